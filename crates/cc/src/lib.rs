@@ -1,0 +1,1 @@
+//! The compiler wrapper as a pure function.

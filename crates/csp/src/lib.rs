@@ -1,0 +1,1 @@
+//! CSP processes, CSPm, trace refinement.

@@ -1,0 +1,1 @@
+//! Starts targets, shares memory with them, turns their records into executions.

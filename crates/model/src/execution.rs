@@ -1,0 +1,164 @@
+//! One execution, as a sequence of transitions with the data accesses between them.
+
+use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
+
+use crate::thread::ThreadInfo;
+
+/// A transition: one synchronising operation (at access granularity also a data access).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Run-local number of the thread.
+    pub thread: u16,
+    /// What was done; see [`OpKind`] for the meaning of the operands.
+    pub kind: OpKind,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Memory order of an atomic operation.
+    pub order: MemOrder,
+    /// Bytes of an atomic or plain access.
+    pub size: u32,
+    /// First operand.
+    pub obj: u64,
+    /// Second operand.
+    pub arg: u64,
+    /// Value read or written; threads woken by a signal, broadcast or futex wake as a bit set of run-local numbers (bit 63:
+    /// also others).
+    pub value: u64,
+    /// Value replaced; for a signal or single futex wake: number of successors it had.
+    pub old: u64,
+    /// Where, in the program.
+    pub pc: u64,
+    /// Data accesses that the thread made since its previous transition.
+    pub accesses: u32,
+}
+
+/// What a data access does to its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccessKind {
+    /// A plain read.
+    Read,
+    /// A plain write.
+    Write,
+    /// The block came to life: earlier accesses to these bytes concern an earlier object.
+    Alloc,
+    /// The block died: conflicts with every access to it.
+    Free,
+}
+
+/// A data access between two transitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Run-local number of the thread.
+    pub thread: u16,
+    /// What it does.
+    pub kind: AccessKind,
+    /// Whether the program called it volatile.
+    pub volatile: bool,
+    /// First byte.
+    pub addr: u64,
+    /// Number of bytes.
+    pub size: u64,
+    /// Where, in the program.
+    pub pc: u64,
+    /// Number of steps of the whole execution that precede it.
+    pub after: u32,
+    /// Its number among the accesses of its thread since that thread's last transition, from 0.
+    pub count: u32,
+}
+
+/// How a thread stands at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingState {
+    /// It could still step (the run was cut, or diverged).
+    Enabled,
+    /// It waits for somebody.
+    Blocked,
+    /// It goes round in a loop that only reads, and would leave it only if something it reads changed.
+    Awaiting,
+    /// It failed.
+    Failed,
+    /// It is over.
+    Ended,
+    /// It left the process (`exit`), which is at rest.
+    Exited,
+}
+
+/// The operation that a thread stands before at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// The operation, as if it were a step (outcome, value and old have no meaning).
+    pub step: Step,
+    /// Whether and why it was not made.
+    pub state: PendingState,
+}
+
+/// Something that went wrong at a certain point, seen by the runtime itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// Run-local number of the thread.
+    pub thread: u16,
+    /// Number of steps of the whole execution that precede it.
+    pub after: u32,
+    /// Data accesses that the thread made since its last transition.
+    pub count: u32,
+    /// Where.
+    pub pc: u64,
+    /// Object or address concerned.
+    pub obj: u64,
+    /// Second operand: signal number, exit status, other object.
+    pub arg: u64,
+    /// What.
+    pub kind: IncidentKind,
+    /// Text that belongs to it (the condition of an assertion, the type of an exception).
+    pub text: String,
+}
+
+/// Kinds of incidents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IncidentKind {
+    /// The thread failed and stopped.
+    Failure(Failure),
+    /// The thread misused the library and went on.
+    Misuse(Misuse),
+}
+
+/// One run from the start to its end.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// Transitions in order. Rounds of busy waiting that were folded away are not in it.
+    pub steps: Vec<Step>,
+    /// Data accesses in order.
+    pub accesses: Vec<Access>,
+    /// Threads by run-local number.
+    pub threads: Vec<ThreadInfo>,
+    /// One per thread, by run-local number.
+    pub pending: Vec<Pending>,
+    /// What the runtime saw go wrong.
+    pub incidents: Vec<Incident>,
+    /// How the run ended.
+    pub status: RunStatus,
+    /// Status of the process, if it exited.
+    pub exit: Option<i32>,
+    /// Number of the step that could not be taken, if the schedule could not be followed.
+    pub diverged_at: Option<u32>,
+    /// Everything recorded: steps, accesses, allocations.
+    pub events: u64,
+}
+
+impl Execution {
+    /// An execution with nothing in it, to be filled.
+    #[must_use]
+    pub fn empty() -> Self {
+        Execution {
+            steps: Vec::new(),
+            accesses: Vec::new(),
+            threads: Vec::new(),
+            pending: Vec::new(),
+            incidents: Vec::new(),
+            status: RunStatus::Rest,
+            exit: None,
+            diverged_at: None,
+            events: 0,
+        }
+    }
+}

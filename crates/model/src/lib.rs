@@ -1,0 +1,13 @@
+//! What an execution is and what it means, without processes and files: steps, executions, the semantics of every
+//! synchronising object, dependence, happens-before, defects.
+#![forbid(unsafe_code)]
+
+pub mod depend;
+pub mod execution;
+pub mod target;
+pub mod thread;
+
+pub use depend::{Cell, Footprint, Mode, Touch, footprint};
+pub use execution::{Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step};
+pub use target::{Choice, Request, Target, TargetError};
+pub use thread::{ThreadInfo, ThreadPath};

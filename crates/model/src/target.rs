@@ -1,0 +1,63 @@
+//! The one thing a search needs: something that runs schedules.
+
+use raddle_vocab::policy::Policy;
+
+use crate::execution::Execution;
+
+/// One forced transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// Run-local number of the thread, in the numbering that the schedule itself produces (order of creation).
+    pub thread: u16,
+    /// Which successor, for a step that has several; 0 is the default.
+    pub choice: u16,
+}
+
+impl Choice {
+    /// The thread's next transition, with its default successor.
+    #[must_use]
+    pub fn of(thread: u16) -> Self {
+        Choice { thread, choice: 0 }
+    }
+}
+
+/// A run to make: forced transitions, then the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Transitions to make first.
+    pub schedule: Vec<Choice>,
+    /// How to go on.
+    pub policy: Policy,
+    /// Bound on events.
+    pub max_events: u64,
+}
+
+/// Why a target could not run a request.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum TargetError {
+    /// The target ended or cannot go on.
+    #[error("{0}")]
+    Lost(String),
+    /// Somebody asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Runs requests; results come in the order of the requests.
+///
+/// Several requests may be under way, so that a target in another process works while the search thinks.
+pub trait Target {
+    /// Hands over one more request.
+    fn submit(&mut self, request: Request);
+
+    /// Waits for the oldest request that is still under way and stores its execution in `into`.
+    ///
+    /// # Errors
+    /// If the target is lost. Calling it with nothing under way is an error of the caller.
+    fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError>;
+
+    /// How many requests it is worth to have under way.
+    fn window(&self) -> usize {
+        1
+    }
+}

@@ -1,0 +1,32 @@
+//! Threads and their names.
+
+use std::fmt;
+
+/// Names a thread by how it was created: main is the empty path, its third child `[3]`, that one's first `[3, 1]`.
+/// The order is lexicographic, which is the order of ranks in `raddle_vocab::policy`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadPath(pub Vec<u32>);
+
+impl fmt::Display for ThreadPath {
+    /// `T0` for main, `T3` for its third child, `T3.1` for that one's first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.split_first() {
+            None => f.write_str("T0"),
+            Some((first, rest)) => {
+                write!(f, "T{first}")?;
+                rest.iter().try_for_each(|n| write!(f, ".{n}"))
+            }
+        }
+    }
+}
+
+/// A thread of one execution; its place in [`crate::Execution::threads`] is its run-local number (order of creation).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadInfo {
+    /// Name that does not depend on the schedule.
+    pub path: ThreadPath,
+    /// Run-local number of the creator; `None` for main.
+    pub parent: Option<u16>,
+    /// What the program calls it, if it says so.
+    pub name: Option<String>,
+}

@@ -1,0 +1,1 @@
+//! Names, text and machine formats of what was found.

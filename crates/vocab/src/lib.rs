@@ -1,0 +1,36 @@
+//! The words that both sides of the wire share: kinds of operations, their outcomes, memory orders, failure and
+//! misuse codes, and the policy by which a run goes on when its schedule is used up.
+//!
+//! The runtime inside the target and the in-memory target of the tests use the very same [`policy`], so that "what
+//! happens after the schedule" cannot differ between them.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod codes;
+mod op;
+pub mod policy;
+
+pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
+pub use op::{OpKind, Outcome};
+
+/// Declares a fieldless `repr(u8)` enum together with a checked conversion from the byte on the wire.
+macro_rules! byte_enum {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $value:literal,)* }) => {
+        $(#[$meta])*
+        #[repr(u8)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$vmeta])* $variant = $value,)* }
+
+        impl $name {
+            /// Every value, in the order of the bytes.
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+
+            /// The value for a byte that came over the wire, if there is one.
+            #[must_use]
+            pub const fn from_byte(byte: u8) -> Option<Self> {
+                match byte { $($value => Some($name::$variant),)* _ => None }
+            }
+        }
+    };
+}
+pub(crate) use byte_enum;

@@ -1,0 +1,180 @@
+//! Kinds of operations that a thread can stand before, and what became of them.
+
+use crate::byte_enum;
+
+byte_enum! {
+    /// One kind of transition. `obj` and `arg` are the two operands that every operation carries on the wire and in
+    /// the model; the comment of each kind says what they hold.
+    OpKind {
+        /// First transition of a thread; always enabled. obj: 0.
+        ThreadStart = 1,
+        /// Last transition of a thread. obj: 0.
+        ThreadEnd = 2,
+        /// arg: the run-local number of the child.
+        Create = 3,
+        /// arg: the thread joined. Enabled once it has ended.
+        Join = 4,
+        /// arg: the thread detached.
+        Detach = 5,
+        /// The final end of the process, after exit handlers. arg: status. Orders nothing.
+        Exit = 6,
+
+        /// obj: mutex, arg: a `MutexKind`.
+        MutexInit = 10,
+        /// obj: mutex.
+        MutexDestroy = 11,
+        /// obj: mutex, arg: its `MutexKind`. Enabled while free (or when the kind lets the owner through).
+        Lock = 12,
+        /// obj: mutex, arg: kind. Always enabled.
+        TryLock = 13,
+        /// obj: mutex, arg: kind. Always enabled: it times out where `Lock` would block.
+        TimedLock = 14,
+        /// obj: mutex, arg: kind.
+        Unlock = 15,
+
+        /// obj: rwlock.
+        RwInit = 20,
+        /// obj: rwlock.
+        RwDestroy = 21,
+        /// obj: rwlock. Enabled while no writer holds it.
+        ReadLock = 22,
+        /// obj: rwlock. Always enabled.
+        TryReadLock = 23,
+        /// obj: rwlock. Always enabled.
+        TimedReadLock = 24,
+        /// obj: rwlock. Enabled while nobody holds it.
+        WriteLock = 25,
+        /// obj: rwlock. Always enabled.
+        TryWriteLock = 26,
+        /// obj: rwlock. Always enabled.
+        TimedWriteLock = 27,
+        /// obj: rwlock, arg: 1 if the writer's side is released, 0 for a reader's.
+        RwUnlock = 28,
+
+        /// obj: condition variable.
+        CondInit = 30,
+        /// obj: condition variable.
+        CondDestroy = 31,
+        /// obj: condition variable, arg: mutex. Releases the mutex and enqueues, atomically.
+        CondWait = 32,
+        /// As `CondWait`, but the wait may end by time-out.
+        CondTimedWait = 33,
+        /// obj: condition variable, arg: mutex. Second half of a wait: enabled while the mutex is free and the
+        /// thread was woken, or timed out, or may wake spuriously.
+        CondReacquire = 34,
+        /// obj: condition variable. One successor per waiter: `value` of the step names the thread woken.
+        Signal = 35,
+        /// obj: condition variable.
+        Broadcast = 36,
+
+        /// obj: semaphore, arg: initial value.
+        SemInit = 40,
+        /// obj: semaphore.
+        SemDestroy = 41,
+        /// obj: semaphore. Enabled while the count is positive.
+        SemWait = 42,
+        /// obj: semaphore. Always enabled.
+        SemTryWait = 43,
+        /// obj: semaphore. Always enabled.
+        SemTimedWait = 44,
+        /// obj: semaphore.
+        SemPost = 45,
+
+        /// obj: barrier, arg: count.
+        BarrierInit = 50,
+        /// obj: barrier.
+        BarrierDestroy = 51,
+        /// obj: barrier, arg: number of the round. The last arrival opens it.
+        BarrierArrive = 52,
+        /// obj: barrier, arg: number of the round. Enabled once that is open; the least rank that takes part is the serial thread.
+        BarrierLeave = 53,
+
+        /// obj: once control or guard. Enabled unless another thread is inside.
+        OnceBegin = 60,
+        /// obj: once control or guard; the initialiser returned.
+        OnceEnd = 61,
+        /// obj: guard; the initialiser threw.
+        OnceAbort = 62,
+
+        /// obj: address. value: what was read.
+        AtomicLoad = 70,
+        /// obj: address. value: what was written, old: what it replaced.
+        AtomicStore = 71,
+        /// obj: address. value: what was written, old: what it replaced.
+        AtomicRmw = 72,
+        /// obj: address, arg: expected value. value: what was written (on success), old: what was seen.
+        AtomicCas = 73,
+        /// obj: 0. A thread fence.
+        Fence = 74,
+
+        /// obj: address, arg: expected value. Enqueues if the word still holds it, else fails.
+        FutexWait = 80,
+        /// As `FutexWait`, but the wait may end by time-out.
+        FutexTimedWait = 81,
+        /// obj: address. Second half of a futex wait: enabled once woken or timed out.
+        FutexResume = 82,
+        /// obj: address, arg: how many to wake. `value`: bit set or number of the one woken, as for `Signal`.
+        FutexWake = 83,
+
+        /// obj: address. A plain read as a transition (access granularity, or a benign race).
+        Read = 90,
+        /// obj: address. A plain write as a transition.
+        Write = 91,
+        /// obj: block, arg: size. Returning a heap block, as a transition.
+        Free = 92,
+
+        /// obj: identity of the open file. A read or write that other threads can observe.
+        Io = 95,
+    }
+}
+
+byte_enum! {
+    /// What became of an operation once it was performed.
+    Outcome {
+        /// It did what its name says: acquired, stored, exchanged, enqueued, woke somebody or nobody.
+        Done = 0,
+        /// A try, compare-exchange or futex wait that found the object otherwise and changed nothing.
+        Failed = 1,
+        /// A timed operation that gave up.
+        TimedOut = 2,
+        /// A wait that ended without a wake-up or time-out (`--spurious`).
+        Spurious = 3,
+        /// A mutex operation refused with an error code because of its kind (errorcheck: relock, not owner).
+        Refused = 4,
+        /// `OnceBegin`: somebody has finished already, the caller does not run the initialiser.
+        Already = 5,
+        /// `BarrierArrive`: this arrival opened the round (no part of the dependence: arrivals commute).
+        Last = 6,
+        /// A recursive acquisition or release that changed only the depth.
+        Nested = 7,
+    }
+}
+
+impl OpKind {
+    /// Whether the operation can be disabled, so that a thread that stands before it is blocked.
+    #[must_use]
+    pub const fn can_block(self) -> bool {
+        matches!(
+            self,
+            OpKind::Join
+                | OpKind::Lock
+                | OpKind::ReadLock
+                | OpKind::WriteLock
+                | OpKind::CondReacquire
+                | OpKind::SemWait
+                | OpKind::BarrierLeave
+                | OpKind::OnceBegin
+                | OpKind::FutexResume
+                | OpKind::Io
+        )
+    }
+
+    /// Whether the operation is an access to an atomic object.
+    #[must_use]
+    pub const fn is_atomic_access(self) -> bool {
+        matches!(
+            self,
+            OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas
+        )
+    }
+}

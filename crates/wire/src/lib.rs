@@ -1,0 +1,251 @@
+//! What runtime and host say to each other, through one shared memory file.
+//!
+//! Layout of the file, all offsets from its start:
+//!
+//! | what | where |
+//! |---|---|
+//! | [`Control`] | 0 |
+//! | jobs of batch `b` (0 or 1) | [`jobs_offset`] |
+//! | schedule segments of batch `b` | [`segments_offset`] |
+//! | detail (stacks, texts) | [`DETAIL_OFFSET`] |
+//! | trace of batch `b` | [`trace_offset`] |
+//!
+//! The host fills a batch of jobs and bumps `submitted`; the target runs them in order, appends each trace to the batch's
+//! trace arena, and bumps `completed`. Batch number `n` lives in buffers `n % 2`, so the host can fill one while the target
+//! runs the other. Both sides wait on these words with futexes.
+//!
+//! The host believes nothing it reads here: see `decode`, which checks every byte.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod record;
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Changes whenever the meaning of a byte in the file changes.
+pub const PROTOCOL_VERSION: u32 = 1;
+/// First word of the file.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
+/// Environment variable through which a target learns the descriptor of the file; without it the runtime stays passive.
+pub const ENV_DESCRIPTOR: &str = "RADDLE_TARGET_FD";
+/// Jobs in a batch, at most.
+pub const MAX_JOBS: usize = 64;
+/// Schedule segments in a batch, at most.
+pub const MAX_SEGMENTS: usize = 1 << 18;
+/// Checkpoints that can be kept at once; checkpoint 0 is the root and always there.
+pub const MAX_CHECKPOINTS: u32 = 64;
+/// `Job::base` and `Job::keep_as` use it for "none".
+pub const NO_CHECKPOINT: u32 = u32::MAX;
+/// A [`Segment::choice`] that leaves the choice to the policy (the first).
+pub const NO_CHOICE: u16 = u16::MAX;
+/// A [`Segment::accesses`] that does not stop between two synchronising operations.
+pub const NO_ACCESS_STOP: u32 = u32::MAX;
+
+const PAGE: usize = 4096;
+const JOBS_BYTES: usize = MAX_JOBS * size_of::<Job>();
+const SEGMENTS_BYTES: usize = MAX_SEGMENTS * size_of::<Segment>();
+/// Size of the detail area.
+pub const DETAIL_BYTES: usize = 1 << 20;
+/// Where the detail area starts.
+pub const DETAIL_OFFSET: usize = PAGE + 2 * JOBS_BYTES.next_multiple_of(PAGE) + 2 * SEGMENTS_BYTES;
+const TRACE_START: usize = DETAIL_OFFSET + DETAIL_BYTES;
+
+/// Where the jobs of a batch start.
+#[must_use]
+pub const fn jobs_offset(batch: u32) -> usize {
+    PAGE + (batch % 2) as usize * JOBS_BYTES.next_multiple_of(PAGE)
+}
+
+/// Where the segments of a batch start.
+#[must_use]
+pub const fn segments_offset(batch: u32) -> usize {
+    PAGE + 2 * JOBS_BYTES.next_multiple_of(PAGE) + (batch % 2) as usize * SEGMENTS_BYTES
+}
+
+/// Where the trace arena of a batch starts; `arena` is [`Config::trace_bytes`].
+#[must_use]
+pub const fn trace_offset(batch: u32, arena: usize) -> usize {
+    TRACE_START + (batch % 2) as usize * arena
+}
+
+/// Size of the whole file for trace arenas of `arena` bytes.
+#[must_use]
+pub const fn file_bytes(arena: usize) -> usize {
+    TRACE_START + 2 * arena
+}
+
+/// How a new run gets a fresh state.
+pub mod mode {
+    /// Restore the pages that were written, in the same process.
+    pub const SNAPSHOT: u32 = 0;
+    /// A forked process per run.
+    pub const FORK: u32 = 1;
+}
+
+/// Bits of [`Config::flags`].
+pub mod config_flag {
+    /// Every data access is a transition.
+    pub const ACCESS_GRANULARITY: u32 = 1;
+    /// Files that the program writes are the real ones.
+    pub const SHARE_FILES: u32 = 2;
+    /// The program's standard output and error are left alone (`raddle run`); otherwise the host has redirected them.
+    pub const KEEP_OUTPUT: u32 = 4;
+    /// Fold busy waiting.
+    pub const FOLD_SPINS: u32 = 8;
+}
+
+/// What the host fixes before the target starts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Config {
+    /// One of [`mode`].
+    pub mode: u32,
+    /// Bits of [`config_flag`].
+    pub flags: u32,
+    /// Threads that one run may create, the main one included.
+    pub pool: u32,
+    /// Spurious wake-ups that each thread may have.
+    pub spurious: u32,
+    /// Stack of each thread.
+    pub stack_bytes: u64,
+    /// Bytes of one trace arena.
+    pub trace_bytes: u64,
+    /// Events that threads may still make after the process has exited.
+    pub exit_events: u64,
+}
+
+/// State of the target, in [`Control::state`].
+pub mod state {
+    /// Not started, or before the runtime took over.
+    pub const STARTING: u32 = 0;
+    /// The runtime has control and takes jobs.
+    pub const READY: u32 = 1;
+    /// It cannot go on; [`super::Control::message`] says why.
+    pub const FAILED: u32 = 2;
+}
+
+/// First page of the file.
+#[repr(C)]
+pub struct Control {
+    /// [`MAGIC`]
+    pub magic: u64,
+    /// [`PROTOCOL_VERSION`] of the host.
+    pub version: u32,
+    /// Written by the runtime: its own [`PROTOCOL_VERSION`].
+    pub runtime_version: AtomicU32,
+    /// Fixed by the host.
+    pub config: Config,
+    /// Batches that the host has handed over. Futex word.
+    pub submitted: AtomicU32,
+    /// Batches that the target has finished. Futex word.
+    pub completed: AtomicU32,
+    /// Whether the host asks the target to end.
+    pub stop: AtomicU32,
+    /// One of [`state`]. Futex word.
+    pub state: AtomicU32,
+    /// Jobs finished in the batch under way, so that the host knows which one a dead target died in.
+    pub jobs_done: AtomicU32,
+    /// Process that executes the present job (differs from the target in fork mode).
+    pub worker: AtomicU32,
+    /// Transitions made so far, for the watchdog.
+    pub heartbeat: AtomicU64,
+    /// Limits met, a bit each of [`limit`].
+    pub limits: AtomicU64,
+    /// Why the target failed, zero-terminated.
+    pub message: [u8; 512],
+}
+
+/// Bits of [`Control::limits`]: effects that were not modelled or cannot be undone.
+pub mod limit {
+    /// A socket was used.
+    pub const SOCKET: u64 = 1;
+    /// Memory shared with other processes was mapped.
+    pub const SHARED_MEMORY: u64 = 2;
+    /// A child process was started.
+    pub const CHILD_PROCESS: u64 = 4;
+    /// A timer or asynchronous signal source was set up.
+    pub const TIMER: u64 = 8;
+    /// `pthread_cancel` reached a thread at a point that is not modelled.
+    pub const CANCEL: u64 = 16;
+    /// A robust or process-shared object was used as an ordinary one.
+    pub const ROBUST: u64 = 32;
+    /// A system call was made that the runtime does not know.
+    pub const SYSTEM_CALL: u64 = 64;
+    /// The bound on events after exit was reached.
+    pub const EXIT_EVENTS: u64 = 128;
+    /// A file outside the private copies was changed.
+    pub const FILES: u64 = 256;
+    /// A thread blocked in the kernel on something that nobody in the process controls.
+    pub const EXTERNAL_WAIT: u64 = 512;
+    /// A library was loaded during the run.
+    pub const DLOPEN: u64 = 1024;
+}
+
+/// Bits of [`Job::flags`].
+pub mod job_flag {
+    /// Record the stack of every thread at the end, and of each event named by a segment's stop.
+    pub const DETAIL: u32 = 1;
+    /// Record repeated accesses too.
+    pub const ALL_ACCESSES: u32 = 2;
+}
+
+/// One run: what to do and what came of it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Job {
+    /// Checkpoint to start from.
+    pub base: u32,
+    /// Bits of [`job_flag`].
+    pub flags: u32,
+    /// First segment in the batch's segment area.
+    pub first_segment: u32,
+    /// How many segments.
+    pub segments: u32,
+    /// Keep a checkpoint as this id, or [`NO_CHECKPOINT`] …
+    pub keep_as: u32,
+    /// … right before the transition with this number (counted from the root).
+    pub keep_at: u32,
+    /// Encoded `Policy`: 0 least rank, 1 random, 2 pct, 3 pos.
+    pub policy: u32,
+    /// `depth` of pct.
+    pub policy_depth: u32,
+    /// Seed.
+    pub policy_seed: u64,
+    /// `horizon` of pct.
+    pub policy_horizon: u32,
+    /// A `RunStatus` (result).
+    pub status: u32,
+    /// Bound on records of this run.
+    pub max_events: u64,
+    /// Status-dependent code: exit status, threads wanted (result).
+    pub code: i32,
+    /// Whether the process exited by itself, 0 or 1 (result).
+    pub exited: u32,
+    /// Transition at which the schedule could not be followed (result, `Diverged`).
+    pub diverged_at: u32,
+    /// Transitions made, those of the base included (result).
+    pub steps: u32,
+    /// Start of the trace within the batch's arena (result).
+    pub trace_start: u64,
+    /// Bytes of trace (result).
+    pub trace_bytes: u64,
+    /// Nanoseconds the run took, restore included (result).
+    pub nanoseconds: u64,
+}
+
+/// Part of a schedule: thread `tid` makes `steps` transitions, then, if `accesses` is not [`NO_ACCESS_STOP`], goes on until
+/// it stands before its data access number `accesses` (from 0) after the last of them. Then the next segment follows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Run-local number of the thread: order of creation in this run, main is 0.
+    pub tid: u16,
+    /// For a first transition that has several successors: which; [`NO_CHOICE`] for the default.
+    pub choice: u16,
+    /// Transitions to make.
+    pub steps: u32,
+    /// Where to stop among the accesses that follow.
+    pub accesses: u32,
+    /// Must be 0.
+    pub reserved: u32,
+}
