@@ -4,6 +4,7 @@
 
 pub mod depend;
 pub mod execution;
+pub mod finding;
 pub mod target;
 pub mod thread;
 

@@ -1,0 +1,419 @@
+//! What a search has to say in the end: findings, verdict and figures, in the shape of the JSON report (schema 1).
+//!
+//! The field names and their order are a contract with whoever reads the report; fields that only some findings have are
+//! left out where they have nothing to say, all others are always there.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the shape.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that one search found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of raddle.
+    pub raddle: String,
+    /// The program that was run.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Name of the strategy.
+    pub strategy: String,
+    /// `sync` or `access`.
+    pub granularity: String,
+    /// `all` or `race`.
+    pub property: String,
+    /// The outcome in a word.
+    pub verdict: Verdict,
+    /// Why the search is not complete, if it is not.
+    pub reason: Option<Reason>,
+    /// Figures.
+    pub stats: Stats,
+    /// What was not modelled.
+    pub limits: Vec<String>,
+    /// What was found, in the order in which it was found.
+    pub findings: Vec<Finding>,
+}
+
+/// The outcome of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Nothing is wrong under any schedule.
+    Verified,
+    /// Something is wrong.
+    Bug,
+    /// Nothing was found, but not everything was looked at.
+    Incomplete,
+}
+
+/// Why a search is not complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// A fixed word for machines.
+    pub code: String,
+    /// A sentence for people.
+    pub text: String,
+}
+
+/// Figures of a search. Runs that confirm, minimise or check findings count in none of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Runs that came to rest.
+    pub executions: u64,
+    /// Runs given up as redundant.
+    pub blocked: u64,
+    /// Runs ended by a false assume.
+    pub assumed: u64,
+    /// Runs stopped by a bound.
+    pub cut: u64,
+    /// Transitions in all.
+    pub transitions: u64,
+    /// Everything recorded, in all.
+    pub events: u64,
+    /// Threads in one run, at most.
+    pub threads: u64,
+    /// Wall-clock time.
+    pub seconds: f64,
+    /// What pruning did.
+    pub prune: Prune,
+    /// What prediction did; only in reports of `predict`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
+}
+
+/// Figures of the pruning strategies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prune {
+    /// Tests whether a branch can be pruned.
+    pub checks: u64,
+    /// Tests that found the rest free of races.
+    pub race_free: u64,
+    /// Branches that were left out.
+    pub skipped: u64,
+    /// Pairs of accesses that conflict.
+    pub conflicts: u64,
+    /// Pairs that race.
+    pub races: u64,
+}
+
+/// Figures of `predict`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Candidates.
+    pub predicted: u64,
+    /// Candidates whose witness was enforced on the program.
+    pub confirmed: u64,
+    /// Candidates that no schedule has.
+    pub infeasible: u64,
+    /// Candidates that neither was shown for.
+    pub undecided: u64,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It makes the verdict a bug.
+    Error,
+    /// It is listed and changes no verdict.
+    Warning,
+}
+
+/// What sort of defect was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Two accesses, at least one a write, that nothing orders.
+    DataRace,
+    /// Threads that wait for each other, or for what nobody will do.
+    Deadlock,
+    /// A failed assertion.
+    Assertion,
+    /// A fatal signal, abort or uncaught exception.
+    Crash,
+    /// The thread library was used against its rules.
+    Misuse,
+    /// A loop that nobody can end.
+    Livelock,
+}
+
+impl Kind {
+    /// The word that the JSON report uses.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::DataRace => "data-race",
+            Kind::Deadlock => "deadlock",
+            Kind::Assertion => "assertion",
+            Kind::Crash => "crash",
+            Kind::Misuse => "misuse",
+            Kind::Livelock => "livelock",
+        }
+    }
+
+    /// The letter that a finding's id starts with.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Kind::DataRace => 'r',
+            Kind::Deadlock => 'd',
+            Kind::Assertion => 'a',
+            Kind::Crash => 'c',
+            Kind::Misuse => 'm',
+            Kind::Livelock => 'l',
+        }
+    }
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// File, relative to the working directory where it lies inside it.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+    /// Function, demangled.
+    pub function: Option<String>,
+}
+
+/// One of the threads that a finding is about, and what it was doing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessReport {
+    /// `T0` for main, `T1` for its first child, `T1.2` for the second child of that.
+    pub thread: String,
+    /// What the program calls the thread.
+    pub name: Option<String>,
+    /// `read`, `write`, `free`, `atomic-…`, or the operation that the thread waits in.
+    pub op: String,
+    /// Bytes accessed; 0 where that has no meaning.
+    pub size: u64,
+    /// The innermost frame in code of the program's own.
+    pub place: Place,
+    /// All frames, innermost first.
+    pub stack: Vec<Place>,
+    /// Locks held, by name, in the order of acquisition.
+    pub locks: Vec<String>,
+    /// What a blocked thread waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Wait>,
+}
+
+/// What a blocked thread waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Lock, condition variable, thread … by name.
+    pub object: String,
+    /// Threads that hold it.
+    pub held_by: Vec<String>,
+}
+
+/// Where an object lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ObjectKind {
+    /// A variable with static storage.
+    Global,
+    /// A heap block.
+    Heap,
+    /// A local variable of some thread.
+    Stack,
+    /// A thread-local variable.
+    Tls,
+}
+
+/// The object that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectInfo {
+    /// Where it lives.
+    pub kind: ObjectKind,
+    /// Name of the whole object, if it has one.
+    pub name: Option<String>,
+    /// Its size, if known.
+    pub size: Option<u64>,
+    /// Where in it the finding lies.
+    pub offset: u64,
+    /// Where a heap block came to life.
+    pub allocated: Option<Place>,
+}
+
+/// How strong a witness is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WitnessKind {
+    /// Both threads stand right before their accesses at the same time.
+    Adjacent,
+    /// The observed run up to the second access, which nothing orders after the first.
+    Unordered,
+}
+
+/// One defect, however often it was met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Names it within the run: `r1`, `d1`, …
+    pub id: String,
+    /// How bad.
+    pub severity: Severity,
+    /// What sort.
+    pub kind: Kind,
+    /// What exactly, as a fixed word.
+    pub detail: Option<String>,
+    /// A sentence.
+    pub message: String,
+    /// The variable with field and index.
+    pub variable: Option<String>,
+    /// The object that the variable is or belongs to.
+    pub object: Option<ObjectInfo>,
+    /// The threads concerned; for a race the two accesses, first and second.
+    pub accesses: Vec<AccessReport>,
+    /// Executions that the search had finished when it met the finding.
+    pub executions_before: u64,
+    /// Preemptions in the witness.
+    pub preemptions: u32,
+    /// How strong the witness of a race is.
+    pub witness_kind: Option<WitnessKind>,
+    /// The file to replay.
+    pub witness: Option<String>,
+    /// Whether a predicted finding was enforced on the program; only in reports of `predict`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
+}
+
+/// Names findings: a letter for the kind and a number within the kind.
+#[derive(Clone, Debug, Default)]
+pub struct Numbering {
+    used: std::collections::BTreeMap<char, u32>,
+}
+
+impl Numbering {
+    /// The next id for a finding of this kind; warnings are numbered apart, as `w1`, `w2`, …
+    pub fn next(&mut self, kind: Kind, severity: Severity) -> String {
+        let letter = if severity == Severity::Warning { 'w' } else { kind.letter() };
+        let number = self.used.entry(letter).or_insert(0);
+        *number += 1;
+        format!("{letter}{number}")
+    }
+}
+
+/// The verdict and the status that the command ends with.
+///
+/// A bug outweighs everything; with `warnings_count` (`--werror`) a warning is one. Otherwise the search is `complete`, or
+/// the verdict is open.
+#[must_use]
+pub fn verdict(findings: &[Finding], complete: bool, warnings_count: bool) -> Verdict {
+    if findings.iter().any(|finding| warnings_count || finding.severity == Severity::Error) {
+        Verdict::Bug
+    } else if complete {
+        Verdict::Verified
+    } else {
+        Verdict::Incomplete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn race() -> Finding {
+        Finding {
+            id: "r1".into(),
+            severity: Severity::Error,
+            kind: Kind::DataRace,
+            detail: None,
+            message: "data race on balance".into(),
+            variable: Some("balance".into()),
+            object: Some(ObjectInfo {
+                kind: ObjectKind::Global,
+                name: Some("balance".into()),
+                size: Some(4),
+                offset: 0,
+                allocated: None,
+            }),
+            accesses: vec![AccessReport { thread: "T1".into(), op: "read".into(), size: 4, ..Default::default() }],
+            executions_before: 3,
+            preemptions: 1,
+            witness_kind: Some(WitnessKind::Adjacent),
+            witness: Some(".raddle/a.out/r1.json".into()),
+            confirmed: None,
+        }
+    }
+
+    fn report() -> Report {
+        Report {
+            schema: SCHEMA,
+            raddle: "0.1.0".into(),
+            program: "a.out".into(),
+            args: Vec::new(),
+            strategy: "optimal".into(),
+            granularity: "sync".into(),
+            property: "all".into(),
+            verdict: Verdict::Bug,
+            reason: None,
+            stats: Stats { executions: 4096, seconds: 0.5, ..Stats::default() },
+            limits: Vec::new(),
+            findings: vec![race()],
+        }
+    }
+
+    /// The keys of the contract, in its order, and no others.
+    #[test]
+    fn the_shape_is_the_contract() {
+        let text = serde_json::to_string(&report()).unwrap();
+        let expected = concat!(
+            r#"{"schema":1,"raddle":"0.1.0","program":"a.out","args":[],"strategy":"optimal","granularity":"sync","#,
+            r#""property":"all","verdict":"bug","reason":null,"stats":{"executions":4096,"blocked":0,"assumed":0,"cut":0,"#,
+            r#""transitions":0,"events":0,"threads":0,"seconds":0.5,"prune":{"checks":0,"race_free":0,"skipped":0,"#,
+            r#""conflicts":0,"races":0}},"limits":[],"findings":[{"id":"r1","severity":"error","kind":"data-race","#,
+            r#""detail":null,"message":"data race on balance","variable":"balance","object":{"kind":"global","#,
+            r#""name":"balance","size":4,"offset":0,"allocated":null},"accesses":[{"thread":"T1","name":null,"#,
+            r#""op":"read","size":4,"place":{"file":null,"line":null,"column":null,"function":null},"stack":[],"#,
+            r#""locks":[]}],"executions_before":3,"preemptions":1,"witness_kind":"adjacent","#,
+            r#""witness":".raddle/a.out/r1.json"}]}"#,
+        );
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn reading_back_gives_the_same() {
+        let mut original = report();
+        let text = serde_json::to_string(&original).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), original);
+
+        original.stats.prediction = Some(Prediction { predicted: 3, confirmed: 2, infeasible: 1, undecided: 0 });
+        original.findings[0].confirmed = Some(true);
+        let text = serde_json::to_string(&original).unwrap();
+        assert!(text.contains(r#""predicted":3"#), "{text}");
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), original);
+    }
+
+    #[test]
+    fn words_are_those_of_the_json() {
+        for kind in [Kind::DataRace, Kind::Deadlock, Kind::Assertion, Kind::Crash, Kind::Misuse, Kind::Livelock] {
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{}\"", kind.word()));
+        }
+    }
+
+    #[test]
+    fn only_errors_decide_unless_asked() {
+        let warning = Finding { severity: Severity::Warning, ..race() };
+        assert_eq!(verdict(&[], true, false), Verdict::Verified);
+        assert_eq!(verdict(&[], false, true), Verdict::Incomplete);
+        assert_eq!(verdict(std::slice::from_ref(&warning), true, false), Verdict::Verified);
+        assert_eq!(verdict(std::slice::from_ref(&warning), false, false), Verdict::Incomplete);
+        assert_eq!(verdict(&[warning], true, true), Verdict::Bug);
+        assert_eq!(verdict(&[race()], false, false), Verdict::Bug);
+    }
+
+    #[test]
+    fn ids_count_within_their_kind() {
+        let mut numbers = Numbering::default();
+        assert_eq!(numbers.next(Kind::DataRace, Severity::Error), "r1");
+        assert_eq!(numbers.next(Kind::Deadlock, Severity::Error), "d1");
+        assert_eq!(numbers.next(Kind::DataRace, Severity::Error), "r2");
+        assert_eq!(numbers.next(Kind::Misuse, Severity::Warning), "w1");
+    }
+}
