@@ -7,8 +7,10 @@ pub mod execution;
 pub mod finding;
 pub mod target;
 pub mod thread;
+pub mod world;
 
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
 pub use execution::{Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step};
 pub use target::{Choice, Request, Target, TargetError};
 pub use thread::{ThreadInfo, ThreadPath};
+pub use world::{Enabled, World};
