@@ -1,0 +1,163 @@
+//! The checks: trace refinement, freedom from deadlock, freedom from divergence.
+//!
+//! [`search`] is the one exploration that all of them share; [`normal`] makes a specification deterministic; [`refine`] and
+//! [`stuck`] say what a violation is.
+
+#[cfg(test)]
+pub(crate) mod brute;
+mod normal;
+#[cfg(test)]
+mod random_tests;
+mod refine;
+mod search;
+mod stuck;
+mod trace;
+
+use crate::core::step::{NoResolver, Resolver, Stepper};
+use crate::core::{Model, ProcId};
+use crate::error::{CheckError, LimitReached};
+
+pub use trace::{Counterexample, Step, Trace, Violation};
+
+/// How much a check may use.
+#[derive(Clone, Copy)]
+pub struct Limits<'a> {
+    /// States of the search, those of the normalised specification included.
+    pub states: usize,
+    /// Words of memory for terms, component vectors and values; bounds states that grow.
+    pub cells: usize,
+    /// Asked now and then; the check stops soon after it says yes.
+    pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
+}
+
+impl Default for Limits<'_> {
+    /// Five million states, about a gigabyte.
+    fn default() -> Self {
+        Limits {
+            states: 5_000_000,
+            cells: 100_000_000,
+            cancel: None,
+        }
+    }
+}
+
+/// How often, in states, the caller is asked whether to stop.
+const CANCEL_PERIOD: usize = 1_024;
+
+impl Limits<'_> {
+    /// Whether a check with this many states may go on to the next one.
+    fn admit(&self, states: usize, explored: usize) -> Result<(), CheckError> {
+        if states > self.states {
+            return Err(LimitReached::States {
+                budget: self.states,
+                explored,
+            }
+            .into());
+        }
+        let cancel = self
+            .cancel
+            .filter(|_| explored.is_multiple_of(CANCEL_PERIOD));
+        match cancel.is_some_and(|cancel| cancel()) {
+            true => Err(LimitReached::Cancelled { explored }.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a check that holds this much memory may go on.
+    fn admit_cells(&self, cells: usize, explored: usize) -> Result<(), CheckError> {
+        match cells > self.cells {
+            true => Err(LimitReached::Cells {
+                budget: self.cells,
+                explored,
+            }
+            .into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Limits<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Limits")
+            .field("states", &self.states)
+            .field("cells", &self.cells)
+            .field("cancel", &self.cancel.is_some())
+            .finish()
+    }
+}
+
+/// What to check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Property {
+    /// Every trace of the process is a trace of `specification`: `specification [T= process`.
+    Refines {
+        /// What is allowed.
+        specification: ProcId,
+    },
+    /// The process never stands still without having terminated.
+    DeadlockFree,
+    /// The process never runs for ever without a visible event.
+    DivergenceFree,
+}
+
+/// The result of a check that came to an end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// `None` if the property holds, else a shortest behaviour that breaks it.
+    pub counterexample: Option<Counterexample>,
+    /// How many states were visited.
+    pub states: usize,
+    /// How many steps between them were looked at.
+    pub transitions: usize,
+}
+
+impl Report {
+    /// Whether the property holds.
+    pub fn holds(&self) -> bool {
+        self.counterexample.is_none()
+    }
+}
+
+/// Checks one property of one process of a model that was built with the constructors of [`Model`].
+///
+/// The model grows by the terms that the check meets; a second check finds them again.
+pub fn check(
+    model: &mut Model,
+    process: ProcId,
+    property: Property,
+    limits: &Limits<'_>,
+) -> Result<Report, CheckError> {
+    check_with(model, &mut NoResolver, process, property, limits)
+}
+
+/// `specification [T= implementation`: [`check`] of [`Property::Refines`].
+pub fn refines(
+    model: &mut Model,
+    specification: ProcId,
+    implementation: ProcId,
+    limits: &Limits<'_>,
+) -> Result<Report, CheckError> {
+    check(
+        model,
+        implementation,
+        Property::Refines { specification },
+        limits,
+    )
+}
+
+pub(crate) fn check_with(
+    model: &mut Model,
+    resolver: &mut dyn Resolver,
+    process: ProcId,
+    property: Property,
+    limits: &Limits<'_>,
+) -> Result<Report, CheckError> {
+    let mut stepper = Stepper::new(model, resolver);
+    match property {
+        Property::Refines { specification } => {
+            refine::refines(&mut stepper, specification, process, limits)
+        }
+        Property::DeadlockFree => stuck::deadlock_free(&mut stepper, process, limits),
+        Property::DivergenceFree => stuck::divergence_free(&mut stepper, process, limits),
+    }
+}

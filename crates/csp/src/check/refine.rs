@@ -1,0 +1,71 @@
+//! Trace refinement.
+//!
+//! Source: the refinement check of FDR (Roscoe, *Model-checking CSP*, 1994): the product of the implementation and the
+//! normalised specification is searched for an event that the specification does not allow.
+//! Complete within the budget; a counterexample is always a behaviour of the implementation.
+
+use super::normal::{NodeId, Normaliser};
+use super::search::{Outcome, Search};
+use super::trace::{Counterexample, Step, Violation};
+use super::{Limits, Report};
+use crate::core::step::Stepper;
+use crate::core::system::{State, System, system_of};
+use crate::core::{Label, ProcId};
+use crate::error::CheckError;
+
+pub(crate) fn refines(
+    stepper: &mut Stepper<'_>,
+    specification: ProcId,
+    implementation: ProcId,
+    limits: &Limits<'_>,
+) -> Result<Report, CheckError> {
+    let specification = system_of(stepper, specification)?;
+    let implementation = system_of(stepper, implementation)?;
+    refines_system(stepper, specification, implementation, limits)
+}
+
+/// The check over any two transition systems.
+pub(crate) fn refines_system(
+    stepper: &mut Stepper<'_>,
+    specification: Box<dyn System>,
+    mut implementation: Box<dyn System>,
+    limits: &Limits<'_>,
+) -> Result<Report, CheckError> {
+    let mut specification = Normaliser::new(specification, limits);
+    let start = (implementation.initial(), specification.initial(stepper)?);
+    let mut search: Search<'_, (State, NodeId)> = Search::new(limits);
+    let mut moves: Vec<(Label, State)> = Vec::new();
+    let fault = search.run(start, |search, (state, node), steps| {
+        implementation.successors(stepper, state, &mut moves)?;
+        steps.clear();
+        for &(label, target) in &moves {
+            let next = match label.is_silent() {
+                true => node,
+                false => match specification.after(stepper, node, label)? {
+                    Some(next) => next,
+                    None => return Ok(Outcome::BadStep(label)),
+                },
+            };
+            steps.push((label, (target, next)));
+        }
+        search.other_states = specification.states();
+        search
+            .admit_cells(stepper.model.cells() + implementation.cells() + specification.cells())?;
+        Ok(Outcome::Continue)
+    })?;
+    let counterexample = fault.map(|(index, label)| {
+        let labels = search.path(index).into_iter().chain(label);
+        let steps = labels
+            .map(|label| Step::named(stepper.model, label))
+            .collect();
+        Counterexample {
+            steps,
+            violation: Violation::NotAllowed,
+        }
+    });
+    Ok(Report {
+        counterexample,
+        states: search.states() + search.other_states,
+        transitions: search.transitions,
+    })
+}

@@ -1,0 +1,186 @@
+//! Exploration that reaches every state by a shortest path.
+//!
+//! Breadth-first search in which the length of a path is a pair: visible events first, silent steps second. A
+//! counterexample then shows as few events as possible and, among those, hides as few as possible. Within one number of
+//! visible events the search goes by the number of silent steps (a two-level bucket queue, since both only grow by one).
+
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use super::Limits;
+use crate::core::Label;
+use crate::error::CheckError;
+
+const NONE: u32 = u32::MAX;
+
+/// How a state was first reached by a path as short as any.
+#[derive(Clone, Copy)]
+struct Reached {
+    from: u32,
+    label: Label,
+    visible: u32,
+    silent: u32,
+}
+
+/// What looking at one state gives.
+pub(crate) enum Outcome {
+    /// Go on.
+    Continue,
+    /// The state itself is wrong.
+    Bad,
+    /// The step with this label out of the state is wrong.
+    BadStep(Label),
+}
+
+/// The states met so far, and what is still to be looked at.
+pub(crate) struct Search<'l, K> {
+    reached: IndexMap<K, Reached, FxBuildHasher>,
+    limits: &'l Limits<'l>,
+    /// States other than those of the search, counted against the same budget.
+    pub(crate) other_states: usize,
+    explored: usize,
+    pub(crate) transitions: usize,
+}
+
+impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
+    pub(crate) fn new(limits: &'l Limits<'l>) -> Search<'l, K> {
+        Search {
+            reached: IndexMap::default(),
+            limits,
+            other_states: 0,
+            explored: 0,
+            transitions: 0,
+        }
+    }
+
+    /// Looks at every state from `start`, nearest first, until `look` finds fault. `look` writes the steps of the state
+    /// to its list. The result is the index of the faulty state, and the faulty step if it is one.
+    pub(crate) fn run(
+        &mut self,
+        start: K,
+        mut look: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Outcome, CheckError>,
+    ) -> Result<Option<(usize, Option<Label>)>, CheckError> {
+        let first = Reached {
+            from: NONE,
+            label: Label::TAU,
+            visible: 0,
+            silent: 0,
+        };
+        self.reached.insert(start, first);
+        // Both queues are sorted by silent steps: states are taken in that order and add states with the same number
+        // (after a visible step) or one more (after a silent one).
+        let mut here: VecDeque<Queued> = VecDeque::from([(0, 0)]);
+        let mut entered: VecDeque<Queued> = VecDeque::new();
+        let mut next: VecDeque<Queued> = VecDeque::new();
+        let mut done: Vec<bool> = Vec::new();
+        let mut steps = Vec::new();
+        loop {
+            let Some(index) = nearest(&mut entered, &mut here) else {
+                if next.is_empty() {
+                    return Ok(None);
+                }
+                std::mem::swap(&mut entered, &mut next);
+                continue;
+            };
+            done.resize(self.reached.len(), false);
+            if std::mem::replace(&mut done[index as usize], true) {
+                continue;
+            }
+            let (&key, &reached) = self.entry(index);
+            self.limits
+                .admit(self.reached.len() + self.other_states, self.explored)?;
+            match look(self, key, &mut steps)? {
+                Outcome::Continue => {}
+                Outcome::Bad => return Ok(Some((index as usize, None))),
+                Outcome::BadStep(label) => return Ok(Some((index as usize, Some(label)))),
+            }
+            self.explored += 1;
+            self.transitions += steps.len();
+            for &(label, target) in &steps {
+                let silent = label.is_silent();
+                let found = Reached {
+                    from: index,
+                    label,
+                    visible: reached.visible + u32::from(!silent),
+                    silent: reached.silent + u32::from(silent),
+                };
+                if let Some(target) = self.improve(target, found) {
+                    let queue = if silent { &mut here } else { &mut next };
+                    queue.push_back((found.silent, target));
+                }
+            }
+        }
+    }
+
+    /// The labels of a shortest path to the state with this index.
+    pub(crate) fn path(&self, index: usize) -> Vec<Label> {
+        let mut labels = Vec::new();
+        let mut at = index;
+        while let Some((_, reached)) = self
+            .reached
+            .get_index(at)
+            .filter(|(_, reached)| reached.from != NONE)
+        {
+            labels.push(reached.label);
+            at = reached.from as usize;
+        }
+        labels.reverse();
+        labels
+    }
+
+    /// Stops the search once its states use more memory than allowed.
+    pub(crate) fn admit_cells(&self, cells: usize) -> Result<(), CheckError> {
+        self.limits.admit_cells(cells, self.explored)
+    }
+
+    /// How many states were met.
+    pub(crate) fn states(&self) -> usize {
+        self.reached.len()
+    }
+
+    pub(crate) fn index_of(&self, key: &K) -> Option<usize> {
+        self.reached.get_index_of(key)
+    }
+
+    fn entry(&self, index: u32) -> (&K, &Reached) {
+        self.reached
+            .get_index(index as usize)
+            .expect("queues hold indices of states that were met")
+    }
+
+    /// Records a path to `target` if it is new or shorter than what is known; then it has to be looked at (again).
+    fn improve(&mut self, target: K, found: Reached) -> Option<u32> {
+        let entry = self.reached.entry(target);
+        let index = u32::try_from(entry.index()).expect("fewer than 2^32 states fit the memory");
+        match entry {
+            indexmap::map::Entry::Vacant(vacant) => {
+                vacant.insert(found);
+            }
+            indexmap::map::Entry::Occupied(mut known) => {
+                let old = (known.get().visible, known.get().silent);
+                if old <= (found.visible, found.silent) {
+                    return None;
+                }
+                known.insert(found);
+            }
+        }
+        Some(index)
+    }
+}
+
+/// A state in a queue, with the number of silent steps it was found with. A shorter path found later puts it in a queue
+/// again; the number kept here, not the state's newest one, is what the queue is sorted by.
+type Queued = (u32, u32);
+
+/// Takes the entry with fewer silent steps from two sorted queues.
+fn nearest(entered: &mut VecDeque<Queued>, here: &mut VecDeque<Queued>) -> Option<u32> {
+    let queue = match (entered.front(), here.front()) {
+        (Some(first), Some(second)) if first.0 <= second.0 => entered,
+        (Some(_), None) => entered,
+        _ => here,
+    };
+    queue.pop_front().map(|entry| entry.1)
+}

@@ -1,0 +1,139 @@
+//! Freedom from deadlock and from divergence.
+//!
+//! A deadlock is a state without steps that is not the end of a successful termination, which the shared search finds by
+//! a shortest path. A divergence is a cycle of silent steps: the search visits every state and keeps the silent steps,
+//! then a depth-first walk over those finds a cycle. Complete within the budget; a counterexample is always a behaviour of
+//! the process.
+
+use super::search::{Outcome, Search};
+use super::trace::{Counterexample, Step, Violation};
+use super::{Limits, Report};
+use crate::core::step::Stepper;
+use crate::core::system::{State, system_of};
+use crate::core::{Label, Model, ProcId};
+use crate::error::CheckError;
+
+fn named(model: &Model, labels: impl IntoIterator<Item = Label>) -> Vec<Step> {
+    labels
+        .into_iter()
+        .map(|label| Step::named(model, label))
+        .collect()
+}
+
+pub(crate) fn deadlock_free(
+    stepper: &mut Stepper<'_>,
+    process: ProcId,
+    limits: &Limits<'_>,
+) -> Result<Report, CheckError> {
+    let mut system = system_of(stepper, process)?;
+    let mut search: Search<'_, State> = Search::new(limits);
+    let fault = search.run(system.initial(), |search, state, steps| {
+        system.successors(stepper, state, steps)?;
+        search.admit_cells(stepper.model.cells() + system.cells())?;
+        let stuck = steps.is_empty() && !system.is_terminated(state);
+        Ok(if stuck {
+            Outcome::Bad
+        } else {
+            Outcome::Continue
+        })
+    })?;
+    let counterexample = fault.map(|(index, _)| Counterexample {
+        steps: named(stepper.model, search.path(index)),
+        violation: Violation::Deadlock,
+    });
+    Ok(Report {
+        counterexample,
+        states: search.states(),
+        transitions: search.transitions,
+    })
+}
+
+pub(crate) fn divergence_free(
+    stepper: &mut Stepper<'_>,
+    process: ProcId,
+    limits: &Limits<'_>,
+) -> Result<Report, CheckError> {
+    let mut system = system_of(stepper, process)?;
+    let mut search: Search<'_, State> = Search::new(limits);
+    let mut silent: Vec<(State, Vec<(Label, State)>)> = Vec::new();
+    search.run(system.initial(), |search, state, steps| {
+        system.successors(stepper, state, steps)?;
+        search.admit_cells(stepper.model.cells() + system.cells())?;
+        let kept: Vec<_> = steps
+            .iter()
+            .copied()
+            .filter(|step| step.0.is_silent())
+            .collect();
+        if !kept.is_empty() {
+            silent.push((state, kept));
+        }
+        Ok(Outcome::Continue)
+    })?;
+    let mut edges: Vec<Vec<(Label, usize)>> = vec![Vec::new(); search.states()];
+    let mut order = Vec::with_capacity(silent.len());
+    for (state, steps) in silent {
+        let known = |state: &State| {
+            search
+                .index_of(state)
+                .expect("the search met every successor")
+        };
+        let from = known(&state);
+        order.push(from);
+        edges[from] = steps
+            .into_iter()
+            .map(|(label, target)| (label, known(&target)))
+            .collect();
+    }
+    // States are walked nearest first, so that the cycle found hangs on a short path; the shortest one is not promised.
+    let counterexample = find_cycle(&edges, &order).map(|(index, cycle)| Counterexample {
+        steps: named(stepper.model, search.path(index)),
+        violation: Violation::Divergence(named(stepper.model, cycle)),
+    });
+    Ok(Report {
+        counterexample,
+        states: search.states(),
+        transitions: search.transitions,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    New,
+    OnPath,
+    Done,
+}
+
+/// A cycle of the graph: one of its vertices and the labels once around.
+fn find_cycle(edges: &[Vec<(Label, usize)>], order: &[usize]) -> Option<(usize, Vec<Label>)> {
+    let mut marks = vec![Mark::New; edges.len()];
+    for &start in order {
+        if marks[start] != Mark::New {
+            continue;
+        }
+        // The path so far: each vertex with the number of its edges that were followed.
+        let mut path: Vec<(usize, usize)> = vec![(start, 0)];
+        marks[start] = Mark::OnPath;
+        while let Some(&mut (vertex, ref mut followed)) = path.last_mut() {
+            let Some(&(_, target)) = edges[vertex].get(*followed) else {
+                marks[vertex] = Mark::Done;
+                path.pop();
+                continue;
+            };
+            *followed += 1;
+            match marks[target] {
+                Mark::Done => {}
+                Mark::New => {
+                    marks[target] = Mark::OnPath;
+                    path.push((target, 0));
+                }
+                Mark::OnPath => {
+                    let entry = path.iter().position(|&(on_path, _)| on_path == target)?;
+                    let around = path[entry..].iter();
+                    let labels = around.map(|&(vertex, followed)| edges[vertex][followed - 1].0);
+                    return Some((target, labels.collect()));
+                }
+            }
+        }
+    }
+    None
+}

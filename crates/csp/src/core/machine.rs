@@ -1,0 +1,177 @@
+//! The states and steps of a composition that was flattened into rules.
+//!
+//! A state is the vector of the components' states; a step fires one rule, or lets one component step alone where it does
+//! so without an event. Only components that can start something are asked: those that drive a rule and those that can
+//! step silently. Deviation from the term semantics in `step`: the whole terminates when all components have, without
+//! the internal steps by which nested parallel operators would pass their termination upwards.
+
+use rustc_hash::FxHashMap;
+
+use super::event::{EventId, Label};
+use super::model::OMEGA;
+use super::rules::{Flat, Rule, drivers};
+use super::step::{Stepper, Transition, for_each_choice};
+use super::system::{State, System};
+use super::term::ProcId;
+use super::vector::Vectors;
+use crate::error::CheckError;
+
+/// The state after successful termination; no vector has this name.
+const TERMINATED: State = State(u32::MAX);
+
+pub(crate) struct Machine {
+    /// Sorted by driving component and event.
+    rules: Vec<Rule>,
+    /// Which rules a component's event may fire.
+    driven: FxHashMap<(u32, EventId), (u32, u32)>,
+    /// The components that can start a step.
+    active: Vec<u32>,
+    vectors: Vectors,
+    initial: State,
+}
+
+impl Machine {
+    pub(crate) fn new(stepper: &mut Stepper<'_>, flat: Flat) -> Result<Machine, CheckError> {
+        let drivers = drivers(stepper, &flat)?;
+        let mut keyed: Vec<((u32, EventId), Rule)> = flat
+            .rules
+            .into_iter()
+            .zip(drivers)
+            .map(|(rule, at)| (rule.moves[at], rule))
+            .collect();
+        keyed.sort_by_key(|(key, rule)| (*key, rule.label));
+        let mut driven: FxHashMap<(u32, EventId), (u32, u32)> = FxHashMap::default();
+        for (index, (key, _)) in (0u32..).zip(&keyed) {
+            driven.entry(*key).or_insert((index, index)).1 = index + 1;
+        }
+        let mut active: Vec<u32> = keyed.iter().map(|(key, _)| key.0).collect();
+        active.extend(
+            (0u32..)
+                .zip(&flat.leaves)
+                .filter(|(_, leaf)| leaf.silent)
+                .map(|(index, _)| index),
+        );
+        active.sort_unstable();
+        active.dedup();
+        let mut vectors = Vectors::new(flat.leaves.len());
+        let start: Vec<u32> = flat.leaves.iter().map(|leaf| leaf.start.0).collect();
+        let initial = State(vectors.insert(&start));
+        let rules = keyed.into_iter().map(|(_, rule)| rule).collect();
+        Ok(Machine {
+            rules,
+            driven,
+            active,
+            vectors,
+            initial,
+        })
+    }
+
+    fn component(&self, state: State, leaf: u32) -> ProcId {
+        ProcId(self.vectors.get(state.0, leaf as usize))
+    }
+
+    /// Every way in which the components can do `rule` together, from the state at hand.
+    fn fire(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: State,
+        rule: usize,
+        out: &mut Vec<(Label, State)>,
+    ) -> Result<(), CheckError> {
+        let rule = &self.rules[rule];
+        let mut choices: Vec<Vec<(usize, u32)>> = Vec::with_capacity(rule.moves.len());
+        for &(leaf, event) in &rule.moves {
+            let process = self.component(state, leaf);
+            stepper.steps(process)?;
+            let steps = stepper.known_steps(process, Label::visible(event));
+            if steps.is_empty() {
+                return Ok(());
+            }
+            choices.push(
+                steps
+                    .iter()
+                    .map(|step| (leaf as usize, step.target.0))
+                    .collect(),
+            );
+        }
+        for_each_choice(&choices, |changes| {
+            out.push((rule.label, State(self.vectors.replace(state.0, changes))));
+        });
+        Ok(())
+    }
+
+    fn step_component(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: State,
+        leaf: u32,
+        steps: &[Transition],
+        out: &mut Vec<(Label, State)>,
+    ) -> Result<(), CheckError> {
+        // Steps with one label lie together, and a rule tries all of its component's targets itself.
+        for same in steps.chunk_by(|left, right| left.label == right.label) {
+            let label = same[0].label;
+            if let Some(event) = label.event() {
+                let (start, end) = self.driven.get(&(leaf, event)).copied().unwrap_or((0, 0));
+                for rule in start..end {
+                    self.fire(stepper, state, rule as usize, out)?;
+                }
+                continue;
+            }
+            // A component's own termination is an internal step of the whole.
+            let label = if label == Label::TICK {
+                Label::TAU
+            } else {
+                label
+            };
+            for step in same {
+                let changed = self
+                    .vectors
+                    .replace(state.0, &[(leaf as usize, step.target.0)]);
+                out.push((label, State(changed)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl System for Machine {
+    fn initial(&self) -> State {
+        self.initial
+    }
+
+    fn successors(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: State,
+        out: &mut Vec<(Label, State)>,
+    ) -> Result<(), CheckError> {
+        out.clear();
+        if state == TERMINATED {
+            return Ok(());
+        }
+        let mut steps = Vec::new();
+        for position in 0..self.active.len() {
+            let leaf = self.active[position];
+            steps.clear();
+            steps.extend_from_slice(stepper.steps(self.component(state, leaf))?);
+            self.step_component(stepper, state, leaf, &steps, out)?;
+        }
+        if out.is_empty() {
+            let mut components = Vec::new();
+            self.vectors.unpack(state.0, &mut components);
+            if components.iter().all(|&component| component == OMEGA.0) {
+                out.push((Label::TICK, TERMINATED));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_terminated(&self, state: State) -> bool {
+        state == TERMINATED
+    }
+
+    fn cells(&self) -> usize {
+        self.vectors.nodes() * 12
+    }
+}

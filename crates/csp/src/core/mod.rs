@@ -1,0 +1,20 @@
+//! Processes as hash-consed terms, and what they can do next.
+//!
+//! * [`model`]: the store of events, event sets and terms, and the constructors that build them;
+//! * [`step`]: the operational semantics, term by term;
+//! * [`vector`]: shared storage of component states;
+//! * [`rules`] and [`machine`]: a parallel composition flattened into components and synchronisation rules;
+//! * [`system`]: the one interface through which the checks see either form.
+
+pub(crate) mod event;
+pub(crate) mod machine;
+pub(crate) mod model;
+pub(crate) mod rules;
+pub(crate) mod step;
+pub(crate) mod system;
+pub(crate) mod term;
+pub(crate) mod vector;
+
+pub use event::{EventId, Label, LabelKind, RelationId, SetId};
+pub use model::Model;
+pub use term::{DefId, ProcId};

@@ -1,0 +1,460 @@
+//! The operational semantics: what each process can do next.
+//!
+//! Source: the structural operational semantics of CSP as in Roscoe, *Understanding Concurrent Systems*, chapter 9, with
+//! termination as in chapter 6 (a parallel composition terminates when all operands have; each operand's own tick is an
+//! internal step). Calls are unfolded without a step of their own.
+//! Deviations: operators are n-ary where they are associative; an internal choice of equal operands makes no tau (the
+//! constructors in `model` drop it), which no trace, deadlock or divergence check can see.
+//! Each term's transitions are computed once, so a component that many states share costs nothing the second time.
+
+use std::ops::Range;
+
+use super::event::{EventId, Label, RelationId, SetId};
+use super::model::{Model, OMEGA};
+use super::term::{DefId, ProcId, Term};
+use crate::error::{CheckError, LimitReached};
+
+/// One step: its label and the process afterwards.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Transition {
+    pub(crate) label: Label,
+    pub(crate) target: ProcId,
+}
+
+/// Gives definitions their bodies when they are first needed. A script can describe infinitely many (`P(n)`), so its
+/// evaluator cannot give them beforehand.
+pub(crate) trait Resolver {
+    /// The body of `definition`, which has none in the model yet.
+    fn resolve(&mut self, model: &mut Model, definition: DefId) -> Result<ProcId, CheckError>;
+}
+
+/// For models that were built without a script: every definition must have its body already.
+pub(crate) struct NoResolver;
+
+impl Resolver for NoResolver {
+    fn resolve(&mut self, model: &mut Model, definition: DefId) -> Result<ProcId, CheckError> {
+        Err(CheckError::Undefined(
+            model.definition(definition).name.clone(),
+        ))
+    }
+}
+
+/// How deep operators may nest before a step is given up; prefixes and calls of finished terms do not count.
+const DEPTH_LIMIT: usize = 1_000;
+
+#[derive(Clone)]
+enum Memo {
+    Unknown,
+    /// On the stack: meeting it again means that the process has no first step.
+    Open,
+    Known(Range<usize>),
+}
+
+/// The transition relation over the terms of a model.
+pub(crate) struct Stepper<'a> {
+    pub(crate) model: &'a mut Model,
+    resolver: &'a mut dyn Resolver,
+    memo: Vec<Memo>,
+    transitions: Vec<Transition>,
+    depth: usize,
+}
+
+/// How the operands of a parallel operator take part in an event.
+#[derive(Clone, Copy)]
+enum Sharing<'t> {
+    Set(SetId),
+    Alphabets(&'t [(SetId, ProcId)]),
+}
+
+impl<'a> Stepper<'a> {
+    pub(crate) fn new(model: &'a mut Model, resolver: &'a mut dyn Resolver) -> Stepper<'a> {
+        Stepper {
+            model,
+            resolver,
+            memo: Vec::new(),
+            transitions: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// The steps of `process`, sorted by label and then by target.
+    pub(crate) fn steps(&mut self, process: ProcId) -> Result<&[Transition], CheckError> {
+        let range = self.ensure(process)?;
+        Ok(&self.transitions[range])
+    }
+
+    /// The steps of `process` with exactly this label; empty unless [`steps`](Self::steps) was called for it before.
+    pub(crate) fn known_steps(&self, process: ProcId, label: Label) -> &[Transition] {
+        let Some(Memo::Known(range)) = self.memo.get(process.index()) else {
+            return &[];
+        };
+        let all = &self.transitions[range.clone()];
+        let start = all.partition_point(|step| step.label < label);
+        let length = all[start..].partition_point(|step| step.label == label);
+        &all[start..start + length]
+    }
+
+    /// The body of a definition, resolving it if this is the first time.
+    pub(crate) fn body(&mut self, definition: DefId) -> Result<ProcId, CheckError> {
+        if let Some(body) = self.model.definition(definition).body {
+            return Ok(body);
+        }
+        let body = self.resolver.resolve(self.model, definition)?;
+        self.model.define(definition, body);
+        Ok(body)
+    }
+
+    fn ensure(&mut self, process: ProcId) -> Result<Range<usize>, CheckError> {
+        let index = process.index();
+        if index >= self.memo.len() {
+            self.memo
+                .resize(self.model.terms().max(index + 1), Memo::Unknown);
+        }
+        match &self.memo[index] {
+            Memo::Known(range) => return Ok(range.clone()),
+            Memo::Open => return Err(CheckError::Unguarded(self.name_of(process))),
+            Memo::Unknown => {}
+        }
+        if self.depth >= DEPTH_LIMIT {
+            return Err(LimitReached::Depth { limit: DEPTH_LIMIT }.into());
+        }
+        self.memo[index] = Memo::Open;
+        self.depth += 1;
+        let computed = self.compute(process);
+        self.depth -= 1;
+        // An error must not leave the mark behind: another check may come to this process in a legal way.
+        self.memo[index] = Memo::Unknown;
+        let mut steps = computed?;
+        steps.sort_unstable();
+        steps.dedup();
+        let range = self.transitions.len()..self.transitions.len() + steps.len();
+        self.model.charge(steps.len());
+        self.transitions.append(&mut steps);
+        self.memo[index] = Memo::Known(range.clone());
+        Ok(range)
+    }
+
+    /// A name for an error message: that of the first call found below `process`.
+    fn name_of(&self, process: ProcId) -> String {
+        let mut found = None;
+        let mut pending = vec![process];
+        while let (Some(next), None) = (pending.pop(), &found) {
+            match self.model.term(next) {
+                Term::Call(definition) => {
+                    found = Some(self.model.definition(*definition).name.clone())
+                }
+                Term::Prefix(..) | Term::Menu(_) => {}
+                other => other.for_each_operand(|operand| pending.push(operand)),
+            }
+        }
+        found.unwrap_or_else(|| "a process".to_owned())
+    }
+
+    fn copied(&mut self, process: ProcId) -> Result<Vec<Transition>, CheckError> {
+        Ok(self.steps(process)?.to_vec())
+    }
+
+    fn compute(&mut self, process: ProcId) -> Result<Vec<Transition>, CheckError> {
+        let term = self.model.term(process).clone();
+        Ok(match term {
+            Term::Stop | Term::Omega => Vec::new(),
+            Term::Skip => vec![Transition {
+                label: Label::TICK,
+                target: OMEGA,
+            }],
+            Term::Prefix(event, target) => vec![Transition {
+                label: Label::visible(event),
+                target,
+            }],
+            Term::Menu(branches) => branches
+                .iter()
+                .map(|&(event, target)| Transition {
+                    label: Label::visible(event),
+                    target,
+                })
+                .collect(),
+            Term::Internal(operands) => operands
+                .iter()
+                .map(|&target| Transition {
+                    label: Label::TAU,
+                    target,
+                })
+                .collect(),
+            Term::External(operands) => self.external(&operands)?,
+            Term::Sliding(first, second) => self.sliding(first, second)?,
+            Term::Seq(first, second) => self.sequence(first, second)?,
+            Term::Interrupt(first, second) => self.interrupt(first, second)?,
+            Term::Exception(first, set, second) => self.exception(first, set, second)?,
+            Term::Shared(set, operands) => self.parallel(Sharing::Set(set), &operands)?,
+            Term::Alphabetised(pairs) => {
+                let operands: Vec<ProcId> = pairs.iter().map(|pair| pair.1).collect();
+                self.parallel(Sharing::Alphabets(&pairs), &operands)?
+            }
+            Term::Hide(operand, set) => self.hide(operand, set)?,
+            Term::Rename(operand, relation) => self.rename(operand, relation)?,
+            Term::Call(definition) => {
+                let body = self.body(definition)?;
+                self.copied(body)?
+            }
+        })
+    }
+
+    fn external(&mut self, operands: &[ProcId]) -> Result<Vec<Transition>, CheckError> {
+        let mut steps = Vec::new();
+        for (index, &operand) in operands.iter().enumerate() {
+            for step in self.copied(operand)? {
+                // Only a visible step or termination decides the choice.
+                let target = if step.label.is_silent() {
+                    let rest = operands.iter().enumerate();
+                    let moved = rest.map(|(at, &old)| if at == index { step.target } else { old });
+                    self.model.external(moved.collect::<Vec<_>>())
+                } else {
+                    step.target
+                };
+                steps.push(Transition { target, ..step });
+            }
+        }
+        Ok(steps)
+    }
+
+    fn sliding(&mut self, first: ProcId, second: ProcId) -> Result<Vec<Transition>, CheckError> {
+        let mut steps = vec![Transition {
+            label: Label::TAU,
+            target: second,
+        }];
+        for step in self.copied(first)? {
+            let stays = step.label.is_silent();
+            let target = if stays {
+                self.model.sliding(step.target, second)
+            } else {
+                step.target
+            };
+            steps.push(Transition { target, ..step });
+        }
+        Ok(steps)
+    }
+
+    fn sequence(&mut self, first: ProcId, second: ProcId) -> Result<Vec<Transition>, CheckError> {
+        let mut steps = Vec::new();
+        for step in self.copied(first)? {
+            steps.push(if step.label == Label::TICK {
+                Transition {
+                    label: Label::TAU,
+                    target: second,
+                }
+            } else {
+                Transition {
+                    target: self.model.sequence(step.target, second),
+                    ..step
+                }
+            });
+        }
+        Ok(steps)
+    }
+
+    fn interrupt(&mut self, first: ProcId, second: ProcId) -> Result<Vec<Transition>, CheckError> {
+        let mut steps = Vec::new();
+        for step in self.copied(first)? {
+            let ends = step.label == Label::TICK;
+            let target = if ends {
+                OMEGA
+            } else {
+                self.model.interrupt(step.target, second)
+            };
+            steps.push(Transition { target, ..step });
+        }
+        for step in self.copied(second)? {
+            let stays = step.label.is_silent();
+            let target = if stays {
+                self.model.interrupt(first, step.target)
+            } else {
+                step.target
+            };
+            steps.push(Transition { target, ..step });
+        }
+        Ok(steps)
+    }
+
+    fn exception(
+        &mut self,
+        first: ProcId,
+        set: SetId,
+        second: ProcId,
+    ) -> Result<Vec<Transition>, CheckError> {
+        let mut steps = Vec::new();
+        for step in self.copied(first)? {
+            let thrown = step
+                .label
+                .event()
+                .is_some_and(|event| self.model.set_contains(set, event));
+            let target = match step.label {
+                Label::TICK => OMEGA,
+                _ if thrown => second,
+                _ => self.model.exception(step.target, set, second),
+            };
+            steps.push(Transition { target, ..step });
+        }
+        Ok(steps)
+    }
+
+    fn hide(&mut self, operand: ProcId, set: SetId) -> Result<Vec<Transition>, CheckError> {
+        let mut steps = Vec::new();
+        for step in self.copied(operand)? {
+            let label = match step.label.event() {
+                Some(event) if self.model.set_contains(set, event) => Label::hidden(event),
+                _ => step.label,
+            };
+            let ends = label == Label::TICK;
+            let target = if ends {
+                OMEGA
+            } else {
+                self.model.hide(step.target, set)
+            };
+            steps.push(Transition { label, target });
+        }
+        Ok(steps)
+    }
+
+    fn rename(
+        &mut self,
+        operand: ProcId,
+        relation: RelationId,
+    ) -> Result<Vec<Transition>, CheckError> {
+        let mut steps = Vec::new();
+        for step in self.copied(operand)? {
+            let ends = step.label == Label::TICK;
+            let target = if ends {
+                OMEGA
+            } else {
+                self.model.rename(step.target, relation)
+            };
+            let images = match step.label.event() {
+                Some(event) => self.model.images(relation, event),
+                None => &[],
+            };
+            match images {
+                [] => steps.push(Transition { target, ..step }),
+                images => steps.extend(images.iter().map(|&(_, to)| Transition {
+                    label: Label::visible(to),
+                    target,
+                })),
+            }
+        }
+        Ok(steps)
+    }
+
+    fn parallel(
+        &mut self,
+        sharing: Sharing<'_>,
+        operands: &[ProcId],
+    ) -> Result<Vec<Transition>, CheckError> {
+        if operands.iter().all(|&operand| operand == OMEGA) {
+            return Ok(vec![Transition {
+                label: Label::TICK,
+                target: OMEGA,
+            }]);
+        }
+        for &operand in operands {
+            self.ensure(operand)?;
+        }
+        let mut steps = Vec::new();
+        for index in 0..operands.len() {
+            for step in self.copied(operands[index])? {
+                let (label, partners) = match step.label {
+                    Label::TICK => (Label::TAU, vec![]),
+                    label => match label.event() {
+                        None => (label, vec![]),
+                        Some(event) => match self.partners(sharing, operands.len(), index, event) {
+                            Some(partners) => (label, partners),
+                            None => continue,
+                        },
+                    },
+                };
+                let mut moved = operands.to_vec();
+                moved[index] = step.target;
+                self.combine(sharing, operands, &partners, label, &mut moved, &mut steps);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// Who must join operand `index` in `event`. `None` if it cannot happen or if an operand before `index` already
+    /// answers for it, so that each combination is made once.
+    fn partners(
+        &self,
+        sharing: Sharing<'_>,
+        count: usize,
+        index: usize,
+        event: EventId,
+    ) -> Option<Vec<usize>> {
+        match sharing {
+            Sharing::Set(set) if !self.model.set_contains(set, event) => Some(Vec::new()),
+            Sharing::Set(_) => (index == 0).then(|| (1..count).collect()),
+            Sharing::Alphabets(pairs) => {
+                let takes_part = |at: &usize| self.model.set_contains(pairs[*at].0, event);
+                let all: Vec<usize> = (0..count).filter(takes_part).collect();
+                (all.first() == Some(&index)).then(|| all[1..].to_vec())
+            }
+        }
+    }
+
+    /// Adds one transition for every way in which the partners can join with `label`.
+    fn combine(
+        &mut self,
+        sharing: Sharing<'_>,
+        operands: &[ProcId],
+        partners: &[usize],
+        label: Label,
+        moved: &mut [ProcId],
+        steps: &mut Vec<Transition>,
+    ) {
+        let choices: Vec<Vec<ProcId>> = partners
+            .iter()
+            .map(|&at| {
+                self.known_steps(operands[at], label)
+                    .iter()
+                    .map(|step| step.target)
+                    .collect()
+            })
+            .collect();
+        for_each_choice(&choices, |choice| {
+            for (&at, &target) in partners.iter().zip(choice) {
+                moved[at] = target;
+            }
+            let target = match sharing {
+                Sharing::Set(set) => self.model.parallel(set, moved.iter().copied()),
+                Sharing::Alphabets(pairs) => {
+                    let sets = pairs.iter().map(|pair| pair.0);
+                    self.model.alphabetised(sets.zip(moved.iter().copied()))
+                }
+            };
+            steps.push(Transition { label, target });
+        });
+    }
+}
+
+/// Calls `visit` with every way to take one element of each list, in lexicographic order; with the empty way if there are
+/// no lists, and never if one of them is empty.
+pub(crate) fn for_each_choice<T: Copy>(lists: &[Vec<T>], mut visit: impl FnMut(&[T])) {
+    if lists.iter().any(Vec::is_empty) {
+        return;
+    }
+    let mut digits = vec![0; lists.len()];
+    let mut current: Vec<T> = lists.iter().map(|list| list[0]).collect();
+    loop {
+        visit(&current);
+        // Counts like an odometer whose last wheel turns fastest.
+        let Some(wheel) = (0..lists.len())
+            .rev()
+            .find(|&at| digits[at] + 1 < lists[at].len())
+        else {
+            return;
+        };
+        digits[wheel] += 1;
+        current[wheel] = lists[wheel][digits[wheel]];
+        for at in wheel + 1..lists.len() {
+            digits[at] = 0;
+            current[at] = lists[at][0];
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What can go wrong between a script and a verdict, told apart by who has to act.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A place in a script: line and column, both counted from 1, in characters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Place {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.line, self.column)
+    }
+}
+
+/// An error of the script's author, with the place that has to change.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{place}: {message}")]
+pub struct SourceError {
+    /// Where.
+    pub place: Place,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl SourceError {
+    /// An error at `place`.
+    pub fn new(place: Place, message: impl Into<String>) -> SourceError {
+        SourceError {
+            place,
+            message: message.into(),
+        }
+    }
+}
+
+/// A limit that was reached. The model may be right; nothing is known about the property.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum LimitReached {
+    /// More states than the budget allows.
+    #[error(
+        "the budget of {budget} states is used up ({explored} explored); \
+         the state space is larger or unbounded"
+    )]
+    States {
+        /// The budget.
+        budget: usize,
+        /// How many states were fully explored.
+        explored: usize,
+    },
+    /// The states themselves grow: fewer of them than the budget allows, but too large together.
+    #[error(
+        "the memory budget of {budget} cells is used up after {explored} states; \
+         states that keep growing mean an unbounded state space"
+    )]
+    Cells {
+        /// The budget.
+        budget: usize,
+        /// How many states were fully explored.
+        explored: usize,
+    },
+    /// A single process term is nested too deeply.
+    #[error(
+        "a process grew more than {limit} operators deep; \
+         a recursion inside an operator makes the state space unbounded"
+    )]
+    Depth {
+        /// The limit.
+        limit: usize,
+    },
+    /// An expression took too many evaluation steps or nested too many calls.
+    #[error("{place}: the evaluation of an expression exceeds {limit} {unit}")]
+    Evaluation {
+        /// Where the evaluation was.
+        place: Place,
+        /// The limit.
+        limit: u64,
+        /// What was counted.
+        unit: &'static str,
+    },
+    /// The caller asked to stop.
+    #[error("cancelled after {explored} states")]
+    Cancelled {
+        /// How many states were fully explored.
+        explored: usize,
+    },
+}
+
+/// Why a check has no verdict.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum CheckError {
+    /// A limit was reached.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
+    /// The script is wrong at a place that only the check came to.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A process calls a definition that was declared but never defined.
+    #[error("{0} is called but not defined")]
+    Undefined(String),
+    /// A recursion comes back to itself without an event: it has no first step.
+    #[error("{0} recurses without an event before the recursive call")]
+    Unguarded(String),
+}
