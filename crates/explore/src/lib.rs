@@ -1,1 +1,4 @@
 //! Search strategies over an abstract target.
+#![forbid(unsafe_code)]
+
+pub mod memory;

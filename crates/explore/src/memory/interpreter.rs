@@ -1,0 +1,464 @@
+//! Runs a program under a schedule.
+
+use raddle_model::{
+    Access, AccessKind, Choice, Enabled, Execution, Incident, IncidentKind, Pending, PendingState, Request, Step,
+    ThreadInfo, ThreadPath, World, depend, footprint,
+};
+use raddle_vocab::policy::{Candidate, MAX_THREADS, Policy, mix};
+use raddle_vocab::{Failure, OpKind, Outcome, RunStatus};
+
+use super::Granularity;
+use super::code::{Code, Instr, compile, eval};
+use super::layout::Layout;
+use super::program::{Op, Program, REGISTERS, RmwOp};
+use super::thread::{Thread, blank};
+
+/// Instructions that nobody sees between two transitions, at most: a loop without any effect ends the run.
+const MAX_SILENT: usize = 10_000;
+/// Bytes of an integer.
+const WORD: u32 = 4;
+
+/// A program with the state of the run under way.
+#[derive(Debug)]
+pub(super) struct Interpreter {
+    program: Program,
+    code: Vec<Code>,
+    layout: Layout,
+    granularity: Granularity,
+    world: World,
+    memory: Vec<i32>,
+    threads: Vec<Thread>,
+}
+
+impl Interpreter {
+    pub fn new(program: &Program, granularity: Granularity, spurious: u32) -> Self {
+        Interpreter {
+            program: program.clone(),
+            code: compile(program),
+            layout: Layout::of(program),
+            granularity,
+            world: World::new(spurious),
+            memory: Vec::new(),
+            threads: Vec::new(),
+        }
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// One run from the start.
+    pub fn run(&mut self, request: &Request, out: &mut Execution) {
+        self.reset(out);
+        let followed = self.follow(&request.schedule, request.max_events, out);
+        if followed {
+            self.go_on(request.policy, request.max_events, out);
+        }
+        out.events = (out.steps.len() + out.accesses.len()) as u64;
+        for number in 0..self.threads.len() {
+            out.pending.push(self.pending(number));
+        }
+    }
+
+    fn reset(&mut self, out: &mut Execution) {
+        let mut empty = Execution::empty();
+        // Keep the room that earlier executions needed.
+        std::mem::swap(&mut empty.steps, &mut out.steps);
+        std::mem::swap(&mut empty.accesses, &mut out.accesses);
+        empty.steps.clear();
+        empty.accesses.clear();
+        *out = empty;
+        self.world.reset();
+        self.memory.clear();
+        self.memory.resize(self.layout.cells(), 0);
+        for (var, decl) in self.program.vars.iter().enumerate() {
+            for index in 0..decl.len {
+                self.memory[self.layout.cell(var, index as i32)] = decl.init;
+            }
+        }
+        self.threads.clear();
+        self.threads.push(Thread::new(0, 0, 0, 1));
+        out.threads.push(ThreadInfo::default());
+    }
+
+    /// Makes the transitions of the schedule; false if the run is over.
+    fn follow(&mut self, schedule: &[Choice], max_events: u64, out: &mut Execution) -> bool {
+        for choice in schedule {
+            let possible = usize::from(choice.thread) < self.threads.len()
+                && self.enabled(choice.thread).possible()
+                && choice.choice < self.successors(choice.thread);
+            if !possible {
+                out.status = RunStatus::Diverged;
+                out.diverged_at = Some(out.steps.len() as u32);
+                return false;
+            }
+            self.step(choice.thread, choice.choice, out);
+            if self.is_over(max_events, out) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Goes on by the policy until nobody can step.
+    fn go_on(&mut self, policy: Policy, max_events: u64, out: &mut Execution) {
+        let mut notes_conflicts = false;
+        if let Policy::Pos { .. } = policy {
+            notes_conflicts = true;
+        }
+        while let Some(thread) = self.choose(policy, out.steps.len() as u32) {
+            let choice = self.successor(policy, thread, out.steps.len() as u32);
+            self.step(thread, choice, out);
+            if notes_conflicts && let Some(step) = out.steps.last() {
+                self.note_conflicts(*step);
+            }
+            if self.is_over(max_events, out) {
+                return;
+            }
+        }
+    }
+
+    fn is_over(&self, max_events: u64, out: &mut Execution) -> bool {
+        if out.status == RunStatus::Rest && (out.steps.len() + out.accesses.len()) as u64 >= max_events {
+            out.status = RunStatus::Cut;
+        }
+        out.status != RunStatus::Rest
+    }
+
+    fn choose(&self, policy: Policy, step: u32) -> Option<u16> {
+        let by_rank = self.world.by_rank();
+        if policy == Policy::LeastRank {
+            let can = |wanted| move |&&thread: &&u16| self.enabled(thread) == wanted;
+            let willing = by_rank.iter().find(can(Enabled::Yes));
+            return willing.or_else(|| by_rank.iter().find(can(Enabled::TimeOut))).copied();
+        }
+        let candidates = by_rank.iter().enumerate().filter(|&(_, &thread)| self.enabled(thread).possible());
+        let candidates = candidates.map(|(rank, &thread)| {
+            let thread = &self.threads[usize::from(thread)];
+            Candidate { rank, key: thread.key, steps: thread.steps, conflicts: thread.conflicts }
+        });
+        policy.choose(step, candidates).map(|rank| by_rank[rank])
+    }
+
+    fn successor(&self, policy: Policy, thread: u16, step: u32) -> u16 {
+        match policy {
+            Policy::LeastRank => 0,
+            Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
+                (mix(seed ^ u64::from(step).wrapping_mul(31)) % u64::from(self.successors(thread).max(1))) as u16
+            }
+        }
+    }
+
+    fn note_conflicts(&mut self, step: Step) {
+        let touched = footprint(&step);
+        for thread in self.threads.iter_mut().filter(|thread| thread.pending.thread != step.thread) {
+            if depend::conflict(&touched, &footprint(&thread.pending)) {
+                thread.conflicts += 1;
+            }
+        }
+    }
+
+    fn enabled(&self, number: u16) -> Enabled {
+        let thread = &self.threads[usize::from(number)];
+        if thread.state != PendingState::Enabled {
+            return Enabled::No;
+        }
+        if thread.awaiting.is_some() {
+            return if self.leaves_loop(thread) { Enabled::Yes } else { Enabled::No };
+        }
+        self.world.enabled(&thread.pending)
+    }
+
+    fn successors(&self, number: u16) -> u16 {
+        self.world.successors(&self.threads[usize::from(number)].pending)
+    }
+
+    /// Whether a round of busy waiting would be the last.
+    fn leaves_loop(&self, thread: &Thread) -> bool {
+        match &self.code[thread.body][thread.at] {
+            Instr::Op(Op::Await(reg, place, condition, _), _) => {
+                let mut regs = thread.regs;
+                regs[usize::from(*reg) % REGISTERS] = self.memory[self.layout.cell(place.id, eval(&place.index, &regs))];
+                eval(condition, &regs) != 0
+            }
+            _ => true,
+        }
+    }
+
+    /// Makes the thread's pending transition and lets it run on to the next.
+    fn step(&mut self, number: u16, choice: u16, out: &mut Execution) {
+        let thread = &self.threads[usize::from(number)];
+        let (body, at, pending) = (thread.body, thread.at, thread.pending);
+        let mut step = pending;
+        let cell = matches!(step.kind, OpKind::Read | OpKind::Write) || step.kind.is_atomic_access();
+        let cell = cell.then(|| ((step.obj - self.layout.address(0)) / u64::from(WORD)) as usize);
+        if let Some(cell) = cell.filter(|_| step.kind.is_atomic_access()) {
+            self.fill_in_values(&mut step, cell, body, at);
+        }
+        step = self.world.outcome_of(&step, choice);
+        step.accesses = thread.accesses;
+        if step.kind == OpKind::Create {
+            step.arg = u64::from(self.create(number, out));
+        }
+        self.world.apply(&step);
+        out.steps.push(step);
+        let thread = &mut self.threads[usize::from(number)];
+        thread.accesses = 0;
+        thread.conflicts = 0;
+        thread.steps += 1;
+        thread.awaiting = None;
+        self.take_effect(&step, cell);
+        if self.threads[usize::from(number)].state == PendingState::Enabled && !self.second_half(&step) {
+            self.arrive(number, out);
+        }
+    }
+
+    /// The world knows memory only as far as steps have shown it; here everything is known.
+    fn fill_in_values(&self, step: &mut Step, cell: usize, body: usize, at: usize) {
+        let now = self.memory[cell];
+        match step.kind {
+            OpKind::AtomicLoad => step.value = bits(now),
+            OpKind::AtomicCas => {
+                step.old = bits(now);
+                step.outcome = if bits(now) == step.arg { Outcome::Done } else { Outcome::Failed };
+            }
+            _ => step.old = bits(now),
+        }
+        if let (OpKind::AtomicRmw, Instr::Op(Op::Rmw(_, _, op, operand, _), _)) = (step.kind, &self.code[body][at]) {
+            let operand = eval(operand, &self.threads[usize::from(step.thread)].regs);
+            step.value = bits(match op {
+                RmwOp::Add => now.wrapping_add(operand),
+                RmwOp::Exchange => operand,
+                RmwOp::Or => now | operand,
+            });
+        }
+    }
+
+    fn create(&mut self, parent: u16, out: &mut Execution) -> u16 {
+        let creator = &mut self.threads[usize::from(parent)];
+        creator.children += 1;
+        let (children, key) = (creator.children, creator.key);
+        let Instr::Op(Op::Create { slot, body, arg }, _) = &self.code[creator.body][creator.at] else { return 0 };
+        let arg = eval(arg, &creator.regs);
+        let mut path = out.threads[usize::from(parent)].path.0.clone();
+        path.push(children);
+        let path = ThreadPath(path);
+        let number = self.world.add_thread(path.clone());
+        if let Some(handle) = creator.handles.get_mut(usize::from(*slot)) {
+            *handle = Some(number);
+        }
+        self.threads.push(Thread::new(number, *body, arg, mix(key ^ mix(u64::from(children)))));
+        out.threads.push(ThreadInfo { path, parent: Some(parent), name: None });
+        if self.threads.len() > MAX_THREADS {
+            out.status = RunStatus::NeedPool;
+        }
+        number
+    }
+
+    /// What the step means for the thread's registers and position, and for memory.
+    fn take_effect(&mut self, step: &Step, cell: Option<usize>) {
+        let thread = &mut self.threads[usize::from(step.thread)];
+        let instr = &self.code[thread.body][thread.at];
+        let succeeded = i32::from(matches!(step.outcome, Outcome::Done | Outcome::Nested | Outcome::Last));
+        let mut set = |reg: u8, value: i32| thread.regs[usize::from(reg) % REGISTERS] = value;
+        match step.kind {
+            OpKind::ThreadStart => return,
+            OpKind::ThreadEnd => {
+                thread.state = PendingState::Ended;
+                return;
+            }
+            OpKind::Exit => {
+                thread.state = PendingState::Exited;
+                return;
+            }
+            _ => {}
+        }
+        match instr {
+            Instr::Op(Op::Read(reg, _) | Op::Load(reg, ..) | Op::Await(reg, ..), _) => {
+                set(*reg, cell.map_or(0, |cell| self.memory[cell]));
+            }
+            Instr::Op(Op::Write(_, value), _) => {
+                let value = eval(value, &thread.regs);
+                cell.into_iter().for_each(|cell| self.memory[cell] = value);
+            }
+            Instr::Op(Op::Store(..), _) => cell.into_iter().for_each(|cell| self.memory[cell] = step.value as i32),
+            Instr::Op(Op::Rmw(reg, ..), _) => {
+                set(*reg, step.old as i32);
+                cell.into_iter().for_each(|cell| self.memory[cell] = step.value as i32);
+            }
+            Instr::Op(Op::Cas { got, .. }, _) => {
+                set(*got, succeeded);
+                cell.into_iter().filter(|_| succeeded == 1).for_each(|cell| self.memory[cell] = step.value as i32);
+            }
+            Instr::Op(Op::LockIf(reg, ..) | Op::ReadLock(reg, ..) | Op::WriteLock(reg, ..), _)
+            | Instr::Op(Op::SemWait(reg, ..), _) => set(*reg, succeeded),
+            Instr::Op(Op::Wait(reg, ..), _) => set(*reg, i32::from(step.outcome != Outcome::TimedOut)),
+            Instr::Op(Op::Barrier(reg, _), _) => set(*reg, step.value as i32),
+            Instr::OnceBegin { done, .. } => {
+                if step.outcome == Outcome::Already {
+                    thread.at = *done;
+                    return;
+                }
+                thread.outer = Some(std::mem::replace(&mut thread.regs, [0; REGISTERS]));
+            }
+            Instr::OnceEnd { .. } => thread.regs = thread.outer.take().unwrap_or(thread.regs),
+            _ => {}
+        }
+        if !matches!(step.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::BarrierArrive) {
+            thread.at += 1;
+        }
+    }
+
+    /// After the first half of a wait or barrier the thread stands before the second.
+    fn second_half(&mut self, step: &Step) -> bool {
+        let kind = match step.kind {
+            OpKind::CondWait | OpKind::CondTimedWait => OpKind::CondReacquire,
+            OpKind::BarrierArrive => OpKind::BarrierLeave,
+            _ => return false,
+        };
+        let next = Step { obj: step.obj, arg: step.arg, pc: step.pc, ..blank(step.thread, kind) };
+        self.threads[usize::from(step.thread)].pending = next;
+        true
+    }
+
+    /// Runs what nobody else sees, up to the thread's next transition.
+    fn arrive(&mut self, number: u16, out: &mut Execution) {
+        for _ in 0..MAX_SILENT {
+            let thread = &mut self.threads[usize::from(number)];
+            let instr = &self.code[thread.body][thread.at];
+            match instr {
+                Instr::Jump(target) => thread.at = *target,
+                Instr::Unless(condition, target) => {
+                    thread.at = if eval(condition, &thread.regs) == 0 { *target } else { thread.at + 1 };
+                }
+                Instr::Op(op, pc) if self.is_silent(op, number) => {
+                    let (op, pc) = (op.clone(), *pc);
+                    if !self.silent(&op, pc, number, out) {
+                        return;
+                    }
+                    self.threads[usize::from(number)].at += 1;
+                }
+                _ => {
+                    let operation = self.operation(instr, number);
+                    self.threads[usize::from(number)].pending = operation;
+                    self.note_await(number);
+                    return;
+                }
+            }
+        }
+        out.status = RunStatus::Cut;
+    }
+
+    fn note_await(&mut self, number: u16) {
+        let thread = &self.threads[usize::from(number)];
+        if !matches!(&self.code[thread.body][thread.at], Instr::Op(Op::Await(..), _)) {
+            return;
+        }
+        let failing = (!self.leaves_loop(thread)).then(|| {
+            let cell = (thread.pending.obj - self.layout.address(0)) / u64::from(WORD);
+            bits(self.memory[cell as usize])
+        });
+        let thread = &mut self.threads[usize::from(number)];
+        thread.awaiting = Some(failing);
+        if let Some(value) = failing {
+            (thread.pending.arg, thread.pending.old) = (1, value);
+        }
+    }
+
+    fn is_silent(&self, op: &Op, number: u16) -> bool {
+        match op {
+            Op::Set(..) | Op::Assert(_) | Op::Assume(_) => true,
+            Op::Read(..) | Op::Write(..) => self.granularity == Granularity::Sync,
+            Op::Join(slot) => self.handle(*slot, number).is_none(),
+            _ => false,
+        }
+    }
+
+    fn handle(&self, slot: u8, number: u16) -> Option<u16> {
+        self.threads[usize::from(number)].handles.get(usize::from(slot)).copied().flatten()
+    }
+
+    /// Does what is no transition; false if the thread stops here.
+    fn silent(&mut self, op: &Op, pc: u64, number: u16, out: &mut Execution) -> bool {
+        let thread = &mut self.threads[usize::from(number)];
+        let after = out.steps.len() as u32;
+        match op {
+            Op::Set(reg, value) => thread.regs[usize::from(*reg) % REGISTERS] = eval(value, &thread.regs),
+            Op::Assert(condition) if eval(condition, &thread.regs) == 0 => {
+                thread.state = PendingState::Failed;
+                let kind = IncidentKind::Failure(Failure::Assertion);
+                let text = format!("{condition:?}");
+                let count = thread.accesses;
+                out.incidents.push(Incident { thread: number, after, count, pc, obj: 0, arg: 0, kind, text });
+                return false;
+            }
+            Op::Assume(condition) if eval(condition, &thread.regs) == 0 => {
+                out.status = RunStatus::Assumed;
+                return false;
+            }
+            Op::Read(_, place) | Op::Write(place, _) => {
+                let cell = self.layout.cell(place.id, eval(&place.index, &thread.regs));
+                let kind = match op {
+                    Op::Write(_, value) => {
+                        self.memory[cell] = eval(value, &thread.regs);
+                        AccessKind::Write
+                    }
+                    _ => AccessKind::Read,
+                };
+                if let Op::Read(reg, _) = op {
+                    thread.regs[usize::from(*reg) % REGISTERS] = self.memory[cell];
+                }
+                let addr = self.layout.address(cell);
+                let (size, count) = (u64::from(WORD), thread.accesses);
+                out.accesses.push(Access { thread: number, kind, volatile: false, addr, size, pc, after, count });
+                thread.accesses += 1;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// The transition that an instruction is.
+    fn operation(&self, instr: &Instr, number: u16) -> Step {
+        let regs = &self.threads[usize::from(number)].regs;
+        let plain = |kind, obj, arg, pc| Step { obj, arg, pc, ..blank(number, kind) };
+        match instr {
+            Instr::OnceBegin { once, pc, .. } => plain(OpKind::OnceBegin, self.layout.once(*once), 0, *pc),
+            Instr::OnceEnd { once, pc } => plain(OpKind::OnceEnd, self.layout.once(*once), 0, *pc),
+            Instr::SemInit { sem, value, pc } => plain(OpKind::SemInit, self.layout.sem(*sem), u64::from(*value), *pc),
+            Instr::BarrierInit { barrier, count, pc } => {
+                plain(OpKind::BarrierInit, self.layout.barrier(*barrier), u64::from(*count), *pc)
+            }
+            Instr::Op(op, pc) => Step { pc: *pc, ..super::operation::of(op, number, regs, &self.layout, |slot| {
+                self.handle(slot, number).map_or(0, u64::from)
+            }, &self.program) },
+            Instr::End { pc } if number == 0 => plain(OpKind::Exit, 0, 0, *pc),
+            Instr::End { pc } => plain(OpKind::ThreadEnd, 0, 0, *pc),
+            Instr::Jump(_) | Instr::Unless(..) => blank(number, OpKind::Fence),
+        }
+    }
+
+    /// How the thread stands at the end of the run.
+    fn pending(&self, number: usize) -> Pending {
+        let thread = &self.threads[number];
+        let mut step = thread.pending;
+        step.accesses = thread.accesses;
+        let possible = self.enabled(number as u16).possible();
+        let state = match thread.state {
+            PendingState::Enabled if possible => PendingState::Enabled,
+            PendingState::Enabled if thread.awaiting.is_some() => {
+                let cell = (step.obj - self.layout.address(0)) / u64::from(WORD);
+                step.value = bits(self.memory[cell as usize]);
+                PendingState::Awaiting
+            }
+            PendingState::Enabled => PendingState::Blocked,
+            other => other,
+        };
+        Pending { step, state }
+    }
+}
+
+/// A value as it stands in a step.
+pub(super) fn bits(value: i32) -> u64 {
+    u64::from(value as u32)
+}

@@ -1,0 +1,80 @@
+//! A target without a process: runs abstract programs with the semantics of [`raddle_model::World`].
+//!
+//! It behaves towards a search exactly as the real runtime does: a thread parks before an operation, plain accesses
+//! belong to the transition before them (or are transitions themselves, at access granularity), and after the schedule
+//! the run goes on by the policy.
+
+mod code;
+mod interpreter;
+mod layout;
+mod operation;
+pub mod program;
+mod thread;
+
+use std::collections::VecDeque;
+
+use raddle_model::{Execution, Request, Target, TargetError};
+
+pub use layout::Layout;
+pub use program::Program;
+
+use interpreter::Interpreter;
+
+/// What is a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Granularity {
+    /// Synchronising operations.
+    Sync,
+    /// Plain accesses too.
+    Access,
+}
+
+/// Runs one abstract program.
+#[derive(Debug)]
+pub struct MemoryTarget {
+    interpreter: Interpreter,
+    requests: VecDeque<Request>,
+    window: usize,
+}
+
+impl MemoryTarget {
+    /// A target that runs this program.
+    #[must_use]
+    pub fn new(program: &Program, granularity: Granularity) -> Self {
+        Self::with(program, granularity, 0, 1)
+    }
+
+    /// Also allows each thread `spurious` wake-ups without cause, and pretends that it is worth to have `window`
+    /// requests under way.
+    #[must_use]
+    pub fn with(program: &Program, granularity: Granularity, spurious: u32, window: usize) -> Self {
+        let interpreter = Interpreter::new(program, granularity, spurious);
+        MemoryTarget { interpreter, requests: VecDeque::new(), window }
+    }
+
+    /// Addresses of the program's objects.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        self.interpreter.layout()
+    }
+}
+
+impl Target for MemoryTarget {
+    fn submit(&mut self, request: Request) {
+        self.requests.push_back(request);
+    }
+
+    fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError> {
+        match self.requests.pop_front() {
+            Some(request) => {
+                self.interpreter.run(&request, into);
+                Ok(())
+            }
+            None => Err(TargetError::Lost("nothing is under way".into())),
+        }
+    }
+
+    fn window(&self) -> usize {
+        self.window
+    }
+}

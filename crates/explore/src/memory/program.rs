@@ -1,0 +1,368 @@
+//! Abstract multithreaded programs: the cases on which strategies are compared with brute force, and which can be
+//! printed as C.
+//!
+//! Values are 32-bit integers. Each thread has its own registers, all 0 at the start; register 0 holds the argument
+//! that it was created with. Only the statements that name a variable, a lock, … can be seen by other threads.
+
+use raddle_vocab::{MemOrder, MutexKind};
+
+/// Number of a register.
+pub type Reg = u8;
+/// How many registers a thread has.
+pub const REGISTERS: usize = 16;
+/// How many threads a body can have created and not forgotten.
+pub const HANDLES: usize = 32;
+
+/// A value computed from registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expr {
+    /// A number.
+    Const(i32),
+    /// What a register holds.
+    Reg(Reg),
+    /// Sum, wrapping around.
+    Add(Box<Expr>, Box<Expr>),
+    /// Product, wrapping around.
+    Mul(Box<Expr>, Box<Expr>),
+    /// Remainder; 0 if the divisor is not positive.
+    Rem(Box<Expr>, Box<Expr>),
+    /// 1 if equal, else 0.
+    Eq(Box<Expr>, Box<Expr>),
+    /// 1 if less, else 0.
+    Less(Box<Expr>, Box<Expr>),
+    /// 1 if 0, else 0.
+    Not(Box<Expr>),
+}
+
+/// An element of an array of variables or mutexes; the index counts modulo the length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which array.
+    pub id: usize,
+    /// Which element.
+    pub index: Expr,
+}
+
+impl Place {
+    /// The first (or only) element.
+    #[must_use]
+    pub fn of(id: usize) -> Self {
+        Place { id, index: Expr::Const(0) }
+    }
+}
+
+/// What a read-modify-write does to the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RmwOp {
+    /// Adds.
+    Add,
+    /// Replaces.
+    Exchange,
+    /// Sets bits.
+    Or,
+}
+
+/// What to do where a lock, semaphore or wait would have to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Wait.
+    Block,
+    /// Do not wait.
+    Try,
+    /// Wait, but not for ever.
+    Timed,
+}
+
+/// A statement that is not made of others. `got` registers receive 1 if the operation succeeded, else 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Computes; nobody sees it.
+    Set(Reg, Expr),
+    /// Plain read.
+    Read(Reg, Place),
+    /// Plain write.
+    Write(Place, Expr),
+    /// Atomic read.
+    Load(Reg, Place, MemOrder),
+    /// Atomic write.
+    Store(Place, Expr, MemOrder),
+    /// Atomic read-modify-write; the register receives the old value.
+    Rmw(Reg, Place, RmwOp, Expr, MemOrder),
+    /// Atomic strong compare-exchange.
+    Cas {
+        /// Receives 1 on success.
+        got: Reg,
+        /// Where.
+        place: Place,
+        /// Expected value.
+        expected: Expr,
+        /// New value.
+        desired: Expr,
+        /// Order of both the success and the failure.
+        order: MemOrder,
+    },
+    /// Reads atomically again and again until the condition on the register holds: busy waiting, folded.
+    Await(Reg, Place, Expr, MemOrder),
+    /// Fence.
+    Fence(MemOrder),
+    /// Locks a mutex.
+    Lock(Place),
+    /// Tries to, or for some time.
+    LockIf(Reg, Place, Mode),
+    /// Unlocks a mutex.
+    Unlock(Place),
+    /// Locks an rwlock for reading.
+    ReadLock(Reg, usize, Mode),
+    /// Locks an rwlock for writing.
+    WriteLock(Reg, usize, Mode),
+    /// Unlocks an rwlock.
+    RwUnlock(usize),
+    /// Waits on a condition variable with a mutex; a timed wait sets the register to 0 if it timed out. `Mode::Try`
+    /// is treated as `Timed`.
+    Wait(Reg, usize, Place, Mode),
+    /// Signals.
+    Signal(usize),
+    /// Signals to all.
+    Broadcast(usize),
+    /// Takes from a semaphore.
+    SemWait(Reg, usize, Mode),
+    /// Gives to a semaphore.
+    SemPost(usize),
+    /// Arrives at a barrier and leaves it; the register receives 1 for the serial thread.
+    Barrier(Reg, usize),
+    /// Starts a thread that runs the body with the argument; the handle goes to the slot.
+    Create {
+        /// Slot of this thread's table of handles.
+        slot: u8,
+        /// Which body.
+        body: usize,
+        /// Argument.
+        arg: Expr,
+    },
+    /// Waits for the end of the thread in the slot. Without a thread there: does nothing.
+    Join(u8),
+    /// Fails unless the expression is not 0.
+    Assert(Expr),
+    /// Ends the run without result unless the expression is not 0.
+    Assume(Expr),
+    /// Leaves the body.
+    Return,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stmt {
+    /// A single operation.
+    Op(Op),
+    /// Branch.
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// Loop while the expression is not 0.
+    While(Expr, Vec<Stmt>),
+    /// Runs the body exactly once among all threads (`pthread_once`).
+    Once(usize, Vec<Stmt>),
+}
+
+impl From<Op> for Stmt {
+    fn from(op: Op) -> Self {
+        Stmt::Op(op)
+    }
+}
+
+/// An array of shared integers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VarDecl {
+    /// Elements.
+    pub len: usize,
+    /// Initial value of each.
+    pub init: i32,
+}
+
+/// An array of mutexes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MutexDecl {
+    /// Elements.
+    pub len: usize,
+    /// Their kind.
+    pub kind: MutexKind,
+}
+
+/// A whole program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Shared integers.
+    pub vars: Vec<VarDecl>,
+    /// Mutexes.
+    pub mutexes: Vec<MutexDecl>,
+    /// How many rwlocks.
+    pub rwlocks: usize,
+    /// How many condition variables.
+    pub conds: usize,
+    /// Semaphores, by initial value.
+    pub sems: Vec<u32>,
+    /// Barriers, by count.
+    pub barriers: Vec<u32>,
+    /// How many once controls.
+    pub onces: usize,
+    /// Code of the threads; main runs the first.
+    pub bodies: Vec<Vec<Stmt>>,
+}
+
+impl Program {
+    /// A program with `vars` integers, `mutexes` normal mutexes and a main thread that creates one thread per body, in
+    /// order, and joins them all.
+    #[must_use]
+    pub fn parallel(vars: usize, mutexes: usize, bodies: Vec<Vec<Stmt>>) -> Self {
+        let slots = 0..bodies.len();
+        let create = slots.clone().map(|i| Op::Create { slot: i as u8, body: i + 1, arg: Expr::Const(i as i32) });
+        let main = create.chain(slots.clone().map(|i| Op::Join(i as u8))).map(Stmt::Op).collect();
+        Program {
+            vars: vec![VarDecl { len: 1, init: 0 }; vars],
+            mutexes: vec![MutexDecl { len: 1, kind: MutexKind::Normal }; mutexes],
+            bodies: std::iter::once(main).chain(bodies).collect(),
+            ..Program::default()
+        }
+    }
+}
+
+/// Short names for writing programs by hand.
+pub mod build {
+    use super::{Expr, MemOrder, Mode, Op, Place, Reg, RmwOp, Stmt};
+
+    /// A number.
+    #[must_use]
+    pub fn num(value: i32) -> Expr {
+        Expr::Const(value)
+    }
+
+    /// What a register holds.
+    #[must_use]
+    pub fn reg(number: Reg) -> Expr {
+        Expr::Reg(number)
+    }
+
+    /// Sum.
+    #[must_use]
+    pub fn add(a: Expr, b: Expr) -> Expr {
+        Expr::Add(Box::new(a), Box::new(b))
+    }
+
+    /// Product.
+    #[must_use]
+    pub fn mul(a: Expr, b: Expr) -> Expr {
+        Expr::Mul(Box::new(a), Box::new(b))
+    }
+
+    /// Remainder.
+    #[must_use]
+    pub fn rem(a: Expr, b: Expr) -> Expr {
+        Expr::Rem(Box::new(a), Box::new(b))
+    }
+
+    /// Equality.
+    #[must_use]
+    pub fn eq(a: Expr, b: Expr) -> Expr {
+        Expr::Eq(Box::new(a), Box::new(b))
+    }
+
+    /// Order.
+    #[must_use]
+    pub fn less(a: Expr, b: Expr) -> Expr {
+        Expr::Less(Box::new(a), Box::new(b))
+    }
+
+    /// Negation.
+    #[must_use]
+    pub fn not(a: Expr) -> Expr {
+        Expr::Not(Box::new(a))
+    }
+
+    /// An element of an array.
+    #[must_use]
+    pub fn at(id: usize, index: Expr) -> Place {
+        Place { id, index }
+    }
+
+    /// Computes.
+    #[must_use]
+    pub fn set(into: Reg, value: Expr) -> Stmt {
+        Op::Set(into, value).into()
+    }
+
+    /// Plain read of a single variable.
+    #[must_use]
+    pub fn read(into: Reg, var: usize) -> Stmt {
+        Op::Read(into, Place::of(var)).into()
+    }
+
+    /// Plain write of a single variable.
+    #[must_use]
+    pub fn write(var: usize, value: Expr) -> Stmt {
+        Op::Write(Place::of(var), value).into()
+    }
+
+    /// Sequentially consistent read.
+    #[must_use]
+    pub fn load(into: Reg, var: usize) -> Stmt {
+        Op::Load(into, Place::of(var), MemOrder::SeqCst).into()
+    }
+
+    /// Sequentially consistent write.
+    #[must_use]
+    pub fn store(var: usize, value: Expr) -> Stmt {
+        Op::Store(Place::of(var), value, MemOrder::SeqCst).into()
+    }
+
+    /// Sequentially consistent fetch-and-add.
+    #[must_use]
+    pub fn fetch_add(into: Reg, var: usize, value: Expr) -> Stmt {
+        Op::Rmw(into, Place::of(var), RmwOp::Add, value, MemOrder::SeqCst).into()
+    }
+
+    /// Sequentially consistent compare-exchange.
+    #[must_use]
+    pub fn cas(got: Reg, place: Place, expected: Expr, desired: Expr) -> Stmt {
+        Op::Cas { got, place, expected, desired, order: MemOrder::SeqCst }.into()
+    }
+
+    /// Busy waiting until the condition on the register holds.
+    #[must_use]
+    pub fn wait_until(into: Reg, var: usize, condition: Expr) -> Stmt {
+        Op::Await(into, Place::of(var), condition, MemOrder::SeqCst).into()
+    }
+
+    /// Locks a single mutex.
+    #[must_use]
+    pub fn lock(mutex: usize) -> Stmt {
+        Op::Lock(Place::of(mutex)).into()
+    }
+
+    /// Unlocks a single mutex.
+    #[must_use]
+    pub fn unlock(mutex: usize) -> Stmt {
+        Op::Unlock(Place::of(mutex)).into()
+    }
+
+    /// A critical section.
+    #[must_use]
+    pub fn locked(mutex: usize, body: Vec<Stmt>) -> Vec<Stmt> {
+        std::iter::once(lock(mutex)).chain(body).chain([unlock(mutex)]).collect()
+    }
+
+    /// Waits on a condition variable with a single mutex.
+    #[must_use]
+    pub fn wait(cond: usize, mutex: usize) -> Stmt {
+        Op::Wait(1, cond, Place::of(mutex), Mode::Block).into()
+    }
+
+    /// Fails unless the expression is not 0.
+    #[must_use]
+    pub fn assert_that(condition: Expr) -> Stmt {
+        Op::Assert(condition).into()
+    }
+
+    /// Branch without alternative.
+    #[must_use]
+    pub fn when(condition: Expr, then: Vec<Stmt>) -> Stmt {
+        Stmt::If(condition, then, Vec::new())
+    }
+}

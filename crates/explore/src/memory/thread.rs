@@ -1,0 +1,77 @@
+//! One thread of a running program.
+
+use raddle_model::{PendingState, Step};
+use raddle_vocab::{MemOrder, OpKind, Outcome};
+
+use super::program::{HANDLES, REGISTERS};
+
+/// A thread between two transitions: it stands before `pending`.
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    /// Which body it runs.
+    pub body: usize,
+    /// Next instruction of it.
+    pub at: usize,
+    /// Registers.
+    pub regs: [i32; REGISTERS],
+    /// Registers of the caller, while it runs the body of a once.
+    pub outer: Option<[i32; REGISTERS]>,
+    /// Threads that it has created, by slot.
+    pub handles: [Option<u16>; HANDLES],
+    /// How many threads it has created.
+    pub children: u32,
+    /// What it stands before.
+    pub pending: Step,
+    /// Invariant: `Enabled` while it goes on, whether or not it is blocked just now.
+    pub state: PendingState,
+    /// Whether `pending` is busy waiting, and the value that it found wanting when it came there.
+    pub awaiting: Option<Option<u64>>,
+    /// Plain accesses since its last transition.
+    pub accesses: u32,
+    /// Transitions made.
+    pub steps: u32,
+    /// Conflicting steps of others since its operation became pending.
+    pub conflicts: u32,
+    /// Hash of its path.
+    pub key: u64,
+}
+
+impl Thread {
+    /// A thread that is about to start.
+    pub fn new(number: u16, body: usize, arg: i32, key: u64) -> Self {
+        let mut regs = [0; REGISTERS];
+        regs[0] = arg;
+        Thread {
+            body,
+            at: 0,
+            regs,
+            outer: None,
+            handles: [None; HANDLES],
+            children: 0,
+            pending: blank(number, OpKind::ThreadStart),
+            state: PendingState::Enabled,
+            awaiting: None,
+            accesses: 0,
+            steps: 0,
+            conflicts: 0,
+            key,
+        }
+    }
+}
+
+/// A step without operands.
+pub(super) fn blank(thread: u16, kind: OpKind) -> Step {
+    Step {
+        thread,
+        kind,
+        outcome: Outcome::Done,
+        order: MemOrder::Relaxed,
+        size: 0,
+        obj: 0,
+        arg: 0,
+        value: 0,
+        old: 0,
+        pc: 0,
+        accesses: 0,
+    }
+}
