@@ -12,6 +12,9 @@
 //! | [`FOLD`] | 3 | steps withdrawn | pc | | | |
 //! | [`TEXT`] | 1 + n | bytes, zero-padded; count = their number | | | | |
 //! | [`THREAD_NAME`] | as text | | | | | |
+//! | [`STACK`] | 1 + count | return addresses | | | | |
+//!
+//! An access record with [`flag::PENDING`] was not made: the thread stands before it because a segment stops it there.
 //!
 //! `count` of a step or access: data accesses that the thread made since its last transition (accesses folded away as
 //! repetitions included), so that `(thread, transition number, count)` addresses an access.
@@ -40,6 +43,9 @@ pub const FOLD: u8 = 136;
 pub const TEXT: u8 = 137;
 /// The thread got a name.
 pub const THREAD_NAME: u8 = 138;
+/// Return addresses on the thread's stack, innermost first, if the job asked for detail. Follows a parked access, a failure or
+/// a misuse, and stands at the end for each thread that has not ended.
+pub const STACK: u8 = 139;
 
 /// Bits of the flags byte.
 pub mod flag {
@@ -111,6 +117,7 @@ pub const fn words(kind: u8, count: u32) -> Option<usize> {
         READ | WRITE | FOLD => Some(ACCESS_WORDS),
         READ_RANGE | WRITE_RANGE | ALLOC | FREE | FAILURE | MISUSE => Some(LONG_WORDS),
         TEXT | THREAD_NAME => Some(1 + (count as usize).div_ceil(8)),
+        STACK => Some(1 + count as usize),
         other => match OpKind::from_byte(other) {
             Some(_) => Some(STEP_WORDS),
             None => None,

@@ -1,0 +1,252 @@
+//! The loop that takes jobs from the host and makes runs of them. It lives on a stack of its own, so that the stacks of the
+//! program's threads can be put back while it runs.
+
+use core::sync::atomic::Ordering;
+
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::Policy;
+use raddle_wire::{Job, MAX_CHECKPOINTS, MAX_JOBS, MAX_SEGMENTS, NO_CHECKPOINT, Segment, mode, state};
+
+use crate::fiber;
+use crate::state::{Handover, Keep, keep, run};
+use crate::sys::{self, syscall};
+use crate::trace::RESERVE;
+
+/// Records that a checkpoint carries along, so that every trace is whole: their bytes, at most.
+const MAX_PREFIX_BYTES: usize = 1 << 22;
+
+/// What a checkpoint must remember besides memory.
+#[derive(Clone, Copy)]
+struct Prefix {
+    records: *mut u8,
+    len: usize,
+}
+
+struct Prefixes(core::cell::UnsafeCell<[Prefix; MAX_CHECKPOINTS as usize]>);
+
+// SAFETY: rule 4 of the crate: only the controller touches it.
+unsafe impl Sync for Prefixes {}
+
+static PREFIXES: Prefixes =
+    Prefixes(core::cell::UnsafeCell::new([Prefix { records: core::ptr::null_mut(), len: 0 }; MAX_CHECKPOINTS as usize]));
+
+fn prefix(id: u32) -> &'static mut Prefix {
+    // SAFETY: rule 4 of the crate; ids are checked when a job is taken.
+    unsafe { &mut (*PREFIXES.0.get())[id as usize] }
+}
+
+/// Adds a bit to the limits met.
+pub fn note_limit(bit: u64) {
+    // SAFETY: the control page stays mapped.
+    unsafe { (*keep().control).limits.fetch_or(bit, Ordering::Relaxed) };
+}
+
+/// Tells the host that the target cannot go on, and ends.
+pub fn refuse(reason: &str) -> ! {
+    let control = keep().control;
+    if !control.is_null() {
+        // SAFETY: the control page stays mapped; the host reads the message only after the state has changed.
+        unsafe {
+            let message = &mut (*control).message;
+            let len = reason.len().min(message.len() - 1);
+            message[..len].copy_from_slice(&reason.as_bytes()[..len]);
+            message[len] = 0;
+            (*control).state.store(state::FAILED, Ordering::Release);
+            sys::futex_wake(&(*control).state);
+        }
+    }
+    sys::exit_process(70)
+}
+
+/// Body of the controller's stack: entered once, when the main thread stands before its first transition.
+pub extern "C" fn body() -> ! {
+    let keep = keep();
+    // SAFETY: the control page stays mapped for the life of the process.
+    let control = unsafe { &*keep.control };
+    if control.config.mode == mode::SNAPSHOT
+        && let Err(reason) = keep.snapshot.take_root()
+    {
+        refuse(reason);
+    }
+    control.state.store(state::READY, Ordering::Release);
+    sys::futex_wake(&control.state);
+    loop {
+        let done = control.completed.load(Ordering::Relaxed);
+        while control.submitted.load(Ordering::Acquire) == done {
+            if control.stop.load(Ordering::Relaxed) != 0 {
+                sys::exit_process(0);
+            }
+            sys::futex_wait(&control.submitted, done);
+        }
+        run_batch(keep, done);
+        control.completed.store(done.wrapping_add(1), Ordering::Release);
+        sys::futex_wake(&control.completed);
+    }
+}
+
+/// Runs the jobs of batch `number` in order; a job whose `max_events` is 0 ends the batch.
+fn run_batch(keep: &mut Keep, number: u32) {
+    // SAFETY: the control page stays mapped.
+    let control = unsafe { &*keep.control };
+    // SAFETY: the offsets lie within the file, whose size the host fixed by the same constants.
+    let jobs = unsafe { keep.file.add(raddle_wire::jobs_offset(number)).cast::<Job>() };
+    let mut used = 0;
+    control.jobs_done.store(0, Ordering::Relaxed);
+    for index in 0..MAX_JOBS {
+        // SAFETY: the array has MAX_JOBS entries.
+        let job = unsafe { &mut *jobs.add(index) };
+        if job.max_events == 0 {
+            break;
+        }
+        keep.job = job;
+        let begun = sys::now();
+        job.trace_start = used as u64;
+        if control.config.mode == mode::FORK { run_forked(keep, job, number) } else { run_job(keep, job, number) }
+        job.nanoseconds = sys::now() - begun;
+        used = (job.trace_start + job.trace_bytes) as usize;
+        control.jobs_done.store(index as u32 + 1, Ordering::Release);
+    }
+}
+
+/// One run in a process of its own.
+fn run_forked(keep: &mut Keep, job: &mut Job, number: u32) {
+    job.status = RunStatus::Damaged as u32;
+    job.trace_bytes = 0;
+    // SAFETY: a plain fork by system call: the child has this one kernel thread and a copy of all memory.
+    let child = unsafe { syscall!(libc::SYS_clone, libc::SIGCHLD, 0usize, 0usize, 0usize, 0usize) };
+    if child == 0 {
+        // SAFETY: asks to die with the parent.
+        unsafe { syscall!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        run_job(keep, job, number);
+        sys::exit_process(0);
+    }
+    if child < 0 {
+        refuse("cannot start another process: fork failed");
+    }
+    // SAFETY: the control page stays mapped.
+    unsafe { (*keep.control).worker.store(child as u32, Ordering::Relaxed) };
+    let mut status = 0i32;
+    // SAFETY: waits for the own child.
+    while unsafe { syscall!(libc::SYS_wait4, child, &raw mut status, 0, 0usize) } == -(libc::EINTR as isize) {}
+    if job.trace_bytes == 0 && status != 0 {
+        job.code = status;
+    }
+}
+
+/// One run in this process, from the job's base.
+fn run_job(keep: &mut Keep, job: &mut Job, number: u32) {
+    if !valid(job) || !keep.snapshot.has(job.base) {
+        job.status = RunStatus::Damaged as u32;
+        job.trace_bytes = 0;
+        return;
+    }
+    if keep.used {
+        keep.snapshot.restore(job.base);
+        crate::undo::after_run();
+    }
+    keep.used = true;
+    load_plan(keep, job, number);
+    let start = open_trace(keep, job, number);
+    let run = run();
+    run.hot.controlled = true;
+    loop {
+        // SAFETY: the fiber that runs next saved its stack pointer when it switched to the controller.
+        unsafe { fiber::switch(&raw mut keep.controller_sp, run.me().sp, run.me().fs) };
+        match keep.event {
+            Handover::Finished { status, code } => {
+                close(job, start, status, code);
+                return;
+            }
+            Handover::Checkpoint => keep_checkpoint(keep, job, start),
+        }
+    }
+}
+
+fn valid(job: &Job) -> bool {
+    job.base < MAX_CHECKPOINTS
+        && (job.keep_as == NO_CHECKPOINT || (job.keep_as > 0 && job.keep_as < MAX_CHECKPOINTS))
+        && (job.first_segment as usize).saturating_add(job.segments as usize) <= MAX_SEGMENTS
+}
+
+fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
+    let plan = &mut keep.plan;
+    // SAFETY: `valid` checked that the segments lie within the file.
+    plan.segments = unsafe {
+        keep.file.add(raddle_wire::segments_offset(number)).cast::<Segment>().add(job.first_segment as usize)
+    };
+    plan.len = job.segments as usize;
+    plan.at = 0;
+    plan.choice = raddle_wire::NO_CHOICE;
+    plan.flags = job.flags;
+    plan.keep_at = if job.keep_as == NO_CHECKPOINT { u32::MAX } else { job.keep_at };
+    let seed = job.policy_seed;
+    plan.policy = match job.policy {
+        1 => Policy::Random { seed },
+        2 => Policy::Pct { seed, depth: job.policy_depth, horizon: job.policy_horizon },
+        3 => Policy::Pos { seed },
+        _ => Policy::LeastRank,
+    };
+    plan.load();
+    // SAFETY: as above.
+    let segments = unsafe { core::slice::from_raw_parts(plan.segments, plan.len) };
+    plan.forced = segments.iter().fold(run().steps, |sum, segment| sum.saturating_add(segment.steps));
+}
+
+/// Sets the room for records up and puts the records of the base first.
+fn open_trace(keep: &mut Keep, job: &Job, number: u32) -> *mut u64 {
+    let used = job.trace_start as usize;
+    // SAFETY: the arena lies within the file, `used` within the arena.
+    let (start, end) = unsafe {
+        let arena = keep.file.add(raddle_wire::trace_offset(number, keep.arena_bytes));
+        (arena.add(used).cast::<u64>(), arena.add(keep.arena_bytes).cast::<u64>())
+    };
+    let base = prefix(job.base);
+    let hot = &mut run().hot;
+    let room = keep.arena_bytes.saturating_sub(used + RESERVE);
+    let copied = if job.base != 0 && base.len <= room { base.len } else { 0 };
+    // SAFETY: `copied` bytes fit before the reserve; the prefix has that many.
+    unsafe {
+        core::ptr::copy_nonoverlapping(base.records, start.cast::<u8>(), copied);
+        hot.next = start.byte_add(copied);
+        hot.end = if room > 0 { end.byte_sub(RESERVE) } else { hot.next };
+    }
+    hot.events_left = i64::try_from(job.max_events).unwrap_or(i64::MAX);
+    // Entries of the hooks' cache are valid for one epoch: no number may come back.
+    hot.epoch = keep.next_epoch;
+    start
+}
+
+/// Saves the state at which the running fiber has just handed over.
+fn keep_checkpoint(keep: &mut Keep, job: &Job, start: *mut u64) {
+    let id = job.keep_as;
+    let len = run().hot.next as usize - start as usize;
+    if len > MAX_PREFIX_BYTES {
+        return;
+    }
+    let slot = prefix(id);
+    if slot.records.is_null() {
+        let Some(room) = sys::map(MAX_PREFIX_BYTES) else { return };
+        keep.snapshot.exclude(room as usize, MAX_PREFIX_BYTES);
+        slot.records = room;
+    }
+    // SAFETY: `len` bytes of records lie at `start`; the room has MAX_PREFIX_BYTES.
+    unsafe { core::ptr::copy_nonoverlapping(start.cast::<u8>(), slot.records, len) };
+    slot.len = len;
+    if let Err(reason) = keep.snapshot.save(id) {
+        refuse(reason);
+    }
+}
+
+fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
+    let run = run();
+    keep().next_epoch = run.hot.epoch + 1;
+    job.status = status as u32;
+    job.steps = run.steps;
+    job.exited = u32::from(run.exit.is_some());
+    job.code = match status {
+        RunStatus::Rest | RunStatus::Cut => run.exit.unwrap_or(0),
+        _ => code,
+    };
+    job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };
+    job.trace_bytes = (run.hot.next as usize - start as usize) as u64;
+}

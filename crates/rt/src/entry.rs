@@ -1,0 +1,80 @@
+//! How the program enters the runtime: tiny assembly stubs that hand the caller's return address to the real function as one
+//! more argument (reading it later is unreliable), and, for operations, remember the registers for the detection of busy waiting.
+
+use core::cell::UnsafeCell;
+
+/// Callee-saved registers and stack pointer of the program at its last call of an operation: with the stack, all that
+/// a loop can carry from one round to the next.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// rbx, rbp, r12, r13, r14, r15
+    pub saved: [u64; 6],
+    /// Stack pointer right after the call instruction.
+    pub sp: u64,
+}
+
+/// Where the stubs store [`Registers`].
+#[repr(transparent)]
+pub struct Entered(UnsafeCell<Registers>);
+
+// SAFETY: rule 4 of the crate: only the running fiber enters and reads it.
+unsafe impl Sync for Entered {}
+
+/// Registers at the last entry.
+pub static ENTERED: Entered = Entered(UnsafeCell::new(Registers { saved: [0; 6], sp: 0 }));
+
+/// The registers with which the program last called an operation.
+pub fn registers() -> Registers {
+    // SAFETY: rule 4 of the crate.
+    unsafe { *ENTERED.0.get() }
+}
+
+/// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)` where `lock` takes the C arguments and
+/// then the return address. At most five C arguments.
+macro_rules! export {
+    ($name:ident, 0 => $body:path) => { $crate::entry::export!(@ $name, "rdi", $body); };
+    ($name:ident, 1 => $body:path) => { $crate::entry::export!(@ $name, "rsi", $body); };
+    ($name:ident, 2 => $body:path) => { $crate::entry::export!(@ $name, "rdx", $body); };
+    ($name:ident, 3 => $body:path) => { $crate::entry::export!(@ $name, "rcx", $body); };
+    ($name:ident, 4 => $body:path) => { $crate::entry::export!(@ $name, "r8", $body); };
+    ($name:ident, 5 => $body:path) => { $crate::entry::export!(@ $name, "r9", $body); };
+    (@ $name:ident, $register:literal, $body:path) => {
+        /// Stub: see the function that it jumps to.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov qword ptr [rip + {e}], rbx",
+                "mov qword ptr [rip + {e} + 8], rbp",
+                "mov qword ptr [rip + {e} + 16], r12",
+                "mov qword ptr [rip + {e} + 24], r13",
+                "mov qword ptr [rip + {e} + 32], r14",
+                "mov qword ptr [rip + {e} + 40], r15",
+                "mov qword ptr [rip + {e} + 48], rsp",
+                concat!("mov ", $register, ", qword ptr [rsp]"),
+                "jmp {body}",
+                e = sym $crate::entry::ENTERED,
+                body = sym $body,
+            )
+        }
+    };
+}
+pub(crate) use export;
+
+/// Exports a C function that is no operation but wants its return address: cheaper than [`export`].
+macro_rules! hook {
+    ($name:ident, 1 => $body:path) => { $crate::entry::hook!(@ $name, "rsi", $body); };
+    ($name:ident, 2 => $body:path) => { $crate::entry::hook!(@ $name, "rdx", $body); };
+    ($name:ident, 3 => $body:path) => { $crate::entry::hook!(@ $name, "rcx", $body); };
+    ($name:ident, 4 => $body:path) => { $crate::entry::hook!(@ $name, "r8", $body); };
+    (@ $name:ident, $register:literal, $body:path) => {
+        /// Stub: see the function that it jumps to.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(concat!("mov ", $register, ", qword ptr [rsp]"), "jmp {body}", body = sym $body)
+        }
+    };
+}
+pub(crate) use hook;

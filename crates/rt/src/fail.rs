@@ -1,0 +1,197 @@
+//! Threads that fail, processes that end, and a runtime that cannot go on.
+
+use core::ffi::{CStr, c_char, c_void};
+
+use raddle_vocab::{Failure, OpKind, Outcome};
+
+use crate::entry::export;
+use crate::real::real;
+use crate::state::{Op, Standing, controlled, keep, run};
+use crate::sys::{self, syscall};
+use crate::{sched, trace};
+
+real! { hidden:
+    fn abort();
+    fn fflush(stream: *mut c_void) -> i32;
+    fn __assert_fail(condition: *const c_char, file: *const c_char, line: u32, function: *const c_char);
+}
+
+/// The running thread has failed: says so in the trace and lets the others go on.
+pub fn stop_thread(kind: Failure, address: u64, pc: u64, text: &[u8]) -> ! {
+    trace::failure(kind, address, pc, text);
+    sched::leave(Standing::Failed)
+}
+
+/// Last handler of `exit`, as it was registered first: constructors, destructors and other handlers are ordinary code.
+pub extern "C" fn leave_process(status: i32, _argument: *mut c_void) {
+    if controlled() {
+        // SAFETY: flushes all streams, as the C library would do next.
+        unsafe { hidden::fflush(core::ptr::null_mut()) };
+        end_process(status, 0);
+    }
+}
+
+/// The process is over as far as the running thread is concerned; others come to rest.
+pub fn end_process(status: i32, pc: u64) -> ! {
+    sched::perform(Op::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
+    let run = run();
+    run.exit.get_or_insert(status);
+    let allowed = i64::try_from(keep().exit_events).unwrap_or(i64::MAX);
+    run.hot.events_left = run.hot.events_left.min(allowed);
+    sched::leave(Standing::Exited)
+}
+
+extern "C" fn exit_now(status: i32, pc: u64) -> ! {
+    if controlled() {
+        end_process(status, pc);
+    }
+    sys::exit_process(status)
+}
+
+export!(_exit, 1 => exit_now);
+export!(_Exit, 1 => exit_now);
+
+extern "C" fn abort_thread(pc: u64) -> ! {
+    if controlled() {
+        if let Some(name) = current_exception() {
+            stop_thread(Failure::Exception, 0, pc, name.to_bytes());
+        }
+        stop_thread(Failure::Abort, 0, pc, b"");
+    }
+    // SAFETY: the C library's own function.
+    unsafe { hidden::abort() };
+    sys::exit_process(134)
+}
+
+export!(abort, 0 => abort_thread);
+
+/// Type of the exception that nobody caught, if that is why the program aborts.
+fn current_exception() -> Option<&'static CStr> {
+    // SAFETY: looks a function of the C++ library up, which may not be there.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_current_exception_type".as_ptr()) };
+    if function.is_null() {
+        return None;
+    }
+    // SAFETY: the Itanium C++ ABI: returns a type_info pointer or null; its second word is the mangled name.
+    unsafe {
+        let function: extern "C" fn() -> *const *const c_char = core::mem::transmute(function);
+        let info = function();
+        (!info.is_null()).then(|| CStr::from_ptr(*info.add(1)))
+    }
+}
+
+extern "C" fn assert_failed(condition: *const c_char, file: *const c_char, line: u32, function: *const c_char, pc: u64) -> ! {
+    // SAFETY: the arguments of a failed assert are C strings; the function's name may be null.
+    let bytes = |text: *const c_char| if text.is_null() { &b"?"[..] } else { unsafe { CStr::from_ptr(text) }.to_bytes() };
+    if controlled() {
+        stop_thread(Failure::Assertion, 0, pc, bytes(condition));
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::__assert_fail(condition, file, line, function) };
+    sys::exit_process(134)
+}
+
+export!(__assert_fail, 4 => assert_failed);
+
+/// Signals that mean a crash.
+const CRASHES: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
+#[repr(C)]
+struct KernelAction {
+    handler: usize,
+    flags: u64,
+    restorer: usize,
+    mask: u64,
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".hidden raddle_signal_return",
+    ".globl raddle_signal_return",
+    ".type raddle_signal_return,@function",
+    // The unwinder knows a signal frame by exactly these instructions.
+    "raddle_signal_return:",
+    "mov rax, 15",
+    "syscall",
+);
+
+unsafe extern "C" {
+    fn raddle_signal_return();
+}
+
+/// Catches crashes and the write faults of the snapshot.
+pub fn install_handlers() {
+    const SA_RESTORER: u64 = 0x0400_0000;
+    let action = KernelAction {
+        handler: on_signal as *const () as usize,
+        flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64 | SA_RESTORER,
+        restorer: raddle_signal_return as *const () as usize,
+        mask: 0,
+    };
+    for signal in CRASHES {
+        // SAFETY: the structure is the kernel's; the handler follows its convention.
+        unsafe { syscall!(libc::SYS_rt_sigaction, signal, &raw const action, 0usize, 8usize) };
+    }
+}
+
+/// Gives signal handlers a stack that is never protected.
+pub fn use_signal_stack(stack: *mut u8, bytes: usize) {
+    let stack = libc::stack_t { ss_sp: stack.cast(), ss_flags: 0, ss_size: bytes };
+    // SAFETY: the memory was mapped for this and stays mapped.
+    unsafe { syscall!(libc::SYS_sigaltstack, &raw const stack, 0usize) };
+}
+
+extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    // SAFETY: the kernel passes valid pointers.
+    let (address, code, pc) = unsafe {
+        ((*info).si_addr() as usize, (*info).si_code, (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as u64)
+    };
+    const PROTECTION: i32 = 2;
+    if signal == libc::SIGSEGV && code == PROTECTION && keep().snapshot.fault(address) {
+        return;
+    }
+    if controlled() {
+        // The record's pc is a return address elsewhere; a fault is at the instruction itself.
+        trace_crash(signal, address as u64, pc + 1);
+    }
+    crash_for_real(signal);
+}
+
+fn trace_crash(signal: i32, address: u64, pc: u64) -> ! {
+    let number = [b'0' + (signal / 10) as u8, b'0' + (signal % 10) as u8];
+    stop_thread(Failure::Signal, address, pc, &number)
+}
+
+/// Dies of the signal as the program would have without raddle.
+fn crash_for_real(signal: i32) {
+    let default = KernelAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
+    // SAFETY: restores the default action; the faulting instruction is executed again on return.
+    unsafe { syscall!(libc::SYS_rt_sigaction, signal, &raw const default, 0usize, 8usize) };
+}
+
+/// The runtime met a state that it thought impossible.
+pub fn runtime_bug(file: &str, line: u32) -> ! {
+    sys::say("raddle: bug in the runtime at ");
+    sys::say(file);
+    let mut digits = [b' '; 12];
+    let mut rest = line;
+    let mut at = digits.len() - 1;
+    digits[at] = b'\n';
+    while rest > 0 && at > 1 {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    sys::say(core::str::from_utf8(&digits).unwrap_or("\n"));
+    crate::controller::refuse("bug in the runtime: its message is on the program's standard error")
+}
+
+/// Something that the runtime cannot do without is missing.
+pub fn give_up(what: &str, why: &str) -> ! {
+    sys::say("raddle: ");
+    sys::say(what);
+    sys::say(" ");
+    sys::say(why);
+    sys::say("\n");
+    sys::exit_process(70)
+}

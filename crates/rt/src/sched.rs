@@ -1,0 +1,439 @@
+//! Who runs next. A thread announces the operation that it stands before ([`arrive`]); it returns when the operation may be
+//! performed, after any number of other threads' steps.
+
+use raddle_vocab::policy::{Candidate, MAX_THREADS, Policy, mix};
+use raddle_vocab::{OpKind, Outcome, RunStatus};
+use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
+
+use crate::enabled::{Enabled, enabled};
+use crate::fiber;
+use crate::state::{Handover, Op, Standing, Wait, keep, run};
+use crate::trace;
+
+/// Accesses without a transition after which a thread that only reads is taken to wait for others.
+pub const LONG_STRETCH: u32 = 1 << 20;
+
+/// Stands before the operation until it is this thread's turn and the operation is enabled.
+pub fn arrive(op: Op) {
+    let awaits = crate::spin::arriving(&op);
+    let run = run();
+    let count = run.hot.count;
+    let me = run.me();
+    me.pending = op;
+    me.count = count;
+    me.conflicts = 0;
+    me.standing = if awaits { Standing::Awaiting } else { Standing::Pending };
+    run.awaiting += u32::from(awaits);
+    mark(run.hot.tid as usize);
+    give_way();
+}
+
+/// Records the operation that [`arrive`] let through, as performed.
+pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
+    trace::step(op, outcome, value, old);
+    crate::spin::performed(op, outcome, value, old);
+    let run = run();
+    run.hot.count = 0;
+    run.hot.epoch += 1;
+    if keep().plan.policy != Policy::LeastRank {
+        note_conflicts(op);
+    }
+}
+
+/// An operation that needs nothing but its turn.
+pub fn perform(op: Op, outcome: Outcome, value: u64, old: u64) {
+    arrive(op);
+    commit(&op, outcome, value, old);
+}
+
+/// Which of `successors` the schedule or policy wants for the operation just let through.
+pub fn choice(successors: usize) -> usize {
+    let keep = keep();
+    let wanted = core::mem::replace(&mut keep.plan.choice, NO_CHOICE);
+    if wanted != NO_CHOICE {
+        if wanted as usize >= successors {
+            diverge();
+        }
+        return wanted as usize;
+    }
+    match keep.plan.policy {
+        Policy::LeastRank => 0,
+        Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
+            (mix(seed ^ u64::from(run().steps).wrapping_mul(31)) % successors.max(1) as u64) as usize
+        }
+    }
+}
+
+/// Tells that the state of the object changed so that threads before an operation on it may now be enabled.
+pub fn changed(obj: u64) {
+    let run = run();
+    for tid in 0..run.threads {
+        let fiber = &run.fibers[tid];
+        let concerned = match fiber.standing {
+            Standing::Pending => fiber.pending.obj == obj || fiber.pending.arg == obj,
+            Standing::Awaiting => true,
+            _ => false,
+        };
+        if concerned {
+            mark(tid);
+        }
+    }
+}
+
+/// Tells that the thread has ended, so that joiners may go on.
+pub fn changed_thread(ended: u16) {
+    let run = run();
+    for tid in 0..run.threads {
+        let fiber = &run.fibers[tid];
+        if fiber.standing == Standing::Pending && fiber.pending.kind == OpKind::Join && fiber.pending.arg == u64::from(ended) {
+            mark(tid);
+        }
+    }
+}
+
+/// Tells that a word of memory was written by an operation: threads in a folded loop may now leave it.
+#[inline]
+pub fn stored() {
+    let run = run();
+    if run.awaiting > 0 {
+        for tid in 0..run.threads {
+            if run.fibers[tid].standing == Standing::Awaiting {
+                mark(tid);
+            }
+        }
+    }
+}
+
+/// Puts the thread into the set that its pending operation belongs to.
+pub fn mark(tid: usize) {
+    let state = enabled(tid);
+    let run = run();
+    let rank = run.fibers[tid].rank as usize;
+    run.runnable.remove(rank);
+    run.reluctant.remove(rank);
+    match state {
+        Enabled::Yes => run.runnable.insert(rank),
+        Enabled::Reluctant => run.reluctant.insert(rank),
+        Enabled::No => {}
+    }
+}
+
+/// Runs others until it is this thread's turn.
+pub fn give_way() {
+    checkpoint_if_due();
+    let Some(next) = next_thread() else { finish(RunStatus::Rest, 0) };
+    grant(next);
+    if next != run().hot.tid as usize {
+        switch_to(next);
+    }
+}
+
+/// Stops the running thread for good.
+pub fn leave(standing: Standing) -> ! {
+    let run = run();
+    let count = run.hot.count;
+    let me = run.me();
+    me.standing = standing;
+    me.count = count;
+    let rank = me.rank as usize;
+    run.runnable.remove(rank);
+    run.reluctant.remove(rank);
+    give_way();
+    unreachable!("a thread that has left was given a turn")
+}
+
+/// Parks before a data access because the present segment says so.
+pub fn park_at_access() {
+    let run = run();
+    run.hot.stop_at = u32::MAX;
+    let plan = &mut keep().plan;
+    plan.advance();
+    run.me().standing = Standing::AtAccess;
+    run.me().count = run.hot.count;
+    let rank = run.me().rank as usize;
+    run.runnable.insert(rank);
+    give_way();
+}
+
+/// Lets the others run first, in the middle of a long stretch without transitions that only reads: it may wait for one of them.
+pub fn yield_in_stretch() {
+    let run = run();
+    run.hot.stop_at = run.hot.count.saturating_add(LONG_STRETCH);
+    let rank = run.me().rank as usize;
+    run.me().standing = Standing::AtAccess;
+    run.me().count = run.hot.count;
+    run.runnable.remove(rank);
+    run.reluctant.insert(rank);
+    give_way();
+}
+
+/// Writes what every thread stands before, and hands the run back to the controller. Does not return.
+pub fn finish(status: RunStatus, code: i32) -> ! {
+    let run = run();
+    run.hot.controlled = false;
+    if keep().plan.flags & job_flag::DETAIL != 0 {
+        dump_stacks();
+    }
+    for tid in 0..run.threads {
+        let blocked = enabled(tid) == Enabled::No;
+        trace::pending(tid, &run.fibers[tid], blocked);
+    }
+    keep().event = Handover::Finished { status, code };
+    loop {
+        to_controller();
+    }
+}
+
+/// The schedule asks for something that cannot be done.
+pub fn diverge() -> ! {
+    finish(RunStatus::Diverged, run().steps as i32)
+}
+
+/// Lets every thread that has not ended write its stack, each on its own stack.
+fn dump_stacks() {
+    let me = run().hot.tid as usize;
+    for tid in 0..run().threads {
+        let fiber = &mut run().fibers[tid];
+        if !matches!(fiber.standing, Standing::Pending | Standing::AtAccess | Standing::Awaiting) {
+            continue;
+        }
+        // A thread that has not started has no stack to speak of.
+        if fiber.steps == 0 && fiber.pending.kind == OpKind::ThreadStart {
+            continue;
+        }
+        if tid == me {
+            trace::stack();
+        } else {
+            fiber.dump = true;
+            run().dump_for = me as u16;
+            switch_to(tid);
+        }
+    }
+    run().hot.tid = me as u16;
+}
+
+fn checkpoint_if_due() {
+    let keep = keep();
+    if run().steps == keep.plan.keep_at {
+        keep.plan.keep_at = u32::MAX;
+        keep.event = Handover::Checkpoint;
+        to_controller();
+    }
+}
+
+/// Leaves the running fiber for the controller; returns if the controller switches back.
+pub fn to_controller() {
+    let keep = keep();
+    let me = run().me();
+    // SAFETY: the controller's stack pointer was saved when it switched to a fiber.
+    unsafe { fiber::switch(&raw mut me.sp, keep.controller_sp, keep.main_fs) };
+}
+
+/// Makes `next` the running thread and its operation the next transition.
+fn grant(next: usize) {
+    let run = run();
+    let keep = keep();
+    let fiber = &mut run.fibers[next];
+    let resumed = fiber.standing == Standing::AtAccess;
+    let mut stop_at = LONG_STRETCH;
+    if keep.plan.at < keep.plan.len {
+        let segment = &mut keep.plan.current;
+        if !resumed {
+            segment.steps -= 1;
+            keep.plan.choice = core::mem::replace(&mut segment.choice, NO_CHOICE);
+        }
+        if segment.steps == 0 {
+            if segment.accesses == NO_ACCESS_STOP {
+                keep.plan.advance();
+            } else {
+                stop_at = segment.accesses;
+            }
+        }
+    }
+    if keep.access_granularity {
+        stop_at = 0;
+    }
+    run.awaiting -= u32::from(fiber.standing == Standing::Awaiting);
+    fiber.standing = Standing::Pending;
+    if !resumed {
+        fiber.steps += 1;
+        run.steps += 1;
+        // SAFETY: the control page stays mapped; it is an atomic there.
+        unsafe { (*keep.control).heartbeat.store(u64::from(run.steps), core::sync::atomic::Ordering::Relaxed) };
+    }
+    run.hot.stop_at = stop_at;
+}
+
+/// Goes on as another thread; returns when somebody goes on as this one.
+fn switch_to(next: usize) {
+    let run = run();
+    let from = run.hot.tid as usize;
+    run.fibers[from].count = run.hot.count;
+    run.hot.tid = next as u16;
+    run.hot.count = run.fibers[next].count;
+    run.hot.stack = run.fibers[next].stack;
+    run.hot.epoch += 1;
+    let (to, fs) = (run.fibers[next].sp, run.fibers[next].fs);
+    // SAFETY: every fiber that is not running has its stack pointer saved in `sp`.
+    unsafe { fiber::switch(&raw mut run.fibers[from].sp, to, fs) };
+    while run.me().dump {
+        run.me().dump = false;
+        trace::stack();
+        let back = run.dump_for as usize;
+        switch_to(back);
+    }
+}
+
+/// The thread whose turn it is: what the schedule says, then what the policy says. `None`: nobody can step.
+fn next_thread() -> Option<usize> {
+    let plan = &mut keep().plan;
+    if plan.at < plan.len {
+        let tid = plan.current.tid as usize;
+        if !can_follow(tid, plan.current.steps) {
+            diverge();
+        }
+        return Some(tid);
+    }
+    match plan.policy {
+        Policy::LeastRank => least_rank(),
+        policy => {
+            let ranks = 0..run().threads;
+            let step = run().steps;
+            let rank = policy.choose(step, ranks.filter_map(candidate))?;
+            Some(run().by_rank[rank] as usize)
+        }
+    }
+}
+
+/// Whether the thread can do what the present segment wants of it.
+fn can_follow(tid: usize, steps: u32) -> bool {
+    let run = run();
+    if tid >= run.threads {
+        return false;
+    }
+    match run.fibers[tid].standing {
+        Standing::AtAccess => true,
+        // It reached an operation before the access at which it was to stop.
+        Standing::Pending | Standing::Awaiting => steps > 0 && enabled(tid) != Enabled::No,
+        _ => false,
+    }
+}
+
+/// The sets hold what was true when a thread was marked; what they offer is checked again here.
+fn least_rank() -> Option<usize> {
+    let run = run();
+    while let Some(rank) = run.runnable.first() {
+        let tid = run.by_rank[rank] as usize;
+        if run.fibers[tid].standing == Standing::AtAccess || enabled(tid) == Enabled::Yes {
+            return Some(tid);
+        }
+        mark(tid);
+    }
+    while let Some(rank) = run.reluctant.first() {
+        let tid = run.by_rank[rank] as usize;
+        if enabled(tid) != Enabled::No {
+            return Some(tid);
+        }
+        mark(tid);
+    }
+    None
+}
+
+fn candidate(rank: usize) -> Option<Candidate> {
+    let run = run();
+    let tid = run.by_rank[rank] as usize;
+    let fiber = &run.fibers[tid];
+    let can_step = match fiber.standing {
+        Standing::AtAccess => true,
+        Standing::Pending | Standing::Awaiting => enabled(tid) != Enabled::No,
+        _ => false,
+    };
+    can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })
+}
+
+/// Counts the step against the pending operations on the same object (for partial order sampling).
+fn note_conflicts(op: &Op) {
+    let run = run();
+    for tid in 0..run.threads {
+        let fiber = &mut run.fibers[tid];
+        if tid != run.hot.tid as usize && fiber.standing == Standing::Pending && fiber.pending.obj == op.obj {
+            fiber.conflicts += 1;
+        }
+    }
+}
+
+/// Adds a thread below the running one, not yet started, and gives it its place in the order of ranks. The caller has
+/// made sure that there is a pool entry for it.
+pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
+    let run = run();
+    let tid = run.threads;
+    let parent = run.hot.tid as usize;
+    run.fibers[parent].children += 1;
+    let nth = run.fibers[parent].children;
+    let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
+    let clock = run.fibers[parent].clock;
+    let rank = rank_of_new_child(parent);
+    let pool = keep().pool[slot];
+    let fiber = &mut run.fibers[tid];
+    *fiber = crate::state::Fiber { slot: slot as u16, parent: parent as u16, key, clock, entry, ..crate::state::Fiber::UNUSED };
+    fiber.fs = pool.fs;
+    fiber.stack = pool.stack;
+    fiber.standing = Standing::Pending;
+    fiber.pending = Op::new(OpKind::ThreadStart, 0, 0, 0);
+    fiber.wait = Wait::None;
+    fiber.spurious_left = keep().spurious;
+    // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame is free.
+    fiber.sp = unsafe { fiber::prepare(pool.stack.1, crate::start::fiber_body) };
+    run.threads += 1;
+    insert_rank(tid, rank);
+    run.runnable.insert(rank);
+    tid
+}
+
+/// A new child comes right after everything that descends from its parent, as its last component is the largest.
+fn rank_of_new_child(parent: usize) -> usize {
+    let run = run();
+    let mut rank = run.fibers[parent].rank as usize + 1;
+    while rank < run.threads && descends(run.by_rank[rank] as usize, parent) {
+        rank += 1;
+    }
+    rank
+}
+
+fn descends(mut tid: usize, ancestor: usize) -> bool {
+    while tid != 0 {
+        tid = run().fibers[tid].parent as usize;
+        if tid == ancestor {
+            return true;
+        }
+    }
+    false
+}
+
+/// Moves later ranks up by one and with them the membership of the sets.
+fn insert_rank(tid: usize, rank: usize) {
+    let run = run();
+    let mut at = run.threads - 1;
+    while at > rank {
+        let moved = run.by_rank[at - 1];
+        run.by_rank[at] = moved;
+        run.fibers[moved as usize].rank = at as u16;
+        move_membership(at - 1, at);
+        at -= 1;
+    }
+    debug_assert!(rank < MAX_THREADS);
+    run.by_rank[rank] = tid as u16;
+    run.fibers[tid].rank = rank as u16;
+}
+
+fn move_membership(from: usize, to: usize) {
+    let run = run();
+    for set in [&mut run.runnable, &mut run.reluctant] {
+        if set.contains(from) {
+            set.insert(to);
+        } else {
+            set.remove(to);
+        }
+        set.remove(from);
+    }
+}

@@ -1,0 +1,231 @@
+//! Putting memory back between runs, at a cost that depends on what a run writes and not on the size of the process.
+//!
+//! At the root all private writable memory becomes read-only. The first write to a page faults; its content is saved and the
+//! page stays writable for good (it is *hot*). A restore copies the saved content of the hot pages back. A checkpoint in the
+//! middle of a run saves the hot pages once more; pages that become hot later were not touched before it, so the root's
+//! copy is right for them.
+
+use raddle_wire::MAX_CHECKPOINTS;
+
+use crate::state::{keep, run_ranges};
+use crate::sys::{self, syscall};
+
+const PAGE: usize = 4096;
+const MAX_REGIONS: usize = 1024;
+/// Beyond this many hot pages restoring costs more than a new process.
+const MAX_HOT: usize = 1 << 16;
+
+#[derive(Clone, Copy)]
+struct Region {
+    start: usize,
+    end: usize,
+}
+
+/// A saved state: the hot pages as they were.
+#[derive(Clone, Copy)]
+struct Saved {
+    /// Copies, in the order of the hot list; null if not in use.
+    pages: *mut u8,
+    /// How many pages were hot then.
+    len: usize,
+    /// Room at `pages`, in pages.
+    room: usize,
+}
+
+/// Everything that the snapshot knows. Never part of what it restores.
+pub struct Snapshot {
+    regions: [Region; MAX_REGIONS],
+    region_count: usize,
+    hot: *mut usize,
+    hot_count: usize,
+    saved: [Saved; MAX_CHECKPOINTS as usize],
+    own: [Region; 16],
+    own_count: usize,
+    protected: bool,
+}
+
+impl Snapshot {
+    /// Nothing saved yet.
+    pub const fn new() -> Self {
+        const NOWHERE: Region = Region { start: 0, end: 0 };
+        Snapshot {
+            regions: [NOWHERE; MAX_REGIONS],
+            region_count: 0,
+            hot: core::ptr::null_mut(),
+            hot_count: 0,
+            saved: [Saved { pages: core::ptr::null_mut(), len: 0, room: 0 }; MAX_CHECKPOINTS as usize],
+            own: [NOWHERE; 16],
+            own_count: 0,
+            protected: false,
+        }
+    }
+
+    /// Says that this memory belongs to the process and is never put back.
+    pub fn exclude(&mut self, start: usize, bytes: usize) {
+        if self.own_count < self.own.len() {
+            self.own[self.own_count] = Region { start: start & !(PAGE - 1), end: (start + bytes).next_multiple_of(PAGE) };
+            self.own_count += 1;
+        }
+    }
+
+    /// Takes the root: from here on every page is read-only until it is written.
+    ///
+    /// # Errors
+    /// A sentence if the process is too large for it or memory is short.
+    pub fn take_root(&mut self) -> Result<(), &'static str> {
+        let list = sys::map(MAX_HOT * size_of::<usize>()).ok_or("no memory for the list of pages")?;
+        let pages = sys::map(MAX_HOT * PAGE).ok_or("no memory for saved pages")?;
+        self.exclude(list as usize, MAX_HOT * size_of::<usize>());
+        self.exclude(pages as usize, MAX_HOT * PAGE);
+        self.hot = list.cast();
+        self.saved[0] = Saved { pages, len: 0, room: MAX_HOT };
+        let own = crate::start::module_range();
+        self.collect(own)?;
+        for region in &self.regions[..self.region_count] {
+            protect(region.start, region.end, libc::PROT_READ);
+        }
+        self.protected = true;
+        Ok(())
+    }
+
+    /// Handles a fault; `false` if it is not ours.
+    pub fn fault(&mut self, address: usize) -> bool {
+        let page = address & !(PAGE - 1);
+        if !self.protected || self.hot_count == MAX_HOT {
+            return false;
+        }
+        if !self.regions[..self.region_count].iter().any(|region| region.start <= page && page < region.end) {
+            return false;
+        }
+        let index = self.hot_count;
+        // SAFETY: `index` is below MAX_HOT, the room of both lists; the page is readable, being in a region.
+        unsafe {
+            self.hot.add(index).write(page);
+            core::ptr::copy_nonoverlapping(page as *const u8, self.saved[0].pages.add(index * PAGE), PAGE);
+        }
+        self.hot_count += 1;
+        protect(page, page + PAGE, libc::PROT_READ | libc::PROT_WRITE);
+        true
+    }
+
+    /// Makes the pages of a range writable, for system calls that would fail on a protected page instead of faulting.
+    pub fn touch(&mut self, start: usize, bytes: usize) {
+        if !self.protected || bytes == 0 {
+            return;
+        }
+        let mut page = start & !(PAGE - 1);
+        while page < start.saturating_add(bytes) {
+            if !self.is_hot(page) {
+                self.fault(page);
+            }
+            page += PAGE;
+        }
+    }
+
+    fn is_hot(&self, page: usize) -> bool {
+        // SAFETY: `hot_count` entries are initialised.
+        let hot = unsafe { core::slice::from_raw_parts(self.hot, self.hot_count) };
+        hot.contains(&page)
+    }
+
+    /// Saves the present state under the id.
+    ///
+    /// # Errors
+    /// A sentence if memory is short.
+    pub fn save(&mut self, id: u32) -> Result<(), &'static str> {
+        let saved = &mut self.saved[id as usize];
+        if saved.room < self.hot_count {
+            let room = (self.hot_count * 2).max(64);
+            let pages = sys::map(room * PAGE).ok_or("no memory for a checkpoint")?;
+            release(saved);
+            *saved = Saved { pages, len: 0, room };
+        }
+        for index in 0..self.hot_count {
+            // SAFETY: both sides are whole pages: a hot page of the program and room in the saved state.
+            unsafe {
+                let page = self.hot.add(index).read() as *const u8;
+                core::ptr::copy_nonoverlapping(page, saved.pages.add(index * PAGE), PAGE);
+            }
+        }
+        saved.len = self.hot_count;
+        Ok(())
+    }
+
+    /// Puts the state with this id back.
+    pub fn restore(&mut self, id: u32) {
+        let root = self.saved[0];
+        let saved = self.saved[id as usize];
+        for index in 0..self.hot_count {
+            let from = if id != 0 && index < saved.len { saved.pages } else { root.pages };
+            // SAFETY: as in `save`; hot pages are writable.
+            unsafe {
+                let page = self.hot.add(index).read() as *mut u8;
+                core::ptr::copy_nonoverlapping(from.add(index * PAGE), page, PAGE);
+            }
+        }
+    }
+
+    /// Whether there is a state with this id.
+    pub fn has(&self, id: u32) -> bool {
+        id == 0 || self.saved.get(id as usize).is_some_and(|saved| saved.len > 0)
+    }
+
+    /// Finds all private writable memory that is not the runtime's own.
+    fn collect(&mut self, module: (usize, usize)) -> Result<(), &'static str> {
+        self.exclude(module.0, module.1 - module.0);
+        let mut maps = crate::maps::Maps::open().ok_or("cannot read the list of mappings")?;
+        while let Some(mapping) = maps.next() {
+            if mapping.private && mapping.writable && mapping.readable {
+                self.add_around(mapping.start, mapping.end)?;
+            }
+        }
+        // The state of the run lies within the module that was left out as a whole.
+        run_ranges().into_iter().try_for_each(|(start, bytes)| self.add(start, start + bytes))
+    }
+
+    /// Adds a range without the parts that are the runtime's own.
+    fn add_around(&mut self, start: usize, end: usize) -> Result<(), &'static str> {
+        let mut at = start;
+        while at < end {
+            let within = self.own[..self.own_count].iter().find(|own| own.start <= at && at < own.end);
+            if let Some(own) = within {
+                at = own.end;
+                continue;
+            }
+            let own = self.own[..self.own_count].iter().map(|own| own.start).filter(|&s| s > at).min();
+            let stop = own.unwrap_or(end).min(end);
+            self.add(at, stop)?;
+            at = stop;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, start: usize, end: usize) -> Result<(), &'static str> {
+        if start >= end {
+            return Ok(());
+        }
+        if self.region_count == MAX_REGIONS {
+            return Err("the program has more separate mappings than a snapshot can hold");
+        }
+        self.regions[self.region_count] = Region { start, end };
+        self.region_count += 1;
+        Ok(())
+    }
+}
+
+fn release(saved: &Saved) {
+    if !saved.pages.is_null() {
+        // SAFETY: mapped by `save` with exactly this size and used by nobody else.
+        unsafe { syscall!(libc::SYS_munmap, saved.pages, saved.room * PAGE) };
+    }
+}
+
+fn protect(start: usize, end: usize, protection: i32) {
+    // SAFETY: changes the protection of private memory; writes to it are caught by the fault handler.
+    unsafe { syscall!(libc::SYS_mprotect, start, end - start, protection) };
+}
+
+/// Makes a buffer writable before the kernel writes to it.
+pub fn touch(start: *const u8, bytes: usize) {
+    keep().snapshot.touch(start as usize, bytes);
+}

@@ -1,0 +1,451 @@
+//! All state of the runtime.
+
+use core::cell::UnsafeCell;
+
+use raddle_vocab::OpKind;
+use raddle_vocab::policy::{MAX_THREADS, Policy, RankSet};
+use raddle_wire::{Control, Job, Segment};
+
+use crate::snapshot::Snapshot;
+use crate::spin::Candidates;
+
+/// A static that only the one running fiber touches.
+#[repr(C, align(4096))]
+pub struct Global<T>(UnsafeCell<T>);
+
+// SAFETY: rule 4 of the crate: one kernel thread runs all fibers, so there is never a second access at the same time. The
+// parked kernel threads of the pool touch `Keep` only before they report that they are parked.
+unsafe impl<T> Sync for Global<T> {}
+
+impl<T> Global<T> {
+    const fn new(value: T) -> Self {
+        Global(UnsafeCell::new(value))
+    }
+
+    /// The address, for the snapshot's bookkeeping.
+    pub const fn get(&self) -> *mut T {
+        self.0.get()
+    }
+}
+
+static RUN: Global<Run> = Global::new(Run::new());
+static KEEP: Global<Keep> = Global::new(Keep::new());
+
+/// The state of the run, part of what a snapshot puts back.
+///
+/// Callers keep the reference for as short as possible and never across a switch of fibers.
+#[inline(always)]
+pub fn run() -> &'static mut Run {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut *RUN.get() }
+}
+
+static SPINS: Global<[Candidates; MAX_THREADS]> = Global::new([const { Candidates::new() }; MAX_THREADS]);
+
+/// Heads of possible loops of a thread; part of the state of the run.
+#[inline(always)]
+pub fn spins(tid: usize) -> &'static mut Candidates {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut (*SPINS.get())[tid] }
+}
+
+/// The state of the process.
+#[inline(always)]
+pub fn keep() -> &'static mut Keep {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut *KEEP.get() }
+}
+
+/// Whether the host is in control. False before start and in a program that runs without raddle.
+#[inline(always)]
+pub fn controlled() -> bool {
+    run().hot.controlled
+}
+
+/// Address and size of what belongs to the run, for the snapshot.
+pub fn run_ranges() -> [(usize, usize); 2] {
+    [(RUN.get() as usize, size_of_val(&RUN)), (SPINS.get() as usize, size_of_val(&SPINS))]
+}
+
+/// What the hooks of plain accesses need, in one cache line.
+#[repr(C, align(64))]
+pub struct Hot {
+    /// Whether hooks record and operations are modelled.
+    pub controlled: bool,
+    /// Run-local number of the running thread.
+    pub tid: u16,
+    /// Accesses of the running thread since its last transition.
+    pub count: u32,
+    /// The hook leaves its fast path when `count` reaches this.
+    pub stop_at: u32,
+    /// Changes with every transition and switch, so that the cache of repeated accesses starts anew.
+    pub epoch: u64,
+    /// Where the next record goes.
+    pub next: *mut u64,
+    /// End of the room for records (a reserve for the end of the run lies behind it).
+    pub end: *mut u64,
+    /// Records that may still be written.
+    pub events_left: i64,
+    /// Lowest and one past the highest address of the running thread's stack.
+    pub stack: (usize, usize),
+    /// Whether the running thread wrote outside its own stack since the flag was cleared.
+    pub wrote: bool,
+}
+
+/// How a fiber stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The entry is not in use.
+    Unused,
+    /// Before its pending operation.
+    Pending,
+    /// Before a data access, because a segment says so.
+    AtAccess,
+    /// In a loop that only reads, until something that it read changes.
+    Awaiting,
+    /// Over.
+    Ended,
+    /// Failed, for good.
+    Failed,
+    /// It has left the process.
+    Exited,
+}
+
+/// An operation as a thread announces it.
+#[derive(Clone, Copy, Debug)]
+pub struct Op {
+    /// What.
+    pub kind: OpKind,
+    /// Memory order.
+    pub order: u8,
+    /// log2 of the bytes accessed.
+    pub log_size: u8,
+    /// First operand.
+    pub obj: u64,
+    /// Second operand.
+    pub arg: u64,
+    /// Return address of the call.
+    pub pc: u64,
+}
+
+impl Op {
+    /// An operation without memory order.
+    pub const fn new(kind: OpKind, obj: u64, arg: u64, pc: u64) -> Self {
+        Op { kind, order: 0, log_size: 0, obj, arg, pc }
+    }
+}
+
+/// Where a thread stands in a wait on a condition variable or futex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// In no queue.
+    None,
+    /// In the queue of the object.
+    Queued {
+        /// Condition variable or futex word.
+        obj: u64,
+        /// Whether the wait may time out.
+        timed: bool,
+    },
+    /// Taken out of the queue by a signal.
+    Woken,
+}
+
+/// Values seen by a round of busy waiting, at most this many locations.
+pub const MAX_AWAITED: usize = 8;
+
+/// A thread that waits in a folded loop: it goes on when one of these words holds something else.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    /// How many of the entries count; 0 means: anything that another thread does may end the wait.
+    pub len: u8,
+    /// Address, log2 of size, value seen.
+    pub words: [(u64, u8, u64); MAX_AWAITED],
+}
+
+/// One thread of the program.
+#[derive(Clone, Copy)]
+pub struct Fiber {
+    /// Stack pointer while it does not run.
+    pub sp: usize,
+    /// Base of its thread-local storage.
+    pub fs: u64,
+    /// How it stands.
+    pub standing: Standing,
+    /// What it stands before.
+    pub pending: Op,
+    /// Accesses since its last transition, while it does not run.
+    pub count: u32,
+    /// Transitions made.
+    pub steps: u32,
+    /// Position in the order of spawn paths.
+    pub rank: u16,
+    /// Entry of the pool whose stack and storage it uses.
+    pub slot: u16,
+    /// Creator.
+    pub parent: u16,
+    /// Threads that it has created.
+    pub children: u32,
+    /// Hash of the spawn path.
+    pub key: u64,
+    /// Conflicting steps of others since its operation became pending (for partial order sampling).
+    pub conflicts: u32,
+    /// Start function and argument.
+    pub entry: (usize, usize),
+    /// What it returned.
+    pub result: usize,
+    /// `pthread_detach` was called or the attribute says so.
+    pub detached: bool,
+    /// Somebody has joined it.
+    pub joined: bool,
+    /// Queue it waits in.
+    pub wait: Wait,
+    /// Spurious wake-ups that it may still have.
+    pub spurious_left: u32,
+    /// Its clock, in nanoseconds after the start of the run.
+    pub clock: u64,
+    /// Why it awaits, while `standing` is `Awaiting`.
+    pub awaited: Awaited,
+    /// Lowest and one past the highest address of its stack.
+    pub stack: (usize, usize),
+    /// Whether it was made to dump its stack (see `sched::dump_stacks`).
+    pub dump: bool,
+}
+
+impl Fiber {
+    /// An entry of the table that no thread uses.
+    pub const UNUSED: Fiber = Fiber {
+        sp: 0,
+        fs: 0,
+        standing: Standing::Unused,
+        pending: Op::new(OpKind::ThreadStart, 0, 0, 0),
+        count: 0,
+        steps: 0,
+        rank: 0,
+        slot: 0,
+        parent: 0,
+        children: 0,
+        key: 0,
+        conflicts: 0,
+        entry: (0, 0),
+        result: 0,
+        detached: false,
+        joined: false,
+        wait: Wait::None,
+        spurious_left: 0,
+        clock: 0,
+        awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
+        stack: (0, 0),
+        dump: false,
+    };
+}
+
+/// The state of a run: restored with the program's memory.
+#[repr(C)]
+pub struct Run {
+    /// What hooks need.
+    pub hot: Hot,
+    /// Threads created so far.
+    pub threads: usize,
+    /// Transitions made so far.
+    pub steps: u32,
+    /// Ranks of the threads that may be able to step; checked again when chosen.
+    pub runnable: RankSet,
+    /// Ranks of the threads that could only step by timing out or waking spuriously.
+    pub reluctant: RankSet,
+    /// Run-local numbers by rank.
+    pub by_rank: [u16; MAX_THREADS],
+    /// Pool entries used so far.
+    pub slots_used: usize,
+    /// Whether the process has exited, and how.
+    pub exit: Option<i32>,
+    /// Threads that wait in a folded loop.
+    pub awaiting: u32,
+    /// The thread to go back to after a stack was dumped.
+    pub dump_for: u16,
+    /// Threads by run-local number.
+    pub fibers: [Fiber; MAX_THREADS],
+}
+
+impl Run {
+    const fn new() -> Self {
+        Run {
+            hot: Hot {
+                controlled: false,
+                tid: 0,
+                count: 0,
+                stop_at: u32::MAX,
+                epoch: 1,
+                next: core::ptr::null_mut(),
+                end: core::ptr::null_mut(),
+                events_left: 0,
+                stack: (0, 0),
+                wrote: false,
+            },
+            threads: 0,
+            steps: 0,
+            runnable: RankSet::new(),
+            reluctant: RankSet::new(),
+            by_rank: [0; MAX_THREADS],
+            slots_used: 0,
+            exit: None,
+            awaiting: 0,
+            dump_for: 0,
+            fibers: [Fiber::UNUSED; MAX_THREADS],
+        }
+    }
+
+    /// The running thread.
+    #[inline(always)]
+    pub fn me(&mut self) -> &mut Fiber {
+        &mut self.fibers[self.hot.tid as usize]
+    }
+}
+
+/// A real thread that was created once and sleeps for ever, while fibers use its stack and thread-local storage.
+#[derive(Clone, Copy)]
+pub struct PoolEntry {
+    /// Base of thread-local storage; 0 until the thread has reported.
+    pub fs: u64,
+    /// Lowest and one past the highest address of the stack that fibers may use.
+    pub stack: (usize, usize),
+    /// What `pthread_self` says.
+    pub handle: u64,
+}
+
+/// The schedule of the run under way.
+pub struct Plan {
+    /// Segments, in the shared file.
+    pub segments: *const Segment,
+    /// How many.
+    pub len: usize,
+    /// The present one.
+    pub at: usize,
+    /// A copy of the present one, whose `steps` count down.
+    pub current: Segment,
+    /// Transitions that the schedule forces, counted from the root.
+    pub forced: u32,
+    /// Which successor the operation just let through shall have; `NO_CHOICE` for the policy's.
+    pub choice: u16,
+    /// How to go on afterwards.
+    pub policy: Policy,
+    /// Keep a checkpoint right before the transition with this number.
+    pub keep_at: u32,
+    /// Bits of `job_flag`.
+    pub flags: u32,
+}
+
+impl Plan {
+    /// Goes on to the next segment.
+    pub fn advance(&mut self) {
+        self.at += 1;
+        self.load();
+    }
+
+    /// Copies the present segment, skipping empty ones.
+    pub fn load(&mut self) {
+        while self.at < self.len {
+            // SAFETY: the controller checked that `len` segments lie within the shared file.
+            self.current = unsafe { self.segments.add(self.at).read() };
+            if self.current.steps > 0 || self.current.accesses != raddle_wire::NO_ACCESS_STOP {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+}
+
+/// The state of the process: never put back.
+pub struct Keep {
+    /// The page shared with the host.
+    pub control: *mut Control,
+    /// Start of the shared file.
+    pub file: *mut u8,
+    /// Bytes of one trace arena.
+    pub arena_bytes: usize,
+    /// Whether `wrfsbase` may be used.
+    pub fsgsbase: bool,
+    /// Data accesses are transitions.
+    pub access_granularity: bool,
+    /// Busy waiting is folded.
+    pub fold_spins: bool,
+    /// Spurious wake-ups per thread.
+    pub spurious: u32,
+    /// Events after exit.
+    pub exit_events: u64,
+    /// Bits of `config_flag`.
+    pub config_flags: u32,
+    /// Stack pointer of the controller while a fiber runs.
+    pub controller_sp: usize,
+    /// Storage base of the main thread.
+    pub main_fs: u64,
+    /// The pool; entry 0 is the main thread.
+    pub pool: [PoolEntry; MAX_THREADS],
+    /// Entries in the pool.
+    pub pool_len: usize,
+    /// Schedule of the run under way.
+    pub plan: Plan,
+    /// Why the run gave control back to the controller.
+    pub event: Handover,
+    /// The job under way.
+    pub job: *mut Job,
+    /// Copy-back of memory.
+    pub snapshot: Snapshot,
+    /// Whether a run was made since the root was taken.
+    pub used: bool,
+    /// First epoch that no run has used.
+    pub next_epoch: u64,
+    /// Process that owns this state (a forked child of the program's has another id).
+    pub pid: i32,
+}
+
+/// Why a fiber switched to the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// The run is over.
+    Finished {
+        /// How.
+        status: raddle_vocab::RunStatus,
+        /// Code that belongs to the status.
+        code: i32,
+    },
+    /// A checkpoint is to be kept here; the fiber goes on when it is switched to.
+    Checkpoint,
+}
+
+impl Keep {
+    const fn new() -> Self {
+        Keep {
+            control: core::ptr::null_mut(),
+            file: core::ptr::null_mut(),
+            arena_bytes: 0,
+            fsgsbase: false,
+            access_granularity: false,
+            fold_spins: false,
+            spurious: 0,
+            exit_events: 0,
+            config_flags: 0,
+            controller_sp: 0,
+            main_fs: 0,
+            pool: [PoolEntry { fs: 0, stack: (0, 0), handle: 0 }; MAX_THREADS],
+            pool_len: 0,
+            plan: Plan {
+                segments: core::ptr::null(),
+                len: 0,
+                at: 0,
+                current: Segment { tid: 0, choice: 0, steps: 0, accesses: 0, reserved: 0 },
+                forced: 0,
+                choice: raddle_wire::NO_CHOICE,
+                policy: Policy::LeastRank,
+                keep_at: u32::MAX,
+                flags: 0,
+            },
+            event: Handover::Checkpoint,
+            job: core::ptr::null_mut(),
+            snapshot: Snapshot::new(),
+            used: false,
+            next_epoch: 1,
+            pid: 0,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! System calls, made directly: they touch neither errno nor anything else of libc.
+
+use core::arch::asm;
+
+/// Makes a system call with up to six operands; errors come back as negative numbers.
+///
+/// # Safety
+/// The kernel interprets the operands: pointers among them must be valid for what the call does.
+#[inline(always)]
+pub unsafe fn call(number: i64, operands: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the x86-64 Linux system call convention; rcx and r11 are clobbered by the instruction.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result,
+             in("rdi") operands[0], in("rsi") operands[1], in("rdx") operands[2],
+             in("r10") operands[3], in("r8") operands[4], in("r9") operands[5],
+             lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// Short form of [`call`] for fewer operands.
+macro_rules! syscall {
+    ($number:expr $(, $operand:expr)* $(,)?) => {{
+        let given = [$($operand as usize),*];
+        let mut operands = [0usize; 6];
+        let mut index = 0;
+        while index < given.len() { operands[index] = given[index]; index += 1; }
+        $crate::sys::call($number, operands)
+    }};
+}
+pub(crate) use syscall;
+
+/// Anonymous private memory that is filled on first touch; `None` if the kernel refuses.
+pub fn map(bytes: usize) -> Option<*mut u8> {
+    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice affects nobody.
+    let at = unsafe {
+        syscall!(
+            libc::SYS_mmap,
+            0usize,
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            usize::MAX,
+            0usize
+        )
+    };
+    (at > 0).then_some(at as *mut u8)
+}
+
+/// Writes to standard error, for the messages of a runtime that cannot go on.
+pub fn say(text: &str) {
+    // SAFETY: the buffer is a valid string.
+    unsafe { syscall!(libc::SYS_write, 2usize, text.as_ptr(), text.len()) };
+}
+
+/// Ends the process at once.
+pub fn exit_process(status: i32) -> ! {
+    loop {
+        // SAFETY: exit_group does not return.
+        unsafe { syscall!(libc::SYS_exit_group, status) };
+    }
+}
+
+/// Waits while the word holds `value` (or spuriously less long).
+pub fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
+    // SAFETY: the word outlives the call; a null time-out waits without end.
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, 0usize) };
+}
+
+/// Wakes everybody who waits on the word.
+pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
+    // SAFETY: the word outlives the call.
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+/// Monotonic time in nanoseconds.
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes to a local of the right type.
+    unsafe { syscall!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
