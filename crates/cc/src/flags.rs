@@ -1,0 +1,260 @@
+//! The options that the wrapper adds, by compiler and version.
+//!
+//! | trap | gcc | clang |
+//! |---|---|---|
+//! | small copies are expanded in line, without a hook | `-fno-builtin-...` | hooked by itself |
+//! | `memcmp(..) == 0` becomes `bcmp`, which nobody wraps | does not happen | `-fno-builtin-bcmp` |
+//! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
+//! | volatile accesses look like others | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
+//! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
+//! | `memcpy` becomes `__memcpy_chk` | `_FORTIFY_SOURCE=0` | `_FORTIFY_SOURCE=0` |
+
+use crate::compiler::{Compiler, Family};
+use crate::runtime::Runtime;
+use std::ffi::OsString;
+
+/// The functions of the C library whose calls the linker redirects to the runtime's `__wrap_` versions,
+/// which report the memory that they touch. Both compilers leave calls of them in instrumented code.
+#[rustfmt::skip]
+pub const WRAPPED_FUNCTIONS: [&str; 12] = [
+    "memcpy", "memmove", "memset", "memcmp", "strcpy", "strncpy", "strcat", "strlen", "strcmp",
+    "strncmp", "strchr", "strdup",
+];
+
+/// The wrapped functions that gcc would expand in line. Not all of them, and not `-fno-builtin`
+/// altogether: without its built-in knowledge gcc refuses `static size_t n = strlen("x");`, needs
+/// `-lm` for `fabs`, and takes an undeclared `strdup` for a function that returns `int`.
+#[rustfmt::skip]
+const EXPANDED_BY_GCC: [&str; 9] = [
+    "memcpy", "memmove", "memset", "memcmp", "strcpy", "strncpy", "strcat", "strcmp", "strncmp",
+];
+
+/// Warnings that look at optimised code, where the hooks can bring up false alarms that the plain
+/// build does not have.
+const GCC_FRAGILE_WARNINGS: [(u32, &str); 8] = [
+    (5, "maybe-uninitialized"),
+    (5, "array-bounds"),
+    (5, "inline"),
+    (6, "null-dereference"),
+    (7, "restrict"),
+    (7, "stringop-overflow"),
+    (11, "frame-larger-than="),
+    (11, "stringop-overread"),
+];
+
+/// The same for clang: stack frames grow, and loops with hooks in them cannot be vectorised.
+const CLANG_FRAGILE_WARNINGS: [&str; 2] = ["frame-larger-than=", "pass-failed"];
+
+/// Keeps the C library from replacing functions by checking variants that are not wrapped. Defined as
+/// 0 and not just undefined, because programs set it themselves where it is not defined.
+pub(crate) const NO_FORTIFY: [&str; 2] = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"];
+
+/// Makes the compiler proper instrument, without its driver linking the sanitizer's own runtime.
+pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) -> Vec<OsString> {
+    match compiler.family {
+        Family::Clang => strings(&["-Xclang", "-fsanitize=thread"]),
+        Family::Gcc if links => {
+            let mut option = OsString::from("-specs=");
+            option.push(runtime.gcc_specs().path);
+            vec![option]
+        }
+        Family::Gcc => strings(&["-fsanitize=thread"]),
+    }
+}
+
+/// The options that make the hooks complete.
+pub(crate) fn refine(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
+    match compiler.family {
+        Family::Gcc => refine_gcc(compiler, for_size),
+        Family::Clang if compiler.version.major >= 11 => strings(&[
+            "-mllvm",
+            "-tsan-instrument-read-before-write",
+            "-mllvm",
+            "-tsan-distinguish-volatile",
+            "-fno-builtin-bcmp",
+        ]),
+        Family::Clang => strings(&["-fno-builtin-bcmp"]),
+    }
+}
+
+fn refine_gcc(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
+    let no_builtin = |name: &&str| OsString::from(format!("-fno-builtin-{name}"));
+    let mut options: Vec<OsString> = EXPANDED_BY_GCC.iter().map(no_builtin).collect();
+    if compiler.version.major < 10 {
+        options.push(no_builtin(&"strlen"));
+    }
+    if compiler.version.major >= 11 {
+        options.extend(strings(&[
+            "--param",
+            "tsan-distinguish-volatile=1",
+            "-Wno-tsan",
+        ]));
+    }
+    // Optimising for size, x86 expands even copies of unknown length that are spelled
+    // `__builtin_memcpy`, as the C++ library does. Not otherwise: it would report struct copies twice.
+    if for_size && compiler.architecture() == "x86_64" {
+        options.push("-mstringop-strategy=libcall".into());
+    }
+    options
+}
+
+/// Keeps warnings that the hooks can cause from becoming errors.
+pub(crate) fn no_new_errors(compiler: &Compiler) -> Vec<OsString> {
+    let names: Vec<&str> = match compiler.family {
+        Family::Gcc => {
+            let known = |(since, _): &&(u32, &str)| compiler.version.major >= *since;
+            GCC_FRAGILE_WARNINGS
+                .iter()
+                .filter(known)
+                .map(|(_, name)| *name)
+                .collect()
+        }
+        Family::Clang => CLANG_FRAGILE_WARNINGS.to_vec(),
+    };
+    names
+        .into_iter()
+        .map(|name| format!("-Wno-error={name}").into())
+        .collect()
+}
+
+/// Links the runtime. These words come before all inputs, so that it is the first library that the
+/// loader searches: it takes over functions that the C library also has.
+pub(crate) fn link(runtime: &Runtime) -> Vec<OsString> {
+    let wrapped: String = WRAPPED_FUNCTIONS
+        .iter()
+        .map(|name| format!(",--wrap={name}"))
+        .collect();
+    vec![
+        // Nothing refers to the library yet, and `--as-needed` would leave it out.
+        "-Wl,--push-state,--no-as-needed".into(),
+        runtime.library().into(),
+        "-Wl,--pop-state".into(),
+        // Not `-Wl,`: the directory may have a comma in its name.
+        "-Xlinker".into(),
+        "-rpath".into(),
+        "-Xlinker".into(),
+        runtime.directory().into(),
+        format!("-Wl{wrapped}").into(),
+    ]
+}
+
+pub(crate) fn strings(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiler::Version;
+    use std::path::{Path, PathBuf};
+
+    fn compiler(family: Family, major: u32) -> Compiler {
+        Compiler {
+            program: PathBuf::from("cc"),
+            leading: Vec::new(),
+            family,
+            version: Version {
+                major,
+                minor: 0,
+                patch: 0,
+            },
+            machine: "x86_64-linux-gnu".to_owned(),
+        }
+    }
+
+    fn runtime() -> Runtime {
+        Runtime::in_directory(Path::new("/rt,1")).expect("absolute")
+    }
+
+    fn text(words: Vec<OsString>) -> String {
+        words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn gcc_gets_the_specs_file_only_when_it_links() {
+        let gcc = compiler(Family::Gcc, 12);
+        assert_eq!(
+            text(instrument(&gcc, &runtime(), false)),
+            "-fsanitize=thread"
+        );
+        assert_eq!(
+            text(instrument(&gcc, &runtime(), true)),
+            "-specs=/rt,1/raddle-gcc.specs"
+        );
+    }
+
+    #[test]
+    fn clangs_driver_never_learns_of_the_instrumentation() {
+        let clang = compiler(Family::Clang, 19);
+        for links in [false, true] {
+            assert_eq!(
+                text(instrument(&clang, &runtime(), links)),
+                "-Xclang -fsanitize=thread"
+            );
+        }
+    }
+
+    #[test]
+    fn what_gcc_expands_in_line_is_among_the_wrapped() {
+        for name in EXPANDED_BY_GCC {
+            assert!(WRAPPED_FUNCTIONS.contains(&name), "{name}");
+            assert!(
+                text(refine(&compiler(Family::Gcc, 12), false))
+                    .contains(&format!("-fno-builtin-{name}"))
+            );
+        }
+    }
+
+    #[test]
+    fn gccs_options_follow_its_version() {
+        let of = |major| text(refine(&compiler(Family::Gcc, major), false));
+        assert!(of(9).contains("-fno-builtin-strlen") && !of(10).contains("strlen"));
+        assert!(!of(10).contains("tsan"));
+        assert!(of(11).ends_with("--param tsan-distinguish-volatile=1 -Wno-tsan"));
+    }
+
+    #[test]
+    fn gcc_keeps_calls_when_it_optimises_for_size_on_x86() {
+        let mut gcc = compiler(Family::Gcc, 12);
+        assert!(text(refine(&gcc, true)).contains("-mstringop-strategy=libcall"));
+        assert!(!text(refine(&gcc, false)).contains("-mstringop-strategy"));
+        gcc.machine = "aarch64-linux-gnu".to_owned();
+        assert!(!text(refine(&gcc, true)).contains("-mstringop-strategy"));
+    }
+
+    #[test]
+    fn clangs_options_follow_its_version() {
+        let of = |major| text(refine(&compiler(Family::Clang, major), false));
+        assert_eq!(of(10), "-fno-builtin-bcmp");
+        assert_eq!(
+            of(11),
+            "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile -fno-builtin-bcmp"
+        );
+    }
+
+    #[test]
+    fn only_warnings_that_the_compiler_knows_are_named() {
+        let of = |major| text(no_new_errors(&compiler(Family::Gcc, major)));
+        assert!(of(12).contains("-Wno-error=stringop-overread"));
+        assert!(!of(10).contains("stringop-overread"));
+        assert!(
+            text(no_new_errors(&compiler(Family::Clang, 14))).contains("-Wno-error=pass-failed")
+        );
+    }
+
+    #[test]
+    fn every_wrapped_function_is_named_to_the_linker() {
+        let linked = text(link(&runtime()));
+        assert!(
+            linked
+                .contains("/rt,1/libraddle_rt.so -Wl,--pop-state -Xlinker -rpath -Xlinker /rt,1 ")
+        );
+        for name in WRAPPED_FUNCTIONS {
+            assert!(linked.contains(&format!("--wrap={name}")), "{name}");
+        }
+    }
+}

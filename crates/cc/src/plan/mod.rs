@@ -1,0 +1,416 @@
+//! From a command line to the command that builds the same thing with raddle's hooks in it.
+
+use crate::command_line::{self, Kind, Piece, Stage};
+use crate::compiler::{Compiler, Family, Language};
+use crate::flags;
+use crate::hide;
+use crate::input::Input;
+use crate::runtime::{Runtime, SupportFile};
+use crate::sanitizers::Sanitizers;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What the user typed, with response files already expanded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// Which driver the wrapper stands in for.
+    pub language: Language,
+    /// The words after the program's name.
+    pub args: Vec<OsString>,
+    /// Hide from the program that a thread sanitizer's hooks are in it.
+    pub hide_tsan: bool,
+}
+
+/// What a plan's command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Exactly what the user typed: questions to the compiler, no input, code for other machines.
+    PassThrough,
+    /// Stops after preprocessing.
+    Preprocess,
+    /// Makes objects, assembly or precompiled headers.
+    Compile,
+    /// Links existing objects.
+    Link,
+    /// Does both in one command.
+    CompileAndLink,
+}
+
+/// The one command that does what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The real compiler.
+    pub program: PathBuf,
+    /// All of its arguments.
+    pub args: Vec<OsString>,
+    /// What kind of work it is.
+    pub action: Action,
+    /// Files that the command reads and that must exist first.
+    pub support_files: Vec<SupportFile>,
+    /// What was left out of the user's options, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Why a command line cannot be carried out, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The whole program would be linked statically.
+    #[error(
+        "`{option}` cannot be used: raddle's runtime is a shared library that takes over the thread functions \
+         when the program is loaded. Link dynamically; `-static-libgcc` and `-static-libstdc++` are fine."
+    )]
+    StaticLink {
+        /// The option as it was given.
+        option: String,
+    },
+    /// Another sanitizer with a runtime of its own.
+    #[error(
+        "`-fsanitize={name}` cannot be combined with raddle: its runtime takes over the same functions or memory. \
+         Leave it out of the build for raddle; `-fsanitize=undefined` and its parts are fine."
+    )]
+    ForeignSanitizer {
+        /// The sanitizer's name.
+        name: String,
+    },
+    /// Code for a 32-bit machine.
+    #[error(
+        "`{option}` cannot be used: raddle checks 64-bit programs only. Leave it out, or use `-m64`."
+    )]
+    NotSixtyFourBit {
+        /// The option as it was given.
+        option: String,
+    },
+}
+
+/// Plans the command for an invocation. Pure: the same arguments give the same plan.
+pub fn plan(
+    invocation: &Invocation,
+    compiler: &Compiler,
+    runtime: &Runtime,
+) -> Result<Plan, Refusal> {
+    let request = Request::read(&invocation.args, invocation.language);
+    let Some(action) = request.action(compiler) else {
+        return Ok(pass_through(invocation, compiler));
+    };
+    request.check(action)?;
+    let compiles = request.source_language().is_some();
+    let links = matches!(action, Action::Link | Action::CompileAndLink) && !request.relocatable;
+    let mut notes = Vec::new();
+    let mut args = compiler.leading.clone();
+    if links {
+        args.extend(flags::link(runtime));
+    }
+    let (options, inputs_only) = request.kept_words(&mut notes);
+    args.extend(options);
+    args.extend(request.sanitizers.options().into_iter().map(OsString::from));
+    let mut support_files = Vec::new();
+    if compiles {
+        args.extend(request.compile_options(compiler, runtime, action, invocation.hide_tsan));
+        if compiler.family == Family::Gcc && action == Action::CompileAndLink {
+            support_files.push(runtime.gcc_specs());
+        }
+    }
+    args.extend(inputs_only);
+    Ok(Plan {
+        program: compiler.program.clone(),
+        args,
+        action,
+        support_files,
+        notes,
+    })
+}
+
+fn pass_through(invocation: &Invocation, compiler: &Compiler) -> Plan {
+    Plan {
+        program: compiler.program.clone(),
+        args: compiler
+            .leading
+            .iter()
+            .chain(&invocation.args)
+            .cloned()
+            .collect(),
+        action: Action::PassThrough,
+        support_files: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// A command line, and what the planner has to know about it as a whole.
+#[derive(Debug)]
+struct Request {
+    pieces: Vec<Piece>,
+    sanitizers: Sanitizers,
+    relocatable: bool,
+}
+
+impl Request {
+    fn read(args: &[OsString], driver: Language) -> Self {
+        let pieces = command_line::parse(args, driver);
+        let mut sanitizers = Sanitizers::default();
+        let mut relocatable = false;
+        for piece in &pieces {
+            match &piece.kind {
+                Kind::Sanitize { on, names } => sanitizers.add(*on, names),
+                Kind::Relocatable => relocatable = true,
+                Kind::Linker(words) => {
+                    relocatable |= words.iter().any(|word| is_relocatable_option(word));
+                }
+                _ => {}
+            }
+        }
+        Self {
+            pieces,
+            sanitizers,
+            relocatable,
+        }
+    }
+
+    fn has(&self, wanted: impl Fn(&Kind) -> bool) -> bool {
+        self.pieces.iter().any(|piece| wanted(&piece.kind))
+    }
+
+    /// What will happen; `None` where the command line must reach the compiler unchanged.
+    fn action(&self, compiler: &Compiler) -> Option<Action> {
+        if self.has(|kind| *kind == Kind::Query) || self.is_for_another_machine(compiler) {
+            return None;
+        }
+        let has_header = self.has(|kind| matches!(kind, Kind::Input(Input::Header(_))));
+        let has_code = self
+            .has(|kind| matches!(kind, Kind::Input(input) if !matches!(input, Input::Header(_))));
+        let has_library = self.has(|kind| match kind {
+            Kind::Library => true,
+            Kind::Linker(words) => words.iter().any(|word| is_linkable_file(word)),
+            _ => false,
+        });
+        if !has_header && !has_code && !has_library {
+            return None;
+        }
+        let compiles =
+            self.has(|kind| matches!(kind, Kind::Input(Input::Source(_) | Input::Header(_))));
+        if self.has(|kind| *kind == Kind::Stage(Stage::Preprocess)) {
+            Some(Action::Preprocess)
+        } else if self.has(|kind| *kind == Kind::Stage(Stage::Compile)) || (has_header && !has_code)
+        {
+            Some(Action::Compile)
+        } else if compiles {
+            Some(Action::CompileAndLink)
+        } else {
+            Some(Action::Link)
+        }
+    }
+
+    /// Code for a graphics card, a kernel's virtual machine or another processor is not raddle's business.
+    fn is_for_another_machine(&self, compiler: &Compiler) -> bool {
+        self.last(|kind| match kind {
+            Kind::Target(machine) => Some(machine.clone()),
+            _ => None,
+        })
+        .is_some_and(|(machine, _)| {
+            !is_narrow_machine(&machine)
+                && same_architecture(&machine) != same_architecture(compiler.architecture())
+        })
+    }
+
+    /// Refuses what cannot work.
+    fn check(&self, action: Action) -> Result<(), Refusal> {
+        if let Some(name) = self.sanitizers.conflict() {
+            return Err(Refusal::ForeignSanitizer {
+                name: name.to_owned(),
+            });
+        }
+        let narrow = self.last(|kind| match kind {
+            Kind::Narrow(narrow) => Some(*narrow),
+            Kind::Target(machine) => Some(is_narrow_machine(machine)),
+            _ => None,
+        });
+        if let Some((true, option)) = narrow {
+            return Err(Refusal::NotSixtyFourBit { option });
+        }
+        let links = matches!(action, Action::Link | Action::CompileAndLink);
+        match self.last(|kind| (*kind == Kind::Static).then_some(())) {
+            Some((_, option)) if links && !self.relocatable => Err(Refusal::StaticLink { option }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The last piece that `pick` takes something from, and how the user wrote it.
+    fn last<T>(&self, pick: impl Fn(&Kind) -> Option<T>) -> Option<(T, String)> {
+        self.pieces.iter().rev().find_map(|piece| {
+            let words: Vec<_> = piece
+                .words
+                .iter()
+                .map(|word| word.to_string_lossy())
+                .collect();
+            Some((pick(&piece.kind)?, words.join(" ")))
+        })
+    }
+
+    /// The language of the code that is compiled; C++ where it is both.
+    fn source_language(&self) -> Option<Language> {
+        let languages = self.pieces.iter().filter_map(|piece| match piece.kind {
+            Kind::Input(Input::Source(language) | Input::Header(language)) => Some(language),
+            _ => None,
+        });
+        languages.reduce(|found, next| if next == Language::Cxx { next } else { found })
+    }
+
+    /// The options for the compiler proper. They stand last, because of contradicting options the last wins.
+    fn compile_options(
+        &self,
+        compiler: &Compiler,
+        runtime: &Runtime,
+        action: Action,
+        hide_tsan: bool,
+    ) -> Vec<OsString> {
+        let mut options = flags::instrument(compiler, runtime, action == Action::CompileAndLink);
+        if action != Action::Preprocess {
+            let enough_debug = self.last(|kind| match kind {
+                Kind::Debug(enough) => Some(*enough),
+                _ => None,
+            });
+            // A second `-g` would take the macros of `-g3` away again.
+            if !enough_debug.is_some_and(|(enough, _)| enough) {
+                options.push("-g".into());
+            }
+            options.extend(flags::refine(compiler, self.optimizes_for_size()));
+            if self.has(|kind| *kind == Kind::WarningsAsErrors) {
+                options.extend(flags::no_new_errors(compiler));
+            }
+        }
+        options.extend(flags::strings(&flags::NO_FORTIFY));
+        if let Some(language) = self.source_language().filter(|_| hide_tsan) {
+            let standard = self.last(|kind| match kind {
+                Kind::Standard(name) => Some(name.clone()),
+                _ => None,
+            });
+            let standard = standard.as_ref().map(|(name, _)| name.as_str());
+            options.extend(
+                hide::options(language, standard)
+                    .into_iter()
+                    .map(OsString::from),
+            );
+        }
+        options
+    }
+
+    fn optimizes_for_size(&self) -> bool {
+        let level = self.last(|kind| match kind {
+            Kind::Optimize { for_size } => Some(*for_size),
+            _ => None,
+        });
+        level.is_some_and(|(for_size, _)| for_size)
+    }
+
+    /// The user's own words, without those that raddle replaces or cannot honour; in two parts, of which the
+    /// second begins with `--`, after which no option can stand.
+    fn kept_words(&self, notes: &mut Vec<String>) -> (Vec<OsString>, Vec<OsString>) {
+        let mut options = Vec::new();
+        let mut inputs_only = Vec::new();
+        if self.sanitizers.thread_refused {
+            notes.push(
+                "the thread sanitizer's hooks stay on, because raddle needs them everywhere"
+                    .to_owned(),
+            );
+        }
+        for piece in &self.pieces {
+            let words = self.kept(piece, notes);
+            if piece.kind == Kind::EndOfOptions || !inputs_only.is_empty() {
+                inputs_only.extend(words);
+            } else {
+                options.extend(words);
+            }
+        }
+        (options, inputs_only)
+    }
+
+    /// What is left of one piece.
+    fn kept(&self, piece: &Piece, notes: &mut Vec<String>) -> Vec<OsString> {
+        let mut left_out = |reason: &str| {
+            let words: Vec<_> = piece
+                .words
+                .iter()
+                .map(|word| word.to_string_lossy())
+                .collect();
+            notes.push(format!("`{}` is left out: {reason}", words.join(" ")));
+            Vec::new()
+        };
+        match &piece.kind {
+            // Both are replaced by options of raddle's own.
+            Kind::Sanitize { .. } | Kind::Fortify => Vec::new(),
+            Kind::Preprocessor(words) => rejoined(
+                "-Wp",
+                words,
+                |word| !command_line::is_fortify_option(word),
+                piece,
+            ),
+            Kind::Linker(words) if words.iter().any(|word| is_strip_option(word)) => {
+                left_out("reports need the debug information");
+                rejoined("-Wl", words, |word| !is_strip_option(word), piece)
+            }
+            Kind::Strip => left_out("reports need the debug information"),
+            Kind::LinkTimeOptimization => left_out("the hooks are put in when a file is compiled"),
+            Kind::SanitizerTuning if !self.sanitizers.any() => {
+                left_out("raddle replaces the thread sanitizer's runtime")
+            }
+            _ => piece.words.clone(),
+        }
+    }
+}
+
+/// A list option without some of its words; nothing where none is left. `-Xlinker` has one word only.
+fn rejoined(
+    option: &str,
+    words: &[String],
+    keep: impl Fn(&str) -> bool,
+    piece: &Piece,
+) -> Vec<OsString> {
+    let kept: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| keep(word))
+        .collect();
+    match kept.len() {
+        0 => Vec::new(),
+        count if count == words.len() => piece.words.clone(),
+        _ => vec![format!("{option},{}", kept.join(",")).into()],
+    }
+}
+
+/// The linker's own spellings of `-r`.
+fn is_relocatable_option(word: &str) -> bool {
+    matches!(word, "-r" | "-i" | "--relocatable" | "-relocatable")
+}
+
+/// The linker's own spellings of `-s`, and those that remove debug information only.
+fn is_strip_option(word: &str) -> bool {
+    matches!(
+        word,
+        "-s" | "--strip-all" | "-strip-all" | "-S" | "--strip-debug" | "-strip-debug"
+    )
+}
+
+/// A file among words for the linker, as in `-Wl,--whole-archive,libx.a`.
+fn is_linkable_file(word: &str) -> bool {
+    !word.starts_with('-')
+        && [".a", ".o", ".so", ".lo"]
+            .iter()
+            .any(|end| word.ends_with(end))
+}
+
+/// Machines that are like the usual one but with 32-bit pointers.
+fn is_narrow_machine(machine: &str) -> bool {
+    let architecture = machine.split('-').next().unwrap_or_default();
+    matches!(architecture, "i386" | "i486" | "i586" | "i686" | "x86") || machine.ends_with("x32")
+}
+
+/// One name for each architecture that has several.
+fn same_architecture(machine: &str) -> &str {
+    match machine.split('-').next().unwrap_or_default() {
+        "amd64" | "x86_64h" => "x86_64",
+        "arm64" => "aarch64",
+        architecture => architecture,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! The runtime library that replaces the sanitizer's, and the files that stand beside it.
+
+use std::path::{Path, PathBuf};
+
+/// The file name of the runtime library.
+pub const RUNTIME_LIBRARY: &str = "libraddle_rt.so";
+
+/// The name of the specs file for gcc.
+const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
+
+/// Hands the instrumentation option to the compiler proper only. `+` appends to what the compiler has
+/// built in; an entry of a specs file ends with an empty line.
+const GCC_SPECS: &str = "*cc1:\n+ -fsanitize=thread\n\n";
+
+/// A small file that a plan needs; [`crate::execute`] writes it if it is not there yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SupportFile {
+    /// Where it must be.
+    pub path: PathBuf,
+    /// What must be in it.
+    pub contents: &'static str,
+}
+
+/// Where the runtime is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runtime {
+    /// Invariant: absolute, because the path is stored in every program that is linked.
+    directory: PathBuf,
+}
+
+impl Runtime {
+    /// The runtime in this directory, which must be an absolute path; `None` where it is not.
+    pub fn in_directory(directory: &Path) -> Option<Self> {
+        directory.is_absolute().then(|| Self {
+            directory: directory.to_path_buf(),
+        })
+    }
+
+    /// The directory that holds the library; programs find it there at run time.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The shared library to link.
+    pub fn library(&self) -> PathBuf {
+        self.directory.join(RUNTIME_LIBRARY)
+    }
+
+    /// The files that plans refer to, for whoever installs the runtime into a directory that is later read-only.
+    pub fn support_files(&self) -> Vec<SupportFile> {
+        vec![self.gcc_specs()]
+    }
+
+    /// The specs file by which gcc instruments without linking its own runtime.
+    pub(crate) fn gcc_specs(&self) -> SupportFile {
+        SupportFile {
+            path: self.directory.join(GCC_SPECS_NAME),
+            contents: GCC_SPECS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_absolute_directory_can_be_stored_in_programs() {
+        assert_eq!(Runtime::in_directory(Path::new("lib")), None);
+        let runtime = Runtime::in_directory(Path::new("/opt/raddle/1")).expect("absolute");
+        assert_eq!(
+            runtime.library(),
+            Path::new("/opt/raddle/1/libraddle_rt.so")
+        );
+        assert_eq!(runtime.directory(), Path::new("/opt/raddle/1"));
+        assert_eq!(runtime.support_files(), [runtime.gcc_specs()]);
+    }
+}
