@@ -1,1 +1,4 @@
-//! Names, text and machine formats of what was found.
+//! What was found, in words: names from debug information, text, JSON and other formats.
+#![forbid(unsafe_code)]
+
+pub mod symbols;

@@ -1,0 +1,56 @@
+//! Names as people write them.
+
+/// A name longer than this is not worth demangling: nobody could read it, and hostile names blow up exponentially.
+const LONGEST: usize = 4096;
+
+/// The name as the source has it: Itanium C++ and Rust names are demangled, others are left as they are.
+pub fn demangle(name: &str) -> String {
+    if name.len() > LONGEST {
+        return name.to_string();
+    }
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    // Dynamic symbols carry "@VERSION"; compilers mark statics and clones with ".0", ".isra.0", ".cold".
+    let end = name.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | '.')).map_or(name.len(), |(at, _)| at);
+    let bare = &name[..end];
+    if bare.starts_with("_Z") {
+        return cpp(bare).unwrap_or_else(|| bare.to_string());
+    }
+    bare.to_string()
+}
+
+fn cpp(name: &str) -> Option<String> {
+    let symbol = cpp_demangle::Symbol::new(name).ok()?;
+    let options = cpp_demangle::DemangleOptions::new().no_return_type();
+    let text = symbol.demangle_with_options(&options).ok()?;
+    (text.len() <= LONGEST * 4).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::demangle;
+
+    #[test]
+    fn c_names_stay() {
+        assert_eq!(demangle("deposit"), "deposit");
+        assert_eq!(demangle("pthread_create@@GLIBC_2.34"), "pthread_create");
+        assert_eq!(demangle("counter.0"), "counter");
+        assert_eq!(demangle("grow.part.0.cold"), "grow");
+        assert_eq!(demangle(""), "");
+    }
+
+    #[test]
+    fn cpp_and_rust_names_become_readable() {
+        assert_eq!(demangle("_ZN4bank7Account7depositEi"), "bank::Account::deposit(int)");
+        assert_eq!(demangle("_ZN3foo3bar17h05af221e174051e9E"), "foo::bar");
+    }
+
+    #[test]
+    fn broken_names_stay() {
+        assert_eq!(demangle("_Z"), "_Z");
+        assert_eq!(demangle("_ZN9999999x"), "_ZN9999999x");
+        let long = format!("_Z{}", "N".repeat(100_000));
+        assert_eq!(demangle(&long), long);
+    }
+}

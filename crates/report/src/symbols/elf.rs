@@ -1,0 +1,217 @@
+//! One ELF file: debug information, symbols, unwinding tables, and where its parts lie in memory.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gimli::RunTimeEndian;
+use object::read::elf::ElfFile64;
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+
+use super::debug::{Debug, Reader};
+use super::modules::{Module, bias};
+use super::variables::{Storage, Variables};
+
+/// Files larger than this are not read: symbols are a convenience, memory is not.
+const MAX_FILE: u64 = 4 << 30;
+
+/// A name in the symbol table, at its address as linked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Symbol {
+    pub address: u64,
+    pub size: u64,
+    pub name: String,
+}
+
+/// The thread-local block that each thread has for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TlsBlock {
+    pub size: u64,
+    pub align: u64,
+}
+
+/// Unwinding tables.
+pub(super) struct Unwinding {
+    pub frames: gimli::EhFrame<Reader>,
+    pub bases: gimli::BaseAddresses,
+}
+
+/// A file that is mapped somewhere. Addresses inside are as linked; add `bias` to get those of the process.
+pub(super) struct Elf {
+    pub bias: u64,
+    pub file_name: String,
+    pub lines: Option<addr2line::Context<Reader>>,
+    pub unwinding: Option<Unwinding>,
+    pub tls: Option<TlsBlock>,
+    spans: Vec<(u64, u64)>,
+    functions: Vec<Symbol>,
+    data: Vec<Symbol>,
+    thread_data: Vec<Symbol>,
+    dwarf: Arc<gimli::Dwarf<Reader>>,
+    variables: OnceCell<(Debug, Variables)>,
+}
+
+impl Elf {
+    /// Reads a file; `None` if it is none that we understand.
+    pub fn open(module: &Module) -> Option<Elf> {
+        let bytes = read(&module.path)?;
+        let file = ElfFile64::<object::Endianness>::parse(&bytes[..]).ok()?;
+        let spans: Vec<(u64, u64)> = file
+            .segments()
+            .map(|segment| (segment.address(), segment.address().saturating_add(segment.size())))
+            .collect();
+        let linked = spans.iter().map(|span| span.0).min()?;
+        let movable = file.kind() == object::ObjectKind::Dynamic;
+        let dwarf = Arc::new(dwarf_of(&file, &module.path));
+        let [functions, data, thread_data] = symbols(&file);
+        Some(Elf {
+            bias: bias(module.start, linked, movable),
+            file_name: module.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            lines: addr2line::Context::from_arc_dwarf(Arc::clone(&dwarf)).ok(),
+            unwinding: unwinding(&file),
+            tls: tls_block(&file),
+            spans,
+            functions,
+            data,
+            thread_data,
+            dwarf,
+            variables: OnceCell::new(),
+        })
+    }
+
+    /// The address as linked, if the address of the process lies in this file.
+    pub fn linked(&self, address: u64) -> Option<u64> {
+        let linked = address.wrapping_sub(self.bias);
+        self.spans.iter().any(|&(start, end)| (start..end).contains(&linked)).then_some(linked)
+    }
+
+    /// Function that holds an address.
+    pub fn function(&self, linked: u64) -> Option<&Symbol> {
+        holding(&self.functions, linked)
+    }
+
+    /// Data symbol that holds a place.
+    pub fn data_symbol(&self, place: Storage) -> Option<&Symbol> {
+        match place {
+            Storage::Static(linked) => holding(&self.data, linked),
+            Storage::Tls(offset) => holding(&self.thread_data, offset),
+        }
+    }
+
+    /// Size that the symbol table gives for what starts at a place.
+    pub fn size_at(&self, place: Storage) -> u64 {
+        self.data_symbol(place).map_or(0, |symbol| symbol.size)
+    }
+
+    /// Debug information with its variables; read on first use, which takes a while for large programs.
+    pub fn variables(&self) -> &(Debug, Variables) {
+        self.variables.get_or_init(|| {
+            let debug = Debug::new(Arc::clone(&self.dwarf));
+            let variables = Variables::collect(&debug);
+            (debug, variables)
+        })
+    }
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let size = std::fs::metadata(path).ok()?;
+    // Devices and pipes could block for ever.
+    if !size.is_file() || size.len() > MAX_FILE {
+        return None;
+    }
+    std::fs::read(path).ok()
+}
+
+/// The last symbol that starts at or before an address and reaches it.
+fn holding(sorted: &[Symbol], address: u64) -> Option<&Symbol> {
+    let index = sorted.partition_point(|symbol| symbol.address <= address);
+    let symbol = sorted.get(index.checked_sub(1)?)?;
+    (address - symbol.address < symbol.size.max(1)).then_some(symbol)
+}
+
+/// Functions, data and thread-local data from both symbol tables, sorted.
+fn symbols(file: &ElfFile64<'_>) -> [Vec<Symbol>; 3] {
+    let mut tables: [Vec<Symbol>; 3] = Default::default();
+    for symbol in file.symbols().chain(file.dynamic_symbols()) {
+        let table = match symbol.kind() {
+            SymbolKind::Text => 0,
+            SymbolKind::Data => 1,
+            SymbolKind::Tls => 2,
+            _ => continue,
+        };
+        let Ok(name) = symbol.name() else { continue };
+        if symbol.is_definition() && !name.is_empty() {
+            let name = name.to_string();
+            tables[table].push(Symbol { address: symbol.address(), size: symbol.size(), name });
+        }
+    }
+    for table in &mut tables {
+        table.sort();
+        // Aliases: the first in the order of names stands for all.
+        table.dedup_by_key(|symbol| symbol.address);
+    }
+    tables
+}
+
+fn section(file: &ElfFile64<'_>, name: &str) -> Reader {
+    let bytes = file.section_by_name(name).and_then(|section| section.uncompressed_data().ok());
+    let bytes: Arc<[u8]> = Arc::from(bytes.unwrap_or_default().into_owned());
+    Reader::new(bytes, RunTimeEndian::Little)
+}
+
+fn dwarf_of(file: &ElfFile64<'_>, path: &Path) -> gimli::Dwarf<Reader> {
+    if file.section_by_name(".debug_info").is_none()
+        && let Some(bytes) = separate_debug_file(file, path).as_deref().and_then(read)
+        && let Ok(other) = ElfFile64::<object::Endianness>::parse(&bytes[..])
+    {
+        return load(&other);
+    }
+    load(file)
+}
+
+fn load(file: &ElfFile64<'_>) -> gimli::Dwarf<Reader> {
+    let loaded = gimli::Dwarf::load(|id| Ok::<_, std::convert::Infallible>(section(file, id.name())));
+    match loaded {
+        Ok(dwarf) => dwarf,
+        Err(never) => match never {},
+    }
+}
+
+/// Where distributions and `objcopy --add-gnu-debuglink` put the debug information of a stripped file.
+fn separate_debug_file(file: &ElfFile64<'_>, path: &Path) -> Option<PathBuf> {
+    let root = Path::new("/usr/lib/debug");
+    let mut candidates = Vec::new();
+    if let Ok(Some(id)) = file.build_id()
+        && let [first, rest @ ..] = id
+    {
+        let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+        candidates.push(root.join(format!(".build-id/{first:02x}/{rest}.debug")));
+    }
+    if let Ok(Some((name, _checksum))) = file.gnu_debuglink()
+        && let Some(directory) = path.parent()
+    {
+        let name = String::from_utf8_lossy(name).into_owned();
+        candidates.push(directory.join(&name));
+        candidates.push(directory.join(".debug").join(&name));
+    }
+    candidates.into_iter().find(|candidate| candidate != path && candidate.is_file())
+}
+
+fn unwinding(file: &ElfFile64<'_>) -> Option<Unwinding> {
+    let frames = file.section_by_name(".eh_frame")?;
+    let mut bases = gimli::BaseAddresses::default().set_eh_frame(frames.address());
+    if let Some(text) = file.section_by_name(".text") {
+        bases = bases.set_text(text.address());
+    }
+    if let Some(got) = file.section_by_name(".got") {
+        bases = bases.set_got(got.address());
+    }
+    Some(Unwinding { frames: gimli::EhFrame::from(section(file, ".eh_frame")), bases })
+}
+
+fn tls_block(file: &ElfFile64<'_>) -> Option<TlsBlock> {
+    use object::read::elf::ProgramHeader as _;
+    let endian = file.endian();
+    let header = file.elf_program_headers().iter().find(|header| header.p_type(endian) == object::elf::PT_TLS)?;
+    Some(TlsBlock { size: header.p_memsz(endian), align: header.p_align(endian).max(1) })
+}

@@ -1,0 +1,186 @@
+//! Which local variable of a frame lies at an address.
+
+use gimli::{AttributeValue, EvaluationResult, Location, Register, UnwindSection as _};
+
+use super::debug::{Debug, DieRef, Entry, Reader, flag};
+use super::elf::Elf;
+use super::types;
+
+/// Entries of one function that are looked at, at most.
+const MAX_ENTRIES: usize = 1 << 18;
+/// Steps of one location expression, at most.
+const MAX_STEPS: u32 = 10_000;
+/// DWARF numbers of two registers on x86-64.
+const FRAME_POINTER: Register = Register(6);
+const STACK_POINTER: Register = Register(7);
+
+/// What is known of a frame: its registers at some point inside the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// Where in the function, as a return address.
+    pub pc: u64,
+    /// Stack pointer there.
+    pub sp: u64,
+    /// Frame pointer register there.
+    pub bp: u64,
+}
+
+/// A variable found in a frame.
+pub(super) struct Local {
+    pub name: String,
+    pub kind: DieRef,
+    pub start: u64,
+    pub size: u64,
+}
+
+/// The frame's canonical address: the stack pointer before its call.
+pub(super) fn frame_address(elf: &Elf, registers: &Registers) -> Option<u64> {
+    let unwinding = elf.unwinding.as_ref()?;
+    let linked = elf.linked(registers.pc.wrapping_sub(1))?;
+    let mut context = Box::new(gimli::UnwindContext::new());
+    let row = unwinding
+        .frames
+        .unwind_info_for_address(&unwinding.bases, &mut context, linked, gimli::EhFrame::cie_from_offset)
+        .ok()?;
+    match *row.cfa() {
+        gimli::CfaRule::RegisterAndOffset { register: STACK_POINTER, offset } => {
+            Some(registers.sp.wrapping_add_signed(offset))
+        }
+        gimli::CfaRule::RegisterAndOffset { register: FRAME_POINTER, offset } => {
+            Some(registers.bp.wrapping_add_signed(offset))
+        }
+        _ => None,
+    }
+}
+
+/// The variable of the function around `registers.pc` that holds an address.
+pub(super) fn variable_at(elf: &Elf, registers: &Registers, address: u64) -> Option<Local> {
+    let cfa = frame_address(elf, registers)?;
+    let linked = elf.linked(registers.pc.wrapping_sub(1))?;
+    let function = function_at(elf, linked)?;
+    let frame = Frame { elf, debug: &elf.variables().0, function, linked, cfa, registers };
+    frame.search(address)
+}
+
+/// The outermost function at an address, which owns the frame.
+fn function_at(elf: &Elf, linked: u64) -> Option<DieRef> {
+    let lines = elf.lines.as_ref()?;
+    let unit = lines.find_dwarf_and_unit(linked).skip_all_loads()?;
+    let start = unit.header.debug_info_offset()?;
+    let debug = &elf.variables().0;
+    let unit = debug.units.iter().position(|other| other.header.debug_info_offset() == Some(start))?;
+    let mut frames = lines.find_frames(linked).skip_all_loads().ok()?;
+    let mut offset = None;
+    while let Ok(Some(frame)) = frames.next() {
+        offset = frame.dw_die_offset;
+    }
+    Some(DieRef { unit, offset: offset? })
+}
+
+struct Frame<'a> {
+    elf: &'a Elf,
+    debug: &'a Debug,
+    function: DieRef,
+    linked: u64,
+    cfa: u64,
+    registers: &'a Registers,
+}
+
+impl Frame<'_> {
+    /// The innermost declaration wins: blocks that do not overlap in time may share their bytes, and then the one that is
+    /// active at the frame's pc is asked for first by the order of location lists.
+    fn search(&self, address: u64) -> Option<Local> {
+        let unit = self.debug.units.get(self.function.unit)?;
+        let mut cursor = unit.entries_at_offset(self.function.offset).ok()?;
+        let mut best: Option<(isize, Local)> = None;
+        let mut top = None;
+        for _ in 0..MAX_ENTRIES {
+            let Ok(Some(entry)) = cursor.next_dfs() else { break };
+            let depth = entry.depth();
+            if *top.get_or_insert(depth) >= depth && entry.offset() != self.function.offset {
+                break;
+            }
+            let is_variable = matches!(entry.tag(), gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter);
+            if !is_variable || flag(entry, gimli::DW_AT_declaration) {
+                continue;
+            }
+            if let Some(local) = self.local(entry, address)
+                && best.as_ref().is_none_or(|(deepest, _)| depth > *deepest)
+            {
+                best = Some((depth, local));
+            }
+        }
+        best.map(|(_, local)| local)
+    }
+
+    fn local(&self, entry: &Entry, address: u64) -> Option<Local> {
+        let die = DieRef { unit: self.function.unit, offset: entry.offset() };
+        let start = self.address_of(&entry.attr_value(gimli::DW_AT_location)?)?;
+        let kind = self.debug.type_of(die)?;
+        let size = types::size_of(self.debug, kind)?;
+        let inside = address.checked_sub(start).is_some_and(|offset| offset < size);
+        inside.then(|| self.debug.name_of(die)).flatten().map(|name| Local { name, kind, start, size })
+    }
+
+    /// Evaluates a location: an expression, or a list of them by pc.
+    fn address_of(&self, location: &AttributeValue<Reader>) -> Option<u64> {
+        let unit = self.debug.units.get(self.function.unit)?;
+        if let AttributeValue::Exprloc(expression) = location {
+            return self.evaluate(expression.clone(), true);
+        }
+        let mut list = self.debug.dwarf.attr_locations(unit, location.clone()).ok()??;
+        // A variable whose address escapes has one place in memory, even where another item says how to get at it through a
+        // register that we do not know: any item with an address will do, the one for this pc first.
+        let mut elsewhere = None;
+        while let Ok(Some(item)) = list.next() {
+            let address = self.evaluate(item.data, true);
+            if (item.range.begin..item.range.end).contains(&self.linked) && address.is_some() {
+                return address;
+            }
+            elsewhere = elsewhere.or(address);
+        }
+        elsewhere
+    }
+
+    /// The address that an expression means; values in registers have none.
+    fn evaluate(&self, expression: gimli::Expression<Reader>, may_use_frame_base: bool) -> Option<u64> {
+        let unit = self.debug.units.get(self.function.unit)?;
+        let mut evaluation = expression.evaluation(unit.encoding());
+        evaluation.set_max_iterations(MAX_STEPS);
+        let mut state = evaluation.evaluate().ok()?;
+        loop {
+            state = match state {
+                EvaluationResult::Complete => break,
+                EvaluationResult::RequiresCallFrameCfa => evaluation.resume_with_call_frame_cfa(self.cfa).ok()?,
+                EvaluationResult::RequiresFrameBase if may_use_frame_base => {
+                    evaluation.resume_with_frame_base(self.frame_base()?).ok()?
+                }
+                EvaluationResult::RequiresRegister { register: FRAME_POINTER, .. } => {
+                    evaluation.resume_with_register(gimli::Value::Generic(self.registers.bp)).ok()?
+                }
+                EvaluationResult::RequiresRegister { register: STACK_POINTER, .. } => {
+                    evaluation.resume_with_register(gimli::Value::Generic(self.registers.sp)).ok()?
+                }
+                EvaluationResult::RequiresRelocatedAddress(address) => {
+                    evaluation.resume_with_relocated_address(address.wrapping_add(self.elf.bias)).ok()?
+                }
+                _ => return None,
+            };
+        }
+        match evaluation.result().first()?.location {
+            Location::Address { address } => Some(address),
+            // A frame base given as a register means the register's contents.
+            Location::Register { register: FRAME_POINTER } if !may_use_frame_base => Some(self.registers.bp),
+            Location::Register { register: STACK_POINTER } if !may_use_frame_base => Some(self.registers.sp),
+            _ => None,
+        }
+    }
+
+    fn frame_base(&self) -> Option<u64> {
+        let entry = self.debug.entry(self.function)?;
+        match entry.attr_value(gimli::DW_AT_frame_base)? {
+            AttributeValue::Exprloc(expression) => self.evaluate(expression, false),
+            _ => None,
+        }
+    }
+}

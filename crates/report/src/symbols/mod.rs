@@ -1,0 +1,254 @@
+//! Names for addresses: the places that program counters stand for, and the variables that data addresses lie in.
+//!
+//! Everything happens in this process, from the DWARF and symbol tables of the program and its libraries. Where there is no
+//! DWARF the symbol table answers, where there is none the file name and offset do. What is read is the user's file and may
+//! be broken in any way: lookups are bounded and a reference that leads nowhere only makes the answer shorter.
+
+mod debug;
+mod demangle;
+mod elf;
+mod locals;
+mod modules;
+mod types;
+mod variables;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use raddle_model::finding::{ObjectKind, Place};
+
+pub use demangle::demangle;
+pub use locals::Registers;
+pub use modules::{Module, Modules};
+
+use elf::Elf;
+use variables::{Storage, offset_between};
+
+/// Frames that one return address may stand for, at most (inlined calls nest).
+const MAX_INLINED: usize = 256;
+
+/// A named object and the part of it that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Where it lives.
+    pub kind: ObjectKind,
+    /// Name of the whole object.
+    pub object: String,
+    /// Name of the part: `table[3].count`.
+    pub part: String,
+    /// Size of the whole object, if known.
+    pub size: Option<u64>,
+    /// Where in the object the bytes lie.
+    pub offset: u64,
+    /// Where it is declared, if known.
+    pub declared: Option<Place>,
+}
+
+/// Answers for one process.
+pub struct Symbols {
+    files: Vec<(Module, OnceCell<Option<Elf>>)>,
+    /// Paths below it are shown relative to it.
+    directory: PathBuf,
+    frames: RefCell<BTreeMap<u64, Vec<Place>>>,
+}
+
+impl Symbols {
+    /// For a process with these files; paths are shown relative to `directory` where they lie below it.
+    #[must_use]
+    pub fn new(modules: &Modules, directory: &Path) -> Self {
+        let files = modules.iter().map(|module| (module.clone(), OnceCell::new())).collect();
+        Symbols { files, directory: directory.to_path_buf(), frames: RefCell::default() }
+    }
+
+    /// The places that a return address stands for, innermost first; more than one where calls were inlined.
+    ///
+    /// Never empty: in the worst case the place has only a file name and an offset for its function.
+    #[must_use]
+    pub fn frames(&self, pc: u64) -> Vec<Place> {
+        if let Some(known) = self.frames.borrow().get(&pc) {
+            return known.clone();
+        }
+        let places = self.look_up(pc);
+        self.frames.borrow_mut().insert(pc, places.clone());
+        places
+    }
+
+    /// The places of a whole stack of return addresses, innermost first.
+    #[must_use]
+    pub fn stack(&self, pcs: &[u64]) -> Vec<Place> {
+        pcs.iter().flat_map(|&pc| self.frames(pc)).collect()
+    }
+
+    /// The innermost place in code of the program's own, for one return address or a stack of them.
+    #[must_use]
+    pub fn place(&self, pcs: &[u64]) -> Place {
+        let stack = self.stack(pcs);
+        stack.iter().find(|place| is_own_code(place)).or(stack.first()).cloned().unwrap_or_default()
+    }
+
+    /// The variable with static storage that holds `length` bytes at an address.
+    #[must_use]
+    pub fn global(&self, address: u64, length: u64) -> Option<Named> {
+        let (elf, linked) = self.file_of(address)?;
+        self.stored(elf, Storage::Static(linked), length)
+    }
+
+    /// The program's thread-local variable at an address, for a thread whose thread pointer is `pointer`.
+    #[must_use]
+    pub fn thread_local(&self, pointer: u64, address: u64, length: u64) -> Option<Named> {
+        let elf = self.elf(0)?;
+        let block = elf.tls?;
+        // The program's own block ends at the thread pointer, rounded up to its alignment.
+        let reach = block.size.checked_next_multiple_of(block.align)?;
+        let offset = address.checked_sub(pointer.checked_sub(reach)?)?;
+        if offset >= block.size {
+            return None;
+        }
+        self.stored(elf, Storage::Tls(offset), length)
+    }
+
+    /// The local variable of a frame that holds `length` bytes at an address.
+    #[must_use]
+    pub fn local(&self, frame: &Registers, address: u64, length: u64) -> Option<Named> {
+        let (elf, _) = self.file_of(frame.pc.wrapping_sub(1))?;
+        let local = locals::variable_at(elf, frame, address)?;
+        let offset = address - local.start;
+        let part = types::part_at(&elf.variables().0, local.kind, offset, length);
+        Some(Named {
+            kind: ObjectKind::Stack,
+            part: format!("{}{}", local.name, part.suffix),
+            object: local.name,
+            size: Some(local.size),
+            offset,
+            declared: None,
+        })
+    }
+
+    /// Stack pointer before the call of a frame, if its unwinding table says so.
+    #[must_use]
+    pub fn frame_address(&self, frame: &Registers) -> Option<u64> {
+        let (elf, _) = self.file_of(frame.pc.wrapping_sub(1))?;
+        locals::frame_address(elf, frame)
+    }
+
+    fn elf(&self, index: usize) -> Option<&Elf> {
+        let (module, cell) = self.files.get(index)?;
+        cell.get_or_init(|| Elf::open(module)).as_ref()
+    }
+
+    fn file_of(&self, address: u64) -> Option<(&Elf, u64)> {
+        (0..self.files.len()).find_map(|index| {
+            let elf = self.elf(index)?;
+            Some((elf, elf.linked(address)?))
+        })
+    }
+
+    fn look_up(&self, pc: u64) -> Vec<Place> {
+        let address = pc.wrapping_sub(1);
+        let Some((elf, linked)) = self.file_of(address) else {
+            return vec![Place { function: Some(format!("{pc:#x}")), ..Place::default() }];
+        };
+        let mut places = self.dwarf_frames(elf, linked);
+        if places.is_empty() {
+            places.push(Place::default());
+        }
+        if let Some(outermost) = places.last_mut() {
+            let symbol = elf.function(linked);
+            // A lambda's DWARF has only "operator()", its symbol tells where it belongs.
+            let says_more = symbol.is_some_and(|symbol| symbol.name.starts_with("_Z"));
+            let is_plain = outermost.function.as_deref().is_none_or(|name| name == "operator()" || !name.contains('('));
+            if outermost.function.is_none() || says_more && is_plain {
+                let offset = || format!("{}+{linked:#x}", elf.file_name);
+                outermost.function = Some(symbol.map_or_else(offset, |symbol| demangle(&symbol.name)));
+            }
+        }
+        places
+    }
+
+    fn dwarf_frames(&self, elf: &Elf, linked: u64) -> Vec<Place> {
+        let mut places = Vec::new();
+        let Some(lines) = &elf.lines else { return places };
+        let Ok(mut frames) = lines.find_frames(linked).skip_all_loads() else { return places };
+        while let Ok(Some(frame)) = frames.next()
+            && places.len() < MAX_INLINED
+        {
+            let name = frame.function.as_ref().and_then(|name| Some(demangle(&name.raw_name().ok()?)));
+            let location = frame.location.as_ref();
+            places.push(Place {
+                file: location.and_then(|at| at.file).map(|file| self.shown(Path::new(file))),
+                line: location.and_then(|at| at.line).filter(|&line| line > 0),
+                column: location.and_then(|at| at.column).filter(|&column| column > 0),
+                function: name,
+            });
+        }
+        places
+    }
+
+    fn stored(&self, elf: &Elf, place: Storage, length: u64) -> Option<Named> {
+        let kind = if matches!(place, Storage::Static(_)) { ObjectKind::Global } else { ObjectKind::Tls };
+        let (debug, variables) = elf.variables();
+        let Some(variable) = variables.at(place, |start| elf.size_at(start)) else {
+            return by_symbol(elf, place, kind);
+        };
+        let offset = offset_between(variable.storage, place)?;
+        let part = types::part_at(debug, variable.kind, offset, length);
+        let size = if variable.size == 0 { elf.size_at(variable.storage) } else { variable.size };
+        let declared = variable.declared.map(|at| Place {
+            file: debug.file(at.unit, at.file).map(|file| self.shown(&file)),
+            line: u32::try_from(at.line).ok(),
+            ..Place::default()
+        });
+        Some(Named {
+            kind,
+            object: variable.name.clone(),
+            part: format!("{}{}", variable.name, part.suffix),
+            size: (size > 0).then_some(size),
+            offset,
+            declared,
+        })
+    }
+
+    /// The path as the user would write it.
+    fn shown(&self, file: &Path) -> String {
+        let file = normalised(file);
+        file.strip_prefix(&self.directory).unwrap_or(&file).to_string_lossy().into_owned()
+    }
+}
+
+/// Names by symbol table alone: the symbol and an offset in bytes.
+fn by_symbol(elf: &Elf, place: Storage, kind: ObjectKind) -> Option<Named> {
+    let symbol = elf.data_symbol(place)?;
+    let (Storage::Static(at) | Storage::Tls(at)) = place;
+    let offset = at.checked_sub(symbol.address)?;
+    let object = demangle(&symbol.name);
+    let part = if offset == 0 { object.clone() } else { format!("{object}+{offset}") };
+    let size = (symbol.size > 0).then_some(symbol.size);
+    Some(Named { kind, object, part, size, offset, declared: None })
+}
+
+/// Without `.` and `..`, which compilers leave in from include paths.
+fn normalised(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir if clean.file_name().is_some() => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+/// Whether a place lies in code of the program rather than in headers and libraries of the system.
+#[must_use]
+pub fn is_own_code(place: &Place) -> bool {
+    const SYSTEM: [&str; 6] =
+        ["/usr/include/", "/usr/lib/", "/usr/local/include/c++/", "/lib/", "/build/glibc", "./nptl/"];
+    place.file.as_deref().is_some_and(|file| !SYSTEM.iter().any(|prefix| file.starts_with(prefix)))
+}
