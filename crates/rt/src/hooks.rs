@@ -86,6 +86,20 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
 }
 
+/// A heap block dies: conflicts with every access to it.
+pub fn block_freed(address: u64, size: u64, pc: u64) {
+    let hot = &mut run().hot;
+    if keep().access_granularity {
+        crate::granular::free(address, size, pc);
+        return;
+    }
+    if hot.count >= hot.stop_at {
+        slow(record::WRITE, address, size, pc);
+    }
+    run().hot.wrote = true;
+    trace::block(record::FREE, address, size, pc);
+}
+
 /// The access is a transition, or a segment stops here.
 #[cold]
 #[inline(never)]

@@ -25,6 +25,9 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *con
     let Some(descriptor) = descriptor(environment) else { return };
     attach(descriptor);
     create_pool();
+    if let Err(reason) = crate::heap::map_arenas(keep().pool_len) {
+        controller::refuse(reason);
+    }
     crate::fail::install_handlers();
     // SAFETY: `leave_process` has the signature that on_exit wants; registered first, it runs last.
     unsafe { on_exit(crate::fail::leave_process, core::ptr::null_mut()) };

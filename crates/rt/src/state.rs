@@ -208,6 +208,8 @@ pub struct Fiber {
     pub awaited: Awaited,
     /// Lowest and one past the highest address of its stack.
     pub stack: (usize, usize),
+    /// Blocks of other threads' arenas that it has freed: first of the list, or 0.
+    pub foreign_frees: usize,
     /// Whether it was made to dump its stack (see `sched::dump_stacks`).
     pub dump: bool,
 }
@@ -236,6 +238,7 @@ impl Fiber {
         clock: 0,
         awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
         stack: (0, 0),
+        foreign_frees: 0,
         dump: false,
     };
 }
@@ -259,6 +262,8 @@ pub struct Run {
     pub slots_used: usize,
     /// Whether the process has exited, and how.
     pub exit: Option<i32>,
+    /// Bytes of all heap blocks ever handed out fresh.
+    pub heap_bytes: usize,
     /// Threads that wait in a folded loop.
     pub awaiting: u32,
     /// The thread to go back to after a stack was dumped.
@@ -289,6 +294,7 @@ impl Run {
             by_rank: [0; MAX_THREADS],
             slots_used: 0,
             exit: None,
+            heap_bytes: 0,
             awaiting: 0,
             dump_for: 0,
             fibers: [Fiber::UNUSED; MAX_THREADS],
