@@ -30,40 +30,60 @@ pub fn registers() -> Registers {
     unsafe { *ENTERED.0.get() }
 }
 
+/// The return address of the last call of an operation, for functions whose arguments leave no register for it. Right only
+/// at the start of the function: other threads enter, too.
+pub fn return_address() -> u64 {
+    // SAFETY: the stub stored the stack pointer at which the call instruction has just put the address.
+    unsafe { *(registers().sp as *const u64) }
+}
+
+/// The register of the argument that follows so many others.
+macro_rules! register {
+    (0) => { "rdi" };
+    (1) => { "rsi" };
+    (2) => { "rdx" };
+    (3) => { "rcx" };
+    (4) => { "r8" };
+    (5) => { "r9" };
+    // No argument: the function asks for `return_address`.
+    (many) => { "r11" };
+}
+pub(crate) use register;
+
 /// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)` where `lock` takes the C arguments and
-/// then the return address. At most five C arguments.
+/// then the return address; `many` instead of the number of arguments if there are more than five.
 macro_rules! export {
-    ($name:ident, 0 => $body:path) => { $crate::entry::export!(@ $name, "rdi", $body); };
-    ($name:ident, 1 => $body:path) => { $crate::entry::export!(@ $name, "rsi", $body); };
-    ($name:ident, 2 => $body:path) => { $crate::entry::export!(@ $name, "rdx", $body); };
-    ($name:ident, 3 => $body:path) => { $crate::entry::export!(@ $name, "rcx", $body); };
-    ($name:ident, 4 => $body:path) => { $crate::entry::export!(@ $name, "r8", $body); };
-    ($name:ident, 5 => $body:path) => { $crate::entry::export!(@ $name, "r9", $body); };
-    (@ $name:ident, $register:literal, $body:path) => {
-        /// Stub: see the function that it jumps to.
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov qword ptr [rip + {e}], rbx",
-                "mov qword ptr [rip + {e} + 8], rbp",
-                "mov qword ptr [rip + {e} + 16], r12",
-                "mov qword ptr [rip + {e} + 24], r13",
-                "mov qword ptr [rip + {e} + 32], r14",
-                "mov qword ptr [rip + {e} + 40], r15",
-                "mov qword ptr [rip + {e} + 48], rsp",
-                concat!("mov ", $register, ", qword ptr [rsp]"),
-                "jmp {body}",
-                e = sym $crate::entry::ENTERED,
-                body = sym $body,
-            )
-        }
+    ($name:ident, $count:tt => $body:path) => {
+        $crate::entry::export!(named stringify!($name), $count => $body);
+    };
+    (named $name:expr, $count:tt => $body:path) => {
+        const _: () = {
+            /// Stub: see the function that it jumps to.
+            #[unsafe(export_name = $name)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn stub() {
+                core::arch::naked_asm!(
+                    "mov qword ptr [rip + {e}], rbx",
+                    "mov qword ptr [rip + {e} + 8], rbp",
+                    "mov qword ptr [rip + {e} + 16], r12",
+                    "mov qword ptr [rip + {e} + 24], r13",
+                    "mov qword ptr [rip + {e} + 32], r14",
+                    "mov qword ptr [rip + {e} + 40], r15",
+                    "mov qword ptr [rip + {e} + 48], rsp",
+                    concat!("mov ", $crate::entry::register!($count), ", qword ptr [rsp]"),
+                    "jmp {body}",
+                    e = sym $crate::entry::ENTERED,
+                    body = sym $body,
+                )
+            }
+        };
     };
 }
 pub(crate) use export;
 
 /// Exports a C function that is no operation but wants its return address: cheaper than [`export`].
 macro_rules! hook {
+    ($name:ident, 0 => $body:path) => { $crate::entry::hook!(@ $name, "rdi", $body); };
     ($name:ident, 1 => $body:path) => { $crate::entry::hook!(@ $name, "rsi", $body); };
     ($name:ident, 2 => $body:path) => { $crate::entry::hook!(@ $name, "rdx", $body); };
     ($name:ident, 3 => $body:path) => { $crate::entry::hook!(@ $name, "rcx", $body); };

@@ -5,6 +5,7 @@ use core::ffi::{CStr, c_char, c_void};
 use raddle_vocab::{Failure, OpKind, Outcome};
 
 use crate::entry::export;
+use crate::kernel::KernelAction;
 use crate::real::real;
 use crate::state::{Op, Standing, controlled, keep, run};
 use crate::sys::{self, syscall};
@@ -94,15 +95,7 @@ extern "C" fn assert_failed(condition: *const c_char, file: *const c_char, line:
 export!(__assert_fail, 4 => assert_failed);
 
 /// Signals that mean a crash.
-const CRASHES: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
-
-#[repr(C)]
-struct KernelAction {
-    handler: usize,
-    flags: u64,
-    restorer: usize,
-    mask: u64,
-}
+pub const CRASHES: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
 core::arch::global_asm!(
     ".text",
@@ -134,6 +127,22 @@ pub fn install_handlers() {
     }
 }
 
+/// The program's own handler for a signal that the runtime needs: called when the fault is the program's.
+pub fn program_handler(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
+    let slot = &mut run().handlers[signal as usize];
+    // SAFETY: the caller's pointers are null or valid, by the contract of sigaction.
+    unsafe {
+        if !old.is_null() {
+            (*old).sa_sigaction = slot.handler;
+            (*old).sa_flags = slot.flags as i32;
+        }
+        if !new.is_null() {
+            *slot = KernelAction { handler: (*new).sa_sigaction, flags: (*new).sa_flags as u64, ..KernelAction::DEFAULT };
+        }
+    }
+    0
+}
+
 /// Gives signal handlers a stack that is never protected.
 pub fn use_signal_stack(stack: *mut u8, bytes: usize) {
     let stack = libc::stack_t { ss_sp: stack.cast(), ss_flags: 0, ss_size: bytes };
@@ -150,6 +159,15 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     if signal == libc::SIGSEGV && code == PROTECTION && keep().snapshot.fault(address) {
         return;
     }
+    let program = run().handlers[signal as usize];
+    if controlled() && program.handler > 1 {
+        // SAFETY: the program registered the function for this signal; it takes at least these arguments.
+        unsafe {
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) = core::mem::transmute(program.handler);
+            handler(signal, info, context);
+        }
+        return;
+    }
     if controlled() {
         // The record's pc is a return address elsewhere; a fault is at the instruction itself.
         trace_crash(signal, address as u64, pc + 1);
@@ -164,7 +182,7 @@ fn trace_crash(signal: i32, address: u64, pc: u64) -> ! {
 
 /// Dies of the signal as the program would have without raddle.
 fn crash_for_real(signal: i32) {
-    let default = KernelAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
+    let default = KernelAction::DEFAULT;
     // SAFETY: restores the default action; the faulting instruction is executed again on return.
     unsafe { syscall!(libc::SYS_rt_sigaction, signal, &raw const default, 0usize, 8usize) };
 }

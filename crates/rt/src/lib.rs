@@ -23,6 +23,7 @@ mod fiber;
 mod granular;
 mod heap;
 mod hooks;
+mod kernel;
 mod maps;
 mod memory;
 mod mutex;

@@ -19,9 +19,9 @@ const PARKED_FRAME: usize = 4096;
 /// Runs before the constructors of everything that depends on this library.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: extern "C" fn(i32, *const *const u8, *const *const u8) = start;
+static START: extern "C" fn(i32, *const *const u8, *mut *const u8) = start;
 
-extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *const *const u8) {
+extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut *const u8) {
     let Some(descriptor) = descriptor(environment) else { return };
     attach(descriptor);
     create_pool();
@@ -29,6 +29,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *con
         controller::refuse(reason);
     }
     crate::fail::install_handlers();
+    crate::undo::at_root();
     // SAFETY: `leave_process` has the signature that on_exit wants; registered first, it runs last.
     unsafe { on_exit(crate::fail::leave_process, core::ptr::null_mut()) };
     begin();
@@ -40,12 +41,12 @@ unsafe extern "C" {
 }
 
 /// The descriptor named in the environment.
-fn descriptor(environment: *const *const u8) -> Option<i32> {
+fn descriptor(environment: *mut *const u8) -> Option<i32> {
     let name = raddle_wire::ENV_DESCRIPTOR.as_bytes();
-    let mut entry = environment;
+    let mut index = 0;
     loop {
         // SAFETY: the environment is an array of C strings that ends with a null pointer.
-        let text = unsafe { *entry };
+        let text = unsafe { *environment.add(index) };
         if text.is_null() {
             return None;
         }
@@ -53,11 +54,11 @@ fn descriptor(environment: *const *const u8) -> Option<i32> {
         let matches = (0..name.len()).all(|i| unsafe { *text.add(i) } == name[i]);
         // SAFETY: only reached if all characters of the name were there.
         if matches && unsafe { *text.add(name.len()) } == b'=' {
+            crate::kernel::forget_descriptor(environment, index);
             // SAFETY: still within the C string.
             return number(unsafe { text.add(name.len() + 1) });
         }
-        // SAFETY: not yet at the null pointer.
-        entry = unsafe { entry.add(1) };
+        index += 1;
     }
 }
 

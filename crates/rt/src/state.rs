@@ -6,6 +6,7 @@ use raddle_vocab::OpKind;
 use raddle_vocab::policy::{MAX_THREADS, Policy, RankSet};
 use raddle_wire::{Control, Job, Segment};
 
+use crate::kernel::KernelAction;
 use crate::snapshot::Snapshot;
 use crate::spin::Candidates;
 
@@ -208,6 +209,8 @@ pub struct Fiber {
     pub awaited: Awaited,
     /// Lowest and one past the highest address of its stack.
     pub stack: (usize, usize),
+    /// Bytes of address space that its mappings have used.
+    pub mapped_bytes: usize,
     /// Blocks of other threads' arenas that it has freed: first of the list, or 0.
     pub foreign_frees: usize,
     /// Whether it was made to dump its stack (see `sched::dump_stacks`).
@@ -238,6 +241,7 @@ impl Fiber {
         clock: 0,
         awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
         stack: (0, 0),
+        mapped_bytes: 0,
         foreign_frees: 0,
         dump: false,
     };
@@ -268,6 +272,8 @@ pub struct Run {
     pub awaiting: u32,
     /// The thread to go back to after a stack was dumped.
     pub dump_for: u16,
+    /// Handlers that the program wants for the signals of a crash.
+    pub handlers: [KernelAction; 32],
     /// Threads by run-local number.
     pub fibers: [Fiber; MAX_THREADS],
 }
@@ -297,6 +303,7 @@ impl Run {
             heap_bytes: 0,
             awaiting: 0,
             dump_for: 0,
+            handlers: [KernelAction::DEFAULT; 32],
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }
     }

@@ -1,13 +1,212 @@
-//! Undoing what a run did to the process besides its memory.
+//! Undoing what a run did to the process besides its memory: descriptors, directory, mask, signal handlers, mappings.
+//!
+//! Functions that change such state note it here ([`changed`]); a run that changed nothing costs one system call.
 
+use core::cell::UnsafeCell;
+
+use crate::kernel::KernelAction;
+use crate::state::keep;
 use crate::sys::syscall;
 
-/// First descriptor that was not open at the root.
-static FIRST_OF_RUN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(3);
+/// Descriptors below this number that were open at the root are looked after one by one.
+const WATCHED: usize = 64;
+/// Copies of watched descriptors live from this number on.
+const COPIES: usize = 960;
+const SIGNALS: usize = 65;
+const MAX_MAPPINGS: usize = 512;
 
-/// Closes what the run has opened.
+/// Kinds of state that a run may have changed.
+pub mod kind {
+    /// Working directory.
+    pub const DIRECTORY: u32 = 1;
+    /// File mode mask.
+    pub const MASK: u32 = 2;
+    /// Signal actions.
+    pub const SIGNALS: u32 = 4;
+    /// Descriptors that were open at the root: closed, replaced, or moved.
+    pub const DESCRIPTORS: u32 = 8;
+    /// Mappings.
+    pub const MAPPINGS: u32 = 16;
+    /// The set of blocked signals.
+    pub const BLOCKED: u32 = 32;
+}
+
+struct Root {
+    changed: u32,
+    /// First descriptor that belongs to the run.
+    first: u32,
+    /// Offset of each watched descriptor that has one.
+    offsets: [i64; WATCHED],
+    open: [bool; WATCHED],
+    directory: i32,
+    mask: u32,
+    blocked: u64,
+    actions: [KernelAction; SIGNALS],
+    action_saved: [bool; SIGNALS],
+    mappings: [(usize, usize); MAX_MAPPINGS],
+    mapping_count: usize,
+}
+
+struct Cell(UnsafeCell<Root>);
+
+// SAFETY: rule 4 of the crate.
+unsafe impl Sync for Cell {}
+
+static ROOT: Cell = Cell(UnsafeCell::new(Root {
+    changed: 0,
+    first: 3,
+    offsets: [-1; WATCHED],
+    open: [false; WATCHED],
+    directory: -1,
+    mask: 0,
+    blocked: 0,
+    actions: [KernelAction::DEFAULT; SIGNALS],
+    action_saved: [false; SIGNALS],
+    mappings: [(0, 0); MAX_MAPPINGS],
+    mapping_count: 0,
+}));
+
+fn root() -> &'static mut Root {
+    // SAFETY: rule 4 of the crate.
+    unsafe { &mut *ROOT.0.get() }
+}
+
+/// Notes that the run changed state of this kind.
+pub fn changed(kind: u32) {
+    root().changed |= kind;
+}
+
+/// Notes what must be known to undo things later. Called once, at the root.
+pub fn at_root() {
+    let root = root();
+    for descriptor in 0..WATCHED {
+        // SAFETY: asks about a descriptor.
+        root.open[descriptor] = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFD) } >= 0;
+        if !root.open[descriptor] {
+            continue;
+        }
+        root.first = root.first.max(descriptor as u32 + 1);
+        // SAFETY: makes a copy at a high number, closed on exec.
+        unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, COPIES + descriptor) };
+        // Standard output and error grow from run to run; the others start where they stood.
+        if descriptor == 1 || descriptor == 2 {
+            continue;
+        }
+        // SAFETY: asks for the offset.
+        root.offsets[descriptor] = unsafe { syscall!(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR) } as i64;
+    }
+    // SAFETY: opens the working directory, closed on exec.
+    let directory = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, c".".as_ptr(), libc::O_PATH | libc::O_CLOEXEC, 0) };
+    if directory >= 0 {
+        // SAFETY: moves it out of the program's way.
+        root.directory = unsafe { syscall!(libc::SYS_fcntl, directory, libc::F_DUPFD_CLOEXEC, COPIES + WATCHED) } as i32;
+        // SAFETY: closes the low one.
+        unsafe { syscall!(libc::SYS_close, directory) };
+    }
+    // SAFETY: reads the mask by setting it twice, and the set of blocked signals.
+    unsafe {
+        root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
+        syscall!(libc::SYS_umask, root.mask);
+        syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, &raw mut root.blocked, 8usize);
+    }
+}
+
+/// Whether the descriptor was open at the root, so that what happens to it must be undone.
+pub fn is_watched(descriptor: i32) -> bool {
+    usize::try_from(descriptor).is_ok_and(|index| index < WATCHED && root().open[index])
+}
+
+/// Remembers the action that a signal had at the root, before the run changes it.
+pub fn save_action(signal: i32) {
+    let root = root();
+    let index = signal as usize;
+    if index < SIGNALS && !root.action_saved[index] {
+        // SAFETY: reads the present action.
+        unsafe { syscall!(libc::SYS_rt_sigaction, signal, 0usize, &raw mut root.actions[index], 8usize) };
+        root.action_saved[index] = true;
+    }
+    root.changed |= kind::SIGNALS;
+}
+
+/// Remembers a mapping that the run made; `false` if the table is full.
+pub fn mapped(start: usize, bytes: usize) -> bool {
+    let root = root();
+    root.changed |= kind::MAPPINGS;
+    if root.mapping_count == MAX_MAPPINGS {
+        return false;
+    }
+    root.mappings[root.mapping_count] = (start, bytes);
+    root.mapping_count += 1;
+    true
+}
+
+/// Whether the range lies in mappings that the run itself made.
+pub fn made_by_run(start: usize, bytes: usize) -> bool {
+    let root = root();
+    root.mappings[..root.mapping_count].iter().any(|&(from, len)| from <= start && start + bytes <= from + len)
+}
+
+/// Puts everything back.
 pub fn after_run() {
-    let first = FIRST_OF_RUN.load(core::sync::atomic::Ordering::Relaxed);
-    // SAFETY: closes descriptors that the run opened; the program's state knows nothing of them any more.
-    unsafe { syscall!(libc::SYS_close_range, first, u32::MAX, 0) };
+    let root = root();
+    // SAFETY: closes what the run opened, below and above the copies.
+    unsafe {
+        syscall!(libc::SYS_close_range, root.first, COPIES as u32 - 1, 0);
+        syscall!(libc::SYS_close_range, (COPIES + WATCHED + 1) as u32, u32::MAX, 0);
+    }
+    let changed = core::mem::replace(&mut root.changed, 0);
+    if changed == 0 {
+        return;
+    }
+    if changed & kind::DESCRIPTORS != 0 {
+        restore_descriptors(root);
+    }
+    // SAFETY: each call restores what was noted at the root.
+    unsafe {
+        if changed & kind::DIRECTORY != 0 {
+            syscall!(libc::SYS_fchdir, root.directory);
+        }
+        if changed & kind::MASK != 0 {
+            syscall!(libc::SYS_umask, root.mask);
+        }
+        if changed & kind::BLOCKED != 0 {
+            syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const root.blocked, 0usize, 8usize);
+        }
+        if changed & kind::SIGNALS != 0 {
+            for signal in (1..SIGNALS).filter(|&signal| root.action_saved[signal]) {
+                syscall!(libc::SYS_rt_sigaction, signal, &raw const root.actions[signal], 0usize, 8usize);
+            }
+        }
+        if changed & kind::MAPPINGS != 0 {
+            for &(start, bytes) in &root.mappings[..root.mapping_count] {
+                syscall!(libc::SYS_munmap, start, bytes);
+            }
+            root.mapping_count = 0;
+        }
+    }
+}
+
+fn restore_descriptors(root: &Root) {
+    for descriptor in 0..WATCHED {
+        // SAFETY: the copies were made at the root and the program cannot close them by number it knows.
+        unsafe {
+            if root.open[descriptor] {
+                syscall!(libc::SYS_dup3, COPIES + descriptor, descriptor, 0);
+            } else if descriptor < root.first as usize {
+                syscall!(libc::SYS_close, descriptor);
+            }
+            if root.offsets[descriptor] >= 0 {
+                syscall!(libc::SYS_lseek, descriptor, root.offsets[descriptor], libc::SEEK_SET);
+            }
+        }
+    }
+}
+
+/// The run did something that only the end of the process undoes.
+pub fn needs_own_process() {
+    // SAFETY: the control page stays mapped.
+    let mode = unsafe { (*keep().control).config.mode };
+    if mode == raddle_wire::mode::SNAPSHOT {
+        crate::sched::finish(raddle_vocab::RunStatus::NeedFresh, 0);
+    }
 }

@@ -1,0 +1,387 @@
+//! Functions that change the process's state in the kernel: mappings, signals, timers, directories, child processes.
+
+use core::ffi::{c_char, c_void};
+
+use raddle_wire::limit;
+
+use crate::controller::note_limit;
+use crate::entry::hook;
+use crate::real::real;
+use crate::state::{controlled, run};
+use crate::undo::{self, kind};
+
+/// A signal action as the kernel knows it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct KernelAction {
+    /// Function or SIG_DFL, SIG_IGN.
+    pub handler: usize,
+    /// SA_*
+    pub flags: u64,
+    /// Code that returns from the handler.
+    pub restorer: usize,
+    /// Signals blocked meanwhile.
+    pub mask: u64,
+}
+
+impl KernelAction {
+    /// The default action.
+    pub const DEFAULT: KernelAction = KernelAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
+}
+
+real! { hidden:
+    fn mmap(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize;
+    fn munmap(at: usize, bytes: usize) -> i32;
+    fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize;
+    fn mprotect(at: usize, bytes: usize, protection: i32) -> i32;
+    fn sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32;
+    fn signal(signal: i32, handler: usize) -> usize;
+    fn sigprocmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
+    fn pthread_sigmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
+    fn chdir(path: *const c_char) -> i32;
+    fn fchdir(descriptor: i32) -> i32;
+    fn umask(mask: u32) -> u32;
+    fn fork() -> i32;
+    fn alarm(seconds: u32) -> u32;
+    fn setitimer(which: i32, new: *const c_void, old: *mut c_void) -> i32;
+    fn timer_create(clock: i32, event: *mut c_void, timer: *mut c_void) -> i32;
+    fn posix_spawn(pid: *mut i32, path: *const c_char, actions: *const c_void, attr: *const c_void, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn posix_spawnp(pid: *mut i32, path: *const c_char, actions: *const c_void, attr: *const c_void, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn system(command: *const c_char) -> i32;
+    fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void;
+    fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn execv(path: *const c_char, argv: *const *const c_char) -> i32;
+    fn execvp(path: *const c_char, argv: *const *const c_char) -> i32;
+    fn execvpe(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn dlopen(path: *const c_char, flags: i32) -> *mut c_void;
+    fn setrlimit(resource: i32, limit: *const c_void) -> i32;
+}
+
+/// Mappings of each slot's threads start here, so that their addresses depend on nobody else.
+const BASE: usize = 0x6900_0000_0000;
+const SLOT_BITS: u32 = 36;
+
+extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) };
+    }
+    if flags & libc::MAP_SHARED != 0 && descriptor >= 0 && protection & libc::PROT_WRITE != 0 {
+        note_limit(limit::SHARED_MEMORY);
+    }
+    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    if fixed && !undo::made_by_run(at, bytes) {
+        undo::needs_own_process();
+    }
+    let (at, flags) = if fixed { (at, flags) } else { (next_address(bytes), flags | libc::MAP_FIXED_NOREPLACE) };
+    // SAFETY: passes on what the caller gave, at a free address.
+    let got = unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) };
+    if got != usize::MAX && !undo::mapped(got, bytes.next_multiple_of(4096)) {
+        undo::needs_own_process();
+    }
+    got
+}
+
+/// The next free address for the running thread's mappings.
+fn next_address(bytes: usize) -> usize {
+    let me = run().me();
+    let at = BASE + ((me.slot as usize) << SLOT_BITS) + me.mapped_bytes;
+    me.mapped_bytes += bytes.next_multiple_of(4096) + 4096;
+    at
+}
+
+extern "C" fn unmap(at: usize, bytes: usize) -> i32 {
+    if controlled() && !undo::made_by_run(at, bytes) {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::munmap(at, bytes) }
+}
+
+extern "C" fn remap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize {
+    if controlled() {
+        if !undo::made_by_run(at, old) {
+            undo::needs_own_process();
+        }
+        // SAFETY: passes on what the caller gave; the result is remembered.
+        let got = unsafe { hidden::mremap(at, old, new, flags, to) };
+        if got != usize::MAX {
+            undo::mapped(got, new.next_multiple_of(4096));
+        }
+        return got;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::mremap(at, old, new, flags, to) }
+}
+
+extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
+    if controlled() && !undo::made_by_run(at, bytes) {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::mprotect(at, bytes, protection) }
+}
+
+/// Signals whose handlers the runtime needs for itself.
+fn is_ours(signal: i32) -> bool {
+    crate::fail::CRASHES.contains(&signal)
+}
+
+extern "C" fn set_action(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
+    if controlled() {
+        if is_ours(signal) {
+            return crate::fail::program_handler(signal, new, old);
+        }
+        if !new.is_null() {
+            undo::save_action(signal);
+        }
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::sigaction(signal, new, old) }
+}
+
+extern "C" fn set_handler(signal: i32, handler: usize) -> usize {
+    if controlled() {
+        if is_ours(signal) {
+            // SAFETY: all-zero is a valid value for both.
+            let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { (core::mem::zeroed(), core::mem::zeroed()) };
+            new.sa_sigaction = handler;
+            crate::fail::program_handler(signal, &raw const new, &raw mut old);
+            return old.sa_sigaction;
+        }
+        undo::save_action(signal);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::signal(signal, handler) }
+}
+
+extern "C" fn block_signals(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
+    undo::changed(kind::BLOCKED);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::sigprocmask(how, new, old) }
+}
+
+extern "C" fn block_signals_of_thread(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
+    undo::changed(kind::BLOCKED);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::pthread_sigmask(how, new, old) }
+}
+
+extern "C" fn change_directory(path: *const c_char) -> i32 {
+    undo::changed(kind::DIRECTORY);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::chdir(path) }
+}
+
+extern "C" fn change_directory_to(descriptor: i32) -> i32 {
+    undo::changed(kind::DIRECTORY);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fchdir(descriptor) }
+}
+
+extern "C" fn set_mask(mask: u32) -> u32 {
+    undo::changed(kind::MASK);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::umask(mask) }
+}
+
+/// The child of a fork is an ordinary process with one thread: the runtime steps aside in it.
+extern "C" fn fork_process() -> i32 {
+    if controlled() {
+        note_limit(limit::CHILD_PROCESS);
+        undo::needs_own_process();
+    }
+    // SAFETY: the C library's own fork.
+    let child = unsafe { hidden::fork() };
+    if child == 0 {
+        run().hot.controlled = false;
+    }
+    child
+}
+
+/// A child process started by the C library.
+fn starts_child() {
+    if controlled() {
+        note_limit(limit::CHILD_PROCESS);
+        undo::needs_own_process();
+    }
+}
+
+extern "C" fn run_command(command: *const c_char) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::system(command) }
+}
+
+extern "C" fn open_command(command: *const c_char, mode: *const c_char) -> *mut c_void {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::popen(command, mode) }
+}
+
+/// Six arguments leave no register for a return address: exported directly.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawn(
+    pid: *mut i32,
+    path: *const c_char,
+    actions: *const c_void,
+    attr: *const c_void,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::posix_spawn(pid, path, actions, attr, argv, envp) }
+}
+
+/// As [`posix_spawn`], with a search of the path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawnp(
+    pid: *mut i32,
+    path: *const c_char,
+    actions: *const c_void,
+    attr: *const c_void,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::posix_spawnp(pid, path, actions, attr, argv, envp) }
+}
+
+/// Another program takes this process's place: under raddle the run ends here, which the limits say.
+fn replaced(pc: u64) {
+    if controlled() {
+        note_limit(limit::CHILD_PROCESS);
+        crate::fail::end_process(0, pc);
+    }
+}
+
+extern "C" fn exec_with_environment(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char, pc: u64) -> i32 {
+    replaced(pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execve(path, argv, envp) }
+}
+
+extern "C" fn exec(path: *const c_char, argv: *const *const c_char, pc: u64) -> i32 {
+    replaced(pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execv(path, argv) }
+}
+
+extern "C" fn exec_searched(path: *const c_char, argv: *const *const c_char, pc: u64) -> i32 {
+    replaced(pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execvp(path, argv) }
+}
+
+extern "C" fn exec_searched_with_environment(
+    path: *const c_char,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+    pc: u64,
+) -> i32 {
+    replaced(pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execvpe(path, argv, envp) }
+}
+
+/// Timers would fire at times that no schedule controls: they are not armed, which the limits say.
+extern "C" fn set_alarm(seconds: u32) -> u32 {
+    if controlled() {
+        note_limit(limit::TIMER);
+        return 0;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::alarm(seconds) }
+}
+
+extern "C" fn set_interval(which: i32, new: *const c_void, old: *mut c_void) -> i32 {
+    if controlled() {
+        note_limit(limit::TIMER);
+        return 0;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::setitimer(which, new, old) }
+}
+
+extern "C" fn create_timer(clock: i32, event: *mut c_void, timer: *mut c_void) -> i32 {
+    if controlled() {
+        note_limit(limit::TIMER);
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::timer_create(clock, event, timer) }
+}
+
+extern "C" fn load_library(path: *const c_char, flags: i32) -> *mut c_void {
+    if controlled() && !path.is_null() {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::dlopen(path, flags) }
+}
+
+extern "C" fn set_limit(resource: i32, limit: *const c_void) -> i32 {
+    if controlled() {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::setrlimit(resource, limit) }
+}
+
+/// Removes the variable that led the host's file here, so that children of the program are ordinary programs.
+pub fn forget_descriptor(environment: *mut *const u8, index: usize) {
+    let mut at = index;
+    loop {
+        // SAFETY: the environment ends with a null pointer, which is moved last.
+        unsafe {
+            *environment.add(at) = *environment.add(at + 1);
+            if (*environment.add(at)).is_null() {
+                return;
+            }
+        }
+        at += 1;
+    }
+}
+
+/// `mmap` has six arguments, so its stub cannot pass a return address: exported directly.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
+    map(at, bytes, protection, flags, descriptor, offset)
+}
+
+/// See [`mmap`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap64(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
+    map(at, bytes, protection, flags, descriptor, offset)
+}
+
+/// `mremap` may have five arguments, the last only with a flag.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize {
+    remap(at, old, new, flags, to)
+}
+
+hook!(munmap, 2 => unmap);
+hook!(mprotect, 3 => protect);
+hook!(sigaction, 3 => set_action);
+hook!(signal, 2 => set_handler);
+hook!(sigprocmask, 3 => block_signals);
+hook!(pthread_sigmask, 3 => block_signals_of_thread);
+hook!(chdir, 1 => change_directory);
+hook!(fchdir, 1 => change_directory_to);
+hook!(umask, 1 => set_mask);
+hook!(fork, 0 => fork_process);
+hook!(vfork, 0 => fork_process);
+hook!(alarm, 1 => set_alarm);
+hook!(setitimer, 3 => set_interval);
+hook!(timer_create, 3 => create_timer);
+hook!(system, 1 => run_command);
+hook!(popen, 2 => open_command);
+hook!(execve, 3 => exec_with_environment);
+hook!(execv, 2 => exec);
+hook!(execvp, 2 => exec_searched);
+hook!(execvpe, 3 => exec_searched_with_environment);
+hook!(dlopen, 2 => load_library);
+hook!(setrlimit, 2 => set_limit);
