@@ -1,1 +1,21 @@
 //! Starts targets, shares memory with them, turns their records into executions.
+#![deny(unsafe_code)]
+
+pub mod decode;
+pub mod elf;
+mod error;
+pub mod interrupt;
+pub mod limits;
+pub mod modules;
+pub mod native;
+pub mod options;
+mod orphans;
+#[expect(unsafe_code, reason = "what the child does to itself between fork and exec")]
+pub mod process;
+#[expect(unsafe_code, reason = "memory that another process writes")]
+pub mod shared;
+mod wait;
+
+pub use error::StartError;
+pub use native::{NativeTarget, Plan, Stop};
+pub use options::{Granularity, Mode, Options, Output};

@@ -1,0 +1,70 @@
+//! What a trace says beyond the execution when a run was asked for detail: call stacks, and the accesses before which
+//! threads were stopped.
+
+use raddle_model::Access;
+
+/// A thread that was stopped before a data access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parked {
+    /// The access, as if it had been made.
+    pub access: Access,
+    /// Return addresses, innermost first.
+    pub stack: Vec<u64>,
+}
+
+/// Stacks and parked accesses of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Accesses before which threads were stopped, in order.
+    pub parked: Vec<Parked>,
+    /// Stacks of the incidents, one for each incident of the execution (empty if none was recorded).
+    pub incidents: Vec<Vec<u64>>,
+    /// Stacks at the end, by thread (empty where a thread had ended or not started).
+    pub threads: Vec<Vec<u64>>,
+}
+
+/// What a stack record belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum StackOwner {
+    /// The thread's place at the end of the run.
+    #[default]
+    End,
+    /// The last parked access.
+    Parked,
+    /// The last incident.
+    Incident,
+}
+
+impl Detail {
+    pub(super) fn clear(&mut self) {
+        self.parked.clear();
+        self.incidents.clear();
+        self.threads.clear();
+    }
+
+    pub(super) fn add_thread(&mut self) {
+        self.threads.push(Vec::new());
+    }
+
+    pub(super) fn add_incident(&mut self) -> StackOwner {
+        self.incidents.push(Vec::new());
+        StackOwner::Incident
+    }
+
+    pub(super) fn park(&mut self, access: Access) -> StackOwner {
+        self.parked.push(Parked { access, stack: Vec::new() });
+        StackOwner::Parked
+    }
+
+    /// Files a stack; `thread` exists.
+    pub(super) fn stack(&mut self, owner: StackOwner, thread: u16, frames: &[u64]) {
+        let place = match owner {
+            StackOwner::End => self.threads.get_mut(usize::from(thread)),
+            StackOwner::Parked => self.parked.last_mut().map(|parked| &mut parked.stack),
+            StackOwner::Incident => self.incidents.last_mut(),
+        };
+        if let Some(place) = place {
+            *place = frames.to_vec();
+        }
+    }
+}

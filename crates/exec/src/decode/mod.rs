@@ -1,0 +1,491 @@
+//! Records become an execution.
+//!
+//! The only place where wire becomes model. The words come from a process that may have written anything: every number
+//! is checked before it is used, decoding is linear in the number of words, and a trace that makes no sense is an error
+//! with the place where it stopped making sense, never a panic.
+
+mod detail;
+mod fold;
+#[cfg(test)]
+mod tests;
+
+use raddle_model::{
+    Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step, ThreadInfo, ThreadPath,
+};
+use raddle_vocab::policy::MAX_THREADS;
+use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
+use raddle_wire::record::{self, flag};
+
+use detail::StackOwner;
+pub use detail::{Detail, Parked};
+use fold::{Links, NONE};
+
+/// What is wrong with a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("word {at} of the trace: {what}")]
+pub struct DecodeError {
+    /// Number of the first word of the record.
+    pub at: usize,
+    /// What is wrong with it.
+    pub what: Wrong,
+}
+
+/// Ways in which a record can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages are the documentation")]
+pub enum Wrong {
+    #[error("there is no record of kind {0}")]
+    Kind(u8),
+    #[error("the record goes beyond the end of the trace")]
+    Truncated,
+    #[error("there is no thread {0} yet")]
+    Thread(u64),
+    #[error("a new thread has number {0} instead of the next one")]
+    ThreadNumber(u64),
+    #[error("more than {MAX_THREADS} threads")]
+    TooManyThreads,
+    #[error("there is no memory order {0}")]
+    Order(u8),
+    #[error("there is no outcome {0}")]
+    Outcome(u8),
+    #[error("an access of 2^{0} bytes")]
+    Size(u8),
+    #[error("there is no failure {0}")]
+    Failure(u16),
+    #[error("there is no misuse {0}")]
+    Misuse(u16),
+    #[error("a second pending operation of thread {0}")]
+    SecondPending(u16),
+    #[error("thread {0} goes on after its pending operation")]
+    AfterPending(u16),
+    #[error("thread {0} has no pending operation")]
+    NoPending(u16),
+    #[error("a text of {0} bytes belongs to a record of another length")]
+    Text(u64),
+    #[error("a text that belongs to nothing")]
+    StrayText,
+    #[error("{0} transitions are withdrawn, but the thread did not make so many that only read")]
+    Fold(u64),
+    #[error("the number of accesses of thread {0} goes backwards")]
+    Count(u16),
+}
+
+/// What is known about a run besides its trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunResult {
+    /// How it ended.
+    pub status: RunStatus,
+    /// Status of the process, if it exited.
+    pub exit: Option<i32>,
+    /// Step that could not be taken.
+    pub diverged_at: Option<u32>,
+}
+
+/// How much of a trace there must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// All of it: each thread says where it stands.
+    Whole,
+    /// What a process wrote before it died: ends at the first word that is zero or makes no sense.
+    Beginning,
+}
+
+/// A thread, while its records come in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    children: u32,
+    /// Accesses since its last transition, as far as recorded.
+    accesses: u32,
+    pending: bool,
+}
+
+/// Turns traces into executions; keeps its buffers from one to the next.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    progress: Vec<Progress>,
+    links: Links,
+    detail: Detail,
+    /// What a stack that comes next belongs to.
+    stack_owner: StackOwner,
+    /// Bytes of text that the last record announced.
+    text_due: u64,
+    at: usize,
+}
+
+impl Decoder {
+    /// A decoder with empty buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes a whole trace into `into`, whose former contents are dropped and whose buffers are used again.
+    ///
+    /// # Errors
+    /// If the words are not a trace; then `into` holds what was understood up to there.
+    pub fn decode(&mut self, words: &[u64], result: RunResult, into: &mut Execution) -> Result<(), DecodeError> {
+        self.run(words, result, into, Extent::Whole)
+    }
+
+    /// Stacks and parked accesses of the trace that was decoded last.
+    #[must_use]
+    pub fn detail(&self) -> &Detail {
+        &self.detail
+    }
+
+    /// Decodes the beginning of a trace whose writer died.
+    pub fn decode_beginning(&mut self, words: &[u64], result: RunResult, into: &mut Execution) {
+        // Where it stops making sense is where its writer was stopped.
+        let _ = self.run(words, result, into, Extent::Beginning);
+    }
+
+    fn run(
+        &mut self,
+        words: &[u64],
+        result: RunResult,
+        into: &mut Execution,
+        extent: Extent,
+    ) -> Result<(), DecodeError> {
+        self.reset(result, into);
+        let records = self.records(words, into, extent);
+        let records = records.and_then(|()| self.check_end(into, extent));
+        self.fill_pending(into);
+        self.links.withdraw(into);
+        records.map_err(|what| DecodeError { at: self.at, what })
+    }
+
+    fn reset(&mut self, result: RunResult, into: &mut Execution) {
+        self.progress.clear();
+        self.links.clear();
+        self.detail.clear();
+        self.stack_owner = StackOwner::End;
+        self.text_due = 0;
+        self.at = 0;
+        into.steps.clear();
+        into.accesses.clear();
+        into.threads.clear();
+        into.pending.clear();
+        into.incidents.clear();
+        into.status = result.status;
+        into.exit = result.exit;
+        into.diverged_at = result.diverged_at;
+        into.events = 0;
+        self.add_thread(into, None);
+    }
+
+    /// Adds a thread; the caller has checked that it may have that number.
+    fn add_thread(&mut self, into: &mut Execution, parent: Option<u16>) {
+        let mut path = ThreadPath::default();
+        if let Some(parent) = parent {
+            let progress = &mut self.progress[usize::from(parent)];
+            progress.children += 1;
+            path.0.clone_from(&into.threads[usize::from(parent)].path.0);
+            path.0.push(progress.children);
+        }
+        let number = into.threads.len() as u16;
+        into.threads.push(ThreadInfo { path, parent, name: None });
+        into.pending.push(unknown_pending(number));
+        self.progress.push(Progress::default());
+        self.links.add_thread();
+        self.detail.add_thread();
+    }
+
+    fn records(&mut self, words: &[u64], into: &mut Execution, extent: Extent) -> Result<(), Wrong> {
+        let mut rest = words;
+        while let Some(&first) = rest.first() {
+            self.at = words.len() - rest.len();
+            if first == 0 && extent == Extent::Beginning {
+                return Ok(());
+            }
+            let (kind, flags, tid, count) = record::parse_header(first);
+            let length = record::words(kind, count).ok_or(Wrong::Kind(kind))?;
+            let Some((body, tail)) = rest.split_at_checked(length) else {
+                return Err(Wrong::Truncated);
+            };
+            if usize::from(tid) >= self.progress.len() {
+                return Err(Wrong::Thread(tid.into()));
+            }
+            self.record(Header { kind, flags, tid, count }, &body[1..], into)?;
+            rest = tail;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+        if header.kind == record::TEXT {
+            return self.text(header, body, into);
+        }
+        if self.text_due != 0 {
+            return Err(Wrong::Text(self.text_due));
+        }
+        if header.kind == record::STACK {
+            self.detail.stack(std::mem::take(&mut self.stack_owner), header.tid, body);
+            return Ok(());
+        }
+        self.stack_owner = StackOwner::End;
+        if header.kind == record::THREAD_NAME {
+            let name = text(body, header.count);
+            into.threads[usize::from(header.tid)].name = Some(name);
+            return Ok(());
+        }
+        let is_step = OpKind::from_byte(header.kind).is_some();
+        if is_step && header.flags & flag::PENDING != 0 {
+            return self.pending(header, body, into);
+        }
+        if self.progress[usize::from(header.tid)].pending {
+            return Err(Wrong::AfterPending(header.tid));
+        }
+        if header.flags & flag::PENDING != 0 {
+            return self.parked(header, body, into);
+        }
+        into.events += 1;
+        match header.kind {
+            record::READ | record::WRITE | record::WRITE_RANGE | record::ALLOC | record::FREE => {
+                let access = self.parse_access(header, body, into)?;
+                self.links.add_access(header.tid);
+                into.accesses.push(access);
+                Ok(())
+            }
+            record::FAILURE | record::MISUSE => self.incident(header, body, into),
+            record::FOLD => {
+                self.progress[usize::from(header.tid)].accesses = 0;
+                self.links.fold(header.tid, body[0], into).map_err(|()| Wrong::Fold(body[0]))
+            }
+            _ => self.step(header, body, into),
+        }
+    }
+
+    fn step(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+        let step = parse_step(header, body)?;
+        self.counted(header, header.count)?;
+        if step.kind == OpKind::Create && step.outcome == Outcome::Done {
+            if step.arg != self.progress.len() as u64 {
+                return Err(Wrong::ThreadNumber(step.arg));
+            }
+            if self.progress.len() >= MAX_THREADS {
+                return Err(Wrong::TooManyThreads);
+            }
+            self.add_thread(into, Some(header.tid));
+        }
+        self.check_partner(&step)?;
+        self.progress[usize::from(header.tid)].accesses = 0;
+        self.links.add_step(header.tid);
+        into.steps.push(step);
+        Ok(())
+    }
+
+    /// A join or detach names a thread that exists.
+    fn check_partner(&self, step: &Step) -> Result<(), Wrong> {
+        let names_thread = matches!(step.kind, OpKind::Join | OpKind::Detach);
+        if names_thread && step.outcome == Outcome::Done && step.arg >= self.progress.len() as u64 {
+            return Err(Wrong::Thread(step.arg));
+        }
+        Ok(())
+    }
+
+    /// Accesses are numbered upwards within a thread from one transition to the next.
+    fn counted(&mut self, header: Header, count: u32) -> Result<(), Wrong> {
+        let progress = &mut self.progress[usize::from(header.tid)];
+        if count < progress.accesses {
+            return Err(Wrong::Count(header.tid));
+        }
+        progress.accesses = count;
+        Ok(())
+    }
+
+    fn pending(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+        let step = parse_step(header, body)?;
+        let progress = &mut self.progress[usize::from(header.tid)];
+        if progress.pending {
+            return Err(Wrong::SecondPending(header.tid));
+        }
+        progress.pending = true;
+        self.check_partner(&step)?;
+        let has = |bit: u8| header.flags & bit != 0;
+        let state = if has(flag::ENDED) && has(flag::FAILED) {
+            // Both at once: it did not end by itself, it left the process.
+            PendingState::Exited
+        } else if has(flag::ENDED) {
+            PendingState::Ended
+        } else if has(flag::FAILED) {
+            PendingState::Failed
+        } else if has(flag::AWAIT) {
+            PendingState::Awaiting
+        } else if has(flag::BLOCKED) {
+            PendingState::Blocked
+        } else {
+            PendingState::Enabled
+        };
+        into.pending[usize::from(header.tid)] = Pending { step, state };
+        Ok(())
+    }
+
+    /// An access that the thread stands before because the schedule stops it there.
+    fn parked(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<(), Wrong> {
+        if !matches!(header.kind, record::READ | record::WRITE | record::READ_RANGE | record::WRITE_RANGE) {
+            return Err(Wrong::Kind(header.kind));
+        }
+        let access = self.parse_access(header, body, into)?;
+        self.stack_owner = self.detail.park(access);
+        Ok(())
+    }
+
+    fn parse_access(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<Access, Wrong> {
+        self.counted(header, header.count)?;
+        let (pc, extra) = record::unpack_pc(body[1]);
+        let (kind, size) = match header.kind {
+            record::READ => (AccessKind::Read, u64::from(extra)),
+            record::WRITE => (AccessKind::Write, u64::from(extra)),
+            record::READ_RANGE => (AccessKind::Read, body[2]),
+            record::WRITE_RANGE => (AccessKind::Write, body[2]),
+            record::ALLOC => (AccessKind::Alloc, body[2]),
+            _ => (AccessKind::Free, body[2]),
+        };
+        // No object reaches beyond the end of the address space; readers may add the two.
+        let size = size.min(u64::MAX - body[0]);
+        Ok(Access {
+            thread: header.tid,
+            kind,
+            volatile: header.flags & flag::VOLATILE != 0,
+            addr: body[0],
+            size,
+            pc,
+            after: into.steps.len() as u32,
+            count: header.count,
+        })
+    }
+
+    fn incident(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+        let (pc, which) = record::unpack_pc(body[1]);
+        let byte = u8::try_from(which).ok();
+        let (kind, arg) = if header.kind == record::FAILURE {
+            let failure = byte.and_then(Failure::from_byte).ok_or(Wrong::Failure(which))?;
+            self.text_due = body[2];
+            (IncidentKind::Failure(failure), 0)
+        } else {
+            let misuse = byte.and_then(Misuse::from_byte).ok_or(Wrong::Misuse(which))?;
+            (IncidentKind::Misuse(misuse), body[2])
+        };
+        into.incidents.push(Incident {
+            thread: header.tid,
+            after: into.steps.len() as u32,
+            count: header.count,
+            pc,
+            obj: body[0],
+            arg,
+            kind,
+            text: String::new(),
+        });
+        self.stack_owner = self.detail.add_incident();
+        Ok(())
+    }
+
+    fn text(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+        if self.text_due == 0 {
+            return Err(Wrong::StrayText);
+        }
+        if self.text_due != u64::from(header.count) {
+            return Err(Wrong::Text(self.text_due));
+        }
+        self.text_due = 0;
+        if let Some(incident) = into.incidents.last_mut() {
+            incident.text = text(body, header.count);
+            // A fatal signal comes with its number as text.
+            if incident.kind == IncidentKind::Failure(Failure::Signal) {
+                let number: u8 = incident.text.parse().unwrap_or(0);
+                incident.arg = u64::from(number);
+                incident.text = crate::process::signal_name(i32::from(number)).into();
+            }
+        }
+        Ok(())
+    }
+
+    fn check_end(&self, into: &Execution, extent: Extent) -> Result<(), Wrong> {
+        if extent == Extent::Beginning {
+            return Ok(());
+        }
+        if self.text_due != 0 {
+            return Err(Wrong::Text(self.text_due));
+        }
+        // A run that ended in the middle of something need not know where each thread stands.
+        if !matches!(into.status, RunStatus::Rest | RunStatus::Diverged | RunStatus::Cut) {
+            return Ok(());
+        }
+        match self.progress.iter().position(|thread| !thread.pending) {
+            Some(thread) => Err(Wrong::NoPending(thread as u16)),
+            None => Ok(()),
+        }
+    }
+
+    /// Threads whose last transition was their end are over, whether or not the runtime got to say so.
+    fn fill_pending(&self, into: &mut Execution) {
+        for (thread, progress) in self.progress.iter().enumerate() {
+            let last = self.links.last_step(thread);
+            if progress.pending || last == NONE {
+                continue;
+            }
+            let last = into.steps[last as usize];
+            if last.kind == OpKind::ThreadEnd {
+                into.pending[thread] = Pending { step: last, state: PendingState::Ended };
+            }
+        }
+    }
+}
+
+/// The first word of a record, taken apart.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    kind: u8,
+    flags: u8,
+    tid: u16,
+    count: u32,
+}
+
+/// Where a thread stands that did not say so.
+fn unknown_pending(thread: u16) -> Pending {
+    let step = Step {
+        thread,
+        kind: OpKind::ThreadStart,
+        outcome: Outcome::Done,
+        order: MemOrder::SeqCst,
+        size: 0,
+        obj: 0,
+        arg: 0,
+        value: 0,
+        old: 0,
+        pc: 0,
+        accesses: 0,
+    };
+    Pending { step, state: PendingState::Enabled }
+}
+
+fn parse_step(header: Header, body: &[u64]) -> Result<Step, Wrong> {
+    let kind = OpKind::from_byte(header.kind).ok_or(Wrong::Kind(header.kind))?;
+    let (pc, extra) = record::unpack_pc(body[1]);
+    let (order, outcome, log_size) = record::parse_step_extra(extra);
+    let order = MemOrder::from_byte(order).ok_or(Wrong::Order(order))?;
+    let outcome = Outcome::from_byte(outcome).ok_or(Wrong::Outcome(outcome))?;
+    let accesses_memory = kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write);
+    if log_size > 31 {
+        return Err(Wrong::Size(log_size));
+    }
+    Ok(Step {
+        thread: header.tid,
+        kind,
+        outcome,
+        order,
+        size: if accesses_memory { 1 << log_size } else { 0 },
+        obj: body[0],
+        arg: body[2],
+        value: body[3],
+        old: body[4],
+        pc,
+        accesses: header.count,
+    })
+}
+
+/// The text in the words of a text record.
+fn text(body: &[u64], length: u32) -> String {
+    let bytes: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).take(length as usize).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,127 @@
+//! Looks at a program before it is started: is it one that raddle can run?
+
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use object::read::elf::{Dyn, ElfFile64, FileHeader};
+use object::{Endianness, elf};
+
+use crate::error::StartError;
+
+/// What the name of the runtime's file starts with, wherever it is installed.
+pub const RUNTIME_PREFIX: &str = "libraddle_rt";
+
+/// Checks that the file is an executable for this machine that was linked with raddle's runtime.
+///
+/// # Errors
+/// A sentence for the user, for each way in which it is not.
+pub fn check(program: &Path) -> Result<(), StartError> {
+    let path = || PathBuf::from(program);
+    let file = File::open(program).map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
+    let about = file.metadata().map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
+    if !about.is_file() {
+        return Err(StartError::NotExecutable(path(), "it is not a regular file".into()));
+    }
+    let data = std::fs::read(program).map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
+    if data.starts_with(b"#!") {
+        return Err(StartError::NotExecutable(path(), "it is a script; name the program that it starts".into()));
+    }
+    let elf = parse(&data).map_err(|why| StartError::NotExecutable(path(), why))?;
+    // Looking at the bits before looking for the runtime: a library of the user's own has the runtime, too.
+    if about.permissions().mode() & 0o111 == 0 {
+        return Err(StartError::NotExecutable(path(), "its permissions do not allow to execute it".into()));
+    }
+    match needs_runtime(&elf) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(StartError::NotBuiltWithRaddle(path())),
+        Err(why) => Err(StartError::NotExecutable(path(), why)),
+    }
+}
+
+type Elf<'data> = ElfFile64<'data, Endianness, &'data [u8]>;
+
+fn parse(data: &[u8]) -> Result<Elf<'_>, String> {
+    let not_elf = "it is not an ELF file for a 64-bit machine";
+    if data.is_empty() {
+        return Err("it is empty".into());
+    }
+    let elf = Elf::parse(data).map_err(|_| String::from(not_elf))?;
+    let header = elf.elf_header();
+    if header.e_machine(elf.endian()) != elf::EM_X86_64 {
+        return Err("it was built for another machine than x86-64".into());
+    }
+    match header.e_type(elf.endian()) {
+        elf::ET_EXEC | elf::ET_DYN => Ok(elf),
+        elf::ET_REL => Err("it is an object file that is not linked yet".into()),
+        elf::ET_CORE => Err("it is a core dump".into()),
+        _ => Err(not_elf.into()),
+    }
+}
+
+/// Whether the dynamic section names the runtime.
+fn needs_runtime(elf: &Elf<'_>) -> Result<bool, String> {
+    let damaged = |_| String::from("its dynamic section is damaged");
+    let endian = elf.endian();
+    let Some((entries, strings_section)) = elf.elf_section_table().dynamic(endian, elf.data()).map_err(damaged)? else {
+        return Ok(false);
+    };
+    let strings = elf.elf_section_table().strings(endian, elf.data(), strings_section).map_err(damaged)?;
+    for entry in entries {
+        if entry.tag(endian) != elf::DT_NEEDED {
+            continue;
+        }
+        let needed = entry.string(endian, strings).map_err(damaged)?;
+        // Linked by path without a soname, the entry holds the whole path.
+        let name = needed.rsplit(|&byte| byte == b'/').next().unwrap_or(needed);
+        if name.starts_with(RUNTIME_PREFIX.as_bytes()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(directory: &Path, bytes: &[u8], mode: u32) -> PathBuf {
+        let path = directory.join("program");
+        std::fs::write(&path, bytes).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    fn message(path: &Path) -> String {
+        check(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn each_wrong_file_gets_its_own_sentence() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(message(&directory.path().join("absent")).contains("No such file"));
+        assert!(message(directory.path()).contains("not a regular file"));
+        assert!(message(&written(directory.path(), b"", 0o755)).contains("empty"));
+        assert!(message(&written(directory.path(), b"#!/bin/sh\n", 0o755)).contains("script"));
+        assert!(message(&written(directory.path(), b"hello", 0o755)).contains("not an ELF"));
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(message(&written(directory.path(), &own, 0o644)).contains("permissions"));
+        assert!(message(&written(directory.path(), &own, 0o755)).contains("not built with raddle"));
+        assert!(message(&written(directory.path(), &own[..200], 0o755)).contains("ELF"));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_executables_never_panic(cut in 0usize..4096, at in 0usize..4096, byte: u8) {
+            let mut data = std::fs::read("/bin/true").unwrap();
+            data.truncate(data.len().saturating_sub(cut * 16));
+            if let Some(place) = data.get_mut(at) {
+                *place = byte;
+            }
+            if let Ok(elf) = parse(&data) {
+                let _ = needs_runtime(&elf);
+            }
+        }
+    }
+}

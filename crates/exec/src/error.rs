@@ -1,0 +1,51 @@
+//! Why a target could not be started.
+
+use std::path::PathBuf;
+
+/// A sentence for the user; each variant is something the user can act on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// The file cannot be opened.
+    #[error("cannot read {path}: {1}", path = .0.display())]
+    Unreadable(PathBuf, String),
+    /// The file is there, but nothing that can be executed here.
+    #[error("{path} is not a program that can be run: {1}", path = .0.display())]
+    NotExecutable(PathBuf, String),
+    /// An ordinary program.
+    #[error("{path} was not built with raddle: compile and link it with `raddle cc` or `raddle c++`", path = .0.display())]
+    NotBuiltWithRaddle(PathBuf),
+    /// The kernel refused to start it.
+    #[error("cannot start {path}: {1}", path = .0.display())]
+    Exec(PathBuf, String),
+    /// The program's standard input cannot be opened.
+    #[error("cannot open {path} as standard input: {1}", path = .0.display())]
+    Stdin(PathBuf, String),
+    /// It uses a runtime of another raddle.
+    #[error(
+        "{path} was built with another version of raddle (its runtime speaks protocol {runtime}, this raddle {host}): build it again",
+        path = .program.display()
+    )]
+    VersionDiffers {
+        /// Which program.
+        program: PathBuf,
+        /// What its runtime speaks.
+        runtime: u32,
+        /// What we speak.
+        host: u32,
+    },
+    /// It ended before the runtime was ready.
+    #[error("{path} ended before raddle's runtime had control: {1}", path = .0.display())]
+    EarlyDeath(PathBuf, String),
+    /// The runtime said that it cannot work.
+    #[error("raddle's runtime cannot run {path}: {1}", path = .0.display())]
+    RuntimeFailed(PathBuf, String),
+    /// Nothing happened.
+    #[error("{path} did not hand control to raddle's runtime within {1} seconds", path = .0.display())]
+    Timeout(PathBuf, u64),
+    /// Memory for the shared file, or another resource of this machine, is missing.
+    #[error("cannot prepare the memory shared with the program: {0}")]
+    Resources(String),
+    /// Somebody asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}

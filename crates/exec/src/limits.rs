@@ -1,0 +1,45 @@
+//! Sentences for what was met in a run and is not modelled or cannot be undone.
+
+use raddle_wire::limit;
+
+/// Each bit of the control block's word with its sentence.
+const SENTENCES: [(u64, &str); 11] = [
+    (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
+    (
+        limit::SHARED_MEMORY,
+        "memory shared with other processes was used: their accesses are not seen, and it is not restored",
+    ),
+    (limit::CHILD_PROCESS, "a child process was started: what it does is not controlled"),
+    (limit::TIMER, "a timer or another source of signals was set up: asynchronous signals are not explored"),
+    (limit::CANCEL, "pthread_cancel reached a thread at a point where cancellation is not modelled"),
+    (limit::ROBUST, "a robust or process-shared object was used; it was treated as an ordinary one"),
+    (limit::SYSTEM_CALL, "a system call was made that raddle does not know"),
+    (limit::EXIT_EVENTS, "threads went on after the process had exited for longer than --exit-events allows"),
+    (limit::FILES, "a file was changed that is not a private copy: later runs see the change"),
+    (limit::EXTERNAL_WAIT, "a thread waited in the kernel for something outside the program"),
+    (limit::DLOPEN, "a library was loaded during the run: what it does is seen only if it was built with raddle"),
+];
+
+/// The sentences for a set of bits; bits without a name (a newer runtime, or a program that wrote there) are named, too.
+#[must_use]
+pub fn sentences(bits: u64) -> Vec<String> {
+    let mut all: Vec<String> =
+        SENTENCES.iter().filter(|(bit, _)| bits & bit != 0).map(|&(_, text)| text.into()).collect();
+    let named = SENTENCES.iter().fold(0, |mask, (bit, _)| mask | bit);
+    if bits & !named != 0 {
+        all.push(format!("limits without a name were met ({:#x})", bits & !named));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_is_said() {
+        assert!(sentences(0).is_empty());
+        assert_eq!(sentences(u64::MAX).len(), SENTENCES.len() + 1);
+        assert!(sentences(limit::SOCKET)[0].contains("socket"));
+    }
+}

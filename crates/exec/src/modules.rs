@@ -1,0 +1,72 @@
+//! Files mapped into a target.
+
+use std::path::PathBuf;
+
+/// A part of a file in the target's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The file.
+    pub path: PathBuf,
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// Where in the file it starts.
+    pub offset: u64,
+    /// Whether it holds code.
+    pub executable: bool,
+}
+
+/// The modules of a running process, in order of their addresses; none if it is gone.
+#[must_use]
+pub fn of_process(id: u32) -> Vec<Module> {
+    std::fs::read_to_string(format!("/proc/{id}/maps")).map(|text| parse(&text)).unwrap_or_default()
+}
+
+fn parse(text: &str) -> Vec<Module> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+/// `start-end perms offset device inode   path`; lines without a file are skipped.
+fn parse_line(line: &str) -> Option<Module> {
+    let mut fields = line.splitn(6, ' ');
+    let (start, end) = fields.next()?.split_once('-')?;
+    let permissions = fields.next()?;
+    let offset = fields.next()?;
+    let path = fields.nth(2)?.trim_start();
+    let number = |digits| u64::from_str_radix(digits, 16).ok();
+    path.starts_with('/').then_some(())?;
+    Some(Module {
+        path: path.into(),
+        start: number(start)?,
+        end: number(end)?,
+        offset: number(offset)?,
+        executable: permissions.contains('x'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_kernel_are_understood() {
+        let text = "555555554000-555555556000 r-xp 00001000 08:01 123                        /tmp/a b\n\
+                    7ffff7dc1000-7ffff7dc4000 rw-p 00000000 00:00 0 \n\
+                    7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0                          [stack]\n";
+        let module = Module {
+            path: "/tmp/a b".into(),
+            start: 0x5555_5555_4000,
+            end: 0x5555_5555_6000,
+            offset: 0x1000,
+            executable: true,
+        };
+        assert_eq!(parse(text), [module]);
+    }
+
+    #[test]
+    fn our_own_file_is_among_our_own() {
+        let own = std::env::current_exe().unwrap();
+        assert!(of_process(std::process::id()).iter().any(|module| module.path == own && module.executable));
+    }
+}

@@ -1,0 +1,309 @@
+//! A target in a process of its own.
+//!
+//! Requests are collected into batches of up to 64, and two batches can be under way, so that the target runs one while
+//! the search reads the other. Order is kept: what is ready comes before what is under way, which comes before what
+//! waits. When something goes wrong, everything from the run concerned on moves back to the waiting ones, a new process
+//! is started if need be, and they are handed over again (`recover`).
+
+mod plan;
+mod recover;
+mod session;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+use raddle_model::{Execution, Request, Target, TargetError};
+use raddle_vocab::RunStatus;
+use raddle_wire::MAX_JOBS;
+
+pub use plan::{Plan, Stop};
+use session::{Collected, Fault, Session, Waited};
+
+use crate::decode::{Decoder, Detail, RunResult};
+use crate::error::StartError;
+use crate::modules::{self, Module};
+use crate::options::Options;
+use crate::{elf, limits};
+
+/// Figures about the runs so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Runs that came back.
+    pub runs: u64,
+    /// Processes that were started.
+    pub starts: u64,
+    /// Nanoseconds that the target spent on runs, restoring included.
+    pub nanoseconds: u64,
+}
+
+/// A run whose trace was taken over, waiting to be decoded.
+#[derive(Debug)]
+struct ReadyRun {
+    plan: Plan,
+    outcome: Ready,
+}
+
+#[derive(Debug)]
+enum Ready {
+    /// Words of the batch's traces; `suspect` if an earlier attempt failed.
+    Trace { words: Range<usize>, result: RunResult, suspect: bool },
+    /// A run that the target did not survive.
+    Made(Box<Execution>),
+}
+
+/// A batch whose traces were taken over.
+#[derive(Debug, Default)]
+struct ReadyBatch {
+    words: Vec<u64>,
+    runs: VecDeque<ReadyRun>,
+}
+
+/// A program under control of raddle's runtime.
+#[derive(Debug)]
+pub struct NativeTarget {
+    options: Options,
+    session: Option<Session>,
+    waiting: VecDeque<Plan>,
+    ready: VecDeque<ReadyBatch>,
+    decoder: Decoder,
+    /// The first of the waiting runs broke a target: it goes alone, and if it does so again, it did it.
+    suspect: bool,
+    /// Words of the longest trace lately.
+    longest: usize,
+    limit_bits: u64,
+    remarks: BTreeSet<String>,
+    modules: Vec<Module>,
+    statistics: Statistics,
+}
+
+impl NativeTarget {
+    /// Checks the program and starts it.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be run.
+    pub fn start(options: Options) -> Result<Self, StartError> {
+        elf::check(&options.program)?;
+        Self::start_unchecked(options)
+    }
+
+    /// Starts a program without looking at it first.
+    ///
+    /// # Errors
+    /// If it does not hand control to a runtime.
+    pub fn start_unchecked(options: Options) -> Result<Self, StartError> {
+        let session = Session::start(&options)?;
+        let mut target = NativeTarget {
+            options,
+            session: None,
+            waiting: VecDeque::new(),
+            ready: VecDeque::new(),
+            decoder: Decoder::new(),
+            suspect: false,
+            longest: 0,
+            limit_bits: 0,
+            remarks: BTreeSet::new(),
+            modules: Vec::new(),
+            statistics: Statistics::default(),
+        };
+        target.adopt(session);
+        Ok(target)
+    }
+
+    fn adopt(&mut self, session: Session) {
+        self.statistics.starts += 1;
+        if let Some(id) = session.process_id() {
+            self.modules = modules::of_process(id);
+        }
+        self.session = Some(session);
+    }
+
+    /// The options in force: pool, mode and trace size may have grown since the start.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What was met and is not modelled or cannot be undone, a sentence each.
+    #[must_use]
+    pub fn limits(&self) -> Vec<String> {
+        let present = self.session.as_ref().map_or(0, Session::limits);
+        let mut all = limits::sentences(self.limit_bits | present);
+        all.extend(self.remarks.iter().cloned());
+        all
+    }
+
+    /// Files mapped into the target, for turning addresses into names.
+    #[must_use]
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// Figures so far.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// Hands over a plan, as [`Target::submit`] does with a request.
+    pub fn submit_plan(&mut self, plan: Plan) {
+        self.waiting.push_back(plan);
+        if self.waiting.len() >= MAX_JOBS {
+            self.send();
+        }
+    }
+
+    /// Stacks and parked accesses of the run that was finished last.
+    #[must_use]
+    pub fn detail(&self) -> &Detail {
+        self.decoder.detail()
+    }
+
+    /// Makes one run and waits for it; nothing else may be under way.
+    ///
+    /// # Errors
+    /// As [`Target::finish`].
+    pub fn run(&mut self, plan: Plan, into: &mut Execution) -> Result<(), TargetError> {
+        self.submit_plan(plan);
+        self.finish(into)
+    }
+
+    /// Hands waiting plans over where that pays: all that fit if the target is idle, else a good part of a batch.
+    fn send(&mut self) {
+        let at_most = self.jobs_per_batch();
+        let Some(session) = &mut self.session else { return };
+        while session.has_room() && !self.waiting.is_empty() {
+            let enough = session.flights.is_empty() || self.waiting.len() >= at_most.div_ceil(2);
+            if !enough || (self.suspect && !session.flights.is_empty()) || !session.send(&mut self.waiting, at_most) {
+                return;
+            }
+        }
+    }
+
+    /// As many as will hardly fill the arena.
+    fn jobs_per_batch(&self) -> usize {
+        if self.suspect {
+            return 1;
+        }
+        let arena = self.session.as_ref().map_or(0, |session| session.shared.arena()) / crate::shared::WORD;
+        (arena / 2 / (self.longest + 1)).clamp(1, MAX_JOBS)
+    }
+
+    /// Waits for the oldest batch under way and takes over what it brought.
+    fn receive(&mut self) -> Result<(), TargetError> {
+        let Some(session) = &mut self.session else {
+            return self.restart();
+        };
+        if session.flights.is_empty() {
+            // Nothing could be handed over: the first waiting schedule does not fit into the file.
+            let switches = self.waiting.front().map_or(0, |plan| plan.request.schedule.len());
+            return Err(TargetError::Lost(format!(
+                "a schedule of {switches} transitions has more switches between threads than fit into one batch"
+            )));
+        }
+        let waited = session.wait(self.options.hang_timeout);
+        if waited == Waited::Interrupted {
+            return Err(TargetError::Interrupted);
+        }
+        if let Waited::Broken(_) = waited {
+            session.kill();
+        }
+        self.harvest(waited)
+    }
+
+    /// Takes the results of the oldest batch over, up to the first run with trouble.
+    fn harvest(&mut self, waited: Waited) -> Result<(), TargetError> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let may_grow = self.options.trace_bytes < self.options.max_trace_bytes;
+        let Collected { mut plans, results, words, trouble, beginning } = session.collect(waited, may_grow);
+        let rest = plans.split_off(results.len());
+        let suspect = self.suspect;
+        self.suspect &= results.is_empty();
+        self.longest -= self.longest / 8;
+        let mut batch = ReadyBatch { words, runs: VecDeque::with_capacity(results.len()) };
+        for (plan, finished) in plans.into_iter().zip(results) {
+            self.longest = self.longest.max(finished.trace.len());
+            self.statistics.runs += 1;
+            self.statistics.nanoseconds += finished.nanoseconds;
+            let mut result = finished.result;
+            if result.status == RunStatus::TraceFull {
+                // It may not grow any more: as if a bound on events had stopped it.
+                result.status = RunStatus::Cut;
+            }
+            batch.runs.push_back(ReadyRun { plan, outcome: Ready::Trace { words: finished.trace, result, suspect } });
+        }
+        if !batch.runs.is_empty() {
+            self.ready.push_back(batch);
+        }
+        match trouble {
+            None => Ok(()),
+            Some(trouble) => self.recover(rest, trouble, &beginning),
+        }
+    }
+
+    /// Decodes the oldest run that is ready; false if its trace makes no sense and it was sent back.
+    fn decode_ready(&mut self, into: &mut Execution) -> Result<bool, TargetError> {
+        let Some(batch) = self.ready.front_mut() else { return Ok(false) };
+        let Some(run) = batch.runs.pop_front() else {
+            self.ready.pop_front();
+            return Ok(false);
+        };
+        let done = match run.outcome {
+            Ready::Made(execution) => {
+                *into = *execution;
+                true
+            }
+            Ready::Trace { words, result, suspect } => {
+                let words = &batch.words[words];
+                match self.decoder.decode(words, result, into) {
+                    Ok(()) => {
+                        if suspect {
+                            self.remarks.insert(recover::ACCIDENT.into());
+                        }
+                        true
+                    }
+                    Err(error) if suspect => {
+                        let fault = Fault::Garbled(error.to_string());
+                        let words = words.to_vec();
+                        *into = self.failed(&fault, &words);
+                        true
+                    }
+                    Err(error) => {
+                        self.send_back(run.plan, &Fault::Garbled(error.to_string()))?;
+                        false
+                    }
+                }
+            }
+        };
+        if self.ready.front().is_some_and(|batch| batch.runs.is_empty()) {
+            self.ready.pop_front();
+        }
+        Ok(done)
+    }
+}
+
+impl Target for NativeTarget {
+    fn submit(&mut self, request: Request) {
+        self.submit_plan(request.into());
+    }
+
+    fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError> {
+        loop {
+            self.send();
+            if !self.ready.is_empty() {
+                if self.decode_ready(into)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let idle = self.session.as_ref().is_none_or(|session| session.flights.is_empty());
+            if idle && self.waiting.is_empty() {
+                return Err(TargetError::Lost("a result was asked for that nobody requested".into()));
+            }
+            self.receive()?;
+        }
+    }
+
+    fn window(&self) -> usize {
+        2 * self.jobs_per_batch()
+    }
+}

@@ -1,0 +1,146 @@
+//! A run to make, and its form in the shared file.
+
+use raddle_model::{Choice, Request};
+use raddle_vocab::policy::Policy;
+use raddle_wire::{Job, MAX_SEGMENTS, NO_ACCESS_STOP, NO_CHECKPOINT, NO_CHOICE, Segment, job_flag};
+
+/// A place in the schedule where a thread stops between two of its transitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// After this transition of the schedule (from 0) its thread goes on …
+    pub after: usize,
+    /// … until it stands before its data access with this number (from 0) since that transition.
+    pub access: u32,
+}
+
+/// A request with what a target in a process of its own can do beyond [`Request`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Schedule, policy, bound.
+    pub request: Request,
+    /// Where threads stop between two transitions, in increasing order of `after`.
+    pub stops: Vec<Stop>,
+    /// Record stacks.
+    pub detail: bool,
+    /// Record accesses that repeat an earlier one since the thread's last transition.
+    pub all_accesses: bool,
+}
+
+impl From<Request> for Plan {
+    fn from(request: Request) -> Self {
+        Plan { request, stops: Vec::new(), detail: false, all_accesses: false }
+    }
+}
+
+/// The result fields before the target has filled them: a status that no run has.
+pub(super) const NOT_RUN: u32 = u32::MAX;
+
+impl Plan {
+    /// The job for this plan, with its segments appended to `segments`; `None` if there is no room for them.
+    pub(super) fn encode(&self, segments: &mut Vec<Segment>) -> Option<Job> {
+        let first = segments.len();
+        self.encode_schedule(segments);
+        if segments.len() > MAX_SEGMENTS {
+            segments.truncate(first);
+            return None;
+        }
+        let (policy, policy_seed, policy_depth, policy_horizon) = match self.request.policy {
+            Policy::LeastRank => (0, 0, 0, 0),
+            Policy::Random { seed } => (1, seed, 0, 0),
+            Policy::Pct { seed, depth, horizon } => (2, seed, depth, horizon),
+            Policy::Pos { seed } => (3, seed, 0, 0),
+        };
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        Some(Job {
+            flags: flag(self.detail, job_flag::DETAIL) | flag(self.all_accesses, job_flag::ALL_ACCESSES),
+            first_segment: first as u32,
+            segments: (segments.len() - first) as u32,
+            keep_as: NO_CHECKPOINT,
+            policy,
+            policy_depth,
+            policy_seed,
+            policy_horizon,
+            // A bound of nothing would mark the end of the batch.
+            max_events: self.request.max_events.max(1),
+            status: NOT_RUN,
+            ..Job::default()
+        })
+    }
+
+    /// The schedule in run-length form. A choice belongs to the first transition of a segment.
+    fn encode_schedule(&self, segments: &mut Vec<Segment>) {
+        // A random policy would also draw choices inside the schedule, so each of its transitions says its own.
+        let explicit = self.request.policy != Policy::LeastRank;
+        let mut stops = self.stops.iter().peekable();
+        let mut open = false;
+        for (index, &Choice { thread, choice }) in self.request.schedule.iter().enumerate() {
+            let plain = choice == 0 && !explicit;
+            match segments.last_mut() {
+                Some(last) if open && plain && last.tid == thread && last.steps < u32::MAX => last.steps += 1,
+                _ => segments.push(Segment {
+                    tid: thread,
+                    choice: if plain { NO_CHOICE } else { choice },
+                    steps: 1,
+                    accesses: NO_ACCESS_STOP,
+                    reserved: 0,
+                }),
+            }
+            let stop = stops.next_if(|stop| stop.after == index);
+            if let (Some(stop), Some(last)) = (stop, segments.last_mut()) {
+                last.accesses = stop.access;
+            }
+            open = stop.is_none();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(schedule: &[(u16, u16)], policy: Policy) -> Plan {
+        let schedule = schedule.iter().map(|&(thread, choice)| Choice { thread, choice }).collect();
+        Plan::from(Request { schedule, policy, max_events: 100 })
+    }
+
+    fn segments(plan: &Plan) -> Vec<(u16, u16, u32, u32)> {
+        let mut segments = Vec::new();
+        let job = plan.encode(&mut segments).unwrap();
+        assert_eq!((job.first_segment, job.segments as usize), (0, segments.len()));
+        segments.iter().map(|s| (s.tid, s.choice, s.steps, s.accesses)).collect()
+    }
+
+    const NO: u16 = NO_CHOICE;
+    const GO: u32 = NO_ACCESS_STOP;
+
+    #[test]
+    fn runs_of_one_thread_become_one_segment() {
+        let plan = plan(&[(0, 0), (0, 0), (1, 0), (0, 0)], Policy::LeastRank);
+        assert_eq!(segments(&plan), [(0, NO, 2, GO), (1, NO, 1, GO), (0, NO, 1, GO)]);
+    }
+
+    #[test]
+    fn a_choice_opens_a_segment_and_later_steps_follow_it() {
+        let plan = plan(&[(0, 0), (0, 2), (0, 0)], Policy::LeastRank);
+        assert_eq!(segments(&plan), [(0, NO, 1, GO), (0, 2, 2, GO)]);
+    }
+
+    #[test]
+    fn a_stop_closes_its_segment() {
+        let mut plan = plan(&[(1, 0), (1, 0), (1, 0)], Policy::LeastRank);
+        plan.stops = vec![Stop { after: 1, access: 5 }];
+        assert_eq!(segments(&plan), [(1, NO, 2, 5), (1, NO, 1, GO)]);
+    }
+
+    #[test]
+    fn under_a_random_policy_every_choice_is_explicit() {
+        let plan = plan(&[(0, 0), (0, 0)], Policy::Random { seed: 1 });
+        assert_eq!(segments(&plan), [(0, 0, 1, GO), (0, 0, 1, GO)]);
+    }
+
+    #[test]
+    fn a_schedule_with_too_many_switches_is_refused() {
+        let schedule: Vec<(u16, u16)> = (0..=MAX_SEGMENTS).map(|n| ((n % 2) as u16, 0)).collect();
+        assert!(plan(&schedule, Policy::LeastRank).encode(&mut Vec::new()).is_none());
+    }
+}

@@ -1,0 +1,208 @@
+//! What to do when a run did not go as planned.
+//!
+//! Runs that need something the target does not have (threads, room, a process of their own) are repeated in a new
+//! target that has it. A run in which the target broke is repeated alone in a new one: if that goes well, the first time was an
+//! accident (or an earlier run's fault) and is named; if not, the run itself is at fault and becomes an execution that
+//! ends with the crash. Nothing is repeated more often than that.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use raddle_model::{Execution, Incident, IncidentKind, PendingState, TargetError};
+use raddle_vocab::policy::MAX_THREADS;
+use raddle_vocab::{Failure, RunStatus};
+
+use super::plan::Plan;
+use super::session::{Fault, Finished, Session};
+use super::{NativeTarget, Ready, ReadyBatch, ReadyRun};
+use crate::decode::RunResult;
+use crate::error::StartError;
+use crate::options::Mode;
+
+/// Said when a second attempt at a run went well.
+pub(super) const ACCIDENT: &str = "the program broke raddle's control in a run that went well when it was repeated: it \
+                                   depends on more than its input and the schedule";
+
+/// Traces that do not fit get this many times the room.
+const GROWTH: u64 = 4;
+
+/// Why a run must be repeated, or cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// It needs so many threads.
+    Threads(i32),
+    /// It changed kernel state that a snapshot cannot undo.
+    FreshProcess,
+    /// Its trace does not fit into a whole arena.
+    Room,
+    /// Its trace did not fit behind those of other runs.
+    NextBatch,
+    /// The target broke.
+    Fault(Fault),
+}
+
+impl Trouble {
+    /// What is wrong with a run that came back, if anything.
+    pub(super) fn of(finished: &Finished, may_grow: bool) -> Option<Self> {
+        match finished.result.status {
+            RunStatus::NeedPool => Some(Trouble::Threads(finished.code)),
+            RunStatus::NeedFresh => Some(Trouble::FreshProcess),
+            RunStatus::TraceFull if finished.trace.start > 0 => Some(Trouble::NextBatch),
+            RunStatus::TraceFull if may_grow => Some(Trouble::Room),
+            // A process of its own that died leaves its status, and no trace of known length.
+            RunStatus::Damaged if finished.trace.is_empty() => {
+                Some(Trouble::Fault(Fault::Died(ExitStatus::from_raw(finished.code))))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl NativeTarget {
+    /// Deals with the trouble of the first of the `rest` of a batch. `beginning` is what was recorded of that run.
+    pub(super) fn recover(&mut self, rest: Vec<Plan>, trouble: Trouble, beginning: &[u64]) -> Result<(), TargetError> {
+        match trouble {
+            Trouble::NextBatch => {
+                self.recall(rest);
+                // What the runs behind it left in the arenas is in nobody's way, but a dead run's trace must end in
+                // zeroes: only a fresh file is sure to.
+                self.restart()
+            }
+            Trouble::Threads(wanted) => {
+                self.recall(rest);
+                self.grow_pool(wanted)?;
+                self.restart()
+            }
+            Trouble::FreshProcess if self.options.mode == Mode::Snapshot => {
+                self.recall(rest);
+                self.options.mode = Mode::Fork;
+                self.restart()
+            }
+            Trouble::FreshProcess => {
+                self.blame(rest, Fault::Garbled("a fresh process asked for another one".into()), beginning)
+            }
+            Trouble::Room => {
+                self.recall(rest);
+                self.options.trace_bytes =
+                    self.options.trace_bytes.saturating_mul(GROWTH).min(self.options.max_trace_bytes);
+                self.restart()
+            }
+            Trouble::Fault(fault) => self.blame(rest, fault, beginning),
+        }
+    }
+
+    /// The target broke in the first of these runs.
+    fn blame(&mut self, mut rest: Vec<Plan>, fault: Fault, beginning: &[u64]) -> Result<(), TargetError> {
+        let idle = rest.is_empty();
+        // Another ten seconds of hanging would not make it clearer.
+        let sure = self.suspect || matches!(fault, Fault::Hung(_));
+        if sure && !idle {
+            let plan = rest.remove(0);
+            let execution = self.failed(&fault, beginning);
+            let run = ReadyRun { plan, outcome: Ready::Made(Box::new(execution)) };
+            self.ready.push_back(ReadyBatch { words: Vec::new(), runs: [run].into() });
+            self.suspect = false;
+        } else if !idle {
+            self.suspect = true;
+        }
+        self.recall(rest);
+        self.restart()
+    }
+
+    /// Sends a run back whose trace made no sense, and with it everything after it.
+    pub(super) fn send_back(&mut self, plan: Plan, fault: &Fault) -> Result<(), TargetError> {
+        let ready = std::mem::take(&mut self.ready);
+        let mut plans = vec![plan];
+        plans.extend(ready.into_iter().flat_map(|batch| batch.runs).map(|run| run.plan));
+        self.suspect = true;
+        self.remarks.insert(format!("a run was repeated because {}", fault.describe()));
+        self.recall(plans);
+        self.restart()
+    }
+
+    /// Puts these plans and all that is under way in front of the waiting ones.
+    fn recall(&mut self, plans: Vec<Plan>) {
+        let flights = self.session.as_mut().map(|session| std::mem::take(&mut session.flights)).unwrap_or_default();
+        let all: Vec<Plan> = plans.into_iter().chain(flights.into_iter().flat_map(|flight| flight.plans)).collect();
+        for plan in all.into_iter().rev() {
+            self.waiting.push_front(plan);
+        }
+    }
+
+    fn grow_pool(&mut self, wanted: i32) -> Result<(), TargetError> {
+        let most = MAX_THREADS as u32;
+        match u32::try_from(wanted) {
+            Ok(wanted) if wanted > self.options.pool && wanted <= most => {
+                self.options.pool = wanted.next_power_of_two().min(most);
+                Ok(())
+            }
+            Ok(wanted) if wanted > most => {
+                Err(TargetError::Lost(format!("the program has more than {most} threads in one run")))
+            }
+            _ => Err(TargetError::Lost(format!("the runtime asked for {wanted} threads and has more"))),
+        }
+    }
+
+    /// Ends the target and starts a new one.
+    pub(super) fn restart(&mut self) -> Result<(), TargetError> {
+        if let Some(mut session) = self.session.take() {
+            self.limit_bits |= session.limits();
+            session.kill();
+        }
+        match Session::start(&self.options) {
+            Ok(session) => {
+                self.adopt(session);
+                Ok(())
+            }
+            Err(StartError::Interrupted) => Err(TargetError::Interrupted),
+            Err(error) => Err(TargetError::Lost(error.to_string())),
+        }
+    }
+
+    /// The execution of a run that broke the target, from what it recorded before.
+    pub(super) fn failed(&mut self, fault: &Fault, beginning: &[u64]) -> Execution {
+        let exit = match fault {
+            Fault::Died(status) => status.code(),
+            _ => None,
+        };
+        let mut execution = Execution::empty();
+        let result = RunResult { status: RunStatus::Damaged, exit, diverged_at: None };
+        self.decoder.decode_beginning(beginning, result, &mut execution);
+        self.statistics.runs += 1;
+        let signal = match fault {
+            Fault::Died(status) => status.signal(),
+            // The kernel's own name for "used up its time".
+            Fault::Hung(_) => Some(libc::SIGXCPU),
+            Fault::Garbled(_) => Some(libc::SIGSEGV),
+        };
+        match signal {
+            Some(signal) => add_crash(&mut execution, signal, fault.describe()),
+            None => {
+                self.remarks.insert(format!("the process ended behind raddle's back: {}", fault.describe()));
+            }
+        }
+        execution
+    }
+}
+
+/// Ends the execution with a crash of the thread that was heard of last.
+fn add_crash(execution: &mut Execution, signal: i32, text: String) {
+    let after = execution.steps.len() as u32;
+    let last_access = execution.accesses.last().filter(|access| access.after == after);
+    let last_step = execution.steps.last();
+    let thread = last_access.map(|access| access.thread).or(last_step.map(|step| step.thread)).unwrap_or(0);
+    let pc = last_access.map(|access| access.pc).or(last_step.map(|step| step.pc)).unwrap_or(0);
+    if let Some(pending) = execution.pending.get_mut(usize::from(thread)) {
+        pending.state = PendingState::Failed;
+    }
+    execution.incidents.push(Incident {
+        thread,
+        after,
+        count: last_access.map_or(0, |access| access.count),
+        pc,
+        obj: 0,
+        arg: signal as u64,
+        kind: IncidentKind::Failure(Failure::Signal),
+        text,
+    });
+}

@@ -1,0 +1,331 @@
+//! One life of a target process: batches go out, results come in.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::process::ExitStatus;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use raddle_vocab::RunStatus;
+use raddle_wire::record;
+use raddle_wire::{Job, MAX_JOBS, trace_offset};
+
+use super::plan::{NOT_RUN, Plan};
+use super::recover::Trouble;
+use crate::decode::RunResult;
+use crate::error::StartError;
+use crate::options::Options;
+use crate::process::{self, Process};
+use crate::shared::{SharedFile, WORD};
+use crate::{interrupt, wait};
+
+/// Batches that can be under way at once: the file has buffers for two.
+const BUFFERS: usize = 2;
+
+/// A target that broke, in a way that only a new process heals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The process is gone.
+    Died(ExitStatus),
+    /// Nothing happened for so long.
+    Hung(Duration),
+    /// What it wrote into the shared file makes no sense.
+    Garbled(String),
+}
+
+impl Fault {
+    /// The fault as the end of a sentence about the program.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Fault::Died(status) => process::describe(*status),
+            Fault::Hung(time) => format!("it made no step for {} seconds", time.as_secs_f64().round()),
+            Fault::Garbled(what) => format!("it wrote over raddle's records ({what})"),
+        }
+    }
+}
+
+/// How a wait for a batch ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    Completed,
+    Broken(Fault),
+    Interrupted,
+}
+
+/// A batch that the target is working on, or has finished.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub number: u32,
+    pub plans: Vec<Plan>,
+}
+
+/// What came of a job, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finished {
+    pub result: RunResult,
+    pub code: i32,
+    /// Words of the batch's arena.
+    pub trace: Range<usize>,
+    pub nanoseconds: u64,
+}
+
+/// All that one batch brought.
+#[derive(Debug)]
+pub(super) struct Collected {
+    /// Every plan of the batch.
+    pub plans: Vec<Plan>,
+    /// Results of the first of them, up to the first trouble.
+    pub results: Vec<Finished>,
+    /// Their traces.
+    pub words: Vec<u64>,
+    /// What is wrong with the run after them, and what was recorded of it.
+    pub trouble: Option<Trouble>,
+    pub beginning: Vec<u64>,
+}
+
+/// The target and the file shared with it.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// `None` once it was killed.
+    process: Option<Process>,
+    pub shared: SharedFile,
+    pub flights: VecDeque<Flight>,
+    submitted: u32,
+}
+
+impl Session {
+    pub(super) fn start(options: &Options) -> Result<Self, StartError> {
+        let shared = SharedFile::create(&options.config()).map_err(|error| StartError::Resources(error.to_string()))?;
+        let process = Process::start(options, &shared)?;
+        Ok(Session { process: Some(process), shared, flights: VecDeque::new(), submitted: 0 })
+    }
+
+    /// Number of the target's process while it lives.
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::id)
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.flights.len() < BUFFERS
+    }
+
+    /// Hands over as many of the plans as fit into one batch, from the front; false if not even the first does.
+    pub(super) fn send(&mut self, plans: &mut VecDeque<Plan>, at_most: usize) -> bool {
+        let number = self.submitted;
+        let mut flight = Flight { number, plans: Vec::new() };
+        let mut segments = Vec::new();
+        while flight.plans.len() < at_most.min(MAX_JOBS) {
+            let Some(job) = plans.front().and_then(|plan| plan.encode(&mut segments)) else { break };
+            self.shared.put_job(number, flight.plans.len(), &job);
+            flight.plans.extend(plans.pop_front());
+        }
+        if flight.plans.is_empty() {
+            return false;
+        }
+        if flight.plans.len() < MAX_JOBS {
+            // A job without events ends the batch.
+            self.shared.put_job(number, flight.plans.len(), &Job::default());
+        }
+        self.shared.put_segments(number, 0, &segments);
+        self.submitted = number.wrapping_add(1);
+        self.flights.push_back(flight);
+        let control = self.shared.control();
+        control.submitted().store(self.submitted, Ordering::Release);
+        wait::wake(control.submitted());
+        true
+    }
+
+    /// Waits for the oldest batch. A target that shows no sign of life for `hang` is given up.
+    pub(super) fn wait(&mut self, hang: Duration) -> Waited {
+        let Some(flight) = self.flights.front() else { return Waited::Completed };
+        let number = flight.number;
+        let mut pause = wait::Pause::new();
+        let mut last_sign = (self.signs_of_life(), Instant::now());
+        loop {
+            let control = self.shared.control();
+            let completed = control.completed().load(Ordering::Acquire);
+            // Batches complete one by one: any other number was not written by the runtime.
+            let ahead = completed.wrapping_sub(number);
+            if ahead > self.flights.len() as u32 {
+                return Waited::Broken(Fault::Garbled(format!("batch {completed} is complete but not under way")));
+            }
+            if ahead > 0 {
+                return Waited::Completed;
+            }
+            if interrupt::requested() {
+                return Waited::Interrupted;
+            }
+            match self.process.as_mut().map(Process::ended) {
+                Some(None) => {}
+                Some(Some(status)) if !self.completed_meanwhile(number) => return Waited::Broken(Fault::Died(status)),
+                Some(Some(_)) => return Waited::Completed,
+                None => return Waited::Broken(Fault::Garbled("the process was ended".into())),
+            }
+            let signs = self.signs_of_life();
+            if signs != last_sign.0 {
+                last_sign = (signs, Instant::now());
+            } else if last_sign.1.elapsed() > hang {
+                return Waited::Broken(Fault::Hung(hang));
+            }
+            wait::on(self.shared.control().completed(), completed, pause.next());
+        }
+    }
+
+    fn completed_meanwhile(&self, number: u32) -> bool {
+        let ahead = self.shared.control().completed().load(Ordering::Acquire).wrapping_sub(number);
+        ahead > 0 && ahead <= self.flights.len() as u32
+    }
+
+    fn signs_of_life(&self) -> (u32, u64) {
+        let control = self.shared.control();
+        (control.jobs_done().load(Ordering::Relaxed), control.heartbeat().load(Ordering::Relaxed))
+    }
+
+    /// How many jobs of the oldest batch are done, once the target is dead or has completed it.
+    fn jobs_done(&self, waited: &Waited) -> usize {
+        let Some(flight) = self.flights.front() else { return 0 };
+        let total = flight.plans.len();
+        if *waited == Waited::Completed {
+            return total;
+        }
+        // The count may still be that of the batch before; what was not run has its first status.
+        let counted = self.shared.control().jobs_done().load(Ordering::Acquire) as usize;
+        let run = (0..total).take_while(|&index| self.shared.job(flight.number, index).status != NOT_RUN).count();
+        run.min(counted)
+    }
+
+    /// Takes the oldest batch out. Everything is copied before it is looked at.
+    pub(super) fn collect(&mut self, waited: Waited, may_grow: bool) -> Collected {
+        let done = self.jobs_done(&waited);
+        let Some(Flight { number, plans }) = self.flights.pop_front() else {
+            return Collected { plans: vec![], results: vec![], words: vec![], trouble: None, beginning: vec![] };
+        };
+        let mut results: Vec<Finished> = Vec::with_capacity(done);
+        let mut trouble = None;
+        let mut end = 0;
+        for index in 0..done {
+            let job = self.shared.job(number, index);
+            match check_job(&job, end, self.shared.arena() / WORD) {
+                Ok(finished) => {
+                    trouble = Trouble::of(&finished, may_grow);
+                    if trouble.is_some() {
+                        break;
+                    }
+                    end = finished.trace.end;
+                    results.push(finished);
+                }
+                Err(what) => {
+                    trouble = Some(Trouble::Fault(Fault::Garbled(what)));
+                    break;
+                }
+            }
+        }
+        if let (None, Waited::Broken(fault)) = (&trouble, waited) {
+            trouble = Some(Trouble::Fault(fault));
+        }
+        let beginning = if trouble.is_some() { self.beginning(number, end) } else { Vec::new() };
+        let mut words = Vec::with_capacity(end);
+        self.shared.take_words(trace_offset(number, self.shared.arena()), end, &mut words);
+        Collected { plans, results, words, trouble, beginning }
+    }
+
+    /// Copies what a dead target wrote from word `start` of a batch's arena on: whole records up to a zero.
+    fn beginning(&self, number: u32, start: usize) -> Vec<u64> {
+        let arena = trace_offset(number, self.shared.arena());
+        let total = self.shared.arena() / WORD;
+        let mut end = start;
+        while end < total {
+            let (kind, _, _, count) =
+                record::parse_header(self.shared.word64(arena + end * WORD).load(Ordering::Relaxed));
+            match record::words(kind, count) {
+                Some(length) if length <= total - end => end += length,
+                _ => break,
+            }
+        }
+        let mut words = Vec::new();
+        self.shared.copy_words(arena + start * WORD, end - start, &mut words);
+        words
+    }
+
+    /// Bits of the limits met.
+    pub(super) fn limits(&self) -> u64 {
+        self.shared.control().limits().load(Ordering::Relaxed)
+    }
+
+    /// Kills the process; the file stays readable.
+    pub(super) fn kill(&mut self) {
+        self.process = None;
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process
+            && self.flights.is_empty()
+        {
+            process.ask_to_end(&self.shared);
+        }
+    }
+}
+
+/// Checks the result fields of a job; `arena` and `start` are in words.
+fn check_job(job: &Job, start: usize, arena: usize) -> Result<Finished, String> {
+    let status = u8::try_from(job.status).ok().and_then(RunStatus::from_byte);
+    let status = status.ok_or_else(|| format!("a run ended with status {}", job.status))?;
+    if job.exited > 1 {
+        return Err(format!("a run exited {} times", job.exited));
+    }
+    let (Ok(from), Ok(bytes)) = (usize::try_from(job.trace_start), usize::try_from(job.trace_bytes)) else {
+        return Err("a trace lies outside".into());
+    };
+    if from != start * WORD || !bytes.is_multiple_of(WORD) || bytes / WORD > arena.saturating_sub(start) {
+        return Err(format!("a trace of {bytes} bytes starts at {from} instead of {}", start * WORD));
+    }
+    Ok(Finished {
+        result: RunResult {
+            status,
+            exit: (job.exited == 1).then_some(job.code),
+            diverged_at: (status == RunStatus::Diverged).then_some(job.diverged_at),
+        },
+        code: job.code,
+        trace: start..start + bytes / WORD,
+        nanoseconds: job.nanoseconds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn job(status: u32, exited: u32, trace_start: u64, trace_bytes: u64) -> Job {
+        Job { status, exited, trace_start, trace_bytes, code: 7, diverged_at: 3, ..Job::default() }
+    }
+
+    #[test]
+    fn good_results_pass_and_wrong_ones_are_named() {
+        let good = check_job(&job(1, 1, 16, 24), 2, 100).unwrap();
+        assert_eq!(good.trace, 2..5);
+        assert_eq!((good.result.exit, good.result.diverged_at), (Some(7), Some(3)));
+        for (wrong, word) in [
+            (job(99, 0, 16, 24), "status 99"),
+            (job(NOT_RUN, 0, 16, 24), "status"),
+            (job(0, 2, 16, 24), "exited 2 times"),
+            (job(0, 0, 8, 24), "starts at 8"),
+            (job(0, 0, 16, 25), "25 bytes"),
+            (job(0, 0, 16, 8 * 99), "792 bytes"),
+            (job(0, 0, 16, u64::MAX), "bytes"),
+        ] {
+            assert!(check_job(&wrong, 2, 100).unwrap_err().contains(word), "{wrong:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_passes_lies_inside(status in 0u32..10, from in 0u64..64, bytes: u64, start in 0usize..8) {
+            if let Ok(finished) = check_job(&job(status, 0, from * 8, bytes % 128), start, 10) {
+                prop_assert!(finished.trace.end <= 10 && finished.trace.start == start);
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Everything that can be said about how a target runs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use raddle_vocab::policy::MAX_THREADS;
+use raddle_wire::{Config, config_flag, mode};
+
+/// How a new run gets a fresh state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Written pages are restored in the same process; falls back to [`Mode::Fork`] where that cannot work.
+    #[default]
+    Snapshot,
+    /// Each run has a forked process of its own.
+    Fork,
+}
+
+/// What is a transition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Granularity {
+    /// Synchronising operations.
+    #[default]
+    Sync,
+    /// Shared accesses as well.
+    Access,
+}
+
+/// Where the program's standard output and error go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// To nowhere: a search runs the program a million times.
+    #[default]
+    Discard,
+    /// Where raddle's own go.
+    Inherit,
+    /// To raddle's standard error, both: standard output belongs to a report.
+    Error,
+}
+
+/// How a target runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments, without its own name.
+    pub args: Vec<OsString>,
+    /// Variables added to the environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Its working directory; raddle's own if `None`.
+    pub directory: Option<PathBuf>,
+    /// Its standard input; `/dev/null` if `None`.
+    pub stdin: Option<PathBuf>,
+    /// Its standard output and error.
+    pub output: Output,
+    /// Fresh state by snapshot or fork.
+    pub mode: Mode,
+    /// What is a transition.
+    pub granularity: Granularity,
+    /// Threads of one run to start with; grows when a run needs more.
+    pub pool: u32,
+    /// Stack of each thread.
+    pub stack_bytes: u64,
+    /// Spurious wake-ups that each thread may have.
+    pub spurious: u32,
+    /// Events that threads may still make after the process has exited.
+    pub exit_events: u64,
+    /// Whether files that the program writes are the real ones.
+    pub share_files: bool,
+    /// Whether rounds of busy waiting are folded.
+    pub fold_spins: bool,
+    /// Bytes of a trace arena to start with; grows when a trace does not fit.
+    pub trace_bytes: u64,
+    /// Bound on that growth: a longer trace is cut.
+    pub max_trace_bytes: u64,
+    /// Bytes of writable memory that the program may have.
+    pub memory_limit: Option<u64>,
+    /// How long the runtime may take until it has control.
+    pub start_timeout: Duration,
+    /// How long a run may go without any event.
+    pub hang_timeout: Duration,
+}
+
+impl Options {
+    /// The defaults for a program.
+    #[must_use]
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Options {
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            directory: None,
+            stdin: None,
+            output: Output::default(),
+            mode: Mode::default(),
+            granularity: Granularity::default(),
+            pool: 16,
+            stack_bytes: 1 << 20,
+            spurious: 0,
+            exit_events: 10_000,
+            share_files: false,
+            fold_spins: true,
+            trace_bytes: 8 << 20,
+            max_trace_bytes: 2 << 30,
+            memory_limit: None,
+            start_timeout: Duration::from_secs(30),
+            hang_timeout: Duration::from_secs(10),
+        }
+    }
+
+    /// What the target is told at its start.
+    #[must_use]
+    pub(crate) fn config(&self) -> Config {
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        Config {
+            mode: match self.mode {
+                Mode::Snapshot => mode::SNAPSHOT,
+                Mode::Fork => mode::FORK,
+            },
+            flags: flag(self.granularity == Granularity::Access, config_flag::ACCESS_GRANULARITY)
+                | flag(self.share_files, config_flag::SHARE_FILES)
+                | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
+                | flag(self.fold_spins, config_flag::FOLD_SPINS),
+            pool: self.pool.clamp(1, MAX_THREADS as u32),
+            spurious: self.spurious,
+            stack_bytes: self.stack_bytes,
+            trace_bytes: self.trace_bytes.clamp(4096, self.max_trace_bytes.max(4096)).next_multiple_of(4096),
+            exit_events: self.exit_events,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_says_what_the_options_say() {
+        let mut options = Options::new("a.out");
+        options.granularity = Granularity::Access;
+        options.output = Output::Inherit;
+        options.mode = Mode::Fork;
+        options.pool = 100_000;
+        options.trace_bytes = 5000;
+        let config = options.config();
+        let flags = config_flag::ACCESS_GRANULARITY | config_flag::KEEP_OUTPUT | config_flag::FOLD_SPINS;
+        assert_eq!((config.mode, config.flags, config.pool), (mode::FORK, flags, MAX_THREADS as u32));
+        assert_eq!(config.trace_bytes, 8192);
+    }
+}

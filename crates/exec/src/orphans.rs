@@ -1,0 +1,76 @@
+//! Finds processes that a target left behind.
+//!
+//! A target and what it starts normally share a process group, which is killed as a whole. A program that starts a
+//! daemon (new session, parent gone) escapes that. The host therefore is a *subreaper*: such processes become its own
+//! children, where they can be found, told apart from other children by a variable in their environment, and ended.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// Targets that are under control: children that look like orphans and are none.
+static ALIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn alive() -> MutexGuard<'static, BTreeSet<i32>> {
+    ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the host inherit orphans; where the kernel cannot, process groups still do most of the work.
+pub(crate) fn become_subreaper() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    });
+}
+
+/// Starts a process while no sweep can look, and registers it.
+pub(crate) fn register<T, E>(start: impl FnOnce() -> Result<T, E>, pid: impl FnOnce(&T) -> i32) -> Result<T, E> {
+    let mut known = alive();
+    let started = start()?;
+    known.insert(pid(&started));
+    Ok(started)
+}
+
+/// Forgets a target whose processes have ended, and ends whatever it left behind. `mark` is what the environment of
+/// every process of that target contains.
+pub(crate) fn sweep(pid: i32, mark: &OsString) {
+    let mut known = alive();
+    known.remove(&pid);
+    // An orphan's own children become ours when it dies: repeat until there is none, but not against a fork bomb.
+    for _ in 0..64 {
+        let orphans: Vec<Pid> = children().into_iter().filter(|child| is_orphan(*child, &known, mark)).collect();
+        if orphans.is_empty() {
+            return;
+        }
+        for orphan in orphans {
+            let _ = rustix::process::kill_process(orphan, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(orphan), WaitOptions::empty());
+        }
+    }
+}
+
+fn is_orphan(child: Pid, known: &BTreeSet<i32>, mark: &OsString) -> bool {
+    if known.contains(&child.as_raw_nonzero().get()) {
+        return false;
+    }
+    let Ok(environment) = std::fs::read(format!("/proc/{}/environ", child.as_raw_nonzero())) else {
+        return false;
+    };
+    environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
+}
+
+/// Children of this process, of all its threads.
+fn children() -> Vec<Pid> {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    let lists = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let mut found = Vec::new();
+    for list in lists {
+        found.extend(list.split_whitespace().filter_map(|word| word.parse().ok()).filter_map(Pid::from_raw));
+    }
+    found
+}

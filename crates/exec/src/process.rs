@@ -1,0 +1,326 @@
+//! One target process, from its start to its end.
+//!
+//! Whatever happens, nothing of it stays: it has a process group of its own that is killed as a whole, it dies with the
+//! host (even one killed by SIGKILL), and what escaped is swept up (`orphans`).
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use raddle_wire::{ENV_DESCRIPTOR, PROTOCOL_VERSION, state};
+use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions};
+
+use crate::error::StartError;
+use crate::options::{Options, Output};
+use crate::shared::SharedFile;
+use crate::{interrupt, orphans, wait};
+
+/// The descriptor of the shared file in the target lies far above those that programs count on.
+const LEAST_DESCRIPTOR: RawFd = 900;
+/// The kernel kills a process whose rseq area is in a read-only page, which snapshots make it.
+const TUNABLE: &str = "glibc.pthread.rseq=0";
+/// How long a target that was asked to end may take.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+/// A running target.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    pid: Pid,
+    /// What the environment of each of its processes contains.
+    mark: OsString,
+    /// Keeps the descriptor's number taken, so that no two targets have the same mark.
+    _descriptor: OwnedFd,
+    ended: Option<ExitStatus>,
+}
+
+impl Process {
+    /// Starts the target with the shared file and waits until its runtime takes jobs.
+    ///
+    /// # Errors
+    /// If it does not come to that, a sentence that says why.
+    pub fn start(options: &Options, shared: &SharedFile) -> Result<Self, StartError> {
+        let mut process = Self::spawn(options, shared, None)?;
+        match process.wait_until_ready(options, shared) {
+            Err(StartError::EarlyDeath(program, what)) => {
+                drop(process);
+                Err(StartError::EarlyDeath(program, what + &last_words(options)))
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok(process),
+        }
+    }
+
+    fn spawn(options: &Options, shared: &SharedFile, stderr: Option<&File>) -> Result<Self, StartError> {
+        let descriptor = reserve_descriptor(shared)?;
+        let mut command = command(options, &descriptor)?;
+        if let Some(file) = stderr {
+            let copy = file.try_clone().map_err(|error| StartError::Resources(error.to_string()))?;
+            command.stderr(copy).stdout(Stdio::null());
+        }
+        let mut mark = OsString::from(ENV_DESCRIPTOR);
+        mark.push(format!("={}", descriptor.as_raw_fd()));
+        orphans::become_subreaper();
+        let child = orphans::register(|| command.spawn(), |child| child.id() as i32)
+            .map_err(|error| StartError::Exec(options.program.clone(), error.to_string()))?;
+        // If memory runs out, the kernel shall end the target, not the host. Where it is not allowed, nothing is lost.
+        let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "1000");
+        let pid = Pid::from_child(&child);
+        Ok(Process { child, pid, mark, _descriptor: descriptor, ended: None })
+    }
+
+    fn wait_until_ready(&mut self, options: &Options, shared: &SharedFile) -> Result<(), StartError> {
+        let program = || options.program.clone();
+        let control = shared.control();
+        let deadline = Instant::now() + options.start_timeout;
+        let mut pause = wait::Pause::new();
+        loop {
+            // The version comes first: with another one, the other words may mean something else.
+            let version = control.runtime_version().load(Ordering::Acquire);
+            if version != 0 && version != PROTOCOL_VERSION {
+                return Err(StartError::VersionDiffers {
+                    program: program(),
+                    runtime: version,
+                    host: PROTOCOL_VERSION,
+                });
+            }
+            match control.state().load(Ordering::Acquire) {
+                state::READY if version != 0 => return Ok(()),
+                state::FAILED => return Err(StartError::RuntimeFailed(program(), control.message())),
+                _ => {}
+            }
+            if let Some(status) = self.ended() {
+                return Err(StartError::EarlyDeath(program(), describe(status)));
+            }
+            if interrupt::requested() {
+                return Err(StartError::Interrupted);
+            }
+            if Instant::now() >= deadline {
+                return Err(StartError::Timeout(program(), options.start_timeout.as_secs()));
+            }
+            wait::on(control.state(), state::STARTING, pause.next());
+        }
+    }
+
+    /// Number of the process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its status, once it has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            self.ended = peek(self.pid);
+        }
+        self.ended
+    }
+
+    /// Asks the target to end and gives it a moment for that; it is ended anyway when dropped.
+    pub fn ask_to_end(&mut self, shared: &SharedFile) {
+        let control = shared.control();
+        control.stop().store(1, Ordering::Release);
+        wait::wake(control.submitted());
+        let deadline = Instant::now() + FAREWELL;
+        let mut pause = wait::Pause::new();
+        while self.ended().is_none() && Instant::now() < deadline {
+            std::thread::sleep(pause.next());
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The group first: it may outlive its leader. The leader was not reaped yet (see `peek`), so its number cannot
+        // belong to somebody else's group.
+        let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        orphans::sweep(self.pid.as_raw_nonzero().get(), &self.mark);
+    }
+}
+
+/// Status of a child that has ended, without reaping it: its number stays taken until the process is dropped.
+fn peek(pid: Pid) -> Option<ExitStatus> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = rustix::process::waitid(WaitId::Pid(pid), options).ok()??;
+    let raw = match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => code << 8,
+        (None, Some(signal)) => signal,
+        (None, None) => return None,
+    };
+    Some(ExitStatus::from_raw(raw))
+}
+
+/// What an exit status means, as the end of a sentence.
+#[must_use]
+pub fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it exited with status {code}"),
+        (None, Some(signal)) => format!("it was killed by signal {signal} ({})", signal_name(signal)),
+        (None, None) => String::from("it ended"),
+    }
+}
+
+/// The usual name of a signal.
+#[must_use]
+pub fn signal_name(signal: i32) -> &'static str {
+    signal_hook::low_level::signal_name(signal).unwrap_or(match signal {
+        libc::SIGSTKFLT => "SIGSTKFLT",
+        libc::SIGPWR => "SIGPWR",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGILL => "SIGILL",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        _ => "unknown signal",
+    })
+}
+
+/// A second descriptor of the shared file with a high number, which the target inherits.
+fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
+    let limit = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(1024);
+    let least = LEAST_DESCRIPTOR.min(RawFd::try_from(limit / 2).unwrap_or(LEAST_DESCRIPTOR));
+    rustix::io::fcntl_dupfd_cloexec(shared.descriptor(), least)
+        .map_err(|error| StartError::Resources(format!("no free descriptor: {error}")))
+}
+
+fn command(options: &Options, descriptor: &OwnedFd) -> Result<Command, StartError> {
+    let mut command = Command::new(executable_path(&options.program));
+    command.args(&options.args);
+    command.env("GLIBC_TUNABLES", tunables(std::env::var_os("GLIBC_TUNABLES").as_deref()));
+    command.envs(options.env.iter().map(|(key, value)| (key, value)));
+    command.env(ENV_DESCRIPTOR, descriptor.as_raw_fd().to_string());
+    if let Some(directory) = &options.directory {
+        command.current_dir(directory);
+    }
+    command.stdin(stdin(options.stdin.as_deref())?);
+    let resources = |error: io::Error| StartError::Resources(error.to_string());
+    match options.output {
+        Output::Discard => command.stdout(Stdio::null()).stderr(Stdio::null()),
+        Output::Inherit => command.stdout(Stdio::inherit()).stderr(Stdio::inherit()),
+        Output::Error => {
+            let copy = io::stderr().as_fd().try_clone_to_owned().map_err(resources)?;
+            command.stdout(copy).stderr(Stdio::inherit())
+        }
+    };
+    command.process_group(0);
+    let setup = ChildSetup {
+        descriptor: descriptor.as_raw_fd(),
+        memory_limit: options.memory_limit,
+        parent: rustix::process::getpid().as_raw_nonzero().get(),
+    };
+    // SAFETY: the closure runs between fork and exec of a process that may have threads; it makes system calls only,
+    // takes no locks and allocates nothing.
+    unsafe { command.pre_exec(move || setup.apply()) };
+    Ok(command)
+}
+
+/// A program without a slash is meant as a file here, not as something on the PATH.
+fn executable_path(program: &Path) -> PathBuf {
+    if program.as_os_str().as_encoded_bytes().contains(&b'/') { program.into() } else { Path::new(".").join(program) }
+}
+
+fn stdin(path: Option<&Path>) -> Result<Stdio, StartError> {
+    let Some(path) = path else {
+        return Ok(Stdio::null());
+    };
+    let file = File::open(path).map_err(|error| StartError::Stdin(path.into(), error.to_string()))?;
+    Ok(Stdio::from(file))
+}
+
+/// Adds ours to the user's own tunables; a later entry beats an earlier one.
+fn tunables(present: Option<&OsStr>) -> OsString {
+    match present {
+        Some(text) if !text.is_empty() => {
+            let mut all = text.to_os_string();
+            all.push(":");
+            all.push(TUNABLE);
+            all
+        }
+        _ => TUNABLE.into(),
+    }
+}
+
+/// What the child does to itself before it becomes the program.
+struct ChildSetup {
+    descriptor: RawFd,
+    memory_limit: Option<u64>,
+    parent: i32,
+}
+
+impl ChildSetup {
+    fn apply(&self) -> io::Result<()> {
+        // SAFETY: plain system calls with values only, or with pointers to locals that live through the call.
+        unsafe {
+            // Die with the host. If it is dead already, the signal will not come any more.
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            if libc::getppid() != self.parent {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            // Equal addresses in every process. Containers may forbid it: then each process is still right in itself.
+            let present = libc::personality(0xffff_ffff);
+            if present >= 0 {
+                libc::personality(present as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            }
+            let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+            if let Some(bytes) = self.memory_limit {
+                // Writable memory rather than address space: the runtime reserves much and uses little.
+                let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+                libc::setrlimit(libc::RLIMIT_DATA, &raw const limit);
+            }
+            if libc::fcntl(self.descriptor, libc::F_SETFD, 0) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a target that died at its start wrote to its standard error: starts it again to see. Output is normally thrown
+/// away, and a missing library, say, is reported there.
+fn last_words(options: &Options) -> String {
+    let look = || -> Option<String> {
+        let shared = SharedFile::create(&options.config()).ok()?;
+        let memory = rustix::fs::memfd_create("stderr", rustix::fs::MemfdFlags::CLOEXEC).ok()?;
+        let mut file = File::from(memory);
+        let mut process = Process::spawn(options, &shared, Some(&file)).ok()?;
+        let _ = process.wait_until_ready(options, &shared);
+        drop(process);
+        file.rewind().ok()?;
+        let mut bytes = Vec::new();
+        file.take(4096).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        (!text.is_empty()).then(|| format!("; it wrote: {text}"))
+    };
+    look().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_tunables_are_kept() {
+        assert_eq!(tunables(None), TUNABLE);
+        assert_eq!(tunables(Some(OsStr::new(""))), TUNABLE);
+        assert_eq!(tunables(Some(OsStr::new("a.b=1"))), *format!("a.b=1:{TUNABLE}"));
+    }
+
+    #[test]
+    fn a_bare_name_is_a_file_here() {
+        assert_eq!(executable_path(Path::new("true")), Path::new("./true"));
+        assert_eq!(executable_path(Path::new("/bin/true")), Path::new("/bin/true"));
+    }
+}
