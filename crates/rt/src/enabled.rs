@@ -31,6 +31,10 @@ pub fn enabled(tid: usize) -> Enabled {
     match op.kind {
         OpKind::Join => yes(run.fibers[op.arg as usize].standing == Standing::Ended),
         OpKind::Lock => yes(mutex::can_lock(op.obj, tid as u16)),
+        OpKind::Io => {
+            let (descriptor, events) = ((op.arg >> 16) as i32, op.arg as u16 as i16);
+            yes(events == 0 || crate::descriptors::is_ready(descriptor, events))
+        }
         _ => Enabled::Yes,
     }
 }

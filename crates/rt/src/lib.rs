@@ -16,10 +16,12 @@
 
 mod clock;
 mod controller;
+mod descriptors;
 mod enabled;
 mod entry;
 mod fail;
 mod fiber;
+mod files;
 mod granular;
 mod heap;
 mod hooks;

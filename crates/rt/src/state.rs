@@ -6,6 +6,8 @@ use raddle_vocab::OpKind;
 use raddle_vocab::policy::{MAX_THREADS, Policy, RankSet};
 use raddle_wire::{Control, Job, Segment};
 
+use crate::descriptors::MAX_CHANNELS;
+use crate::files::Copies;
 use crate::kernel::KernelAction;
 use crate::snapshot::Snapshot;
 use crate::spin::Candidates;
@@ -209,6 +211,10 @@ pub struct Fiber {
     pub awaited: Awaited,
     /// Lowest and one past the highest address of its stack.
     pub stack: (usize, usize),
+    /// Pipes and the like that it has made.
+    pub channels: u32,
+    /// Temporary files that it has made.
+    pub temporary_files: u32,
     /// Bytes of address space that its mappings have used.
     pub mapped_bytes: usize,
     /// Blocks of other threads' arenas that it has freed: first of the list, or 0.
@@ -241,6 +247,8 @@ impl Fiber {
         clock: 0,
         awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
         stack: (0, 0),
+        channels: 0,
+        temporary_files: 0,
         mapped_bytes: 0,
         foreign_frees: 0,
         dump: false,
@@ -272,6 +280,10 @@ pub struct Run {
     pub awaiting: u32,
     /// The thread to go back to after a stack was dumped.
     pub dump_for: u16,
+    /// Identity of what each descriptor leads to, if it can make a thread wait.
+    pub channels: [u64; MAX_CHANNELS],
+    /// Private copies of files.
+    pub copies: Copies,
     /// Handlers that the program wants for the signals of a crash.
     pub handlers: [KernelAction; 32],
     /// Threads by run-local number.
@@ -303,6 +315,8 @@ impl Run {
             heap_bytes: 0,
             awaiting: 0,
             dump_for: 0,
+            channels: [0; MAX_CHANNELS],
+            copies: Copies::new(),
             handlers: [KernelAction::DEFAULT; 32],
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }

@@ -1,0 +1,264 @@
+//! Reading and writing. A descriptor that can make a thread wait (pipe, socket, event counter, terminal) is an object of its own: the
+//! thread stands before the operation until the kernel would not block. Regular files never block.
+
+use core::ffi::c_void;
+
+use raddle_vocab::{OpKind, Outcome};
+use raddle_wire::limit;
+
+use crate::controller::note_limit;
+use crate::entry::export;
+use crate::real::real;
+use crate::sched;
+use crate::snapshot::touch;
+use crate::state::{Op, controlled, run};
+use crate::sys::syscall;
+use crate::undo::{self, kind};
+
+real! { hidden:
+    fn read(descriptor: i32, into: *mut c_void, bytes: usize) -> isize;
+    fn write(descriptor: i32, from: *const c_void, bytes: usize) -> isize;
+    fn pread(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64) -> isize;
+    fn recv(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32) -> isize;
+    fn send(descriptor: i32, from: *const c_void, bytes: usize, flags: i32) -> isize;
+    fn close(descriptor: i32) -> i32;
+    fn dup2(from: i32, to: i32) -> i32;
+    fn dup3(from: i32, to: i32, flags: i32) -> i32;
+    fn lseek(descriptor: i32, offset: i64, whence: i32) -> i64;
+    fn pipe(pair: *mut i32) -> i32;
+    fn pipe2(pair: *mut i32, flags: i32) -> i32;
+    fn socketpair(domain: i32, kind: i32, protocol: i32, pair: *mut i32) -> i32;
+    fn eventfd(value: u32, flags: i32) -> i32;
+    fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
+    fn fread(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
+}
+
+/// Descriptors of the run that can block, with the identity that both ends share.
+pub const MAX_CHANNELS: usize = 64;
+
+/// Identity of what a descriptor leads to: 0 if it never blocks or is unknown.
+fn channel(descriptor: i32) -> u64 {
+    usize::try_from(descriptor).ok().and_then(|index| run().channels.get(index)).copied().unwrap_or(0)
+}
+
+fn set_channel(descriptor: i32, identity: u64) {
+    if let Some(slot) = usize::try_from(descriptor).ok().and_then(|index| run().channels.get_mut(index)) {
+        *slot = identity;
+    }
+}
+
+/// A new identity that depends only on the running thread's own history.
+fn new_identity() -> u64 {
+    let me = run().me();
+    me.channels += 1;
+    (me.key << 16 | u64::from(me.channels)) & (u64::MAX >> 8)
+}
+
+/// Whether a thread that stands before input or output on the descriptor would not block.
+pub fn is_ready(descriptor: i32, events: i16) -> bool {
+    let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
+    // SAFETY: one entry, a local; does not wait.
+    unsafe { syscall!(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
+}
+
+/// Stands before an operation on a descriptor that can block, until it cannot.
+fn wait_for(descriptor: i32, events: i16, pc: u64) {
+    let identity = channel(descriptor);
+    if !controlled() || identity == 0 || is_nonblocking(descriptor) {
+        return;
+    }
+    let op = Op::new(OpKind::Io, identity, (descriptor as u64) << 16 | events as u16 as u64, pc);
+    sched::arrive(op);
+    sched::commit(&op, Outcome::Done, 0, 0);
+}
+
+fn is_nonblocking(descriptor: i32) -> bool {
+    // SAFETY: asks for the flags of a descriptor.
+    let flags = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFL) };
+    flags >= 0 && flags as i32 & libc::O_NONBLOCK != 0
+}
+
+/// After an operation on a channel others may be able to go on.
+fn woke(descriptor: i32) {
+    if controlled() && channel(descriptor) != 0 {
+        sched::changed(channel(descriptor));
+    }
+}
+
+extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() {
+        touch(into.cast(), bytes);
+        moves(descriptor);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::read(descriptor, into, bytes) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    moves(descriptor);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::write(descriptor, from, bytes) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn read_at(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64) -> isize {
+    if controlled() {
+        touch(into.cast(), bytes);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::pread(descriptor, into, bytes, offset) }
+}
+
+extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() {
+        touch(into.cast(), bytes);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::recv(descriptor, into, bytes, flags) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::send(descriptor, from, bytes, flags) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn read_stream(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize {
+    if controlled() {
+        touch(into.cast(), size.saturating_mul(count));
+        undo::changed(kind::DESCRIPTORS);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fread(into, size, count, stream) }
+}
+
+/// Notes that the state of a descriptor from before the run is about to change.
+fn moves(descriptor: i32) {
+    if controlled() && descriptor != 1 && descriptor != 2 && undo::is_watched(descriptor) {
+        undo::changed(kind::DESCRIPTORS);
+    }
+}
+
+extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
+    if controlled() {
+        if undo::is_watched(descriptor) {
+            undo::changed(kind::DESCRIPTORS);
+        }
+        let identity = channel(descriptor);
+        if identity != 0 {
+            // Closing an end is seen by whoever waits at the other.
+            sched::perform(Op::new(OpKind::Io, identity, (descriptor as u64) << 16, pc), Outcome::Done, 0, 0);
+            set_channel(descriptor, 0);
+            // SAFETY: passes on what the caller gave.
+            let result = unsafe { hidden::close(descriptor) };
+            sched::changed(identity);
+            return result;
+        }
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::close(descriptor) }
+}
+
+extern "C" fn duplicate_to(from: i32, to: i32) -> i32 {
+    duplicated(from, to);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::dup2(from, to) }
+}
+
+extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32) -> i32 {
+    duplicated(from, to);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::dup3(from, to, flags) }
+}
+
+fn duplicated(from: i32, to: i32) {
+    if controlled() {
+        if undo::is_watched(to) {
+            undo::changed(kind::DESCRIPTORS);
+        }
+        set_channel(to, channel(from));
+    }
+}
+
+extern "C" fn seek(descriptor: i32, offset: i64, whence: i32) -> i64 {
+    moves(descriptor);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::lseek(descriptor, offset, whence) }
+}
+
+/// Both ends of a new pair lead to the same object.
+fn paired(result: i32, pair: *const i32) -> i32 {
+    if result == 0 && controlled() {
+        let identity = new_identity();
+        // SAFETY: the call succeeded, so the caller's array holds two descriptors.
+        unsafe {
+            set_channel(*pair, identity);
+            set_channel(*pair.add(1), identity);
+        }
+    }
+    result
+}
+
+extern "C" fn make_pipe(pair: *mut i32) -> i32 {
+    touch(pair.cast(), 8);
+    // SAFETY: passes on what the caller gave.
+    paired(unsafe { hidden::pipe(pair) }, pair)
+}
+
+extern "C" fn make_pipe_with_flags(pair: *mut i32, flags: i32) -> i32 {
+    touch(pair.cast(), 8);
+    // SAFETY: passes on what the caller gave.
+    paired(unsafe { hidden::pipe2(pair, flags) }, pair)
+}
+
+extern "C" fn make_socket_pair(domain: i32, socket_kind: i32, protocol: i32, pair: *mut i32) -> i32 {
+    touch(pair.cast(), 8);
+    // SAFETY: passes on what the caller gave.
+    paired(unsafe { hidden::socketpair(domain, socket_kind, protocol, pair) }, pair)
+}
+
+extern "C" fn make_event_counter(value: u32, flags: i32) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    let descriptor = unsafe { hidden::eventfd(value, flags) };
+    if descriptor >= 0 && controlled() {
+        set_channel(descriptor, new_identity());
+    }
+    descriptor
+}
+
+extern "C" fn make_socket(domain: i32, socket_kind: i32, protocol: i32) -> i32 {
+    if controlled() {
+        note_limit(limit::SOCKET);
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::socket(domain, socket_kind, protocol) }
+}
+
+export!(read, 3 => read_from);
+export!(write, 3 => write_to);
+export!(pread, 4 => read_at);
+export!(pread64, 4 => read_at);
+export!(recv, 4 => receive);
+export!(send, 4 => send_to);
+export!(fread, 4 => read_stream);
+export!(close, 1 => close_descriptor);
+export!(dup2, 2 => duplicate_to);
+export!(dup3, 3 => duplicate_with_flags);
+export!(lseek, 3 => seek);
+export!(lseek64, 3 => seek);
+export!(pipe, 1 => make_pipe);
+export!(pipe2, 2 => make_pipe_with_flags);
+export!(socketpair, 4 => make_socket_pair);
+export!(eventfd, 2 => make_event_counter);
+export!(socket, 3 => make_socket);

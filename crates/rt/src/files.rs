@@ -1,0 +1,443 @@
+//! Files that the program writes. Each run gets a private copy of a regular file the first time that it opens it for writing:
+//! a file in memory, which later opens of the same path see too, and which is gone with the run.
+//!
+//! Directories, links and permissions are not copied: changing those is done for real and named in the limits.
+
+use core::ffi::{CStr, c_char, c_void};
+
+use raddle_wire::{config_flag, limit};
+
+use crate::controller::note_limit;
+use crate::entry::hook;
+use crate::real::real;
+use crate::state::{controlled, keep, run};
+use crate::sys::syscall;
+
+/// Longest path that can have a private copy.
+const PATH: usize = 240;
+/// Files that can have one in a run.
+pub const MAX_COPIES: usize = 32;
+
+/// A private copy, or the absence of a file that the run has removed.
+#[derive(Clone, Copy)]
+pub struct Copy {
+    path: [u8; PATH],
+    len: usize,
+    /// Identity of the real file, if there is one.
+    identity: (u64, u64),
+    /// Descriptor of the memory file; -1 if the run removed the file.
+    descriptor: i32,
+}
+
+/// All private copies of the run.
+pub struct Copies {
+    list: [Copy; MAX_COPIES],
+    len: usize,
+}
+
+impl Copies {
+    /// None.
+    pub const fn new() -> Self {
+        Copies { list: [Copy { path: [0; PATH], len: 0, identity: (0, 0), descriptor: -1 }; MAX_COPIES], len: 0 }
+    }
+
+    fn find(&mut self, path: &CStr) -> Option<&mut Copy> {
+        let bytes = path.to_bytes();
+        let identity = identity(path);
+        self.list[..self.len]
+            .iter_mut()
+            .find(|copy| &copy.path[..copy.len] == bytes || (copy.identity != (0, 0) && Some(copy.identity) == identity))
+    }
+
+    fn add(&mut self, path: &CStr, descriptor: i32) -> bool {
+        let bytes = path.to_bytes();
+        if self.len == MAX_COPIES || bytes.len() > PATH {
+            return false;
+        }
+        let copy = &mut self.list[self.len];
+        copy.path[..bytes.len()].copy_from_slice(bytes);
+        copy.len = bytes.len();
+        copy.identity = identity(path).unwrap_or((0, 0));
+        copy.descriptor = descriptor;
+        self.len += 1;
+        true
+    }
+}
+
+real! { hidden:
+    fn open(path: *const c_char, flags: i32, mode: u32) -> i32;
+    fn openat(directory: i32, path: *const c_char, flags: i32, mode: u32) -> i32;
+    fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void;
+    fn fdopen(descriptor: i32, mode: *const c_char) -> *mut c_void;
+    fn unlink(path: *const c_char) -> i32;
+    fn remove(path: *const c_char) -> i32;
+    fn rename(from: *const c_char, to: *const c_char) -> i32;
+    fn stat(path: *const c_char, into: *mut libc::stat) -> i32;
+    fn lstat(path: *const c_char, into: *mut libc::stat) -> i32;
+    fn access(path: *const c_char, mode: i32) -> i32;
+    fn truncate(path: *const c_char, len: i64) -> i32;
+    fn mkstemp(template: *mut c_char) -> i32;
+    fn tmpfile() -> *mut c_void;
+    fn mkdir(path: *const c_char, mode: u32) -> i32;
+    fn rmdir(path: *const c_char) -> i32;
+    fn link(from: *const c_char, to: *const c_char) -> i32;
+    fn symlink(from: *const c_char, to: *const c_char) -> i32;
+    fn chmod(path: *const c_char, mode: u32) -> i32;
+}
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut i32;
+}
+
+/// Whether files have private copies now.
+fn private() -> bool {
+    controlled() && keep().config_flags & config_flag::SHARE_FILES == 0
+}
+
+fn fail_with(code: i32) -> i32 {
+    // SAFETY: errno of the running thread.
+    unsafe { *__errno_location() = code };
+    -1
+}
+
+/// What the real path leads to.
+fn status(path: &CStr) -> Option<libc::stat> {
+    // SAFETY: an all-zero stat is a valid value to be overwritten.
+    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
+    // SAFETY: a valid path and a local.
+    let found = unsafe { syscall!(libc::SYS_stat, path.as_ptr(), &raw mut stat) } == 0;
+    found.then_some(stat)
+}
+
+fn identity(path: &CStr) -> Option<(u64, u64)> {
+    status(path).map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// Opens the memory file again, with its own offset.
+fn reopen(descriptor: i32, flags: i32) -> i32 {
+    let mut path = *b"/proc/self/fd/0000\0";
+    let mut rest = descriptor;
+    for digit in (14..18).rev() {
+        path[digit] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    // Leading zeroes are not accepted there: shift the digits to the front.
+    while path[14] == b'0' && path[15] != 0 {
+        path.copy_within(15..19, 14);
+    }
+    let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
+    // SAFETY: a valid path.
+    let result = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0) };
+    if result < 0 { fail_with(-result as i32) } else { result as i32 }
+}
+
+/// A memory file with the content of the real one, if there is one.
+fn new_copy(path: &CStr) -> i32 {
+    // SAFETY: a valid name.
+    let copy = unsafe { syscall!(libc::SYS_memfd_create, c"raddle-file".as_ptr(), libc::MFD_CLOEXEC) } as i32;
+    // SAFETY: a valid path.
+    let original = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0) };
+    if copy >= 0 && original >= 0 {
+        // SAFETY: copies between two own descriptors, then closes one.
+        unsafe {
+            while syscall!(libc::SYS_sendfile, copy, original, 0usize, 1usize << 30) > 0 {}
+            syscall!(libc::SYS_close, original);
+        }
+    }
+    copy
+}
+
+/// Opens a path as the run sees it; `None` if the real file is the right one.
+fn open_private(path: &CStr, flags: i32) -> Option<i32> {
+    let copies = &mut run().copies;
+    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0;
+    if let Some(copy) = copies.find(path) {
+        if copy.descriptor < 0 {
+            if flags & libc::O_CREAT == 0 {
+                return Some(fail_with(libc::ENOENT));
+            }
+            copy.descriptor = new_copy(c"");
+        } else if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 {
+            return Some(fail_with(libc::EEXIST));
+        }
+        return Some(reopen(copy.descriptor, flags));
+    }
+    if !writes || flags & libc::O_TMPFILE == libc::O_TMPFILE {
+        return None;
+    }
+    match status(path) {
+        Some(stat) if stat.st_mode & libc::S_IFMT != libc::S_IFREG => return None,
+        Some(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => return Some(fail_with(libc::EEXIST)),
+        None if flags & libc::O_CREAT == 0 => return Some(fail_with(libc::ENOENT)),
+        _ => {}
+    }
+    let descriptor = new_copy(path);
+    if descriptor < 0 || !copies.add(path, descriptor) {
+        note_limit(limit::FILES);
+        return None;
+    }
+    Some(reopen(descriptor, flags))
+}
+
+/// The path as a C string.
+fn text(path: *const c_char) -> &'static CStr {
+    // SAFETY: the program passes a C string, by the contract of the function it calls.
+    unsafe { CStr::from_ptr(path) }
+}
+
+extern "C" fn open_path(path: *const c_char, flags: i32, mode: u32) -> i32 {
+    if private()
+        && let Some(result) = open_private(text(path), flags)
+    {
+        return result;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::open(path, flags, mode) }
+}
+
+extern "C" fn open_at(directory: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
+    let from_here = directory == libc::AT_FDCWD || text(path).to_bytes().first() == Some(&b'/');
+    if private() && from_here {
+        return open_path(path, flags, mode);
+    }
+    if private() && flags & libc::O_ACCMODE != libc::O_RDONLY {
+        note_limit(limit::FILES);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::openat(directory, path, flags, mode) }
+}
+
+extern "C" fn create_file(path: *const c_char, mode: u32) -> i32 {
+    open_path(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode)
+}
+
+/// Flags of `open` that belong to a mode of `fopen`.
+fn flags_of(mode: &[u8]) -> i32 {
+    let plus = mode.contains(&b'+');
+    let access = |plain| if plus { libc::O_RDWR } else { plain };
+    let exclusive = if mode.contains(&b'x') { libc::O_EXCL } else { 0 };
+    match mode.first() {
+        Some(b'w') => access(libc::O_WRONLY) | libc::O_CREAT | libc::O_TRUNC | exclusive,
+        Some(b'a') => access(libc::O_WRONLY) | libc::O_CREAT | libc::O_APPEND,
+        _ => access(libc::O_RDONLY),
+    }
+}
+
+extern "C" fn open_stream(path: *const c_char, mode: *const c_char) -> *mut c_void {
+    if private()
+        && let Some(descriptor) = open_private(text(path), flags_of(text(mode).to_bytes()))
+    {
+        if descriptor < 0 {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: an own descriptor, opened for that mode.
+        return unsafe { hidden::fdopen(descriptor, mode) };
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fopen(path, mode) }
+}
+
+extern "C" fn temporary_stream() -> *mut c_void {
+    if private() {
+        let descriptor = new_copy(c"");
+        // SAFETY: an own descriptor for reading and writing.
+        return unsafe { hidden::fdopen(descriptor, c"w+".as_ptr()) };
+    }
+    // SAFETY: no arguments.
+    unsafe { hidden::tmpfile() }
+}
+
+/// A name that depends only on the thread's own history, and a private file under it.
+extern "C" fn temporary_file(template: *mut c_char) -> i32 {
+    if !private() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::mkstemp(template) };
+    }
+    let len = text(template).to_bytes().len();
+    if len < 6 {
+        return fail_with(libc::EINVAL);
+    }
+    let me = run().me();
+    me.temporary_files += 1;
+    let mut number = me.key.wrapping_add(u64::from(me.temporary_files));
+    for index in len - 6..len {
+        // SAFETY: the last six characters of the caller's template, which the function replaces by contract.
+        unsafe { *template.add(index) = (b'a' + (number % 26) as u8) as c_char };
+        number = number / 26 ^ number << 5;
+    }
+    open_path(template, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600)
+}
+
+/// Takes the file away from the run; the real one stays.
+fn remove_private(path: &CStr) -> Option<i32> {
+    let exists = status(path);
+    let copies = &mut run().copies;
+    if let Some(copy) = copies.find(path) {
+        if copy.descriptor < 0 {
+            return Some(fail_with(libc::ENOENT));
+        }
+        copy.descriptor = -1;
+        return Some(0);
+    }
+    match exists {
+        Some(stat) if stat.st_mode & libc::S_IFMT == libc::S_IFREG && copies.add(path, -1) => Some(0),
+        _ => None,
+    }
+}
+
+extern "C" fn unlink_path(path: *const c_char) -> i32 {
+    if private()
+        && let Some(result) = remove_private(text(path))
+    {
+        return result;
+    }
+    // SAFETY: passes on what the caller gave; nothing but an error or a special file is left here.
+    unsafe { hidden::unlink(path) }
+}
+
+extern "C" fn remove_path(path: *const c_char) -> i32 {
+    if private()
+        && let Some(result) = remove_private(text(path))
+    {
+        return result;
+    }
+    changes_files();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::remove(path) }
+}
+
+extern "C" fn rename_path(from: *const c_char, to: *const c_char) -> i32 {
+    if !private() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::rename(from, to) };
+    }
+    let source = open_private(text(from), libc::O_RDWR);
+    let Some(descriptor) = source else {
+        changes_files();
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::rename(from, to) };
+    };
+    if descriptor < 0 {
+        return -1;
+    }
+    let content = run().copies.find(text(from)).map_or(descriptor, |copy| core::mem::replace(&mut copy.descriptor, -1));
+    match run().copies.find(text(to)) {
+        Some(copy) => copy.descriptor = content,
+        None => {
+            run().copies.add(text(to), content);
+        }
+    }
+    0
+}
+
+/// Looks at a private copy instead of the real file.
+fn stat_private(path: *const c_char, into: *mut libc::stat) -> Option<i32> {
+    let copy = private().then(|| run().copies.find(text(path))).flatten()?;
+    if copy.descriptor < 0 {
+        return Some(fail_with(libc::ENOENT));
+    }
+    // SAFETY: an own descriptor; the caller passes room for the result.
+    Some(unsafe { syscall!(libc::SYS_fstat, copy.descriptor, into) } as i32)
+}
+
+extern "C" fn stat_path(path: *const c_char, into: *mut libc::stat) -> i32 {
+    crate::snapshot::touch(into.cast(), size_of::<libc::stat>());
+    // SAFETY: passes on what the caller gave.
+    stat_private(path, into).unwrap_or_else(|| unsafe { hidden::stat(path, into) })
+}
+
+extern "C" fn lstat_path(path: *const c_char, into: *mut libc::stat) -> i32 {
+    crate::snapshot::touch(into.cast(), size_of::<libc::stat>());
+    // SAFETY: passes on what the caller gave.
+    stat_private(path, into).unwrap_or_else(|| unsafe { hidden::lstat(path, into) })
+}
+
+extern "C" fn access_path(path: *const c_char, mode: i32) -> i32 {
+    if private()
+        && let Some(copy) = run().copies.find(text(path))
+    {
+        return if copy.descriptor < 0 { fail_with(libc::ENOENT) } else { 0 };
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::access(path, mode) }
+}
+
+extern "C" fn truncate_path(path: *const c_char, len: i64) -> i32 {
+    if private()
+        && let Some(descriptor) = open_private(text(path), libc::O_RDWR)
+    {
+        // SAFETY: an own descriptor.
+        let result = unsafe { syscall!(libc::SYS_ftruncate, descriptor, len) };
+        return if result < 0 { fail_with(-result as i32) } else { 0 };
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::truncate(path, len) }
+}
+
+/// The file system itself is changed, which no snapshot undoes.
+fn changes_files() {
+    if private() {
+        note_limit(limit::FILES);
+    }
+}
+
+extern "C" fn make_directory(path: *const c_char, mode: u32) -> i32 {
+    changes_files();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::mkdir(path, mode) }
+}
+
+extern "C" fn remove_directory(path: *const c_char) -> i32 {
+    changes_files();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::rmdir(path) }
+}
+
+extern "C" fn link_path(from: *const c_char, to: *const c_char) -> i32 {
+    changes_files();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::link(from, to) }
+}
+
+extern "C" fn symlink_path(from: *const c_char, to: *const c_char) -> i32 {
+    changes_files();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::symlink(from, to) }
+}
+
+extern "C" fn change_mode(path: *const c_char, mode: u32) -> i32 {
+    if private() && run().copies.find(text(path)).is_some() {
+        return 0;
+    }
+    changes_files();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::chmod(path, mode) }
+}
+
+hook!(open, 3 => open_path);
+hook!(open64, 3 => open_path);
+hook!(openat, 4 => open_at);
+hook!(openat64, 4 => open_at);
+hook!(creat, 2 => create_file);
+hook!(creat64, 2 => create_file);
+hook!(fopen, 2 => open_stream);
+hook!(fopen64, 2 => open_stream);
+hook!(tmpfile, 0 => temporary_stream);
+hook!(tmpfile64, 0 => temporary_stream);
+hook!(mkstemp, 1 => temporary_file);
+hook!(mkstemp64, 1 => temporary_file);
+hook!(unlink, 1 => unlink_path);
+hook!(remove, 1 => remove_path);
+hook!(rename, 2 => rename_path);
+hook!(stat, 2 => stat_path);
+hook!(stat64, 2 => stat_path);
+hook!(lstat, 2 => lstat_path);
+hook!(lstat64, 2 => lstat_path);
+hook!(access, 2 => access_path);
+hook!(truncate, 2 => truncate_path);
+hook!(truncate64, 2 => truncate_path);
+hook!(mkdir, 2 => make_directory);
+hook!(rmdir, 1 => remove_directory);
+hook!(link, 2 => link_path);
+hook!(symlink, 2 => symlink_path);
+hook!(chmod, 2 => change_mode);
