@@ -28,6 +28,8 @@ pub struct Head {
     obj: u64,
     log_size: u8,
     value: u64,
+    /// Data accesses since the transition before it, when the thread arrived here.
+    count: u32,
     stack: [u8; ABOVE_STACK_POINTER],
     frame: [u8; BELOW_FRAME_POINTER],
     stack_len: u16,
@@ -52,6 +54,7 @@ impl Candidates {
             obj: 0,
             log_size: 0,
             value: 0,
+            count: 0,
             stack: [0; ABOVE_STACK_POINTER],
             frame: [0; BELOW_FRAME_POINTER],
             stack_len: 0,
@@ -104,6 +107,8 @@ pub fn arriving(op: &Op) -> bool {
         let steps = (candidates.len - first) as u32;
         let awaited = awaited(&candidates.heads[index..candidates.len]);
         candidates.len = first;
+        // What the withdrawn rounds accessed did not happen either.
+        run().hot.count = candidates.heads[first].count;
         withdraw(steps, op.pc);
         run().me().awaited = awaited;
         waits = !may_leave(&awaited);
@@ -236,6 +241,7 @@ fn remember(head: &mut Head, op: &Op, now: Registers) {
     head.registers = now;
     head.obj = op.obj;
     head.log_size = op.log_size;
+    head.count = run().hot.count;
     head.stack_len = above as u16;
     head.frame_len = below as u16;
     // SAFETY: both windows lie within the running thread's stack, above its stack pointer.
