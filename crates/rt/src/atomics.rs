@@ -12,9 +12,10 @@ use crate::state::{Op, controlled};
 use crate::{clock, sched};
 
 /// An integer that can be accessed atomically.
-trait Word: Copy + Eq {
+pub trait Word: Copy + Eq {
     /// log2 of its bytes.
     const LOG_SIZE: u8;
+    /// Zero.
     const ZERO: Self;
 
     /// Its low 8 bytes, as a trace shows it.
@@ -93,11 +94,11 @@ unsafe fn exchange_16_if(address: u64, old: u128, new: u128) -> u128 {
     // SAFETY: the caller's promise. The compiler keeps rbx for itself, so it is swapped in and out.
     unsafe {
         core::arch::asm!(
-            "xchg {new_low}, rbx",
-            "lock cmpxchg16b [{address}]",
-            "mov rbx, {new_low}",
-            address = in(reg) address,
-            new_low = inout(reg) new as u64 => _,
+            "xchg rsi, rbx",
+            "lock cmpxchg16b [rdi]",
+            "mov rbx, rsi",
+            in("rdi") address,
+            inout("rsi") new as u64 => _,
             in("rcx") (new >> 64) as u64,
             inout("rax") old as u64 => low,
             inout("rdx") (old >> 64) as u64 => high,
@@ -123,7 +124,7 @@ fn poke<W: Word>(address: u64, value: W) {
 
 /// The order without the bits that compilers put beside it (`__sync` built-ins, lock elision).
 #[inline(always)]
-fn order(given: i32) -> u8 {
+pub fn order(given: i32) -> u8 {
     (given & 7).min(5) as u8
 }
 
@@ -132,7 +133,8 @@ fn op<W: Word>(kind: OpKind, address: u64, given: i32, arg: u64, pc: u64) -> Op 
     Op { kind, order: order(given), log_size: W::LOG_SIZE, obj: address, arg, pc }
 }
 
-extern "C" fn load<W: Word>(address: u64, given: i32, pc: u64) -> W {
+/// An atomic load.
+pub extern "C" fn load<W: Word>(address: u64, given: i32, pc: u64) -> W {
     if !controlled() {
         // SAFETY: exchanging zero for zero changes nothing; the program's own access has the same contract.
         return unsafe { real_load(address) };
@@ -175,7 +177,8 @@ fn real_update<W: Word>(how: u8, address: u64, operand: W) -> W {
     }
 }
 
-extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
+/// An atomic store.
+pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
     if !controlled() {
         real_update(SET, address, value);
         return;
@@ -212,6 +215,11 @@ extern "C" fn update<W: Word, const HOW: u8, const NEW: bool>(address: u64, oper
     if NEW { W::combine(HOW, old, operand) } else { old }
 }
 
+/// An atomic exchange.
+pub fn update_set<W: Word>(address: u64, value: W, given: i32, pc: u64) -> W {
+    update::<W, SET, false>(address, value, given, pc)
+}
+
 /// Returns what was seen: `expected` if the exchange was made.
 fn exchange_if<W: Word>(address: u64, expected: W, desired: W, orders: (i32, i32), pc: u64) -> W {
     if !controlled() {
@@ -244,7 +252,8 @@ fn exchange_or_tell<W: Word>(address: u64, expected: *mut W, desired: W, orders:
     i32::from(seen == wanted)
 }
 
-extern "C" fn cas<W: Word>(address: u64, expected: *mut W, desired: W, success: i32, failure: i32, pc: u64) -> i32 {
+/// Compare-exchange; stores what was seen in `expected` if that was something else.
+pub extern "C" fn cas<W: Word>(address: u64, expected: *mut W, desired: W, success: i32, failure: i32, pc: u64) -> i32 {
     exchange_or_tell(address, expected, desired, (success, failure), pc)
 }
 

@@ -14,6 +14,8 @@
 // Exports mirror C declarations whose contracts are those of the C library.
 #![allow(clippy::missing_safety_doc, reason = "every exported function has the contract of the C function it hides")]
 
+mod atomic_bytes;
+mod atomics;
 mod clock;
 mod controller;
 mod descriptors;

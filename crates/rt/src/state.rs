@@ -286,6 +286,8 @@ pub struct Run {
     pub copies: Copies,
     /// Handlers that the program wants for the signals of a crash.
     pub handlers: [KernelAction; 32],
+    /// Clocks that were left at objects.
+    pub clocks: crate::clock::Clocks,
     /// Threads by run-local number.
     pub fibers: [Fiber; MAX_THREADS],
 }
@@ -318,6 +320,7 @@ impl Run {
             channels: [0; MAX_CHANNELS],
             copies: Copies::new(),
             handlers: [KernelAction::DEFAULT; 32],
+            clocks: crate::clock::Clocks::new(),
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }
     }

@@ -64,7 +64,7 @@ pub fn step(op: &Op, outcome: Outcome, value: u64, old: u64) {
     let tid = run.hot.tid;
     let count = run.fibers[tid as usize].count;
     push([
-        record::header(op.kind as u8, 0, tid, count),
+        record::header(op.kind as u8, if op.log_size == 4 { flag::WIDE } else { 0 }, tid, count),
         op.obj,
         record::pack_pc(op.pc, record::step_extra(op.order, outcome as u8, op.log_size)),
         op.arg,
