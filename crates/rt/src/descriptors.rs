@@ -151,9 +151,7 @@ fn moves(descriptor: i32) {
 
 extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
     if controlled() {
-        if undo::is_watched(descriptor) {
-            undo::changed(kind::DESCRIPTORS);
-        }
+        undo::loses(descriptor);
         let identity = channel(descriptor);
         if identity != 0 {
             // Closing an end is seen by whoever waits at the other.
@@ -183,9 +181,7 @@ extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32) -> i32 {
 
 fn duplicated(from: i32, to: i32) {
     if controlled() {
-        if undo::is_watched(to) {
-            undo::changed(kind::DESCRIPTORS);
-        }
+        undo::loses(to);
         set_channel(to, channel(from));
     }
 }

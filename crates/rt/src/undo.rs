@@ -10,8 +10,10 @@ use crate::sys::syscall;
 
 /// Descriptors below this number that were open at the root are looked after one by one.
 const WATCHED: usize = 64;
-/// Copies of watched descriptors live from this number on.
+/// Copies of watched descriptors live from this number on. They are made only when a run is about to lose the original: the
+/// kernel's cost of closing a range grows with the highest number in use.
 const COPIES: usize = 960;
+const PATH: usize = 4096;
 const SIGNALS: usize = 65;
 const MAX_MAPPINGS: usize = 512;
 
@@ -38,7 +40,9 @@ struct Root {
     /// Offset of each watched descriptor that has one.
     offsets: [i64; WATCHED],
     open: [bool; WATCHED],
-    directory: i32,
+    copied: [bool; WATCHED],
+    any_copied: bool,
+    directory: [u8; PATH],
     mask: u32,
     blocked: u64,
     actions: [KernelAction; SIGNALS],
@@ -57,7 +61,9 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     first: 3,
     offsets: [-1; WATCHED],
     open: [false; WATCHED],
-    directory: -1,
+    copied: [false; WATCHED],
+    any_copied: false,
+    directory: [0; PATH],
     mask: 0,
     blocked: 0,
     actions: [KernelAction::DEFAULT; SIGNALS],
@@ -86,8 +92,6 @@ pub fn at_root() {
             continue;
         }
         root.first = root.first.max(descriptor as u32 + 1);
-        // SAFETY: makes a copy at a high number, closed on exec.
-        unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, COPIES + descriptor) };
         // Standard output and error grow from run to run; the others start where they stood.
         if descriptor == 1 || descriptor == 2 {
             continue;
@@ -95,14 +99,8 @@ pub fn at_root() {
         // SAFETY: asks for the offset.
         root.offsets[descriptor] = unsafe { syscall!(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR) } as i64;
     }
-    // SAFETY: opens the working directory, closed on exec.
-    let directory = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, c".".as_ptr(), libc::O_PATH | libc::O_CLOEXEC, 0) };
-    if directory >= 0 {
-        // SAFETY: moves it out of the program's way.
-        root.directory = unsafe { syscall!(libc::SYS_fcntl, directory, libc::F_DUPFD_CLOEXEC, COPIES + WATCHED) } as i32;
-        // SAFETY: closes the low one.
-        unsafe { syscall!(libc::SYS_close, directory) };
-    }
+    // SAFETY: writes the path into the own buffer.
+    unsafe { syscall!(libc::SYS_getcwd, root.directory.as_mut_ptr(), PATH) };
     // SAFETY: reads the mask by setting it twice, and the set of blocked signals.
     unsafe {
         root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
@@ -114,6 +112,21 @@ pub fn at_root() {
 /// Whether the descriptor was open at the root, so that what happens to it must be undone.
 pub fn is_watched(descriptor: i32) -> bool {
     usize::try_from(descriptor).is_ok_and(|index| index < WATCHED && root().open[index])
+}
+
+/// The run is about to close or replace the descriptor: keeps a copy if it was open at the root.
+pub fn loses(descriptor: i32) {
+    if !is_watched(descriptor) {
+        return;
+    }
+    let root = root();
+    root.changed |= kind::DESCRIPTORS;
+    let index = descriptor as usize;
+    if !root.copied[index] {
+        // SAFETY: makes a copy at a high number, closed on exec.
+        root.copied[index] = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, COPIES + index) } >= 0;
+        root.any_copied = true;
+    }
 }
 
 /// Remembers the action that a signal had at the root, before the run changes it.
@@ -151,8 +164,12 @@ pub fn after_run() {
     let root = root();
     // SAFETY: closes what the run opened, below and above the copies.
     unsafe {
-        syscall!(libc::SYS_close_range, root.first, COPIES as u32 - 1, 0);
-        syscall!(libc::SYS_close_range, (COPIES + WATCHED + 1) as u32, u32::MAX, 0);
+        if root.any_copied {
+            syscall!(libc::SYS_close_range, root.first, COPIES as u32 - 1, 0);
+            syscall!(libc::SYS_close_range, (COPIES + WATCHED) as u32, u32::MAX, 0);
+        } else {
+            syscall!(libc::SYS_close_range, root.first, u32::MAX, 0);
+        }
     }
     let changed = core::mem::replace(&mut root.changed, 0);
     if changed == 0 {
@@ -164,7 +181,7 @@ pub fn after_run() {
     // SAFETY: each call restores what was noted at the root.
     unsafe {
         if changed & kind::DIRECTORY != 0 {
-            syscall!(libc::SYS_fchdir, root.directory);
+            syscall!(libc::SYS_chdir, root.directory.as_ptr());
         }
         if changed & kind::MASK != 0 {
             syscall!(libc::SYS_umask, root.mask);
@@ -190,9 +207,9 @@ fn restore_descriptors(root: &Root) {
     for descriptor in 0..WATCHED {
         // SAFETY: the copies were made at the root and the program cannot close them by number it knows.
         unsafe {
-            if root.open[descriptor] {
+            if root.copied[descriptor] {
                 syscall!(libc::SYS_dup3, COPIES + descriptor, descriptor, 0);
-            } else if descriptor < root.first as usize {
+            } else if !root.open[descriptor] && descriptor < root.first as usize {
                 syscall!(libc::SYS_close, descriptor);
             }
             if root.offsets[descriptor] >= 0 {
