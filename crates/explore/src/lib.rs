@@ -1,4 +1,15 @@
 //! Search strategies over an abstract target.
+//!
+//! A [`strategy::Strategy`] asks for runs and learns from them, [`driver::explore`] keeps a target busy with them. A
+//! strategy sees no process: [`memory`] is a target that runs abstract programs, on which every strategy is compared with
+//! [`dfs`].
 #![forbid(unsafe_code)]
 
+pub mod dfs;
+pub mod driver;
 pub mod memory;
+pub mod strategy;
+pub mod trace;
+
+pub use driver::explore;
+pub use strategy::{Gap, Strategy, Worth};

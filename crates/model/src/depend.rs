@@ -87,6 +87,11 @@ fn wait_cell(thread: u64) -> Touch {
     Touch { cell: WAIT_CELLS | thread.min(63), bytes: 0xff, mode: Mode::Write }
 }
 
+/// One round of a barrier.
+fn round_cell(obj: u64, round: u64, mode: Mode) -> Touch {
+    Touch { cell: ROUND_CELLS | (obj >> 3) ^ ((round & 0xffff) << 44), bytes: 0xff, mode }
+}
+
 /// The queue of a futex word, which is not the word itself.
 fn queue_cell(obj: u64, mode: Mode) -> Touch {
     Touch { cell: QUEUE_CELLS | (obj >> 2), bytes: 0xff, mode }
@@ -165,11 +170,18 @@ fn touch_all(step: &Step, prints: &mut Footprint) {
             prints.push(object(step.obj, done(Mode::Write)));
         }
         OpKind::SemPost => prints.push(object(step.obj, Mode::Share)),
-        // Rounds are apart: an arrival for the next round does not meet a thread that still leaves the last one.
-        OpKind::BarrierArrive | OpKind::BarrierLeave => {
-            let mode = if step.kind == OpKind::BarrierArrive { Mode::Share } else { Mode::Observe };
+        // Rounds are apart: an arrival for the next round does not meet a thread that still leaves the last one. It does
+        // meet the arrivals that closed that round: without them it would have been one of them.
+        OpKind::BarrierArrive => {
             prints.push(object(step.obj, Mode::Observe));
-            prints.push(Touch { cell: ROUND_CELLS | (step.obj >> 3) ^ ((step.arg & 0xffff) << 44), bytes: 0xff, mode });
+            prints.push(round_cell(step.obj, step.arg, Mode::Share));
+            if step.arg > 0 {
+                prints.push(round_cell(step.obj, step.arg - 1, Mode::Observe));
+            }
+        }
+        OpKind::BarrierLeave => {
+            prints.push(object(step.obj, Mode::Observe));
+            prints.push(round_cell(step.obj, step.arg, Mode::Observe));
         }
         OpKind::OnceBegin => prints.push(object(step.obj, done(Mode::Write))),
         OpKind::AtomicLoad | OpKind::Read => bytes(prints, step.obj, u64::from(step.size), Mode::Observe),

@@ -201,6 +201,21 @@ pub struct AccessReport {
     /// What a blocked thread waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Wait>,
+    /// First byte accessed, as `0x…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Who created the thread, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<Created>,
+}
+
+/// How a thread came to life.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Created {
+    /// Its creator.
+    pub by: String,
+    /// Where.
+    pub place: Place,
 }
 
 /// What a blocked thread waits for.

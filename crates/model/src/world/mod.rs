@@ -221,6 +221,19 @@ impl World {
         }
     }
 
+    /// Which successor of its operation a step that is made now is; 0 if it is none of them.
+    #[must_use]
+    pub fn choice_of(&self, step: &Step) -> u16 {
+        let fits = |&choice: &u16| {
+            let other = self.outcome_of(step, choice);
+            other.outcome == step.outcome && other.value == step.value
+        };
+        match self.count_successors(step) {
+            0 | 1 => 0,
+            successors => (0..successors).find(fits).unwrap_or(0),
+        }
+    }
+
     /// Starts to note changes, so that they can be taken back.
     pub fn mark(&mut self) -> Mark {
         self.recording = true;

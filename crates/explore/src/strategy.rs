@@ -1,0 +1,106 @@
+//! What a search strategy is.
+
+use raddle_model::{Execution, Request};
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::Policy;
+
+/// What an execution was worth to the strategy that asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worth {
+    /// It counts as one of the search's executions (if it came to rest).
+    Counted,
+    /// It could have been left out: another one covers it. It is a real run all the same.
+    Redundant,
+}
+
+/// Why a search that has nothing more to ask for is not exhaustive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gap {
+    /// The strategy only takes samples.
+    Sampling,
+    /// The bound on executions was reached.
+    Executions,
+    /// The bound on time was reached.
+    Time,
+    /// Some run was stopped by the bound on events.
+    Events,
+    /// Schedules with more preemptions than the bound were left out.
+    Preemptions,
+    /// A run did not do what its schedule asked for.
+    Diverged,
+    /// Something seen on the way ended the search.
+    Stopped,
+}
+
+impl Gap {
+    /// The fixed word for machines.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Gap::Sampling => "sampling",
+            Gap::Executions => "max-executions",
+            Gap::Time => "time-limit",
+            Gap::Events => "max-events",
+            Gap::Preemptions => "preemptions",
+            Gap::Diverged => "diverged",
+            Gap::Stopped => "stopped",
+        }
+    }
+}
+
+/// Decides which runs to make. Several requests may be under way at once; their executions come back in the order of the
+/// requests.
+pub trait Strategy {
+    /// The next run to make. `None`: nothing to ask for before an execution that is still under way comes back; if
+    /// nothing is under way, the search is over.
+    fn next(&mut self) -> Option<Request>;
+
+    /// Takes the execution of the oldest request that has not been answered.
+    fn learn(&mut self, execution: &Execution) -> Worth;
+
+    /// Why the search is not exhaustive, as far as is known by now.
+    fn gap(&self) -> Option<Gap> {
+        None
+    }
+
+    /// How many runs the whole search will take, if that can be guessed.
+    fn estimate(&self) -> Option<f64> {
+        None
+    }
+}
+
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn next(&mut self) -> Option<Request> {
+        (**self).next()
+    }
+
+    fn learn(&mut self, execution: &Execution) -> Worth {
+        (**self).learn(execution)
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        (**self).gap()
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        (**self).estimate()
+    }
+}
+
+/// A request that follows a schedule and goes on by the policy that searches rely on.
+#[must_use]
+pub fn scheduled(schedule: Vec<raddle_model::Choice>) -> Request {
+    Request { schedule, policy: Policy::LeastRank, max_events: u64::MAX }
+}
+
+/// The gap that the way in which a run ended leaves in a search that wanted to see it whole.
+#[must_use]
+pub fn gap_of(status: RunStatus) -> Option<Gap> {
+    match status {
+        RunStatus::Rest | RunStatus::Assumed => None,
+        RunStatus::Diverged => Some(Gap::Diverged),
+        RunStatus::Cut | RunStatus::TraceFull | RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => {
+            Some(Gap::Events)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A number that names the Mazurkiewicz trace of an execution.
+//!
+//! Two executions get the same number iff they have the same transitions (by thread path and position in the thread) in
+//! the same causal order; run-local numbers do not matter. The order is taken as vector clocks, and each transition adds a hash
+//! of its name, label and clock to a sum, which does not depend on the order of summing.
+
+use raddle_model::{Execution, Mode, Step, ThreadPath, footprint};
+use raddle_vocab::policy::mix;
+use raddle_vocab::{OpKind, Outcome};
+use rustc_hash::FxHashMap;
+
+/// Clocks of the transitions that touched the same bytes of a cell, joined by mode.
+#[derive(Clone, Debug)]
+struct Group {
+    bytes: u8,
+    clocks: [Vec<u32>; 3],
+}
+
+/// Computes hashes; keeps its buffers.
+#[derive(Debug, Default)]
+pub struct TraceHasher {
+    clocks: Vec<Vec<u32>>,
+    names: Vec<u64>,
+    cells: FxHashMap<u64, Vec<Group>>,
+    sum: u64,
+}
+
+impl TraceHasher {
+    /// The number of the execution's trace.
+    pub fn hash(&mut self, execution: &Execution) -> u64 {
+        self.start(execution);
+        execution.steps.iter().map(|step| self.push(step)).last().unwrap_or(0)
+    }
+
+    /// Starts with no step of the execution.
+    pub fn start(&mut self, execution: &Execution) {
+        let threads = execution.threads.len();
+        self.cells.clear();
+        self.clocks.clear();
+        self.clocks.resize(threads, vec![0; threads]);
+        self.names.clear();
+        self.names.extend(execution.threads.iter().map(|thread| path_hash(&thread.path)));
+        self.sum = 0;
+    }
+
+    /// Adds the execution's next step and returns the number of the trace so far.
+    pub fn push(&mut self, step: &Step) -> u64 {
+        self.sum = self.sum.wrapping_add(self.add(step));
+        mix(self.sum)
+    }
+
+    /// Puts one more transition behind those it depends on and returns its hash.
+    fn add(&mut self, step: &Step) -> u64 {
+        let number = usize::from(step.thread);
+        let mut clock = std::mem::take(&mut self.clocks[number]);
+        clock[number] += 1;
+        let touches = footprint(step);
+        for touch in &touches {
+            for group in self.cells.get(&touch.cell).into_iter().flatten() {
+                for mode in [Mode::Observe, Mode::Share, Mode::Write] {
+                    if group.bytes & touch.bytes != 0 && !touch.mode.commutes(mode) {
+                        join(&mut clock, &group.clocks[mode as usize]);
+                    }
+                }
+            }
+        }
+        for touch in &touches {
+            let groups = self.cells.entry(touch.cell).or_default();
+            let at = groups.iter().position(|group| group.bytes == touch.bytes).unwrap_or_else(|| {
+                groups.push(Group { bytes: touch.bytes, clocks: Default::default() });
+                groups.len() - 1
+            });
+            let into = &mut groups[at].clocks[touch.mode as usize];
+            into.resize(clock.len(), 0);
+            join(into, &clock);
+        }
+        let past = clock.iter().zip(&self.names).filter(|(count, _)| **count > 0);
+        let past = past.fold(0u64, |sum, (&count, &name)| sum.wrapping_add(mix(name ^ mix(u64::from(count)))));
+        self.clocks[number] = clock;
+        mix(self.names[number] ^ mix(self.label(step) ^ mix(past)))
+    }
+
+    /// What was done, in words that do not depend on the order of independent transitions.
+    fn label(&self, step: &Step) -> u64 {
+        let thread = |number: u64| self.names.get(number as usize).copied().unwrap_or(0);
+        let woken = |set: u64| (0..64).filter(|bit| set & (1 << bit) != 0).fold(0u64, |sum, t| sum.wrapping_add(thread(t)));
+        let (arg, value, old) = match step.kind {
+            OpKind::Create | OpKind::Join | OpKind::Detach => (thread(step.arg), 0, 0),
+            OpKind::Signal | OpKind::Broadcast | OpKind::FutexWake => (step.arg, woken(step.value), step.old),
+            OpKind::AtomicLoad => (0, step.value, 0),
+            OpKind::AtomicStore | OpKind::AtomicRmw => (0, step.value, step.old),
+            OpKind::AtomicCas => (step.arg, 0, step.old),
+            _ => (step.arg, 0, 0),
+        };
+        // Which of the arrivals is the last says nothing: they commute.
+        let outcome = if step.outcome == Outcome::Last { Outcome::Done } else { step.outcome };
+        let words = [step.kind as u64, outcome as u64, step.order as u64, step.obj, arg, value, old];
+        words.into_iter().fold(0, |hash, word| mix(hash ^ word))
+    }
+}
+
+fn join(into: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in into.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+fn path_hash(path: &ThreadPath) -> u64 {
+    path.0.iter().fold(1, |hash, &n| mix(hash ^ mix(u64::from(n))))
+}

@@ -1,0 +1,55 @@
+//! What several tests need: exhaustive search of an abstract program and what it shows.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use raddle_explore::dfs::Dfs;
+use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_explore::trace::TraceHasher;
+use raddle_explore::{Strategy, Worth, explore};
+use raddle_model::world;
+use raddle_vocab::RunStatus;
+
+/// What a search saw.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Runs that came to rest.
+    pub executions: u64,
+    /// Redundant ones.
+    pub blocked: u64,
+    /// Their traces.
+    pub traces: BTreeSet<u64>,
+}
+
+/// Runs a strategy to its end.
+pub fn search(strategy: &mut dyn Strategy, program: &Program, granularity: Granularity) -> Seen {
+    search_with(strategy, MemoryTarget::new(program, granularity), 0)
+}
+
+/// Runs a strategy to its end and checks every execution against the semantics.
+pub fn search_with(strategy: &mut dyn Strategy, mut target: MemoryTarget, spurious: u32) -> Seen {
+    let mut hasher = TraceHasher::default();
+    let mut traces = BTreeSet::new();
+    let outcome = explore(strategy, &mut target, &mut |execution, worth, _| {
+        world::check(execution, spurious).unwrap();
+        if worth == Worth::Counted && execution.status == RunStatus::Rest {
+            traces.insert(hasher.hash(execution));
+        }
+        ControlFlow::Continue(())
+    });
+    let stats = outcome.unwrap().stats;
+    Seen { executions: stats.executions, blocked: stats.blocked, traces }
+}
+
+/// Every schedule of a program.
+pub fn brute_force(program: &Program, granularity: Granularity) -> Seen {
+    search(&mut Dfs::new(0), program, granularity)
+}
+
+/// Every trace of a program, once.
+pub fn all_traces(program: &Program, granularity: Granularity) -> Seen {
+    let seen = search(&mut Dfs::of_traces(0), program, granularity);
+    assert_eq!(seen.executions, seen.traces.len() as u64);
+    seen
+}
