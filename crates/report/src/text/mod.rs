@@ -1,0 +1,143 @@
+//! The report for people.
+//!
+//! Written with colours throughout; the printer strips them where they are not wanted (`NO_COLOR`, not a terminal). Every
+//! piece of text that comes from the program passes through [`crate::escape::clean`].
+
+mod columns;
+mod source;
+mod style;
+mod summary;
+pub(crate) mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use raddle_model::finding::{AccessReport, Finding, Kind, Place, WitnessKind};
+
+use crate::escape::clean;
+use crate::symbols::is_own_code;
+use crate::timeline::Timeline;
+
+pub use source::Sources;
+pub use summary::summary;
+
+use source::{Pointer, excerpt};
+use style::{COMMAND, FAINT, HEADING, paint};
+
+/// Frames of one stack that are shown, at most.
+const MAX_FRAMES: usize = 24;
+
+/// One finding with its source, stacks, object and schedule, for a terminal of `width` characters.
+#[must_use]
+pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &Sources, width: usize) -> String {
+    let pointers: Vec<Pointer<'_>> = finding
+        .accesses
+        .iter()
+        .enumerate()
+        .map(|(index, access)| Pointer { place: &access.place, label: label(finding, index + 1, access) })
+        .collect();
+    let mut text = excerpt(finding.severity, &finding.id, &finding.message, &pointers, sources);
+    text.push('\n');
+    for (index, access) in finding.accesses.iter().enumerate() {
+        stack(&mut text, index + 1, access);
+    }
+    if let Some(object) = &finding.object {
+        let _ = writeln!(text, "  {}  {}", paint(HEADING, "object"), words::object(object));
+    }
+    if let Some(timeline) = timeline.filter(|timeline| !timeline.rows.is_empty()) {
+        let _ = writeln!(text, "  {}  {}", paint(HEADING, "schedule"), schedule_note(finding));
+        text += &columns::table(timeline, 4, width);
+    }
+    commands(&mut text, finding);
+    text
+}
+
+/// What stands at the place that a finding points at.
+fn label(finding: &Finding, number: usize, access: &AccessReport) -> String {
+    let who = words::thread(access);
+    let what = match (&access.waits, finding.kind) {
+        (Some(wait), _) => {
+            let holders = if wait.held_by.is_empty() {
+                String::new()
+            } else {
+                format!(", held by {}", wait.held_by.join(", "))
+            };
+            format!("{who} waits for {}{holders}", wait.object)
+        }
+        (None, Kind::DataRace) => format!("{} by {who}", words::operation(access)),
+        (None, _) => format!("{} by {who}", access.op),
+    };
+    let locks = match (access.locks.is_empty(), finding.kind) {
+        (false, _) => format!("; holds {}", words::listed(&access.locks)),
+        (true, Kind::DataRace) => "; no lock held".to_string(),
+        (true, _) => String::new(),
+    };
+    let mark = if finding.accesses.len() > 1 { format!("({number}) ") } else { String::new() };
+    format!("{mark}{what}{locks}")
+}
+
+fn stack(text: &mut String, number: usize, access: &AccessReport) {
+    let mut title = format!("({number}) {}", words::thread(access));
+    if let Some(created) = &access.created {
+        let _ = write!(title, ", created by {} at {}", clean(&created.by), words::place_or_function(&created.place));
+    }
+    let _ = writeln!(text, "  {}", paint(HEADING, &title));
+    // A place that is no frame of its own is still the best answer to "where".
+    let frames = if access.stack.is_empty() { std::slice::from_ref(&access.place) } else { &access.stack[..] };
+    let mut left_out = 0;
+    for (index, frame) in frames.iter().enumerate() {
+        let beyond = index >= MAX_FRAMES && index + 2 < frames.len();
+        // The innermost frames of a library tell what was called; its depths are nobody's business.
+        let is_deep = !is_own_code(frame) && index > 0;
+        if beyond || is_deep {
+            left_out += 1;
+            continue;
+        }
+        gap(text, &mut left_out);
+        let _ = writeln!(text, "      {}", frame_line(frame));
+    }
+    gap(text, &mut left_out);
+}
+
+fn gap(text: &mut String, left_out: &mut usize) {
+    if *left_out > 0 {
+        let plural = if *left_out == 1 { "" } else { "s" };
+        let note = format!("… {left_out} frame{plural} of libraries");
+        let _ = writeln!(text, "      {}", paint(FAINT, &note));
+        *left_out = 0;
+    }
+}
+
+fn frame_line(frame: &Place) -> String {
+    let function = frame.function.as_deref().map_or("?".into(), clean);
+    match words::place(frame) {
+        Some(place) => format!("{function}  {}", paint(FAINT, &place)),
+        None => function.into_owned(),
+    }
+}
+
+fn schedule_note(finding: &Finding) -> String {
+    let preemptions = match finding.preemptions {
+        0 => "without a preemption".to_string(),
+        1 => "with 1 preemption".to_string(),
+        count => format!("with {count} preemptions"),
+    };
+    match finding.witness_kind {
+        Some(WitnessKind::Adjacent) => format!("{preemptions}; at its end both threads stand before their accesses"),
+        Some(WitnessKind::Unordered) => {
+            format!("{preemptions}; nothing orders (2) after (1), but another race keeps them from being neighbours")
+        }
+        None => preemptions,
+    }
+}
+
+fn commands(text: &mut String, finding: &Finding) {
+    let Some(witness) = &finding.witness else { return };
+    // The last run in the usual place knows its findings by id.
+    let name = if witness.starts_with(".raddle/") { &finding.id } else { witness };
+    let command = |arguments: &str| paint(COMMAND, &format!("raddle replay {}{arguments}", clean(name)));
+    let _ = writeln!(text, "  {}  {}", paint(HEADING, "replay"), command(""));
+    let _ = writeln!(text, "  {}   {}", paint(HEADING, "debug"), command(" --gdb"));
+}

@@ -1,0 +1,142 @@
+//! The last lines: the verdict, what it covers, and the figures.
+
+use std::fmt::Write as _;
+
+use raddle_model::finding::{Kind, Report, Severity, Stats, Verdict};
+
+use super::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint};
+use crate::escape::clean;
+
+/// The verdict with what it means, for the end of a run whose files are in `directory`.
+#[must_use]
+pub fn summary(report: &Report, directory: Option<&str>) -> String {
+    let mut text = verdict_line(report);
+    text.push('\n');
+    for line in coverage(report) {
+        let _ = writeln!(text, "  {line}");
+    }
+    for limit in &report.limits {
+        let _ = writeln!(text, "  {} {}", paint(WARNING, "not modelled:"), clean(limit));
+    }
+    let _ = writeln!(text, "  {}", paint(FAINT, &figures(&report.stats)));
+    if let Some(directory) = directory {
+        let _ = writeln!(text, "  {}", paint(FAINT, &format!("report in {}", clean(directory))));
+    }
+    text
+}
+
+fn verdict_line(report: &Report) -> String {
+    let program = clean(&report.program);
+    match report.verdict {
+        Verdict::Verified => {
+            format!("{} {program}: {}", paint(GOOD, "verified"), paint(STRONG, absent(report)))
+        }
+        Verdict::Bug => format!("{} {program}: {}", paint(ERROR, "bug"), counted(report)),
+        Verdict::Incomplete => {
+            let why = report.reason.as_ref().map_or("not everything was looked at", |reason| &reason.text);
+            format!("{} {program}: nothing found, but {}", paint(WARNING, "incomplete"), clean(why))
+        }
+    }
+}
+
+/// What a verified program does not have.
+fn absent(report: &Report) -> &'static str {
+    if report.property == "race" {
+        "no data race, whatever the schedule"
+    } else {
+        "no data race, deadlock, failed assertion, crash or misuse, whatever the schedule"
+    }
+}
+
+fn counted(report: &Report) -> String {
+    let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let plural = |number: usize| if number == 1 { "" } else { "s" };
+    let mut text = format!("{errors} error{}", plural(errors));
+    if warnings > 0 {
+        let _ = write!(text, ", {warnings} warning{}", plural(warnings));
+    }
+    text
+}
+
+/// What the verdict speaks of, and what it does not.
+fn coverage(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.verdict == Verdict::Verified {
+        lines.push("for these arguments and this input; every order of the threads' synchronising operations was covered".into());
+        lines.push("under sequential consistency, with time-outs at any moment".into());
+        if report.property == "race" {
+            lines.push("only data races were looked for: deadlocks and failures may be there".into());
+        }
+    }
+    let races = report.findings.iter().any(|finding| finding.kind == Kind::DataRace);
+    if races && report.granularity == "sync" {
+        lines.push(
+            "a program with a data race can have more races and failures than listed: fix and check again, or use \
+             --granularity access"
+                .into(),
+        );
+    }
+    if report.verdict == Verdict::Bug
+        && let Some(reason) = &report.reason
+    {
+        lines.push(format!("there may be more: {}", clean(&reason.text)));
+    }
+    lines
+}
+
+fn figures(stats: &Stats) -> String {
+    let mut text = format!("{} executions", grouped(stats.executions));
+    for (count, what) in [(stats.blocked, "redundant"), (stats.assumed, "ended by an assumption"), (stats.cut, "cut")] {
+        if count > 0 {
+            let _ = write!(text, ", {} {what}", grouped(count));
+        }
+    }
+    let _ = write!(
+        text,
+        "; {} transitions, {} events, {} threads, {}",
+        grouped(stats.transitions),
+        grouped(stats.events),
+        stats.threads,
+        duration(stats.seconds)
+    );
+    text
+}
+
+/// Digits in groups of three.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.001 => format!("{:.0} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 120.0 => format!("{s:.1} s"),
+        s => format!("{:.0} min", s / 60.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1234567), "1 234 567");
+        assert_eq!(duration(0.0004), "400 µs");
+        assert_eq!(duration(0.41), "410 ms");
+        assert_eq!(duration(61.0), "61.0 s");
+        assert_eq!(duration(7200.0), "120 min");
+    }
+}
