@@ -91,18 +91,8 @@ const TAKES_NEXT_WORD: &[&str] = &[
 ];
 
 /// Options that may be written with their value joined, and whose value the planner looks at.
-const JOINED: &[&str] = &[
-    "--define-macro=",
-    "--language=",
-    "--target=",
-    "--undefine-macro=",
-    "-D",
-    "-U",
-    "-l",
-    "-std=",
-    "--std=",
-    "-x",
-];
+const JOINED: &[&str] =
+    &["--define-macro=", "--language=", "--target=", "--undefine-macro=", "-D", "-U", "-l", "-std=", "--std=", "-x"];
 
 /// Cuts the words of a command line (without the program) into pieces. Joined together again, the
 /// words of all pieces are the command line.
@@ -114,16 +104,9 @@ pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Piece> {
     while let [word, after @ ..] = rest {
         let text = word.to_str().unwrap_or_default();
         let is_option = !only_inputs && text != "-" && word.as_encoded_bytes().starts_with(b"-");
-        let used = if is_option && TAKES_NEXT_WORD.contains(&text) && !after.is_empty() {
-            2
-        } else {
-            1
-        };
+        let used = if is_option && TAKES_NEXT_WORD.contains(&text) && !after.is_empty() { 2 } else { 1 };
         let kind = if is_option {
-            let value = after
-                .first()
-                .filter(|_| used == 2)
-                .and_then(|value| value.to_str());
+            let value = after.first().filter(|_| used == 2).and_then(|value| value.to_str());
             if let Some(language) = forced_language(text, value) {
                 forced = input::by_name(language);
             }
@@ -132,10 +115,7 @@ pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Piece> {
             Kind::Input(forced.unwrap_or_else(|| input_kind(word, driver)))
         };
         only_inputs |= kind == Kind::EndOfOptions;
-        pieces.push(Piece {
-            kind,
-            words: rest[..used].to_vec(),
-        });
+        pieces.push(Piece { kind, words: rest[..used].to_vec() });
         rest = &rest[used..];
     }
     pieces
@@ -143,11 +123,7 @@ pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Piece> {
 
 /// Standard input has no extension; the drivers take it for their own language.
 fn input_kind(word: &OsStr, driver: Language) -> Input {
-    if word == "-" {
-        Input::Source(driver)
-    } else {
-        input::by_extension(word, driver)
-    }
+    if word == "-" { Input::Source(driver) } else { input::by_extension(word, driver) }
 }
 
 /// The value of `-x`, in any spelling.
@@ -161,9 +137,7 @@ fn name_and_value<'a>(option: &'a str, next: Option<&'a str>) -> (&'a str, Optio
     if next.is_some() {
         return (option, next);
     }
-    let joined = JOINED
-        .iter()
-        .find(|name| option.len() > name.len() && option.starts_with(**name));
+    let joined = JOINED.iter().find(|name| option.len() > name.len() && option.starts_with(**name));
     joined.map_or((option, None), |name| (*name, Some(&option[name.len()..])))
 }
 
@@ -171,8 +145,7 @@ fn classify(option: &str, next: Option<&str>) -> Kind {
     let (name, value) = name_and_value(option, next);
     let value = value.unwrap_or_default();
     match name {
-        "-D" | "-U" | "--define-macro" | "--undefine-macro" | "--define-macro="
-        | "--undefine-macro=" => {
+        "-D" | "-U" | "--define-macro" | "--undefine-macro" | "--define-macro=" | "--undefine-macro=" => {
             if names_fortify(value) {
                 Kind::Fortify
             } else {
@@ -196,16 +169,10 @@ fn classify_list(option: &str) -> Option<Kind> {
     } else if let Some(words) = option.strip_prefix("-Wp,") {
         Some(Kind::Preprocessor(list(words)))
     } else if let Some(names) = option.strip_prefix("-fsanitize=") {
-        Some(Kind::Sanitize {
-            on: true,
-            names: list(names),
-        })
+        Some(Kind::Sanitize { on: true, names: list(names) })
     } else {
         let names = option.strip_prefix("-fno-sanitize=")?;
-        Some(Kind::Sanitize {
-            on: false,
-            names: list(names),
-        })
+        Some(Kind::Sanitize { on: false, names: list(names) })
     }
 }
 
@@ -215,8 +182,9 @@ fn classify_word(option: &str) -> Kind {
         "-E" | "--preprocess" | "-M" | "--dependencies" | "-MM" | "--user-dependencies" => {
             Kind::Stage(Stage::Preprocess)
         }
-        "-c" | "--compile" | "-S" | "--assemble" | "-fsyntax-only" | "--precompile"
-        | "-emit-ast" | "-fmodule-only" => Kind::Stage(Stage::Compile),
+        "-c" | "--compile" | "-S" | "--assemble" | "-fsyntax-only" | "--precompile" | "-emit-ast" | "-fmodule-only" => {
+            Kind::Stage(Stage::Compile)
+        }
         "-static" | "--static" | "-static-pie" => Kind::Static,
         "-r" => Kind::Relocatable,
         "-m32" | "-mx32" | "-m16" => Kind::Narrow(true),
@@ -231,8 +199,8 @@ fn classify_word(option: &str) -> Kind {
         | "-funified-lto"
         | "-fsplit-lto-unit" => Kind::LinkTimeOptimization,
         "-static-libtsan" | "-static-libsan" | "-shared-libsan" => Kind::SanitizerTuning,
-        "-dumpversion" | "-dumpfullversion" | "-dumpmachine" | "-dumpspecs" | "--version"
-        | "--help" | "-help" | "--target-help" | "--analyze" | "-cc1" | "-cc1as" => Kind::Query,
+        "-dumpversion" | "-dumpfullversion" | "-dumpmachine" | "-dumpspecs" | "--version" | "--help" | "-help"
+        | "--target-help" | "--analyze" | "-cc1" | "-cc1as" => Kind::Query,
         _ => classify_prefix(option),
     }
 }
@@ -243,18 +211,12 @@ fn classify_prefix(option: &str) -> Kind {
         Kind::Query
     } else if starts(&["-flto", "-fthinlto-index="]) {
         Kind::LinkTimeOptimization
-    } else if starts(&[
-        "-fsanitize-ignorelist=",
-        "-fsanitize-blacklist=",
-        "-fno-sanitize-thread-",
-    ]) {
+    } else if starts(&["-fsanitize-ignorelist=", "-fsanitize-blacklist=", "-fno-sanitize-thread-"]) {
         Kind::SanitizerTuning
     } else if option == "-Werror" || option.starts_with("-Werror=") {
         Kind::WarningsAsErrors
     } else if let Some(level) = option.strip_prefix("-O") {
-        Kind::Optimize {
-            for_size: matches!(level, "s" | "z"),
-        }
+        Kind::Optimize { for_size: matches!(level, "s" | "z") }
     } else if let Some(level) = option.strip_prefix("-g") {
         debug_level(level).map_or(Kind::Plain, Kind::Debug)
     } else {
@@ -265,9 +227,7 @@ fn classify_prefix(option: &str) -> Kind {
 /// Whether a `-g` option that sets the level gives enough; `None` for those that tune other things.
 fn debug_level(level: &str) -> Option<bool> {
     match level {
-        "0" | "1" | "gdb0" | "gdb1" | "mlt" | "line-tables-only" | "line-directives-only" => {
-            Some(false)
-        }
+        "0" | "1" | "gdb0" | "gdb1" | "mlt" | "line-tables-only" | "line-directives-only" => Some(false),
         "" | "2" | "3" | "gdb" | "gdb2" | "gdb3" | "full" | "lldb" => Some(true),
         _ => level.starts_with("dwarf").then_some(true),
     }
@@ -280,9 +240,7 @@ fn names_fortify(definition: &str) -> bool {
 
 /// Whether a preprocessor option sets or clears `_FORTIFY_SOURCE`.
 pub(crate) fn is_fortify_option(option: &str) -> bool {
-    let definition = option
-        .strip_prefix("-D")
-        .or_else(|| option.strip_prefix("-U"));
+    let definition = option.strip_prefix("-D").or_else(|| option.strip_prefix("-U"));
     definition.is_some_and(names_fortify)
 }
 
@@ -304,10 +262,7 @@ mod tests {
     #[test]
     fn words_are_neither_lost_nor_reordered() {
         let line = "-c -I dir -DX a.c -o a.o -Wl,-z,now -Xlinker -s -x c++ b -- -c";
-        let words: Vec<_> = pieces(line)
-            .into_iter()
-            .flat_map(|piece| piece.words)
-            .collect();
+        let words: Vec<_> = pieces(line).into_iter().flat_map(|piece| piece.words).collect();
         assert_eq!(words, crate::response::split(line.as_bytes()));
     }
 
@@ -318,11 +273,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{option}");
         }
         assert_eq!(kinds("-Idir a.c -o x"), [Kind::Plain, C, Kind::Plain]);
-        assert_eq!(
-            pieces("-o").len(),
-            1,
-            "a missing value is the compiler's to complain about"
-        );
+        assert_eq!(pieces("-o").len(), 1, "a missing value is the compiler's to complain about");
     }
 
     #[test]
@@ -335,10 +286,7 @@ mod tests {
         let forced = Kind::Input(Input::Source(Language::Cxx));
         for spelling in ["-x c++", "-xc++", "--language c++", "--language=c++"] {
             let found = kinds(&format!("{spelling} a.o - -x none a.o"));
-            assert_eq!(
-                found[1..],
-                [forced.clone(), forced.clone(), Kind::Plain, OBJECT]
-            );
+            assert_eq!(found[1..], [forced.clone(), forced.clone(), Kind::Plain, OBJECT]);
         }
         assert_eq!(kinds("-"), [C]);
     }
@@ -350,14 +298,7 @@ mod tests {
 
     #[test]
     fn stages_are_recognised_in_every_spelling() {
-        for option in [
-            "-E",
-            "-M",
-            "-MM",
-            "--preprocess",
-            "--dependencies",
-            "--user-dependencies",
-        ] {
+        for option in ["-E", "-M", "-MM", "--preprocess", "--dependencies", "--user-dependencies"] {
             assert_eq!(kinds(option), [Kind::Stage(Stage::Preprocess)], "{option}");
         }
         for option in ["-c", "-S", "--compile", "--assemble", "-fsyntax-only"] {
@@ -378,23 +319,12 @@ mod tests {
         ] {
             assert_eq!(kinds(option), [Kind::Fortify], "{option}");
         }
-        assert_eq!(
-            kinds("-D_FORTIFY_SOURCES -DX=_FORTIFY_SOURCE"),
-            [Kind::Plain, Kind::Plain]
-        );
+        assert_eq!(kinds("-D_FORTIFY_SOURCES -DX=_FORTIFY_SOURCE"), [Kind::Plain, Kind::Plain]);
     }
 
     #[test]
     fn debug_levels_are_told_from_debug_tuning() {
-        for option in [
-            "-g",
-            "-g2",
-            "-g3",
-            "-ggdb",
-            "-ggdb3",
-            "-gdwarf-4",
-            "-gdwarf",
-        ] {
+        for option in ["-g", "-g2", "-g3", "-ggdb", "-ggdb3", "-gdwarf-4", "-gdwarf"] {
             assert_eq!(kinds(option), [Kind::Debug(true)], "{option}");
         }
         for option in ["-g0", "-g1", "-ggdb0", "-gmlt", "-gline-tables-only"] {
@@ -407,43 +337,23 @@ mod tests {
 
     #[test]
     fn lists_are_cut_at_their_commas() {
-        let list = |words: &[&str]| {
-            words
-                .iter()
-                .map(|word| (*word).to_owned())
-                .collect::<Vec<_>>()
-        };
+        let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(kinds("-Wl,-z,now"), [Kind::Linker(list(&["-z", "now"]))]);
         assert_eq!(kinds("-Xlinker -s"), [Kind::Linker(list(&["-s"]))]);
-        assert_eq!(
-            kinds("-Wp,-MD,a.d"),
-            [Kind::Preprocessor(list(&["-MD", "a.d"]))]
-        );
+        assert_eq!(kinds("-Wp,-MD,a.d"), [Kind::Preprocessor(list(&["-MD", "a.d"]))]);
         assert_eq!(
             kinds("-fsanitize=thread,undefined -fno-sanitize=vptr"),
             [
-                Kind::Sanitize {
-                    on: true,
-                    names: list(&["thread", "undefined"])
-                },
-                Kind::Sanitize {
-                    on: false,
-                    names: list(&["vptr"])
-                }
+                Kind::Sanitize { on: true, names: list(&["thread", "undefined"]) },
+                Kind::Sanitize { on: false, names: list(&["vptr"]) }
             ]
         );
     }
 
     #[test]
     fn only_whole_program_static_linking_counts_as_static() {
-        assert_eq!(
-            kinds("-static -static-pie --static"),
-            [Kind::Static, Kind::Static, Kind::Static]
-        );
-        assert_eq!(
-            kinds("-static-libgcc -static-libstdc++"),
-            [Kind::Plain, Kind::Plain]
-        );
+        assert_eq!(kinds("-static -static-pie --static"), [Kind::Static, Kind::Static, Kind::Static]);
+        assert_eq!(kinds("-static-libgcc -static-libstdc++"), [Kind::Plain, Kind::Plain]);
     }
 
     #[test]
@@ -469,10 +379,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let word = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let args = [word(b"-I\xff"), word(b"\xff.c"), word(b"-o"), word(b"\xff")];
-        let found: Vec<Kind> = parse(&args, Language::C)
-            .into_iter()
-            .map(|p| p.kind)
-            .collect();
+        let found: Vec<Kind> = parse(&args, Language::C).into_iter().map(|p| p.kind).collect();
         assert_eq!(found, [Kind::Plain, C, Kind::Plain]);
     }
 }

@@ -56,17 +56,11 @@ pub struct Version {
 impl Version {
     /// Reads the numbers at the start of `text`; what follows them (`-rc1`, `git`, `(Debian ...)`) is ignored.
     pub fn parse(text: &str) -> Option<Self> {
-        let end = text
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len());
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let mut numbers = text[..end].split('.').map(|number| number.parse().ok());
         let major = numbers.next().flatten()?;
         let mut next_or_zero = || numbers.next().flatten().unwrap_or(0);
-        Some(Self {
-            major,
-            minor: next_or_zero(),
-            patch: next_or_zero(),
-        })
+        Some(Self { major, minor: next_or_zero(), patch: next_or_zero() })
     }
 }
 
@@ -94,29 +88,29 @@ pub struct Compiler {
 impl Compiler {
     /// Reads what gcc and clang print for `-v` in the C locale: family, version and machine; `None` where it is
     /// neither of them.
-    pub fn from_verbose_output(
-        program: PathBuf,
-        leading: Vec<OsString>,
-        output: &str,
-    ) -> Option<Self> {
-        let machine = output
-            .lines()
-            .find_map(|line| line.strip_prefix("Target: "))?
-            .trim()
-            .to_owned();
+    pub fn from_verbose_output(program: PathBuf, leading: Vec<OsString>, output: &str) -> Option<Self> {
+        let machine = output.lines().find_map(|line| line.strip_prefix("Target: "))?.trim().to_owned();
         let (family, version) = output.lines().find_map(family_and_version)?;
-        Some(Self {
-            program,
-            leading,
-            family,
-            version,
-            machine,
-        })
+        Some(Self { program, leading, family, version, machine })
     }
 
     /// The first part of the machine's name.
     pub fn architecture(&self) -> &str {
         self.machine.split('-').next().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+impl Compiler {
+    /// A compiler that no test starts.
+    pub(crate) fn for_tests(family: Family, major: u32) -> Self {
+        Self {
+            program: PathBuf::from("/usr/bin/real"),
+            leading: Vec::new(),
+            family,
+            version: Version { major, minor: 0, patch: 0 },
+            machine: "x86_64-linux-gnu".to_owned(),
+        }
     }
 }
 
@@ -140,55 +134,30 @@ mod tests {
     }
 
     fn version(major: u32, minor: u32, patch: u32) -> Version {
-        Version {
-            major,
-            minor,
-            patch,
-        }
+        Version { major, minor, patch }
     }
 
     #[test]
     fn gcc_is_recognised() {
         let output = "Using built-in specs.\nCOLLECT_GCC=gcc\nTarget: x86_64-linux-gnu\nThread model: posix\n\
                       gcc version 12.2.0 (Debian 12.2.0-14+deb12u1) \n";
-        assert_eq!(
-            parsed(output),
-            Some((
-                Family::Gcc,
-                version(12, 2, 0),
-                "x86_64-linux-gnu".to_owned()
-            ))
-        );
+        assert_eq!(parsed(output), Some((Family::Gcc, version(12, 2, 0), "x86_64-linux-gnu".to_owned())));
     }
 
     #[test]
     fn clang_is_recognised_under_every_vendors_name() {
-        let tail =
-            "Target: aarch64-unknown-linux-gnu\nThread model: posix\nInstalledDir: /usr/bin\n";
-        for head in [
-            "Debian clang version 19.1.7 (3~deb12u1)",
-            "clang version 19.1.7",
-            "Ubuntu clang version 19.1.7-1",
-        ] {
+        let tail = "Target: aarch64-unknown-linux-gnu\nThread model: posix\nInstalledDir: /usr/bin\n";
+        for head in ["Debian clang version 19.1.7 (3~deb12u1)", "clang version 19.1.7", "Ubuntu clang version 19.1.7-1"]
+        {
             let found = parsed(&format!("{head}\n{tail}"));
-            assert_eq!(
-                found,
-                Some((
-                    Family::Clang,
-                    version(19, 1, 7),
-                    "aarch64-unknown-linux-gnu".to_owned()
-                ))
-            );
+            assert_eq!(found, Some((Family::Clang, version(19, 1, 7), "aarch64-unknown-linux-gnu".to_owned())));
         }
     }
 
     #[test]
     fn other_programs_are_not() {
         assert_eq!(parsed(""), None);
-        assert_eq!(
-            parsed("tcc version 0.9.27 (x86_64 Linux)\nTarget: x86_64\n"),
-            None
-        );
+        assert_eq!(parsed("tcc version 0.9.27 (x86_64 Linux)\nTarget: x86_64\n"), None);
         assert_eq!(parsed("gcc version unknown\nTarget: x86_64\n"), None);
         assert_eq!(parsed("gcc version 12.2.0\n"), None, "no target");
     }
@@ -205,10 +174,7 @@ mod tests {
     #[test]
     fn the_wrappers_links_choose_the_language() {
         assert_eq!(Language::from_program_name("raddle-cc"), Some(Language::C));
-        assert_eq!(
-            Language::from_program_name("raddle-c++"),
-            Some(Language::Cxx)
-        );
+        assert_eq!(Language::from_program_name("raddle-c++"), Some(Language::Cxx));
         assert_eq!(Language::from_program_name("raddle"), None);
     }
 }

@@ -18,23 +18,11 @@ pub(crate) const INSIDE_VARIABLE: &str = "RADDLE_CC_INSIDE";
 
 /// Every environment variable that the wrapper reads, with what it means.
 pub const ENVIRONMENT_VARIABLES: [(&str, &str); 5] = [
-    (
-        CC_VARIABLE,
-        "the real C compiler: a name, a path or a command with arguments",
-    ),
+    (CC_VARIABLE, "the real C compiler: a name, a path or a command with arguments"),
     (CXX_VARIABLE, "the real C++ compiler"),
-    (
-        HIDE_VARIABLE,
-        "1: hide __SANITIZE_THREAD__ and __has_feature(thread_sanitizer) from the program",
-    ),
-    (
-        VERBOSE_VARIABLE,
-        "1: print each command and what was changed in it",
-    ),
-    (
-        INSIDE_VARIABLE,
-        "set by raddle itself, to notice that it would start itself",
-    ),
+    (HIDE_VARIABLE, "1: hide __SANITIZE_THREAD__ and __has_feature(thread_sanitizer) from the program"),
+    (VERBOSE_VARIABLE, "1: print each command and what was changed in it"),
+    (INSIDE_VARIABLE, "set by raddle itself, to notice that it would start itself"),
 ];
 
 /// Environment variables and the path of the running program.
@@ -49,18 +37,12 @@ pub struct Environment {
 impl Environment {
     /// The environment of this process.
     pub fn current() -> Self {
-        Self {
-            variables: env::vars_os().collect(),
-            own_executable: env::current_exe().ok(),
-        }
+        Self { variables: env::vars_os().collect(), own_executable: env::current_exe().ok() }
     }
 
     /// A variable's value; an empty one counts as not set.
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
-        self.variables
-            .get(OsStr::new(name))
-            .map(OsString::as_os_str)
-            .filter(|value| !value.is_empty())
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
     /// Whether a switch is on; `0` means off as well as not set.
@@ -70,12 +52,8 @@ impl Environment {
 
     /// The directories in which programs are searched.
     pub(crate) fn search_path(&self) -> Vec<PathBuf> {
-        let path = self
-            .get("PATH")
-            .unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-        env::split_paths(path)
-            .filter(|directory| !directory.as_os_str().is_empty())
-            .collect()
+        let path = self.get("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+        env::split_paths(path).filter(|directory| !directory.as_os_str().is_empty()).collect()
     }
 }
 
@@ -84,19 +62,13 @@ mod tests {
     use super::*;
 
     fn with(name: &str, value: &str) -> Environment {
-        Environment {
-            variables: [(name.into(), value.into())].into(),
-            own_executable: None,
-        }
+        Environment { variables: [(name.into(), value.into())].into(), own_executable: None }
     }
 
     #[test]
     fn an_empty_variable_is_not_set() {
         assert_eq!(with(CC_VARIABLE, "").get(CC_VARIABLE), None);
-        assert_eq!(
-            with(CC_VARIABLE, "gcc").get(CC_VARIABLE),
-            Some(OsStr::new("gcc"))
-        );
+        assert_eq!(with(CC_VARIABLE, "gcc").get(CC_VARIABLE), Some(OsStr::new("gcc")));
     }
 
     #[test]
@@ -108,10 +80,7 @@ mod tests {
 
     #[test]
     fn the_search_path_has_a_default_and_no_empty_entries() {
-        assert_eq!(
-            with("PATH", ":/a::/b").search_path(),
-            [PathBuf::from("/a"), PathBuf::from("/b")]
-        );
+        assert_eq!(with("PATH", ":/a::/b").search_path(), [PathBuf::from("/a"), PathBuf::from("/b")]);
         assert!(!Environment::default().search_path().is_empty());
     }
 }

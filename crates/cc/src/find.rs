@@ -27,9 +27,7 @@ pub enum FindError {
     )]
     Missing(Language),
     /// A compiler was named, but there is no such program.
-    #[error(
-        "the compiler `{name}` was not found. Install it, or name another one with {variable}."
-    )]
+    #[error("the compiler `{name}` was not found. Install it, or name another one with {variable}.")]
     NotFound {
         /// The program that was looked for.
         name: String,
@@ -67,9 +65,7 @@ pub fn find_compiler(language: Language, environment: &Environment) -> Result<Co
     if environment.is_on(INSIDE_VARIABLE) {
         return Err(FindError::Itself);
     }
-    let named = environment
-        .get(variable(language))
-        .or_else(|| environment.get(CC_VARIABLE));
+    let named = environment.get(variable(language)).or_else(|| environment.get(CC_VARIABLE));
     if let Some(command) = named {
         return find_named_compiler(command, language, environment);
     }
@@ -98,10 +94,8 @@ pub fn find_named_compiler(
             }
         }
     }
-    let not_found = |name: &OsStr| FindError::NotFound {
-        name: name.to_string_lossy().into_owned(),
-        variable: variable(language),
-    };
+    let not_found =
+        |name: &OsStr| FindError::NotFound { name: name.to_string_lossy().into_owned(), variable: variable(language) };
     let (first, leading) = words.split_first().ok_or_else(|| not_found(command))?;
     if first_match(first, environment).is_some_and(|path| is_own(&path, environment)) {
         return Err(FindError::Itself);
@@ -117,11 +111,7 @@ fn default_names(language: Language) -> Vec<String> {
         Language::Cxx => ("c++", "g++", "clang++"),
     };
     let mut names = vec![usual.to_owned(), gcc.to_owned(), clang.to_owned()];
-    names.extend(
-        VERSIONS
-            .rev()
-            .flat_map(|n| [format!("{gcc}-{n}"), format!("{clang}-{n}")]),
-    );
+    names.extend(VERSIONS.rev().flat_map(|n| [format!("{gcc}-{n}"), format!("{clang}-{n}")]));
     names
 }
 
@@ -129,24 +119,18 @@ fn default_names(language: Language) -> Vec<String> {
 fn cxx_driver(word: &OsStr) -> Option<OsString> {
     let path = Path::new(word);
     let name = path.file_name()?.to_str()?;
-    let replaced = [("clang", "clang++"), ("gcc", "g++"), ("cc", "c++")]
-        .iter()
-        .find_map(|(c, cxx)| {
-            let (before, after) = name.rsplit_once(c)?;
-            let whole_word = before.is_empty() || before.ends_with('-');
-            let version = after
-                .strip_prefix('-')
-                .is_some_and(|v| v.starts_with(|d: char| d.is_ascii_digit()));
-            (whole_word && (after.is_empty() || version)).then(|| format!("{before}{cxx}{after}"))
-        })?;
+    let replaced = [("clang", "clang++"), ("gcc", "g++"), ("cc", "c++")].iter().find_map(|(c, cxx)| {
+        let (before, after) = name.rsplit_once(c)?;
+        let whole_word = before.is_empty() || before.ends_with('-');
+        let version = after.strip_prefix('-').is_some_and(|v| v.starts_with(|d: char| d.is_ascii_digit()));
+        (whole_word && (after.is_empty() || version)).then(|| format!("{before}{cxx}{after}"))
+    })?;
     Some(path.with_file_name(replaced).into_os_string())
 }
 
 /// The program that a name or path stands for, leaving out the wrapper's own links.
 fn resolve(name: &OsStr, environment: &Environment) -> Option<PathBuf> {
-    matches(name, environment)
-        .into_iter()
-        .find(|path| !is_own(path, environment))
+    matches(name, environment).into_iter().find(|path| !is_own(path, environment))
 }
 
 fn first_match(name: &OsStr, environment: &Environment) -> Option<PathBuf> {
@@ -158,16 +142,9 @@ fn matches(name: &OsStr, environment: &Environment) -> Vec<PathBuf> {
     let candidates = if name.as_bytes().contains(&b'/') {
         vec![PathBuf::from(name)]
     } else {
-        environment
-            .search_path()
-            .into_iter()
-            .map(|directory| directory.join(name))
-            .collect()
+        environment.search_path().into_iter().map(|directory| directory.join(name)).collect()
     };
-    candidates
-        .into_iter()
-        .filter(|path| is_executable(path))
-        .collect()
+    candidates.into_iter().filter(|path| is_executable(path)).collect()
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -179,14 +156,8 @@ fn is_own(path: &Path, environment: &Environment) -> bool {
     let Ok(real) = fs::canonicalize(path) else {
         return false;
     };
-    let own = environment
-        .own_executable
-        .as_ref()
-        .and_then(|own| fs::canonicalize(own).ok());
-    let named_so = real
-        .file_name()
-        .and_then(OsStr::to_str)
-        .is_some_and(|name| OWN_NAMES.contains(&name));
+    let own = environment.own_executable.as_ref().and_then(|own| fs::canonicalize(own).ok());
+    let named_so = real.file_name().and_then(OsStr::to_str).is_some_and(|name| OWN_NAMES.contains(&name));
     named_so || own.is_some_and(|own| own == real)
 }
 
@@ -215,29 +186,18 @@ mod tests {
 
         /// A script that says `-v` as gcc of this version does.
         fn gcc(&self, name: &str, major: u32) {
-            self.script(
-                name,
-                &format!("echo 'Target: x86_64-linux-gnu' >&2; echo 'gcc version {major}.1.0' >&2"),
-            );
+            self.script(name, &format!("echo 'Target: x86_64-linux-gnu' >&2; echo 'gcc version {major}.1.0' >&2"));
         }
 
         fn environment(&self, variables: &[(&str, &str)]) -> Environment {
             let path = ("PATH".into(), self.0.path().as_os_str().to_owned());
-            let given = variables
-                .iter()
-                .map(|(name, value)| ((*name).into(), (*value).into()));
-            Environment {
-                variables: given.chain([path]).collect(),
-                own_executable: Some(self.path("raddle")),
-            }
+            let given = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            Environment { variables: given.chain([path]).collect(), own_executable: Some(self.path("raddle")) }
         }
     }
 
     fn found_major(language: Language, environment: &Environment) -> u32 {
-        find_compiler(language, environment)
-            .expect("found")
-            .version
-            .major
+        find_compiler(language, environment).expect("found").version.major
     }
 
     #[test]
@@ -257,23 +217,11 @@ mod tests {
     #[test]
     fn the_variables_choose_and_fall_back_on_each_other() {
         let bin = Bin::new();
-        for (name, major) in [
-            ("cc", 1),
-            ("c++", 2),
-            ("gcc-7", 7),
-            ("g++-7", 8),
-            ("clang++-9", 9),
-        ] {
+        for (name, major) in [("cc", 1), ("c++", 2), ("gcc-7", 7), ("g++-7", 8), ("clang++-9", 9)] {
             bin.gcc(name, major);
         }
-        assert_eq!(
-            found_major(Language::C, &bin.environment(&[("RADDLE_CC", "gcc-7")])),
-            7
-        );
-        assert_eq!(
-            found_major(Language::Cxx, &bin.environment(&[("RADDLE_CC", "gcc-7")])),
-            8
-        );
+        assert_eq!(found_major(Language::C, &bin.environment(&[("RADDLE_CC", "gcc-7")])), 7);
+        assert_eq!(found_major(Language::Cxx, &bin.environment(&[("RADDLE_CC", "gcc-7")])), 8);
         let both = bin.environment(&[("RADDLE_CC", "gcc-7"), ("RADDLE_CXX", "clang++-9")]);
         assert_eq!(found_major(Language::Cxx, &both), 9);
         let path = bin.path("gcc-7");
@@ -337,46 +285,25 @@ mod tests {
             error.to_string(),
             "no C++ compiler was found in PATH. Install gcc or clang, or set RADDLE_CXX to one."
         );
-        let named = find_compiler(
-            Language::C,
-            &bin.environment(&[("RADDLE_CC", "gcc-99 -m64")]),
-        );
+        let named = find_compiler(Language::C, &bin.environment(&[("RADDLE_CC", "gcc-99 -m64")]));
         let text = named.expect_err("nothing there").to_string();
-        assert_eq!(
-            text,
-            "the compiler `gcc-99` was not found. Install it, or name another one with RADDLE_CC."
-        );
+        assert_eq!(text, "the compiler `gcc-99` was not found. Install it, or name another one with RADDLE_CC.");
         let blank = find_compiler(Language::C, &bin.environment(&[("RADDLE_CC", " ")]));
-        assert!(
-            matches!(blank, Err(FindError::NotFound { .. })),
-            "{blank:?}"
-        );
+        assert!(matches!(blank, Err(FindError::NotFound { .. })), "{blank:?}");
     }
 
     #[test]
     fn c_drivers_have_cxx_counterparts() {
-        let of =
-            |name: &str| cxx_driver(OsStr::new(name)).map(|n| n.into_string().expect("unicode"));
+        let of = |name: &str| cxx_driver(OsStr::new(name)).map(|n| n.into_string().expect("unicode"));
         for (c, cxx) in [
             ("gcc", "g++"),
-            (
-                "/usr/bin/x86_64-linux-gnu-gcc-12",
-                "/usr/bin/x86_64-linux-gnu-g++-12",
-            ),
+            ("/usr/bin/x86_64-linux-gnu-gcc-12", "/usr/bin/x86_64-linux-gnu-g++-12"),
             ("clang-19", "clang++-19"),
             ("cc", "c++"),
         ] {
             assert_eq!(of(c).as_deref(), Some(cxx));
         }
-        for other in [
-            "g++",
-            "clang++-19",
-            "ccache",
-            "clang-cl",
-            "icc",
-            "-m64",
-            "gcc-ar",
-        ] {
+        for other in ["g++", "clang++-19", "ccache", "clang-cl", "icc", "-m64", "gcc-ar"] {
             assert_eq!(of(other), None, "{other}");
         }
     }

@@ -84,11 +84,7 @@ fn refine_gcc(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
         options.push(no_builtin(&"strlen"));
     }
     if compiler.version.major >= 11 {
-        options.extend(strings(&[
-            "--param",
-            "tsan-distinguish-volatile=1",
-            "-Wno-tsan",
-        ]));
+        options.extend(strings(&["--param", "tsan-distinguish-volatile=1", "-Wno-tsan"]));
     }
     // Optimising for size, x86 expands even copies of unknown length that are spelled
     // `__builtin_memcpy`, as the C++ library does. Not otherwise: it would report struct copies twice.
@@ -103,27 +99,17 @@ pub(crate) fn no_new_errors(compiler: &Compiler) -> Vec<OsString> {
     let names: Vec<&str> = match compiler.family {
         Family::Gcc => {
             let known = |(since, _): &&(u32, &str)| compiler.version.major >= *since;
-            GCC_FRAGILE_WARNINGS
-                .iter()
-                .filter(known)
-                .map(|(_, name)| *name)
-                .collect()
+            GCC_FRAGILE_WARNINGS.iter().filter(known).map(|(_, name)| *name).collect()
         }
         Family::Clang => CLANG_FRAGILE_WARNINGS.to_vec(),
     };
-    names
-        .into_iter()
-        .map(|name| format!("-Wno-error={name}").into())
-        .collect()
+    names.into_iter().map(|name| format!("-Wno-error={name}").into()).collect()
 }
 
 /// Links the runtime. These words come before all inputs, so that it is the first library that the
 /// loader searches: it takes over functions that the C library also has.
 pub(crate) fn link(runtime: &Runtime) -> Vec<OsString> {
-    let wrapped: String = WRAPPED_FUNCTIONS
-        .iter()
-        .map(|name| format!(",--wrap={name}"))
-        .collect();
+    let wrapped: String = WRAPPED_FUNCTIONS.iter().map(|name| format!(",--wrap={name}")).collect();
     vec![
         // Nothing refers to the library yet, and `--as-needed` would leave it out.
         "-Wl,--push-state,--no-as-needed".into(),
@@ -145,21 +131,10 @@ pub(crate) fn strings(words: &[&str]) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::Version;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     fn compiler(family: Family, major: u32) -> Compiler {
-        Compiler {
-            program: PathBuf::from("cc"),
-            leading: Vec::new(),
-            family,
-            version: Version {
-                major,
-                minor: 0,
-                patch: 0,
-            },
-            machine: "x86_64-linux-gnu".to_owned(),
-        }
+        Compiler::for_tests(family, major)
     }
 
     fn runtime() -> Runtime {
@@ -167,34 +142,21 @@ mod tests {
     }
 
     fn text(words: Vec<OsString>) -> String {
-        words
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect::<Vec<_>>()
-            .join(" ")
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn gcc_gets_the_specs_file_only_when_it_links() {
         let gcc = compiler(Family::Gcc, 12);
-        assert_eq!(
-            text(instrument(&gcc, &runtime(), false)),
-            "-fsanitize=thread"
-        );
-        assert_eq!(
-            text(instrument(&gcc, &runtime(), true)),
-            "-specs=/rt,1/raddle-gcc.specs"
-        );
+        assert_eq!(text(instrument(&gcc, &runtime(), false)), "-fsanitize=thread");
+        assert_eq!(text(instrument(&gcc, &runtime(), true)), "-specs=/rt,1/raddle-gcc.specs");
     }
 
     #[test]
     fn clangs_driver_never_learns_of_the_instrumentation() {
         let clang = compiler(Family::Clang, 19);
         for links in [false, true] {
-            assert_eq!(
-                text(instrument(&clang, &runtime(), links)),
-                "-Xclang -fsanitize=thread"
-            );
+            assert_eq!(text(instrument(&clang, &runtime(), links)), "-Xclang -fsanitize=thread");
         }
     }
 
@@ -202,10 +164,7 @@ mod tests {
     fn what_gcc_expands_in_line_is_among_the_wrapped() {
         for name in EXPANDED_BY_GCC {
             assert!(WRAPPED_FUNCTIONS.contains(&name), "{name}");
-            assert!(
-                text(refine(&compiler(Family::Gcc, 12), false))
-                    .contains(&format!("-fno-builtin-{name}"))
-            );
+            assert!(text(refine(&compiler(Family::Gcc, 12), false)).contains(&format!("-fno-builtin-{name}")));
         }
     }
 
@@ -241,18 +200,13 @@ mod tests {
         let of = |major| text(no_new_errors(&compiler(Family::Gcc, major)));
         assert!(of(12).contains("-Wno-error=stringop-overread"));
         assert!(!of(10).contains("stringop-overread"));
-        assert!(
-            text(no_new_errors(&compiler(Family::Clang, 14))).contains("-Wno-error=pass-failed")
-        );
+        assert!(text(no_new_errors(&compiler(Family::Clang, 14))).contains("-Wno-error=pass-failed"));
     }
 
     #[test]
     fn every_wrapped_function_is_named_to_the_linker() {
         let linked = text(link(&runtime()));
-        assert!(
-            linked
-                .contains("/rt,1/libraddle_rt.so -Wl,--pop-state -Xlinker -rpath -Xlinker /rt,1 ")
-        );
+        assert!(linked.contains("/rt,1/libraddle_rt.so -Wl,--pop-state -Xlinker -rpath -Xlinker /rt,1 "));
         for name in WRAPPED_FUNCTIONS {
             assert!(linked.contains(&format!("--wrap={name}")), "{name}");
         }

@@ -11,20 +11,14 @@
 //! since `__has_feature` says no to those. A program that asks `__has_extension(thread_sanitizer)`,
 //! which nobody documents, still sees it.
 
-use crate::compiler::Language;
+use crate::compiler::{Compiler, Family, Language};
 
 /// What a hidden feature's name turns into: something that no compiler has.
 const UNKNOWN: &str = "raddle_hidden_feature";
 
 /// C11 features that every other language has as extensions.
-const C11: &[&str] = &[
-    "c_alignas",
-    "c_alignof",
-    "c_atomic",
-    "c_generic_selections",
-    "c_static_assert",
-    "c_thread_local",
-];
+const C11: &[&str] =
+    &["c_alignas", "c_alignof", "c_atomic", "c_generic_selections", "c_static_assert", "c_thread_local"];
 
 /// C++11 features that C++98 has as extensions.
 #[rustfmt::skip]
@@ -37,11 +31,7 @@ const CXX11: &[&str] = &[
 ];
 
 /// C++14 features that older standards have as extensions.
-const CXX14: &[&str] = &[
-    "cxx_binary_literals",
-    "cxx_init_captures",
-    "cxx_variable_templates",
-];
+const CXX14: &[&str] = &["cxx_binary_literals", "cxx_init_captures", "cxx_variable_templates"];
 
 /// The C23 feature that every other language has as an extension.
 const C23: &[&str] = &["c_fixed_enum"];
@@ -49,15 +39,17 @@ const C23: &[&str] = &["c_fixed_enum"];
 /// Never more than extensions.
 const NEVER: &[&str] = &["c_attributes", "cxx_fixed_enum", "overloadable_unmarked"];
 
-/// The options that hide the thread sanitizer from a program in this language and standard (without
-/// `-std=`; `None` where the compiler's default holds, which has C11 and C++14 in all compilers of
+/// The options that hide the thread sanitizer from a program in this language and standard (the value
+/// of `-std=`; `None` where the compiler's default holds, which has C11 and C++14 in all compilers of
 /// interest).
-pub(crate) fn options(language: Language, standard: Option<&str>) -> Vec<String> {
-    let mut options: Vec<String> = vec![
-        "-Wno-builtin-macro-redefined".to_owned(),
-        "-U__SANITIZE_THREAD__".to_owned(),
-        "-D__has_feature(feature)=__has_extension(feature)".to_owned(),
-    ];
+pub(crate) fn options(compiler: &Compiler, language: Language, standard: Option<&str>) -> Vec<String> {
+    let mut options = vec!["-U__SANITIZE_THREAD__".to_owned()];
+    // gcc learned `__has_feature` late.
+    if compiler.family == Family::Gcc && compiler.version.major < 14 {
+        return options;
+    }
+    options.push("-Wno-builtin-macro-redefined".to_owned());
+    options.push("-D__has_feature(feature)=__has_extension(feature)".to_owned());
     let hidden = ["thread_sanitizer", "__thread_sanitizer__"];
     let extensions = extensions_only(language, standard.unwrap_or_default());
     let names = hidden.iter().chain(extensions.into_iter().flatten());
@@ -68,10 +60,7 @@ pub(crate) fn options(language: Language, standard: Option<&str>) -> Vec<String>
 /// The features that are extensions but not features, in a language and standard.
 fn extensions_only(language: Language, standard: &str) -> Vec<&'static [&'static str]> {
     match (language, standard) {
-        (
-            Language::C,
-            "c90" | "c89" | "gnu90" | "gnu89" | "ansi" | "iso9899:1990" | "iso9899:199409",
-        )
+        (Language::C, "c90" | "c89" | "gnu90" | "gnu89" | "ansi" | "iso9899:1990" | "iso9899:199409")
         | (Language::C, "c99" | "c9x" | "gnu99" | "gnu9x" | "iso9899:1999") => {
             vec![NEVER, CXX14, C23, C11]
         }
@@ -89,18 +78,20 @@ fn extensions_only(language: Language, standard: &str) -> Vec<&'static [&'static
 mod tests {
     use super::*;
 
+    fn options_of(language: Language, standard: Option<&str>) -> Vec<String> {
+        options(&Compiler::for_tests(Family::Clang, 19), language, standard)
+    }
+
     fn hides(language: Language, standard: Option<&str>, name: &str) -> bool {
-        options(language, standard).contains(&format!("-D{name}={UNKNOWN}"))
+        options_of(language, standard).contains(&format!("-D{name}={UNKNOWN}"))
     }
 
     #[test]
     fn both_macros_are_hidden_in_every_language() {
         for language in [Language::C, Language::Cxx] {
-            let found = options(language, None);
+            let found = options_of(language, None);
             assert!(found.contains(&"-U__SANITIZE_THREAD__".to_owned()));
-            assert!(
-                found.contains(&"-D__has_feature(feature)=__has_extension(feature)".to_owned())
-            );
+            assert!(found.contains(&"-D__has_feature(feature)=__has_extension(feature)".to_owned()));
             assert!(hides(language, None, "thread_sanitizer"));
             assert!(hides(language, None, "__thread_sanitizer__"));
         }
@@ -120,5 +111,12 @@ mod tests {
         assert!(hides(Language::Cxx, Some("c++98"), "cxx_rvalue_references"));
         assert!(hides(Language::Cxx, Some("gnu++11"), "cxx_binary_literals"));
         assert!(hides(Language::Cxx, None, "c_atomic"));
+    }
+
+    #[test]
+    fn old_gcc_has_one_macro_only() {
+        let gcc = |major| options(&Compiler::for_tests(Family::Gcc, major), Language::C, None);
+        assert_eq!(gcc(12), ["-U__SANITIZE_THREAD__"]);
+        assert!(gcc(14).len() > 1);
     }
 }

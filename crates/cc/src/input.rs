@@ -20,21 +20,18 @@ pub(crate) enum Input {
 /// The kind of an input without `-x`. Extensions are case-sensitive, as in gcc: `.C` is C++, `.S` is assembly
 /// that is preprocessed first. Anything unknown goes to the linker.
 pub(crate) fn by_extension(path: &OsStr, driver: Language) -> Input {
-    let extension = Path::new(path)
-        .extension()
-        .and_then(OsStr::to_str)
-        .unwrap_or_default();
+    let extension = Path::new(path).extension().and_then(OsStr::to_str).unwrap_or_default();
     match extension {
         // The C++ drivers take these for C++.
         "c" | "i" => Input::Source(driver),
         "h" => Input::Header(driver),
         "m" | "mi" => Input::Source(Language::C),
-        "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "ii" | "mm" | "M" | "mii" | "cppm"
-        | "ixx" => Input::Source(Language::Cxx),
+        "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "ii" | "mm" | "M" | "mii" | "cppm" | "ixx" => {
+            Input::Source(Language::Cxx)
+        }
         "hh" | "H" | "hp" | "hxx" | "hpp" | "HPP" | "h++" | "tcc" => Input::Header(Language::Cxx),
-        "s" | "S" | "sx" | "ll" | "bc" | "cu" | "cl" | "f" | "F" | "for" | "FOR" | "ftn"
-        | "fpp" | "FPP" | "f90" | "F90" | "f95" | "F95" | "f03" | "F03" | "f08" | "F08" | "adb"
-        | "ads" | "d" | "go" | "mod" => Input::Foreign,
+        "s" | "S" | "sx" | "ll" | "bc" | "cu" | "cl" | "f" | "F" | "for" | "FOR" | "ftn" | "fpp" | "FPP" | "f90"
+        | "F90" | "f95" | "F95" | "f03" | "F03" | "f08" | "F08" | "adb" | "ads" | "d" | "go" | "mod" => Input::Foreign,
         _ => Input::Linkable,
     }
 }
@@ -43,9 +40,7 @@ pub(crate) fn by_extension(path: &OsStr, driver: Language) -> Input {
 pub(crate) fn by_name(language: &str) -> Option<Input> {
     match language {
         "none" => None,
-        "c" | "cpp-output" | "objective-c" | "objective-c-cpp-output" => {
-            Some(Input::Source(Language::C))
-        }
+        "c" | "cpp-output" | "objective-c" | "objective-c-cpp-output" => Some(Input::Source(Language::C)),
         "c++" | "c++-cpp-output" | "objective-c++" | "objective-c++-cpp-output" | "c++-module" => {
             Some(Input::Source(Language::Cxx))
         }
@@ -71,29 +66,15 @@ mod tests {
         assert_eq!(kind("a.hpp"), Input::Header(Language::Cxx));
         assert_eq!(kind("a.s"), Input::Foreign);
         assert_eq!(kind("a.S"), Input::Foreign);
-        for name in [
-            "a.o",
-            "liba.a",
-            "liba.so",
-            "liba.so.1",
-            "object",
-            "-",
-            "a.lds",
-        ] {
+        for name in ["a.o", "liba.a", "liba.so", "liba.so.1", "object", "-", "a.lds"] {
             assert_eq!(kind(name), Input::Linkable, "{name}");
         }
     }
 
     #[test]
     fn a_cxx_driver_takes_c_for_cxx() {
-        assert_eq!(
-            by_extension(OsStr::new("a.c"), Language::Cxx),
-            Input::Source(Language::Cxx)
-        );
-        assert_eq!(
-            by_extension(OsStr::new("a.h"), Language::Cxx),
-            Input::Header(Language::Cxx)
-        );
+        assert_eq!(by_extension(OsStr::new("a.c"), Language::Cxx), Input::Source(Language::Cxx));
+        assert_eq!(by_extension(OsStr::new("a.h"), Language::Cxx), Input::Header(Language::Cxx));
     }
 
     #[test]

@@ -39,17 +39,11 @@ impl Compiler {
             .env(INSIDE_VARIABLE, "1")
             .stdin(Stdio::null())
             .output()
-            .map_err(|source| ProbeError::Start {
-                program: program.to_path_buf(),
-                source,
-            })?;
+            .map_err(|source| ProbeError::Start { program: program.to_path_buf(), source })?;
         let text = String::from_utf8_lossy(&output.stderr);
         Self::from_verbose_output(program.to_path_buf(), leading.to_vec(), &text).ok_or_else(|| {
             let answer = text.lines().next().unwrap_or_default().to_owned();
-            ProbeError::Unknown {
-                program: program.to_path_buf(),
-                answer,
-            }
+            ProbeError::Unknown { program: program.to_path_buf(), answer }
         })
     }
 }
@@ -61,20 +55,11 @@ mod tests {
     #[test]
     fn what_cannot_be_started_and_what_is_no_compiler_are_told_apart() {
         let missing = Compiler::probe(Path::new("/nonexistent/cc"), &[]);
-        assert!(
-            matches!(missing, Err(ProbeError::Start { .. })),
-            "{missing:?}"
-        );
-        let other = Compiler::probe(
-            Path::new("/bin/sh"),
-            &["-c".into(), "echo I am a shell >&2".into()],
-        );
+        assert!(matches!(missing, Err(ProbeError::Start { .. })), "{missing:?}");
+        let other = Compiler::probe(Path::new("/bin/sh"), &["-c".into(), "echo I am a shell >&2".into()]);
         match other {
             Err(error @ ProbeError::Unknown { .. }) => {
-                assert!(
-                    error.to_string().contains("it said `I am a shell`"),
-                    "{error}"
-                );
+                assert!(error.to_string().contains("it said `I am a shell`"), "{error}");
             }
             other => panic!("{other:?}"),
         }

@@ -15,9 +15,7 @@ const MAX_FILES: usize = 2000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResponseError {
     /// A file that names itself, directly or through others.
-    #[error(
-        "more than {MAX_FILES} response files, the last of them `{0}`: one of them includes itself"
-    )]
+    #[error("more than {MAX_FILES} response files, the last of them `{0}`: one of them includes itself")]
     TooMany(PathBuf),
 }
 
@@ -33,11 +31,7 @@ pub fn expand(
     let mut pending: Vec<OsString> = args.iter().rev().cloned().collect();
     let mut files = 0;
     while let Some(word) = pending.pop() {
-        let Some(name) = word
-            .as_bytes()
-            .strip_prefix(b"@")
-            .filter(|name| !name.is_empty())
-        else {
+        let Some(name) = word.as_bytes().strip_prefix(b"@").filter(|name| !name.is_empty()) else {
             expanded.push(word);
             continue;
         };
@@ -122,26 +116,17 @@ mod tests {
 
     #[test]
     fn words_are_split_at_white_space_of_every_kind() {
-        assert_eq!(
-            split(b" -c \t a.c\n-o\r\n\x0ba.o\x0c"),
-            words(&["-c", "a.c", "-o", "a.o"])
-        );
+        assert_eq!(split(b" -c \t a.c\n-o\r\n\x0ba.o\x0c"), words(&["-c", "a.c", "-o", "a.o"]));
     }
 
     #[test]
     fn quotes_group_and_vanish() {
-        assert_eq!(
-            split(br#"'a b' "c d" e' 'f "it's""#),
-            words(&["a b", "c d", "e f", "it's"])
-        );
+        assert_eq!(split(br#"'a b' "c d" e' 'f "it's""#), words(&["a b", "c d", "e f", "it's"]));
     }
 
     #[test]
     fn a_backslash_takes_the_next_character_even_inside_quotes() {
-        assert_eq!(
-            split(br#"a\ b "c\"d" 'e\'f' g\\h -DX=\"s\""#),
-            words(&["a b", "c\"d", "e'f", "g\\h", "-DX=\"s\""])
-        );
+        assert_eq!(split(br#"a\ b "c\"d" 'e\'f' g\\h -DX=\"s\""#), words(&["a b", "c\"d", "e'f", "g\\h", "-DX=\"s\""]));
     }
 
     #[test]
@@ -160,18 +145,12 @@ mod tests {
     fn files_may_name_files_and_keep_their_place() {
         let files = [("one", "-DONE @two -DLAST"), ("two", "'-DTWO=a b'")];
         let expanded = expand_with(&["-c", "@one", "a.c"], &files);
-        assert_eq!(
-            expanded,
-            Ok(words(&["-c", "-DONE", "-DTWO=a b", "-DLAST", "a.c"]))
-        );
+        assert_eq!(expanded, Ok(words(&["-c", "-DONE", "-DTWO=a b", "-DLAST", "a.c"])));
     }
 
     #[test]
     fn a_file_that_cannot_be_read_stays_for_the_compiler_to_judge() {
-        assert_eq!(
-            expand_with(&["@missing", "@"], &[]),
-            Ok(words(&["@missing", "@"]))
-        );
+        assert_eq!(expand_with(&["@missing", "@"], &[]), Ok(words(&["@missing", "@"])));
     }
 
     #[test]
@@ -183,16 +162,7 @@ mod tests {
     #[test]
     fn joined_words_split_back_into_themselves() {
         let all_bytes: Vec<u8> = (1..=255).collect();
-        let mut list = words(&[
-            "",
-            "a b",
-            "-DX=\"s\"",
-            "it's",
-            "c:\\d",
-            "two\nlines",
-            "@file",
-            "\t",
-        ]);
+        let mut list = words(&["", "a b", "-DX=\"s\"", "it's", "c:\\d", "two\nlines", "@file", "\t"]);
         list.push(OsString::from_vec(all_bytes));
         assert_eq!(split(&join(&list)), list);
     }

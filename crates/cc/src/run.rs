@@ -61,13 +61,8 @@ pub fn execute(plan: &Plan) -> Result<i32, ExecuteError> {
             command.args(&plan.args);
         }
     }
-    let status = command.status().map_err(|source| ExecuteError::Start {
-        program: plan.program.clone(),
-        source,
-    })?;
-    Ok(status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+    let status = command.status().map_err(|source| ExecuteError::Start { program: plan.program.clone(), source })?;
+    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
 }
 
 /// Writes a file unless it is there already. By renaming, because another compiler may be reading it.
@@ -75,18 +70,11 @@ fn provide(file: &SupportFile) -> Result<(), ExecuteError> {
     if fs::read(&file.path).is_ok_and(|found| found == file.contents.as_bytes()) {
         return Ok(());
     }
-    let failed = |source| ExecuteError::Write {
-        path: file.path.clone(),
-        source,
-    };
+    let failed = |source| ExecuteError::Write { path: file.path.clone(), source };
     let directory = file.path.parent().unwrap_or(&file.path);
     let mut written = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-    written
-        .write_all(file.contents.as_bytes())
-        .map_err(failed)?;
-    written
-        .persist(&file.path)
-        .map_err(|error| failed(error.error))?;
+    written.write_all(file.contents.as_bytes()).map_err(failed)?;
+    written.persist(&file.path).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
@@ -96,15 +84,8 @@ fn long_arguments(args: &[OsString]) -> Result<Option<tempfile::NamedTempFile>, 
     if bytes <= MAX_COMMAND_BYTES {
         return Ok(None);
     }
-    let failed = |source| ExecuteError::Write {
-        path: std::env::temp_dir(),
-        source,
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix("raddle-")
-        .suffix(".rsp")
-        .tempfile()
-        .map_err(failed)?;
+    let failed = |source| ExecuteError::Write { path: std::env::temp_dir(), source };
+    let mut file = tempfile::Builder::new().prefix("raddle-").suffix(".rsp").tempfile().map_err(failed)?;
     file.write_all(&response::join(args)).map_err(failed)?;
     Ok(Some(file))
 }
@@ -124,12 +105,7 @@ enum WrapError {
 
 /// The whole wrapper: what `raddle cc ARGS...` does. Returns the exit status, which is the compiler's own, or
 /// [`REFUSED_STATUS`] after a sentence on standard error.
-pub fn wrap(
-    language: Language,
-    args: &[OsString],
-    environment: &Environment,
-    runtime: &Runtime,
-) -> i32 {
+pub fn wrap(language: Language, args: &[OsString], environment: &Environment, runtime: &Runtime) -> i32 {
     try_wrap(language, args, environment, runtime).unwrap_or_else(|error| {
         eprintln!("{}: {error}", own_name(language));
         REFUSED_STATUS
@@ -144,11 +120,7 @@ fn try_wrap(
 ) -> Result<i32, WrapError> {
     let compiler = find_compiler(language, environment)?;
     let args = response::expand(args, &mut |path| fs::read(path).ok())?;
-    let invocation = Invocation {
-        language,
-        args,
-        hide_tsan: environment.is_on(HIDE_VARIABLE),
-    };
+    let invocation = Invocation { language, args, hide_tsan: environment.is_on(HIDE_VARIABLE) };
     let plan = plan(&invocation, &compiler, runtime)?;
     if environment.is_on(VERBOSE_VARIABLE) {
         describe(language, &plan);
@@ -162,10 +134,7 @@ fn describe(language: Language, plan: &Plan) {
         eprintln!("{}: {note}", own_name(language));
     }
     let mut line = plan.program.as_os_str().as_bytes().to_vec();
-    for word in response::join(&plan.args)
-        .split(|byte| *byte == b'\n')
-        .filter(|word| !word.is_empty())
-    {
+    for word in response::join(&plan.args).split(|byte| *byte == b'\n').filter(|word| !word.is_empty()) {
         line.push(b' ');
         line.extend_from_slice(word);
     }
@@ -201,18 +170,12 @@ mod tests {
     fn the_exit_status_is_the_compilers_own() {
         assert_eq!(execute(&shell("exit 0", Vec::new())).expect("started"), 0);
         assert_eq!(execute(&shell("exit 7", Vec::new())).expect("started"), 7);
-        assert_eq!(
-            execute(&shell("kill -9 $$", Vec::new())).expect("started"),
-            137
-        );
+        assert_eq!(execute(&shell("kill -9 $$", Vec::new())).expect("started"), 137);
     }
 
     #[test]
     fn the_compiler_is_marked_as_started_by_the_wrapper() {
-        assert_eq!(
-            execute(&shell("test \"$RADDLE_CC_INSIDE\" = 1", Vec::new())).expect("started"),
-            0
-        );
+        assert_eq!(execute(&shell("test \"$RADDLE_CC_INSIDE\" = 1", Vec::new())).expect("started"), 0);
     }
 
     #[test]
@@ -220,10 +183,7 @@ mod tests {
         let mut plan = shell("", Vec::new());
         plan.program = PathBuf::from("/nonexistent/cc");
         let error = execute(&plan).expect_err("cannot start").to_string();
-        assert!(
-            error.starts_with("`/nonexistent/cc` could not be started"),
-            "{error}"
-        );
+        assert!(error.starts_with("`/nonexistent/cc` could not be started"), "{error}");
     }
 
     #[test]
@@ -236,31 +196,20 @@ mod tests {
                 fs::write(&file.path, text).expect("written");
             }
             provide(&file).expect("provided");
-            assert_eq!(
-                fs::read_to_string(&file.path).expect("readable"),
-                file.contents
-            );
+            assert_eq!(fs::read_to_string(&file.path).expect("readable"), file.contents);
         }
         let names = fs::read_dir(directory.path()).expect("listed").count();
         assert_eq!(names, 1, "no temporary file stays behind");
         let nowhere = Runtime::in_directory(Path::new("/nonexistent")).expect("absolute");
-        assert!(matches!(
-            provide(&nowhere.gcc_specs()),
-            Err(ExecuteError::Write { .. })
-        ));
+        assert!(matches!(provide(&nowhere.gcc_specs()), Err(ExecuteError::Write { .. })));
     }
 
     #[test]
     fn only_long_command_lines_go_through_a_response_file() {
         assert!(long_arguments(&["-c".into()]).expect("no file").is_none());
-        let many: Vec<OsString> = (0..30_000)
-            .map(|n| OsString::from(format!("a dir/{n}.o")))
-            .collect();
+        let many: Vec<OsString> = (0..30_000).map(|n| OsString::from(format!("a dir/{n}.o"))).collect();
         let file = long_arguments(&many).expect("written").expect("a file");
-        assert_eq!(
-            response::split(&fs::read(file.path()).expect("readable")),
-            many
-        );
+        assert_eq!(response::split(&fs::read(file.path()).expect("readable")), many);
         let path = file.path().to_path_buf();
         drop(file);
         assert!(!path.exists());

@@ -31,9 +31,7 @@ pub struct Runtime {
 impl Runtime {
     /// The runtime in this directory, which must be an absolute path; `None` where it is not.
     pub fn in_directory(directory: &Path) -> Option<Self> {
-        directory.is_absolute().then(|| Self {
-            directory: directory.to_path_buf(),
-        })
+        directory.is_absolute().then(|| Self { directory: directory.to_path_buf() })
     }
 
     /// The directory that holds the library; programs find it there at run time.
@@ -53,10 +51,7 @@ impl Runtime {
 
     /// The specs file by which gcc instruments without linking its own runtime.
     pub(crate) fn gcc_specs(&self) -> SupportFile {
-        SupportFile {
-            path: self.directory.join(GCC_SPECS_NAME),
-            contents: GCC_SPECS,
-        }
+        SupportFile { path: self.directory.join(GCC_SPECS_NAME), contents: GCC_SPECS }
     }
 }
 
@@ -68,10 +63,7 @@ mod tests {
     fn only_an_absolute_directory_can_be_stored_in_programs() {
         assert_eq!(Runtime::in_directory(Path::new("lib")), None);
         let runtime = Runtime::in_directory(Path::new("/opt/raddle/1")).expect("absolute");
-        assert_eq!(
-            runtime.library(),
-            Path::new("/opt/raddle/1/libraddle_rt.so")
-        );
+        assert_eq!(runtime.library(), Path::new("/opt/raddle/1/libraddle_rt.so"));
         assert_eq!(runtime.directory(), Path::new("/opt/raddle/1"));
         assert_eq!(runtime.support_files(), [runtime.gcc_specs()]);
     }

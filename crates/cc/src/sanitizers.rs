@@ -49,12 +49,8 @@ impl Sanitizers {
 
     /// The first sanitizer that cannot be combined with raddle's runtime.
     pub(crate) fn conflict(&self) -> Option<&str> {
-        let conflicting =
-            |(on, name): &&(bool, String)| *on && !COMPATIBLE.contains(&name.as_str());
-        self.entries
-            .iter()
-            .find(conflicting)
-            .map(|(_, name)| name.as_str())
+        let conflicting = |(on, name): &&(bool, String)| *on && !COMPATIBLE.contains(&name.as_str());
+        self.entries.iter().find(conflicting).map(|(_, name)| name.as_str())
     }
 
     /// Whether a sanitizer other than the thread sanitizer is left on.
@@ -101,32 +97,13 @@ mod tests {
     fn checks_of_undefined_behaviour_stay_with_their_exceptions() {
         let sanitizers = folded(&["+undefined,thread", "-vptr", "+shift"]);
         assert_eq!(sanitizers.conflict(), None);
-        assert_eq!(
-            sanitizers.options(),
-            [
-                "-fsanitize=undefined",
-                "-fno-sanitize=vptr",
-                "-fsanitize=shift"
-            ]
-        );
+        assert_eq!(sanitizers.options(), ["-fsanitize=undefined", "-fno-sanitize=vptr", "-fsanitize=shift"]);
     }
 
     #[test]
     fn everything_else_conflicts_by_name_known_or_not() {
-        for name in [
-            "address",
-            "hwaddress",
-            "memory",
-            "leak",
-            "kernel-address",
-            "fuzzer",
-            "cfi",
-            "novel",
-        ] {
-            assert_eq!(
-                folded(&[&format!("+thread,undefined,{name}")]).conflict(),
-                Some(name)
-            );
+        for name in ["address", "hwaddress", "memory", "leak", "kernel-address", "fuzzer", "cfi", "novel"] {
+            assert_eq!(folded(&[&format!("+thread,undefined,{name}")]).conflict(), Some(name));
         }
     }
 
@@ -134,10 +111,7 @@ mod tests {
     fn later_options_take_back_earlier_ones() {
         assert_eq!(folded(&["+address", "-address"]), Sanitizers::default());
         assert_eq!(folded(&["+address,undefined", "-all"]).options(), [""; 0]);
-        assert_eq!(
-            folded(&["-address", "+address"]).conflict(),
-            Some("address")
-        );
+        assert_eq!(folded(&["-address", "+address"]).conflict(), Some("address"));
         assert_eq!(folded(&["+undefined", "-undefined"]).options(), [""; 0]);
     }
 

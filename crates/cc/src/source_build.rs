@@ -46,9 +46,10 @@ pub fn is_source_file(path: &Path) -> Option<Language> {
 impl SourceBuild {
     /// The language whose driver has to build it: C++ as soon as one file is C++.
     pub fn language(&self) -> Result<Language, SourceBuildError> {
-        let languages = self.sources.iter().map(|path| {
-            is_source_file(path).ok_or_else(|| SourceBuildError::NotASource(path.clone()))
-        });
+        let languages = self
+            .sources
+            .iter()
+            .map(|path| is_source_file(path).ok_or_else(|| SourceBuildError::NotASource(path.clone())));
         let languages: Vec<Language> = languages.collect::<Result<_, _>>()?;
         let any_cxx = languages.contains(&Language::Cxx);
         match languages.is_empty() {
@@ -61,11 +62,7 @@ impl SourceBuild {
     pub fn plan(&self, compiler: &Compiler, runtime: &Runtime) -> Result<Plan, SourceBuildError> {
         let language = self.language()?;
         let mut args: Vec<OsString> = vec!["-pthread".into()];
-        if !self
-            .cflags
-            .iter()
-            .any(|flag| flag.as_encoded_bytes().starts_with(b"-O"))
-        {
+        if !self.cflags.iter().any(|flag| flag.as_encoded_bytes().starts_with(b"-O")) {
             args.push("-O0".into());
         }
         for source in &self.sources {
@@ -82,11 +79,7 @@ impl SourceBuild {
         // After the sources: libraries among the flags must follow what needs them.
         args.extend(self.cflags.iter().cloned());
         args.extend(["-o".into(), not_an_option(&self.output)]);
-        let invocation = Invocation {
-            language,
-            args,
-            hide_tsan: self.hide_tsan,
-        };
+        let invocation = Invocation { language, args, hide_tsan: self.hide_tsan };
         Ok(plan(&invocation, compiler, runtime)?)
     }
 }
@@ -102,7 +95,7 @@ fn not_an_option(path: &Path) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::{Family, Version};
+    use crate::compiler::Family;
     use crate::plan::Action;
 
     fn build(sources: &[&str], cflags: &[&str]) -> SourceBuild {
@@ -115,40 +108,20 @@ mod tests {
     }
 
     fn planned(build: &SourceBuild) -> Result<Plan, SourceBuildError> {
-        let compiler = Compiler {
-            program: PathBuf::from("gcc"),
-            leading: Vec::new(),
-            family: Family::Gcc,
-            version: Version {
-                major: 12,
-                minor: 2,
-                patch: 0,
-            },
-            machine: "x86_64-linux-gnu".to_owned(),
-        };
-        build.plan(
-            &compiler,
-            &Runtime::in_directory(Path::new("/rt")).expect("absolute"),
-        )
+        let compiler = Compiler::for_tests(Family::Gcc, 12);
+        build.plan(&compiler, &Runtime::in_directory(Path::new("/rt")).expect("absolute"))
     }
 
     fn line(build: &SourceBuild) -> String {
         let plan = planned(build).expect("planned");
         assert_eq!(plan.action, Action::CompileAndLink);
-        plan.args
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect::<Vec<_>>()
-            .join(" ")
+        plan.args.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn a_source_is_built_unoptimised_with_debug_information_and_threads() {
         let line = line(&build(&["bank.c"], &["-lm"]));
-        assert!(
-            line.contains("-pthread -O0 bank.c -lm -o out/prog"),
-            "{line}"
-        );
+        assert!(line.contains("-pthread -O0 bank.c -lm -o out/prog"), "{line}");
         assert!(line.contains(" -g "), "{line}");
         assert!(line.contains("/rt/libraddle_rt.so"), "{line}");
     }
@@ -179,9 +152,6 @@ mod tests {
         let other = SourceBuildError::NotASource(PathBuf::from("a.rs"));
         assert_eq!(planned(&build(&["a.c", "a.rs"], &[])), Err(other));
         let refused = planned(&build(&["a.c"], &["-static"]));
-        assert!(
-            matches!(refused, Err(SourceBuildError::Refusal(_))),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(SourceBuildError::Refusal(_))), "{refused:?}");
     }
 }

@@ -73,9 +73,7 @@ pub enum Refusal {
         name: String,
     },
     /// Code for a 32-bit machine.
-    #[error(
-        "`{option}` cannot be used: raddle checks 64-bit programs only. Leave it out, or use `-m64`."
-    )]
+    #[error("`{option}` cannot be used: raddle checks 64-bit programs only. Leave it out, or use `-m64`.")]
     NotSixtyFourBit {
         /// The option as it was given.
         option: String,
@@ -83,11 +81,7 @@ pub enum Refusal {
 }
 
 /// Plans the command for an invocation. Pure: the same arguments give the same plan.
-pub fn plan(
-    invocation: &Invocation,
-    compiler: &Compiler,
-    runtime: &Runtime,
-) -> Result<Plan, Refusal> {
+pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> Result<Plan, Refusal> {
     let request = Request::read(&invocation.args, invocation.language);
     let Some(action) = request.action(compiler) else {
         return Ok(pass_through(invocation, compiler));
@@ -111,24 +105,13 @@ pub fn plan(
         }
     }
     args.extend(inputs_only);
-    Ok(Plan {
-        program: compiler.program.clone(),
-        args,
-        action,
-        support_files,
-        notes,
-    })
+    Ok(Plan { program: compiler.program.clone(), args, action, support_files, notes })
 }
 
 fn pass_through(invocation: &Invocation, compiler: &Compiler) -> Plan {
     Plan {
         program: compiler.program.clone(),
-        args: compiler
-            .leading
-            .iter()
-            .chain(&invocation.args)
-            .cloned()
-            .collect(),
+        args: compiler.leading.iter().chain(&invocation.args).cloned().collect(),
         action: Action::PassThrough,
         support_files: Vec::new(),
         notes: Vec::new(),
@@ -158,11 +141,7 @@ impl Request {
                 _ => {}
             }
         }
-        Self {
-            pieces,
-            sanitizers,
-            relocatable,
-        }
+        Self { pieces, sanitizers, relocatable }
     }
 
     fn has(&self, wanted: impl Fn(&Kind) -> bool) -> bool {
@@ -175,8 +154,7 @@ impl Request {
             return None;
         }
         let has_header = self.has(|kind| matches!(kind, Kind::Input(Input::Header(_))));
-        let has_code = self
-            .has(|kind| matches!(kind, Kind::Input(input) if !matches!(input, Input::Header(_))));
+        let has_code = self.has(|kind| matches!(kind, Kind::Input(input) if !matches!(input, Input::Header(_))));
         let has_library = self.has(|kind| match kind {
             Kind::Library => true,
             Kind::Linker(words) => words.iter().any(|word| is_linkable_file(word)),
@@ -185,12 +163,10 @@ impl Request {
         if !has_header && !has_code && !has_library {
             return None;
         }
-        let compiles =
-            self.has(|kind| matches!(kind, Kind::Input(Input::Source(_) | Input::Header(_))));
+        let compiles = self.has(|kind| matches!(kind, Kind::Input(Input::Source(_) | Input::Header(_))));
         if self.has(|kind| *kind == Kind::Stage(Stage::Preprocess)) {
             Some(Action::Preprocess)
-        } else if self.has(|kind| *kind == Kind::Stage(Stage::Compile)) || (has_header && !has_code)
-        {
+        } else if self.has(|kind| *kind == Kind::Stage(Stage::Compile)) || (has_header && !has_code) {
             Some(Action::Compile)
         } else if compiles {
             Some(Action::CompileAndLink)
@@ -206,17 +182,14 @@ impl Request {
             _ => None,
         })
         .is_some_and(|(machine, _)| {
-            !is_narrow_machine(&machine)
-                && same_architecture(&machine) != same_architecture(compiler.architecture())
+            !is_narrow_machine(&machine) && same_architecture(&machine) != same_architecture(compiler.architecture())
         })
     }
 
     /// Refuses what cannot work.
     fn check(&self, action: Action) -> Result<(), Refusal> {
         if let Some(name) = self.sanitizers.conflict() {
-            return Err(Refusal::ForeignSanitizer {
-                name: name.to_owned(),
-            });
+            return Err(Refusal::ForeignSanitizer { name: name.to_owned() });
         }
         let narrow = self.last(|kind| match kind {
             Kind::Narrow(narrow) => Some(*narrow),
@@ -236,11 +209,7 @@ impl Request {
     /// The last piece that `pick` takes something from, and how the user wrote it.
     fn last<T>(&self, pick: impl Fn(&Kind) -> Option<T>) -> Option<(T, String)> {
         self.pieces.iter().rev().find_map(|piece| {
-            let words: Vec<_> = piece
-                .words
-                .iter()
-                .map(|word| word.to_string_lossy())
-                .collect();
+            let words: Vec<_> = piece.words.iter().map(|word| word.to_string_lossy()).collect();
             Some((pick(&piece.kind)?, words.join(" ")))
         })
     }
@@ -284,11 +253,7 @@ impl Request {
                 _ => None,
             });
             let standard = standard.as_ref().map(|(name, _)| name.as_str());
-            options.extend(
-                hide::options(language, standard)
-                    .into_iter()
-                    .map(OsString::from),
-            );
+            options.extend(hide::options(compiler, language, standard).into_iter().map(OsString::from));
         }
         options
     }
@@ -307,10 +272,7 @@ impl Request {
         let mut options = Vec::new();
         let mut inputs_only = Vec::new();
         if self.sanitizers.thread_refused {
-            notes.push(
-                "the thread sanitizer's hooks stay on, because raddle needs them everywhere"
-                    .to_owned(),
-            );
+            notes.push("the thread sanitizer's hooks stay on, because raddle needs them everywhere".to_owned());
         }
         for piece in &self.pieces {
             let words = self.kept(piece, notes);
@@ -326,23 +288,14 @@ impl Request {
     /// What is left of one piece.
     fn kept(&self, piece: &Piece, notes: &mut Vec<String>) -> Vec<OsString> {
         let mut left_out = |reason: &str| {
-            let words: Vec<_> = piece
-                .words
-                .iter()
-                .map(|word| word.to_string_lossy())
-                .collect();
+            let words: Vec<_> = piece.words.iter().map(|word| word.to_string_lossy()).collect();
             notes.push(format!("`{}` is left out: {reason}", words.join(" ")));
             Vec::new()
         };
         match &piece.kind {
             // Both are replaced by options of raddle's own.
             Kind::Sanitize { .. } | Kind::Fortify => Vec::new(),
-            Kind::Preprocessor(words) => rejoined(
-                "-Wp",
-                words,
-                |word| !command_line::is_fortify_option(word),
-                piece,
-            ),
+            Kind::Preprocessor(words) => rejoined("-Wp", words, |word| !command_line::is_fortify_option(word), piece),
             Kind::Linker(words) if words.iter().any(|word| is_strip_option(word)) => {
                 left_out("reports need the debug information");
                 rejoined("-Wl", words, |word| !is_strip_option(word), piece)
@@ -358,17 +311,8 @@ impl Request {
 }
 
 /// A list option without some of its words; nothing where none is left. `-Xlinker` has one word only.
-fn rejoined(
-    option: &str,
-    words: &[String],
-    keep: impl Fn(&str) -> bool,
-    piece: &Piece,
-) -> Vec<OsString> {
-    let kept: Vec<&str> = words
-        .iter()
-        .map(String::as_str)
-        .filter(|word| keep(word))
-        .collect();
+fn rejoined(option: &str, words: &[String], keep: impl Fn(&str) -> bool, piece: &Piece) -> Vec<OsString> {
+    let kept: Vec<&str> = words.iter().map(String::as_str).filter(|word| keep(word)).collect();
     match kept.len() {
         0 => Vec::new(),
         count if count == words.len() => piece.words.clone(),
@@ -383,18 +327,12 @@ fn is_relocatable_option(word: &str) -> bool {
 
 /// The linker's own spellings of `-s`, and those that remove debug information only.
 fn is_strip_option(word: &str) -> bool {
-    matches!(
-        word,
-        "-s" | "--strip-all" | "-strip-all" | "-S" | "--strip-debug" | "-strip-debug"
-    )
+    matches!(word, "-s" | "--strip-all" | "-strip-all" | "-S" | "--strip-debug" | "-strip-debug")
 }
 
 /// A file among words for the linker, as in `-Wl,--whole-archive,libx.a`.
 fn is_linkable_file(word: &str) -> bool {
-    !word.starts_with('-')
-        && [".a", ".o", ".so", ".lo"]
-            .iter()
-            .any(|end| word.ends_with(end))
+    !word.starts_with('-') && [".a", ".o", ".so", ".lo"].iter().any(|end| word.ends_with(end))
 }
 
 /// Machines that are like the usual one but with 32-bit pointers.

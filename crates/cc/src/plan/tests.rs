@@ -12,21 +12,9 @@ struct Setting {
     hide_tsan: bool,
 }
 
-const GCC: Setting = Setting {
-    family: Family::Gcc,
-    major: 12,
-    language: Language::C,
-    hide_tsan: false,
-};
-const GXX: Setting = Setting {
-    language: Language::Cxx,
-    ..GCC
-};
-const CLANG: Setting = Setting {
-    family: Family::Clang,
-    major: 19,
-    ..GCC
-};
+const GCC: Setting = Setting { family: Family::Gcc, major: 12, language: Language::C, hide_tsan: false };
+const GXX: Setting = Setting { language: Language::Cxx, ..GCC };
+const CLANG: Setting = Setting { family: Family::Clang, major: 19, ..GCC };
 
 impl Setting {
     fn plan(&self, line: &str) -> Result<Plan, Refusal> {
@@ -39,18 +27,10 @@ impl Setting {
             program: PathBuf::from("/usr/bin/real"),
             leading: vec!["--lead".into()],
             family: self.family,
-            version: Version {
-                major: self.major,
-                minor: 0,
-                patch: 0,
-            },
+            version: Version { major: self.major, minor: 0, patch: 0 },
             machine: "x86_64-linux-gnu".to_owned(),
         };
-        plan(
-            &invocation,
-            &compiler,
-            &Runtime::in_directory(Path::new("/rt")).expect("absolute"),
-        )
+        plan(&invocation, &compiler, &Runtime::in_directory(Path::new("/rt")).expect("absolute"))
     }
 
     /// The words of the command after `--lead`.
@@ -58,10 +38,7 @@ impl Setting {
         let plan = self.plan(line).expect("planned");
         assert_eq!(plan.program, Path::new("/usr/bin/real"));
         assert_eq!(plan.args[0], "--lead");
-        plan.args[1..]
-            .iter()
-            .map(|word| word.to_str().expect("unicode").to_owned())
-            .collect()
+        plan.args[1..].iter().map(|word| word.to_str().expect("unicode").to_owned()).collect()
     }
 
     fn action(&self, line: &str) -> Action {
@@ -83,10 +60,7 @@ fn has(words: &[String], wanted: &str) -> bool {
 }
 
 fn position(words: &[String], wanted: &str) -> usize {
-    words
-        .iter()
-        .position(|word| word == wanted)
-        .unwrap_or_else(|| panic!("no {wanted} in {words:?}"))
+    words.iter().position(|word| word == wanted).unwrap_or_else(|| panic!("no {wanted} in {words:?}"))
 }
 
 fn links_runtime(words: &[String]) -> bool {
@@ -94,9 +68,7 @@ fn links_runtime(words: &[String]) -> bool {
 }
 
 fn instruments(words: &[String]) -> bool {
-    words
-        .iter()
-        .any(|word| word == "-fsanitize=thread" || word.starts_with("-specs="))
+    words.iter().any(|word| word == "-fsanitize=thread" || word.starts_with("-specs="))
 }
 
 #[test]
@@ -133,10 +105,7 @@ fn gcc_instruments_through_the_specs_file_when_one_command_does_both() {
     let plan = GCC.plan("a.c b.o -o prog").expect("planned");
     assert_eq!(plan.action, Action::CompileAndLink);
     assert_eq!(plan.support_files.len(), 1);
-    assert_eq!(
-        plan.support_files[0].path,
-        Path::new("/rt/raddle-gcc.specs")
-    );
+    assert_eq!(plan.support_files[0].path, Path::new("/rt/raddle-gcc.specs"));
     let words = GCC.words("a.c b.o -o prog");
     assert!(has(&words, "-specs=/rt/raddle-gcc.specs") && !has(&words, "-fsanitize=thread"));
     assert!(links_runtime(&words));
@@ -147,10 +116,7 @@ fn clang_needs_no_file_when_one_command_does_both() {
     let plan = CLANG.plan("a.c -o prog").expect("planned");
     assert!(plan.support_files.is_empty());
     let words = CLANG.words("a.c -o prog");
-    assert_eq!(
-        position(&words, "-Xclang") + 1,
-        position(&words, "-fsanitize=thread")
-    );
+    assert_eq!(position(&words, "-Xclang") + 1, position(&words, "-fsanitize=thread"));
     assert!(links_runtime(&words));
 }
 
@@ -167,27 +133,12 @@ fn the_stage_decides_what_is_added() {
         ("-MMD a.c", Action::CompileAndLink, true, true),
         ("a.c", Action::CompileAndLink, true, true),
         ("-shared a.o -o liba.so", Action::Link, false, true),
-        (
-            "-shared -fPIC a.c -o liba.so",
-            Action::CompileAndLink,
-            true,
-            true,
-        ),
+        ("-shared -fPIC a.c -o liba.so", Action::CompileAndLink, true, true),
         ("-v a.c", Action::CompileAndLink, true, true),
         ("'-###' a.c", Action::CompileAndLink, true, true),
         ("-lfoo -shared", Action::Link, false, true),
-        (
-            "-shared -Wl,--whole-archive,libx.a",
-            Action::Link,
-            false,
-            true,
-        ),
-        (
-            "-nostdlib -nostartfiles a.c",
-            Action::CompileAndLink,
-            true,
-            true,
-        ),
+        ("-shared -Wl,--whole-archive,libx.a", Action::Link, false, true),
+        ("-nostdlib -nostartfiles a.c", Action::CompileAndLink, true, true),
         ("-ffreestanding -c a.c", Action::Compile, true, false),
     ] {
         for setting in [GCC, CLANG] {
@@ -202,15 +153,9 @@ fn the_stage_decides_what_is_added() {
 #[test]
 fn preprocessing_sees_the_same_macros_but_gets_no_code_options() {
     let words = GCC.words("-E a.c");
-    assert_eq!(
-        words.join(" "),
-        "-E a.c -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0"
-    );
+    assert_eq!(words.join(" "), "-E a.c -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0");
     let words = CLANG.words("-E -");
-    assert_eq!(
-        words.join(" "),
-        "-E - -Xclang -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0"
-    );
+    assert_eq!(words.join(" "), "-E - -Xclang -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0");
 }
 
 #[test]
@@ -278,12 +223,7 @@ fn a_header_alone_becomes_a_precompiled_header() {
 
 #[test]
 fn linking_to_an_object_adds_nothing_to_the_link() {
-    for line in [
-        "-r a.o b.o -o c.o",
-        "-nostdlib -Wl,-r a.o -o c.o",
-        "-Xlinker --relocatable a.o",
-        "-static -r a.o",
-    ] {
+    for line in ["-r a.o b.o -o c.o", "-nostdlib -Wl,-r a.o -o c.o", "-Xlinker --relocatable a.o", "-static -r a.o"] {
         for words in both(line) {
             assert_eq!(words.join(" "), line);
         }
@@ -298,19 +238,10 @@ fn static_programs_are_refused_by_name() {
     for option in ["-static", "-static-pie", "--static"] {
         for line in [format!("{option} a.c"), format!("a.o {option} -o prog")] {
             let refusal = GCC.plan(&line).expect_err("refused");
-            assert_eq!(
-                refusal,
-                Refusal::StaticLink {
-                    option: option.to_owned()
-                }
-            );
+            assert_eq!(refusal, Refusal::StaticLink { option: option.to_owned() });
             assert!(refusal.to_string().contains("Link dynamically"));
         }
-        assert_eq!(
-            GCC.action(&format!("{option} -c a.c")),
-            Action::Compile,
-            "nothing is linked"
-        );
+        assert_eq!(GCC.action(&format!("{option} -c a.c")), Action::Compile, "nothing is linked");
     }
     for words in both("-static-libgcc -static-libstdc++ a.o") {
         assert!(has(&words, "-static-libgcc") && has(&words, "-static-libstdc++"));
@@ -323,61 +254,31 @@ fn narrow_programs_are_refused_by_name() {
         ("-m32 -c a.c", "-m32"),
         ("-mx32 a.c", "-mx32"),
         ("--target=i686-linux-gnu -c a.c", "--target=i686-linux-gnu"),
-        (
-            "-target x86_64-linux-gnux32 -c a.c",
-            "-target x86_64-linux-gnux32",
-        ),
+        ("-target x86_64-linux-gnux32 -c a.c", "-target x86_64-linux-gnux32"),
     ] {
         let refusal = CLANG.plan(line).expect_err("refused");
-        assert_eq!(
-            refusal,
-            Refusal::NotSixtyFourBit {
-                option: option.to_owned()
-            }
-        );
+        assert_eq!(refusal, Refusal::NotSixtyFourBit { option: option.to_owned() });
     }
-    assert_eq!(
-        GCC.action("-m32 -m64 -c a.c"),
-        Action::Compile,
-        "the last one counts"
-    );
+    assert_eq!(GCC.action("-m32 -m64 -c a.c"), Action::Compile, "the last one counts");
 }
 
 #[test]
 fn code_for_other_machines_passes_unchanged() {
-    for line in [
-        "-target bpf -O2 -c a.c",
-        "--target=wasm32-wasi a.c",
-        "--target=aarch64-linux-gnu -static a.c",
-    ] {
+    for line in ["-target bpf -O2 -c a.c", "--target=wasm32-wasi a.c", "--target=aarch64-linux-gnu -static a.c"] {
         assert_eq!(CLANG.words(line).join(" "), line);
         assert_eq!(CLANG.action(line), Action::PassThrough);
     }
-    assert!(instruments(
-        &CLANG.words("--target=x86_64-unknown-linux-gnu -c a.c")
-    ));
+    assert!(instruments(&CLANG.words("--target=x86_64-unknown-linux-gnu -c a.c")));
     assert!(instruments(&CLANG.words("--target=amd64-linux -c a.c")));
 }
 
 #[test]
 fn foreign_sanitizers_are_refused_by_name() {
     for name in ["address", "memory", "hwaddress", "leak", "fuzzer", "cfi"] {
-        for line in [
-            format!("-fsanitize={name} -c a.c"),
-            format!("-fsanitize=undefined,{name} a.o"),
-        ] {
+        for line in [format!("-fsanitize={name} -c a.c"), format!("-fsanitize=undefined,{name} a.o")] {
             let refusal = CLANG.plan(&line).expect_err("refused");
-            assert_eq!(
-                refusal,
-                Refusal::ForeignSanitizer {
-                    name: name.to_owned()
-                }
-            );
-            assert!(
-                refusal
-                    .to_string()
-                    .contains(&format!("`-fsanitize={name}`"))
-            );
+            assert_eq!(refusal, Refusal::ForeignSanitizer { name: name.to_owned() });
+            assert!(refusal.to_string().contains(&format!("`-fsanitize={name}`")));
         }
     }
     for words in both("-fsanitize=address -fno-sanitize=address -c a.c") {
@@ -387,22 +288,13 @@ fn foreign_sanitizers_are_refused_by_name() {
 
 #[test]
 fn checks_of_undefined_behaviour_stay() {
-    for line in [
-        "-fsanitize=thread,undefined -fno-sanitize=vptr -c a.c",
-        "-fsanitize=undefined a.o",
-    ] {
+    for line in ["-fsanitize=thread,undefined -fno-sanitize=vptr -c a.c", "-fsanitize=undefined a.o"] {
         for words in both(line) {
             assert!(has(&words, "-fsanitize=undefined"), "{line}");
         }
     }
-    assert!(has(
-        &GCC.words("-fsanitize=undefined -fno-sanitize=vptr -c a.c"),
-        "-fno-sanitize=vptr"
-    ));
-    assert!(has(
-        &GCC.words("-fsanitize=undefined -fno-sanitize-recover=all a.c"),
-        "-fno-sanitize-recover=all"
-    ));
+    assert!(has(&GCC.words("-fsanitize=undefined -fno-sanitize=vptr -c a.c"), "-fno-sanitize=vptr"));
+    assert!(has(&GCC.words("-fsanitize=undefined -fno-sanitize-recover=all a.c"), "-fno-sanitize-recover=all"));
 }
 
 #[test]
@@ -427,10 +319,7 @@ fn the_hooks_cannot_be_switched_off() {
         for setting in [GCC, CLANG] {
             let words = setting.words(line);
             assert!(instruments(&words), "{line}");
-            assert!(
-                !has(&words, line.split(' ').next().expect("a word")),
-                "{line}"
-            );
+            assert!(!has(&words, line.split(' ').next().expect("a word")), "{line}");
             assert_eq!(setting.notes(line).len(), 1, "{line}");
         }
     }
@@ -439,11 +328,7 @@ fn the_hooks_cannot_be_switched_off() {
 #[test]
 fn link_time_optimisation_is_left_out() {
     for words in both("-flto=auto -ffat-lto-objects -fwhole-program -flto-partition=one -O2 a.c") {
-        assert!(
-            !words
-                .iter()
-                .any(|word| word.contains("lto") || word == "-fwhole-program")
-        );
+        assert!(!words.iter().any(|word| word.contains("lto") || word == "-fwhole-program"));
         assert!(has(&words, "-O2"));
     }
     assert_eq!(GCC.notes("-flto a.o").len(), 1);
@@ -460,26 +345,12 @@ fn fortified_functions_are_switched_off_wherever_they_are_asked_for() {
         "-Xpreprocessor -D_FORTIFY_SOURCE=2",
     ] {
         for words in both(&format!("{asked} -c a.c")) {
-            let mentions: Vec<_> = words
-                .iter()
-                .filter(|word| word.contains("FORTIFY"))
-                .collect();
-            assert_eq!(
-                mentions,
-                ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"],
-                "{asked}"
-            );
-            assert!(
-                !words
-                    .iter()
-                    .any(|word| word.starts_with("-Wp") || word == "-Xpreprocessor")
-            );
+            let mentions: Vec<_> = words.iter().filter(|word| word.contains("FORTIFY")).collect();
+            assert_eq!(mentions, ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"], "{asked}");
+            assert!(!words.iter().any(|word| word.starts_with("-Wp") || word == "-Xpreprocessor"));
         }
     }
-    assert!(has(
-        &GCC.words("-Wp,-MD,a.d,-D_FORTIFY_SOURCE=2 -c a.c"),
-        "-Wp,-MD,a.d"
-    ));
+    assert!(has(&GCC.words("-Wp,-MD,a.d,-D_FORTIFY_SOURCE=2 -c a.c"), "-Wp,-MD,a.d"));
     assert!(has(&GCC.words("-Wp,-MD,a.d -c a.c"), "-Wp,-MD,a.d"));
 }
 
@@ -497,11 +368,7 @@ fn debug_information_is_there_and_stays_there() {
     ] {
         for words in both(line) {
             let last = words.iter().rposition(|word| word == "-g");
-            assert_eq!(
-                last.is_some_and(|at| at > position(&words, "a.c")),
-                adds,
-                "{line}"
-            );
+            assert_eq!(last.is_some_and(|at| at > position(&words, "a.c")), adds, "{line}");
         }
     }
     for words in both("-s a.o -Wl,-s,-z,now -Xlinker --strip-all -Wl,-S") {
@@ -513,15 +380,8 @@ fn debug_information_is_there_and_stays_there() {
 
 #[test]
 fn words_for_the_linker_are_not_touched_otherwise() {
-    for words in
-        both("a.o -Wl,-rpath,/x,--as-needed -Xlinker -z -Xlinker defs -Wl,-soname,liba.so -pthread")
-    {
-        for word in [
-            "-Wl,-rpath,/x,--as-needed",
-            "defs",
-            "-Wl,-soname,liba.so",
-            "-pthread",
-        ] {
+    for words in both("a.o -Wl,-rpath,/x,--as-needed -Xlinker -z -Xlinker defs -Wl,-soname,liba.so -pthread") {
+        for word in ["-Wl,-rpath,/x,--as-needed", "defs", "-Wl,-soname,liba.so", "-pthread"] {
             assert!(has(&words, word), "{word}");
         }
     }
@@ -529,10 +389,7 @@ fn words_for_the_linker_are_not_touched_otherwise() {
 
 #[test]
 fn warnings_of_the_hooks_own_making_are_not_errors() {
-    for (setting, option) in [
-        (GCC, "-Wno-error=maybe-uninitialized"),
-        (CLANG, "-Wno-error=pass-failed"),
-    ] {
+    for (setting, option) in [(GCC, "-Wno-error=maybe-uninitialized"), (CLANG, "-Wno-error=pass-failed")] {
         for asked in ["-Werror", "-Werror=all"] {
             assert!(has(&setting.words(&format!("{asked} -c a.c")), option));
         }
@@ -544,55 +401,29 @@ fn warnings_of_the_hooks_own_making_are_not_errors() {
 fn optimisation_is_the_users_and_size_keeps_calls_with_gcc() {
     for level in ["-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Ofast"] {
         for words in both(&format!("{level} -c a.c")) {
-            assert_eq!(
-                words
-                    .iter()
-                    .filter(|word| word.starts_with("-O"))
-                    .collect::<Vec<_>>(),
-                [level]
-            );
+            assert_eq!(words.iter().filter(|word| word.starts_with("-O")).collect::<Vec<_>>(), [level]);
         }
     }
     assert!(has(&GCC.words("-Os -c a.c"), "-mstringop-strategy=libcall"));
-    assert!(!has(
-        &GCC.words("-Os -O2 -c a.c"),
-        "-mstringop-strategy=libcall"
-    ));
+    assert!(!has(&GCC.words("-Os -O2 -c a.c"), "-mstringop-strategy=libcall"));
 }
 
 #[test]
 fn the_sanitizer_is_hidden_only_on_request() {
-    for setting in [
-        Setting {
-            hide_tsan: true,
-            ..GCC
-        },
-        Setting {
-            hide_tsan: true,
-            ..CLANG
-        },
-    ] {
+    for setting in [Setting { hide_tsan: true, ..GCC }, Setting { hide_tsan: true, ..CLANG }] {
         for line in ["-c a.c", "-E a.c", "a.c"] {
             let words = setting.words(line);
             assert!(has(&words, "-U__SANITIZE_THREAD__"), "{line}");
-            assert!(
-                words
-                    .iter()
-                    .any(|word| word.starts_with("-Dthread_sanitizer=")),
-                "{line}"
-            );
         }
-        assert!(
-            !has(&setting.words("a.o"), "-U__SANITIZE_THREAD__"),
-            "nothing is compiled"
-        );
-        let old = setting.words("-std=gnu99 -c a.c");
-        assert!(
-            old.iter()
-                .any(|word| word.starts_with("-Dc_static_assert="))
-        );
+        assert!(!has(&setting.words("a.o"), "-U__SANITIZE_THREAD__"), "nothing is compiled");
     }
     assert!(!has(&GCC.words("-c a.c"), "-U__SANITIZE_THREAD__"));
+    let clang = Setting { hide_tsan: true, ..CLANG };
+    for (line, hidden) in [("-c a.c", false), ("-std=gnu99 -c a.c", true), ("-ansi -c a.c", true)] {
+        let words = clang.words(line);
+        assert!(words.iter().any(|word| word.starts_with("-Dthread_sanitizer=")), "{line}");
+        assert_eq!(words.iter().any(|word| word.starts_with("-Dc_atomic=")), hidden, "{line}");
+    }
 }
 
 #[test]
@@ -624,9 +455,6 @@ fn raddles_options_stand_where_they_win() {
         assert!(position(&words, "a.o") < position(&words, "-fsanitize=thread"));
     }
     for words in both("-Wl,--as-needed -x c a.c -o prog") {
-        assert!(
-            position(&words, "/rt/libraddle_rt.so") < position(&words, "-x"),
-            "it is no C file"
-        );
+        assert!(position(&words, "/rt/libraddle_rt.so") < position(&words, "-x"), "it is no C file");
     }
 }
