@@ -52,7 +52,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
         note_write(address);
     }
     let hot = &mut run().hot;
-    if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) {
+    if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) || hot.ignoring {
         return;
     }
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
@@ -81,6 +81,9 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     hot.count = count.wrapping_add(1);
     if kind == record::WRITE {
         note_write(address);
+    }
+    if run().hot.ignoring {
+        return;
     }
     let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);

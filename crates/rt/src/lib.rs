@@ -15,6 +15,7 @@
 #![allow(clippy::missing_safety_doc, reason = "every exported function has the contract of the C function it hides")]
 
 mod atomic_bytes;
+mod annotate;
 mod atomics;
 mod clock;
 mod controller;

@@ -272,6 +272,7 @@ fn switch_to(next: usize) {
     run.hot.tid = next as u16;
     run.hot.count = run.fibers[next].count;
     run.hot.stack = run.fibers[next].stack;
+    run.hot.ignoring = run.fibers[next].ignoring > 0;
     run.hot.epoch += 1;
     let (to, fs) = (run.fibers[next].sp, run.fibers[next].fs);
     // SAFETY: every fiber that is not running has its stack pointer saved in `sp`.

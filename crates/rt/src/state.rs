@@ -91,6 +91,8 @@ pub struct Hot {
     pub events_left: i64,
     /// Lowest and one past the highest address of the running thread's stack.
     pub stack: (usize, usize),
+    /// Whether the program asked not to look at the running thread's accesses.
+    pub ignoring: bool,
     /// Whether the running thread wrote outside its own stack since the flag was cleared.
     pub wrote: bool,
 }
@@ -211,6 +213,8 @@ pub struct Fiber {
     pub awaited: Awaited,
     /// Lowest and one past the highest address of its stack.
     pub stack: (usize, usize),
+    /// Open regions in which the program asked not to look at its accesses.
+    pub ignoring: u32,
     /// Pipes and the like that it has made.
     pub channels: u32,
     /// Temporary files that it has made.
@@ -247,6 +251,7 @@ impl Fiber {
         clock: 0,
         awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
         stack: (0, 0),
+        ignoring: 0,
         channels: 0,
         temporary_files: 0,
         mapped_bytes: 0,
@@ -305,6 +310,7 @@ impl Run {
                 end: core::ptr::null_mut(),
                 events_left: 0,
                 stack: (0, 0),
+                ignoring: false,
                 wrote: false,
             },
             threads: 0,
