@@ -83,7 +83,8 @@ impl TraceHasher {
     /// What was done, in words that do not depend on the order of independent transitions.
     fn label(&self, step: &Step) -> u64 {
         let thread = |number: u64| self.names.get(number as usize).copied().unwrap_or(0);
-        let woken = |set: u64| (0..64).filter(|bit| set & (1 << bit) != 0).fold(0u64, |sum, t| sum.wrapping_add(thread(t)));
+        let woken =
+            |set: u64| (0..64).filter(|bit| set & (1 << bit) != 0).fold(0u64, |sum, t| sum.wrapping_add(thread(t)));
         let (arg, value, old) = match step.kind {
             OpKind::Create | OpKind::Join | OpKind::Detach => (thread(step.arg), 0, 0),
             OpKind::Signal | OpKind::Broadcast | OpKind::FutexWake => (step.arg, woken(step.value), step.old),

@@ -178,7 +178,8 @@ impl Interpreter {
         match &self.code[thread.body][thread.at] {
             Instr::Op(Op::Await(reg, place, condition, _), _) => {
                 let mut regs = thread.regs;
-                regs[usize::from(*reg) % REGISTERS] = self.memory[self.layout.cell(place.id, eval(&place.index, &regs))];
+                regs[usize::from(*reg) % REGISTERS] =
+                    self.memory[self.layout.cell(place.id, eval(&place.index, &regs))];
                 eval(condition, &regs) != 0
             }
             _ => true,
@@ -429,9 +430,17 @@ impl Interpreter {
             Instr::BarrierInit { barrier, count, pc } => {
                 plain(OpKind::BarrierInit, self.layout.barrier(*barrier), u64::from(*count), *pc)
             }
-            Instr::Op(op, pc) => Step { pc: *pc, ..super::operation::of(op, number, regs, &self.layout, |slot| {
-                self.handle(slot, number).map_or(0, u64::from)
-            }, &self.program) },
+            Instr::Op(op, pc) => Step {
+                pc: *pc,
+                ..super::operation::of(
+                    op,
+                    number,
+                    regs,
+                    &self.layout,
+                    |slot| self.handle(slot, number).map_or(0, u64::from),
+                    &self.program,
+                )
+            },
             Instr::End { pc } if number == 0 => plain(OpKind::Exit, 0, 0, *pc),
             Instr::End { pc } => plain(OpKind::ThreadEnd, 0, 0, *pc),
             Instr::Jump(_) | Instr::Unless(..) => blank(number, OpKind::Fence),

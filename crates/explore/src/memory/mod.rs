@@ -5,10 +5,12 @@
 //! the run goes on by the policy.
 
 mod code;
+pub mod generate;
 mod interpreter;
 mod layout;
 mod operation;
 pub mod program;
+pub mod shrink;
 mod thread;
 
 use std::collections::VecDeque;

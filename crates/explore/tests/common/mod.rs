@@ -8,7 +8,7 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Strategy, Worth, explore};
-use raddle_model::world;
+use raddle_model::{PendingState, world};
 use raddle_vocab::RunStatus;
 
 /// What a search saw.
@@ -20,6 +20,8 @@ pub struct Seen {
     pub blocked: u64,
     /// Their traces.
     pub traces: BTreeSet<u64>,
+    /// Those in which every thread came to its end.
+    pub finished: BTreeSet<u64>,
 }
 
 /// Runs a strategy to its end.
@@ -30,16 +32,20 @@ pub fn search(strategy: &mut dyn Strategy, program: &Program, granularity: Granu
 /// Runs a strategy to its end and checks every execution against the semantics.
 pub fn search_with(strategy: &mut dyn Strategy, mut target: MemoryTarget, spurious: u32) -> Seen {
     let mut hasher = TraceHasher::default();
-    let mut traces = BTreeSet::new();
+    let (mut traces, mut finished) = (BTreeSet::new(), BTreeSet::new());
     let outcome = explore(strategy, &mut target, &mut |execution, worth, _| {
         world::check(execution, spurious).unwrap();
         if worth == Worth::Counted && execution.status == RunStatus::Rest {
-            traces.insert(hasher.hash(execution));
+            let trace = hasher.hash(execution);
+            traces.insert(trace);
+            if execution.pending.iter().all(|p| matches!(p.state, PendingState::Ended | PendingState::Exited)) {
+                finished.insert(trace);
+            }
         }
         ControlFlow::Continue(())
     });
     let stats = outcome.unwrap().stats;
-    Seen { executions: stats.executions, blocked: stats.blocked, traces }
+    Seen { executions: stats.executions, blocked: stats.blocked, traces, finished }
 }
 
 /// Every schedule of a program.

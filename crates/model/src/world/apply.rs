@@ -128,11 +128,8 @@ impl World {
 
     fn unlock_mutex(&mut self, obj: u64) {
         let (owner, depth) = self.mutex(obj);
-        let state = if depth > 1 {
-            State::Mutex { owner, depth: depth - 1 }
-        } else {
-            State::Mutex { owner: NOBODY, depth: 0 }
-        };
+        let state =
+            if depth > 1 { State::Mutex { owner, depth: depth - 1 } } else { State::Mutex { owner: NOBODY, depth: 0 } };
         self.set_object(obj, state);
     }
 

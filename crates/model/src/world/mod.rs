@@ -216,7 +216,9 @@ impl World {
     #[must_use]
     pub fn outcome_of(&self, op: &Step, choice: u16) -> Step {
         match self.predict(op, choice) {
-            Some(effect) => Step { outcome: effect.outcome, value: effect.value, old: effect.old, arg: effect.arg, ..*op },
+            Some(effect) => {
+                Step { outcome: effect.outcome, value: effect.value, old: effect.old, arg: effect.arg, ..*op }
+            }
             None => *op,
         }
     }
@@ -272,7 +274,9 @@ impl World {
         for step in steps {
             match step.kind {
                 OpKind::AtomicLoad => self.reveal(step.obj, step.size, step.value),
-                OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => self.reveal(step.obj, step.size, step.old),
+                OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => {
+                    self.reveal(step.obj, step.size, step.old)
+                }
                 _ => {}
             }
         }

@@ -87,7 +87,9 @@ impl World {
                 Some(Effect { old: self.value_at(op.obj, op.size).unwrap_or(op.old), ..plain(Outcome::Done)? })
             }
             OpKind::AtomicCas => match self.value_at(op.obj, op.size) {
-                Some(old) => Some(Effect { old, ..plain(if old == op.arg { Outcome::Done } else { Outcome::Failed })? }),
+                Some(old) => {
+                    Some(Effect { old, ..plain(if old == op.arg { Outcome::Done } else { Outcome::Failed })? })
+                }
                 None => plain(op.outcome),
             },
             OpKind::FutexWait | OpKind::FutexTimedWait => match self.value_at(op.obj, 4) {

@@ -1,0 +1,437 @@
+//! Random programs.
+//!
+//! A program is a function of a seed and the knobs, so that a failing case is named by two small values. Critical sections
+//! are always closed again and waits always hold their mutex; everything else may go wrong as the knobs allow.
+
+use raddle_vocab::policy::mix;
+use raddle_vocab::{MemOrder, MutexKind};
+
+use super::program::build::{add, eq, less, num, reg};
+use super::program::{Expr, Mode, MutexDecl, Op, Place, Program, Reg, RmwOp, Stmt, VarDecl};
+
+/// What may occur, and how much of it.
+#[derive(Clone, Debug)]
+pub struct Knobs {
+    /// Threads beside main.
+    pub threads: usize,
+    /// Operations per thread, about.
+    pub length: usize,
+    /// Shared integers.
+    pub vars: usize,
+    /// Mutexes.
+    pub mutexes: usize,
+    /// Plain accesses outside critical sections. If not, each variable is accessed only under its own mutex, and only
+    /// atomics are unprotected (they then have variables of their own), so that the program has no race.
+    pub races: bool,
+    /// Nested critical sections in any order; otherwise only in one.
+    pub deadlocks: bool,
+    /// Atomic operations and fences, of every order.
+    pub atomics: bool,
+    /// Try and timed locks.
+    pub tries: bool,
+    /// Rwlocks, semaphores, once controls, recursive mutexes.
+    pub locks: bool,
+    /// Condition variables.
+    pub conds: bool,
+    /// Barriers.
+    pub barriers: bool,
+    /// Busy waiting.
+    pub awaits: bool,
+    /// Branches and loops on values read.
+    pub branches: bool,
+    /// Assertions.
+    pub asserts: bool,
+    /// Threads that create threads, main that works too, threads that are not joined.
+    pub spawning: bool,
+}
+
+impl Knobs {
+    /// A few mutexes, variables and branches.
+    #[must_use]
+    pub fn plain(threads: usize, length: usize) -> Self {
+        Knobs {
+            threads,
+            length,
+            vars: 2,
+            mutexes: 2,
+            races: true,
+            deadlocks: false,
+            atomics: false,
+            tries: false,
+            locks: false,
+            conds: false,
+            barriers: false,
+            awaits: false,
+            branches: true,
+            asserts: false,
+            spawning: false,
+        }
+    }
+
+    /// Everything at once.
+    #[must_use]
+    pub fn everything(threads: usize, length: usize) -> Self {
+        Knobs {
+            deadlocks: true,
+            atomics: true,
+            tries: true,
+            locks: true,
+            conds: true,
+            barriers: true,
+            awaits: true,
+            asserts: true,
+            spawning: true,
+            ..Knobs::plain(threads, length)
+        }
+    }
+
+    /// Draws the switches and sizes themselves, so that a stream of seeds covers all combinations.
+    #[must_use]
+    pub fn drawn(seed: u64, threads: usize, length: usize) -> Self {
+        let mut rng = Rng::new(mix(seed) ^ 0x6b6e_6f62);
+        Knobs {
+            threads: 2 + rng.below(threads.max(2) - 1),
+            length: 1 + rng.below(length.max(1)),
+            vars: 1 + rng.below(3),
+            mutexes: 1 + rng.below(3),
+            races: rng.below(2) == 0,
+            deadlocks: rng.below(3) == 0,
+            atomics: rng.below(2) == 0,
+            tries: rng.below(3) == 0,
+            locks: rng.below(3) == 0,
+            conds: rng.below(3) == 0,
+            barriers: rng.below(5) == 0,
+            awaits: rng.below(5) == 0,
+            branches: rng.below(3) > 0,
+            asserts: rng.below(3) == 0,
+            spawning: rng.below(3) == 0,
+        }
+    }
+}
+
+/// A stream of pseudo-random numbers.
+#[derive(Clone, Debug)]
+struct Rng(u64);
+
+impl Rng {
+    fn new(seed: u64) -> Self {
+        Rng(seed)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(1);
+        (mix(self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % bound.max(1) as u64) as usize
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// The program with this number.
+#[must_use]
+pub fn generate(seed: u64, knobs: &Knobs) -> Program {
+    let mut writer = Writer { rng: Rng::new(mix(seed)), knobs, held: Vec::new(), room: 0, in_barrier: false };
+    writer.program()
+}
+
+/// Writes one program; the state is that of the body under way.
+struct Writer<'a> {
+    rng: Rng,
+    knobs: &'a Knobs,
+    /// Mutexes of the critical sections that are open here.
+    held: Vec<usize>,
+    /// Operations that the body may still get.
+    room: usize,
+    /// Whether the threads of this program meet at the barrier.
+    in_barrier: bool,
+}
+
+/// Registers that statements use as they like; 0 is the argument, higher ones belong to loops.
+const SCRATCH: usize = 4;
+/// Counts rounds of loops.
+const COUNTER: Reg = 8;
+
+impl Writer<'_> {
+    fn program(&mut self) -> Program {
+        self.in_barrier = self.knobs.barriers && self.rng.below(4) > 0;
+        let bodies: Vec<Vec<Stmt>> = (0..self.knobs.threads).map(|_| self.body(self.knobs.length)).collect();
+        let kind = |rng: &mut Rng, knobs: &Knobs| match rng.below(6) {
+            0 if knobs.locks => MutexKind::Recursive,
+            1 if knobs.locks => MutexKind::ErrorCheck,
+            _ => MutexKind::Normal,
+        };
+        let mutexes = (0..self.knobs.mutexes.max(self.knobs.vars))
+            .map(|_| MutexDecl { len: 1, kind: kind(&mut self.rng, self.knobs) })
+            .collect();
+        let mut program = Program {
+            // Atomics have variables of their own behind the plain ones.
+            vars: vec![VarDecl { len: 1, init: 0 }; 2 * self.knobs.vars],
+            mutexes,
+            rwlocks: usize::from(self.knobs.locks),
+            conds: usize::from(self.knobs.conds),
+            sems: if self.knobs.locks { vec![self.rng.below(2) as u32] } else { Vec::new() },
+            barriers: if self.in_barrier { vec![self.knobs.threads as u32] } else { Vec::new() },
+            onces: usize::from(self.knobs.locks),
+            bodies: Vec::new(),
+        };
+        program.bodies.push(Vec::new());
+        program.bodies.extend(bodies);
+        program.bodies[0] = self.main(&mut program.bodies);
+        program
+    }
+
+    /// Main creates the threads and joins them; with `spawning` also by way of each other, late, or not at all.
+    fn main(&mut self, bodies: &mut [Vec<Stmt>]) -> Vec<Stmt> {
+        let mut main = Vec::new();
+        let mut joins = Vec::new();
+        for body in 1..bodies.len() {
+            let create = Stmt::Op(Op::Create { slot: body as u8, body, arg: num(body as i32) });
+            let join = Stmt::Op(Op::Join(body as u8));
+            // Only by a thread with a lower number, so that creation ends.
+            if self.knobs.spawning && body > 1 && self.rng.below(4) == 0 {
+                let parent = 1 + self.rng.below(body - 1);
+                let at = self.rng.below(bodies[parent].len() + 1);
+                bodies[parent].insert(at, create);
+                if self.rng.below(2) == 0 {
+                    bodies[parent].push(join);
+                }
+                continue;
+            }
+            main.push(create);
+            if !self.knobs.spawning || self.rng.below(4) > 0 {
+                joins.push(join);
+            }
+        }
+        if self.knobs.spawning && self.rng.below(3) == 0 {
+            self.in_barrier = false;
+            main.extend(self.body(self.knobs.length / 2));
+        }
+        main.extend(joins);
+        if self.knobs.asserts && self.rng.below(2) == 0 {
+            self.access(&mut main);
+            main.push(Op::Assert(self.condition()).into());
+        }
+        main
+    }
+
+    fn body(&mut self, length: usize) -> Vec<Stmt> {
+        self.room = length.max(1);
+        let mut body = Vec::new();
+        while self.room > 0 {
+            self.statement(&mut body, 0);
+        }
+        if self.in_barrier {
+            let places = if self.knobs.deadlocks { (0..=body.len()).collect() } else { outside_sections(&body) };
+            body.insert(self.rng.pick(&places), Op::Barrier(1, 0).into());
+        }
+        body
+    }
+
+    fn block(&mut self, depth: usize) -> Vec<Stmt> {
+        let mut block = Vec::new();
+        for _ in 0..=self.rng.below(2) {
+            self.statement(&mut block, depth + 1);
+        }
+        block
+    }
+
+    /// Appends one statement, or none if what was drawn is not allowed here.
+    fn statement(&mut self, out: &mut Vec<Stmt>, depth: usize) {
+        self.room = self.room.saturating_sub(1);
+        let knobs = self.knobs;
+        match self.rng.below(16) {
+            0..=3 => self.access(out),
+            4..=6 if depth < 3 => self.section(out, depth),
+            7..=9 if knobs.atomics => {
+                let op = self.atomic();
+                out.push(op.into());
+            }
+            10 if knobs.branches && depth < 2 => {
+                let condition = self.condition();
+                let then = self.block(depth);
+                let otherwise = if self.rng.below(2) == 0 { self.block(depth) } else { Vec::new() };
+                out.push(Stmt::If(condition, then, otherwise));
+            }
+            11 if knobs.branches && depth == 0 && self.rng.below(2) == 0 => self.repeat(out, depth),
+            12 if knobs.locks && depth < 2 => self.other_lock(out, depth),
+            13 if knobs.conds && depth < 2 => self.condition_variable(out),
+            14 if knobs.asserts => {
+                let condition = self.condition();
+                out.push(Op::Assert(condition).into());
+            }
+            15 if knobs.awaits && knobs.atomics && self.held.is_empty() => {
+                let (into, var) = (self.scratch(), self.atomic_var());
+                let order = self.rng.pick(&[MemOrder::Acquire, MemOrder::SeqCst, MemOrder::Relaxed]);
+                out.push(Op::Await(into, Place::of(var), Expr::Not(Box::new(eq(reg(into), num(0)))), order).into());
+            }
+            _ => self.access(out),
+        }
+    }
+
+    fn scratch(&mut self) -> Reg {
+        1 + self.rng.below(SCRATCH) as Reg
+    }
+
+    fn value(&mut self) -> Expr {
+        match self.rng.below(4) {
+            0 => add(reg(self.scratch()), num(1)),
+            1 => reg(self.scratch()),
+            _ => num(1 + self.rng.below(2) as i32),
+        }
+    }
+
+    fn condition(&mut self) -> Expr {
+        let operand = reg(self.scratch());
+        match self.rng.below(3) {
+            0 => eq(operand, num(self.rng.below(3) as i32)),
+            1 => less(operand, num(1 + self.rng.below(2) as i32)),
+            _ => operand,
+        }
+    }
+
+    /// A plain access: under its own mutex if there shall be no races.
+    fn access(&mut self, out: &mut Vec<Stmt>) {
+        let var = self.rng.below(self.knobs.vars);
+        let protect = !self.knobs.races && !self.held.contains(&var);
+        if protect && !self.knobs.deadlocks && self.held.iter().any(|&held| held > var) {
+            return;
+        }
+        let op = if self.rng.below(2) == 0 {
+            Op::Read(self.scratch(), Place::of(var))
+        } else {
+            Op::Write(Place::of(var), self.value())
+        };
+        if protect {
+            out.extend([Op::Lock(Place::of(var)).into(), op.into(), Op::Unlock(Place::of(var)).into()]);
+        } else {
+            out.push(op.into());
+        }
+    }
+
+    /// A critical section around a block.
+    fn section(&mut self, out: &mut Vec<Stmt>, depth: usize) {
+        let mutex = self.rng.below(self.knobs.mutexes);
+        let out_of_order = self.held.iter().any(|&held| held > mutex);
+        if self.held.contains(&mutex) || (out_of_order && !self.knobs.deadlocks) {
+            return;
+        }
+        let attempt = self.knobs.tries && self.rng.below(2) == 0;
+        self.held.push(mutex);
+        let mut inner = self.block(depth);
+        self.held.pop();
+        inner.push(Op::Unlock(Place::of(mutex)).into());
+        if attempt {
+            let got = self.scratch();
+            let mode = self.rng.pick(&[Mode::Try, Mode::Timed]);
+            out.push(Op::LockIf(got, Place::of(mutex), mode).into());
+            out.push(Stmt::If(reg(got), inner, Vec::new()));
+        } else {
+            out.push(Op::Lock(Place::of(mutex)).into());
+            out.extend(inner);
+        }
+    }
+
+    fn atomic_var(&mut self) -> usize {
+        // Sometimes a variable that is accessed plainly too.
+        let own = self.knobs.vars + self.rng.below(self.knobs.vars);
+        if self.knobs.races && self.rng.below(6) == 0 { own - self.knobs.vars } else { own }
+    }
+
+    fn atomic(&mut self) -> Op {
+        let place = Place::of(self.atomic_var());
+        let into = self.scratch();
+        let reads = [MemOrder::Relaxed, MemOrder::Acquire, MemOrder::SeqCst];
+        let writes = [MemOrder::Relaxed, MemOrder::Release, MemOrder::SeqCst];
+        let both = [MemOrder::Relaxed, MemOrder::Acquire, MemOrder::Release, MemOrder::AcqRel, MemOrder::SeqCst];
+        match self.rng.below(9) {
+            0..=2 => Op::Load(into, place, self.rng.pick(&reads)),
+            3 | 4 => Op::Store(place, self.value(), self.rng.pick(&writes)),
+            5 => Op::Rmw(
+                into,
+                place,
+                self.rng.pick(&[RmwOp::Add, RmwOp::Exchange, RmwOp::Or]),
+                self.value(),
+                self.rng.pick(&both),
+            ),
+            6 | 7 => {
+                let (expected, desired) = (num(self.rng.below(2) as i32), self.value());
+                Op::Cas { got: into, place, expected, desired, order: self.rng.pick(&reads) }
+            }
+            _ => Op::Fence(self.rng.pick(&both[1..])),
+        }
+    }
+
+    /// Two rounds of a block.
+    fn repeat(&mut self, out: &mut Vec<Stmt>, depth: usize) {
+        let mut body = self.block(depth + 1);
+        body.push(Op::Set(COUNTER, add(reg(COUNTER), num(1))).into());
+        out.push(Op::Set(COUNTER, num(0)).into());
+        out.push(Stmt::While(less(reg(COUNTER), num(2)), body));
+    }
+
+    fn other_lock(&mut self, out: &mut Vec<Stmt>, depth: usize) {
+        let got = self.scratch();
+        let mode = if self.knobs.tries { self.rng.pick(&[Mode::Block, Mode::Try, Mode::Timed]) } else { Mode::Block };
+        match self.rng.below(5) {
+            choice @ (0 | 1) => {
+                let op = if choice == 0 { Op::ReadLock(got, 0, mode) } else { Op::WriteLock(got, 0, mode) };
+                out.push(op.into());
+                let mut inner = self.block(2.max(depth));
+                inner.push(Op::RwUnlock(0).into());
+                match mode {
+                    Mode::Block => out.extend(inner),
+                    _ => out.push(Stmt::If(reg(got), inner, Vec::new())),
+                }
+            }
+            2 => out.push(Op::SemPost(0).into()),
+            3 => out.push(Op::SemWait(got, 0, mode).into()),
+            _ => {
+                let place =
+                    Place::of(self.rng.below(self.knobs.vars) + if self.knobs.races { 0 } else { self.knobs.vars });
+                let value = num(1 + self.rng.below(2) as i32);
+                let write =
+                    if self.knobs.races { Op::Write(place, value) } else { Op::Store(place, value, MemOrder::Relaxed) };
+                out.push(Stmt::Once(0, vec![write.into()]));
+            }
+        }
+    }
+
+    /// A wait (guarded by a test or not), or a notification, each in a critical section of its own.
+    fn condition_variable(&mut self, out: &mut Vec<Stmt>) {
+        let mutex = self.rng.below(self.knobs.mutexes.min(self.knobs.vars));
+        if !self.held.is_empty() {
+            return;
+        }
+        let place = Place::of(mutex);
+        let mode = if self.knobs.tries && self.rng.below(2) == 0 { Mode::Timed } else { Mode::Block };
+        let (flag, got) = (self.scratch(), self.scratch());
+        out.push(Op::Lock(place.clone()).into());
+        if self.rng.below(2) == 0 {
+            let wait: Stmt = Op::Wait(got, 0, place.clone(), mode).into();
+            out.push(Op::Read(flag, Place::of(mutex)).into());
+            out.push(Stmt::If(eq(reg(flag), num(0)), vec![wait], Vec::new()));
+        } else {
+            out.push(Op::Write(Place::of(mutex), num(1)).into());
+            out.push(if self.rng.below(3) == 0 { Op::Broadcast(0) } else { Op::Signal(0) }.into());
+        }
+        out.push(Op::Unlock(place).into());
+    }
+}
+
+/// Positions of a body at which no critical section is open.
+fn outside_sections(body: &[Stmt]) -> Vec<usize> {
+    let mut open = 0i32;
+    let mut places = vec![0];
+    for (at, stmt) in body.iter().enumerate() {
+        match stmt {
+            Stmt::Op(Op::Lock(_) | Op::ReadLock(_, _, Mode::Block) | Op::WriteLock(_, _, Mode::Block)) => open += 1,
+            Stmt::Op(Op::Unlock(_) | Op::RwUnlock(_)) => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            places.push(at + 1);
+        }
+    }
+    places
+}

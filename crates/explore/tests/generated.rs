@@ -1,0 +1,157 @@
+//! Random programs: the dependence relation and the semantics against brute force.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{all_traces, search_with};
+use raddle_explore::dfs::Dfs;
+use raddle_explore::memory::generate::{Knobs, generate};
+use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_explore::trace::TraceHasher;
+use raddle_explore::{Strategy, explore};
+use raddle_model::{Choice, Execution, Request, Target, World, depend, footprint, world};
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::{Policy, mix};
+
+const BOTH: [Granularity; 2] = [Granularity::Sync, Granularity::Access];
+
+/// All schedules of a program, or nothing if there are more than `limit`.
+fn bounded_brute_force(
+    program: &Program,
+    granularity: Granularity,
+    limit: u64,
+) -> Option<std::collections::BTreeSet<u64>> {
+    let (mut hasher, mut traces) = (TraceHasher::default(), std::collections::BTreeSet::new());
+    let mut target = MemoryTarget::new(program, granularity);
+    let mut strategy = Dfs::new(0);
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, stats| {
+        world::check(execution, 0).unwrap();
+        if execution.status == RunStatus::Rest {
+            traces.insert(hasher.hash(execution));
+        }
+        if stats.executions + stats.blocked < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    outcome.unwrap().gap.is_none().then_some(traces)
+}
+
+#[test]
+fn equivalent_prefixes_can_be_left_out() {
+    let mut compared = 0;
+    for seed in 0..600 {
+        let knobs = Knobs::drawn(seed, 2, 3);
+        let program = generate(seed, &knobs);
+        for granularity in BOTH {
+            // With races the transitions do not determine the values, unless the racing accesses are transitions too.
+            if knobs.races && granularity == Granularity::Sync {
+                continue;
+            }
+            if let Some(traces) = bounded_brute_force(&program, granularity, 3000) {
+                assert_eq!(
+                    traces,
+                    all_traces(&program, granularity).traces,
+                    "seed {seed} {granularity:?}: {program:#?}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 300, "only {compared} programs were small enough");
+}
+
+/// The choices that an execution made.
+fn choices(execution: &Execution, spurious: u32) -> Vec<Choice> {
+    let mut world = World::new(spurious);
+    world.prepare(execution);
+    let choose = |step: &raddle_model::Step| {
+        let choice = Choice { thread: step.thread, choice: world.choice_of(step) };
+        world.apply(step);
+        choice
+    };
+    execution.steps.iter().map(choose).collect()
+}
+
+fn run(target: &mut MemoryTarget, schedule: Vec<Choice>, policy: Policy) -> Execution {
+    let mut execution = Execution::empty();
+    target.submit(Request { schedule, policy, max_events: 10_000 });
+    target.finish(&mut execution).unwrap();
+    execution
+}
+
+/// What each thread did, by path.
+fn histories(execution: &Execution) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<_> = (0..execution.threads.len())
+        .map(|number| {
+            let steps = execution.steps.iter().filter(|step| usize::from(step.thread) == number);
+            let name = |step: &raddle_model::Step| {
+                format!("{:?} {:?} {:x} {:x} {:x}", step.kind, step.pc, step.obj, step.value, step.size)
+            };
+            let accesses = execution.accesses.iter().filter(|access| usize::from(access.thread) == number).count();
+            let steps = steps.filter(|step| step.value < 1 << 32).map(name).chain([format!("{accesses}")]);
+            (execution.threads[number].path.to_string(), steps.collect())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Swaps of neighbours that are independent and create no threads (which would renumber them) change nothing that any
+/// thread sees.
+#[test]
+fn independent_neighbours_commute() {
+    let mut swapped = 0;
+    for seed in 0..3000u64 {
+        let knobs = Knobs { races: false, ..Knobs::drawn(seed, 4, 5) };
+        let program = generate(seed, &knobs);
+        for granularity in BOTH {
+            let spurious = (seed % 2) as u32;
+            let mut target = MemoryTarget::with(&program, granularity, spurious, 1);
+            let execution = run(&mut target, Vec::new(), Policy::Random { seed: mix(seed) });
+            if execution.status != RunStatus::Rest {
+                continue;
+            }
+            world::check(&execution, spurious).unwrap();
+            let schedule = choices(&execution, spurious);
+            let again = run(&mut target, schedule.clone(), Policy::LeastRank);
+            assert_eq!(again.steps, execution.steps, "seed {seed}: replay");
+            for at in 0..execution.steps.len().saturating_sub(1) {
+                let (a, b) = (execution.steps[at], execution.steps[at + 1]);
+                let creates = |step: &raddle_model::Step| step.kind == raddle_vocab::OpKind::Create;
+                if a.thread == b.thread
+                    || creates(&a) && creates(&b)
+                    || depend::conflict(&footprint(&a), &footprint(&b))
+                {
+                    continue;
+                }
+                let mut other = schedule.clone();
+                other.swap(at, at + 1);
+                let other = run(&mut target, other, Policy::LeastRank);
+                assert_eq!(
+                    other.status,
+                    RunStatus::Rest,
+                    "seed {seed} {granularity:?} at {at}: {a:?} {b:?}\n{program:#?}"
+                );
+                assert_eq!(
+                    histories(&other),
+                    histories(&execution),
+                    "seed {seed} {granularity:?} at {at}: {a:?} {b:?}"
+                );
+                let hash = |execution: &Execution| TraceHasher::default().hash(execution);
+                assert_eq!(hash(&other), hash(&execution), "seed {seed} at {at}");
+                swapped += 1;
+            }
+        }
+    }
+    assert!(swapped > 20_000, "{swapped}");
+}
+
+#[test]
+fn spurious_wake_ups_only_add_traces() {
+    for seed in 0..60 {
+        let knobs = Knobs { conds: true, races: false, ..Knobs::drawn(seed, 2, 3) };
+        let program = generate(seed, &knobs);
+        let strategy: &mut dyn Strategy = &mut Dfs::of_traces(1);
+        let more = search_with(strategy, MemoryTarget::with(&program, Granularity::Sync, 1, 1), 1);
+        assert!(more.finished.is_superset(&all_traces(&program, Granularity::Sync).finished), "seed {seed}");
+    }
+}
