@@ -3,6 +3,7 @@
 
 pub mod escape;
 pub mod json;
+pub mod names;
 pub mod phrase;
 pub mod symbols;
 pub mod text;

@@ -172,12 +172,8 @@ mod tests {
     use raddle_model::finding::{Created, ObjectInfo, Severity};
 
     fn access(thread: &str, op: &str, line: u32) -> AccessReport {
-        let place = Place {
-            file: Some("bank.c".into()),
-            line: Some(line),
-            column: Some(13),
-            function: Some("deposit".into()),
-        };
+        let place =
+            Place { file: Some("bank.c".into()), line: Some(line), column: Some(13), function: Some("deposit".into()) };
         AccessReport {
             thread: thread.into(),
             op: op.into(),

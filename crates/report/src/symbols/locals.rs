@@ -62,8 +62,26 @@ pub(super) fn variable_at(elf: &Elf, registers: &Registers, address: u64) -> Opt
     frame.search(address)
 }
 
+/// Shows every variable and parameter of a function, those of inlined calls included.
+pub(super) fn for_each_variable(debug: &Debug, function: DieRef, mut show: impl FnMut(DieRef, &Entry)) {
+    let Some(unit) = debug.units.get(function.unit) else { return };
+    let Ok(mut cursor) = unit.entries_at_offset(function.offset) else { return };
+    let mut top = None;
+    for _ in 0..MAX_ENTRIES {
+        let Ok(Some(entry)) = cursor.next_dfs() else { return };
+        let is_inside = entry.depth() > *top.get_or_insert(entry.depth());
+        if !is_inside && entry.offset() != function.offset {
+            return;
+        }
+        let is_variable = matches!(entry.tag(), gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter);
+        if is_variable && !flag(entry, gimli::DW_AT_declaration) {
+            show(DieRef { unit: function.unit, offset: entry.offset() }, entry);
+        }
+    }
+}
+
 /// The outermost function at an address, which owns the frame.
-fn function_at(elf: &Elf, linked: u64) -> Option<DieRef> {
+pub(super) fn function_at(elf: &Elf, linked: u64) -> Option<DieRef> {
     let lines = elf.lines.as_ref()?;
     let unit = lines.find_dwarf_and_unit(linked).skip_all_loads()?;
     let start = unit.header.debug_info_offset()?;
@@ -87,29 +105,16 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// The innermost declaration wins: blocks that do not overlap in time may share their bytes, and then the one that is
-    /// active at the frame's pc is asked for first by the order of location lists.
+    /// Blocks that do not overlap in time may share their bytes; the innermost declaration wins.
     fn search(&self, address: u64) -> Option<Local> {
-        let unit = self.debug.units.get(self.function.unit)?;
-        let mut cursor = unit.entries_at_offset(self.function.offset).ok()?;
         let mut best: Option<(isize, Local)> = None;
-        let mut top = None;
-        for _ in 0..MAX_ENTRIES {
-            let Ok(Some(entry)) = cursor.next_dfs() else { break };
-            let depth = entry.depth();
-            if *top.get_or_insert(depth) >= depth && entry.offset() != self.function.offset {
-                break;
-            }
-            let is_variable = matches!(entry.tag(), gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter);
-            if !is_variable || flag(entry, gimli::DW_AT_declaration) {
-                continue;
-            }
+        for_each_variable(self.debug, self.function, |_, entry| {
             if let Some(local) = self.local(entry, address)
-                && best.as_ref().is_none_or(|(deepest, _)| depth > *deepest)
+                && best.as_ref().is_none_or(|(deepest, _)| entry.depth() > *deepest)
             {
-                best = Some((depth, local));
+                best = Some((entry.depth(), local));
             }
-        }
+        });
         best.map(|(_, local)| local)
     }
 

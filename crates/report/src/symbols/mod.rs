@@ -9,6 +9,7 @@ mod demangle;
 mod elf;
 mod locals;
 mod modules;
+mod pointers;
 mod types;
 mod variables;
 
@@ -24,6 +25,7 @@ use raddle_model::finding::{ObjectKind, Place};
 pub use demangle::demangle;
 pub use locals::Registers;
 pub use modules::{Module, Modules};
+pub use pointers::BlockName;
 
 use elf::Elf;
 use variables::{Storage, offset_between};
@@ -126,6 +128,13 @@ impl Symbols {
             offset,
             declared: None,
         })
+    }
+
+    /// Name of `length` bytes from `offset` in a heap block of `block` bytes that the code at a return address touches, guessed from the pointers that the function has.
+    #[must_use]
+    pub fn in_block(&self, pc: u64, block: u64, offset: u64, length: u64) -> Option<BlockName> {
+        let (elf, linked) = self.file_of(pc.wrapping_sub(1))?;
+        pointers::name_in_block(elf, linked, block, offset, length)
     }
 
     /// Stack pointer before the call of a frame, if its unwinding table says so.

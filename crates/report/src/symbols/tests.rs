@@ -93,6 +93,13 @@ fn ask_all(probe: &Probe, how: &str) -> usize {
         assert_eq!((named.part.as_str(), named.kind), (line[2], ObjectKind::Stack), "{how}");
         asked += 1;
     }
+    for line in probe.lines("block") {
+        let number = |index: usize| line[index].parse().unwrap();
+        let name = symbols.in_block(hex(line[0]), number(1), number(2), number(3));
+        let name = name.and_then(|name| name.by_pointer().or_else(|| name.by_type("#1")));
+        assert_eq!(name.as_deref().unwrap_or(""), line[4], "{how}");
+        asked += 1;
+    }
     asked
 }
 
@@ -119,12 +126,12 @@ fn every_way(compilers: [&str; 2], source: &str, least: usize) {
 
 #[test]
 fn c_names_and_places() {
-    every_way(["gcc", "clang-19"], "names.c", 38);
+    every_way(["gcc", "clang-19"], "names.c", 45);
 }
 
 #[test]
 fn cpp_names_and_places() {
-    every_way(["g++", "clang++-19"], "names.cpp", 20);
+    every_way(["g++", "clang++-19"], "names.cpp", 21);
 }
 
 #[test]

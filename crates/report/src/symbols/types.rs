@@ -76,6 +76,17 @@ fn size_within(debug: &Debug, kind: DieRef, depth: usize) -> Option<u64> {
     }
 }
 
+/// Type that a pointer or reference leads to, behind names and qualifiers on both sides.
+pub(super) fn pointee(debug: &Debug, kind: DieRef) -> Option<DieRef> {
+    let (at, entry) = strip(debug, kind)?;
+    let leads_on = matches!(
+        entry.tag(),
+        gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type
+    );
+    let target = leads_on.then(|| debug.type_of(at)).flatten()?;
+    strip(debug, target).map(|(definition, _)| definition)
+}
+
 /// Whether the type only adds a name or a qualifier to another.
 fn is_transparent(tag: gimli::DwTag) -> bool {
     matches!(

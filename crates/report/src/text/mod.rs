@@ -59,11 +59,8 @@ fn label(finding: &Finding, number: usize, access: &AccessReport) -> String {
     let who = words::thread(access);
     let what = match (&access.waits, finding.kind) {
         (Some(wait), _) => {
-            let holders = if wait.held_by.is_empty() {
-                String::new()
-            } else {
-                format!(", held by {}", wait.held_by.join(", "))
-            };
+            let holders =
+                if wait.held_by.is_empty() { String::new() } else { format!(", held by {}", wait.held_by.join(", ")) };
             format!("{who} waits for {}{holders}", wait.object)
         }
         (None, Kind::DataRace) => format!("{} by {who}", words::operation(access)),

@@ -120,9 +120,8 @@ pub(super) fn excerpt(
     }
     let loaded: Vec<(&str, Option<Rc<Source>>)> = files.into_iter().map(|file| (file, sources.get(file))).collect();
     let level = if severity == Severity::Error { Level::ERROR } else { Level::WARNING };
-    let mut group: Group<'_> = level.primary_title(clean(title).into_owned()).id(clean(id).into_owned()).elements(
-        Vec::<Origin<'_>>::new(),
-    );
+    let mut group: Group<'_> =
+        level.primary_title(clean(title).into_owned()).id(clean(id).into_owned()).elements(Vec::<Origin<'_>>::new());
     for (file, source) in &loaded {
         let here = || pointers.iter().filter(|pointer| pointer.place.file.as_deref() == Some(*file));
         match source {

@@ -63,7 +63,10 @@ fn counted(report: &Report) -> String {
 fn coverage(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.verdict == Verdict::Verified {
-        lines.push("for these arguments and this input; every order of the threads' synchronising operations was covered".into());
+        lines.push(
+            "for these arguments and this input; every order of the threads' synchronising operations was covered"
+                .into(),
+        );
         lines.push("under sequential consistency, with time-outs at any moment".into());
         if report.property == "race" {
             lines.push("only data races were looked for: deadlocks and failures may be there".into());

@@ -1,6 +1,6 @@
 use raddle_model::finding::{
-    AccessReport, Created, Finding, Kind, ObjectInfo, ObjectKind, Place, Reason, Report, SCHEMA, Severity, Stats, Verdict,
-    Wait, WitnessKind,
+    AccessReport, Created, Finding, Kind, ObjectInfo, ObjectKind, Place, Reason, Report, SCHEMA, Severity, Stats,
+    Verdict, Wait, WitnessKind,
 };
 
 use super::*;
@@ -16,12 +16,7 @@ void deposit(int amount) {
 ";
 
 fn place(line: u32, column: u32, function: &str) -> Place {
-    Place {
-        file: Some("bank.c".into()),
-        line: Some(line),
-        column: Some(column),
-        function: Some(function.into()),
-    }
+    Place { file: Some("bank.c".into()), line: Some(line), column: Some(column), function: Some(function.into()) }
 }
 
 fn race() -> Finding {
@@ -137,12 +132,7 @@ fn missing_sources_leave_the_places() {
 #[test]
 fn names_cannot_steer_the_terminal() {
     let evil = "x\x1b]0;owned\x07\u{9b}2J\u{202e}";
-    let at = Place {
-        file: Some(format!("{evil}.c")),
-        line: Some(1),
-        column: Some(1),
-        function: Some(evil.into()),
-    };
+    let at = Place { file: Some(format!("{evil}.c")), line: Some(1), column: Some(1), function: Some(evil.into()) };
     let mut found = race();
     found.message = evil.into();
     found.witness = Some(evil.into());
@@ -178,7 +168,14 @@ fn report(verdict: Verdict, findings: Vec<Finding>) -> Report {
         property: "all".into(),
         verdict,
         reason: None,
-        stats: Stats { executions: 4096, transitions: 99999, events: 123_456, threads: 3, seconds: 0.41, ..Stats::default() },
+        stats: Stats {
+            executions: 4096,
+            transitions: 99999,
+            events: 123_456,
+            threads: 3,
+            seconds: 0.41,
+            ..Stats::default()
+        },
         limits: vec![],
         findings,
     }

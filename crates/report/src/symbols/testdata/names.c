@@ -64,6 +64,27 @@ __attribute__((noinline)) static void locals(int parameter) {
     (void)keep, (void)keep_numbers, (void)keep_parameter;
 }
 
+// What the heap is called follows from the pointers at hand.
+__attribute__((noinline)) static void heap(slot_t *item, long unrelated) {
+    BLOCK(item, sizeof *item, item->count, "item->count");
+    BLOCK(item, sizeof *item, item->range.high, "item->range.high");
+    BLOCK(item, 4 * sizeof *item, item[2].key, "item[2].key");
+    BLOCK(item, 5, item->key, "");
+    (void)unrelated;
+}
+__attribute__((noinline)) static void two_of_a_kind(struct account *from, struct account *to) {
+    BLOCK(from, sizeof *from, from->amount, "account#1.amount");
+    (void)to;
+}
+__attribute__((noinline)) static void two_kinds(int *numbers, unsigned *others) {
+    BLOCK(numbers, 40, numbers[3], "");
+    (void)others;
+}
+__attribute__((noinline)) static void numbers_only(int *numbers, char *text) {
+    BLOCK(numbers, 40, numbers[3], "numbers[3]");
+    (void)text;
+}
+
 int main(void) {
     static int calls;
     DATA(balance);
@@ -104,6 +125,10 @@ int main(void) {
     PLACE("main");
     outer();
     locals((int)(intptr_t)&hidden);
+    heap(table, calls);
+    two_of_a_kind(accounts, accounts + 1);
+    two_kinds(&balance, 0);
+    numbers_only(&balance, 0);
     print_maps();
     return hidden + calls - 3 - own[1] - own_slot.key;
 }

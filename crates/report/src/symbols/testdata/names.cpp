@@ -19,6 +19,7 @@ public:
     inline static long total = 7;
     __attribute__((noinline)) void deposit(int amount) {
         balance += amount;
+        BLOCK(this, sizeof *this, balance, "this->balance");
         PLACE("bank::Account::deposit(int)");
     }
 };

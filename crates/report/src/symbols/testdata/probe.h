@@ -42,6 +42,17 @@ __attribute__((noinline)) static void local_(void *at, size_t size, const char *
     __asm__ volatile("" ::: "memory");
 }
 
+// A block of some size that starts at a pointer; the name is what the function should call a part of it.
+#define BLOCK(start, block, part, name)                                                              \
+    do {                                                                                             \
+        block_((size_t)(block), (size_t)((char *)&(part) - (char *)(start)), sizeof(part), name);    \
+        __asm__ volatile("" ::: "memory");                                                           \
+    } while (0)
+__attribute__((noinline)) static void block_(size_t block, size_t offset, size_t size, const char *name) {
+    printf("block\t%p\t%zu\t%zu\t%zu\t%s\n", __builtin_return_address(0), block, offset, size, name);
+    __asm__ volatile("" ::: "memory");
+}
+
 static void print_maps(void) {
     char line[4096];
     FILE *maps = fopen("/proc/self/maps", "r");

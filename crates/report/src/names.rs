@@ -1,0 +1,187 @@
+//! Names for what the threads of one execution touched.
+
+use std::collections::BTreeMap;
+
+use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
+use raddle_model::{AccessKind, Execution};
+
+use crate::phrase::Namer;
+use crate::symbols::{Named, Symbols};
+
+/// What lies at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Variable with field and index, where there is a name at all.
+    pub variable: Option<String>,
+    /// The object that it is part of, if it is known.
+    pub object: Option<ObjectInfo>,
+    /// A name for lists and tables; there always is one, if only the address.
+    pub short: String,
+}
+
+/// A heap block of the execution.
+#[derive(Clone, Debug)]
+struct Block {
+    start: u64,
+    size: u64,
+    /// Return address of its allocation.
+    pc: u64,
+    /// `#3` for the third block that main allocated, `#T1.3` for T1's third: a name that does not depend on the schedule.
+    label: String,
+}
+
+/// Names for one execution.
+pub struct Names<'a> {
+    symbols: &'a Symbols,
+    threads: Vec<String>,
+    /// In the order of their allocation; addresses may repeat, the last one counts.
+    blocks: BTreeMap<u64, Block>,
+    /// Where each object was last operated on: its pointers tell what the object is part of.
+    used_at: BTreeMap<u64, u64>,
+}
+
+impl<'a> Names<'a> {
+    /// Reads threads, blocks and uses off an execution.
+    #[must_use]
+    pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
+        let threads: Vec<String> = execution.threads.iter().map(|thread| thread.path.to_string()).collect();
+        let mut blocks = BTreeMap::new();
+        let mut made = vec![0u32; threads.len()];
+        for access in execution.accesses.iter().filter(|access| access.kind == AccessKind::Alloc) {
+            let Some(count) = made.get_mut(usize::from(access.thread)) else { continue };
+            *count += 1;
+            let label = match access.thread {
+                0 => format!("#{count}"),
+                thread => format!("#{}.{count}", threads[usize::from(thread)]),
+            };
+            blocks.insert(access.addr, Block { start: access.addr, size: access.size, pc: access.pc, label });
+        }
+        let mut used_at = BTreeMap::new();
+        for step in &execution.steps {
+            used_at.entry(step.obj).or_insert(step.pc);
+        }
+        for pending in &execution.pending {
+            used_at.entry(pending.step.obj).or_insert(pending.step.pc);
+        }
+        Names { symbols, threads, blocks, used_at }
+    }
+
+    /// What `length` bytes at an address are called, touched from the places `pcs` (return addresses).
+    #[must_use]
+    pub fn locate(&self, address: u64, length: u64, pcs: &[u64]) -> Located {
+        if let Some(named) = self.symbols.global(address, length) {
+            return located(named);
+        }
+        match self.block_at(address) {
+            Some(block) => self.in_block(block, address - block.start, length, pcs),
+            None => Located { variable: None, object: None, short: format!("{address:#x}") },
+        }
+    }
+
+    /// Places that a return address stands for, innermost first.
+    #[must_use]
+    pub fn frames(&self, pc: u64) -> Vec<Place> {
+        self.symbols.frames(pc)
+    }
+
+    /// The innermost place in the program's own code of a stack, or of a lone return address.
+    #[must_use]
+    pub fn place(&self, pcs: &[u64]) -> Place {
+        self.symbols.place(pcs)
+    }
+
+    fn block_at(&self, address: u64) -> Option<&Block> {
+        let (_, block) = self.blocks.range(..=address).next_back()?;
+        (address - block.start < block.size.max(1)).then_some(block)
+    }
+
+    fn in_block(&self, block: &Block, offset: u64, length: u64, pcs: &[u64]) -> Located {
+        let allocated = self.symbols.place(&[block.pc]);
+        let guess = pcs.iter().chain([&block.pc]).find_map(|&pc| self.symbols.in_block(pc, block.size, offset, length));
+        let typed = guess.as_ref().and_then(|guess| guess.by_type(&block.label));
+        let variable = guess.and_then(|guess| guess.by_pointer()).or_else(|| typed.clone());
+        let at = if offset == 0 { String::new() } else { format!("+{offset}") };
+        let short = typed.unwrap_or_else(|| format!("heap{}{at}", block.label));
+        let object = ObjectInfo {
+            kind: ObjectKind::Heap,
+            name: None,
+            size: Some(block.size),
+            offset,
+            allocated: Some(allocated),
+        };
+        Located { variable, object: Some(object), short }
+    }
+}
+
+impl Namer for Names<'_> {
+    fn object(&self, address: u64) -> String {
+        let pcs: Vec<u64> = self.used_at.get(&address).copied().into_iter().collect();
+        self.locate(address, 1, &pcs).short
+    }
+
+    fn thread(&self, number: u64) -> String {
+        let known = usize::try_from(number).ok().and_then(|number| self.threads.get(number));
+        known.cloned().unwrap_or_else(|| format!("thread {number}"))
+    }
+}
+
+fn located(named: Named) -> Located {
+    let object = ObjectInfo {
+        kind: named.kind,
+        name: Some(named.object),
+        size: named.size,
+        offset: named.offset,
+        allocated: None,
+    };
+    Located { short: named.part.clone(), variable: Some(named.part), object: Some(object) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::Modules;
+    use raddle_model::{Access, ThreadInfo, ThreadPath};
+    use std::path::Path;
+
+    fn execution() -> Execution {
+        let mut execution = Execution::empty();
+        execution.threads =
+            vec![ThreadInfo::default(), ThreadInfo { path: ThreadPath(vec![1]), parent: Some(0), name: None }];
+        let alloc = |thread, addr, size| Access {
+            thread,
+            kind: AccessKind::Alloc,
+            volatile: false,
+            addr,
+            size,
+            pc: 0x10,
+            after: 0,
+            count: 0,
+        };
+        execution.accesses = vec![alloc(0, 0x1000, 64), alloc(1, 0x2000, 8), alloc(0, 0x1000, 16)];
+        execution
+    }
+
+    #[test]
+    fn heap_blocks_are_named_by_who_allocated_them() {
+        let symbols = Symbols::new(&Modules::of_program(Path::new("/nonexistent")), Path::new("/"));
+        let execution = execution();
+        let names = Names::new(&symbols, &execution);
+        // The address was used again: its second life counts.
+        assert_eq!(names.locate(0x1008, 4, &[]).short, "heap#2+8");
+        assert_eq!(names.locate(0x1000, 4, &[]).short, "heap#2");
+        assert_eq!(names.locate(0x2000, 4, &[]).short, "heap#T1.1");
+        assert_eq!(names.locate(0x1010, 4, &[]).short, "0x1010");
+        let object = names.locate(0x1008, 4, &[]).object.unwrap();
+        assert_eq!((object.kind, object.size, object.offset), (ObjectKind::Heap, Some(16), 8));
+        assert_eq!(object.allocated.unwrap().function.as_deref(), Some("0x10"));
+    }
+
+    #[test]
+    fn threads_have_their_paths() {
+        let symbols = Symbols::new(&Modules::default(), Path::new("/"));
+        let execution = execution();
+        let names = Names::new(&symbols, &execution);
+        assert_eq!(names.thread(1), "T1");
+        assert_eq!(names.thread(9), "thread 9");
+    }
+}

@@ -1,0 +1,99 @@
+//! What a heap block is called, guessed from the pointers at hand where it is used.
+//!
+//! A block has no name. But the function that touches it usually has a pointer to it, and the pointer's type says what the
+//! block is made of. If exactly one type of pointer in the function fits the size of the block, that is taken for its type; if
+//! moreover only one variable has it, the block is named after the variable. Nothing is guessed where several types fit.
+
+use super::debug::{Debug, DieRef};
+use super::elf::Elf;
+use super::locals::{for_each_variable, function_at};
+use super::types;
+
+/// Pointers of one function that are looked at, at most.
+const MAX_POINTERS: usize = 1 << 12;
+
+/// A pointer variable and what it points at.
+struct Pointer {
+    name: String,
+    target: DieRef,
+    size: u64,
+}
+
+/// What a part of a heap block may be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockName {
+    /// The only pointer variable of the function that can mean the block.
+    pointer: Option<String>,
+    /// Name of the type that the block is made of.
+    kind: Option<String>,
+    /// Which of several objects of that type.
+    index: Option<u64>,
+    /// The part of the object: `.count`, or nothing.
+    suffix: String,
+}
+
+impl BlockName {
+    /// As the function would write it: `a->balance`, `items[3]`, `*p`. `None` if several of its variables may be meant.
+    #[must_use]
+    pub fn by_pointer(&self) -> Option<String> {
+        let pointer = self.pointer.as_deref()?;
+        Some(match (self.index, self.suffix.strip_prefix('.')) {
+            (Some(index), _) => format!("{pointer}[{index}]{}", self.suffix),
+            (None, Some(member)) => format!("{pointer}->{member}"),
+            (None, None) if self.suffix.is_empty() => format!("*{pointer}"),
+            (None, None) => format!("(*{pointer}){}", self.suffix),
+        })
+    }
+
+    /// By type, with a label that tells the block from others: `account#2.balance`.
+    #[must_use]
+    pub fn by_type(&self, label: &str) -> Option<String> {
+        let index = self.index.map(|index| format!("[{index}]")).unwrap_or_default();
+        Some(format!("{}{label}{index}{}", self.kind.as_deref()?, self.suffix))
+    }
+}
+
+/// Name of the `length` bytes from `offset` in a block of `block` bytes, in the function around a linked address.
+pub(super) fn name_in_block(elf: &Elf, linked: u64, block: u64, offset: u64, length: u64) -> Option<BlockName> {
+    let debug = &elf.variables().0;
+    let pointers = pointers_of(debug, function_at(elf, linked)?);
+    let exact: Vec<&Pointer> = pointers.iter().filter(|pointer| pointer.size == block).collect();
+    let parts: Vec<&Pointer> =
+        pointers.iter().filter(|pointer| pointer.size > 1 && block.is_multiple_of(pointer.size)).collect();
+    let is_exact = !exact.is_empty();
+    let fitting = if is_exact { exact } else { parts };
+    let (first, rest) = fitting.split_first()?;
+    if rest.iter().any(|other| other.target != first.target) || offset % first.size + length > first.size {
+        return None;
+    }
+    Some(BlockName {
+        pointer: rest.iter().all(|other| other.name == first.name).then(|| first.name.clone()),
+        kind: debug.name_of(first.target),
+        index: (!is_exact).then_some(offset / first.size),
+        suffix: types::part_at(debug, first.target, offset % first.size, length).suffix,
+    })
+}
+
+/// A clone made by the optimiser may have dropped a parameter that its origin still lists.
+fn pointers_of(debug: &Debug, function: DieRef) -> Vec<Pointer> {
+    let mut pointers = Vec::new();
+    let origin =
+        debug.entry(function).and_then(|entry| debug.reference(function.unit, &entry, gimli::DW_AT_abstract_origin));
+    for function in [Some(function), origin].into_iter().flatten() {
+        collect(debug, function, &mut pointers);
+    }
+    pointers
+}
+
+fn collect(debug: &Debug, function: DieRef, pointers: &mut Vec<Pointer>) {
+    for_each_variable(debug, function, |die, _| {
+        if pointers.len() < MAX_POINTERS
+            && let Some(kind) = debug.type_of(die)
+            && let Some(target) = types::pointee(debug, kind)
+            && let Some(size) = types::size_of(debug, target).filter(|&size| size > 0)
+            && let Some(name) = debug.name_of(die)
+        {
+            pointers.push(Pointer { name, target, size });
+        }
+    });
+}
