@@ -1,0 +1,25 @@
+// Four threads, each with fourteen locked increments: about 240 events in all.
+#include <pthread.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int total;
+
+static void *work(void *argument)
+{
+	for (int i = 0; i < 14; i++) {
+		pthread_mutex_lock(&mutex);
+		total++;
+		pthread_mutex_unlock(&mutex);
+	}
+	return argument;
+}
+
+int main(void)
+{
+	pthread_t threads[4];
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], 0, work, 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], 0);
+	return total != 56;
+}

@@ -1,0 +1,62 @@
+//! Compiling programs and measuring runs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use raddle_exec::{Mode, NativeTarget, Options};
+use raddle_model::{Execution, Request, Target};
+use raddle_vocab::policy::Policy;
+
+/// What can go wrong; shown to the person who runs the benchmark.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// The root of the project.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The command that was built.
+fn raddle() -> PathBuf {
+    root().join("target/release/raddle")
+}
+
+/// Compiles a program of `bench/` with `raddle cc`.
+pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, Failure> {
+    let program = into.join(Path::new(source).file_stem().unwrap_or_default());
+    let source = root().join("bench").join(source);
+    let mut command = Command::new(raddle());
+    command.arg("cc").arg("-O2").args(flags).arg(&source).arg("-o").arg(&program).arg("-pthread");
+    let status = command.status()?;
+    if !status.success() {
+        return Err(format!("cannot compile {}", source.display()).into());
+    }
+    Ok(program)
+}
+
+/// Microseconds per run of the same default schedule, as the target itself measures them: the median of some batches.
+pub fn microseconds_per_run(program: &Path, mode: Mode, runs: usize) -> Result<f64, Failure> {
+    let mut target = NativeTarget::start(Options { mode, ..Options::new(program) })?;
+    let mut execution = Execution::empty();
+    let mut batches = Vec::new();
+    for _ in 0..8 {
+        let before = target.statistics().nanoseconds;
+        for _ in 0..runs / 8 {
+            target.submit(Request { schedule: Vec::new(), policy: Policy::LeastRank, max_events: 1_000_000 });
+        }
+        for _ in 0..runs / 8 {
+            target.finish(&mut execution)?;
+        }
+        batches.push((target.statistics().nanoseconds - before) as f64 / (runs / 8) as f64 / 1000.0);
+    }
+    batches.sort_by(f64::total_cmp);
+    Ok(batches[batches.len() / 2])
+}
+
+/// Events of the default run.
+pub fn events(program: &Path) -> Result<u64, Failure> {
+    let mut target = NativeTarget::start(Options::new(program))?;
+    let mut execution = Execution::empty();
+    target.submit(Request { schedule: Vec::new(), policy: Policy::LeastRank, max_events: 1_000_000 });
+    target.finish(&mut execution)?;
+    Ok(execution.events)
+}
