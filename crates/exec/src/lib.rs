@@ -12,6 +12,8 @@ pub mod options;
 mod orphans;
 #[expect(unsafe_code, reason = "what the child does to itself between fork and exec")]
 pub mod process;
+pub mod recording;
+pub mod selfcheck;
 #[expect(unsafe_code, reason = "memory that another process writes")]
 pub mod shared;
 mod wait;

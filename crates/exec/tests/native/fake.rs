@@ -94,7 +94,7 @@ fn start_up(file: &File) {
         Ok("version") => set(version, 77),
         Ok("refuse") => {
             set(version, raddle_wire::PROTOCOL_VERSION);
-            file.write((offset_of!(Control, message) + 7) / 8 * 8, &[u64::from_le_bytes(*b"because!")]);
+            file.write(offset_of!(Control, message).next_multiple_of(8), &[u64::from_le_bytes(*b"because!")]);
             set(offset_of!(Control, state), state::FAILED);
         }
         _ => {

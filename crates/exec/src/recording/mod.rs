@@ -1,0 +1,217 @@
+//! Schedules, witnesses and traces as files: one format, versioned and checked.
+//!
+//! A [`Recording`] is a schedule whose entries are named independently of addresses and of the order of other threads,
+//! with the program and settings it belongs to. A *witness* also has the finding that it shows. A *trace* also has the
+//! whole execution. The first two are JSON, for people to read; the last is binary, because it is large; `run --schedule` and
+//! `replay` take each.
+
+mod binary;
+mod json;
+mod names;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use raddle_model::{Execution, ThreadPath};
+use raddle_vocab::{OpKind, Outcome};
+use serde::{Deserialize, Serialize};
+
+pub use names::{ModuleNames, Names};
+pub use schedule::{Divergence, ScheduleError, choices_of, compare, describe_step, entries_of, plan_of};
+
+use crate::options::{Granularity, Options};
+
+/// Version of the format; files of a later one are refused.
+pub const VERSION: u32 = 1;
+
+/// Why a file cannot be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordingError {
+    /// The system refused.
+    #[error("{path}: {1}", path = .0.display())]
+    Io(PathBuf, String),
+    /// It is something else.
+    #[error("this is not a schedule, witness or trace of raddle ({0})")]
+    NotARecording(String),
+    /// It comes from the future.
+    #[error("it has format version {0}, this raddle reads up to {VERSION}: use a newer raddle")]
+    Version(u32),
+    /// It is not what was written.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    /// It cannot be written.
+    #[error("it cannot be written: {0}")]
+    Unwritable(String),
+}
+
+/// The program that a recording belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its path.
+    pub path: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// File for its standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Checksum of the file, to tell whether it was built again since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+/// Settings that decide which transitions there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Whether data accesses are transitions.
+    pub access_granularity: bool,
+    /// Spurious wake-ups per thread.
+    pub spurious: u32,
+    /// Whether busy waiting is folded.
+    pub fold_spins: bool,
+    /// Events after exit.
+    pub exit_events: u64,
+    /// Bound on events of the run.
+    pub max_events: u64,
+}
+
+/// One transition of a schedule, named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Who.
+    pub thread: ThreadPath,
+    /// Its number among that thread's transitions, from 1.
+    pub nth: u32,
+    /// What.
+    pub kind: OpKind,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Which successor, where there are several.
+    pub choice: u16,
+    /// On which object.
+    pub object: Option<String>,
+    /// Where in the program.
+    pub place: Option<String>,
+    /// The thread goes on until it stands before its data access with this number (from 0), and stops there.
+    pub stop: Option<u32>,
+}
+
+/// The contents of a file.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// What was run.
+    pub program: Program,
+    /// How it was run.
+    pub settings: Settings,
+    /// The transitions in order.
+    pub schedule: Vec<Entry>,
+    /// The finding that it shows, in the form of the report.
+    pub finding: Option<serde_json::Value>,
+    /// The whole execution, in a trace.
+    pub execution: Option<Execution>,
+}
+
+impl Settings {
+    /// The part of the options that a recording keeps.
+    #[must_use]
+    pub fn of(options: &Options, max_events: u64) -> Self {
+        Settings {
+            access_granularity: options.granularity == Granularity::Access,
+            spurious: options.spurious,
+            fold_spins: options.fold_spins,
+            exit_events: options.exit_events,
+            max_events,
+        }
+    }
+
+    /// Puts them into options.
+    pub fn apply(&self, options: &mut Options) {
+        options.granularity = if self.access_granularity { Granularity::Access } else { Granularity::Sync };
+        options.spurious = self.spurious;
+        options.fold_spins = self.fold_spins;
+        options.exit_events = self.exit_events;
+    }
+}
+
+impl Program {
+    /// Describes the program of these options.
+    ///
+    /// # Errors
+    /// If a path or argument is not text: it could not be found again.
+    pub fn of(options: &Options) -> Result<Self, RecordingError> {
+        let text = |os: &std::ffi::OsStr| {
+            let text = os.to_str().map(String::from);
+            text.ok_or_else(|| RecordingError::Unwritable(format!("{} is not text", os.to_string_lossy())))
+        };
+        let path = std::path::absolute(&options.program).unwrap_or_else(|_| options.program.clone());
+        Ok(Program {
+            path: text(path.as_os_str())?,
+            args: options.args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?,
+            stdin: options.stdin.as_ref().map(|stdin| text(stdin.as_os_str())).transpose()?,
+            checksum: file_checksum(&path),
+        })
+    }
+
+    /// Whether the file is no longer the one that was recorded; `None` if that cannot be told.
+    #[must_use]
+    pub fn changed(&self, file: &Path) -> Option<bool> {
+        Some(*self.checksum.as_ref()? != file_checksum(file)?)
+    }
+}
+
+fn file_checksum(path: &Path) -> Option<String> {
+    std::fs::read(path).ok().map(|bytes| format!("{:08x}", crc32fast::hash(&bytes)))
+}
+
+impl Recording {
+    /// Reads either form.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the file.
+    pub fn load(path: &Path) -> Result<Self, RecordingError> {
+        let bytes = std::fs::read(path).map_err(|error| RecordingError::Io(path.into(), error.to_string()))?;
+        Self::from_bytes(&bytes)
+    }
+
+    /// Understands either form.
+    ///
+    /// # Errors
+    /// As [`Recording::load`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordingError> {
+        if bytes.starts_with(&binary::MAGIC) { binary::read(bytes) } else { json::read(bytes) }
+    }
+
+    /// The bytes of the file: binary with an execution, JSON without.
+    ///
+    /// # Errors
+    /// If it cannot be represented.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, RecordingError> {
+        match &self.execution {
+            Some(execution) => binary::write(self, execution),
+            None => json::write(self),
+        }
+    }
+
+    /// Writes the file in one go: nobody ever sees half of it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn save(&self, path: &Path) -> Result<(), RecordingError> {
+        let bytes = self.to_bytes()?;
+        let failed = |error: std::io::Error| RecordingError::Io(path.into(), error.to_string());
+        // A device or pipe cannot be replaced.
+        if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+            return std::fs::write(path, bytes).map_err(failed);
+        }
+        let mut name = path.as_os_str().to_os_string();
+        name.push(format!(".{}.part", std::process::id()));
+        let part = PathBuf::from(name);
+        let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+        written.map_err(|error| {
+            let _ = std::fs::remove_file(&part);
+            failed(error)
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! From an execution to a named schedule, and from a named schedule to the choices that a target follows.
+
+use std::collections::BTreeMap;
+
+use raddle_model::world::World;
+use raddle_model::{Choice, Execution, PendingState, Request, Step, ThreadPath};
+use raddle_vocab::policy::{MAX_THREADS, Policy};
+use raddle_vocab::{OpKind, Outcome, RunStatus};
+
+use super::{Entry, Names, Recording};
+use crate::native::{Plan, Stop};
+
+/// Why a schedule cannot be followed by any program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    /// An entry of a thread that nobody has created.
+    #[error("entry {entry} is a step of thread {thread}, which no entry before it creates")]
+    NoSuchThread {
+        /// Number of the entry, from 1.
+        entry: usize,
+        /// Its thread.
+        thread: ThreadPath,
+    },
+    /// An entry is out of order.
+    #[error("entry {entry} is step {found} of thread {thread}, but the one before it was {before}")]
+    Order {
+        /// Number of the entry, from 1.
+        entry: usize,
+        /// Its thread.
+        thread: ThreadPath,
+        /// Which of the thread's steps it claims to be.
+        found: u32,
+        /// How many the thread has made.
+        before: u32,
+    },
+    /// More threads than one run can have.
+    #[error("the schedule creates more than {MAX_THREADS} threads")]
+    TooManyThreads,
+}
+
+/// The choices that lead through the schedule. Run-local numbers of threads come from the order in which the schedule
+/// itself creates them.
+///
+/// # Errors
+/// If the entries do not make sense together.
+pub fn choices_of(entries: &[Entry]) -> Result<Vec<Choice>, ScheduleError> {
+    struct Thread {
+        number: u16,
+        steps: u32,
+        children: u32,
+    }
+    let main = Thread { number: 0, steps: 0, children: 0 };
+    let mut threads = BTreeMap::from([(&[][..], main)]);
+    let mut choices = Vec::with_capacity(entries.len());
+    // Threads that no entry has mentioned yet.
+    let mut created: BTreeMap<Vec<u32>, u16> = BTreeMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let path = &entry.thread.0[..];
+        if !threads.contains_key(path) {
+            let number = created.remove(path);
+            let number =
+                number.ok_or_else(|| ScheduleError::NoSuchThread { entry: index + 1, thread: entry.thread.clone() })?;
+            threads.insert(path, Thread { number, steps: 0, children: 0 });
+        }
+        let total = threads.len() + created.len();
+        let Some(thread) = threads.get_mut(path) else { continue };
+        if entry.nth != thread.steps + 1 {
+            let (found, before) = (entry.nth, thread.steps);
+            return Err(ScheduleError::Order { entry: index + 1, thread: entry.thread.clone(), found, before });
+        }
+        thread.steps += 1;
+        choices.push(Choice { thread: thread.number, choice: entry.choice });
+        if entry.kind == OpKind::Create && entry.outcome == Outcome::Done {
+            if total >= MAX_THREADS {
+                return Err(ScheduleError::TooManyThreads);
+            }
+            thread.children += 1;
+            created.insert([path, &[thread.children]].concat(), total as u16);
+        }
+    }
+    Ok(choices)
+}
+
+/// The plan that follows a recording.
+///
+/// # Errors
+/// As [`choices_of`].
+pub fn plan_of(recording: &Recording) -> Result<Plan, ScheduleError> {
+    let schedule = choices_of(&recording.schedule)?;
+    let stops = recording.schedule.iter().enumerate();
+    let stops = stops.filter_map(|(after, entry)| entry.stop.map(|access| Stop { after, access }));
+    let request = Request { schedule, policy: Policy::LeastRank, max_events: recording.settings.max_events };
+    Ok(Plan { stops: stops.collect(), ..Plan::from(request) })
+}
+
+/// The schedule of an execution, named. Which successor a step was is found by asking the semantics which of them looks
+/// like it.
+#[must_use]
+pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn Names) -> Vec<Entry> {
+    let mut world = World::new(spurious);
+    world.prepare(execution);
+    let mut made = vec![0; execution.threads.len()];
+    let entries = execution.steps.iter().map(|step| {
+        let choice = choice_of(&world, step);
+        world.apply(step);
+        let thread = usize::from(step.thread);
+        made[thread] += 1;
+        Entry {
+            thread: execution.threads[thread].path.clone(),
+            nth: made[thread],
+            kind: step.kind,
+            outcome: step.outcome,
+            choice,
+            object: object_of(step, execution, names),
+            place: (step.pc != 0).then(|| names.place(step.pc)).flatten(),
+            stop: None,
+        }
+    });
+    entries.collect()
+}
+
+fn choice_of(world: &World, step: &Step) -> u16 {
+    let several = matches!(step.kind, OpKind::Signal | OpKind::FutexWake | OpKind::CondReacquire | OpKind::FutexResume);
+    if !several {
+        return 0;
+    }
+    let same = |choice: &u16| {
+        let expected = world.outcome_of(step, *choice);
+        expected.outcome == step.outcome && expected.value == step.value
+    };
+    (0..world.successors(step)).find(same).unwrap_or(0)
+}
+
+/// The name of what a step is about: another thread, or what lies at its address.
+fn object_of(step: &Step, execution: &Execution, names: &dyn Names) -> Option<String> {
+    match step.kind {
+        OpKind::Create | OpKind::Join | OpKind::Detach => {
+            let thread = execution.threads.get(usize::try_from(step.arg).ok()?)?;
+            Some(thread.path.to_string())
+        }
+        _ if step.obj == 0 => None,
+        _ => names.object(step.obj),
+    }
+}
+
+/// Where a run left its schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Number of the entry, from 0.
+    pub entry: usize,
+    /// What the schedule says.
+    pub expected: Entry,
+    /// What happened instead, as the end of a sentence.
+    pub found: String,
+}
+
+impl std::fmt::Display for Divergence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Divergence { entry, expected, found } = self;
+        write!(f, "at event {}, where the schedule has {}: {found}", entry + 1, describe_entry(expected))
+    }
+}
+
+fn describe_entry(entry: &Entry) -> String {
+    let mut text = format!("{} {:?}", entry.thread, entry.kind);
+    if let Some(object) = &entry.object {
+        text += &format!(" {object}");
+    }
+    if let Some(place) = &entry.place {
+        text += &format!(" at {place}");
+    }
+    text
+}
+
+/// A step in words.
+#[must_use]
+pub fn describe_step(step: &Step, execution: &Execution, names: &dyn Names) -> String {
+    let thread = execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone()).unwrap_or_default();
+    let entry = Entry {
+        thread,
+        nth: 0,
+        kind: step.kind,
+        outcome: step.outcome,
+        choice: 0,
+        object: object_of(step, execution, names),
+        place: (step.pc != 0).then(|| names.place(step.pc)).flatten(),
+        stop: None,
+    };
+    describe_entry(&entry)
+}
+
+/// Compares a run with the schedule it was to follow. Kinds, threads and outcomes must agree; objects and places may
+/// have other names after a rebuild.
+#[must_use]
+pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn Names) -> Option<Divergence> {
+    for (index, entry) in entries.iter().enumerate() {
+        let found = match execution.steps.get(index) {
+            Some(step) => {
+                let thread = execution.threads.get(usize::from(step.thread)).map(|thread| &thread.path);
+                if thread == Some(&entry.thread) && step.kind == entry.kind && step.outcome == entry.outcome {
+                    continue;
+                }
+                let outcome =
+                    if step.outcome == Outcome::Done { String::new() } else { format!(" ({:?})", step.outcome) };
+                format!("the program has {}{outcome}", describe_step(step, execution, names))
+            }
+            None => instead(entry, execution, names),
+        };
+        return Some(Divergence { entry: index, expected: entry.clone(), found });
+    }
+    None
+}
+
+/// Why the run ended before an entry.
+fn instead(entry: &Entry, execution: &Execution, names: &dyn Names) -> String {
+    let number = execution.threads.iter().position(|thread| thread.path == entry.thread);
+    let Some(pending) = number.and_then(|number| execution.pending.get(number)) else {
+        return format!("the program has no thread {}", entry.thread);
+    };
+    let stands = describe_step(&pending.step, execution, names);
+    match execution.status {
+        RunStatus::Cut => "the bound on events stopped the run".into(),
+        RunStatus::Assumed => "a false assumption ended the run".into(),
+        _ => match pending.state {
+            PendingState::Enabled => format!("the program stands before {stands}"),
+            PendingState::Blocked => format!("the program is blocked before {stands}"),
+            PendingState::Awaiting => format!("the program waits in a loop at {stands}"),
+            PendingState::Failed => "the thread has failed before".into(),
+            PendingState::Ended => "the thread has ended before".into(),
+            PendingState::Exited => "the process has exited before".into(),
+        },
+    }
+}

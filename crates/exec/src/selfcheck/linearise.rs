@@ -1,0 +1,118 @@
+//! Another order of the same steps.
+
+use raddle_model::{Cell, Mode, Step, Touch, footprint};
+use raddle_vocab::policy::mix;
+use rustc_hash::FxHashMap;
+
+/// A random order of the steps (as indices) that keeps the order within each thread and of dependent steps.
+#[must_use]
+pub fn linearisation(steps: &[Step], seed: u64) -> Vec<usize> {
+    let Graph { followers, mut waiting_for } = graph(steps);
+    let mut ready: Vec<usize> = (0..steps.len()).filter(|&step| waiting_for[step] == 0).collect();
+    let mut order = Vec::with_capacity(steps.len());
+    let mut random = seed;
+    while !ready.is_empty() {
+        random = mix(random.wrapping_add(1));
+        let step = ready.swap_remove((random % ready.len() as u64) as usize);
+        order.push(step);
+        for &follower in &followers[step] {
+            waiting_for[follower] -= 1;
+            if waiting_for[follower] == 0 {
+                ready.push(follower);
+            }
+        }
+    }
+    order
+}
+
+/// Who must come after whom; edges that follow from others may be missing.
+struct Graph {
+    followers: Vec<Vec<usize>>,
+    waiting_for: Vec<usize>,
+}
+
+fn graph(steps: &[Step]) -> Graph {
+    let mut graph = Graph { followers: vec![Vec::new(); steps.len()], waiting_for: vec![0; steps.len()] };
+    let mut last: FxHashMap<u16, usize> = FxHashMap::default();
+    // For each cell, the touches that no later one has covered.
+    let mut cells: FxHashMap<Cell, Vec<(usize, Touch)>> = FxHashMap::default();
+    for (number, step) in steps.iter().enumerate() {
+        if let Some(before) = last.insert(step.thread, number) {
+            graph.edge(before, number);
+        }
+        for touch in footprint(step) {
+            let open = cells.entry(touch.cell).or_default();
+            for &(before, ref other) in open.iter() {
+                if touch.conflicts(other) && before != number {
+                    graph.edge(before, number);
+                }
+            }
+            // A write comes after everything it covers, and what conflicts with that conflicts with the write.
+            if touch.mode == Mode::Write {
+                open.retain(|(_, other)| other.bytes & !touch.bytes != 0);
+            }
+            open.push((number, touch));
+        }
+    }
+    graph
+}
+
+impl Graph {
+    fn edge(&mut self, before: usize, after: usize) {
+        self.followers[before].push(after);
+        self.waiting_for[after] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use raddle_model::depend::conflict;
+    use raddle_vocab::{MemOrder, OpKind, Outcome};
+
+    fn step(thread: u16, kind: OpKind, obj: u64) -> Step {
+        Step {
+            thread,
+            kind,
+            outcome: Outcome::Done,
+            order: MemOrder::SeqCst,
+            size: 4,
+            obj,
+            arg: 0,
+            value: 0,
+            old: 0,
+            pc: 0,
+            accesses: 0,
+        }
+    }
+
+    #[test]
+    fn independent_neighbours_do_swap() {
+        let steps = [step(0, OpKind::AtomicStore, 0), step(1, OpKind::AtomicStore, 64)];
+        let orders: std::collections::BTreeSet<_> = (0..20).map(|seed| linearisation(&steps, seed)).collect();
+        assert_eq!(orders.len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn dependent_steps_keep_their_order(actions in proptest::collection::vec((0u16..3, 0u8..5, 0u64..3), 0..40), seed: u64) {
+            let steps: Vec<Step> = actions.iter().map(|&(thread, kind, obj)| {
+                let kind = [OpKind::AtomicLoad, OpKind::AtomicStore, OpKind::Lock, OpKind::SemPost, OpKind::Fence][usize::from(kind)];
+                step(thread, kind, obj * 4)
+            }).collect();
+            let order = linearisation(&steps, seed);
+            let mut at = vec![usize::MAX; steps.len()];
+            for (place, &number) in order.iter().enumerate() {
+                at[number] = place;
+            }
+            prop_assert!(at.iter().all(|&place| place != usize::MAX));
+            for a in 0..steps.len() {
+                for b in a + 1..steps.len() {
+                    let dependent = steps[a].thread == steps[b].thread || conflict(&footprint(&steps[a]), &footprint(&steps[b]));
+                    prop_assert!(!dependent || at[a] < at[b], "{a} and {b} are dependent and were swapped");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! raddle checks itself: the search is right only if equal schedules give equal executions, and equivalent schedules
+//! give every thread the same events. Each check runs schedules on a target and names the first difference.
+//!
+//! A difference means that something outside raddle's control decided (time, randomness, an address, another process) or
+//! that the runtime has a bug; in both cases a verdict cannot be trusted.
+
+mod linearise;
+mod views;
+
+use raddle_model::{Execution, Request, Target, TargetError};
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::Policy;
+
+pub use linearise::linearisation;
+pub use views::{Difference, same_execution, same_threads};
+
+use crate::recording::{ModuleNames, choices_of, entries_of};
+
+/// Runs the request once more and compares with what it gave before.
+///
+/// # Errors
+/// If the target is lost. A difference is a result.
+pub fn repeat(
+    target: &mut dyn Target,
+    request: &Request,
+    before: &Execution,
+) -> Result<Option<Difference>, TargetError> {
+    let mut again = Execution::empty();
+    target.submit(request.clone());
+    target.finish(&mut again)?;
+    Ok(same_execution(before, &again).err())
+}
+
+/// Runs the steps of an execution in another order that differs only in independent neighbours: each thread must do the
+/// same. Only for executions without data races that came to rest; others are passed over.
+///
+/// # Errors
+/// If the target is lost. A difference is a result.
+pub fn reorder(
+    target: &mut dyn Target,
+    execution: &Execution,
+    spurious: u32,
+    seed: u64,
+) -> Result<Option<Difference>, TargetError> {
+    if execution.status != RunStatus::Rest {
+        return Ok(None);
+    }
+    let entries = entries_of(execution, spurious, &ModuleNames::default());
+    let order = linearisation(&execution.steps, seed);
+    let reordered: Vec<_> = order.iter().map(|&index| entries[index].clone()).collect();
+    let schedule = match choices_of(&reordered) {
+        Ok(schedule) => schedule,
+        // Program order and creation are kept, so that this cannot happen unless dependence is wrong.
+        Err(error) => return Ok(Some(Difference::new(error.to_string()))),
+    };
+    let max_events = execution.events.saturating_mul(2).saturating_add(1000);
+    let mut again = Execution::empty();
+    target.submit(Request { schedule, policy: Policy::LeastRank, max_events });
+    target.finish(&mut again)?;
+    Ok(same_threads(execution, &again).err())
+}
+
+/// Runs a request on two targets that must agree: snapshot and fork, say.
+///
+/// # Errors
+/// If a target is lost. A difference is a result.
+pub fn agree(
+    one: &mut dyn Target,
+    other: &mut dyn Target,
+    request: &Request,
+) -> Result<Option<Difference>, TargetError> {
+    let mut first = Execution::empty();
+    one.submit(request.clone());
+    one.finish(&mut first)?;
+    repeat(other, request, &first)
+}
