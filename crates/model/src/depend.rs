@@ -184,9 +184,9 @@ fn touch_all(step: &Step, prints: &mut Footprint) {
             prints.push(round_cell(step.obj, step.arg, Mode::Observe));
         }
         OpKind::OnceBegin => prints.push(object(step.obj, done(Mode::Write))),
-        OpKind::AtomicLoad | OpKind::Read => bytes(prints, step.obj, u64::from(step.size), Mode::Observe),
+        OpKind::AtomicLoad | OpKind::Read => bytes(prints, step.obj, step.extent(), Mode::Observe),
         OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::Write => {
-            bytes(prints, step.obj, u64::from(step.size), Mode::Write);
+            bytes(prints, step.obj, step.extent(), Mode::Write);
         }
         OpKind::AtomicCas => bytes(prints, step.obj, u64::from(step.size), done(Mode::Write)),
         OpKind::FutexWait | OpKind::FutexTimedWait => {

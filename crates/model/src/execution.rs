@@ -32,6 +32,21 @@ pub struct Step {
     pub accesses: u32,
 }
 
+impl Step {
+    /// How many bytes a step that accesses memory accesses.
+    ///
+    /// A plain access that is a transition says so in `arg`, as it may have any size.
+    #[must_use]
+    pub fn extent(&self) -> u64 {
+        match self.kind {
+            OpKind::Read | OpKind::Write => self.arg.max(u64::from(self.size)),
+            OpKind::Free => self.arg,
+            OpKind::FutexWait | OpKind::FutexTimedWait => 4,
+            _ => u64::from(self.size),
+        }
+    }
+}
+
 /// What a data access does to its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessKind {

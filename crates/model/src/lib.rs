@@ -5,12 +5,14 @@
 pub mod depend;
 pub mod execution;
 pub mod finding;
+pub mod race;
 pub mod target;
 pub mod thread;
 pub mod world;
 
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
 pub use execution::{Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step};
+pub use race::{Race, RaceDetector};
 pub use target::{Choice, Request, Target, TargetError};
 pub use thread::{ThreadInfo, ThreadPath};
 pub use world::{Enabled, World};

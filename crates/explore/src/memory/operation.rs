@@ -24,8 +24,8 @@ pub(super) fn of(
     let mutex = |place: &Place| layout.mutex(place.id, eval(&place.index, regs));
     let on_mutex = |kind, place: &Place| plain(kind, mutex(place), program.mutexes[place.id].kind as u64);
     match op {
-        Op::Read(_, place) => access(OpKind::Read, place, MemOrder::Relaxed),
-        Op::Write(place, _) => access(OpKind::Write, place, MemOrder::Relaxed),
+        Op::Read(_, place) => Step { arg: 4, ..access(OpKind::Read, place, MemOrder::Relaxed) },
+        Op::Write(place, _) => Step { arg: 4, ..access(OpKind::Write, place, MemOrder::Relaxed) },
         Op::Load(_, place, order) | Op::Await(_, place, _, order) => access(OpKind::AtomicLoad, place, *order),
         Op::Store(place, value, order) => {
             Step { value: bits(eval(value, regs)), ..access(OpKind::AtomicStore, place, *order) }

@@ -1,6 +1,8 @@
 //! What several tests need: exhaustive search of an abstract program and what it shows.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod naive;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

@@ -104,7 +104,7 @@ impl World {
             OpKind::AtomicStore | OpKind::AtomicRmw => self.store(obj, step.size, Some(step.value)),
             OpKind::AtomicCas if done => self.store(obj, step.size, Some(step.value)),
             OpKind::AtomicCas => self.reveal(obj, step.size, step.old),
-            OpKind::Write => self.store(obj, step.size, None),
+            OpKind::Write => self.forget_memory(obj, step.extent()),
             OpKind::Free => self.forget_memory(obj, step.arg),
         }
     }

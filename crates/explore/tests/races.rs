@@ -1,0 +1,42 @@
+//! The race detector against happens-before by the book, on random executions of random programs.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::naive;
+use raddle_explore::memory::generate::{Knobs, generate};
+use raddle_explore::memory::{Granularity, MemoryTarget};
+use raddle_model::{Execution, RaceDetector, Request, Target};
+use raddle_vocab::policy::{Policy, mix};
+
+#[test]
+fn agrees_with_the_book() {
+    let mut detector = RaceDetector::new();
+    let (mut racy, mut quiet) = (0, 0);
+    for seed in 0..6000u64 {
+        let mut knobs = Knobs::drawn(seed, 4, 8);
+        knobs.races = seed % 4 > 0;
+        knobs.atomics |= seed % 2 == 0;
+        let program = generate(seed, &knobs);
+        let granularity = if seed % 3 == 0 { Granularity::Access } else { Granularity::Sync };
+        let mut target = MemoryTarget::new(&program, granularity);
+        let mut execution = Execution::empty();
+        for round in 0..4 {
+            let policy = Policy::Random { seed: mix(seed ^ round) };
+            target.submit(Request { schedule: Vec::new(), policy, max_events: 10_000 });
+            target.finish(&mut execution).unwrap();
+            let found = detector.races(&execution);
+            let pairs = |race: &raddle_model::Race| {
+                let (a, b) = (race.first.pc, race.second.pc);
+                (a.min(b), a.max(b), race.addr >> 3)
+            };
+            let found: BTreeSet<_> = found.iter().map(pairs).collect();
+            let expected = naive::races(&execution);
+            assert_eq!(found, expected, "seed {seed} round {round}: {program:#?}\n{execution:#?}");
+            assert!(knobs.races || expected.is_empty(), "seed {seed}: race by construction impossible");
+            *(if expected.is_empty() { &mut quiet } else { &mut racy }) += 1;
+        }
+    }
+    assert!(racy > 3000 && quiet > 3000, "{racy} racy and {quiet} quiet executions");
+}
