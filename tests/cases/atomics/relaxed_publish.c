@@ -1,0 +1,36 @@
+// compilers: gcc clang
+// check:
+// verdict: bug
+// executions: 2
+// finding: data-race var=data detail=read-write line=16 line2=24
+
+// The same with relaxed order: the flag arrives, but nothing orders the data.
+#include <pthread.h>
+#include <stdatomic.h>
+
+int data, copy;
+atomic_int flag;
+
+static void *send(void *arg)
+{
+    data = 42;
+    atomic_store_explicit(&flag, 1, memory_order_relaxed);
+    return NULL;
+}
+
+static void *receive(void *arg)
+{
+    if (atomic_load_explicit(&flag, memory_order_relaxed))
+        copy = data;
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t a, b;
+    pthread_create(&a, NULL, send, NULL);
+    pthread_create(&b, NULL, receive, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    return 0;
+}

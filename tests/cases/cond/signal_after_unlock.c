@@ -1,0 +1,39 @@
+// check:
+// verdict: verified
+// executions: 2
+// blocked: 0
+
+// The signal comes after the unlock, which is allowed: the predicate changed under the lock.
+#include <pthread.h>
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+int ready;
+
+static void *waiter(void *arg)
+{
+    pthread_mutex_lock(&m);
+    while (!ready)
+        pthread_cond_wait(&c, &m);
+    pthread_mutex_unlock(&m);
+    return NULL;
+}
+
+static void *signaller(void *arg)
+{
+    pthread_mutex_lock(&m);
+    ready = 1;
+    pthread_mutex_unlock(&m);
+    pthread_cond_signal(&c);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t a, b;
+    pthread_create(&a, NULL, waiter, NULL);
+    pthread_create(&b, NULL, signaller, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    return 0;
+}

@@ -1,0 +1,20 @@
+// check:
+// verdict: bug
+// finding: misuse detail=join-detached line=18
+
+// Detached, then joined.
+#include <pthread.h>
+
+static void *work(void *arg)
+{
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, work, NULL);
+    pthread_detach(t);
+    pthread_join(t, NULL);
+    pthread_exit(NULL);
+}
