@@ -36,13 +36,10 @@ pub struct Head {
     frame_len: u16,
 }
 
-/// The last reading operations of a thread, with nothing but reads between them.
-#[repr(C, align(4096))]
+/// The last reading operations of a thread, with nothing but reads between them. How many there are stands in the thread's
+/// own entry, so that threads that never read touch nothing here.
 pub struct Candidates {
-    len: usize,
     heads: [Head; RING],
-    /// Whether the entry behind the last is that of an operation not yet performed.
-    pending: bool,
 }
 
 impl Candidates {
@@ -60,7 +57,7 @@ impl Candidates {
             stack_len: 0,
             frame_len: 0,
         };
-        Candidates { len: 0, heads: [UNUSED; RING], pending: false }
+        Candidates { heads: [UNUSED; RING] }
     }
 }
 
@@ -94,37 +91,37 @@ pub fn arriving(op: &Op) -> bool {
     if !reads(op.kind) {
         return false;
     }
-    let tid = run().hot.tid as usize;
-    let candidates = spins(tid);
+    let candidates = spins(run().hot.tid as usize);
+    let ring = &mut run().me().ring;
     let now = registers();
-    let same = (0..candidates.len).rev().find(|&index| {
+    let same = (0..ring.len).rev().find(|&index| {
         let head = &candidates.heads[index];
         head.pc == op.pc && head.registers == now && same_stack(head)
     });
     let mut waits = false;
     if let Some(index) = same {
-        let first = first_round(candidates, index);
-        let steps = (candidates.len - first) as u32;
-        let awaited = awaited(&candidates.heads[index..candidates.len]);
-        candidates.len = first;
+        let first = first_round(candidates, index, ring.len);
+        let steps = (ring.len - first) as u32;
+        let awaited = awaited(&candidates.heads[index..ring.len]);
+        ring.len = first;
         // What the withdrawn rounds accessed did not happen either.
         run().hot.count = candidates.heads[first].count;
         withdraw(steps, op.pc);
         run().me().awaited = awaited;
         waits = !may_leave(&awaited);
     }
-    if candidates.len == RING {
-        candidates.len = 0;
+    if ring.len == RING {
+        ring.len = 0;
     }
-    remember(&mut candidates.heads[candidates.len], op, now);
-    candidates.pending = true;
+    remember(&mut candidates.heads[ring.len], op, now);
+    ring.pending = true;
     waits
 }
 
 /// Earlier rounds of the same loop differ from the proven one only by the values they read, kept somewhere in the frame: they
 /// made no progress either. Returns where the first of them starts.
-fn first_round(candidates: &Candidates, index: usize) -> usize {
-    let length = candidates.len - index;
+fn first_round(candidates: &Candidates, index: usize, len: usize) -> usize {
+    let length = len - index;
     let mut first = index;
     while first >= length {
         let (earlier, later) = (&candidates.heads[first - length], &candidates.heads[first]);
@@ -158,8 +155,7 @@ fn words_explained(earlier: &[u8], later: &[u8], len: usize, copied: impl Fn(u64
 
 /// Called when an operation was performed: a reading one becomes a candidate, everything else is progress.
 pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
-    let tid = run().hot.tid as usize;
-    let candidates = spins(tid);
+    let ring = &mut run().me().ring;
     let seen = match (op.kind, outcome) {
         (OpKind::AtomicLoad | OpKind::Read, _) => Some(value),
         (OpKind::AtomicCas, Outcome::Failed) => Some(old),
@@ -167,23 +163,23 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
         _ => None,
     };
     match seen {
-        Some(value) if candidates.pending => {
-            let head = &mut candidates.heads[candidates.len];
+        Some(value) if ring.pending => {
+            let head = &mut spins(run().hot.tid as usize).heads[ring.len];
             head.value = value;
             if !op.kind.is_atomic_access() {
                 head.log_size = 3;
             }
-            candidates.len += 1;
+            ring.len += 1;
         }
-        _ => candidates.len = 0,
+        _ => ring.len = 0,
     }
-    candidates.pending = false;
+    ring.pending = false;
 }
 
 /// The running thread has made progress.
 pub fn forget() {
     run().hot.wrote = false;
-    spins(run().hot.tid as usize).len = 0;
+    run().me().ring.len = 0;
 }
 
 /// Whether a thread that awaits a change would find one.

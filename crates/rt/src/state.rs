@@ -168,6 +168,15 @@ pub struct Awaited {
     pub words: [(u64, u8, u64); MAX_AWAITED],
 }
 
+/// How many heads of possible loops a thread has (see `spin`).
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// Reading operations remembered.
+    pub len: usize,
+    /// Whether the entry behind the last is that of an operation not yet performed.
+    pub pending: bool,
+}
+
 /// One thread of the program.
 #[derive(Clone, Copy)]
 pub struct Fiber {
@@ -213,6 +222,8 @@ pub struct Fiber {
     pub awaited: Awaited,
     /// Lowest and one past the highest address of its stack.
     pub stack: (usize, usize),
+    /// Heads of possible loops.
+    pub ring: Ring,
     /// Open regions in which the program asked not to look at its accesses.
     pub ignoring: u32,
     /// Pipes and the like that it has made.
@@ -251,6 +262,7 @@ impl Fiber {
         clock: 0,
         awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
         stack: (0, 0),
+        ring: Ring { len: 0, pending: false },
         ignoring: 0,
         channels: 0,
         temporary_files: 0,

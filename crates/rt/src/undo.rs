@@ -14,6 +14,8 @@ const WATCHED: usize = 64;
 /// kernel's cost of closing a range grows with the highest number in use.
 const COPIES: usize = 960;
 const PATH: usize = 4096;
+/// Every so many runs all descriptors of runs are closed, whatever it looks like.
+const SWEEP: u32 = 64;
 const SIGNALS: usize = 65;
 const MAX_MAPPINGS: usize = 512;
 
@@ -35,6 +37,8 @@ pub mod kind {
 
 struct Root {
     changed: u32,
+    /// Runs undone so far.
+    runs: u32,
     /// First descriptor that belongs to the run.
     first: u32,
     /// Offset of each watched descriptor that has one.
@@ -58,6 +62,7 @@ unsafe impl Sync for Cell {}
 
 static ROOT: Cell = Cell(UnsafeCell::new(Root {
     changed: 0,
+    runs: 0,
     first: 3,
     offsets: [-1; WATCHED],
     open: [false; WATCHED],
@@ -162,14 +167,13 @@ pub fn made_by_run(start: usize, bytes: usize) -> bool {
 /// Puts everything back.
 pub fn after_run() {
     let root = root();
-    // SAFETY: closes what the run opened, below and above the copies.
-    unsafe {
-        if root.any_copied {
-            syscall!(libc::SYS_close_range, root.first, COPIES as u32 - 1, 0);
-            syscall!(libc::SYS_close_range, (COPIES + WATCHED) as u32, u32::MAX, 0);
-        } else {
-            syscall!(libc::SYS_close_range, root.first, u32::MAX, 0);
-        }
+    root.runs = root.runs.wrapping_add(1);
+    // The kernel hands out the lowest free number, so a run that opened anything has most likely left this one open; now and
+    // then everything is swept, as closing a range costs more than a whole run of a small program.
+    // SAFETY: asks about a descriptor.
+    let opened = unsafe { syscall!(libc::SYS_fcntl, root.first, libc::F_GETFD) } >= 0;
+    if opened || root.runs.is_multiple_of(SWEEP) {
+        close_opened(root);
     }
     let changed = core::mem::replace(&mut root.changed, 0);
     if changed == 0 {
@@ -199,6 +203,19 @@ pub fn after_run() {
                 syscall!(libc::SYS_munmap, start, bytes);
             }
             root.mapping_count = 0;
+        }
+    }
+}
+
+/// Closes what the run has opened.
+fn close_opened(root: &Root) {
+    // SAFETY: the program's state knows nothing of these descriptors any more; the copies in between stay.
+    unsafe {
+        if root.any_copied {
+            syscall!(libc::SYS_close_range, root.first, COPIES as u32 - 1, 0);
+            syscall!(libc::SYS_close_range, (COPIES + WATCHED) as u32, u32::MAX, 0);
+        } else {
+            syscall!(libc::SYS_close_range, root.first, u32::MAX, 0);
         }
     }
 }

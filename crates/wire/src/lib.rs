@@ -229,7 +229,7 @@ pub struct Job {
     pub trace_start: u64,
     /// Bytes of trace (result).
     pub trace_bytes: u64,
-    /// Nanoseconds the run took, restore included (result).
+    /// Nanoseconds the run took, restore included: the mean of its batch (result).
     pub nanoseconds: u64,
 }
 
