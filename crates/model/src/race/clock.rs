@@ -48,12 +48,14 @@ impl Clocks {
 
     /// The thread's own time.
     pub fn epoch(&self, thread: u16) -> u32 {
-        self.seen(thread, thread)
+        self.seen(thread)[usize::from(thread)]
     }
 
-    /// How much of another thread's time has happened before this thread's position.
-    pub fn seen(&self, thread: u16, other: u16) -> u32 {
-        self.own[self.at(usize::from(thread), 0) + usize::from(other)]
+    /// How much of each thread's time has happened before this thread's position.
+    #[inline]
+    pub fn seen(&self, thread: u16) -> &[u32] {
+        let at = self.at(usize::from(thread), 0);
+        &self.own[at..at + self.threads]
     }
 
     /// What the thread does from now on is not covered by what it has published.

@@ -15,6 +15,8 @@
 
 mod clock;
 mod shadow;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -23,7 +25,7 @@ use rustc_hash::FxHashSet;
 
 use crate::execution::{Access, AccessKind, Execution, Step};
 use clock::{Carrier, Clocks};
-use shadow::{NONE, Record, STEP, Shadow};
+use shadow::{Compared, Record, STEP, Shadow};
 
 pub use shadow::Touching;
 
@@ -124,7 +126,7 @@ impl RaceDetector {
     }
 
     fn record(&self, thread: u16, what: Touching, pc: u64, position: u32) -> Record {
-        Record { thread, what, bytes: 0, epoch: self.clocks.epoch(thread), pc, position, next: NONE }
+        Record { thread, what, bytes: 0, epoch: self.clocks.epoch(thread), pc, position }
     }
 
     /// One transition: what it takes over, what it touches, what it publishes.
@@ -331,33 +333,11 @@ impl RaceDetector {
         if fresh && !self.freed.is_empty() {
             self.inherit_free(cell);
         }
-        let mut same = NONE;
-        let mut number = self.shadow.head(at);
-        while number != NONE {
-            let earlier = *self.shadow.record(number);
-            if earlier.thread == record.thread {
-                let alike = earlier.pc == record.pc && earlier.what == record.what && earlier.bytes == record.bytes;
-                if alike && earlier.epoch == record.epoch {
-                    // Whoever came in between raced with it and was reported then: it has published nothing since.
-                    return;
-                }
-                if alike {
-                    same = number;
-                }
-            } else if earlier.what.conflicts(record.what)
-                && earlier.bytes & record.bytes != 0
-                && earlier.epoch > self.clocks.seen(record.thread, earlier.thread)
-            {
-                self.report(cell, &earlier, &record);
-            }
-            number = earlier.next;
+        if self.shadow.compare(at, &record, self.clocks.seen(record.thread)) == Compared::Racing {
+            self.report(at, cell, &record);
         }
         if record.what == Touching::Write {
             self.end_order(at, cell, record.bytes);
-        }
-        match same {
-            NONE => self.shadow.push(at, record),
-            number => self.shadow.renew(number, record.epoch, record.position),
         }
     }
 
@@ -372,12 +352,20 @@ impl RaceDetector {
         }
     }
 
+    /// Reports every pair that the access makes with one before it.
     #[cold]
-    fn report(&mut self, cell: u64, first: &Record, second: &Record) {
-        let pair = (first.pc.min(second.pc), first.pc.max(second.pc), cell);
-        if self.known.insert(pair) {
-            let byte = u64::from((first.bytes & second.bytes).trailing_zeros());
-            self.races.push(Race { first: side(first), second: side(second), addr: (cell << 3) | byte });
+    fn report(&mut self, at: shadow::CellRef, cell: u64, second: &Record) {
+        let seen = self.clocks.seen(second.thread);
+        for first in self.shadow.records(at).iter() {
+            let racing = first.thread != second.thread
+                && first.what.conflicts(second.what)
+                && first.bytes & second.bytes != 0
+                && first.epoch > seen[usize::from(first.thread)];
+            let pair = (first.pc.min(second.pc), first.pc.max(second.pc), cell);
+            if racing && self.known.insert(pair) {
+                let byte = u64::from((first.bytes & second.bytes).trailing_zeros());
+                self.races.push(Race { first: side(first), second: side(second), addr: (cell << 3) | byte });
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! What is remembered of each 8 bytes of memory.
 //!
-//! Per cell a list of records, one for each different access (thread, kind, bytes, place): a later access of the same sort
-//! replaces the earlier one, because whatever the earlier would race with later on, the later does too. So the list is as
-//! long as the program has different accesses to the cell, not as the execution.
+//! Per cell some records, one for each different access (thread, kind, bytes, place): a later access of the same sort
+//! replaces the earlier one, because whatever the earlier would race with later on, the later does too. So there are as
+//! many as the program has different accesses to the cell, not as the execution has.
 //!
 //! Pages stay from one execution to the next (addresses do), a number in each cell says whether it is of this execution.
 
@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 
 /// Cells in a page.
 const PAGE: usize = 64;
-/// End of a list.
-pub(super) const NONE: u32 = u32::MAX;
+/// Pages that are found without hashing, at most.
+const RECENT: usize = 64;
 
 /// What an access does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,9 +31,31 @@ pub enum Touching {
 }
 
 impl Touching {
+    const ALL: [Touching; 6] =
+        [Touching::Read, Touching::Write, Touching::AtomicRead, Touching::AtomicWrite, Touching::Use, Touching::Free];
+
+    /// All that it conflicts with, one bit each.
+    #[inline]
+    fn conflicting(self) -> u8 {
+        const TABLE: [u8; 6] = {
+            let mut table = [0; 6];
+            let mut a = 0;
+            while a < 6 {
+                let mut b = 0;
+                while b < 6 {
+                    table[a] |= (Touching::ALL[a].conflicts(Touching::ALL[b]) as u8) << b;
+                    b += 1;
+                }
+                a += 1;
+            }
+            table
+        };
+        TABLE[self as usize]
+    }
+
     /// Whether two accesses by different threads must be ordered.
     #[must_use]
-    pub fn conflicts(self, other: Touching) -> bool {
+    pub const fn conflicts(self, other: Touching) -> bool {
         use Touching::{AtomicRead, AtomicWrite, Free, Read, Use, Write};
         match (self, other) {
             (Free, _) | (_, Free) => true,
@@ -55,27 +77,50 @@ pub(super) struct Record {
     pub pc: u64,
     /// Number of the access, or of the step with [`STEP`] set.
     pub position: u32,
-    pub next: u32,
+}
+
+impl Record {
+    /// Whether both are the same sort of access, so that the later one stands for both.
+    #[inline]
+    fn is_like(&self, other: &Record) -> bool {
+        (self.thread, self.what, self.bytes, self.pc) == (other.thread, other.what, other.bytes, other.pc)
+    }
 }
 
 /// Bit of [`Record::position`].
 pub(super) const STEP: u32 = 1 << 31;
 
+/// What becomes of an access that is compared with those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// It is ordered behind all that conflict with it.
+    Ordered,
+    /// It is not.
+    Racing,
+    /// It is one that was compared before.
+    Known,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     run: u32,
-    head: u32,
+    /// Where its records lie, how many there are, and for how many there is room.
+    start: u32,
+    len: u16,
+    room: u16,
     /// Bytes at which something that carries a clock starts.
     carriers: u8,
 }
+
+const UNMET: Cell = Cell { run: 0, start: 0, len: 0, room: 0, carriers: 0 };
 
 /// All cells of one address space.
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
     pages: Vec<[Cell; PAGE]>,
     numbers: FxHashMap<u64, u32>,
-    /// The page looked up last, and where it is.
-    last: (u64, u32),
+    /// Pages looked up lately and where they are, by the low bits of their numbers.
+    recent: Vec<(u64, u32)>,
     records: Vec<Record>,
     run: u32,
 }
@@ -95,24 +140,23 @@ impl Shadow {
         }
         self.run += 1;
         self.records.clear();
-        if self.pages.is_empty() {
-            self.last = (u64::MAX, 0);
-        }
+        self.recent.resize(RECENT, (u64::MAX, 0));
     }
 
     /// The cell, and whether it is met for the first time.
     #[inline]
     pub fn cell(&mut self, cell: u64) -> (CellRef, bool) {
         let page = cell / PAGE as u64;
-        if self.last.0 != page {
-            self.last = (page, self.page(page));
+        let slot = page as usize % RECENT;
+        if self.recent[slot].0 != page {
+            self.recent[slot] = (page, self.page(page));
         }
-        let at = CellRef { page: self.last.1, index: (cell % PAGE as u64) as u32 };
+        let at = CellRef { page: self.recent[slot].1, index: (cell % PAGE as u64) as u32 };
         let run = self.run;
         let state = self.state(at);
         let fresh = state.run != run;
         if fresh {
-            *state = Cell { run, head: NONE, carriers: 0 };
+            *state = Cell { run, ..UNMET };
         }
         (at, fresh)
     }
@@ -120,7 +164,7 @@ impl Shadow {
     fn page(&mut self, page: u64) -> u32 {
         let pages = &mut self.pages;
         *self.numbers.entry(page).or_insert_with(|| {
-            pages.push([Cell { run: 0, head: NONE, carriers: 0 }; PAGE]);
+            pages.push([UNMET; PAGE]);
             pages.len() as u32 - 1
         })
     }
@@ -130,49 +174,72 @@ impl Shadow {
         &mut self.pages[at.page as usize][at.index as usize]
     }
 
-    /// First record of the cell.
+    /// The records of the cell.
     #[inline]
-    pub fn head(&mut self, at: CellRef) -> u32 {
-        self.state(at).head
+    pub fn records(&mut self, at: CellRef) -> &mut [Record] {
+        let Cell { start, len, .. } = *self.state(at);
+        &mut self.records[start as usize..start as usize + usize::from(len)]
     }
 
+    /// Compares a new access with the cell's records, for a thread that has seen so much of each other one's time, and
+    /// puts it among them.
     #[inline]
-    pub fn record(&self, number: u32) -> &Record {
-        &self.records[number as usize]
+    pub fn compare(&mut self, at: CellRef, new: &Record, seen: &[u32]) -> Compared {
+        let conflicting = new.what.conflicting();
+        let mut compared = Compared::Ordered;
+        let mut same = None;
+        for (number, old) in self.records(at).iter_mut().enumerate() {
+            if old.thread == new.thread {
+                if old.is_like(new) {
+                    // Whoever came in between raced with it and was reported then: it has published nothing since.
+                    if old.epoch == new.epoch {
+                        return Compared::Known;
+                    }
+                    same = Some(number);
+                }
+            } else if conflicting >> (old.what as u8) & 1 != 0
+                && old.bytes & new.bytes != 0
+                && old.epoch > seen[usize::from(old.thread)]
+            {
+                compared = Compared::Racing;
+            }
+        }
+        match same {
+            Some(number) => self.records(at)[number] = *new,
+            None => self.push(at, *new),
+        }
+        compared
     }
 
-    /// Renews a record of the same sort.
-    #[inline]
-    pub fn renew(&mut self, number: u32, epoch: u32, position: u32) {
-        let record = &mut self.records[number as usize];
-        record.epoch = epoch;
-        record.position = position;
-    }
-
-    /// Puts a record in front.
+    /// Adds a record.
     pub fn push(&mut self, at: CellRef, record: Record) {
-        let number = self.records.len() as u32;
-        let head = std::mem::replace(&mut self.state(at).head, number);
-        self.records.push(Record { next: head, ..record });
+        let cell = *self.state(at);
+        if cell.len == cell.room {
+            // Moves to the end of the buffer, with twice the room.
+            let (from, end) = (cell.start as usize, self.records.len());
+            let room = (cell.room * 2).max(1);
+            self.records.extend_from_within(from..from + usize::from(cell.len));
+            self.records.resize(end + usize::from(room), record);
+            *self.state(at) = Cell { start: end as u32, room, ..cell };
+        }
+        let state = self.state(at);
+        state.len += 1;
+        let place = state.start as usize + usize::from(state.len) - 1;
+        self.records[place] = record;
     }
 
     /// Forgets the records of the bytes.
     pub fn erase(&mut self, at: CellRef, bytes: u8) {
-        let mut link = None;
-        let mut number = self.head(at);
-        while number != NONE {
-            let next = self.records[number as usize].next;
-            self.records[number as usize].bytes &= !bytes;
-            if self.records[number as usize].bytes == 0 {
-                match link {
-                    None => self.state(at).head = next,
-                    Some(before) => self.records[before as usize].next = next,
-                }
-            } else {
-                link = Some(number);
+        let mut kept = 0;
+        let records = self.records(at);
+        for number in 0..records.len() {
+            let record = Record { bytes: records[number].bytes & !bytes, ..records[number] };
+            if record.bytes != 0 {
+                records[kept] = record;
+                kept += 1;
             }
-            number = next;
         }
+        self.state(at).len = kept as u16;
     }
 
     /// Bytes of the cell at which something that carries a clock starts.

@@ -1,0 +1,159 @@
+//! Cases that abstract programs do not have: bytes, blocks, objects that lie in them.
+
+use raddle_vocab::{MemOrder, OpKind, Outcome};
+
+use super::{Position, RaceDetector, Touching};
+use crate::execution::{Access, AccessKind, Execution, Step};
+use crate::thread::ThreadInfo;
+
+/// An execution in the making. Threads 1 and 2 are created by main before anything else.
+struct Story(Execution);
+
+impl Story {
+    fn new() -> Self {
+        let mut execution = Execution::empty();
+        execution.threads = vec![ThreadInfo::default(); 3];
+        let mut story = Story(execution);
+        story.step(0, OpKind::Create, 0, 1);
+        story.step(0, OpKind::Create, 0, 2);
+        story
+    }
+
+    fn step(&mut self, thread: u16, kind: OpKind, obj: u64, arg: u64) {
+        let outcome = Outcome::Done;
+        let pc = 1000 + self.0.steps.len() as u64;
+        let order = MemOrder::SeqCst;
+        self.0.steps.push(Step { thread, kind, outcome, order, size: 4, obj, arg, value: 0, old: 0, pc, accesses: 0 });
+    }
+
+    fn access(&mut self, thread: u16, kind: AccessKind, addr: u64, size: u64) {
+        let (after, pc) = (self.0.steps.len() as u32, self.0.accesses.len() as u64);
+        self.0.accesses.push(Access { thread, kind, volatile: false, addr, size, pc, after, count: 0 });
+    }
+
+    fn races(&self) -> Vec<(Touching, Touching, u64)> {
+        let mut detector = RaceDetector::new();
+        let first: Vec<_> = detector.races(&self.0).to_vec();
+        assert_eq!(detector.races(&self.0), first, "buffers of an earlier execution show");
+        first.iter().map(|race| (race.first.what, race.second.what, race.addr)).collect()
+    }
+}
+
+const LOCK: u64 = 0x9000;
+
+#[test]
+fn neighbouring_bytes_do_not_race() {
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, 0x100, 4);
+    story.access(2, AccessKind::Write, 0x104, 4);
+    assert_eq!(story.races(), []);
+    story.access(2, AccessKind::Read, 0x103, 1);
+    assert_eq!(story.races(), [(Touching::Write, Touching::Read, 0x103)]);
+}
+
+#[test]
+fn an_access_over_several_cells_races_in_each() {
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, 0x104, 20);
+    story.access(2, AccessKind::Read, 0x100, 64);
+    let at = |addr| (Touching::Write, Touching::Read, addr);
+    assert_eq!(story.races(), [at(0x104), at(0x108), at(0x110)]);
+}
+
+#[test]
+fn free_conflicts_with_every_use() {
+    for kind in [AccessKind::Read, AccessKind::Write] {
+        let mut story = Story::new();
+        story.access(1, kind, 0x100, 8);
+        story.access(2, AccessKind::Free, 0x100, 64);
+        assert_eq!(story.races().len(), 1);
+    }
+    // The other way round, into a part of the block that nobody had touched.
+    let mut story = Story::new();
+    story.access(2, AccessKind::Free, 0x100, 64);
+    story.access(1, AccessKind::Read, 0x120, 8);
+    assert_eq!(story.races(), [(Touching::Free, Touching::Read, 0x120)]);
+    // Twice: each with the write, and with each other.
+    let mut story = Story::new();
+    story.access(0, AccessKind::Write, 0x100, 8);
+    story.access(2, AccessKind::Free, 0x100, 8);
+    story.access(1, AccessKind::Free, 0x100, 8);
+    let freed = (Touching::Write, Touching::Free, 0x100);
+    assert_eq!(story.races(), [freed, freed, (Touching::Free, Touching::Free, 0x100)]);
+}
+
+#[test]
+fn a_new_block_has_no_past() {
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, 0x100, 8);
+    story.access(1, AccessKind::Free, 0x100, 64);
+    story.access(2, AccessKind::Alloc, 0x100, 32);
+    story.access(2, AccessKind::Write, 0x100, 8);
+    assert_eq!(story.races(), []);
+    // What was not allocated again is still dead.
+    story.access(2, AccessKind::Write, 0x120, 8);
+    assert_eq!(story.races(), [(Touching::Free, Touching::Write, 0x120)]);
+}
+
+#[test]
+fn freeing_a_lock_that_another_thread_still_uses_races() {
+    let mut story = Story::new();
+    story.step(1, OpKind::Lock, LOCK, 0);
+    story.step(1, OpKind::Unlock, LOCK, 0);
+    story.access(2, AccessKind::Free, LOCK, 64);
+    let races = story.races();
+    assert_eq!(races.len(), 2);
+    assert!(races.iter().all(|race| race.0 == Touching::Use && race.1 == Touching::Free));
+    // After one's own turn with the lock it is in order.
+    let mut story = Story::new();
+    story.step(1, OpKind::Lock, LOCK, 0);
+    story.step(1, OpKind::Unlock, LOCK, 0);
+    story.step(2, OpKind::Lock, LOCK, 0);
+    story.step(2, OpKind::Unlock, LOCK, 0);
+    story.access(2, AccessKind::Free, LOCK, 64);
+    assert_eq!(story.races(), []);
+}
+
+#[test]
+fn a_new_lock_does_not_pass_on_what_the_old_one_saw() {
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, 0x100, 4);
+    story.step(1, OpKind::Lock, LOCK, 0);
+    story.step(1, OpKind::Unlock, LOCK, 0);
+    story.step(2, OpKind::MutexInit, LOCK, 0);
+    story.step(2, OpKind::Lock, LOCK, 0);
+    story.access(2, AccessKind::Write, 0x100, 4);
+    assert_eq!(story.races(), [(Touching::Write, Touching::Write, 0x100)]);
+}
+
+#[test]
+fn positions_name_steps_and_accesses() {
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, 0x100, 4);
+    story.step(2, OpKind::AtomicLoad, 0x100, 0);
+    let mut detector = RaceDetector::new();
+    let [race] = detector.races(&story.0) else { panic!("one race") };
+    assert_eq!(race.first.position, Position::Access(0));
+    assert_eq!(race.second.position, Position::Step(2));
+    assert_eq!(race.second.what, Touching::AtomicRead);
+}
+
+#[test]
+fn atomics_do_not_race_with_each_other() {
+    let mut story = Story::new();
+    story.step(1, OpKind::AtomicStore, 0x100, 0);
+    story.step(2, OpKind::AtomicLoad, 0x100, 0);
+    story.step(2, OpKind::FutexWait, 0x100, 0);
+    assert_eq!(story.races(), []);
+}
+
+#[test]
+fn a_big_block_costs_what_is_in_it() {
+    let mut story = Story::new();
+    for _ in 0..1000 {
+        story.access(1, AccessKind::Alloc, 0x10_0000, 1 << 40);
+        story.access(1, AccessKind::Write, 0x10_0000, 8);
+        story.access(1, AccessKind::Free, 0x10_0000, 1 << 40);
+    }
+    assert_eq!(story.races(), []);
+}
