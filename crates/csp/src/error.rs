@@ -32,10 +32,7 @@ pub struct SourceError {
 impl SourceError {
     /// An error at `place`.
     pub fn new(place: Place, message: impl Into<String>) -> SourceError {
-        SourceError {
-            place,
-            message: message.into(),
-        }
+        SourceError { place, message: message.into() }
     }
 }
 

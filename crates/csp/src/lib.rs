@@ -3,6 +3,7 @@
 
 mod check;
 mod core;
+pub mod cspm;
 mod error;
 mod value;
 

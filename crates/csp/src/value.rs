@@ -118,11 +118,7 @@ impl From<&str> for Value {
 /// Prints the value as CSPm writes it, except that processes and functions have no text of their own.
 impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |out: &mut fmt::Formatter<'_>,
-                    open: &str,
-                    parts: &[Value],
-                    between: &str,
-                    close: &str| {
+        let list = |out: &mut fmt::Formatter<'_>, open: &str, parts: &[Value], between: &str, close: &str| {
             out.write_str(open)?;
             for (index, part) in parts.iter().enumerate() {
                 if index > 0 {
@@ -157,21 +153,12 @@ mod tests {
         assert_eq!(triple.parts().len(), 3);
         assert_eq!(triple.to_string(), "a.b.3");
         assert_eq!(Value::dot(["a".into()]), Value::atom("a"));
-        assert_eq!(
-            Value::set(vec![2.into(), 1.into(), 2.into()]).to_string(),
-            "{1, 2}"
-        );
+        assert_eq!(Value::set(vec![2.into(), 1.into(), 2.into()]).to_string(), "{1, 2}");
     }
 
     #[test]
     fn weight_counts_every_node() {
-        let nested = Value::Seq(
-            vec![
-                Value::Int(1),
-                Value::Tuple(vec![true.into(), 2.into()].into()),
-            ]
-            .into(),
-        );
+        let nested = Value::Seq(vec![Value::Int(1), Value::Tuple(vec![true.into(), 2.into()].into())].into());
         assert_eq!(nested.weight(), 5);
     }
 }

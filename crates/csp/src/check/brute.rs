@@ -58,21 +58,15 @@ pub(crate) fn traces(process: &Proc, bound: usize, again: &Traces) -> Traces {
         Proc::Skip => Traces::from([vec![], vec![TICK]]),
         Proc::Again => again.clone(),
         Proc::Prefix(event, next) => {
-            let longer = of(next)
-                .into_iter()
-                .map(|rest| [vec![*event], rest].concat());
+            let longer = of(next).into_iter().map(|rest| [vec![*event], rest].concat());
             longer.chain([vec![]]).collect()
         }
-        Proc::External(first, second)
-        | Proc::Internal(first, second)
-        | Proc::Sliding(first, second) => &of(first) | &of(second),
+        Proc::External(first, second) | Proc::Internal(first, second) | Proc::Sliding(first, second) => {
+            &of(first) | &of(second)
+        }
         Proc::Seq(first, second) => {
             let (first, second) = (of(first), of(second));
-            let mut all: Traces = first
-                .iter()
-                .filter(|trace| !ended(trace))
-                .cloned()
-                .collect();
+            let mut all: Traces = first.iter().filter(|trace| !ended(trace)).cloned().collect();
             for trace in first.iter().filter(|trace| ended(trace)) {
                 let before = &trace[..trace.len() - 1];
                 all.extend(second.iter().map(|rest| [before, rest].concat()));
@@ -95,9 +89,7 @@ pub(crate) fn traces(process: &Proc, bound: usize, again: &Traces) -> Traces {
                     None => {
                         all.insert(trace);
                     }
-                    Some(at) => {
-                        all.extend(second.iter().map(|rest| [&trace[..=at], rest].concat()))
-                    }
+                    Some(at) => all.extend(second.iter().map(|rest| [&trace[..=at], rest].concat())),
                 }
             }
             all
@@ -105,30 +97,16 @@ pub(crate) fn traces(process: &Proc, bound: usize, again: &Traces) -> Traces {
         Proc::Shared(first, set, second) => merge(&of(first), &of(second), *set, bound),
         Proc::Alpha(first, left, right, second) => {
             let within = |traces: Traces, set: Bits| -> Traces {
-                let inside =
-                    |trace: &Vec<u8>| trace.iter().all(|&event| event == TICK || has(set, event));
+                let inside = |trace: &Vec<u8>| trace.iter().all(|&event| event == TICK || has(set, event));
                 traces.into_iter().filter(inside).collect()
             };
-            merge(
-                &within(of(first), *left),
-                &within(of(second), *right),
-                left & right,
-                bound,
-            )
+            merge(&within(of(first), *left), &within(of(second), *right), left & right, bound)
         }
         Proc::Hide(operand, set) => {
-            let seen = |trace: Vec<u8>| {
-                trace
-                    .into_iter()
-                    .filter(|&event| !has(*set, event))
-                    .collect()
-            };
+            let seen = |trace: Vec<u8>| trace.into_iter().filter(|&event| !has(*set, event)).collect();
             of(operand).into_iter().map(seen).collect()
         }
-        Proc::Rename(operand, pairs) => of(operand)
-            .iter()
-            .flat_map(|trace| renamed(trace, pairs))
-            .collect(),
+        Proc::Rename(operand, pairs) => of(operand).iter().flat_map(|trace| renamed(trace, pairs)).collect(),
         Proc::Loop(body) => {
             let mut known = empty();
             loop {
@@ -146,20 +124,12 @@ pub(crate) fn traces(process: &Proc, bound: usize, again: &Traces) -> Traces {
 
 fn renamed(trace: &[u8], pairs: &[(u8, u8)]) -> Vec<Vec<u8>> {
     trace.iter().fold(vec![vec![]], |prefixes, &event| {
-        let mut images: Vec<u8> = pairs
-            .iter()
-            .filter(|pair| pair.0 == event)
-            .map(|pair| pair.1)
-            .collect();
+        let mut images: Vec<u8> = pairs.iter().filter(|pair| pair.0 == event).map(|pair| pair.1).collect();
         if images.is_empty() {
             images.push(event);
         }
-        let extend = |prefix: &Vec<u8>| {
-            images
-                .iter()
-                .map(|&image| [&prefix[..], &[image]].concat())
-                .collect::<Vec<_>>()
-        };
+        let extend =
+            |prefix: &Vec<u8>| images.iter().map(|&image| [&prefix[..], &[image]].concat()).collect::<Vec<_>>();
         prefixes.iter().flat_map(extend).collect()
     })
 }
@@ -175,14 +145,7 @@ fn merge(left: &Traces, right: &Traces, set: Bits, bound: usize) -> Traces {
     all
 }
 
-fn interleavings(
-    left: &[u8],
-    right: &[u8],
-    set: Bits,
-    bound: usize,
-    done: &mut Vec<u8>,
-    all: &mut Traces,
-) {
+fn interleavings(left: &[u8], right: &[u8], set: Bits, bound: usize, done: &mut Vec<u8>, all: &mut Traces) {
     let meets = |event: u8| event == TICK || has(set, event);
     all.insert(done.clone());
     if done.len() == bound {
@@ -193,10 +156,11 @@ fn interleavings(
         interleavings(left, right, set, bound, done, all);
         done.pop();
     };
-    if let (Some(&first), Some(&second)) = (left.first(), right.first()) {
-        if first == second && meets(first) {
-            go(first, &left[1..], &right[1..]);
-        }
+    if let (Some(&first), Some(&second)) = (left.first(), right.first())
+        && first == second
+        && meets(first)
+    {
+        go(first, &left[1..], &right[1..]);
     }
     if let Some(&first) = left.first().filter(|&&event| !meets(event)) {
         go(first, &left[1..], right);
@@ -210,15 +174,11 @@ fn interleavings(
 pub(crate) fn build(model: &mut Model, process: &Proc, again: Option<ProcId>) -> ProcId {
     let event = |model: &mut Model, event: u8| model.event_on("e", &[i64::from(event).into()]);
     let set = |model: &mut Model, bits: Bits| -> SetId {
-        let events: Vec<EventId> = (0..EVENTS)
-            .filter(|&at| has(bits, at))
-            .map(|at| event(model, at))
-            .collect();
+        let events: Vec<EventId> = (0..EVENTS).filter(|&at| has(bits, at)).map(|at| event(model, at)).collect();
         model.set(events)
     };
-    let two = |model: &mut Model, first: &Proc, second: &Proc| {
-        [build(model, first, again), build(model, second, again)]
-    };
+    let two =
+        |model: &mut Model, first: &Proc, second: &Proc| [build(model, first, again), build(model, second, again)];
     match process {
         Proc::Stop => model.stop(),
         Proc::Skip => model.skip(),
@@ -270,10 +230,7 @@ pub(crate) fn build(model: &mut Model, process: &Proc, again: Option<ProcId>) ->
         }
         Proc::Rename(operand, pairs) => {
             let operand = build(model, operand, again);
-            let pairs: Vec<_> = pairs
-                .iter()
-                .map(|&(from, to)| (event(model, from), event(model, to)))
-                .collect();
+            let pairs: Vec<_> = pairs.iter().map(|&(from, to)| (event(model, from), event(model, to))).collect();
             let relation = model.relation(pairs);
             model.rename(operand, relation)
         }
@@ -313,12 +270,7 @@ fn operators<S>(inner: S, hiding: bool) -> BoxedStrategy<Proc>
 where
     S: Strategy<Value = Proc> + Clone + 'static,
 {
-    let two = || {
-        (
-            inner.clone().prop_map(Box::new),
-            inner.clone().prop_map(Box::new),
-        )
-    };
+    let two = || (inner.clone().prop_map(Box::new), inner.clone().prop_map(Box::new));
     let bits = || 0..(1u8 << EVENTS);
     let pairs = prop::collection::vec((0..EVENTS, 0..EVENTS), 1..3);
     let one = inner.clone().prop_map(Box::new);

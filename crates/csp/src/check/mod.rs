@@ -33,11 +33,7 @@ pub struct Limits<'a> {
 impl Default for Limits<'_> {
     /// Five million states, about a gigabyte.
     fn default() -> Self {
-        Limits {
-            states: 5_000_000,
-            cells: 100_000_000,
-            cancel: None,
-        }
+        Limits { states: 5_000_000, cells: 100_000_000, cancel: None }
     }
 }
 
@@ -48,15 +44,9 @@ impl Limits<'_> {
     /// Whether a check with this many states may go on to the next one.
     fn admit(&self, states: usize, explored: usize) -> Result<(), CheckError> {
         if states > self.states {
-            return Err(LimitReached::States {
-                budget: self.states,
-                explored,
-            }
-            .into());
+            return Err(LimitReached::States { budget: self.states, explored }.into());
         }
-        let cancel = self
-            .cancel
-            .filter(|_| explored.is_multiple_of(CANCEL_PERIOD));
+        let cancel = self.cancel.filter(|_| explored.is_multiple_of(CANCEL_PERIOD));
         match cancel.is_some_and(|cancel| cancel()) {
             true => Err(LimitReached::Cancelled { explored }.into()),
             false => Ok(()),
@@ -66,11 +56,7 @@ impl Limits<'_> {
     /// Whether a check that holds this much memory may go on.
     fn admit_cells(&self, cells: usize, explored: usize) -> Result<(), CheckError> {
         match cells > self.cells {
-            true => Err(LimitReached::Cells {
-                budget: self.cells,
-                explored,
-            }
-            .into()),
+            true => Err(LimitReached::Cells { budget: self.cells, explored }.into()),
             false => Ok(()),
         }
     }
@@ -137,12 +123,7 @@ pub fn refines(
     implementation: ProcId,
     limits: &Limits<'_>,
 ) -> Result<Report, CheckError> {
-    check(
-        model,
-        implementation,
-        Property::Refines { specification },
-        limits,
-    )
+    check(model, implementation, Property::Refines { specification }, limits)
 }
 
 pub(crate) fn check_with(
@@ -154,9 +135,7 @@ pub(crate) fn check_with(
 ) -> Result<Report, CheckError> {
     let mut stepper = Stepper::new(model, resolver);
     match property {
-        Property::Refines { specification } => {
-            refine::refines(&mut stepper, specification, process, limits)
-        }
+        Property::Refines { specification } => refine::refines(&mut stepper, specification, process, limits),
         Property::DeadlockFree => stuck::deadlock_free(&mut stepper, process, limits),
         Property::DivergenceFree => stuck::divergence_free(&mut stepper, process, limits),
     }

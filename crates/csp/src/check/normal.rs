@@ -106,8 +106,7 @@ impl<'l> Normaliser<'l> {
         while let Some(state) = pending.pop() {
             // A closure can be infinite by itself, so the search's own count would come too late.
             self.limits.admit(self.members + members.len(), explored)?;
-            self.limits
-                .admit_cells(stepper.model.cells() + self.cells(), explored)?;
+            self.limits.admit_cells(stepper.model.cells() + self.cells(), explored)?;
             explored += 1;
             self.system.successors(stepper, state, &mut steps)?;
             for &(_, target) in steps.iter().filter(|step| step.0.is_silent()) {
@@ -124,8 +123,6 @@ impl<'l> Normaliser<'l> {
         if new {
             self.members += count;
         }
-        Ok(NodeId(
-            u32::try_from(index).expect("fewer than 2^32 nodes fit the memory"),
-        ))
+        Ok(NodeId(u32::try_from(index).expect("fewer than 2^32 nodes fit the memory")))
     }
 }

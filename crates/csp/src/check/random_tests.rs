@@ -38,14 +38,9 @@ fn verdict(specification: &Proc, implementation: &Proc) -> Option<Counterexample
     )
     .expect("a small check ends")
     .counterexample;
-    let (first, second) = (
-        system_of(&mut stepper, specification),
-        system_of(&mut stepper, implementation),
-    );
+    let (first, second) = (system_of(&mut stepper, specification), system_of(&mut stepper, implementation));
     let (first, second) = (first.expect("guarded"), second.expect("guarded"));
-    let by_machine = refines_system(&mut stepper, first, second, &limits)
-        .expect("a small check ends")
-        .counterexample;
+    let by_machine = refines_system(&mut stepper, first, second, &limits).expect("a small check ends").counterexample;
     let length = |found: &Option<Counterexample>| found.as_ref().map(|found| numbers(found).len());
     assert_eq!(length(&by_terms), length(&by_machine));
     by_machine
@@ -57,17 +52,11 @@ fn first_extra(implementation: &Traces, specification: &Traces) -> Option<usize>
 }
 
 fn compare(specification: &Proc, implementation: &Proc) {
-    let (allowed, done) = (
-        traces(specification, 64, &Traces::new()),
-        traces(implementation, 64, &Traces::new()),
-    );
+    let (allowed, done) = (traces(specification, 64, &Traces::new()), traces(implementation, 64, &Traces::new()));
     let found = verdict(specification, implementation).map(|found| numbers(&found));
     assert_eq!(found.as_ref().map(Vec::len), first_extra(&done, &allowed));
     if let Some(trace) = found {
-        assert!(
-            done.contains(&trace) && !allowed.contains(&trace),
-            "{trace:?} proves nothing"
-        );
+        assert!(done.contains(&trace) && !allowed.contains(&trace), "{trace:?} proves nothing");
     }
 }
 

@@ -49,23 +49,13 @@ pub(crate) fn refines_system(
             steps.push((label, (target, next)));
         }
         search.other_states = specification.states();
-        search
-            .admit_cells(stepper.model.cells() + implementation.cells() + specification.cells())?;
+        search.admit_cells(stepper.model.cells() + implementation.cells() + specification.cells())?;
         Ok(Outcome::Continue)
     })?;
     let counterexample = fault.map(|(index, label)| {
         let labels = search.path(index).into_iter().chain(label);
-        let steps = labels
-            .map(|label| Step::named(stepper.model, label))
-            .collect();
-        Counterexample {
-            steps,
-            violation: Violation::NotAllowed,
-        }
+        let steps = labels.map(|label| Step::named(stepper.model, label)).collect();
+        Counterexample { steps, violation: Violation::NotAllowed }
     });
-    Ok(Report {
-        counterexample,
-        states: search.states() + search.other_states,
-        transitions: search.transitions,
-    })
+    Ok(Report { counterexample, states: search.states() + search.other_states, transitions: search.transitions })
 }

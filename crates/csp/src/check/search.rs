@@ -47,13 +47,7 @@ pub(crate) struct Search<'l, K> {
 
 impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
     pub(crate) fn new(limits: &'l Limits<'l>) -> Search<'l, K> {
-        Search {
-            reached: IndexMap::default(),
-            limits,
-            other_states: 0,
-            explored: 0,
-            transitions: 0,
-        }
+        Search { reached: IndexMap::default(), limits, other_states: 0, explored: 0, transitions: 0 }
     }
 
     /// Looks at every state from `start`, nearest first, until `look` finds fault. `look` writes the steps of the state
@@ -63,12 +57,7 @@ impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
         start: K,
         mut look: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Outcome, CheckError>,
     ) -> Result<Option<(usize, Option<Label>)>, CheckError> {
-        let first = Reached {
-            from: NONE,
-            label: Label::TAU,
-            visible: 0,
-            silent: 0,
-        };
+        let first = Reached { from: NONE, label: Label::TAU, visible: 0, silent: 0 };
         self.reached.insert(start, first);
         // Both queues are sorted by silent steps: states are taken in that order and add states with the same number
         // (after a visible step) or one more (after a silent one).
@@ -90,8 +79,7 @@ impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
                 continue;
             }
             let (&key, &reached) = self.entry(index);
-            self.limits
-                .admit(self.reached.len() + self.other_states, self.explored)?;
+            self.limits.admit(self.reached.len() + self.other_states, self.explored)?;
             match look(self, key, &mut steps)? {
                 Outcome::Continue => {}
                 Outcome::Bad => return Ok(Some((index as usize, None))),
@@ -119,11 +107,7 @@ impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
     pub(crate) fn path(&self, index: usize) -> Vec<Label> {
         let mut labels = Vec::new();
         let mut at = index;
-        while let Some((_, reached)) = self
-            .reached
-            .get_index(at)
-            .filter(|(_, reached)| reached.from != NONE)
-        {
+        while let Some((_, reached)) = self.reached.get_index(at).filter(|(_, reached)| reached.from != NONE) {
             labels.push(reached.label);
             at = reached.from as usize;
         }
@@ -146,9 +130,7 @@ impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
     }
 
     fn entry(&self, index: u32) -> (&K, &Reached) {
-        self.reached
-            .get_index(index as usize)
-            .expect("queues hold indices of states that were met")
+        self.reached.get_index(index as usize).expect("queues hold indices of states that were met")
     }
 
     /// Records a path to `target` if it is new or shorter than what is known; then it has to be looked at (again).

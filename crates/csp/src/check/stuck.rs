@@ -14,10 +14,7 @@ use crate::core::{Label, Model, ProcId};
 use crate::error::CheckError;
 
 fn named(model: &Model, labels: impl IntoIterator<Item = Label>) -> Vec<Step> {
-    labels
-        .into_iter()
-        .map(|label| Step::named(model, label))
-        .collect()
+    labels.into_iter().map(|label| Step::named(model, label)).collect()
 }
 
 pub(crate) fn deadlock_free(
@@ -31,21 +28,13 @@ pub(crate) fn deadlock_free(
         system.successors(stepper, state, steps)?;
         search.admit_cells(stepper.model.cells() + system.cells())?;
         let stuck = steps.is_empty() && !system.is_terminated(state);
-        Ok(if stuck {
-            Outcome::Bad
-        } else {
-            Outcome::Continue
-        })
+        Ok(if stuck { Outcome::Bad } else { Outcome::Continue })
     })?;
     let counterexample = fault.map(|(index, _)| Counterexample {
         steps: named(stepper.model, search.path(index)),
         violation: Violation::Deadlock,
     });
-    Ok(Report {
-        counterexample,
-        states: search.states(),
-        transitions: search.transitions,
-    })
+    Ok(Report { counterexample, states: search.states(), transitions: search.transitions })
 }
 
 pub(crate) fn divergence_free(
@@ -59,11 +48,7 @@ pub(crate) fn divergence_free(
     search.run(system.initial(), |search, state, steps| {
         system.successors(stepper, state, steps)?;
         search.admit_cells(stepper.model.cells() + system.cells())?;
-        let kept: Vec<_> = steps
-            .iter()
-            .copied()
-            .filter(|step| step.0.is_silent())
-            .collect();
+        let kept: Vec<_> = steps.iter().copied().filter(|step| step.0.is_silent()).collect();
         if !kept.is_empty() {
             silent.push((state, kept));
         }
@@ -72,28 +57,17 @@ pub(crate) fn divergence_free(
     let mut edges: Vec<Vec<(Label, usize)>> = vec![Vec::new(); search.states()];
     let mut order = Vec::with_capacity(silent.len());
     for (state, steps) in silent {
-        let known = |state: &State| {
-            search
-                .index_of(state)
-                .expect("the search met every successor")
-        };
+        let known = |state: &State| search.index_of(state).expect("the search met every successor");
         let from = known(&state);
         order.push(from);
-        edges[from] = steps
-            .into_iter()
-            .map(|(label, target)| (label, known(&target)))
-            .collect();
+        edges[from] = steps.into_iter().map(|(label, target)| (label, known(&target))).collect();
     }
     // States are walked nearest first, so that the cycle found hangs on a short path; the shortest one is not promised.
     let counterexample = find_cycle(&edges, &order).map(|(index, cycle)| Counterexample {
         steps: named(stepper.model, search.path(index)),
         violation: Violation::Divergence(named(stepper.model, cycle)),
     });
-    Ok(Report {
-        counterexample,
-        states: search.states(),
-        transitions: search.transitions,
-    })
+    Ok(Report { counterexample, states: search.states(), transitions: search.transitions })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -68,9 +68,7 @@ pub struct Trace<'a> {
 impl Counterexample {
     /// What the environment sees: visible events and termination.
     pub fn visible(&self) -> impl Iterator<Item = &Step> {
-        self.steps
-            .iter()
-            .filter(|step| matches!(step, Step::Event(_) | Step::Tick))
+        self.steps.iter().filter(|step| matches!(step, Step::Event(_) | Step::Tick))
     }
 
     /// Every event, the hidden ones included, by name.
@@ -80,18 +78,12 @@ impl Counterexample {
 
     /// For printing: what the environment sees.
     pub fn trace(&self) -> Trace<'_> {
-        Trace {
-            steps: &self.steps,
-            hidden: false,
-        }
+        Trace { steps: &self.steps, hidden: false }
     }
 
     /// For printing: hidden events and internal steps as well.
     pub fn full_trace(&self) -> Trace<'_> {
-        Trace {
-            steps: &self.steps,
-            hidden: true,
-        }
+        Trace { steps: &self.steps, hidden: true }
     }
 }
 
@@ -122,14 +114,7 @@ impl fmt::Display for Counterexample {
             Violation::NotAllowed => Ok(()),
             Violation::Deadlock => out.write_str(", then deadlock"),
             Violation::Divergence(cycle) => {
-                write!(
-                    out,
-                    ", then for ever {}",
-                    Trace {
-                        steps: cycle,
-                        hidden: true
-                    }
-                )
+                write!(out, ", then for ever {}", Trace { steps: cycle, hidden: true })
             }
         }
     }

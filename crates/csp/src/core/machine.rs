@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::event::{EventId, Label};
 use super::model::OMEGA;
+use super::parallel::for_each_choice;
 use super::rules::{Flat, Rule, drivers};
-use super::step::{Stepper, Transition, for_each_choice};
+use super::step::{Stepper, Transition};
 use super::system::{State, System};
 use super::term::ProcId;
 use super::vector::Vectors;
@@ -33,37 +34,22 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new(stepper: &mut Stepper<'_>, flat: Flat) -> Result<Machine, CheckError> {
         let drivers = drivers(stepper, &flat)?;
-        let mut keyed: Vec<((u32, EventId), Rule)> = flat
-            .rules
-            .into_iter()
-            .zip(drivers)
-            .map(|(rule, at)| (rule.moves[at], rule))
-            .collect();
+        let mut keyed: Vec<((u32, EventId), Rule)> =
+            flat.rules.into_iter().zip(drivers).map(|(rule, at)| (rule.moves[at], rule)).collect();
         keyed.sort_by_key(|(key, rule)| (*key, rule.label));
         let mut driven: FxHashMap<(u32, EventId), (u32, u32)> = FxHashMap::default();
         for (index, (key, _)) in (0u32..).zip(&keyed) {
             driven.entry(*key).or_insert((index, index)).1 = index + 1;
         }
         let mut active: Vec<u32> = keyed.iter().map(|(key, _)| key.0).collect();
-        active.extend(
-            (0u32..)
-                .zip(&flat.leaves)
-                .filter(|(_, leaf)| leaf.silent)
-                .map(|(index, _)| index),
-        );
+        active.extend((0u32..).zip(&flat.leaves).filter(|(_, leaf)| leaf.silent).map(|(index, _)| index));
         active.sort_unstable();
         active.dedup();
         let mut vectors = Vectors::new(flat.leaves.len());
         let start: Vec<u32> = flat.leaves.iter().map(|leaf| leaf.start.0).collect();
         let initial = State(vectors.insert(&start));
         let rules = keyed.into_iter().map(|(_, rule)| rule).collect();
-        Ok(Machine {
-            rules,
-            driven,
-            active,
-            vectors,
-            initial,
-        })
+        Ok(Machine { rules, driven, active, vectors, initial })
     }
 
     fn component(&self, state: State, leaf: u32) -> ProcId {
@@ -87,12 +73,7 @@ impl Machine {
             if steps.is_empty() {
                 return Ok(());
             }
-            choices.push(
-                steps
-                    .iter()
-                    .map(|step| (leaf as usize, step.target.0))
-                    .collect(),
-            );
+            choices.push(steps.iter().map(|step| (leaf as usize, step.target.0)).collect());
         }
         for_each_choice(&choices, |changes| {
             out.push((rule.label, State(self.vectors.replace(state.0, changes))));
@@ -119,15 +100,9 @@ impl Machine {
                 continue;
             }
             // A component's own termination is an internal step of the whole.
-            let label = if label == Label::TICK {
-                Label::TAU
-            } else {
-                label
-            };
+            let label = if label == Label::TICK { Label::TAU } else { label };
             for step in same {
-                let changed = self
-                    .vectors
-                    .replace(state.0, &[(leaf as usize, step.target.0)]);
+                let changed = self.vectors.replace(state.0, &[(leaf as usize, step.target.0)]);
                 out.push((label, State(changed)));
             }
         }

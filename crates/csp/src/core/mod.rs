@@ -1,7 +1,7 @@
 //! Processes as hash-consed terms, and what they can do next.
 //!
 //! * [`model`]: the store of events, event sets and terms, and the constructors that build them;
-//! * [`step`]: the operational semantics, term by term;
+//! * [`step`] and [`parallel`]: the operational semantics, term by term;
 //! * [`vector`]: shared storage of component states;
 //! * [`rules`] and [`machine`]: a parallel composition flattened into components and synchronisation rules;
 //! * [`system`]: the one interface through which the checks see either form.
@@ -9,6 +9,7 @@
 pub(crate) mod event;
 pub(crate) mod machine;
 pub(crate) mod model;
+pub(crate) mod parallel;
 pub(crate) mod rules;
 pub(crate) mod step;
 pub(crate) mod system;

@@ -143,10 +143,7 @@ impl Model {
 
     /// `e1 -> e2 -> ... -> next`.
     pub fn prefixes(&mut self, events: &[EventId], next: ProcId) -> ProcId {
-        events
-            .iter()
-            .rev()
-            .fold(next, |next, &event| self.prefix(event, next))
+        events.iter().rev().fold(next, |next, &event| self.prefix(event, next))
     }
 
     /// The external choice of `event -> next` over all branches: what `c?x -> P(x)` is, too.
@@ -209,10 +206,7 @@ impl Model {
             return STOP;
         }
         heads.push(last);
-        heads
-            .into_iter()
-            .rev()
-            .fold(second, |tail, head| self.intern(Term::Seq(head, tail)))
+        heads.into_iter().rev().fold(second, |tail, head| self.intern(Term::Seq(head, tail)))
     }
 
     /// `P /\ Q`: as `P`, until `Q` takes over.
@@ -286,10 +280,7 @@ impl Model {
 
     /// A definition whose body comes later, so that bodies can call it.
     pub fn declare(&mut self, name: impl Into<String>) -> DefId {
-        self.definitions.push(Definition {
-            name: name.into(),
-            body: None,
-        });
+        self.definitions.push(Definition { name: name.into(), body: None });
         DefId(handle(self.definitions.len() - 1))
     }
 

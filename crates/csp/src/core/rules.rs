@@ -11,7 +11,8 @@
 use rustc_hash::FxHashMap;
 
 use super::event::{EventId, Label, SetId};
-use super::step::{Stepper, for_each_choice};
+use super::parallel::for_each_choice;
+use super::step::Stepper;
 use super::term::{ProcId, Term};
 use crate::error::CheckError;
 
@@ -47,15 +48,9 @@ const NESTING_LIMIT: usize = 200;
 
 /// Takes `root` apart. `None` if it has no parallel operator outside of other operators or is not worth it.
 pub(crate) fn flatten(stepper: &mut Stepper<'_>, root: ProcId) -> Option<Flat> {
-    let mut builder = Builder {
-        stepper,
-        leaves: Vec::new(),
-    };
+    let mut builder = Builder { stepper, leaves: Vec::new() };
     let rules = builder.part(root, 0)?;
-    (builder.leaves.len() > 1).then_some(Flat {
-        leaves: builder.leaves,
-        rules,
-    })
+    (builder.leaves.len() > 1).then_some(Flat { leaves: builder.leaves, rules })
 }
 
 struct Builder<'s, 'a> {
@@ -76,11 +71,7 @@ impl Builder<'_, '_> {
                 let parts = self.parts(parts, nesting)?;
                 let set: Vec<EventId> = self.stepper.model.set_events(set).to_vec();
                 let shared = |event: EventId| set.binary_search(&event).is_ok();
-                join(
-                    parts,
-                    |label| label.event().filter(|&event| shared(event)).map(|_| all),
-                    |_, _| true,
-                )
+                join(parts, |label| label.event().filter(|&event| shared(event)).map(|_| all), |_, _| true)
             }
             Term::Alphabetised(pairs) => {
                 let parts = self.parts(pairs.iter().map(|pair| pair.1).collect(), nesting)?;
@@ -91,11 +82,7 @@ impl Builder<'_, '_> {
                         *members.entry(event).or_default() += 1;
                     }
                 }
-                let needed = |label: Label| {
-                    label
-                        .event()
-                        .map(|event| members.get(&event).copied().unwrap_or(0))
-                };
+                let needed = |label: Label| label.event().map(|event| members.get(&event).copied().unwrap_or(0));
                 join(parts, needed, |part, label| match label.event() {
                     Some(event) => model.set_contains(pairs[part].0, event),
                     None => true,
@@ -117,13 +104,9 @@ impl Builder<'_, '_> {
                 let mut renamed = Vec::new();
                 for rule in self.part(operand, nesting + 1)? {
                     let event = rule.label.event();
-                    let images =
-                        event.map_or(&[][..], |event| self.stepper.model.images(relation, event));
+                    let images = event.map_or(&[][..], |event| self.stepper.model.images(relation, event));
                     for &(_, to) in images {
-                        renamed.push(Rule {
-                            label: Label::visible(to),
-                            moves: rule.moves.clone(),
-                        });
+                        renamed.push(Rule { label: Label::visible(to), moves: rule.moves.clone() });
                     }
                     if images.is_empty() {
                         renamed.push(rule);
@@ -140,10 +123,7 @@ impl Builder<'_, '_> {
     }
 
     fn parts(&mut self, operands: Vec<ProcId>, nesting: usize) -> Option<Vec<Vec<Rule>>> {
-        operands
-            .into_iter()
-            .map(|operand| self.part(operand, nesting + 1))
-            .collect()
+        operands.into_iter().map(|operand| self.part(operand, nesting + 1)).collect()
     }
 
     /// Equal operands that only interleave are one component: as a term it does not distinguish them, so n of them with
@@ -153,9 +133,7 @@ impl Builder<'_, '_> {
             return operands.to_vec();
         }
         let groups = operands.chunk_by(|left, right| left == right);
-        groups
-            .map(|group| self.stepper.model.interleave(group.iter().copied()))
-            .collect()
+        groups.map(|group| self.stepper.model.interleave(group.iter().copied())).collect()
     }
 
     /// Whether a parallel operator stands at the top of `process`, below nothing but calls, hiding and renaming.
@@ -167,15 +145,13 @@ impl Builder<'_, '_> {
                 Term::Shared(_, ref operands) => return operands.first() != operands.last(),
                 Term::Alphabetised(_) => return true,
                 Term::Hide(operand, _) | Term::Rename(operand, _) => process = operand,
-                Term::Call(definition) if calls < NESTING_LIMIT => {
-                    match self.stepper.body(definition) {
-                        Ok(body) => {
-                            process = body;
-                            calls += 1;
-                        }
-                        Err(_) => return false,
+                Term::Call(definition) if calls < NESTING_LIMIT => match self.stepper.body(definition) {
+                    Ok(body) => {
+                        process = body;
+                        calls += 1;
                     }
-                }
+                    Err(_) => return false,
+                },
                 _ => return false,
             }
         }
@@ -184,15 +160,8 @@ impl Builder<'_, '_> {
     fn leaf(&mut self, process: ProcId) -> Option<Vec<Rule>> {
         let (alphabet, silent) = self.alphabet(process)?;
         let index = u32::try_from(self.leaves.len()).ok()?;
-        self.leaves.push(Leaf {
-            start: process,
-            alphabet: alphabet.len(),
-            silent,
-        });
-        let rule = |event| Rule {
-            label: Label::visible(event),
-            moves: [(index, event)].into(),
-        };
+        self.leaves.push(Leaf { start: process, alphabet: alphabet.len(), silent });
+        let rule = |event| Rule { label: Label::visible(event), moves: [(index, event)].into() };
         Some(alphabet.into_iter().map(rule).collect())
     }
 
@@ -214,9 +183,7 @@ impl Builder<'_, '_> {
                     let pairs = self.stepper.model.relation_pairs(*relation);
                     events.extend(pairs.iter().map(|pair| pair.1));
                 }
-                Term::Internal(_) | Term::Sliding(..) | Term::Skip | Term::Hide(..) => {
-                    silent = true
-                }
+                Term::Internal(_) | Term::Sliding(..) | Term::Skip | Term::Hide(..) => silent = true,
                 &Term::Call(definition) => {
                     unfolded += 1;
                     if unfolded > UNFOLD_LIMIT {
@@ -226,10 +193,7 @@ impl Builder<'_, '_> {
                 }
                 _ => {}
             }
-            self.stepper
-                .model
-                .term(next)
-                .for_each_operand(|operand| pending.push(operand));
+            self.stepper.model.term(next).for_each_operand(|operand| pending.push(operand));
         }
         events.sort_unstable();
         events.dedup();
@@ -262,23 +226,15 @@ fn join(
             .chunk_by(|left, right| left.0 == right.0)
             .map(|chunk| chunk.iter().map(|(_, rule)| rule).collect())
             .collect();
-        let combinations = per_part
-            .iter()
-            .try_fold(1usize, |product, list| product.checked_mul(list.len()));
+        let combinations = per_part.iter().try_fold(1usize, |product, list| product.checked_mul(list.len()));
         if combinations.is_none_or(|count| count > RULE_LIMIT - joined.len()) {
             return None;
         }
         if per_part.len() == count {
             for_each_choice(&per_part, |choice| {
-                let mut moves: Vec<_> = choice
-                    .iter()
-                    .flat_map(|rule| rule.moves.iter().copied())
-                    .collect();
+                let mut moves: Vec<_> = choice.iter().flat_map(|rule| rule.moves.iter().copied()).collect();
                 moves.sort_unstable();
-                joined.push(Rule {
-                    label,
-                    moves: moves.into(),
-                });
+                joined.push(Rule { label, moves: moves.into() });
             });
         }
     }
@@ -295,9 +251,7 @@ pub(crate) fn drivers(stepper: &mut Stepper<'_>, flat: &Flat) -> Result<Vec<usiz
     }
     let cheapest = |rule: &Rule| {
         let costs = rule.moves.iter().enumerate();
-        costs
-            .min_by_key(|(_, entry)| cost[entry.0 as usize])
-            .map_or(0, |(at, _)| at)
+        costs.min_by_key(|(_, entry)| cost[entry.0 as usize]).map_or(0, |(at, _)| at)
     };
     Ok(flat.rules.iter().map(cheapest).collect())
 }

@@ -9,8 +9,9 @@
 
 use std::ops::Range;
 
-use super::event::{EventId, Label, RelationId, SetId};
+use super::event::{Label, RelationId, SetId};
 use super::model::{Model, OMEGA};
+use super::parallel::Sharing;
 use super::term::{DefId, ProcId, Term};
 use crate::error::{CheckError, LimitReached};
 
@@ -33,14 +34,12 @@ pub(crate) struct NoResolver;
 
 impl Resolver for NoResolver {
     fn resolve(&mut self, model: &mut Model, definition: DefId) -> Result<ProcId, CheckError> {
-        Err(CheckError::Undefined(
-            model.definition(definition).name.clone(),
-        ))
+        Err(CheckError::Undefined(model.definition(definition).name.clone()))
     }
 }
 
 /// How deep operators may nest before a step is given up; prefixes and calls of finished terms do not count.
-const DEPTH_LIMIT: usize = 1_000;
+const DEPTH_LIMIT: usize = 300;
 
 #[derive(Clone)]
 enum Memo {
@@ -59,22 +58,9 @@ pub(crate) struct Stepper<'a> {
     depth: usize,
 }
 
-/// How the operands of a parallel operator take part in an event.
-#[derive(Clone, Copy)]
-enum Sharing<'t> {
-    Set(SetId),
-    Alphabets(&'t [(SetId, ProcId)]),
-}
-
 impl<'a> Stepper<'a> {
     pub(crate) fn new(model: &'a mut Model, resolver: &'a mut dyn Resolver) -> Stepper<'a> {
-        Stepper {
-            model,
-            resolver,
-            memo: Vec::new(),
-            transitions: Vec::new(),
-            depth: 0,
-        }
+        Stepper { model, resolver, memo: Vec::new(), transitions: Vec::new(), depth: 0 }
     }
 
     /// The steps of `process`, sorted by label and then by target.
@@ -104,11 +90,10 @@ impl<'a> Stepper<'a> {
         Ok(body)
     }
 
-    fn ensure(&mut self, process: ProcId) -> Result<Range<usize>, CheckError> {
+    pub(super) fn ensure(&mut self, process: ProcId) -> Result<Range<usize>, CheckError> {
         let index = process.index();
         if index >= self.memo.len() {
-            self.memo
-                .resize(self.model.terms().max(index + 1), Memo::Unknown);
+            self.memo.resize(self.model.terms().max(index + 1), Memo::Unknown);
         }
         match &self.memo[index] {
             Memo::Known(range) => return Ok(range.clone()),
@@ -140,9 +125,7 @@ impl<'a> Stepper<'a> {
         let mut pending = vec![process];
         while let (Some(next), None) = (pending.pop(), &found) {
             match self.model.term(next) {
-                Term::Call(definition) => {
-                    found = Some(self.model.definition(*definition).name.clone())
-                }
+                Term::Call(definition) => found = Some(self.model.definition(*definition).name.clone()),
                 Term::Prefix(..) | Term::Menu(_) => {}
                 other => other.for_each_operand(|operand| pending.push(operand)),
             }
@@ -150,7 +133,7 @@ impl<'a> Stepper<'a> {
         found.unwrap_or_else(|| "a process".to_owned())
     }
 
-    fn copied(&mut self, process: ProcId) -> Result<Vec<Transition>, CheckError> {
+    pub(super) fn copied(&mut self, process: ProcId) -> Result<Vec<Transition>, CheckError> {
         Ok(self.steps(process)?.to_vec())
     }
 
@@ -158,38 +141,21 @@ impl<'a> Stepper<'a> {
         let term = self.model.term(process).clone();
         Ok(match term {
             Term::Stop | Term::Omega => Vec::new(),
-            Term::Skip => vec![Transition {
-                label: Label::TICK,
-                target: OMEGA,
-            }],
-            Term::Prefix(event, target) => vec![Transition {
-                label: Label::visible(event),
-                target,
-            }],
-            Term::Menu(branches) => branches
-                .iter()
-                .map(|&(event, target)| Transition {
-                    label: Label::visible(event),
-                    target,
-                })
-                .collect(),
-            Term::Internal(operands) => operands
-                .iter()
-                .map(|&target| Transition {
-                    label: Label::TAU,
-                    target,
-                })
-                .collect(),
+            Term::Skip => vec![Transition { label: Label::TICK, target: OMEGA }],
+            Term::Prefix(event, target) => vec![Transition { label: Label::visible(event), target }],
+            Term::Menu(branches) => {
+                branches.iter().map(|&(event, target)| Transition { label: Label::visible(event), target }).collect()
+            }
+            Term::Internal(operands) => {
+                operands.iter().map(|&target| Transition { label: Label::TAU, target }).collect()
+            }
             Term::External(operands) => self.external(&operands)?,
             Term::Sliding(first, second) => self.sliding(first, second)?,
             Term::Seq(first, second) => self.sequence(first, second)?,
             Term::Interrupt(first, second) => self.interrupt(first, second)?,
             Term::Exception(first, set, second) => self.exception(first, set, second)?,
-            Term::Shared(set, operands) => self.parallel(Sharing::Set(set), &operands)?,
-            Term::Alphabetised(pairs) => {
-                let operands: Vec<ProcId> = pairs.iter().map(|pair| pair.1).collect();
-                self.parallel(Sharing::Alphabets(&pairs), &operands)?
-            }
+            Term::Shared(set, operands) => self.parallel(&Sharing::Set(set, &operands))?,
+            Term::Alphabetised(pairs) => self.parallel(&Sharing::Alphabets(&pairs))?,
             Term::Hide(operand, set) => self.hide(operand, set)?,
             Term::Rename(operand, relation) => self.rename(operand, relation)?,
             Term::Call(definition) => {
@@ -218,17 +184,10 @@ impl<'a> Stepper<'a> {
     }
 
     fn sliding(&mut self, first: ProcId, second: ProcId) -> Result<Vec<Transition>, CheckError> {
-        let mut steps = vec![Transition {
-            label: Label::TAU,
-            target: second,
-        }];
+        let mut steps = vec![Transition { label: Label::TAU, target: second }];
         for step in self.copied(first)? {
             let stays = step.label.is_silent();
-            let target = if stays {
-                self.model.sliding(step.target, second)
-            } else {
-                step.target
-            };
+            let target = if stays { self.model.sliding(step.target, second) } else { step.target };
             steps.push(Transition { target, ..step });
         }
         Ok(steps)
@@ -238,15 +197,9 @@ impl<'a> Stepper<'a> {
         let mut steps = Vec::new();
         for step in self.copied(first)? {
             steps.push(if step.label == Label::TICK {
-                Transition {
-                    label: Label::TAU,
-                    target: second,
-                }
+                Transition { label: Label::TAU, target: second }
             } else {
-                Transition {
-                    target: self.model.sequence(step.target, second),
-                    ..step
-                }
+                Transition { target: self.model.sequence(step.target, second), ..step }
             });
         }
         Ok(steps)
@@ -256,37 +209,21 @@ impl<'a> Stepper<'a> {
         let mut steps = Vec::new();
         for step in self.copied(first)? {
             let ends = step.label == Label::TICK;
-            let target = if ends {
-                OMEGA
-            } else {
-                self.model.interrupt(step.target, second)
-            };
+            let target = if ends { OMEGA } else { self.model.interrupt(step.target, second) };
             steps.push(Transition { target, ..step });
         }
         for step in self.copied(second)? {
             let stays = step.label.is_silent();
-            let target = if stays {
-                self.model.interrupt(first, step.target)
-            } else {
-                step.target
-            };
+            let target = if stays { self.model.interrupt(first, step.target) } else { step.target };
             steps.push(Transition { target, ..step });
         }
         Ok(steps)
     }
 
-    fn exception(
-        &mut self,
-        first: ProcId,
-        set: SetId,
-        second: ProcId,
-    ) -> Result<Vec<Transition>, CheckError> {
+    fn exception(&mut self, first: ProcId, set: SetId, second: ProcId) -> Result<Vec<Transition>, CheckError> {
         let mut steps = Vec::new();
         for step in self.copied(first)? {
-            let thrown = step
-                .label
-                .event()
-                .is_some_and(|event| self.model.set_contains(set, event));
+            let thrown = step.label.event().is_some_and(|event| self.model.set_contains(set, event));
             let target = match step.label {
                 Label::TICK => OMEGA,
                 _ if thrown => second,
@@ -305,156 +242,26 @@ impl<'a> Stepper<'a> {
                 _ => step.label,
             };
             let ends = label == Label::TICK;
-            let target = if ends {
-                OMEGA
-            } else {
-                self.model.hide(step.target, set)
-            };
+            let target = if ends { OMEGA } else { self.model.hide(step.target, set) };
             steps.push(Transition { label, target });
         }
         Ok(steps)
     }
 
-    fn rename(
-        &mut self,
-        operand: ProcId,
-        relation: RelationId,
-    ) -> Result<Vec<Transition>, CheckError> {
+    fn rename(&mut self, operand: ProcId, relation: RelationId) -> Result<Vec<Transition>, CheckError> {
         let mut steps = Vec::new();
         for step in self.copied(operand)? {
             let ends = step.label == Label::TICK;
-            let target = if ends {
-                OMEGA
-            } else {
-                self.model.rename(step.target, relation)
-            };
+            let target = if ends { OMEGA } else { self.model.rename(step.target, relation) };
             let images = match step.label.event() {
                 Some(event) => self.model.images(relation, event),
                 None => &[],
             };
             match images {
                 [] => steps.push(Transition { target, ..step }),
-                images => steps.extend(images.iter().map(|&(_, to)| Transition {
-                    label: Label::visible(to),
-                    target,
-                })),
+                images => steps.extend(images.iter().map(|&(_, to)| Transition { label: Label::visible(to), target })),
             }
         }
         Ok(steps)
-    }
-
-    fn parallel(
-        &mut self,
-        sharing: Sharing<'_>,
-        operands: &[ProcId],
-    ) -> Result<Vec<Transition>, CheckError> {
-        if operands.iter().all(|&operand| operand == OMEGA) {
-            return Ok(vec![Transition {
-                label: Label::TICK,
-                target: OMEGA,
-            }]);
-        }
-        for &operand in operands {
-            self.ensure(operand)?;
-        }
-        let mut steps = Vec::new();
-        for index in 0..operands.len() {
-            for step in self.copied(operands[index])? {
-                let (label, partners) = match step.label {
-                    Label::TICK => (Label::TAU, vec![]),
-                    label => match label.event() {
-                        None => (label, vec![]),
-                        Some(event) => match self.partners(sharing, operands.len(), index, event) {
-                            Some(partners) => (label, partners),
-                            None => continue,
-                        },
-                    },
-                };
-                let mut moved = operands.to_vec();
-                moved[index] = step.target;
-                self.combine(sharing, operands, &partners, label, &mut moved, &mut steps);
-            }
-        }
-        Ok(steps)
-    }
-
-    /// Who must join operand `index` in `event`. `None` if it cannot happen or if an operand before `index` already
-    /// answers for it, so that each combination is made once.
-    fn partners(
-        &self,
-        sharing: Sharing<'_>,
-        count: usize,
-        index: usize,
-        event: EventId,
-    ) -> Option<Vec<usize>> {
-        match sharing {
-            Sharing::Set(set) if !self.model.set_contains(set, event) => Some(Vec::new()),
-            Sharing::Set(_) => (index == 0).then(|| (1..count).collect()),
-            Sharing::Alphabets(pairs) => {
-                let takes_part = |at: &usize| self.model.set_contains(pairs[*at].0, event);
-                let all: Vec<usize> = (0..count).filter(takes_part).collect();
-                (all.first() == Some(&index)).then(|| all[1..].to_vec())
-            }
-        }
-    }
-
-    /// Adds one transition for every way in which the partners can join with `label`.
-    fn combine(
-        &mut self,
-        sharing: Sharing<'_>,
-        operands: &[ProcId],
-        partners: &[usize],
-        label: Label,
-        moved: &mut [ProcId],
-        steps: &mut Vec<Transition>,
-    ) {
-        let choices: Vec<Vec<ProcId>> = partners
-            .iter()
-            .map(|&at| {
-                self.known_steps(operands[at], label)
-                    .iter()
-                    .map(|step| step.target)
-                    .collect()
-            })
-            .collect();
-        for_each_choice(&choices, |choice| {
-            for (&at, &target) in partners.iter().zip(choice) {
-                moved[at] = target;
-            }
-            let target = match sharing {
-                Sharing::Set(set) => self.model.parallel(set, moved.iter().copied()),
-                Sharing::Alphabets(pairs) => {
-                    let sets = pairs.iter().map(|pair| pair.0);
-                    self.model.alphabetised(sets.zip(moved.iter().copied()))
-                }
-            };
-            steps.push(Transition { label, target });
-        });
-    }
-}
-
-/// Calls `visit` with every way to take one element of each list, in lexicographic order; with the empty way if there are
-/// no lists, and never if one of them is empty.
-pub(crate) fn for_each_choice<T: Copy>(lists: &[Vec<T>], mut visit: impl FnMut(&[T])) {
-    if lists.iter().any(Vec::is_empty) {
-        return;
-    }
-    let mut digits = vec![0; lists.len()];
-    let mut current: Vec<T> = lists.iter().map(|list| list[0]).collect();
-    loop {
-        visit(&current);
-        // Counts like an odometer whose last wheel turns fastest.
-        let Some(wheel) = (0..lists.len())
-            .rev()
-            .find(|&at| digits[at] + 1 < lists[at].len())
-        else {
-            return;
-        };
-        digits[wheel] += 1;
-        current[wheel] = lists[wheel][digits[wheel]];
-        for at in wheel + 1..lists.len() {
-            digits[at] = 0;
-            current[at] = lists[at][0];
-        }
     }
 }

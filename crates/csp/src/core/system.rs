@@ -72,10 +72,7 @@ impl System for TermSystem {
 }
 
 /// The faster of the two forms for `root`.
-pub(crate) fn system_of(
-    stepper: &mut Stepper<'_>,
-    root: ProcId,
-) -> Result<Box<dyn System>, CheckError> {
+pub(crate) fn system_of(stepper: &mut Stepper<'_>, root: ProcId) -> Result<Box<dyn System>, CheckError> {
     match rules::flatten(stepper, root) {
         Some(flat) => Ok(Box::new(Machine::new(stepper, flat)?)),
         None => Ok(Box::new(TermSystem::new(root))),

@@ -59,9 +59,7 @@ impl Term {
     pub(crate) fn weight(&self) -> usize {
         1 + match self {
             Term::Menu(branches) => branches.len(),
-            Term::External(operands) | Term::Internal(operands) | Term::Shared(_, operands) => {
-                operands.len()
-            }
+            Term::External(operands) | Term::Internal(operands) | Term::Shared(_, operands) => operands.len(),
             Term::Alphabetised(operands) => operands.len(),
             _ => 0,
         }
@@ -76,9 +74,7 @@ impl Term {
             Term::External(operands) | Term::Internal(operands) | Term::Shared(_, operands) => {
                 operands.iter().copied().for_each(visit);
             }
-            Term::Alphabetised(operands) => {
-                operands.iter().for_each(|&(_, operand)| visit(operand))
-            }
+            Term::Alphabetised(operands) => operands.iter().for_each(|&(_, operand)| visit(operand)),
             Term::Sliding(first, second)
             | Term::Seq(first, second)
             | Term::Interrupt(first, second)

@@ -28,11 +28,7 @@ impl Vectors {
         while root_span * FAN < length {
             root_span *= FAN;
         }
-        Vectors {
-            nodes: IndexSet::default(),
-            length,
-            root_span,
-        }
+        Vectors { nodes: IndexSet::default(), length, root_span }
     }
 
     /// The name of the vector with these entries.
@@ -102,13 +98,7 @@ impl Vectors {
         }
     }
 
-    fn replace_below(
-        &mut self,
-        node: u32,
-        span: usize,
-        base: usize,
-        changes: &[(usize, u32)],
-    ) -> u32 {
+    fn replace_below(&mut self, node: u32, span: usize, base: usize, changes: &[(usize, u32)]) -> u32 {
         let mut entries = self.nodes[node as usize];
         let mut rest = changes;
         while let Some(&(position, value)) = rest.first() {
@@ -143,10 +133,8 @@ mod tests {
             if length == 0 {
                 continue;
             }
-            let changes: Vec<(usize, u32)> = [0, length / 2, length - 1]
-                .into_iter()
-                .map(|at| (at, 7_000_000 + at as u32))
-                .collect();
+            let changes: Vec<(usize, u32)> =
+                [0, length / 2, length - 1].into_iter().map(|at| (at, 7_000_000 + at as u32)).collect();
             let mut changes = changes;
             changes.dedup();
             let changed = store.replace(root, &changes);
@@ -155,17 +143,8 @@ mod tests {
             }
             store.unpack(changed, &mut copy);
             assert_eq!(copy, entries);
-            assert!(
-                entries
-                    .iter()
-                    .enumerate()
-                    .all(|(at, &entry)| store.get(changed, at) == entry)
-            );
-            assert_eq!(
-                store.insert(&entries),
-                changed,
-                "equal vectors have one name"
-            );
+            assert!(entries.iter().enumerate().all(|(at, &entry)| store.get(changed, at) == entry));
+            assert_eq!(store.insert(&entries), changed, "equal vectors have one name");
         }
     }
 

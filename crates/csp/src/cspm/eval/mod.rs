@@ -1,0 +1,135 @@
+//! Scripts to processes, as far as a check asks for them.
+//!
+//! Values are computed eagerly; definitions, `let` bindings and whatever follows an input are computed when they are
+//! first needed, so that recursion and infinitely many parameters cost nothing until a check goes there. A suspended
+//! computation is named by its code and the values of exactly those variables that the code can see: two states that
+//! came about in different ways are one state if they can only behave alike.
+
+mod builtin;
+mod closure;
+mod expr;
+mod pattern;
+mod prefix;
+mod process;
+mod types;
+
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::ast::{DeclarationKind, Definition, Script};
+use super::scope::{self, Constants};
+use crate::core::step::Resolver;
+use crate::core::{DefId, EventId, Model, ProcId};
+use crate::error::{CheckError, LimitReached, Place, SourceError};
+use crate::value::{Name, Value};
+
+pub(crate) use builtin::Builtin;
+use closure::{Closure, Suspension};
+use types::Shapes;
+
+/// How many expressions one script may evaluate: ends computations that would run for hours.
+const STEP_LIMIT: u64 = 2_000_000_000;
+/// How deep calls may nest. The evaluation runs on a stack that holds this many.
+const DEPTH_LIMIT: usize = 10_000;
+/// How many elements a set or sequence may have.
+const SIZE_LIMIT: usize = 10_000_000;
+
+type Eval<T = Value> = Result<T, CheckError>;
+
+/// Everything that is known about a script.
+pub(crate) struct Evaluator<'a> {
+    constants: Constants,
+    /// The clauses of each definition of the script.
+    definitions: Vec<Vec<&'a Definition>>,
+    by_name: FxHashMap<Name, usize>,
+    shapes: Shapes<'a>,
+    closures: IndexSet<Closure<'a>, FxBuildHasher>,
+    suspensions: IndexSet<Suspension, FxBuildHasher>,
+    /// The definition of the model that stands for each suspension, and back.
+    suspended: Vec<DefId>,
+    resolvable: FxHashMap<DefId, usize>,
+    /// Values of definitions without parameters; `None` while they are computed.
+    cache: FxHashMap<u32, Option<Value>>,
+    /// Events that were already checked against the type of their channel.
+    events: FxHashMap<Value, EventId>,
+    /// Names seen from outside, by the address of the code.
+    free: FxHashMap<(usize, usize), Arc<[Name]>>,
+    /// Which definitions are processes.
+    processes: FxHashMap<usize, bool>,
+    steps: u64,
+    depth: usize,
+}
+
+/// An evaluator at work on a model.
+pub(crate) struct Evaluation<'e, 'a> {
+    pub(crate) evaluator: &'e mut Evaluator<'a>,
+    pub(crate) model: &'e mut Model,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Reads the declarations. The script must have passed [`scope::check`].
+    pub(crate) fn new(script: &'a Script) -> Evaluator<'a> {
+        let mut definitions: Vec<Vec<&'a Definition>> = Vec::new();
+        let mut by_name: FxHashMap<Name, usize> = FxHashMap::default();
+        for declaration in &script.declarations {
+            if let DeclarationKind::Definition(definition) = &declaration.kind {
+                let next = definitions.len();
+                let index = *by_name.entry(definition.name.clone()).or_insert(next);
+                if index == next {
+                    definitions.push(Vec::new());
+                }
+                definitions[index].push(definition);
+            }
+        }
+        Evaluator {
+            constants: scope::constants(script),
+            definitions,
+            by_name,
+            shapes: Shapes::new(script),
+            closures: IndexSet::default(),
+            suspensions: IndexSet::default(),
+            suspended: Vec::new(),
+            resolvable: FxHashMap::default(),
+            cache: FxHashMap::default(),
+            events: FxHashMap::default(),
+            free: FxHashMap::default(),
+            processes: FxHashMap::default(),
+            steps: 0,
+            depth: 0,
+        }
+    }
+}
+
+impl Resolver for Evaluator<'_> {
+    fn resolve(&mut self, model: &mut Model, definition: DefId) -> Result<ProcId, CheckError> {
+        let Some(&index) = self.resolvable.get(&definition) else {
+            return Err(CheckError::Undefined(model.definition(definition).name.clone()));
+        };
+        Evaluation { evaluator: self, model }.resume(index)
+    }
+}
+
+fn error<T>(place: Place, message: impl Into<String>) -> Eval<T> {
+    Err(SourceError::new(place, message).into())
+}
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Counts one step and one level of nesting around `work`.
+    fn nested<T>(&mut self, place: Place, work: impl FnOnce(&mut Self) -> Eval<T>) -> Eval<T> {
+        let evaluator = &mut *self.evaluator;
+        evaluator.steps += 1;
+        if evaluator.steps > STEP_LIMIT {
+            return Err(LimitReached::Evaluation { place, limit: STEP_LIMIT, unit: "steps" }.into());
+        }
+        if evaluator.depth >= DEPTH_LIMIT {
+            let limit = DEPTH_LIMIT as u64;
+            return Err(LimitReached::Evaluation { place, limit, unit: "nested calls" }.into());
+        }
+        evaluator.depth += 1;
+        let result = work(self);
+        self.evaluator.depth -= 1;
+        result
+    }
+}

@@ -1,0 +1,161 @@
+//! Prefixes: events with inputs and outputs, and what comes after them.
+//!
+//! What follows an input is suspended with the variables it can see: `c?x -> d?y -> P` does not compute P for every pair.
+//! Deviation: a field that the process chooses (`$x`) is chosen before the environment chooses the others, wherever it
+//! stands; traces are the same.
+
+use super::closure::{Code, Env};
+use super::types::Domain;
+use super::{Eval, Evaluation, SIZE_LIMIT, error};
+use crate::core::{EventId, ProcId};
+use crate::cspm::ast::{Communication, Expr, ExprKind, Field, Pattern};
+use crate::error::Place;
+use crate::value::Value;
+
+/// An event as far as its fields are read.
+struct Partial<'a> {
+    parts: Vec<Value>,
+    /// With the variables that the inputs so far have bound.
+    env: Env<'a>,
+    /// The values that the process itself chose.
+    chosen: Vec<Value>,
+}
+
+impl<'a> Evaluation<'_, 'a> {
+    /// The process that is left of a prefix from communication number `from` on.
+    pub(super) fn prefix_from(&mut self, expression: &'a Expr, from: usize, env: &Env<'a>) -> Eval<ProcId> {
+        let ExprKind::Prefix(steps, body) = &expression.kind else {
+            return self.process(expression, env);
+        };
+        // Events without inputs are a simple chain, however long.
+        let mut events = Vec::new();
+        let mut at = from;
+        while let Some(step) = steps.get(at).filter(|step| !has_inputs(step)) {
+            let mut parts = self.value(&step.channel, env)?.parts().to_vec();
+            for field in &step.fields {
+                if let Field::Output(value) = field {
+                    parts.extend_from_slice(self.value(value, env)?.parts());
+                }
+            }
+            events.push(self.event(&Value::dot(parts), step.channel.place)?);
+            at += 1;
+        }
+        let last = match steps.get(at) {
+            None => self.process(body, env)?,
+            Some(step) => self.input(expression, step, at, env)?,
+        };
+        Ok(self.model.prefixes(&events, last))
+    }
+
+    /// The choice of all events that a communication with inputs allows.
+    fn input(&mut self, expression: &'a Expr, step: &'a Communication, at: usize, env: &Env<'a>) -> Eval<ProcId> {
+        let mut branches: Vec<(Vec<Value>, (EventId, ProcId))> = Vec::new();
+        for partial in self.read_fields(step, env)? {
+            let event = self.event(&Value::dot(partial.parts), step.channel.place)?;
+            let next = self.after_input(expression, at + 1, &partial.env)?;
+            branches.push((partial.chosen, (event, next)));
+        }
+        branches.sort();
+        let menus: Vec<ProcId> = branches
+            .chunk_by(|left, right| left.0 == right.0)
+            .map(|same| self.model.menu(same.iter().map(|branch| branch.1).collect()))
+            .collect();
+        Ok(self.model.internal(menus))
+    }
+
+    fn after_input(&mut self, expression: &'a Expr, from: usize, env: &Env<'a>) -> Eval<ProcId> {
+        if let ExprKind::Prefix(steps, body) = &expression.kind {
+            // A call is suspended by itself.
+            let is_call = matches!(body.kind, ExprKind::Name(_) | ExprKind::Call(..));
+            if from == steps.len() && is_call {
+                return self.process(body, env);
+            }
+        }
+        let closure = self.closure(Code::Suffix(expression, from), env);
+        Ok(self.suspend(closure, Vec::new()))
+    }
+
+    fn read_fields(&mut self, step: &'a Communication, env: &Env<'a>) -> Eval<Vec<Partial<'a>>> {
+        let parts = self.value(&step.channel, env)?.parts().to_vec();
+        let mut partials = vec![Partial { parts, env: env.clone(), chosen: Vec::new() }];
+        for (index, field) in step.fields.iter().enumerate() {
+            let last = index + 1 == step.fields.len();
+            let mut longer = Vec::new();
+            for mut partial in partials {
+                match field {
+                    Field::Output(value) => {
+                        let value = self.value(value, &partial.env)?;
+                        partial.parts.extend_from_slice(value.parts());
+                        longer.push(partial);
+                    }
+                    Field::Input(pattern, from) | Field::Choice(pattern, from) => {
+                        let place = pattern.place;
+                        let candidates = match from {
+                            Some(from) => self.elements(from, &partial.env)?,
+                            None => self.candidates(&partial.parts, pattern, last)?,
+                        };
+                        let chooses = matches!(field, Field::Choice(..));
+                        self.extend(&partial, pattern, &candidates, chooses, &mut longer);
+                        if longer.len() > SIZE_LIMIT {
+                            return error(place, format!("more than {SIZE_LIMIT} events fit this input"));
+                        }
+                    }
+                }
+            }
+            partials = longer;
+        }
+        Ok(partials)
+    }
+
+    fn extend(
+        &mut self,
+        partial: &Partial<'a>,
+        pattern: &'a Pattern,
+        candidates: &[Value],
+        chooses: bool,
+        longer: &mut Vec<Partial<'a>>,
+    ) {
+        for value in candidates {
+            let patterns = std::slice::from_ref(pattern);
+            let Some(env) = self.bind_patterns(patterns, std::slice::from_ref(value), &partial.env) else {
+                continue;
+            };
+            let mut next = Partial { parts: partial.parts.clone(), env, chosen: partial.chosen.clone() };
+            next.parts.extend_from_slice(value.parts());
+            if chooses {
+                next.chosen.push(value.clone());
+            }
+            longer.push(next);
+        }
+    }
+
+    fn elements(&mut self, from: &'a Expr, env: &Env<'a>) -> Eval<Domain> {
+        match self.value(from, env)? {
+            Value::Set(elements) => Ok(elements),
+            other => error(from.place, format!("expected a set, found {}: {other}", other.kind())),
+        }
+    }
+
+    /// The values that an input without a set can have: those of the next field, or of all that are left if it is the last
+    /// input of its communication.
+    fn candidates(&mut self, parts: &[Value], pattern: &Pattern, last: bool) -> Eval<Domain> {
+        let place: Place = pattern.place;
+        let mut missing = self.missing(parts, place)?;
+        let wanted = self.fields_of_pattern(pattern);
+        if missing.len() < wanted {
+            let all = Value::dot(parts.iter().cloned());
+            return error(place, format!("`{all}` has {} more fields and this reads {wanted}", missing.len()));
+        }
+        if !last {
+            missing.truncate(wanted);
+        }
+        if let [domain] = &missing[..] {
+            return Ok(domain.clone());
+        }
+        Ok(super::types::product(&missing, place)?.into_iter().map(Value::dot).collect())
+    }
+}
+
+fn has_inputs(step: &Communication) -> bool {
+    step.fields.iter().any(|field| !matches!(field, Field::Output(_)))
+}

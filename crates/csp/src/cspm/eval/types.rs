@@ -1,0 +1,291 @@
+//! Channels, datatypes and the events they make.
+//!
+//! A dotted value is flat, so where one field ends and the next begins follows from the declarations: a constructor takes as
+//! many complete values after it as it has fields.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::closure::Env;
+use super::{Eval, Evaluation, SIZE_LIMIT, error};
+use crate::core::{EventId, SetId};
+use crate::cspm::ast::{DeclarationKind, Expr, ExprKind, Script};
+use crate::error::Place;
+use crate::value::{Name, Value};
+
+/// The values that one field can have, sorted.
+pub(super) type Domain = Arc<[Value]>;
+
+/// The fields of a channel or constructor.
+struct Shape<'a> {
+    fields: &'a [Expr],
+    place: Place,
+    domains: Known<Arc<[Domain]>>,
+}
+
+/// Something that is computed once, and must not need itself on the way.
+enum Known<T> {
+    No,
+    Pending,
+    Yes(T),
+}
+
+/// A name that stands for a set of values.
+#[derive(Clone, Copy)]
+enum Type<'a> {
+    Datatype(&'a [crate::cspm::ast::Constructor]),
+    Nametype(&'a Expr),
+}
+
+/// All declarations of a script that make values.
+pub(super) struct Shapes<'a> {
+    shapes: FxHashMap<Name, Shape<'a>>,
+    types: FxHashMap<Name, Type<'a>>,
+    known_types: FxHashMap<Name, Domain>,
+    /// In the order of the script.
+    channels: Vec<Name>,
+    pub(super) transparent: Vec<Name>,
+}
+
+impl<'a> Shapes<'a> {
+    pub(super) fn new(script: &'a Script) -> Shapes<'a> {
+        let mut table = Shapes {
+            shapes: FxHashMap::default(),
+            types: FxHashMap::default(),
+            known_types: FxHashMap::default(),
+            channels: Vec::new(),
+            transparent: Vec::new(),
+        };
+        for declaration in &script.declarations {
+            let place = declaration.place;
+            let shape = |fields: &'a [Expr]| Shape { fields, place, domains: Known::No };
+            match &declaration.kind {
+                DeclarationKind::Channel(names, fields) => {
+                    table.channels.extend(names.iter().cloned());
+                    table.shapes.extend(names.iter().map(|name| (name.clone(), shape(fields))));
+                }
+                DeclarationKind::Datatype(name, constructors) => {
+                    table.types.insert(name.clone(), Type::Datatype(constructors));
+                    for constructor in constructors {
+                        table.shapes.insert(constructor.name.clone(), shape(&constructor.fields));
+                    }
+                }
+                DeclarationKind::Nametype(name, of) => {
+                    table.types.insert(name.clone(), Type::Nametype(of));
+                }
+                DeclarationKind::Transparent(names) => table.transparent.extend(names.iter().cloned()),
+                DeclarationKind::Definition(_) | DeclarationKind::Assert(_) => {}
+            }
+        }
+        table
+    }
+
+    /// How many fields the channel or constructor has; 0 for names that are neither.
+    pub(super) fn arity(&self, name: &Name) -> usize {
+        self.shapes.get(name).map_or(0, |shape| shape.fields.len())
+    }
+
+    /// How many of `parts` the first complete value takes; `None` if they end before it does.
+    pub(super) fn first_value(&self, parts: &[Value]) -> Option<usize> {
+        let first = parts.first()?;
+        let mut taken = 1;
+        if let Value::Atom(name) = first {
+            for _ in 0..self.arity(name) {
+                taken += self.first_value(&parts[taken..])?;
+            }
+        }
+        Some(taken)
+    }
+}
+
+/// Every way to take one value of each domain.
+pub(super) fn product(domains: &[Domain], place: Place) -> Eval<Vec<Vec<Value>>> {
+    let count = domains.iter().try_fold(1usize, |count, domain| count.checked_mul(domain.len()));
+    if count.is_none_or(|count| count > SIZE_LIMIT) {
+        return error(place, format!("this has more than {SIZE_LIMIT} values"));
+    }
+    Ok(domains.iter().fold(vec![Vec::new()], |prefixes, domain| {
+        let extended = prefixes.iter().flat_map(|prefix| {
+            domain.iter().map(|value| {
+                let mut longer = prefix.clone();
+                longer.push(value.clone());
+                longer
+            })
+        });
+        extended.collect()
+    }))
+}
+
+impl<'a> Evaluation<'_, 'a> {
+    /// The set that a `datatype` or `nametype` is, if `name` is one.
+    pub(super) fn named_type(&mut self, name: &Name, place: Place) -> Eval<Option<Value>> {
+        let Some(&of) = self.evaluator.shapes.types.get(name) else {
+            return Ok(None);
+        };
+        if let Some(known) = self.evaluator.shapes.known_types.get(name) {
+            return Ok(Some(Value::Set(known.clone())));
+        }
+        let values = match of {
+            Type::Nametype(expression) => self.nested(place, |this| this.type_values(expression))?,
+            Type::Datatype(constructors) => {
+                let mut values = Vec::new();
+                for constructor in constructors {
+                    let head = Value::Atom(constructor.name.clone());
+                    for rest in self.extensions(&head, place)? {
+                        values.push(Value::dot([head.clone(), rest]));
+                    }
+                    if constructor.fields.is_empty() {
+                        values.push(head);
+                    }
+                }
+                values.sort_unstable();
+                values.into()
+            }
+        };
+        self.evaluator.shapes.known_types.insert(name.clone(), values.clone());
+        Ok(Some(Value::Set(values)))
+    }
+
+    /// The values of a type expression, in which dots and tuples stand for all combinations of their parts.
+    fn type_values(&mut self, expression: &'a Expr) -> Eval<Domain> {
+        let place = expression.place;
+        let (parts, tuple) = match &expression.kind {
+            ExprKind::Dot(parts) => (parts, false),
+            ExprKind::Tuple(parts) => (parts, true),
+            _ => {
+                return match self.value(expression, &Env::None)? {
+                    Value::Set(values) => Ok(values),
+                    other => error(place, format!("a type is a set of values, and this is {}", other.kind())),
+                };
+            }
+        };
+        let mut domains = Vec::new();
+        for part in parts {
+            domains.push(self.type_values(part)?);
+        }
+        let combine = |values: Vec<Value>| match tuple {
+            true => Value::Tuple(values.into()),
+            false => Value::dot(values),
+        };
+        match Value::set(product(&domains, place)?.into_iter().map(combine).collect()) {
+            Value::Set(values) => Ok(values),
+            _ => unreachable!("a set was made"),
+        }
+    }
+
+    /// The values of each field of a channel or constructor.
+    fn domains(&mut self, name: &Name, place: Place) -> Eval<Arc<[Domain]>> {
+        let Some(shape) = self.evaluator.shapes.shapes.get_mut(name) else {
+            return error(place, format!("`{name}` is neither a channel nor a constructor"));
+        };
+        match &shape.domains {
+            Known::Yes(domains) => return Ok(domains.clone()),
+            Known::Pending => {
+                return error(shape.place, format!("`{name}` has infinitely many values"));
+            }
+            Known::No => shape.domains = Known::Pending,
+        }
+        let fields = shape.fields;
+        let computed: Eval<Vec<Domain>> = fields.iter().map(|field| self.type_values(field)).collect();
+        let shape = self.evaluator.shapes.shapes.get_mut(name).expect("was found above");
+        shape.domains = Known::No;
+        let domains: Arc<[Domain]> = computed?.into();
+        shape.domains = Known::Yes(domains.clone());
+        Ok(domains)
+    }
+
+    /// The fields that a channel or constructor with some of its fields still lacks.
+    pub(super) fn missing(&mut self, parts: &[Value], place: Place) -> Eval<Vec<Domain>> {
+        // The next expected field is on top.
+        let mut expected: Vec<Domain> = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let domain = expected.pop();
+            if index > 0 && domain.is_none() {
+                let all = Value::dot(parts.iter().cloned());
+                return error(place, format!("`{}` has too many fields: {all}", parts[0]));
+            }
+            match part {
+                Value::Atom(name) if index == 0 || self.evaluator.shapes.arity(name) > 0 => {
+                    let fields = self.domains(name, place)?;
+                    expected.extend(fields.iter().rev().cloned());
+                }
+                other => {
+                    if let Some(domain) = domain.filter(|domain| domain.binary_search(other).is_err()) {
+                        let allowed = Value::Set(domain);
+                        return error(place, format!("`{other}` is not a value of `{}`: {allowed}", parts[0]));
+                    }
+                }
+            }
+        }
+        expected.reverse();
+        Ok(expected)
+    }
+
+    /// What can follow `value` to make it complete; nothing if it is complete already.
+    pub(super) fn extensions(&mut self, value: &Value, place: Place) -> Eval<Vec<Value>> {
+        let missing = self.missing(value.parts(), place)?;
+        if missing.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(product(&missing, place)?.into_iter().map(Value::dot).collect())
+    }
+
+    /// Every complete event or datatype value that begins with `value`.
+    pub(super) fn productions(&mut self, value: &Value, place: Place) -> Eval<Vec<Value>> {
+        let rest = self.extensions(value, place)?;
+        match rest.is_empty() && self.missing(value.parts(), place)?.is_empty() {
+            true => Ok(vec![value.clone()]),
+            false => Ok(rest.into_iter().map(|rest| Value::dot([value.clone(), rest])).collect()),
+        }
+    }
+
+    /// Every event of the script.
+    pub(super) fn all_events(&mut self, place: Place) -> Eval {
+        let mut events = Vec::new();
+        for channel in self.evaluator.shapes.channels.clone() {
+            events.append(&mut self.productions(&Value::Atom(channel), place)?);
+        }
+        Ok(Value::set(events))
+    }
+
+    /// The event that `value` names; it must be complete and fit the type of its channel.
+    pub(super) fn event(&mut self, value: &Value, place: Place) -> Eval<EventId> {
+        if let Some(&known) = self.evaluator.events.get(value) {
+            return Ok(known);
+        }
+        let parts = value.parts();
+        let channel = match &parts[0] {
+            Value::Atom(name) if self.evaluator.shapes.channels.contains(name) => name.clone(),
+            _ => return error(place, format!("`{value}` is {}, not an event", value.kind())),
+        };
+        let missing = self.missing(parts, place)?;
+        if !missing.is_empty() {
+            let message = format!("`{value}` is not a complete event: {} fields are missing", missing.len());
+            return error(place, message);
+        }
+        let domains = self.domains(&channel, place)?;
+        let mut at = 1;
+        for domain in domains.iter() {
+            let taken = self.evaluator.shapes.first_value(&parts[at..]).unwrap_or(0);
+            let field = Value::dot(parts[at..at + taken].iter().cloned());
+            if domain.binary_search(&field).is_err() {
+                let allowed = Value::Set(domain.clone());
+                return error(place, format!("`{field}` is not a value of `{channel}`: {allowed}"));
+            }
+            at += taken;
+        }
+        let event = self.model.event(value.clone());
+        self.evaluator.events.insert(value.clone(), event);
+        Ok(event)
+    }
+
+    /// The set of events that `value` is.
+    pub(super) fn event_set(&mut self, value: &Value, place: Place) -> Eval<SetId> {
+        let Value::Set(elements) = value else {
+            return error(place, format!("expected a set of events, found {}", value.kind()));
+        };
+        let events: Eval<Vec<EventId>> = elements.iter().map(|element| self.event(element, place)).collect();
+        Ok(self.model.set(events?))
+    }
+}

@@ -1,0 +1,142 @@
+//! The assertions of a script.
+
+use std::fmt;
+
+use super::ast::{Assertion, Claim, DeclarationKind, Script};
+use super::eval::{Builtin, Evaluation, Evaluator};
+use super::{parse, scope};
+use crate::check::{Counterexample, Limits, Property, Report, check_with};
+use crate::core::Model;
+use crate::error::{CheckError, LimitReached, Place, SourceError};
+
+/// What became of an assertion.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It holds.
+    Holds,
+    /// It does not. An assertion with `not` fails without a counterexample: what it denies is true.
+    Fails(Option<Counterexample>),
+    /// A limit was reached first.
+    Unknown(LimitReached),
+    /// The script is wrong at a place that only this assertion came to.
+    Broken(CheckError),
+}
+
+/// One `assert` line and its verdict.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AssertOutcome {
+    /// Where the line stands.
+    pub place: Place,
+    /// What it claims.
+    pub assertion: Assertion,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// For an assertion with `not` that holds: the behaviour that refutes what it denies.
+    pub refutation: Option<Counterexample>,
+    /// How many states were visited; 0 without a verdict.
+    pub states: usize,
+    /// How many transitions were looked at; 0 without a verdict.
+    pub transitions: usize,
+}
+
+/// The stack of the thread that evaluates: enough for the deepest nesting that the evaluator admits.
+const STACK: usize = 256 << 20;
+
+/// Checks every assertion of a script, in order.
+///
+/// The error is a mistake that is found before anything is checked: in the syntax, or a name that nothing defines.
+pub fn check_file(source: &str, limits: &Limits<'_>) -> Result<Vec<AssertOutcome>, SourceError> {
+    let script = parse(source)?;
+    scope::check(&script, &|name| Builtin::find(name).is_some())?;
+    // Expressions may nest as deep as their author's recursion, so they are evaluated on a stack of known size.
+    std::thread::scope(|threads| {
+        let work = || outcomes(&script, limits);
+        let started = std::thread::Builder::new().stack_size(STACK).spawn_scoped(threads, work);
+        match started.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(outcomes)) => Ok(outcomes),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => Err(SourceError::new(Place::default(), format!("no thread for the evaluation: {error}"))),
+        }
+    })
+}
+
+fn outcomes(script: &Script, limits: &Limits<'_>) -> Vec<AssertOutcome> {
+    let mut outcomes = Vec::new();
+    for declaration in &script.declarations {
+        let DeclarationKind::Assert(assertion) = &declaration.kind else {
+            continue;
+        };
+        let result = check_claim(script, &assertion.claim, limits);
+        outcomes.push(outcome(declaration.place, assertion, result));
+    }
+    outcomes
+}
+
+fn check_claim(script: &Script, claim: &Claim, limits: &Limits<'_>) -> Result<Report, CheckError> {
+    // Each assertion has the budget for itself, so none inherits the terms of the one before.
+    let mut model = Model::new();
+    let mut evaluator = Evaluator::new(script);
+    let mut evaluation = Evaluation { evaluator: &mut evaluator, model: &mut model };
+    let (process, property) = match claim {
+        Claim::TraceRefinement(specification, implementation) => {
+            let specification = evaluation.top_process(specification)?;
+            (evaluation.top_process(implementation)?, Property::Refines { specification })
+        }
+        Claim::DeadlockFree(process) => (evaluation.top_process(process)?, Property::DeadlockFree),
+        Claim::DivergenceFree(process) => (evaluation.top_process(process)?, Property::DivergenceFree),
+    };
+    check_with(&mut model, &mut evaluator, process, property, limits)
+}
+
+fn outcome(place: Place, assertion: &Assertion, result: Result<Report, CheckError>) -> AssertOutcome {
+    let mut outcome = AssertOutcome {
+        place,
+        assertion: assertion.clone(),
+        verdict: Verdict::Holds,
+        refutation: None,
+        states: 0,
+        transitions: 0,
+    };
+    match result {
+        Err(CheckError::Limit(limit)) => outcome.verdict = Verdict::Unknown(limit),
+        Err(error) => outcome.verdict = Verdict::Broken(error),
+        Ok(report) => {
+            outcome.states = report.states;
+            outcome.transitions = report.transitions;
+            match (assertion.negated, report.counterexample) {
+                (false, None) => {}
+                (false, found) => outcome.verdict = Verdict::Fails(found),
+                (true, None) => outcome.verdict = Verdict::Fails(None),
+                (true, found) => outcome.refutation = found,
+            }
+        }
+    }
+    outcome
+}
+
+/// The verdict in one line and, where there is one, the counterexample below it: first what the environment sees, then
+/// with hidden events in brackets.
+impl fmt::Display for AssertOutcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match &self.verdict {
+            Verdict::Holds => "holds".to_owned(),
+            Verdict::Fails(_) => "fails".to_owned(),
+            Verdict::Unknown(limit) => format!("unknown: {limit}"),
+            Verdict::Broken(error) => format!("error: {error}"),
+        };
+        write!(out, "{}: assert {}: {verdict}", self.place, self.assertion)?;
+        let counterexample = match &self.verdict {
+            Verdict::Fails(found) => found.as_ref(),
+            _ => self.refutation.as_ref(),
+        };
+        let Some(counterexample) = counterexample else {
+            return Ok(());
+        };
+        write!(out, "\n  {counterexample}")?;
+        let shown = counterexample.visible().count();
+        match shown == counterexample.steps.len() {
+            true => Ok(()),
+            false => write!(out, "\n  with hidden events {}", counterexample.full_trace()),
+        }
+    }
+}

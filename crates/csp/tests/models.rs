@@ -1,0 +1,124 @@
+//! Models that a program builds, without text.
+
+use raddle_csp::{CheckError, EventId, LimitReached, Limits, Model, ProcId, Property, Violation, check, refines};
+
+fn event(model: &mut Model, name: &str) -> EventId {
+    model.event_on(name, &[])
+}
+
+#[test]
+fn a_recursion_is_declared_then_defined() {
+    let mut model = Model::new();
+    let (up, down) = (event(&mut model, "up"), event(&mut model, "down"));
+    let switch = model.declare("Switch");
+    let again = model.call(switch);
+    let body = model.prefixes(&[up, down], again);
+    model.define(switch, body);
+    let stop = model.stop();
+    let allowed = model.prefixes(&[up, down, up], stop);
+    assert!(refines(&mut model, again, allowed, &Limits::default()).expect("ends").holds());
+    let report = refines(&mut model, allowed, again, &Limits::default()).expect("ends");
+    let found = report.counterexample.expect("the switch goes on");
+    assert_eq!(found.trace().to_string(), "<up, down, up, down>");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let mut model = Model::new();
+    let missing = model.declare("Missing");
+    let call = model.call(missing);
+    let result = check(&mut model, call, Property::DeadlockFree, &Limits::default());
+    assert_eq!(result, Err(CheckError::Undefined("Missing".to_owned())));
+    let circle = model.declare("Circle");
+    let call = model.call(circle);
+    let a = event(&mut model, "a");
+    let stop = model.stop();
+    let other = model.prefix(a, stop);
+    let body = model.external([call, other]);
+    model.define(circle, body);
+    let result = check(&mut model, call, Property::DeadlockFree, &Limits::default());
+    assert_eq!(result, Err(CheckError::Unguarded("Circle".to_owned())));
+}
+
+#[test]
+fn nesting_that_no_stack_holds_is_a_limit() {
+    let mut model = Model::new();
+    let a = event(&mut model, "a");
+    let stop = model.stop();
+    let mut process = model.prefix(a, stop);
+    for _ in 0..100_000 {
+        process = model.interrupt(process, stop);
+    }
+    let result = check(&mut model, process, Property::DeadlockFree, &Limits::default());
+    assert!(matches!(result, Err(CheckError::Limit(LimitReached::Depth { .. }))), "{result:?}");
+}
+
+/// One component of its own for every lock, and a thread that takes them in turn.
+fn locks(model: &mut Model, threads: usize, count: usize) -> ProcId {
+    let mut events = vec![Vec::new(); threads];
+    let mut components = Vec::new();
+    for lock in 0..count {
+        let mutex = model.declare(format!("Mutex{lock}"));
+        let free = model.call(mutex);
+        let mut alphabet = Vec::new();
+        let mut branches = Vec::new();
+        for (thread, own) in events.iter_mut().enumerate() {
+            let fields = [(thread as i64).into(), (lock as i64).into()];
+            let (take, give) = (model.event_on("lock", &fields), model.event_on("unlock", &fields));
+            own.extend([take, give]);
+            alphabet.extend([take, give]);
+            branches.push((take, model.prefix(give, free)));
+        }
+        let body = model.menu(branches);
+        model.define(mutex, body);
+        components.push((model.set(alphabet), free));
+    }
+    for own in events {
+        let skip = model.stop();
+        components.push((model.set(own.iter().copied()), model.prefixes(&own, skip)));
+    }
+    model.alphabetised(components)
+}
+
+#[test]
+fn many_components_cost_little() {
+    let mut model = Model::new();
+    // 100,000 mutexes and a single thread: 200,001 states in a row, each a vector of 100,001 components.
+    let system = locks(&mut model, 1, 100_000);
+    let report = check(&mut model, system, Property::DeadlockFree, &Limits::default()).expect("ends");
+    let found = report.counterexample.expect("the thread comes to its end");
+    assert_eq!(found.violation, Violation::Deadlock);
+    assert_eq!(found.steps.len(), 200_000);
+    assert_eq!(report.states, 200_001);
+}
+
+#[test]
+fn states_of_independent_threads_multiply() {
+    let mut model = Model::new();
+    // Two threads at n locks each: a lock excludes the two from being inside together, so of the (2n + 1)^2 pairs
+    // of positions the n are missing in which both hold the same lock.
+    let system = locks(&mut model, 2, 100);
+    let report = check(&mut model, system, Property::DeadlockFree, &Limits::default()).expect("ends");
+    assert_eq!(report.states, 201 * 201 - 100);
+}
+
+#[test]
+fn equal_processes_are_counted_not_told_apart() {
+    let mut model = Model::new();
+    let (a, b) = (event(&mut model, "a"), event(&mut model, "b"));
+    let stop = model.stop();
+    let one = model.prefixes(&[a, b], stop);
+    // 60 processes with three states each: the number of ways to distribute 60 over 3 states.
+    let all = model.interleave(vec![one; 60]);
+    let report = check(&mut model, all, Property::DeadlockFree, &Limits::default()).expect("ends");
+    assert_eq!(report.states, 61 * 62 / 2);
+}
+
+#[test]
+fn a_budget_is_kept() {
+    let mut model = Model::new();
+    let system = locks(&mut model, 2, 100);
+    let limits = Limits { states: 1_000, ..Limits::default() };
+    let result = check(&mut model, system, Property::DeadlockFree, &limits);
+    assert!(matches!(result, Err(CheckError::Limit(LimitReached::States { budget: 1_000, .. }))), "{result:?}");
+}
