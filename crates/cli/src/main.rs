@@ -1,2 +1,117 @@
 //! The `raddle` command.
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod args;
+#[cfg(has_check)]
+mod check;
+mod demo;
+mod doctor;
+mod embed;
+mod exit_codes;
+mod failure;
+mod naming;
+mod observed;
+mod replay;
+mod run;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use raddle_cc::{Environment, Language};
+
+use args::{Cli, Command};
+use failure::{Failure, Outcome, say};
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let outcome = match wrapper(&words) {
+        Some((language, args)) => wrap(language, args),
+        None => dispatch(Cli::parse()),
+    };
+    match outcome {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            say(&format!("raddle: {failure}"));
+            ExitCode::from(exit_codes::UNUSABLE)
+        }
+    }
+}
+
+/// Whether the compiler is meant, by the name of the command or its first argument. Looked at before anything else: all
+/// further words belong to the compiler, whatever they look like.
+fn wrapper(words: &[OsString]) -> Option<(Language, &[OsString])> {
+    let (own, args) = words.split_first()?;
+    match Path::new(own).file_name().and_then(OsStr::to_str) {
+        Some("raddle-cc") => return Some((Language::C, args)),
+        Some("raddle-c++" | "raddle-cxx") => return Some((Language::Cxx, args)),
+        _ => {}
+    }
+    let (command, args) = args.split_first()?;
+    match command.to_str()? {
+        "cc" => Some((Language::C, args)),
+        "c++" => Some((Language::Cxx, args)),
+        _ => None,
+    }
+}
+
+fn wrap(language: Language, args: &[OsString]) -> Outcome {
+    let runtime = embed::install().map_err(|error| Failure(error.to_string()))?;
+    let status = raddle_cc::wrap(language, args, &Environment::current(), &runtime);
+    Ok(u8::try_from(status).unwrap_or(exit_codes::UNUSABLE))
+}
+
+fn dispatch(cli: Cli) -> Outcome {
+    match cli.command {
+        Command::Cc(args) => wrap(Language::C, &args.args),
+        Command::Cxx(args) => wrap(Language::Cxx, &args.args),
+        #[cfg(has_check)]
+        Command::Check(args) => check::run(&args),
+        #[cfg(not(has_check))]
+        Command::Check(_) => Err(Failure("this raddle was built without `check`".into())),
+        Command::Run(args) => run::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Doctor => doctor::run(),
+        Command::Demo => {
+            demo::run(Path::new("."), &mut io::stdout())?;
+            Ok(exit_codes::FINE)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "raddle", &mut script);
+            print(&script)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            print(&page)
+        }
+    }
+}
+
+fn print(bytes: &[u8]) -> Outcome {
+    io::stdout().write_all(bytes)?;
+    Ok(exit_codes::FINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn language(line: &str) -> Option<(Language, usize)> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        wrapper(&words).map(|(language, args)| (language, args.len()))
+    }
+
+    #[test]
+    fn the_compiler_is_known_by_name_or_first_argument() {
+        assert_eq!(language("raddle cc -c a.c"), Some((Language::C, 2)));
+        assert_eq!(language("raddle c++ --version"), Some((Language::Cxx, 1)));
+        assert_eq!(language("/usr/bin/raddle-cc --help"), Some((Language::C, 1)));
+        assert_eq!(language("raddle-c++ cc"), Some((Language::Cxx, 1)));
+        assert_eq!(language("raddle check cc"), None);
+        assert_eq!(language("raddle"), None);
+    }
+}

@@ -28,6 +28,14 @@ pub fn install() -> io::Result<()> {
     Ok(())
 }
 
+/// Leaves Ctrl-C to a debugger in the foreground: it must not end the host as well.
+///
+/// # Errors
+/// If the system refuses the handler.
+pub fn leave_to_debugger() -> io::Result<()> {
+    signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false))).map(|_| ())
+}
+
 /// Whether somebody asked to stop.
 #[must_use]
 pub fn requested() -> bool {

@@ -185,6 +185,19 @@ pub fn signal_name(signal: i32) -> &'static str {
     })
 }
 
+/// Whether this machine lets a process have equal addresses in every run; tried in a thread that ends with it.
+#[must_use]
+pub fn can_fix_addresses() -> bool {
+    let probe = std::thread::spawn(|| {
+        // SAFETY: system calls with values only; a personality belongs to the thread.
+        unsafe {
+            let present = libc::personality(0xffff_ffff);
+            present >= 0 && libc::personality(present as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) >= 0
+        }
+    });
+    probe.join().unwrap_or(false)
+}
+
 /// A second descriptor of the shared file with a high number, which the target inherits.
 fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
     let limit = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(1024);
@@ -292,7 +305,7 @@ impl ChildSetup {
 /// away, and a missing library, say, is reported there.
 fn last_words(options: &Options) -> String {
     let look = || -> Option<String> {
-        let shared = SharedFile::create(&options.config()).ok()?;
+        let shared = SharedFile::for_options(options).ok()?;
         let memory = rustix::fs::memfd_create("stderr", rustix::fs::MemfdFlags::CLOEXEC).ok()?;
         let mut file = File::from(memory);
         let mut process = Process::spawn(options, &shared, Some(&file)).ok()?;

@@ -46,6 +46,14 @@ impl SharedFile {
         Ok(shared)
     }
 
+    /// As [`SharedFile::create`], for a target with these options.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub fn for_options(options: &crate::Options) -> io::Result<Self> {
+        Self::create(&options.config())
+    }
+
     fn write_config(&self, config: &Config) {
         let at = offset_of!(Control, config);
         self.word32(at + offset_of!(Config, mode)).store(config.mode, Ordering::Relaxed);

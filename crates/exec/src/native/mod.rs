@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;
-use raddle_wire::MAX_JOBS;
+use raddle_wire::{Control, MAX_JOBS};
 
 pub use plan::{Plan, Stop};
 use session::{Collected, Fault, Session, Waited};
@@ -24,6 +24,9 @@ use crate::error::StartError;
 use crate::modules::{self, Module};
 use crate::options::Options;
 use crate::{elf, limits};
+
+/// What the kernel calls the shared file among the target's mappings.
+const SHARED_FILE: &str = "/memfd:raddle (deleted)";
 
 /// Figures about the runs so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,6 +153,24 @@ impl NativeTarget {
         if self.waiting.len() >= MAX_JOBS {
             self.send();
         }
+    }
+
+    /// Sends what waits to the target without waiting for anything.
+    pub fn hand_over(&mut self) {
+        self.send();
+    }
+
+    /// Number of the target's process, for a debugger.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.session.as_ref().and_then(Session::process_id)
+    }
+
+    /// Where in the target's memory the number of the transition under way stands, for a debugger.
+    #[must_use]
+    pub fn heartbeat_address(&self) -> Option<u64> {
+        let shared = self.modules.iter().find(|module| module.offset == 0 && module.path.starts_with(SHARED_FILE))?;
+        Some(shared.start + std::mem::offset_of!(Control, heartbeat) as u64)
     }
 
     /// Stacks and parked accesses of the run that was finished last.

@@ -1,0 +1,352 @@
+//! The command line: one table, from which help, completions and manual are made.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs real C and C++ programs under every thread schedule that matters.
+#[derive(Debug, Parser)]
+#[command(name = "raddle", version, max_term_width = 110, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit status of check: 0 verified, 1 an error was found, 2 usage or build failure, 3 nothing found but not complete.
+Start with `raddle doctor` and `raddle demo`.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compile and link C like gcc or clang (RADDLE_CC names the real compiler)
+    #[command(name = "cc", disable_help_flag = true)]
+    Cc(WrapperArgs),
+    /// Compile and link C++ like g++ or clang++ (RADDLE_CXX names the real compiler)
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(WrapperArgs),
+    /// Explore every schedule that matters
+    Check(Box<CheckArgs>),
+    /// Make one controlled execution
+    Run(RunArgs),
+    /// Run a witness, schedule or trace again
+    Replay(ReplayArgs),
+    /// Tell what was found on this machine, and what to install
+    Doctor,
+    /// Write an example program to try
+    Demo,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Arguments of the real compiler.
+#[derive(Debug, Args)]
+pub struct WrapperArgs {
+    /// Arguments of gcc or clang
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
+}
+
+/// Search strategies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StrategyName {
+    /// Each class of equivalent schedules exactly once
+    Optimal,
+    /// Dynamic partial-order reduction with sleep sets
+    Dpor,
+    /// Data races only, with pruning by locksets
+    Pdp,
+    /// Data races only, with pruning by thread states
+    Dhtc,
+    /// Random schedules
+    Random,
+    /// Random priorities with few changes
+    Pct,
+    /// Partial-order sampling
+    Pos,
+    /// Every schedule, one by one
+    Dfs,
+}
+
+/// What is a scheduling point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum GranularityName {
+    /// Synchronising operations
+    #[default]
+    Sync,
+    /// Shared accesses as well
+    Access,
+}
+
+impl From<GranularityName> for raddle_exec::Granularity {
+    fn from(name: GranularityName) -> Self {
+        match name {
+            GranularityName::Sync => raddle_exec::Granularity::Sync,
+            GranularityName::Access => raddle_exec::Granularity::Access,
+        }
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PropertyName {
+    /// Everything
+    All,
+    /// Data races
+    Race,
+}
+
+/// Other forms of the text report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportForm {
+    /// The grammar of ThreadSanitizer
+    Tsan,
+}
+
+/// `raddle check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// A program built with raddle, or source files to compile first
+    #[arg(required = true, value_name = "PROG|FILE.c")]
+    pub inputs: Vec<PathBuf>,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
+    /// How to search
+    #[arg(long, value_enum, default_value = "optimal")]
+    pub strategy: StrategyName,
+    /// What is a scheduling point
+    #[arg(long, value_enum, default_value = "sync")]
+    pub granularity: GranularityName,
+    /// What to look for [default: all; race with --strategy pdp or dhtc]
+    #[arg(long, value_enum)]
+    pub property: Option<PropertyName>,
+    /// Stop at the first error
+    #[arg(long)]
+    pub stop_at_first: bool,
+    /// Stop after so many executions
+    #[arg(long, value_name = "N")]
+    pub max_executions: Option<u64>,
+    /// Cut a run after so many events
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: u64,
+    /// Events that threads may still make after the process has exited
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
+    pub exit_events: u64,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time_limit: Option<f64>,
+    /// Leave schedules with more preemptions out
+    #[arg(long, value_name = "N")]
+    pub preemptions: Option<u32>,
+    /// Spurious wake-ups that each thread may have
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub spurious: u32,
+    /// Targets that run at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: u32,
+    /// Start of the pseudo-random sequence
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Check raddle itself on every N-th execution: run it again, and in another equivalent order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub self_check: Option<u64>,
+    /// Standard input of the program [default: /dev/null]
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Let the program write to the real files instead of private copies
+    #[arg(long)]
+    pub share_files: bool,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub werror: bool,
+    /// Write the report as JSON; - for standard output
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Write the report as SARIF
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write the report as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the report as HTML
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the report in another form
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub report: Option<ReportForm>,
+    /// Let other machines take part in the search
+    #[arg(long)]
+    pub serve: bool,
+    /// Check each test of a GoogleTest program by itself
+    #[arg(long)]
+    pub gtest: bool,
+    /// Directory for witnesses and reports [default: .raddle/<program>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Compiler for source files
+    #[arg(long, value_name = "CC")]
+    pub compiler: Option<OsString>,
+    /// Flags for the compiler
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub cflags: Option<OsString>,
+    /// Print nothing but findings and verdict
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Bound on the events of a run unless the user says otherwise.
+pub const DEFAULT_MAX_EVENTS: u64 = 100_000_000;
+/// Bound on the events after exit unless the user says otherwise.
+pub const DEFAULT_EXIT_EVENTS: u64 = 10_000;
+
+/// How a new run gets a fresh state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// Restore what was written
+    #[default]
+    Snapshot,
+    /// A process for each run
+    Fork,
+}
+
+impl From<ModeName> for raddle_exec::Mode {
+    fn from(name: ModeName) -> Self {
+        match name {
+            ModeName::Snapshot => raddle_exec::Mode::Snapshot,
+            ModeName::Fork => raddle_exec::Mode::Fork,
+        }
+    }
+}
+
+/// `raddle run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A program built with raddle
+    #[arg(value_name = "PROG")]
+    pub program: PathBuf,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
+    /// Follow this schedule, witness or trace
+    #[arg(long, value_name = "FILE", conflicts_with = "seed")]
+    pub schedule: Option<PathBuf>,
+    /// Save the execution
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Choose threads at random, from this seed
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// What is a scheduling point
+    #[arg(long, value_enum, default_value = "sync")]
+    pub granularity: GranularityName,
+    /// How a run gets a fresh state
+    #[arg(long, value_enum, default_value = "snapshot")]
+    pub mode: ModeName,
+    /// Cut the run after so many events
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: u64,
+    /// Events that threads may still make after the process has exited
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
+    pub exit_events: u64,
+    /// Spurious wake-ups that each thread may have
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub spurious: u32,
+    /// Check raddle itself: run the schedule so often again, and in other equivalent orders
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub self_check: u32,
+    /// Standard input of the program [default: /dev/null]
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Let the program write to the real files instead of private copies
+    #[arg(long)]
+    pub share_files: bool,
+    /// Bytes of memory that the program may have
+    #[arg(long, value_name = "BYTES")]
+    pub memory_limit: Option<u64>,
+    /// Give up after so many seconds without any event
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    pub hang_timeout: f64,
+    /// Print nothing but the program's output and findings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `raddle replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// A file, or a finding's id in the last check
+    #[arg(value_name = "WITNESS")]
+    pub witness: PathBuf,
+    /// Run this program instead of the recorded one
+    #[arg(long, value_name = "PROG")]
+    pub program: Option<PathBuf>,
+    /// Let gdb run the program
+    #[arg(long)]
+    pub gdb: bool,
+    /// Stop before the event with this number
+    #[arg(long, value_name = "EVENT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub break_at: Option<u64>,
+    /// Show the program's own output
+    #[arg(long)]
+    pub show_output: bool,
+}
+
+/// A positive number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e9 => Ok(seconds),
+        _ => Err("this is not a positive number of seconds".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_makes_sense() {
+        Cli::command().debug_assert();
+    }
+
+    fn check(line: &str) -> CheckArgs {
+        match Cli::try_parse_from(line.split(' ')).unwrap().command {
+            Command::Check(args) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_of_check_come_in_any_order_and_arguments_after_two_dashes() {
+        let args = check("raddle check --strategy dpor a.c b.c --json - --cflags -O2 -- --seed 1");
+        assert_eq!(args.inputs, [PathBuf::from("a.c"), PathBuf::from("b.c")]);
+        assert_eq!(args.args, ["--seed", "1"]);
+        assert_eq!(args.strategy, StrategyName::Dpor);
+        assert_eq!((args.json, args.cflags), (Some("-".into()), Some("-O2".into())));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in [
+            "raddle",
+            "raddle frobnicate",
+            "raddle check",
+            "raddle check --strategy best a.c",
+            "raddle check --jobs 0 a.c",
+            "raddle check --time-limit -1 a.c",
+            "raddle run",
+            "raddle run --seed 1 --schedule s a.out",
+            "raddle replay",
+        ] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `raddle doctor`: what was found on this machine, whether raddle works with it, and what to install.
+
+use std::path::Path;
+use std::process::Command;
+
+use raddle_cc::{Compiler, Environment, Language, Runtime, SourceBuild, execute, find_named_compiler};
+use raddle_exec::{Mode, NativeTarget, Options};
+use raddle_model::{Execution, Request};
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::Policy;
+
+use crate::embed;
+use crate::exit_codes;
+use crate::failure::{Failure, Outcome};
+
+/// Two threads and a lock: enough to see that hooks, fibers and fresh states work.
+const PROBE: &str = "\
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int n;
+static void *add(void *p) { pthread_mutex_lock(&m); n++; pthread_mutex_unlock(&m); return p; }
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, add, 0); pthread_create(&b, 0, add, 0);
+  pthread_join(a, 0); pthread_join(b, 0);
+  return n == 2 ? 42 : 1;
+}
+";
+
+/// Compilers that are worth trying.
+const COMPILERS: [(&str, Language, &str); 4] = [
+    ("gcc", Language::C, "gcc"),
+    ("g++", Language::Cxx, "g++"),
+    ("clang", Language::C, "clang"),
+    ("clang++", Language::Cxx, "clang"),
+];
+
+/// How something was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Good,
+    /// Works with a fallback, or is only needed for some things.
+    Fair,
+    Bad,
+}
+
+/// One line of the report.
+struct Line {
+    state: State,
+    what: String,
+    found: String,
+    advice: Option<String>,
+}
+
+/// Runs the command.
+pub fn run() -> Outcome {
+    let mut lines = vec![system(), aslr(), fs_base(), memory_files()];
+    let runtime = embed::install();
+    lines.push(match &runtime {
+        Ok(runtime) => line(State::Good, "runtime", runtime.library().display().to_string(), None),
+        Err(error) => line(State::Bad, "runtime", error.to_string(), Some("set XDG_DATA_HOME to a writable directory")),
+    });
+    if let Ok(runtime) = &runtime {
+        lines.extend(compilers(runtime));
+    }
+    lines.push(debugger());
+    let works = !lines.iter().any(|line| line.state == State::Bad);
+    for line in &lines {
+        print(line);
+    }
+    let mut out = std::io::stdout();
+    let verdict = if works { "raddle works on this machine" } else { "raddle does not work on this machine yet" };
+    let _ = std::io::Write::write_all(&mut out, format!("\n{verdict}\n").as_bytes());
+    Ok(if works { exit_codes::FINE } else { exit_codes::FOUND })
+}
+
+fn line(state: State, what: &str, found: impl Into<String>, advice: Option<&str>) -> Line {
+    Line { state, what: what.into(), found: found.into(), advice: advice.map(Into::into) }
+}
+
+fn print(line: &Line) {
+    let mark = match line.state {
+        State::Good => "ok  ",
+        State::Fair => "note",
+        State::Bad => "BAD ",
+    };
+    let mut text = format!("{mark}  {:<16} {}\n", line.what, line.found);
+    if let Some(advice) = &line.advice {
+        text += &format!("{:24}{advice}\n", "");
+    }
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
+}
+
+fn system() -> Line {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let right = cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"));
+    let text = format!("Linux {} on {}", kernel.trim(), std::env::consts::ARCH);
+    let advice = "raddle runs on Linux on x86-64 with glibc";
+    line(if right { State::Good } else { State::Bad }, "system", text, (!right).then_some(advice))
+}
+
+/// Containers may forbid to switch it off.
+fn aslr() -> Line {
+    let off = raddle_exec::process::can_fix_addresses();
+    if off {
+        return line(State::Good, "fixed addresses", "address randomisation can be switched off", None);
+    }
+    let advice = "in a container: --security-opt seccomp=unconfined; addresses differ between processes until then";
+    line(State::Fair, "fixed addresses", "address randomisation cannot be switched off here", Some(advice))
+}
+
+/// Without the instruction a switch between threads is a system call.
+fn fs_base() -> Line {
+    // From the kernel's auxiliary vector: whether user code may change the base of FS.
+    const FSGSBASE: u64 = 2;
+    match auxiliary(26).is_some_and(|flags| flags & FSGSBASE != 0) {
+        true => line(State::Good, "fast switches", "wrfsbase", None),
+        false => line(State::Fair, "fast switches", "arch_prctl (no wrfsbase: switches take five times as long)", None),
+    }
+}
+
+/// An entry of the auxiliary vector.
+fn auxiliary(wanted: u64) -> Option<u64> {
+    let bytes = std::fs::read("/proc/self/auxv").ok()?;
+    let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    words.chunks_exact(2).find(|pair| pair[0] == wanted).map(|pair| pair[1])
+}
+
+fn memory_files() -> Line {
+    match raddle_exec::shared::SharedFile::for_options(&Options::new("probe")) {
+        Ok(_) => line(State::Good, "shared memory", "memory files can be made and sealed", None),
+        Err(error) => {
+            line(State::Bad, "shared memory", error.to_string(), Some("raddle needs memfd_create (Linux 3.17)"))
+        }
+    }
+}
+
+fn compilers(runtime: &Runtime) -> Vec<Line> {
+    let environment = Environment::current();
+    let mut lines = Vec::new();
+    let mut any = false;
+    for (name, language, package) in COMPILERS {
+        match find(name, language, &environment) {
+            Some(compiler) => match probe(&compiler, language, runtime) {
+                Ok(text) => {
+                    any = true;
+                    lines.push(line(State::Good, name, text, None));
+                }
+                Err(failure) => lines.push(line(State::Bad, name, failure.0, None)),
+            },
+            None => lines.push(line(State::Fair, name, "not found", Some(&format!("apt-get install {package}")))),
+        }
+    }
+    if !any {
+        lines.push(line(State::Bad, "compiler", "none that works", Some("apt-get install gcc libc6-dev")));
+    }
+    lines
+}
+
+/// The compiler of that name, or else its newest version with a number behind the name.
+fn find(name: &str, language: Language, environment: &Environment) -> Option<Compiler> {
+    let numbered = (9..40).rev().map(|version| format!("{name}-{version}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find_map(|name| find_named_compiler(name.as_ref(), language, environment).ok())
+}
+
+/// Builds a program with the compiler and runs it both ways.
+fn probe(compiler: &Compiler, language: Language, runtime: &Runtime) -> Result<String, Failure> {
+    let directory = tempfile::tempdir()?;
+    let name = if language == Language::C { "probe.c" } else { "probe.cc" };
+    let source = directory.path().join(name);
+    std::fs::write(&source, PROBE)?;
+    let output = directory.path().join("probe");
+    let build = SourceBuild { sources: vec![source], cflags: Vec::new(), output: output.clone(), hide_tsan: false };
+    let plan = build.plan(compiler, runtime).map_err(|error| Failure(error.to_string()))?;
+    let status = execute(&plan).map_err(|error| Failure(error.to_string()))?;
+    if status != 0 {
+        return Err(Failure(format!("cannot build a program (status {status})")));
+    }
+    let modes: Vec<String> =
+        [Mode::Snapshot, Mode::Fork].into_iter().map(|mode| runs(&output, mode)).collect::<Result<_, _>>()?;
+    Ok(format!("{} {}; runs by {}", compiler.family, compiler.version, modes.join(" and ")))
+}
+
+fn runs(program: &Path, mode: Mode) -> Result<String, Failure> {
+    let mut options = Options::new(program);
+    options.mode = mode;
+    let mut target = NativeTarget::start(options)?;
+    let mut execution = Execution::empty();
+    let request = Request { schedule: Vec::new(), policy: Policy::Random { seed: 1 }, max_events: 10_000 };
+    target.run(request.into(), &mut execution)?;
+    let name = format!("{:?}", target.options().mode).to_lowercase();
+    match (execution.status, execution.exit) {
+        (RunStatus::Rest, Some(42)) => Ok(name),
+        (status, exit) => Err(Failure(format!("a program of two threads gave {status:?}, {exit:?} by {name}"))),
+    }
+}
+
+fn debugger() -> Line {
+    let version = Command::new("gdb").arg("--version").output().ok().filter(|output| output.status.success());
+    match version {
+        Some(output) => {
+            let text = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned();
+            line(State::Good, "gdb", text, None)
+        }
+        None => {
+            line(State::Fair, "gdb", "not found (only `raddle replay --gdb` needs it)", Some("apt-get install gdb"))
+        }
+    }
+}

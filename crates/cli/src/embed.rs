@@ -1,0 +1,168 @@
+//! The runtime that the command carries inside itself, and where it is installed.
+//!
+//! Programs built with raddle have the path of the runtime in them, so that it must stay where it is. Its directory is named
+//! after the version and contents: another raddle installs another directory beside it, and never replaces what older programs
+//! use. Several raddles may install at the same time; each writes a file of its own and renames it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use raddle_cc::{RUNTIME_LIBRARY, Runtime};
+
+/// The library itself.
+static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_rt.so"));
+
+/// Name of the directory for this very runtime.
+const DIRECTORY: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("RADDLE_RUNTIME_HASH"));
+
+/// Why the runtime is nowhere.
+#[derive(Debug, thiserror::Error)]
+#[error("raddle's runtime cannot be installed anywhere:{}", .0.iter().map(|(path, error)| format!("\n  {}: {error}", path.display())).collect::<String>())]
+pub struct InstallError(Vec<(PathBuf, io::Error)>);
+
+/// Installs the runtime if it is not there yet, in the first place where that works.
+///
+/// # Errors
+/// What went wrong in each place.
+pub fn install() -> Result<Runtime, InstallError> {
+    let mut failures = Vec::new();
+    for place in places() {
+        match install_in(&place) {
+            Ok(runtime) => return Ok(runtime),
+            Err(error) => failures.push((place.directory, error)),
+        }
+    }
+    Err(InstallError(failures))
+}
+
+/// A directory that may hold runtimes.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    directory: PathBuf,
+    /// Others can write beside it, so that it must be shown to be ours.
+    guarded: bool,
+}
+
+/// Where to install, best first: the user's data, beside the command, a directory for temporary files.
+fn places() -> Vec<Place> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let own = std::env::current_exe().ok();
+    places_from(variable("XDG_DATA_HOME"), variable("HOME"), own.as_deref(), own_user())
+}
+
+fn places_from(data: Option<OsString>, home: Option<OsString>, own: Option<&Path>, user: u32) -> Vec<Place> {
+    let data = data.map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = home.map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = data.or_else(|| home.map(|home| home.join(".local/share")));
+    let beside = own.and_then(Path::parent).map(|directory| directory.join("raddle-runtime"));
+    let mut places: Vec<Place> = [data.map(|data| data.join("raddle")), beside]
+        .into_iter()
+        .flatten()
+        .map(|directory| Place { directory, guarded: false })
+        .collect();
+    places.push(Place { directory: PathBuf::from(format!("/tmp/raddle-{user}")), guarded: true });
+    places
+}
+
+/// The user's number, from a file that is always ours.
+fn own_user() -> u32 {
+    fs::metadata("/proc/self").map_or(0, |about| about.uid())
+}
+
+fn install_in(place: &Place) -> io::Result<Runtime> {
+    let mode = if place.guarded { 0o700 } else { 0o755 };
+    fs::DirBuilder::new().recursive(true).mode(mode).create(&place.directory)?;
+    if place.guarded {
+        check_ours(&place.directory)?;
+    }
+    let directory = place.directory.join(DIRECTORY);
+    let runtime = Runtime::in_directory(&directory)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not an absolute path"))?;
+    if fs::read(runtime.library()).is_ok_and(|found| found == LIBRARY) {
+        return Ok(runtime);
+    }
+    fs::create_dir_all(&directory)?;
+    for file in runtime.support_files() {
+        write_whole(&file.path, file.contents.as_bytes())?;
+    }
+    // Last, because its presence says that the rest is there.
+    write_whole(&directory.join(RUNTIME_LIBRARY), LIBRARY)?;
+    Ok(runtime)
+}
+
+/// Refuses a directory that somebody else made or can change: programs would load what lies there.
+fn check_ours(directory: &Path) -> io::Result<()> {
+    let about = fs::symlink_metadata(directory)?;
+    let ours = about.is_dir() && about.uid() == own_user() && about.permissions().mode() & 0o022 == 0;
+    if ours { Ok(()) } else { Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can change it")) }
+}
+
+/// Writes a file that is never seen half written.
+fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(contents)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_data_comes_first() {
+        let own = Path::new("/opt/bin/raddle");
+        let paths = |data: &str, home: &str| -> Vec<PathBuf> {
+            let places = places_from(Some(data.into()), Some(home.into()), Some(own), 7);
+            places.into_iter().map(|place| place.directory).collect()
+        };
+        let rest = [PathBuf::from("/opt/bin/raddle-runtime"), PathBuf::from("/tmp/raddle-7")];
+        assert_eq!(paths("/data", "/home/me")[0], Path::new("/data/raddle"));
+        assert_eq!(paths("relative", "/home/me")[0], Path::new("/home/me/.local/share/raddle"));
+        assert_eq!(paths("", "")[..], rest);
+    }
+
+    #[test]
+    fn it_is_installed_once_and_repaired() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place { directory: directory.path().join("deep/raddle"), guarded: false };
+        let runtime = install_in(&place).unwrap();
+        let library = runtime.library();
+        assert_eq!(fs::read(&library).unwrap(), LIBRARY);
+        let first = fs::metadata(&library).unwrap().ino();
+        install_in(&place).unwrap();
+        assert_eq!(fs::metadata(&library).unwrap().ino(), first);
+        fs::write(&library, b"half").unwrap();
+        install_in(&place).unwrap();
+        assert_eq!(fs::read(&library).unwrap(), LIBRARY);
+        assert!(runtime.support_files().iter().all(|file| file.path.exists()));
+    }
+
+    #[test]
+    fn many_at_once_agree() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place { directory: directory.path().join("raddle"), guarded: true };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| assert_eq!(fs::read(install_in(&place).unwrap().library()).unwrap(), LIBRARY));
+            }
+        });
+    }
+
+    #[test]
+    fn a_directory_that_others_can_change_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = directory.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(install_in(&Place { directory: open.clone(), guarded: true }).is_err());
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&open, &link).unwrap();
+        assert!(install_in(&Place { directory: link, guarded: true }).is_err());
+    }
+}

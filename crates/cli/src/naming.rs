@@ -1,0 +1,59 @@
+//! Names from debug information for what executions and recordings speak of.
+
+use std::path::Path;
+
+use raddle_exec::modules::Module;
+use raddle_model::Execution;
+use raddle_model::finding::Place;
+use raddle_report::names::Names;
+use raddle_report::phrase::Namer;
+use raddle_report::symbols::{Modules, Symbols};
+
+/// Symbols of a target with these modules.
+pub fn symbols(program: &Path, modules: &[Module]) -> Symbols {
+    let mut all = Modules::default();
+    if modules.is_empty() {
+        all = Modules::of_program(program);
+    }
+    let mut last: Option<&Path> = None;
+    for module in modules {
+        // A file is mapped in several parts, the first of which holds its start.
+        if last != Some(&module.path) && module.offset == 0 {
+            all.add(&module.path, module.start);
+        }
+        last = Some(&module.path);
+    }
+    let directory = std::env::current_dir().unwrap_or_default();
+    Symbols::new(&all, &directory)
+}
+
+/// Names of one execution in the form that recordings keep.
+pub struct SourceNames<'a> {
+    names: Names<'a>,
+}
+
+impl<'a> SourceNames<'a> {
+    /// Reads them off the execution.
+    pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
+        SourceNames { names: Names::new(symbols, execution) }
+    }
+}
+
+impl raddle_exec::recording::Names for SourceNames<'_> {
+    fn object(&self, address: u64) -> Option<String> {
+        Some(self.names.object(address))
+    }
+
+    fn place(&self, pc: u64) -> Option<String> {
+        place_text(&self.names.place(&[pc]))
+    }
+}
+
+/// `file:line`, or the function where there is no file.
+pub fn place_text(place: &Place) -> Option<String> {
+    match (&place.file, place.line) {
+        (Some(file), Some(line)) => Some(format!("{file}:{line}")),
+        (Some(file), None) => Some(file.clone()),
+        (None, _) => place.function.clone(),
+    }
+}
