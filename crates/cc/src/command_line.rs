@@ -15,6 +15,14 @@ pub(crate) struct Piece {
     pub(crate) words: Vec<OsString>,
 }
 
+impl Piece {
+    /// How the user wrote it, for messages.
+    pub(crate) fn text(&self) -> String {
+        let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}
+
 /// What a piece means to the planner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -32,8 +40,10 @@ pub(crate) enum Kind {
     Query,
     /// `-fsanitize=` or `-fno-sanitize=` with its list.
     Sanitize { on: bool, names: Vec<String> },
-    /// Says what the thread sanitizer shall leave out, or how its runtime is linked.
-    SanitizerTuning,
+    /// Says what sanitizers shall leave out.
+    SanitizerExceptions,
+    /// Says how the sanitizers' own runtime is linked.
+    SanitizerRuntime,
     /// Sets or clears `_FORTIFY_SOURCE`.
     Fortify,
     /// Links the whole program statically.
@@ -198,7 +208,7 @@ fn classify_word(option: &str) -> Kind {
         | "-fno-fat-lto-objects"
         | "-funified-lto"
         | "-fsplit-lto-unit" => Kind::LinkTimeOptimization,
-        "-static-libtsan" | "-static-libsan" | "-shared-libsan" => Kind::SanitizerTuning,
+        "-static-libtsan" | "-static-libsan" | "-shared-libsan" => Kind::SanitizerRuntime,
         "-dumpversion" | "-dumpfullversion" | "-dumpmachine" | "-dumpspecs" | "--version" | "--help" | "-help"
         | "--target-help" | "--analyze" | "-cc1" | "-cc1as" => Kind::Query,
         _ => classify_prefix(option),
@@ -212,7 +222,7 @@ fn classify_prefix(option: &str) -> Kind {
     } else if starts(&["-flto", "-fthinlto-index="]) {
         Kind::LinkTimeOptimization
     } else if starts(&["-fsanitize-ignorelist=", "-fsanitize-blacklist=", "-fno-sanitize-thread-"]) {
-        Kind::SanitizerTuning
+        Kind::SanitizerExceptions
     } else if option == "-Werror" || option.starts_with("-Werror=") {
         Kind::WarningsAsErrors
     } else if let Some(level) = option.strip_prefix("-O") {

@@ -47,7 +47,7 @@ const CLANG_FRAGILE_WARNINGS: [&str; 2] = ["frame-larger-than=", "pass-failed"];
 
 /// Keeps the C library from replacing functions by checking variants that are not wrapped. Defined as
 /// 0 and not just undefined, because programs set it themselves where it is not defined.
-pub(crate) const NO_FORTIFY: [&str; 2] = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"];
+const NO_FORTIFY: [&str; 2] = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"];
 
 /// Makes the compiler proper instrument, without its driver linking the sanitizer's own runtime.
 pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) -> Vec<OsString> {
@@ -94,6 +94,16 @@ fn refine_gcc(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
     options
 }
 
+/// Switches fortified functions off.
+pub(crate) fn no_fortify(compiler: &Compiler) -> Vec<OsString> {
+    let mut options = strings(&NO_FORTIFY);
+    // `-fhardened` warns that it cannot switch them on any more.
+    if compiler.family == Family::Gcc && compiler.version.major >= 14 {
+        options.push("-Wno-hardened".into());
+    }
+    options
+}
+
 /// Keeps warnings that the hooks can cause from becoming errors.
 pub(crate) fn no_new_errors(compiler: &Compiler) -> Vec<OsString> {
     let names: Vec<&str> = match compiler.family {
@@ -124,7 +134,7 @@ pub(crate) fn link(runtime: &Runtime) -> Vec<OsString> {
     ]
 }
 
-pub(crate) fn strings(words: &[&str]) -> Vec<OsString> {
+fn strings(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
@@ -193,6 +203,14 @@ mod tests {
             of(11),
             "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile -fno-builtin-bcmp"
         );
+    }
+
+    #[test]
+    fn hardening_does_not_complain_about_missing_fortification() {
+        let of = |family, major| text(no_fortify(&compiler(family, major)));
+        assert!(of(Family::Gcc, 14).ends_with(" -Wno-hardened"));
+        assert_eq!(of(Family::Gcc, 13), "-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0");
+        assert_eq!(of(Family::Clang, 19), of(Family::Gcc, 13));
     }
 
     #[test]

@@ -357,7 +357,12 @@ fn fortified_copies_are_not() {
             "copy.c",
             "#include <string.h>\nchar to[64];\nvoid copy(const char *from, size_t n) { memcpy(to, from, n); }\n",
         );
-        for asked in ["-D_FORTIFY_SOURCE=2", "-D _FORTIFY_SOURCE=2", "-Wp,-D_FORTIFY_SOURCE=2", "-U_FORTIFY_SOURCE"] {
+        let mut spellings =
+            vec!["-D_FORTIFY_SOURCE=2", "-D _FORTIFY_SOURCE=2", "-Wp,-D_FORTIFY_SOURCE=2", "-U_FORTIFY_SOURCE"];
+        if shop.toolchain.is_gcc() && shop.toolchain.cc.version.major >= 14 {
+            spellings.push("-fhardened");
+        }
+        for asked in spellings {
             silent(shop.cc(&format!("-Werror -Wall -O2 {asked} -c copy.c")));
             let undefined = shop.undefined("copy.o");
             assert!(!undefined.iter().any(|name| name.ends_with("_chk")), "{asked}: {undefined:?}");

@@ -182,7 +182,8 @@ impl Request {
             _ => None,
         })
         .is_some_and(|(machine, _)| {
-            !is_narrow_machine(&machine) && same_architecture(&machine) != same_architecture(compiler.architecture())
+            !is_narrow_machine(&machine)
+                && canonical_architecture(&machine) != canonical_architecture(compiler.architecture())
         })
     }
 
@@ -209,8 +210,8 @@ impl Request {
     /// The last piece that `pick` takes something from, and how the user wrote it.
     fn last<T>(&self, pick: impl Fn(&Kind) -> Option<T>) -> Option<(T, String)> {
         self.pieces.iter().rev().find_map(|piece| {
-            let words: Vec<_> = piece.words.iter().map(|word| word.to_string_lossy()).collect();
-            Some((pick(&piece.kind)?, words.join(" ")))
+            let found = pick(&piece.kind)?;
+            Some((found, piece.text()))
         })
     }
 
@@ -246,14 +247,14 @@ impl Request {
                 options.extend(flags::no_new_errors(compiler));
             }
         }
-        options.extend(flags::strings(&flags::NO_FORTIFY));
+        options.extend(flags::no_fortify(compiler));
         if let Some(language) = self.source_language().filter(|_| hide_tsan) {
             let standard = self.last(|kind| match kind {
                 Kind::Standard(name) => Some(name.clone()),
                 _ => None,
             });
             let standard = standard.as_ref().map(|(name, _)| name.as_str());
-            options.extend(hide::options(compiler, language, standard).into_iter().map(OsString::from));
+            options.extend(hide::options(compiler.family, language, standard).into_iter().map(OsString::from));
         }
         options
     }
@@ -272,7 +273,7 @@ impl Request {
         let mut options = Vec::new();
         let mut inputs_only = Vec::new();
         if self.sanitizers.thread_refused {
-            notes.push("the thread sanitizer's hooks stay on, because raddle needs them everywhere".to_owned());
+            notes.push("the thread sanitizer's hooks stay on: raddle needs them everywhere".to_owned());
         }
         for piece in &self.pieces {
             let words = self.kept(piece, notes);
@@ -288,8 +289,7 @@ impl Request {
     /// What is left of one piece.
     fn kept(&self, piece: &Piece, notes: &mut Vec<String>) -> Vec<OsString> {
         let mut left_out = |reason: &str| {
-            let words: Vec<_> = piece.words.iter().map(|word| word.to_string_lossy()).collect();
-            notes.push(format!("`{}` is left out: {reason}", words.join(" ")));
+            notes.push(format!("`{}` is left out: {reason}", piece.text()));
             Vec::new()
         };
         match &piece.kind {
@@ -302,9 +302,8 @@ impl Request {
             }
             Kind::Strip => left_out("reports need the debug information"),
             Kind::LinkTimeOptimization => left_out("the hooks are put in when a file is compiled"),
-            Kind::SanitizerTuning if !self.sanitizers.any() => {
-                left_out("raddle replaces the thread sanitizer's runtime")
-            }
+            Kind::SanitizerExceptions => left_out("raddle needs its hooks everywhere"),
+            Kind::SanitizerRuntime if !self.sanitizers.any() => left_out("raddle's runtime takes its place"),
             _ => piece.words.clone(),
         }
     }
@@ -342,7 +341,7 @@ fn is_narrow_machine(machine: &str) -> bool {
 }
 
 /// One name for each architecture that has several.
-fn same_architecture(machine: &str) -> &str {
+fn canonical_architecture(machine: &str) -> &str {
     match machine.split('-').next().unwrap_or_default() {
         "amd64" | "x86_64h" => "x86_64",
         "arm64" => "aarch64",

@@ -315,6 +315,7 @@ fn the_hooks_cannot_be_switched_off() {
         "-fsanitize-ignorelist=l -c a.c",
         "-fno-sanitize-thread-atomics -c a.c",
         "-fsanitize-blacklist=l -c a.c",
+        "-fsanitize-ignorelist=l -fsanitize=undefined -c a.c",
     ] {
         for setting in [GCC, CLANG] {
             let words = setting.words(line);
@@ -323,6 +324,12 @@ fn the_hooks_cannot_be_switched_off() {
             assert_eq!(setting.notes(line).len(), 1, "{line}");
         }
     }
+}
+
+#[test]
+fn how_another_sanitizers_runtime_is_linked_stays_with_it() {
+    assert!(has(&CLANG.words("-fsanitize=undefined -static-libsan a.o"), "-static-libsan"));
+    assert!(!has(&CLANG.words("-fsanitize=thread -static-libsan a.o"), "-static-libsan"));
 }
 
 #[test]
