@@ -2,6 +2,7 @@
 //! synchronising object, dependence, happens-before, defects.
 #![forbid(unsafe_code)]
 
+pub mod defect;
 pub mod depend;
 pub mod execution;
 pub mod finding;
@@ -10,6 +11,7 @@ pub mod target;
 pub mod thread;
 pub mod world;
 
+pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
 pub use execution::{Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step};
 pub use race::{Race, RaceDetector};

@@ -54,6 +54,9 @@ impl Interpreter {
         if followed {
             self.go_on(request.policy, request.max_events, out);
         }
+        if self.threads.iter().any(|thread| thread.state == PendingState::Exited) {
+            out.exit = Some(0);
+        }
         out.events = (out.steps.len() + out.accesses.len()) as u64;
         for number in 0..self.threads.len() {
             out.pending.push(self.pending(number));
@@ -441,7 +444,8 @@ impl Interpreter {
                     &self.program,
                 )
             },
-            Instr::End { pc } if number == 0 => plain(OpKind::Exit, 0, 0, *pc),
+            // A return from main has no caller.
+            Instr::End { .. } if number == 0 => plain(OpKind::Exit, 0, 0, 0),
             Instr::End { pc } => plain(OpKind::ThreadEnd, 0, 0, *pc),
             Instr::Jump(_) | Instr::Unless(..) => blank(number, OpKind::Fence),
         }

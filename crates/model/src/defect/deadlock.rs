@@ -1,0 +1,218 @@
+//! Threads that can never go on: what a run that came to rest says about those that are blocked or spin.
+//!
+//! * `relock`: a thread waits for what it holds itself.
+//! * `cycle`: threads wait for each other's locks or ends. Such a cycle stays closed to the end of the run, so it is enough to
+//!   look there; it counts even if the process has exited.
+//! * `lost-wakeup`: a thread waits to be woken, and somebody has signalled before.
+//! * `all-blocked`: nothing of the kind, but nobody will ever do what they wait for.
+//! * `spin` (a livelock): a thread goes round in a loop that nobody can end.
+//!
+//! Who waits for somebody who is stuck is a consequence and named only beside the others. After an exit, or where a thread has
+//! failed, whoever waits may wait for that: at rest, no finding.
+
+use raddle_vocab::{OpKind, RunStatus};
+
+use super::held::Holdings;
+use super::{Defect, Part, Position, Waits};
+use crate::execution::{Execution, Pending, PendingState};
+use crate::finding::Kind;
+
+/// Every deadlock and livelock at the end of the execution.
+pub(super) fn find(execution: &Execution, holdings: &Holdings, into: &mut Vec<Defect>) {
+    let stuck = |pending: &Pending| matches!(pending.state, PendingState::Blocked | PendingState::Awaiting);
+    if execution.status != RunStatus::Rest || !execution.pending.iter().any(stuck) {
+        return;
+    }
+    let scene = Scene::new(execution, holdings);
+    let knots = scene.knots();
+    for knot in &knots {
+        into.push(scene.knot(knot));
+    }
+    let excused = |pending: &Pending| matches!(pending.state, PendingState::Failed | PendingState::Exited);
+    if !knots.is_empty() || execution.exit.is_some() || execution.pending.iter().any(excused) {
+        return;
+    }
+    let spinning = scene.threads(|pending| pending.state == PendingState::Awaiting);
+    if !spinning.is_empty() {
+        into.push(scene.defect(Kind::Livelock, "spin", &spinning));
+    }
+    let lost: Vec<u16> = scene.roots().into_iter().filter(|&thread| scene.missed_a_wake_up(thread)).collect();
+    if !lost.is_empty() {
+        into.push(scene.defect(Kind::Deadlock, "lost-wakeup", &lost));
+    } else if spinning.is_empty() {
+        into.push(scene.defect(Kind::Deadlock, "all-blocked", &scene.by_importance()));
+    }
+}
+
+/// The end of a run.
+struct Scene<'a> {
+    execution: &'a Execution,
+    holdings: &'a Holdings,
+    /// Threads that each thread waits for, if it waits for threads.
+    waits: Vec<Vec<u16>>,
+}
+
+impl<'a> Scene<'a> {
+    fn new(execution: &'a Execution, holdings: &'a Holdings) -> Self {
+        let mut scene = Scene { execution, holdings, waits: Vec::new() };
+        scene.waits = execution.pending.iter().map(|pending| scene.waits_for(pending).holders).collect();
+        scene
+    }
+
+    /// What a blocked thread waits for and who would have to let it go.
+    fn waits_for(&self, pending: &Pending) -> Waits {
+        let step = &pending.step;
+        let holders = |object: u64, shared_too: bool| {
+            let holding = self.holdings.of_object(object).filter(move |held| shared_too || !held.shared);
+            holding.map(|held| held.thread).collect()
+        };
+        let (object, holders) = match step.kind {
+            _ if pending.state == PendingState::Awaiting => (step.obj, Vec::new()),
+            _ if pending.state != PendingState::Blocked => (0, Vec::new()),
+            OpKind::Lock | OpKind::WriteLock | OpKind::OnceBegin => (step.obj, holders(step.obj, true)),
+            OpKind::ReadLock => (step.obj, holders(step.obj, false)),
+            // Woken, but the mutex is not free: it waits for that, otherwise to be woken.
+            OpKind::CondReacquire if self.was_woken(step.thread) => (step.arg, holders(step.arg, true)),
+            OpKind::Join => (0, u16::try_from(step.arg).into_iter().collect()),
+            _ => (step.obj, Vec::new()),
+        };
+        Waits { operation: step.kind, object, holders }
+    }
+
+    /// Whether somebody has woken the thread since it began to wait.
+    fn was_woken(&self, thread: u16) -> bool {
+        let bit = 1u64 << thread.min(63);
+        for step in self.execution.steps.iter().rev() {
+            match step.kind {
+                OpKind::CondWait | OpKind::CondTimedWait if step.thread == thread => return false,
+                OpKind::Signal | OpKind::Broadcast if step.value & bit != 0 => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn threads(&self, wanted: impl Fn(&Pending) -> bool) -> Vec<u16> {
+        let numbers = 0..self.execution.pending.len() as u16;
+        let mut threads: Vec<u16> = numbers.filter(|&n| wanted(&self.execution.pending[usize::from(n)])).collect();
+        threads.sort_by(|&a, &b| self.path(a).cmp(self.path(b)));
+        threads
+    }
+
+    fn path(&self, thread: u16) -> &crate::ThreadPath {
+        &self.execution.threads[usize::from(thread)].path
+    }
+
+    /// Sets of blocked threads that wait for each other, each in the order of the waiting where that is a ring.
+    fn knots(&self) -> Vec<Vec<u16>> {
+        let blocked = self.threads(|pending| pending.state == PendingState::Blocked);
+        let mut knots: Vec<Vec<u16>> = Vec::new();
+        for &start in &blocked {
+            if knots.iter().any(|knot| knot.contains(&start)) {
+                continue;
+            }
+            let mutual = |&other: &u16| self.reaches(start, other) && self.reaches(other, start);
+            let members: Vec<u16> = blocked.iter().copied().filter(mutual).collect();
+            if !members.is_empty() {
+                knots.push(self.ring(start, members));
+            }
+        }
+        knots
+    }
+
+    /// Whether the first thread waits, directly or not, for the second.
+    fn reaches(&self, from: u16, to: u16) -> bool {
+        let mut met = vec![false; self.waits.len()];
+        let mut open = vec![from];
+        while let Some(thread) = open.pop() {
+            for &next in self.waits.get(usize::from(thread)).into_iter().flatten() {
+                if next == to {
+                    return true;
+                }
+                if let Some(flag) = met.get_mut(usize::from(next)).filter(|flag| !**flag) {
+                    *flag = true;
+                    open.push(next);
+                }
+            }
+        }
+        false
+    }
+
+    fn ring(&self, start: u16, members: Vec<u16>) -> Vec<u16> {
+        let mut ring = vec![start];
+        let mut at = start;
+        while let Some(next) =
+            self.waits[usize::from(at)].iter().copied().find(|t| members.contains(t) && !ring.contains(t))
+        {
+            ring.push(next);
+            at = next;
+        }
+        if ring.len() == members.len() { ring } else { members }
+    }
+
+    fn knot(&self, knot: &[u16]) -> Defect {
+        let detail = if knot.len() == 1 { "relock" } else { "cycle" };
+        self.defect(Kind::Deadlock, detail, knot)
+    }
+
+    /// Blocked threads that wait for no thread that could still be waited for.
+    fn roots(&self) -> Vec<u16> {
+        let is_stuck = |&other: &u16| {
+            let pending = self.execution.pending.get(usize::from(other));
+            pending.is_some_and(|pending| matches!(pending.state, PendingState::Blocked | PendingState::Awaiting))
+        };
+        let blocked = self.threads(|pending| pending.state == PendingState::Blocked);
+        blocked.into_iter().filter(|&thread| !self.waits[usize::from(thread)].iter().any(is_stuck)).collect()
+    }
+
+    /// Roots first, then those that wait for them; who merely joins them last.
+    fn by_importance(&self) -> Vec<u16> {
+        let roots = self.roots();
+        let mut threads = self.threads(|pending| pending.state == PendingState::Blocked);
+        threads.sort_by_key(|thread| {
+            let joins = self.execution.pending[usize::from(*thread)].step.kind == OpKind::Join;
+            (!roots.contains(thread), joins)
+        });
+        threads
+    }
+
+    /// Whether the thread waits to be woken though somebody has woken, or tried to wake, waiters of the same object.
+    fn missed_a_wake_up(&self, thread: u16) -> bool {
+        let waiting = &self.execution.pending[usize::from(thread)].step;
+        let wakes: &[OpKind] = match waiting.kind {
+            OpKind::CondReacquire => &[OpKind::Signal, OpKind::Broadcast],
+            OpKind::FutexResume => &[OpKind::FutexWake],
+            _ => return false,
+        };
+        self.execution.steps.iter().any(|step| wakes.contains(&step.kind) && step.obj == waiting.obj)
+    }
+
+    fn defect(&self, kind: Kind, detail: &'static str, threads: &[u16]) -> Defect {
+        let part = |&thread: &u16| {
+            let pending = &self.execution.pending[usize::from(thread)];
+            Part {
+                thread,
+                pc: pending.step.pc,
+                position: Position::Pending,
+                waits: Some(self.waits_for(pending)),
+                locks: self.holdings.of_thread(thread).copied().collect(),
+            }
+        };
+        let parts: Vec<Part> = threads.iter().map(part).collect();
+        // Who merely waits for the end of a stuck thread is no part of what is wrong, unless the waiting goes in a ring.
+        let counts = |thread: &&u16| {
+            matches!(detail, "cycle" | "relock")
+                || self.execution.pending[usize::from(**thread)].step.kind != OpKind::Join
+        };
+        let mut places: Vec<u64> = threads.iter().filter(counts).map(|&t| self.pc(t)).collect();
+        if places.is_empty() {
+            places = threads.iter().map(|&thread| self.pc(thread)).collect();
+        }
+        let object = parts.first().and_then(|part| part.waits.as_ref()).map(|waits| waits.object);
+        Defect::new(kind, detail, places).about(object.filter(|&object| object != 0)).with(parts)
+    }
+
+    fn pc(&self, thread: u16) -> u64 {
+        self.execution.pending[usize::from(thread)].step.pc
+    }
+}

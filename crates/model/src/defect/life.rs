@@ -1,0 +1,140 @@
+//! What is left over: locks of threads that have ended, threads and objects that nobody cleared away.
+
+use raddle_vocab::{OpKind, Outcome, RunStatus};
+use rustc_hash::FxHashMap;
+
+use super::held::Holdings;
+use super::{Defect, Part, Position};
+use crate::execution::{AccessKind, Execution, PendingState, Step};
+use crate::finding::{Kind, Severity};
+
+/// A lock that a thread still holds at its end.
+pub(super) fn locks_at_end(step: &Step, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
+    for held in holdings.of_thread(step.thread) {
+        let acquired = Part {
+            thread: step.thread,
+            pc: held.pc,
+            position: Position::Step(held.step),
+            waits: None,
+            locks: Vec::new(),
+        };
+        let ended = Part { pc: step.pc, position: Position::Step(number), ..acquired.clone() };
+        let defect = Defect::new(Kind::Misuse, "lock-held-at-exit", vec![held.pc]).about(Some(held.object));
+        into.push(defect.with(vec![acquired, ended]));
+    }
+}
+
+/// Warnings about a process that came to its end in an orderly way.
+///
+/// One that was ended on purpose (`exit`, `_exit`: the step knows its caller, a return from main has none) need not have
+/// joined its threads; the system clears everything else away too, but who initialises with a call should destroy.
+pub(super) fn warnings(execution: &Execution, into: &mut Vec<Defect>) {
+    let main_is_over =
+        matches!(execution.pending.first(), Some(p) if matches!(p.state, PendingState::Exited | PendingState::Ended));
+    let orderly = execution.pending.iter().all(|pending| pending.state != PendingState::Failed);
+    if execution.status != RunStatus::Rest || !main_is_over || !orderly {
+        return;
+    }
+    let on_purpose = execution.steps.iter().any(|step| step.kind == OpKind::Exit && step.pc != 0);
+    if !on_purpose {
+        main_returns_early(execution, into);
+        never_joined(execution, into);
+    }
+    not_destroyed(execution, into);
+}
+
+/// Main returned before some thread had ended.
+fn main_returns_early(execution: &Execution, into: &mut Vec<Defect>) {
+    let Some(at) = execution.steps.iter().position(|step| step.kind == OpKind::Exit && step.thread == 0) else {
+        return;
+    };
+    let mut alive = vec![false; execution.threads.len()];
+    for step in &execution.steps[..at] {
+        let (thread, lives) = match step.kind {
+            OpKind::Create if step.outcome == Outcome::Done => (step.arg as usize, true),
+            OpKind::ThreadEnd => (usize::from(step.thread), false),
+            _ => continue,
+        };
+        if let Some(flag) = alive.get_mut(thread) {
+            *flag = lives;
+        }
+    }
+    let running = (0..alive.len() as u16).filter(|&thread| alive[usize::from(thread)]);
+    let part = |thread: u16, position, pc| Part { thread, pc, position, waits: None, locks: Vec::new() };
+    let mut parts = vec![part(0, Position::Step(at as u32), execution.steps[at].pc)];
+    parts.extend(running.map(|thread| part(thread, Position::Pending, execution.pending[usize::from(thread)].step.pc)));
+    if parts.len() > 1 {
+        into.push(Defect::warning("main-returns-early", Vec::new()).with(parts));
+    }
+}
+
+/// Threads that nobody joined or detached.
+fn never_joined(execution: &Execution, into: &mut Vec<Defect>) {
+    let mut creations: Vec<Option<usize>> = vec![None; execution.threads.len()];
+    for (number, step) in execution.steps.iter().enumerate().filter(|(_, step)| step.outcome == Outcome::Done) {
+        let Some(slot) = creations.get_mut(step.arg as usize) else { continue };
+        match step.kind {
+            OpKind::Create => *slot = Some(number),
+            OpKind::Join | OpKind::Detach => *slot = None,
+            _ => {}
+        }
+    }
+    for (thread, number) in creations.into_iter().enumerate().filter_map(|(thread, number)| Some((thread, number?))) {
+        let step = &execution.steps[number];
+        let position = Position::Step(number as u32);
+        let created = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
+        let child = Part { thread: thread as u16, ..created.clone() };
+        into.push(Defect::warning("never-joined", vec![step.pc]).with(vec![created, child]));
+    }
+}
+
+/// Objects that were initialised by a call, are still there and were not destroyed.
+fn not_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
+    let mut live: FxHashMap<u64, usize> = FxHashMap::default();
+    for (number, step) in execution.steps.iter().enumerate() {
+        match step.kind {
+            OpKind::MutexInit | OpKind::RwInit | OpKind::CondInit | OpKind::SemInit | OpKind::BarrierInit => {
+                live.insert(step.obj, number);
+            }
+            OpKind::MutexDestroy
+            | OpKind::RwDestroy
+            | OpKind::CondDestroy
+            | OpKind::SemDestroy
+            | OpKind::BarrierDestroy => {
+                live.remove(&step.obj);
+            }
+            OpKind::Free => live.retain(|&object, _| !(step.obj..step.obj.saturating_add(step.arg)).contains(&object)),
+            _ => {}
+        }
+    }
+    if live.is_empty() {
+        return;
+    }
+    for freed in execution.accesses.iter().filter(|access| access.kind == AccessKind::Free) {
+        // Initialised again after the block came to life again: the later step stays.
+        live.retain(|&object, number| {
+            !(freed.addr..freed.addr.saturating_add(freed.size)).contains(&object) || *number >= freed.after as usize
+        });
+    }
+    let mut left: Vec<usize> = live.into_values().collect();
+    left.sort_unstable();
+    for number in left {
+        let step = &execution.steps[number];
+        let detail = match step.kind {
+            OpKind::MutexInit => "mutex-not-destroyed",
+            OpKind::RwInit => "rwlock-not-destroyed",
+            OpKind::CondInit => "cond-not-destroyed",
+            OpKind::SemInit => "sem-not-destroyed",
+            _ => "barrier-not-destroyed",
+        };
+        let position = Position::Step(number as u32);
+        let part = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
+        into.push(Defect::warning(detail, vec![step.pc]).about(Some(step.obj)).with(vec![part]));
+    }
+}
+
+impl Defect {
+    fn warning(detail: &'static str, places: Vec<u64>) -> Self {
+        Defect { severity: Severity::Warning, ..Defect::new(Kind::Misuse, detail, places) }
+    }
+}

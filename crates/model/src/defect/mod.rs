@@ -1,0 +1,200 @@
+//! Everything that is wrong in one execution.
+
+mod deadlock;
+mod held;
+mod life;
+#[cfg(test)]
+mod tests;
+pub mod words;
+
+use raddle_vocab::{Failure, OpKind};
+
+use crate::execution::{Execution, Incident, IncidentKind};
+use crate::finding::{Kind, Severity};
+use crate::race::{self, Race, RaceDetector};
+use held::Holdings;
+
+pub use held::{Held, locks_held};
+
+/// What tells two defects apart: meeting the same signature again is meeting the same defect.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signature {
+    /// What sort.
+    pub kind: Kind,
+    /// What exactly.
+    pub detail: &'static str,
+    /// Where, in the program: in increasing order, each once.
+    pub places: Vec<u64>,
+}
+
+/// Where in an execution a part of a defect lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// At this element of [`Execution::accesses`].
+    Access(u32),
+    /// At this element of [`Execution::steps`].
+    Step(u32),
+    /// At this element of [`Execution::incidents`].
+    Incident(u32),
+    /// Where the thread stands at the end.
+    Pending,
+}
+
+impl From<race::Position> for Position {
+    fn from(position: race::Position) -> Self {
+        match position {
+            race::Position::Access(number) => Position::Access(number),
+            race::Position::Step(number) => Position::Step(number),
+        }
+    }
+}
+
+/// What a thread that cannot go on waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The operation that it stands before.
+    pub operation: OpKind,
+    /// The object; 0 for a thread that is to be joined.
+    pub object: u64,
+    /// Threads that hold the object, or the one that is to be joined.
+    pub holders: Vec<u16>,
+}
+
+/// One thread's part in a defect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Run-local number of the thread.
+    pub thread: u16,
+    /// Where, in the program.
+    pub pc: u64,
+    /// Where, in the execution.
+    pub position: Position,
+    /// What it waits for, if that is what is wrong.
+    pub waits: Option<Waits>,
+    /// Locks that it holds, if that matters: only for threads that wait. See [`locks_held`] for others.
+    pub locks: Vec<Held>,
+}
+
+/// Something wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// Names it across executions.
+    pub signature: Signature,
+    /// How bad.
+    pub severity: Severity,
+    /// The address that it is about.
+    pub object: Option<u64>,
+    /// Text that belongs to it: the condition of an assertion, the type of an exception.
+    pub text: String,
+    /// The threads concerned; for a race the two accesses, for a cycle in the order of the waiting.
+    pub parts: Vec<Part>,
+    /// The race, if it is one.
+    pub race: Option<Race>,
+}
+
+impl Defect {
+    fn new(kind: Kind, detail: &'static str, mut places: Vec<u64>) -> Self {
+        places.sort_unstable();
+        places.dedup();
+        let signature = Signature { kind, detail, places };
+        Defect {
+            signature,
+            severity: Severity::Error,
+            object: None,
+            text: String::new(),
+            parts: Vec::new(),
+            race: None,
+        }
+    }
+
+    fn about(mut self, object: Option<u64>) -> Self {
+        self.object = object;
+        self
+    }
+
+    fn with(mut self, parts: Vec<Part>) -> Self {
+        self.parts = parts;
+        self
+    }
+}
+
+/// Finds defects; keeps its buffers from one execution to the next.
+#[derive(Debug, Default)]
+pub struct DefectFinder {
+    races: RaceDetector,
+    holdings: Holdings,
+}
+
+impl DefectFinder {
+    /// A finder.
+    #[must_use]
+    pub fn new() -> Self {
+        DefectFinder::default()
+    }
+
+    /// All defects of an execution, each signature once: races first, then what failed, then who is stuck, then what is
+    /// left over.
+    pub fn find(&mut self, execution: &Execution) -> Vec<Defect> {
+        let mut found = Vec::new();
+        found.extend(self.races.races(execution).iter().map(of_race));
+        found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
+        self.holdings.clear();
+        for (number, step) in execution.steps.iter().enumerate() {
+            if step.kind == OpKind::ThreadEnd {
+                life::locks_at_end(step, number as u32, &self.holdings, &mut found);
+            }
+            self.holdings.apply(step, number as u32);
+        }
+        deadlock::find(execution, &self.holdings, &mut found);
+        life::warnings(execution, &mut found);
+        once_each(&mut found);
+        found
+    }
+}
+
+/// Keeps the first of each signature.
+fn once_each(found: &mut Vec<Defect>) {
+    let mut kept = 0;
+    for at in 0..found.len() {
+        if found[..kept].iter().all(|earlier| earlier.signature != found[at].signature) {
+            found.swap(kept, at);
+            kept += 1;
+        }
+    }
+    found.truncate(kept);
+}
+
+fn of_race(race: &Race) -> Defect {
+    let part = |side: &race::Side| Part {
+        thread: side.thread,
+        pc: side.pc,
+        position: side.position.into(),
+        waits: None,
+        locks: Vec::new(),
+    };
+    let defect = Defect::new(Kind::DataRace, words::race(race), vec![race.first.pc, race.second.pc]);
+    let defect = Defect { race: Some(*race), ..defect };
+    defect.about(Some(race.addr)).with(vec![part(&race.first), part(&race.second)])
+}
+
+/// A false assume is no defect.
+fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
+    let (kind, detail) = match incident.kind {
+        IncidentKind::Misuse(which) => (Kind::Misuse, words::misuse(which)),
+        IncidentKind::Failure(Failure::Assertion) => (Kind::Assertion, "assert"),
+        IncidentKind::Failure(Failure::Abort) => (Kind::Assertion, "abort"),
+        IncidentKind::Failure(Failure::Signal) => (Kind::Crash, words::signal(signal_number(incident))),
+        IncidentKind::Failure(Failure::Exception) => (Kind::Crash, "exception"),
+        IncidentKind::Failure(Failure::Assume) => return None,
+    };
+    let position = Position::Incident(number as u32);
+    let part = Part { thread: incident.thread, pc: incident.pc, position, waits: None, locks: Vec::new() };
+    let object = (incident.obj != 0).then_some(incident.obj);
+    let defect = Defect::new(kind, detail, vec![incident.pc]).about(object).with(vec![part]);
+    Some(Defect { text: incident.text.clone(), ..defect })
+}
+
+/// The runtime gives the number of a signal as text.
+fn signal_number(incident: &Incident) -> u64 {
+    incident.text.parse().unwrap_or(incident.arg)
+}

@@ -1,0 +1,83 @@
+//! The fixed words by which findings are told apart.
+
+use raddle_vocab::Misuse;
+
+use crate::race::{Race, Touching};
+
+/// The word for a misuse.
+#[must_use]
+pub fn misuse(which: Misuse) -> &'static str {
+    match which {
+        Misuse::MutexUninitialised => "mutex-uninitialised",
+        Misuse::MutexDestroyed => "mutex-destroyed",
+        Misuse::UnlockNotOwner => "unlock-not-owner",
+        Misuse::UnlockNotLocked => "unlock-not-locked",
+        Misuse::DestroyLocked => "destroy-locked",
+        Misuse::CondUninitialised => "cond-uninitialised",
+        Misuse::CondDestroyed => "cond-destroyed",
+        Misuse::CondTwoMutexes => "cond-two-mutexes",
+        Misuse::CondWaitUnlocked => "cond-wait-unlocked",
+        Misuse::DestroyWaited => "destroy-waited",
+        Misuse::JoinTwice => "join-twice",
+        Misuse::JoinDetached => "join-detached",
+        Misuse::JoinSelf => "join-self",
+        Misuse::BarrierCount => "barrier-count",
+        Misuse::RwUninitialised => "rwlock-uninitialised",
+        Misuse::RwDestroyed => "rwlock-destroyed",
+        Misuse::RwDestroyLocked => "rwlock-destroy-locked",
+        Misuse::RwUnlockNotHeld => "rwlock-unlock-not-held",
+        Misuse::SemUninitialised => "sem-uninitialised",
+        Misuse::SemDestroyed => "sem-destroyed",
+        Misuse::SemDestroyWaited => "sem-destroy-waited",
+        Misuse::BarrierUninitialised => "barrier-uninitialised",
+        Misuse::BarrierDestroyed => "barrier-destroyed",
+        Misuse::BarrierDestroyWaited => "barrier-destroy-waited",
+        Misuse::FreeLocked => "free-locked",
+        Misuse::ReinitInUse => "reinit-in-use",
+        Misuse::SemOverflow => "sem-overflow",
+        Misuse::BadFree => "bad-free",
+        Misuse::BadThread => "bad-thread",
+    }
+}
+
+/// The name of a signal, as Linux numbers them on x86-64.
+#[must_use]
+pub fn signal(number: u64) -> &'static str {
+    match number {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        10 => "SIGUSR1",
+        11 => "SIGSEGV",
+        12 => "SIGUSR2",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        _ => "signal",
+    }
+}
+
+/// What sort of race it is.
+#[must_use]
+pub fn race(race: &Race) -> &'static str {
+    let sides = [race.first.what, race.second.what];
+    let has = |what: &[Touching]| sides.iter().any(|side| what.contains(side));
+    if has(&[Touching::Free]) {
+        "use-after-free"
+    } else if has(&[Touching::AtomicRead, Touching::AtomicWrite]) {
+        "atomic-plain"
+    } else if has(&[Touching::Read]) {
+        "read-write"
+    } else {
+        "write-write"
+    }
+}
