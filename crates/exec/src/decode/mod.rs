@@ -240,7 +240,7 @@ impl Decoder {
         }
         into.events += 1;
         match header.kind {
-            record::READ | record::WRITE | record::WRITE_RANGE | record::ALLOC | record::FREE => {
+            record::READ | record::WRITE | record::READ_RANGE | record::WRITE_RANGE | record::ALLOC | record::FREE => {
                 let access = self.parse_access(header, body, into)?;
                 self.links.add_access(header.tid);
                 into.accesses.push(access);
