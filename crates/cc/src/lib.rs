@@ -1,6 +1,6 @@
 //! The compiler wrapper: `raddle cc` and `raddle c++`.
 //!
-//! The heart is a pure function: [`plan`] turns a command line and what is known about the real compiler into the
+//! The heart is a pure function: [`plan()`] turns a command line and what is known about the real compiler into the
 //! one command that builds the same thing with every memory access and synchronisation hooked, or into a
 //! [`Refusal`] whose text says what to do. It reads no file and no environment variable, so that each rule is tested
 //! by comparing words. Around it stand three thin layers that do touch the system:
