@@ -5,9 +5,11 @@
 //! [`dfs`].
 #![forbid(unsafe_code)]
 
+pub mod bounds;
 pub mod dfs;
 pub mod driver;
 pub mod memory;
+pub mod sampling;
 pub mod strategy;
 pub mod trace;
 

@@ -132,11 +132,48 @@ pub struct Candidate {
 }
 
 impl Policy {
-    /// Chooses among the candidates (never empty, in increasing order of rank); `step` counts the run's transitions.
-    /// `LeastRank` takes the first.
+    /// Chooses among the candidates (in increasing order of rank) as [`Chooser::choose`] does at the start of a run: PCT
+    /// has lowered nobody yet.
     #[must_use]
     pub fn choose(self, step: u32, candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
+        Chooser::new(self).choose(step, candidates)
+    }
+
+    /// Which of its successors a step shall have. `LeastRank` takes the first.
+    #[must_use]
+    pub const fn successor(self, step: u32, successors: u16) -> u16 {
         match self {
+            Policy::LeastRank => 0,
+            Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
+                let random = mix(seed ^ (step as u64).wrapping_mul(31));
+                (random % if successors == 0 { 1 } else { successors as u64 }) as u16
+            }
+        }
+    }
+}
+
+/// Change points that PCT can have, at most.
+pub const MAX_CHANGES: usize = 15;
+
+/// A policy with what it remembers of the run under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Chooser {
+    policy: Policy,
+    /// PCT: for each change point that has passed, key of the thread that ran there and number of the step.
+    lowered: [Option<(u64, u32)>; MAX_CHANGES],
+}
+
+impl Chooser {
+    /// The policy at the start of a run.
+    #[must_use]
+    pub const fn new(policy: Policy) -> Self {
+        Chooser { policy, lowered: [None; MAX_CHANGES] }
+    }
+
+    /// Chooses among the candidates (in increasing order of rank); `step` counts the run's transitions. To be called
+    /// once for each of them, in order.
+    pub fn choose(&mut self, step: u32, candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
+        match self.policy {
             Policy::LeastRank => candidates.map(|c| c.rank).next(),
             Policy::Random { seed } => {
                 let count = candidates.clone().count() as u64;
@@ -147,40 +184,49 @@ impl Policy {
                 candidates.map(|c| c.rank).nth(index as usize)
             }
             Policy::Pct { seed, depth, horizon } => {
-                highest(candidates, |c| pct_priority(seed, depth, horizon, step, c.key))
+                let chosen = highest(candidates, |c| self.pct_priority(seed, c.key))?;
+                self.lower(seed, depth, horizon, step, chosen.key);
+                Some(chosen.rank)
             }
-            Policy::Pos { seed } => highest(candidates, |c| {
-                mix(mix(seed ^ c.key).wrapping_add((u64::from(c.steps) << 32) | u64::from(c.conflicts)))
-            }),
+            Policy::Pos { seed } => {
+                let priority = |c: &Candidate| {
+                    mix(mix(seed ^ c.key).wrapping_add((u64::from(c.steps) << 32) | u64::from(c.conflicts)))
+                };
+                highest(candidates, priority).map(|c| c.rank)
+            }
+        }
+    }
+
+    /// A random high number; below all of those, the number of the change point that met the thread last.
+    fn pct_priority(&self, seed: u64, key: u64) -> u64 {
+        let met = self.lowered.iter().enumerate().filter_map(|(change, &met)| Some((change, met?)));
+        match met.filter(|&(_, (met, _))| met == key).max_by_key(|&(_, (_, step))| step) {
+            Some((change, _)) => change as u64,
+            None => mix(seed ^ key) | (1 << 63),
+        }
+    }
+
+    /// If a change point lies at this step, the priority of the thread that makes it changes afterwards.
+    fn lower(&mut self, seed: u64, depth: u32, horizon: u32, step: u32, key: u64) {
+        for change in 0..MAX_CHANGES.min(depth.saturating_sub(1) as usize) {
+            let random = mix(mix(seed ^ 0x7063_7431).wrapping_add(change as u64));
+            if random % u64::from(horizon.max(1)) == u64::from(step) {
+                self.lowered[change] = Some((key, step));
+            }
         }
     }
 }
 
-/// The rank with the highest priority; the first of equals.
-fn highest(candidates: impl Iterator<Item = Candidate>, priority: impl Fn(&Candidate) -> u64) -> Option<usize> {
-    let mut best: Option<(u64, usize)> = None;
+/// The candidate with the highest priority; the first of equals.
+fn highest(candidates: impl Iterator<Item = Candidate>, priority: impl Fn(&Candidate) -> u64) -> Option<Candidate> {
+    let mut best: Option<(u64, Candidate)> = None;
     for candidate in candidates {
         let value = priority(&candidate);
         if best.is_none_or(|(top, _)| value > top) {
-            best = Some((value, candidate.rank));
+            best = Some((value, candidate));
         }
     }
-    best.map(|(_, rank)| rank)
-}
-
-/// PCT without state: each of the `depth - 1` change points lies at a random step and hits one random thread key class;
-/// a thread hit by change point `i` that lies in the past gets the low priority `i`.
-fn pct_priority(seed: u64, depth: u32, horizon: u32, step: u32, key: u64) -> u64 {
-    let mut priority = mix(seed ^ key) | (1 << 63);
-    for change in 1..depth {
-        let random = mix(seed.wrapping_add(u64::from(change).wrapping_mul(0x9e37_79b9)));
-        let at = (random % u64::from(horizon.max(1))) as u32;
-        // Which thread runs at the change point is not known without state: let the point hit about half of them.
-        if step >= at && mix(random ^ key) & 1 == 0 {
-            priority = u64::from(depth - change);
-        }
-    }
-    priority
+    best.map(|(_, candidate)| candidate)
 }
 
 /// SplitMix64's finaliser: a good, cheap mixing of 64 bits.
@@ -190,4 +236,102 @@ pub const fn mix(value: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(keys: &[u64]) -> impl Iterator<Item = Candidate> + Clone + '_ {
+        keys.iter().enumerate().map(|(rank, &key)| Candidate { rank, key, steps: 0, conflicts: 0 })
+    }
+
+    #[test]
+    fn ranks_in_a_set() {
+        let mut set = RankSet::new();
+        assert!(set.is_empty());
+        for rank in [255, 3, 64, 3, MAX_THREADS] {
+            set.insert(rank);
+        }
+        assert_eq!(
+            (set.len(), set.first(), set.nth(1), set.nth(2), set.nth(3)),
+            (3, Some(3), Some(64), Some(255), None)
+        );
+        set.remove(3);
+        assert!(!set.contains(3) && set.contains(64) && !set.contains(MAX_THREADS));
+    }
+
+    #[test]
+    fn least_rank_is_the_first() {
+        assert_eq!(Policy::LeastRank.choose(7, threads(&[5, 6])), Some(0));
+        assert_eq!(Policy::LeastRank.choose(7, threads(&[])), None);
+    }
+
+    #[test]
+    fn random_is_fair() {
+        let chosen = |seed| Policy::Random { seed }.choose(3, threads(&[1, 2, 3])).unwrap();
+        for rank in 0..3 {
+            let share = (0..3000).filter(|&seed| chosen(seed) == rank).count();
+            assert!((900..1100).contains(&share), "{share}");
+        }
+    }
+
+    /// Without change points the same thread goes on for ever; at each change point another may.
+    #[test]
+    fn pct_changes_at_most_depth_minus_one_times() {
+        for depth in 1..=4 {
+            let mut most = 0;
+            for seed in 0..200 {
+                let mut chooser = Chooser::new(Policy::Pct { seed, depth, horizon: 50 });
+                let mut run = [0; 50];
+                for (step, chosen) in run.iter_mut().enumerate() {
+                    *chosen = chooser.choose(step as u32, threads(&[11, 22, 33])).unwrap();
+                }
+                most = most.max(run.windows(2).filter(|pair| pair[0] != pair[1]).count());
+            }
+            assert_eq!(most, depth as usize - 1);
+        }
+    }
+
+    /// The thread that is lowered last is not always the lowest: the change points carry their priorities.
+    #[test]
+    fn pct_orders_lowered_threads_both_ways() {
+        let (mut early_first, mut late_first) = (0, 0);
+        for seed in 0..500 {
+            let mut chooser = Chooser::new(Policy::Pct { seed, depth: 3, horizon: 10 });
+            let mut order = [0; 10];
+            for (step, slot) in order.iter_mut().enumerate() {
+                *slot = chooser.choose(step as u32, threads(&[11, 22])).unwrap();
+            }
+            let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            // Both are lowered; then the one that was lowered first goes on, or the other.
+            match changes {
+                1 => late_first += 1,
+                2 => early_first += 1,
+                _ => {}
+            }
+        }
+        assert!(early_first > 50 && late_first > 50, "{early_first} {late_first}");
+    }
+
+    #[test]
+    fn pos_draws_anew_after_a_conflict() {
+        let chosen = |seed, conflicts| {
+            let pair = [(0, 0), (1, conflicts)];
+            let candidates =
+                pair.into_iter().map(|(rank, conflicts)| Candidate { rank, key: rank as u64, steps: 1, conflicts });
+            Policy::Pos { seed }.choose(0, candidates).unwrap()
+        };
+        let changed = (0..1000).filter(|&seed| chosen(seed, 0) != chosen(seed, 1)).count();
+        assert!((200..500).contains(&changed), "{changed}");
+    }
+
+    #[test]
+    fn successors_are_within_bounds() {
+        for seed in 0..100 {
+            assert!(Policy::Pos { seed }.successor(5, 3) < 3);
+            assert_eq!(Policy::Random { seed }.successor(5, 0), 0);
+        }
+        assert_eq!(Policy::LeastRank.successor(5, 3), 0);
+    }
 }

@@ -356,7 +356,7 @@ impl Writer<'_> {
             ),
             6 | 7 => {
                 let (expected, desired) = (num(self.rng.below(2) as i32), self.value());
-                Op::Cas { got: into, place, expected, desired, order: self.rng.pick(&reads) }
+                Op::Cas { got: into, place, expected, desired, order: MemOrder::SeqCst }
             }
             _ => Op::Fence(self.rng.pick(&both[1..])),
         }

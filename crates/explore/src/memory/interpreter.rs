@@ -4,7 +4,7 @@ use raddle_model::{
     Access, AccessKind, Choice, Enabled, Execution, Incident, IncidentKind, Pending, PendingState, Request, Step,
     ThreadInfo, ThreadPath, World, depend, footprint,
 };
-use raddle_vocab::policy::{Candidate, MAX_THREADS, Policy, mix};
+use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
 use raddle_vocab::{Failure, OpKind, Outcome, RunStatus};
 
 use super::Granularity;
@@ -105,12 +105,10 @@ impl Interpreter {
 
     /// Goes on by the policy until nobody can step.
     fn go_on(&mut self, policy: Policy, max_events: u64, out: &mut Execution) {
-        let mut notes_conflicts = false;
-        if let Policy::Pos { .. } = policy {
-            notes_conflicts = true;
-        }
-        while let Some(thread) = self.choose(policy, out.steps.len() as u32) {
-            let choice = self.successor(policy, thread, out.steps.len() as u32);
+        let mut chooser = Chooser::new(policy);
+        let notes_conflicts = matches!(policy, Policy::Pos { .. });
+        while let Some(thread) = self.choose(policy, &mut chooser, out.steps.len() as u32) {
+            let choice = policy.successor(out.steps.len() as u32, self.successors(thread));
             self.step(thread, choice, out);
             if notes_conflicts && let Some(step) = out.steps.last() {
                 self.note_conflicts(*step);
@@ -128,7 +126,7 @@ impl Interpreter {
         out.status != RunStatus::Rest
     }
 
-    fn choose(&self, policy: Policy, step: u32) -> Option<u16> {
+    fn choose(&self, policy: Policy, chooser: &mut Chooser, step: u32) -> Option<u16> {
         let by_rank = self.world.by_rank();
         if policy == Policy::LeastRank {
             let can = |wanted| move |&&thread: &&u16| self.enabled(thread) == wanted;
@@ -140,16 +138,7 @@ impl Interpreter {
             let thread = &self.threads[usize::from(thread)];
             Candidate { rank, key: thread.key, steps: thread.steps, conflicts: thread.conflicts }
         });
-        policy.choose(step, candidates).map(|rank| by_rank[rank])
-    }
-
-    fn successor(&self, policy: Policy, thread: u16, step: u32) -> u16 {
-        match policy {
-            Policy::LeastRank => 0,
-            Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
-                (mix(seed ^ u64::from(step).wrapping_mul(31)) % u64::from(self.successors(thread).max(1))) as u16
-            }
-        }
+        chooser.choose(step, candidates).map(|rank| by_rank[rank])
     }
 
     fn note_conflicts(&mut self, step: Step) {

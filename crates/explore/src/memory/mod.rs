@@ -9,6 +9,7 @@ pub mod generate;
 mod interpreter;
 mod layout;
 mod operation;
+pub mod print;
 pub mod program;
 pub mod shrink;
 mod thread;

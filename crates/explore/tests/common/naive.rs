@@ -73,9 +73,8 @@ fn closure(events: &[Event]) -> Vec<Vec<bool>> {
         for a in 0..b {
             if events[a].thread == events[b].thread || synchronises(events, a, b) {
                 before[b][a] = true;
-                for c in 0..a {
-                    before[b][c] |= before[a][c];
-                }
+                let past = before[a].clone();
+                before[b].iter_mut().zip(past).for_each(|(mine, theirs)| *mine |= theirs);
             }
         }
     }

@@ -1,0 +1,358 @@
+//! Abstract programs as C: POSIX threads and the compilers' atomic built-ins.
+//!
+//! Compiled with `-O0`, the program makes exactly the transitions of the abstract one, and no data access that the abstract
+//! one does not make: registers and handles are locals whose address nobody takes.
+
+use std::fmt::Write as _;
+
+use raddle_vocab::{MemOrder, MutexKind};
+
+use super::program::{Expr, HANDLES, Mode, Op, Place, Program, REGISTERS, RmwOp, Stmt};
+
+/// A program in C.
+#[derive(Clone, Debug)]
+pub struct Printed {
+    /// The file.
+    pub text: String,
+    /// By place in the abstract program (the `pc` of its steps and accesses): the line, from 1; 0 where there is none.
+    pub lines: Vec<u32>,
+}
+
+const HEAD: &str = "\
+#define _GNU_SOURCE
+#include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <time.h>
+
+#define UNSEEN __attribute__((no_sanitize(\"thread\"), noinline)) static
+
+void __VERIFIER_assume(int condition);
+
+/* A deadline that a wait may reach or not. */
+static const struct timespec later = { 4102444800, 0 };
+
+UNSEEN int rest(int a, int b) { return b > 0 ? a % b : 0; }
+UNSEEN int element(int i, int n) { int r = i % n; return r < 0 ? r + n : r; }
+UNSEEN pthread_t start(void *(*body)(void *), int arg)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, (void *)(long)arg);
+    return thread;
+}
+";
+
+/// Prints a program.
+#[must_use]
+pub fn print(program: &Program) -> Printed {
+    let mut printer = Printer { program, functions: Vec::new(), pc: 0 };
+    for number in 0..program.bodies.len() {
+        printer.body(number);
+    }
+    let mut text = HEAD.to_string();
+    declarations(program, &mut text);
+    let mut lines = vec![0; printer.pc as usize + 1];
+    let mut line = text.lines().count() as u32;
+    for (source, pc) in printer.functions {
+        line += 1;
+        if let Some(pc) = pc {
+            lines[pc as usize] = line;
+        }
+        text.push_str(&source);
+        text.push('\n');
+    }
+    Printed { text, lines }
+}
+
+fn declarations(program: &Program, text: &mut String) {
+    text.push('\n');
+    let array = |len: usize| if len == 1 { String::new() } else { format!("[{len}]") };
+    for (id, var) in program.vars.iter().enumerate() {
+        let init = if var.len == 1 {
+            format!("{}", var.init)
+        } else {
+            format!("{{ [0 ... {}] = {} }}", var.len - 1, var.init)
+        };
+        let _ = writeln!(text, "static int v{id}{} = {init};", array(var.len));
+    }
+    for (id, mutex) in program.mutexes.iter().enumerate() {
+        let init = match mutex.kind {
+            MutexKind::Recursive => "PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP",
+            MutexKind::ErrorCheck => "PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP",
+            MutexKind::Normal | MutexKind::Spin => "PTHREAD_MUTEX_INITIALIZER",
+        };
+        let init = if mutex.len == 1 { init.to_string() } else { format!("{{ [0 ... {}] = {init} }}", mutex.len - 1) };
+        let _ = writeln!(text, "static pthread_mutex_t m{id}{} = {init};", array(mutex.len));
+    }
+    for id in 0..program.rwlocks {
+        let _ = writeln!(text, "static pthread_rwlock_t l{id} = PTHREAD_RWLOCK_INITIALIZER;");
+    }
+    for id in 0..program.conds {
+        let _ = writeln!(text, "static pthread_cond_t c{id} = PTHREAD_COND_INITIALIZER;");
+    }
+    for id in 0..program.sems.len() {
+        let _ = writeln!(text, "static sem_t s{id};");
+    }
+    for id in 0..program.barriers.len() {
+        let _ = writeln!(text, "static pthread_barrier_t b{id};");
+    }
+    for id in 0..program.onces {
+        let _ = writeln!(text, "static pthread_once_t o{id} = PTHREAD_ONCE_INIT;");
+    }
+    for number in 1..program.bodies.len() {
+        let _ = writeln!(text, "static void *body{number}(void *arg);");
+    }
+    text.push('\n');
+}
+
+/// A line of C and the place that it stands for.
+type Line = (String, Option<u64>);
+
+struct Printer<'a> {
+    program: &'a Program,
+    /// Functions that are complete.
+    functions: Vec<Line>,
+    /// Places so far, numbered as the interpreter does.
+    pc: u64,
+}
+
+impl Printer<'_> {
+    fn body(&mut self, number: usize) {
+        let (head, leave) = if number == 0 {
+            ("int main(void)".to_string(), "return 0;")
+        } else {
+            (format!("static void *body{number}(void *arg)"), "return NULL;")
+        };
+        let mut lines = vec![(head, None), ("{".into(), None)];
+        locals(if number == 0 { "0" } else { "(int)(long)arg" }, &mut lines);
+        if number == 0 {
+            for (id, value) in self.program.sems.iter().enumerate() {
+                self.line(&mut lines, 1, format!("sem_init(&s{id}, 0, {value});"));
+            }
+            for (id, count) in self.program.barriers.iter().enumerate() {
+                self.line(&mut lines, 1, format!("pthread_barrier_init(&b{id}, NULL, {count});"));
+            }
+        }
+        self.block(&self.program.bodies[number], &mut lines, 1, leave);
+        self.line(&mut lines, 1, leave.into());
+        lines.push(("}".into(), None));
+        lines.push((String::new(), None));
+        self.functions.append(&mut lines);
+    }
+
+    /// Adds a line that stands for the next place.
+    fn line(&mut self, lines: &mut Vec<Line>, depth: usize, text: String) {
+        self.pc += 1;
+        lines.push((format!("{}{text}", "    ".repeat(depth)), Some(self.pc)));
+    }
+
+    fn block(&mut self, block: &[Stmt], lines: &mut Vec<Line>, depth: usize, leave: &str) {
+        let close = |lines: &mut Vec<Line>, text: &str| lines.push((format!("{}{text}", "    ".repeat(depth)), None));
+        for stmt in block {
+            match stmt {
+                Stmt::Op(op) => {
+                    let text = self.op(op, leave);
+                    self.line(lines, depth, text);
+                }
+                Stmt::If(condition, then, otherwise) => {
+                    self.line(lines, depth, format!("if ({}) {{", expr(condition)));
+                    self.block(then, lines, depth + 1, leave);
+                    close(lines, "} else {");
+                    self.block(otherwise, lines, depth + 1, leave);
+                    close(lines, "}");
+                }
+                Stmt::While(condition, body) => {
+                    self.line(lines, depth, format!("while ({}) {{", expr(condition)));
+                    self.block(body, lines, depth + 1, leave);
+                    close(lines, "}");
+                }
+                Stmt::Once(once, body) => {
+                    let name = format!("once{}", self.pc + 1);
+                    self.line(lines, depth, format!("pthread_once(&o{once}, {name});"));
+                    let mut function = vec![(format!("static void {name}(void)"), None), ("{".into(), None)];
+                    locals("0", &mut function);
+                    self.block(body, &mut function, 1, "return;");
+                    function.push(("}".into(), None));
+                    function.push((String::new(), None));
+                    self.functions.append(&mut function);
+                }
+            }
+        }
+    }
+
+    fn op(&self, op: &Op, leave: &str) -> String {
+        let var = |place: &Place| element('v', place, self.program.vars[place.id].len);
+        let mutex = |place: &Place| element('m', place, self.program.mutexes[place.id].len);
+        match op {
+            Op::Set(reg, value) => format!("r{} = {};", number(*reg), expr(value)),
+            Op::Read(reg, place) => format!("r{} = {};", number(*reg), var(place)),
+            Op::Write(place, value) => format!("{} = {};", var(place), expr(value)),
+            Op::Load(reg, place, order) => load(*reg, &var(place), *order),
+            Op::Store(place, value, order) => {
+                format!("__atomic_store_n(&{}, {}, {});", var(place), expr(value), word(*order))
+            }
+            Op::Rmw(reg, place, how, operand, order) => {
+                let name = match how {
+                    RmwOp::Add => "fetch_add",
+                    RmwOp::Exchange => "exchange_n",
+                    RmwOp::Or => "fetch_or",
+                };
+                let (place, operand) = (var(place), expr(operand));
+                format!("r{} = __atomic_{name}(&{place}, {operand}, {});", number(*reg), word(*order))
+            }
+            Op::Cas { got, place, expected, desired, order } => {
+                cas(number(*got), &var(place), &expr(expected), &expr(desired), *order)
+            }
+            Op::Await(reg, place, condition, order) => {
+                format!("do {} while (!{});", load(*reg, &var(place), *order), expr(condition))
+            }
+            Op::Fence(order) => format!("__atomic_thread_fence({});", word(*order)),
+            Op::Lock(place) => format!("pthread_mutex_lock(&{});", mutex(place)),
+            Op::LockIf(reg, place, mode) => {
+                let names = ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_timedlock"];
+                acquire(*reg, names, *mode, &mutex(place))
+            }
+            Op::Unlock(place) => format!("pthread_mutex_unlock(&{});", mutex(place)),
+            Op::ReadLock(reg, id, mode) => {
+                let names = ["pthread_rwlock_rdlock", "pthread_rwlock_tryrdlock", "pthread_rwlock_timedrdlock"];
+                acquire(*reg, names, *mode, &format!("l{id}"))
+            }
+            Op::WriteLock(reg, id, mode) => {
+                let names = ["pthread_rwlock_wrlock", "pthread_rwlock_trywrlock", "pthread_rwlock_timedwrlock"];
+                acquire(*reg, names, *mode, &format!("l{id}"))
+            }
+            Op::RwUnlock(id) => format!("pthread_rwlock_unlock(&l{id});"),
+            Op::Wait(reg, id, place, Mode::Block) => {
+                format!("r{} = pthread_cond_wait(&c{id}, &{}) == 0;", number(*reg), mutex(place))
+            }
+            Op::Wait(reg, id, place, _) => {
+                format!("r{} = pthread_cond_timedwait(&c{id}, &{}, &later) == 0;", number(*reg), mutex(place))
+            }
+            Op::Signal(id) => format!("pthread_cond_signal(&c{id});"),
+            Op::Broadcast(id) => format!("pthread_cond_broadcast(&c{id});"),
+            Op::SemWait(reg, id, mode) => {
+                acquire(*reg, ["sem_wait", "sem_trywait", "sem_timedwait"], *mode, &format!("s{id}"))
+            }
+            Op::SemPost(id) => format!("sem_post(&s{id});"),
+            Op::Barrier(reg, id) => {
+                format!("r{} = pthread_barrier_wait(&b{id}) == PTHREAD_BARRIER_SERIAL_THREAD;", number(*reg))
+            }
+            Op::Create { slot, body, arg } => {
+                format!("h{} = start(body{body}, {});", usize::from(*slot) % HANDLES, expr(arg))
+            }
+            Op::Join(slot) => {
+                let handle = usize::from(*slot) % HANDLES;
+                format!("if (h{handle}) pthread_join(h{handle}, NULL);")
+            }
+            Op::Assert(condition) => format!("assert({});", expr(condition)),
+            Op::Assume(condition) => format!("__VERIFIER_assume({});", expr(condition)),
+            Op::Return => leave.into(),
+        }
+    }
+}
+
+/// Registers and handles; the cast keeps compilers from complaining about those that are not used.
+fn locals(argument: &str, lines: &mut Vec<Line>) {
+    let registers: Vec<String> = (1..REGISTERS).map(|reg| format!("r{reg} = 0")).collect();
+    lines.push((format!("    __attribute__((unused)) int r0 = {argument}, {};", registers.join(", ")), None));
+    let handles: Vec<String> = (0..HANDLES).map(|slot| format!("h{slot} = 0")).collect();
+    lines.push((format!("    __attribute__((unused)) pthread_t {};", handles.join(", ")), None));
+}
+
+fn number(reg: u8) -> usize {
+    usize::from(reg) % REGISTERS
+}
+
+fn element(letter: char, place: &Place, len: usize) -> String {
+    match (len, &place.index) {
+        (1, _) => format!("{letter}{}", place.id),
+        (_, Expr::Const(index)) => format!("{letter}{}[{}]", place.id, index.rem_euclid(len as i32)),
+        (_, index) => format!("{letter}{}[element({}, {len})]", place.id, expr(index)),
+    }
+}
+
+fn load(reg: u8, place: &str, order: MemOrder) -> String {
+    format!("r{} = __atomic_load_n(&{place}, {});", number(reg), word(order))
+}
+
+/// The form without a local for the expected value exists for sequential consistency only.
+fn cas(got: usize, place: &str, expected: &str, desired: &str, order: MemOrder) -> String {
+    if order == MemOrder::SeqCst {
+        return format!("r{got} = __sync_bool_compare_and_swap(&{place}, {expected}, {desired});");
+    }
+    let failure = match order {
+        MemOrder::Release => MemOrder::Relaxed,
+        MemOrder::AcqRel => MemOrder::Acquire,
+        other => other,
+    };
+    let orders = format!("{}, {}", word(order), word(failure));
+    format!("{{ int e = {expected}; r{got} = __atomic_compare_exchange_n(&{place}, &e, {desired}, 0, {orders}); }}")
+}
+
+fn acquire(reg: u8, names: [&str; 3], mode: Mode, object: &str) -> String {
+    let (name, deadline) = match mode {
+        Mode::Block => (names[0], ""),
+        Mode::Try => (names[1], ""),
+        Mode::Timed => (names[2], ", &later"),
+    };
+    format!("r{} = {name}(&{object}{deadline}) == 0;", number(reg))
+}
+
+fn word(order: MemOrder) -> &'static str {
+    match order {
+        MemOrder::Relaxed => "__ATOMIC_RELAXED",
+        MemOrder::Consume => "__ATOMIC_CONSUME",
+        MemOrder::Acquire => "__ATOMIC_ACQUIRE",
+        MemOrder::Release => "__ATOMIC_RELEASE",
+        MemOrder::AcqRel => "__ATOMIC_ACQ_REL",
+        MemOrder::SeqCst => "__ATOMIC_SEQ_CST",
+    }
+}
+
+/// Sums and products wrap around, which signed ones in C do not.
+fn expr(value: &Expr) -> String {
+    match value {
+        Expr::Const(value) => format!("({value})"),
+        Expr::Reg(reg) => format!("r{}", number(*reg)),
+        Expr::Add(a, b) => format!("(int)((unsigned){} + (unsigned){})", expr(a), expr(b)),
+        Expr::Mul(a, b) => format!("(int)((unsigned){} * (unsigned){})", expr(a), expr(b)),
+        Expr::Rem(a, b) => format!("rest({}, {})", expr(a), expr(b)),
+        Expr::Eq(a, b) => format!("({} == {})", expr(a), expr(b)),
+        Expr::Less(a, b) => format!("({} < {})", expr(a), expr(b)),
+        Expr::Not(a) => format!("(!{})", expr(a)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::generate::{Knobs, generate};
+    use super::*;
+
+    #[test]
+    fn every_place_has_its_line() {
+        for seed in 0..200 {
+            let program = generate(seed, &Knobs::everything(3, 5));
+            let printed = print(&program);
+            let lines: Vec<&str> = printed.text.lines().collect();
+            for (pc, &line) in printed.lines.iter().enumerate().skip(1) {
+                assert!(line > 0 && !lines[line as usize - 1].trim().is_empty(), "seed {seed}: place {pc}");
+            }
+        }
+    }
+
+    #[test]
+    fn operations_look_like_c() {
+        let program =
+            Program::parallel(1, 1, vec![vec![Op::Lock(Place::of(0)).into(), Op::Read(1, Place::of(0)).into()]]);
+        let printed = print(&program);
+        assert!(
+            printed.text.contains("    pthread_mutex_lock(&m0);\n    r1 = v0;\n    return NULL;\n}"),
+            "{}",
+            printed.text
+        );
+        // Main: create, join, end; then the lock.
+        let line = printed.text.lines().position(|line| line.contains("pthread_mutex_lock")).unwrap() + 1;
+        assert_eq!(printed.lines[4], line as u32);
+    }
+}
