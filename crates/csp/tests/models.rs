@@ -1,5 +1,6 @@
 //! Models that a program builds, without text.
 
+use raddle_csp::cspm::{ExportError, Verdict, check_file, export};
 use raddle_csp::{CheckError, EventId, LimitReached, Limits, Model, ProcId, Property, Violation, check, refines};
 
 fn event(model: &mut Model, name: &str) -> EventId {
@@ -121,4 +122,112 @@ fn a_budget_is_kept() {
     let limits = Limits { states: 1_000, ..Limits::default() };
     let result = check(&mut model, system, Property::DeadlockFree, &limits);
     assert!(matches!(result, Err(CheckError::Limit(LimitReached::States { budget: 1_000, .. }))), "{result:?}");
+}
+
+#[test]
+fn a_built_model_becomes_a_script() {
+    let mut model = Model::new();
+    let race = event(&mut model, "race");
+    let system = locks(&mut model, 2, 2);
+    let all: Vec<EventId> = model.events().filter(|&event| event != race).collect();
+    let set = model.set(all.iter().copied());
+    let hidden = model.hide(system, set);
+    let stop = model.stop();
+    let watcher = model.declare("WATCH");
+    let again = model.call(watcher);
+    let mut branches: Vec<_> = all.iter().map(|&event| (event, again)).collect();
+    branches.push((race, stop));
+    let body = model.menu(branches);
+    model.define(watcher, body);
+    let claims = [(hidden, Property::Refines { specification: stop }), (again, Property::DeadlockFree)];
+    let text = export(&model, &claims, &[]).expect("has text").to_string();
+    let expected = "channel race
+channel lock, unlock : {0..1}.{0..1}
+
+ALPHABET(0) = {lock.0.0, lock.1.0, unlock.0.0, unlock.1.0}
+ALPHABET(1) = {lock.0.1, lock.1.1, unlock.0.1, unlock.1.1}
+ALPHABET(2) = {lock.0.0, lock.0.1, unlock.0.0, unlock.0.1}
+ALPHABET(3) = {lock.1.0, lock.1.1, unlock.1.0, unlock.1.1}
+COMPONENT(0) = Mutex0
+COMPONENT(1) = Mutex1
+COMPONENT(2) = lock.0.0 -> unlock.0.0 -> lock.0.1 -> unlock.0.1 -> STOP
+COMPONENT(3) = lock.1.0 -> unlock.1.0 -> lock.1.1 -> unlock.1.1 -> STOP
+EVENTS = {|lock, unlock|}
+P = ( || i:{0..3} @ [ALPHABET(i)] COMPONENT(i)) \\ EVENTS
+WATCH = race -> STOP [] ([] e:{|lock, unlock|} @ e -> WATCH)
+Mutex0 = lock.0.0 -> unlock.0.0 -> Mutex0 [] lock.1.0 -> unlock.1.0 -> Mutex0
+Mutex1 = lock.0.1 -> unlock.0.1 -> Mutex1 [] lock.1.1 -> unlock.1.1 -> Mutex1
+
+assert STOP [T= P
+assert WATCH :[deadlock free [F]]
+";
+    assert_eq!(text, expected);
+    let outcomes = check_file(&text, &Limits::default()).expect("is well formed");
+    assert_eq!(outcomes[0].verdict, Verdict::Holds);
+    assert!(matches!(outcomes[1].verdict, Verdict::Fails(_)));
+}
+
+#[test]
+fn types_follow_from_the_events() {
+    let mut model = Model::new();
+    let stop = model.stop();
+    let mut names: Vec<EventId> = Vec::new();
+    for (thread, lock) in [("t1", "m"), ("t2", "m"), ("t1", "0xbeef")] {
+        names.push(model.event_on("lock", &[thread.into(), lock.into()]));
+    }
+    names.push(model.event_on("start", &["t2".into()]));
+    names.push(model.event_on("level", &[(-3).into()]));
+    let process = model.prefixes(&names, stop);
+    let claims = [(process, Property::Refines { specification: process })];
+    let text = export(&model, &claims, &[("Thread", &["t1", "t2"])]).expect("has text").to_string();
+    assert_eq!(
+        text,
+        "datatype Thread = t1 | t2
+datatype Lock_2 = n0xbeef | m
+
+channel lock : Thread.Lock_2
+channel start : {t2}
+channel level : { -3}
+
+P = lock.t1.m -> lock.t2.m -> lock.t1.n0xbeef -> start.t2 -> level.-3 -> STOP
+
+assert P [T= P
+"
+    );
+    assert_eq!(check_file(&text, &Limits::default()).expect("is well formed")[0].verdict, Verdict::Holds);
+}
+
+#[test]
+fn what_has_no_text_is_refused() {
+    let mut model = Model::new();
+    let missing = model.declare("Missing");
+    let call = model.call(missing);
+    let claim = [(call, Property::DeadlockFree)];
+    assert_eq!(export(&model, &claim, &[]), Err(ExportError::Undefined("Missing".to_owned())));
+    model.event_on("c", &[1.into()]);
+    model.event_on("c", &["x".into()]);
+    let mixed = ExportError::MixedField { channel: "c".into(), field: 1 };
+    assert_eq!(export(&model, &[], &[]), Err(mixed));
+    model.event_on("c", &[]);
+    assert_eq!(export(&model, &[], &[]), Err(ExportError::FieldCount("c".into())));
+}
+
+#[test]
+fn a_long_thread_is_exported_and_read_back() {
+    let mut model = Model::new();
+    let events: Vec<EventId> = (0..20_000).map(|at| model.event_on("e", &[(at % 100).into()])).collect();
+    let stop = model.stop();
+    // Prefixes and choices in turn nest as deep as the thread is long.
+    let mut thread = stop;
+    for pair in events.chunks(2).rev() {
+        let end = model.prefix(pair[1], stop);
+        let next = model.prefix(pair[0], thread);
+        thread = model.external([next, end]);
+    }
+    let straight = model.prefixes(&events, stop);
+    let claims = [(straight, Property::DeadlockFree), (thread, Property::DeadlockFree)];
+    let text = export(&model, &claims, &[]).expect("has text").to_string();
+    let outcomes = check_file(&text, &Limits::default()).expect("is well formed");
+    assert_eq!(outcomes[0].states, 20_001);
+    assert!(outcomes.iter().all(|outcome| matches!(outcome.verdict, Verdict::Fails(_))));
 }

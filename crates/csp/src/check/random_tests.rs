@@ -6,6 +6,7 @@ use super::brute::{EVENTS, Proc, TICK, Traces, build, finite, recursive, traces}
 use super::refine::refines_system;
 use super::*;
 use crate::core::system::{TermSystem, system_of};
+use crate::cspm::{Verdict, check_file, export, parse};
 use crate::value::Value;
 
 /// The visible trace of a counterexample in the numbers of the brute force.
@@ -93,6 +94,31 @@ proptest! {
         prop_assert_eq!(within, first_extra(&done, &allowed));
         if let Some(trace) = found.filter(|trace| trace.len() <= BOUND) {
             prop_assert!(done.contains(&trace) && !allowed.contains(&trace));
+        }
+    }
+
+    /// Text is another way to the same verdict.
+    #[test]
+    fn exported_processes(specification in recursive(), implementation in recursive(), finite in finite(4)) {
+        for (specification, implementation) in
+            [(&specification, &implementation), (&finite, &implementation), (&specification, &finite)]
+        {
+            let mut model = Model::new();
+            let first = build(&mut model, specification, None);
+            let second = build(&mut model, implementation, None);
+            let claim = (second, Property::Refines { specification: first });
+            let script = export(&model, &[claim], &[]).expect("has text");
+            let text = script.to_string();
+            prop_assert_eq!(parse(&text).map_err(|error| format!("{error}")), Ok(script), "{}", text);
+            let direct = refines(&mut model, first, second, &Limits::default()).expect("ends").counterexample;
+            let outcome = check_file(&text, &Limits::default()).expect("is well formed").swap_remove(0);
+            let read = match outcome.verdict {
+                Verdict::Holds => None,
+                Verdict::Fails(found) => found,
+                other => panic!("{other:?}\n{text}"),
+            };
+            prop_assert_eq!(read.as_ref().map(numbers).map(|trace| trace.len()),
+                direct.as_ref().map(numbers).map(|trace| trace.len()), "{}", text);
         }
     }
 

@@ -3,10 +3,12 @@
 //! * [`lexer`], [`parser`]: text to [`ast`]; [`printer`]: back;
 //! * [`scope`]: which names an expression needs, and whether a script binds them;
 //! * [`eval`]: expressions to values and processes, lazily;
+//! * [`mod@export`]: models that a program built, as scripts;
 //! * [`script`]: the assertions of a file, one after the other.
 
 pub mod ast;
 mod eval;
+mod export;
 mod level;
 mod lexer;
 mod parser;
@@ -16,5 +18,6 @@ mod roundtrip_tests;
 mod scope;
 mod script;
 
+pub use export::{ExportError, TypeNames, export};
 pub use parser::parse;
 pub use script::{AssertOutcome, Verdict, check_file};
