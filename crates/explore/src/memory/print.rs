@@ -124,8 +124,7 @@ impl Printer<'_> {
         } else {
             (format!("static void *body{number}(void *arg)"), "return NULL;")
         };
-        let mut lines = vec![(head, None), ("{".into(), None)];
-        locals(if number == 0 { "0" } else { "(int)(long)arg" }, &mut lines);
+        let mut lines = Vec::new();
         if number == 0 {
             for (id, value) in self.program.sems.iter().enumerate() {
                 self.line(&mut lines, 1, format!("sem_init(&s{id}, 0, {value});"));
@@ -136,9 +135,15 @@ impl Printer<'_> {
         }
         self.block(&self.program.bodies[number], &mut lines, 1, leave);
         self.line(&mut lines, 1, leave.into());
-        lines.push(("}".into(), None));
-        lines.push((String::new(), None));
+        self.function(head, if number == 0 { "0" } else { "(int)(long)arg" }, lines);
+    }
+
+    /// Completes a function.
+    fn function(&mut self, head: String, argument: &str, mut lines: Vec<Line>) {
+        self.functions.extend([(head, None), ("{".into(), None)]);
+        self.functions.append(&mut locals(argument, &lines));
         self.functions.append(&mut lines);
+        self.functions.extend([("}".into(), None), (String::new(), None)]);
     }
 
     /// Adds a line that stands for the next place.
@@ -170,12 +175,9 @@ impl Printer<'_> {
                 Stmt::Once(once, body) => {
                     let name = format!("once{}", self.pc + 1);
                     self.line(lines, depth, format!("pthread_once(&o{once}, {name});"));
-                    let mut function = vec![(format!("static void {name}(void)"), None), ("{".into(), None)];
-                    locals("0", &mut function);
-                    self.block(body, &mut function, 1, "return;");
-                    function.push(("}".into(), None));
-                    function.push((String::new(), None));
-                    self.functions.append(&mut function);
+                    let mut inner = Vec::new();
+                    self.block(body, &mut inner, 1, "return;");
+                    self.function(format!("static void {name}(void)"), "0", inner);
                 }
             }
         }
@@ -252,12 +254,23 @@ impl Printer<'_> {
     }
 }
 
-/// Registers and handles; the cast keeps compilers from complaining about those that are not used.
-fn locals(argument: &str, lines: &mut Vec<Line>) {
-    let registers: Vec<String> = (1..REGISTERS).map(|reg| format!("r{reg} = 0")).collect();
-    lines.push((format!("    __attribute__((unused)) int r0 = {argument}, {};", registers.join(", ")), None));
-    let handles: Vec<String> = (0..HANDLES).map(|slot| format!("h{slot} = 0")).collect();
-    lines.push((format!("    __attribute__((unused)) pthread_t {};", handles.join(", ")), None));
+/// Declares the registers and handles that the lines use.
+fn locals(argument: &str, lines: &[Line]) -> Vec<Line> {
+    let used = |letter: char, number: usize| {
+        let name = format!("{letter}{number}");
+        let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+        lines.iter().any(|(text, _)| {
+            let mut places = text.match_indices(&name);
+            places.any(|(at, _)| {
+                !inside(text[..at].chars().next_back()) && !inside(text[at + name.len()..].chars().next())
+            })
+        })
+    };
+    let registers = (0..REGISTERS).filter(|&reg| used('r', reg));
+    let initial = |reg: usize| if reg == 0 { argument } else { "0" };
+    let registers = registers.map(|reg| format!("    int r{reg} = {};", initial(reg)));
+    let handles = (0..HANDLES).filter(|&slot| used('h', slot)).map(|slot| format!("    pthread_t h{slot} = 0;"));
+    registers.chain(handles).map(|text| (text, None)).collect()
 }
 
 fn number(reg: u8) -> usize {

@@ -1,0 +1,98 @@
+//! The driver: windows, bounds, stopping.
+
+mod common;
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use common::{all_traces, search_with};
+use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
+use raddle_explore::dfs::Dfs;
+use raddle_explore::memory::program::Stmt;
+use raddle_explore::memory::program::build::*;
+use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_explore::sampling::Sampling;
+use raddle_explore::{Gap, Strategy, explore};
+use raddle_model::finding::Stats;
+
+fn counters(threads: usize) -> Program {
+    Program::parallel(1, 1, vec![locked(0, vec![read(1, 0), write(0, add(reg(1), num(1)))]); threads])
+}
+
+fn run(strategy: &mut dyn Strategy, program: &Program) -> (Stats, Option<Gap>) {
+    let mut target = MemoryTarget::new(program, Granularity::Sync);
+    let outcome = explore(strategy, &mut target, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    (outcome.stats, outcome.gap)
+}
+
+#[test]
+fn many_requests_under_way_change_nothing() {
+    let program = counters(3);
+    let alone = all_traces(&program, Granularity::Sync);
+    for window in [2, 7, 64] {
+        let target = MemoryTarget::with(&program, Granularity::Sync, 0, window);
+        let together = search_with(&mut Dfs::of_traces(0), target, 0);
+        assert_eq!((together.executions, &together.traces), (alone.executions, &alone.traces));
+    }
+}
+
+#[test]
+fn every_run_counts_once() {
+    let (stats, gap) = run(&mut Dfs::of_traces(0), &counters(2));
+    assert_eq!((stats.executions, stats.assumed, stats.cut, stats.threads, gap), (2, 0, 0, 3, None));
+    let runs = stats.executions + stats.blocked;
+    assert!(stats.events >= stats.transitions && stats.transitions >= 14 * stats.executions && runs > 2);
+}
+
+#[test]
+fn a_bound_on_executions() {
+    let limited = |limit| run(&mut MaxExecutions::new(Dfs::new(0), limit), &counters(2));
+    let (stats, gap) = limited(5);
+    assert_eq!((stats.executions, gap), (5, Some(Gap::Executions)));
+    // Just enough is not too few.
+    let (all, _) = run(&mut Dfs::new(0), &counters(2));
+    let (stats, gap) = limited(all.executions);
+    assert_eq!((stats.executions, gap), (all.executions, None));
+    assert_eq!(limited(all.executions - 1).1, Some(Gap::Executions));
+}
+
+#[test]
+fn a_bound_on_events_cuts_runs() {
+    let (stats, gap) = run(&mut MaxEvents::new(Dfs::of_traces(0), 9), &counters(2));
+    assert_eq!((stats.executions, gap), (0, Some(Gap::Events)));
+    assert!(stats.cut > 0);
+}
+
+#[test]
+fn a_bound_on_time_ends_an_endless_search() {
+    let mut strategy = TimeLimit::new(Sampling::random(1), Duration::from_millis(50));
+    let (stats, gap) = run(&mut strategy, &counters(2));
+    assert!(stats.executions > 0);
+    assert_eq!(gap, Some(Gap::Time));
+    let mut strategy = TimeLimit::new(Dfs::of_traces(0), Duration::MAX);
+    assert_eq!(run(&mut strategy, &counters(2)).1, None);
+}
+
+#[test]
+fn an_observer_can_stop_the_search() {
+    let mut target = MemoryTarget::with(&counters(2), Granularity::Sync, 0, 8);
+    let mut seen = 0;
+    let outcome = explore(&mut Dfs::new(0), &mut target, &mut |_, _, _| {
+        seen += 1;
+        if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let outcome = outcome.unwrap();
+    assert_eq!((outcome.stats.executions, outcome.gap), (3, Some(Gap::Stopped)));
+    // Nothing is left under way: the target serves the next search.
+    let outcome = explore(&mut Dfs::of_traces(0), &mut target, &mut |_, _, _| ControlFlow::Continue(()));
+    assert_eq!(outcome.unwrap().stats.executions, 2);
+}
+
+#[test]
+fn a_false_assume_does_not_count() {
+    let assume = |value| Stmt::Op(raddle_explore::memory::program::Op::Assume(value));
+    let program = Program::parallel(1, 0, vec![vec![store(0, num(1))], vec![load(1, 0), assume(reg(1))]]);
+    let (stats, gap) = run(&mut Dfs::of_traces(0), &program);
+    assert_eq!((stats.executions, gap), (1, None));
+    assert!(stats.assumed > 0);
+}

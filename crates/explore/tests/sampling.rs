@@ -1,0 +1,122 @@
+//! Samplers find what they should, with the probability that they promise.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use common::all_traces;
+use raddle_explore::bounds::MaxExecutions;
+use raddle_explore::memory::program::Op;
+use raddle_explore::memory::program::build::*;
+use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_explore::sampling::Sampling;
+use raddle_explore::trace::TraceHasher;
+use raddle_explore::{Gap, explore};
+use raddle_model::Execution;
+
+/// How many of `runs` runs fulfil the condition.
+fn hits(sampling: Sampling, program: &Program, runs: u64, hit: impl Fn(&Execution) -> bool) -> u64 {
+    let mut target = MemoryTarget::new(program, Granularity::Sync);
+    let mut count = 0;
+    let mut strategy = MaxExecutions::new(sampling, runs);
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+        count += u64::from(hit(execution));
+        ControlFlow::Continue(())
+    });
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.stats.executions, runs);
+    assert_eq!(outcome.gap, Some(Gap::Executions));
+    count
+}
+
+fn failed(execution: &Execution) -> bool {
+    !execution.incidents.is_empty()
+}
+
+/// The assertion fails only if all of `others` steps of the other threads come between two neighbouring steps of one thread
+/// that has made `before` steps: a uniformly random walk hardly gets there, one change of priorities does.
+fn needle(before: usize, others: usize) -> Program {
+    let mut seeker: Vec<_> = (0..before).map(|_| store(1, num(7))).collect();
+    seeker.extend([load(1, 0), load(2, 0), assert_that(not(eq(reg(2), add(reg(1), num(others as i32)))))]);
+    let busy = (0..others).map(|_| fetch_add(1, 0, num(1))).collect();
+    Program::parallel(2, 0, vec![seeker, busy])
+}
+
+#[test]
+fn pct_keeps_its_promise_where_a_random_walk_fails() {
+    let program = needle(4, 12);
+    let runs = 4000;
+    let random = hits(Sampling::random(1), &program, runs, failed);
+    assert!(random < 20, "{random}");
+    // n = 3 threads, k = 30 steps, depth 2: at least 1 in 90.
+    let pct = hits(Sampling::pct(1, 2), &program, runs, failed);
+    assert!(pct >= runs / 90, "{pct}");
+    // Without a change of priorities the two loads are neighbours.
+    assert_eq!(hits(Sampling::pct(1, 1), &program, 500, failed), 0);
+}
+
+#[test]
+fn every_sampler_meets_every_trace_of_a_small_program() {
+    let bodies = vec![vec![store(0, num(1)), load(1, 1)], vec![store(1, num(1)), load(1, 0)], vec![load(1, 0)]];
+    let program = Program::parallel(2, 0, bodies);
+    let all = all_traces(&program, Granularity::Sync).traces;
+    for sampling in [Sampling::random(3), Sampling::pos(3), Sampling::pct(3, 3)] {
+        let (mut hasher, mut met) = (TraceHasher::default(), BTreeSet::new());
+        let mut strategy = MaxExecutions::new(sampling.clone(), 3000);
+        explore(&mut strategy, &mut MemoryTarget::new(&program, Granularity::Sync), &mut |execution, _, _| {
+            met.insert(hasher.hash(execution));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(met, all, "{sampling:?}");
+    }
+}
+
+/// One thread makes many independent steps before the only interesting one: a random walk makes it last nearly always,
+/// priorities of operations do not care.
+#[test]
+fn pos_does_not_count_steps() {
+    let mut late: Vec<_> = (0..20).map(|_| store(1, num(7))).collect();
+    late.push(store(0, num(1)));
+    let program = Program::parallel(2, 0, vec![late, vec![load(1, 0), assert_that(not(reg(1)))]]);
+    let random = hits(Sampling::random(5), &program, 2000, failed);
+    let pos = hits(Sampling::pos(5), &program, 2000, failed);
+    assert!(random < 20, "{random}");
+    assert!(pos > 5 * random.max(4), "random {random}, pos {pos}");
+}
+
+#[test]
+fn choices_are_sampled_too() {
+    // Whom a signal wakes is random: each of three waiters gets its turn.
+    let sleeper = locked(0, vec![wait(0, 0)]);
+    let waker: Vec<_> = vec![Op::Signal(0).into()];
+    let program =
+        Program { conds: 1, ..Program::parallel(1, 1, vec![sleeper.clone(), sleeper.clone(), sleeper, waker]) };
+    let woken = |thread: u64| {
+        move |execution: &Execution| {
+            let waits = |e: &Execution| e.steps.iter().any(|step| step.old == 3 && step.value == 1 << thread);
+            waits(execution)
+        }
+    };
+    for thread in 1..=3 {
+        assert!(hits(Sampling::random(2), &program, 6000, woken(thread)) > 10);
+    }
+}
+
+#[test]
+fn the_seed_decides() {
+    let program = needle(2, 3);
+    let trail = |seed| {
+        let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
+        let mut strategy = MaxExecutions::new(Sampling::pos(seed), 50);
+        explore(&mut strategy, &mut MemoryTarget::new(&program, Granularity::Sync), &mut |execution, _, _| {
+            trail.push(hasher.hash(execution));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        trail
+    };
+    assert_eq!(trail(1), trail(1));
+    assert_ne!(trail(1), trail(2));
+}
