@@ -33,11 +33,26 @@ macro_rules! if_word {
     ($bytes:expr, $address:expr, $word:ident => $call:expr) => {
         if $address % ($bytes as u64).max(1) == 0 {
             match $bytes {
-                1 => { type $word = u8; return $call; }
-                2 => { type $word = u16; return $call; }
-                4 => { type $word = u32; return $call; }
-                8 => { type $word = u64; return $call; }
-                16 => { type $word = u128; return $call; }
+                1 => {
+                    type $word = u8;
+                    return $call;
+                }
+                2 => {
+                    type $word = u16;
+                    return $call;
+                }
+                4 => {
+                    type $word = u32;
+                    return $call;
+                }
+                8 => {
+                    type $word = u64;
+                    return $call;
+                }
+                16 => {
+                    type $word = u128;
+                    return $call;
+                }
                 _ => {}
             }
         }
@@ -119,9 +134,10 @@ extern "C" fn exchange_bytes(bytes: usize, address: u64, value: u64, result: u64
 
 extern "C" fn cas_bytes(bytes: usize, address: u64, expected: u64, desired: u64, success: i32, failure: i32) -> i32 {
     let pc = return_address();
-    // SAFETY: the caller's variable holds the value.
     if_word!(bytes, address, W => {
-        cas::<W>(address, expected as *mut W, unsafe { (desired as *const W).read_unaligned() }, success, failure, pc)
+        // SAFETY: the caller's variable holds the value.
+        let desired = unsafe { (desired as *const W).read_unaligned() };
+        cas::<W>(address, expected as *mut W, desired, success, failure, pc)
     });
     if !controlled() {
         return with_lock(|| i32::from(exchange_if_equal(bytes, address, expected, desired)));

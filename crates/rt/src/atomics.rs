@@ -72,7 +72,12 @@ macro_rules! word {
     };
     ($word:ty, $log_size:literal, atomic $atomic:ident) => {
         word!($word, $log_size, |address: u64, old, new| {
-            match $atomic::from_ptr(address as *mut $word).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst) {
+            match $atomic::from_ptr(address as *mut $word).compare_exchange(
+                old,
+                new,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            ) {
                 Ok(seen) | Err(seen) => seen,
             }
         });

@@ -27,8 +27,9 @@ struct Prefixes(core::cell::UnsafeCell<[Prefix; MAX_CHECKPOINTS as usize]>);
 // SAFETY: rule 4 of the crate: only the controller touches it.
 unsafe impl Sync for Prefixes {}
 
-static PREFIXES: Prefixes =
-    Prefixes(core::cell::UnsafeCell::new([Prefix { records: core::ptr::null_mut(), len: 0 }; MAX_CHECKPOINTS as usize]));
+static PREFIXES: Prefixes = Prefixes(core::cell::UnsafeCell::new(
+    [Prefix { records: core::ptr::null_mut(), len: 0 }; MAX_CHECKPOINTS as usize],
+));
 
 fn prefix(id: u32) -> &'static mut Prefix {
     // SAFETY: rule 4 of the crate; ids are checked when a job is taken.
@@ -41,16 +42,22 @@ pub fn note_limit(bit: u64) {
     unsafe { (*keep().control).limits.fetch_or(bit, Ordering::Relaxed) };
 }
 
+/// Leaves a sentence for the host to show.
+pub fn explain(reason: &str) {
+    // SAFETY: the control page stays mapped; the host reads the message only after a state or status says so.
+    let message = unsafe { &mut (*keep().control).message };
+    let len = reason.len().min(message.len() - 1);
+    message[..len].copy_from_slice(&reason.as_bytes()[..len]);
+    message[len] = 0;
+}
+
 /// Tells the host that the target cannot go on, and ends.
 pub fn refuse(reason: &str) -> ! {
     let control = keep().control;
     if !control.is_null() {
-        // SAFETY: the control page stays mapped; the host reads the message only after the state has changed.
+        explain(reason);
+        // SAFETY: the control page stays mapped.
         unsafe {
-            let message = &mut (*control).message;
-            let len = reason.len().min(message.len() - 1);
-            message[..len].copy_from_slice(&reason.as_bytes()[..len]);
-            message[len] = 0;
             (*control).state.store(state::FAILED, Ordering::Release);
             sys::futex_wake(&(*control).state);
         }
@@ -102,7 +109,11 @@ fn run_batch(keep: &mut Keep, number: u32) {
         }
         keep.job = job;
         job.trace_start = used as u64;
-        if control.config.mode == mode::FORK { run_forked(keep, job, number) } else { run_job(keep, job, number) }
+        if control.config.mode == mode::FORK {
+            run_forked(keep, job, number)
+        } else {
+            run_job(keep, job, number)
+        }
         used = (job.trace_start + job.trace_bytes) as usize;
         made += 1;
         control.jobs_done.store(index as u32 + 1, Ordering::Release);

@@ -1,9 +1,9 @@
 //! Whether a thread can perform the operation that it stands before.
 
-use raddle_vocab::OpKind;
+use raddle_vocab::{MutexKind, OpKind};
 
-use crate::mutex;
-use crate::state::{Standing, run};
+use crate::state::{Op, Standing, Wait, run};
+use crate::{barrier, cancel, cond, mutex, once, rwlock, sem, spinlock, threads, timeouts};
 
 /// Answer of [`enabled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,23 +18,63 @@ pub enum Enabled {
 
 /// Whether the thread can step now.
 pub fn enabled(tid: usize) -> Enabled {
-    let run = run();
-    let fiber = &run.fibers[tid];
-    let yes = |condition: bool| if condition { Enabled::Yes } else { Enabled::No };
+    let fiber = &run().fibers[tid];
     match fiber.standing {
         Standing::Pending => {}
         Standing::AtAccess => return Enabled::Yes,
         Standing::Awaiting => return yes(crate::spin::may_leave(&fiber.awaited)),
         _ => return Enabled::No,
     }
-    let op = &fiber.pending;
+    if cancel::interrupts(tid) {
+        return Enabled::Yes;
+    }
+    match now(tid, &fiber.pending) {
+        Enabled::Reluctant if timeouts::exhausted(tid) => Enabled::No,
+        answer => answer,
+    }
+}
+
+fn yes(condition: bool) -> Enabled {
+    if condition { Enabled::Yes } else { Enabled::No }
+}
+
+/// A timed operation that finds the object otherwise times out.
+fn or_time_out(condition: bool) -> Enabled {
+    if condition { Enabled::Yes } else { Enabled::Reluctant }
+}
+
+fn now(tid: usize, op: &Op) -> Enabled {
+    let thread = tid as u16;
     match op.kind {
-        OpKind::Join => yes(run.fibers[op.arg as usize].standing == Standing::Ended),
-        OpKind::Lock => yes(mutex::can_lock(op.obj, tid as u16)),
+        OpKind::Join => yes(threads::can_look(tid, op.arg as usize)),
+        OpKind::AtomicLoad if threads::lingers(tid) => yes(threads::can_look(tid, threads::looked_at(op.obj))),
+        OpKind::AtomicLoad if threads::is_life_word(op.obj) => or_time_out(threads::life_word(op.obj) != 0),
+        OpKind::Lock if op.arg == MutexKind::Spin as u64 => yes(spinlock::can_lock(op.obj)),
+        OpKind::Lock => yes(mutex::can_lock(op.obj, thread)),
+        OpKind::TimedLock => or_time_out(mutex::can_lock(op.obj, thread)),
+        OpKind::ReadLock => yes(rwlock::can_read(op.obj, thread)),
+        OpKind::TimedReadLock => or_time_out(rwlock::can_read(op.obj, thread)),
+        OpKind::WriteLock => yes(rwlock::can_write(op.obj, thread)),
+        OpKind::TimedWriteLock => or_time_out(rwlock::can_write(op.obj, thread)),
+        OpKind::CondReacquire if !mutex::can_reacquire(op.arg, thread) => Enabled::No,
+        OpKind::CondReacquire | OpKind::FutexResume => resume(tid),
+        OpKind::SemWait => yes(sem::is_positive(op.obj)),
+        OpKind::SemTimedWait => or_time_out(sem::is_positive(op.obj)),
+        OpKind::BarrierLeave => yes(barrier::is_open(tid)),
+        OpKind::OnceBegin => yes(once::can_begin(op)),
         OpKind::Io => {
             let (descriptor, events) = ((op.arg >> 16) as i32, op.arg as u16 as i16);
             yes(events == 0 || crate::descriptors::is_ready(descriptor, events))
         }
+        _ => Enabled::Yes,
+    }
+}
+
+/// How a wait in a queue can end.
+fn resume(tid: usize) -> Enabled {
+    match run().fibers[tid].wait {
+        Wait::Queued { .. } if cond::endings(tid) > 0 => Enabled::Reluctant,
+        Wait::Queued { .. } => Enabled::No,
         _ => Enabled::Yes,
     }
 }

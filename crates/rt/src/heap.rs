@@ -149,6 +149,11 @@ fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
     block
 }
 
+/// A stack for a thread that the running one creates: lives as long as the run.
+pub fn allocate_stack(bytes: usize, pc: u64) -> Option<usize> {
+    Some(allocate(bytes, 4096, true, pc)).filter(|&block| block != 0)
+}
+
 /// Room for a block of the class: address, and whether it was never used.
 fn take(slot: usize, class: usize) -> Option<(usize, bool)> {
     let arena = arena(slot);

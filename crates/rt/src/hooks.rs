@@ -118,6 +118,7 @@ fn slow(kind: u8, address: u64, size: u64, pc: u64) {
     } else if run().hot.wrote {
         let hot = &mut run().hot;
         hot.wrote = false;
+        crate::timeouts::progress();
         hot.stop_at = hot.count.saturating_add(crate::sched::LONG_STRETCH);
     } else {
         crate::sched::yield_in_stretch();

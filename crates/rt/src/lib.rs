@@ -14,10 +14,14 @@
 // Exports mirror C declarations whose contracts are those of the C library.
 #![allow(clippy::missing_safety_doc, reason = "every exported function has the contract of the C function it hides")]
 
-mod atomic_bytes;
 mod annotate;
+mod atomic_bytes;
 mod atomics;
+mod barrier;
+mod c11;
+mod cancel;
 mod clock;
+mod cond;
 mod controller;
 mod descriptors;
 mod enabled;
@@ -25,23 +29,38 @@ mod entry;
 mod fail;
 mod fiber;
 mod files;
+mod futex;
 mod granular;
 mod heap;
 mod hooks;
+mod identity;
 mod kernel;
+mod keys;
+mod library;
 mod maps;
 mod memory;
 mod mutex;
+mod once;
+mod private;
 mod real;
+mod rwlock;
 mod sched;
+mod sem;
+mod sem_names;
 mod snapshot;
 mod spin;
+mod spinlock;
 mod start;
 mod state;
+mod storage;
 mod sys;
+mod system;
 mod threads;
+mod time;
+mod timeouts;
 mod trace;
 mod undo;
+mod unwind;
 
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {

@@ -32,6 +32,9 @@ pub fn arrive(op: Op) {
 pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
     crate::spin::performed(op, outcome, value, old);
+    if run().timed {
+        crate::timeouts::performed(op, outcome);
+    }
     let run = run();
     run.hot.count = 0;
     run.hot.epoch += 1;
@@ -85,7 +88,10 @@ pub fn changed_thread(ended: u16) {
     let run = run();
     for tid in 0..run.threads {
         let fiber = &run.fibers[tid];
-        if fiber.standing == Standing::Pending && fiber.pending.kind == OpKind::Join && fiber.pending.arg == u64::from(ended) {
+        if fiber.standing == Standing::Pending
+            && fiber.pending.kind == OpKind::Join
+            && fiber.pending.arg == u64::from(ended)
+        {
             mark(tid);
         }
     }
@@ -173,6 +179,9 @@ pub fn finish(status: RunStatus, code: i32) -> ! {
     run.hot.controlled = false;
     if keep().plan.flags & job_flag::DETAIL != 0 {
         dump_stacks();
+    }
+    if status == RunStatus::Rest {
+        crate::sem::report_stuck();
     }
     for tid in 0..run.threads {
         let blocked = enabled(tid) == Enabled::No;
@@ -376,7 +385,14 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     let rank = rank_of_new_child(parent);
     let pool = keep().pool[slot];
     let fiber = &mut run.fibers[tid];
-    *fiber = crate::state::Fiber { slot: slot as u16, parent: parent as u16, key, clock, entry, ..crate::state::Fiber::UNUSED };
+    *fiber = crate::state::Fiber {
+        slot: slot as u16,
+        parent: parent as u16,
+        key,
+        clock,
+        entry,
+        ..crate::state::Fiber::UNUSED
+    };
     fiber.fs = pool.fs;
     fiber.stack = pool.stack;
     fiber.standing = Standing::Pending;

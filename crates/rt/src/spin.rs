@@ -16,9 +16,9 @@ use crate::trace;
 /// Reading operations remembered per thread: rounds of up to five reads are recognised.
 const RING: usize = 16;
 /// Bytes compared above the stack pointer.
-const ABOVE_STACK_POINTER: usize = 768;
+pub const ABOVE_STACK_POINTER: usize = 768;
 /// Bytes compared below the frame pointer.
-const BELOW_FRAME_POINTER: usize = 512;
+pub const BELOW_FRAME_POINTER: usize = 512;
 
 /// A reading operation that may turn out to be the head of a loop.
 #[derive(Clone, Copy)]
@@ -179,6 +179,7 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
 /// The running thread has made progress.
 pub fn forget() {
     run().hot.wrote = false;
+    crate::timeouts::progress();
     run().me().ring.len = 0;
 }
 
@@ -210,6 +211,9 @@ fn awaited(heads: &[Head]) -> Awaited {
 
 /// The value of a word of 1 to 8 bytes; of a wider one its low half.
 fn word(address: u64, log_size: u8) -> u64 {
+    if crate::threads::is_life_word(address) {
+        return crate::threads::life_word(address);
+    }
     // SAFETY: the program has just read these bytes in its loop.
     unsafe {
         match log_size {
@@ -222,7 +226,7 @@ fn word(address: u64, log_size: u8) -> u64 {
 }
 
 /// The two windows of the stack that a loop's variables live in, for these registers.
-fn windows(registers: &Registers) -> ((usize, usize), (usize, usize)) {
+pub fn windows(registers: &Registers) -> ((usize, usize), (usize, usize)) {
     let (low, high) = run().hot.stack;
     let sp = registers.sp as usize;
     let above = if low <= sp && sp < high { (high - sp).min(ABOVE_STACK_POINTER) } else { 0 };

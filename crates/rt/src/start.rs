@@ -209,7 +209,7 @@ fn begin() {
     keep.snapshot.exclude(signal_stack as usize, SIGNAL_STACK);
     crate::fail::use_signal_stack(signal_stack, SIGNAL_STACK);
     run.threads = 1;
-    run.slots_used = 1;
+    run.slots.insert(0);
     run.by_rank[0] = 0;
     run.fibers[0] = Fiber { fs: keep.main_fs, standing: Standing::Pending, wait: Wait::None, stack: keep.pool[0].stack, spurious_left: keep.spurious, key: 1, ..Fiber::UNUSED };
     run.runnable.insert(0);

@@ -9,8 +9,11 @@ use raddle_wire::{Control, Job, Segment};
 use crate::descriptors::MAX_CHANNELS;
 use crate::files::Copies;
 use crate::kernel::KernelAction;
+use crate::keys::Keys;
+use crate::private::Private;
 use crate::snapshot::Snapshot;
 use crate::spin::Candidates;
+use crate::timeouts::View;
 
 /// A static that only the one running fiber touches.
 #[repr(C, align(4096))]
@@ -52,6 +55,22 @@ pub fn spins(tid: usize) -> &'static mut Candidates {
     unsafe { &mut (*SPINS.get())[tid] }
 }
 
+static KEYS: Global<Keys> = Global::new(Keys::new());
+
+/// Keys and values of thread-specific data; part of the state of the run.
+pub fn keys() -> &'static mut Keys {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut *KEYS.get() }
+}
+
+static VIEWS: Global<[View; MAX_THREADS]> = Global::new([View::NONE; MAX_THREADS]);
+
+/// What a thread saw when it last entered a timed wait; part of the state of the run.
+pub fn views(tid: usize) -> &'static mut View {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut (*VIEWS.get())[tid] }
+}
+
 /// The state of the process.
 #[inline(always)]
 pub fn keep() -> &'static mut Keep {
@@ -66,8 +85,13 @@ pub fn controlled() -> bool {
 }
 
 /// Address and size of what belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 2] {
-    [(RUN.get() as usize, size_of_val(&RUN)), (SPINS.get() as usize, size_of_val(&SPINS))]
+pub fn run_ranges() -> [(usize, usize); 4] {
+    [
+        (RUN.get() as usize, size_of_val(&RUN)),
+        (SPINS.get() as usize, size_of_val(&SPINS)),
+        (KEYS.get() as usize, size_of_val(&KEYS)),
+        (VIEWS.get() as usize, size_of_val(&VIEWS)),
+    ]
 }
 
 /// What the hooks of plain accesses need, in one cache line.
@@ -154,6 +178,16 @@ pub enum Wait {
     },
     /// Taken out of the queue by a signal.
     Woken,
+    /// At a barrier that is still closed.
+    Arrived {
+        /// The barrier.
+        obj: u64,
+    },
+    /// At a barrier that has opened.
+    Released {
+        /// Whether this is the one thread that is told so.
+        serial: bool,
+    },
 }
 
 /// Values seen by a round of busy waiting, at most this many locations.
@@ -236,6 +270,8 @@ pub struct Fiber {
     pub foreign_frees: usize,
     /// Whether it was made to dump its stack (see `sched::dump_stacks`).
     pub dump: bool,
+    /// What else the runtime keeps for it.
+    pub private: Private,
 }
 
 impl Fiber {
@@ -269,6 +305,7 @@ impl Fiber {
         mapped_bytes: 0,
         foreign_frees: 0,
         dump: false,
+        private: Private::NEW,
     };
 }
 
@@ -287,8 +324,10 @@ pub struct Run {
     pub reluctant: RankSet,
     /// Run-local numbers by rank.
     pub by_rank: [u16; MAX_THREADS],
-    /// Pool entries used so far.
-    pub slots_used: usize,
+    /// Pool entries in use.
+    pub slots: RankSet,
+    /// Threads that the users of each pool entry have created in fresh ones.
+    pub slot_children: [u16; MAX_THREADS],
     /// Whether the process has exited, and how.
     pub exit: Option<i32>,
     /// Bytes of all heap blocks ever handed out fresh.
@@ -303,8 +342,12 @@ pub struct Run {
     pub copies: Copies,
     /// Handlers that the program wants for the signals of a crash.
     pub handlers: [KernelAction; 32],
+    /// Whether a thread has timed out or read its clock.
+    pub timed: bool,
     /// Clocks that were left at objects.
     pub clocks: crate::clock::Clocks,
+    /// Named semaphores.
+    pub names: crate::sem_names::Names,
     /// Threads by run-local number.
     pub fibers: [Fiber; MAX_THREADS],
 }
@@ -330,7 +373,8 @@ impl Run {
             runnable: RankSet::new(),
             reluctant: RankSet::new(),
             by_rank: [0; MAX_THREADS],
-            slots_used: 0,
+            slots: RankSet::new(),
+            slot_children: [0; MAX_THREADS],
             exit: None,
             heap_bytes: 0,
             awaiting: 0,
@@ -338,7 +382,9 @@ impl Run {
             channels: [0; MAX_CHANNELS],
             copies: Copies::new(),
             handlers: [KernelAction::DEFAULT; 32],
+            timed: false,
             clocks: crate::clock::Clocks::new(),
+            names: crate::sem_names::Names::new(),
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }
     }

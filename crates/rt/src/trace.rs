@@ -104,10 +104,25 @@ pub fn misuse(kind: Misuse, obj: u64, arg: u64, pc: u64) {
     stack_if_detailed();
 }
 
-/// Records bytes that belong to the record before, or a thread's name.
-pub fn text(kind: u8, bytes: &[u8]) {
-    let hot = &run().hot;
-    push([record::header(kind, 0, hot.tid, bytes.len() as u32)]);
+/// Records that what a thread stands before, at the end of the run, is misuse.
+pub fn misuse_at_rest(tid: usize, kind: Misuse) {
+    let fiber = &run().fibers[tid];
+    let header = record::header(record::MISUSE, 0, tid as u16, fiber.count);
+    push_reserved(&[header, fiber.pending.obj, record::pack_pc(fiber.pending.pc, kind as u16), 0]);
+}
+
+/// Records bytes that belong to the record before.
+fn text(kind: u8, bytes: &[u8]) {
+    text_of(kind, run().hot.tid, bytes);
+}
+
+/// Records the name of a thread.
+pub fn name(tid: u16, bytes: &[u8]) {
+    text_of(record::THREAD_NAME, tid, bytes);
+}
+
+fn text_of(kind: u8, tid: u16, bytes: &[u8]) {
+    push([record::header(kind, 0, tid, bytes.len() as u32)]);
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
@@ -135,11 +150,15 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
             Standing::Failed => flag::FAILED,
             Standing::Ended => flag::ENDED,
             Standing::Exited => flag::ENDED | flag::FAILED,
+            _ if crate::threads::lingers(tid) => flag::ENDED,
+            // It goes round in a loop of timed waits.
+            _ if blocked && crate::timeouts::exhausted(tid) => flag::AWAIT,
             _ if blocked => flag::BLOCKED,
             _ => 0,
         };
     let op = &fiber.pending;
-    let awaited = if fiber.standing == Standing::Awaiting && fiber.awaited.len > 0 { fiber.awaited.words[0].2 } else { 0 };
+    let awaited =
+        if fiber.standing == Standing::Awaiting && fiber.awaited.len > 0 { fiber.awaited.words[0].2 } else { 0 };
     push_reserved(&[
         record::header(op.kind as u8, flags, tid as u16, fiber.count),
         op.obj,

@@ -1,0 +1,77 @@
+//! Which calls come from the libraries that belong to the compiler. Their own one-time initialisation is no business of the
+//! program's: it makes no transition, whoever is first.
+
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// One library: looked up at first use, as whoever has a symbol that only it defines.
+struct Library {
+    symbol: &'static CStr,
+    start: AtomicUsize,
+    /// 0: not looked up yet; 1: not loaded.
+    end: AtomicUsize,
+}
+
+impl Library {
+    const fn with(symbol: &'static CStr) -> Self {
+        Library { symbol, start: AtomicUsize::new(0), end: AtomicUsize::new(0) }
+    }
+
+    fn contains(&self, address: usize) -> bool {
+        if self.end.load(Ordering::Relaxed) == 0 {
+            self.find();
+        }
+        self.start.load(Ordering::Relaxed) <= address && address < self.end.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn find(&self) {
+        // SAFETY: a plain look-up with a valid string.
+        let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.symbol.as_ptr()) } as usize;
+        let mut range = Search { address: symbol, start: 0, end: 1 };
+        if symbol != 0 {
+            // SAFETY: the callback writes to `range` only.
+            unsafe { dl_iterate_phdr(look, (&raw mut range).cast()) };
+        }
+        self.start.store(range.start, Ordering::Relaxed);
+        self.end.store(range.end, Ordering::Relaxed);
+    }
+}
+
+struct Search {
+    address: usize,
+    start: usize,
+    end: usize,
+}
+
+unsafe extern "C" {
+    fn dl_iterate_phdr(
+        callback: extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> i32,
+        data: *mut c_void,
+    ) -> i32;
+}
+
+/// Stores the segment that contains the address searched for.
+extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
+    // SAFETY: the dynamic loader passes a valid description; `data` is the search of `find`.
+    let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
+    // SAFETY: as above.
+    let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
+        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+        let end = start + header.p_memsz as usize;
+        if (start..end).contains(&search.address) {
+            (search.start, search.end) = (start, end);
+            return 1;
+        }
+    }
+    0
+}
+
+static UNWINDER: Library = Library::with(c"_Unwind_Backtrace");
+static STANDARD: Library = Library::with(c"__cxa_throw");
+
+/// Whether the call comes from the unwinder or the C++ standard library itself (not from what its headers put into the program).
+pub fn is_compilers(pc: u64) -> bool {
+    UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)
+}

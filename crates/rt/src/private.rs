@@ -1,0 +1,54 @@
+//! What the runtime keeps for each thread beside its place in the schedule.
+
+use crate::cancel::Cancel;
+use crate::timeouts::Timeouts;
+
+/// Bytes of a thread's name, the zero at the end included.
+pub const NAME_BYTES: usize = 16;
+
+/// One thread's own things.
+#[derive(Clone, Copy)]
+pub struct Private {
+    /// Its name, zero-terminated; empty if it has none.
+    pub name: [u8; NAME_BYTES],
+    /// First thread that it has joined and whose slot it may use again, or 0 (nobody joins main for its slot).
+    pub reusable: u16,
+    /// Next of such a list.
+    pub next_reusable: u16,
+    /// Innermost cleanup handler that C code has registered, or 0.
+    pub cleanup: usize,
+    /// First robust mutex that it holds, or 0.
+    pub robust: u64,
+    /// Whether it has ended, but for what main does at the end of the process.
+    pub over: bool,
+    /// Whether it was detached by an operation, not from the start.
+    pub was_detached: bool,
+    /// Whether main, which has ended, has seen its end.
+    pub outlived: bool,
+    /// Clock readings since it last made progress.
+    pub readings: u32,
+    /// Keys for thread-specific data that it has created.
+    pub keys: u32,
+    /// Whether somebody asked it to end.
+    pub cancel: Cancel,
+    /// Whether it times out again and again.
+    pub timeouts: Timeouts,
+}
+
+impl Private {
+    /// That of a thread that has not started.
+    pub const NEW: Private = Private {
+        name: [0; NAME_BYTES],
+        reusable: 0,
+        next_reusable: 0,
+        cleanup: 0,
+        robust: 0,
+        over: false,
+        was_detached: false,
+        outlived: false,
+        readings: 0,
+        keys: 0,
+        cancel: Cancel::NEW,
+        timeouts: Timeouts::NEW,
+    };
+}

@@ -1,0 +1,90 @@
+//! `syscall()`: futexes, clocks and threads' numbers are the runtime's business; other calls go to the kernel.
+
+use crate::controller::note_limit;
+use crate::entry::{export, return_address};
+use crate::futex::{self, Call};
+use crate::real::real;
+use crate::state::controlled;
+use crate::sys::{self, set_errno};
+use crate::{identity, snapshot, time};
+use raddle_wire::limit;
+
+real! { hidden:
+    fn syscall(number: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> i64;
+}
+
+extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> i64 {
+    let pc = return_address();
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::syscall(number, a, b, c, d, e, f) };
+    }
+    let result = match number {
+        libc::SYS_futex => futex::perform(&Call {
+            word: a as u64,
+            operation: b as i32,
+            value: c as u32,
+            time: d,
+            other: e as u64,
+            value3: f as u32,
+            pc,
+        }),
+        libc::SYS_gettid => i64::from(identity::number()),
+        libc::SYS_sched_yield => 0,
+        libc::SYS_clock_gettime => i64::from(time::clock_gettime(a as i32, b as *mut libc::timespec, pc)),
+        libc::SYS_nanosleep => -i64::from(time::sleep_span(a as *const libc::timespec)),
+        libc::SYS_clock_nanosleep => {
+            -i64::from(time::clock_nanosleep(a as i32, b as i32, c as *const libc::timespec, core::ptr::null_mut(), pc))
+        }
+        _ => pass_on(number, [a, b, c, d, e, f]),
+    };
+    if result < 0 && result > -4096 {
+        set_errno(-result as i32);
+        return -1;
+    }
+    result
+}
+
+/// Calls that neither block nor change anything that outlives the run.
+fn is_harmless(number: i64) -> bool {
+    matches!(
+        number,
+        libc::SYS_getpid
+            | libc::SYS_getppid
+            | libc::SYS_getuid
+            | libc::SYS_geteuid
+            | libc::SYS_getgid
+            | libc::SYS_getegid
+            | libc::SYS_membarrier
+            | libc::SYS_getcpu
+            | libc::SYS_sched_getaffinity
+            | libc::SYS_getrandom
+            | libc::SYS_uname
+            | libc::SYS_sysinfo
+            | libc::SYS_madvise
+            | libc::SYS_mincore
+            | libc::SYS_prlimit64
+            | libc::SYS_getrlimit
+            | libc::SYS_rt_sigpending
+    )
+}
+
+fn pass_on(number: i64, operands: [usize; 6]) -> i64 {
+    if !is_harmless(number) {
+        note_limit(limit::SYSTEM_CALL);
+    }
+    // SAFETY: what the program asks of the kernel.
+    let result = unsafe { sys::call(number, operands) };
+    if result != -(libc::EFAULT as isize) {
+        return result as i64;
+    }
+    // The kernel may have met a page that is read-only only for the snapshot's sake.
+    const ROOM: usize = 1 << 16;
+    for operand in operands {
+        snapshot::touch(operand as *const u8, ROOM);
+    }
+    // SAFETY: as above: the call failed before it did anything.
+    unsafe { sys::call(number, operands) as i64 }
+}
+
+export!(syscall, many => system_call);

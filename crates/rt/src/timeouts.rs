@@ -1,0 +1,238 @@
+//! Loops of timed waits, such as `while (!ready) pthread_cond_timedwait(...)`. Every timed wait may time out whenever it would
+//! wait, so such a loop has endlessly many executions that differ only in the number of rounds.
+//!
+//! The approximation that ends them: a thread that has timed out, has come back to the same place in the same state (registers,
+//! stack; no write outside the stack and no operation that changes anything in between), while no other thread has touched any object that the
+//! round used, would only go round once more. It is not offered the time-out again until another thread has made a step on one
+//! of those objects.
+//!
+//! If the two states differ in nothing but words that look like times, the loop may be one that gives up at a certain time: then
+//! it gets one more time-out, which takes a day.
+
+use raddle_vocab::{OpKind, Outcome};
+
+use crate::clock;
+use crate::entry::{Registers, registers};
+use crate::spin;
+use crate::state::{Op, run, views};
+
+/// Objects of one round that are watched, at most. A round with more is taken to make progress.
+const OBJECTS: usize = 12;
+
+/// What a loop can carry from one round to the next, as far as it is looked at: see [`spin`].
+#[repr(C, align(4096))]
+#[derive(Clone, Copy)]
+pub struct View {
+    registers: Registers,
+    stack: [u8; spin::ABOVE_STACK_POINTER],
+    frame: [u8; spin::BELOW_FRAME_POINTER],
+    stack_len: usize,
+    frame_len: usize,
+}
+
+/// How two views compare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sameness {
+    Same,
+    /// The same but for words that look like times.
+    Time,
+    Different,
+}
+
+impl View {
+    /// One that is like no other.
+    pub const NONE: View = View {
+        registers: Registers { saved: [0; 6], sp: 0 },
+        stack: [0; spin::ABOVE_STACK_POINTER],
+        frame: [0; spin::BELOW_FRAME_POINTER],
+        stack_len: 0,
+        frame_len: 0,
+    };
+
+    /// What the running thread sees, having entered the runtime with these registers.
+    fn take(&mut self, registers: Registers) {
+        let ((sp, above), (frame, below)) = spin::windows(&registers);
+        self.registers = registers;
+        self.stack_len = above;
+        self.frame_len = below;
+        // SAFETY: both windows lie within the running thread's stack, above its stack pointer.
+        unsafe {
+            core::ptr::copy_nonoverlapping(sp as *const u8, self.stack.as_mut_ptr(), above);
+            core::ptr::copy_nonoverlapping(frame as *const u8, self.frame.as_mut_ptr(), below);
+        }
+    }
+
+    /// Compares with what the running thread sees, having entered the runtime with these registers.
+    fn compare(&self, now: Registers) -> Sameness {
+        let ((sp, above), (frame, below)) = spin::windows(&now);
+        if self.registers.sp != now.sp || (self.stack_len, self.frame_len) != (above, below) {
+            return Sameness::Different;
+        }
+        // SAFETY: as in `take`.
+        let (stack, saved) = unsafe {
+            (
+                core::slice::from_raw_parts(sp as *const u8, above),
+                core::slice::from_raw_parts(frame as *const u8, below),
+            )
+        };
+        let registers = self.registers.saved.into_iter().zip(now.saved);
+        registers.chain(words(&self.stack, stack)).chain(words(&self.frame, saved)).fold(
+            Sameness::Same,
+            |so_far, (old, new)| match so_far {
+                _ if old == new => so_far,
+                Sameness::Same | Sameness::Time if clock::explains(old, new) => Sameness::Time,
+                _ => Sameness::Different,
+            },
+        )
+    }
+}
+
+/// Pairs of words at the same place.
+fn words<'a>(earlier: &'a [u8], later: &'a [u8]) -> impl Iterator<Item = (u64, u64)> + 'a {
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    earlier.chunks_exact(8).zip(later.chunks_exact(8)).map(move |(old, new)| (word(old), word(new)))
+}
+
+/// A thread's place in a loop of timed waits.
+#[derive(Clone, Copy)]
+pub struct Timeouts {
+    /// Return address of the last timed wait, 0 if there was none.
+    pc: u64,
+    /// Whether that wait timed out, and the thread has made no progress since.
+    idle: bool,
+    /// Whether no other thread has touched an object of the round since the time-out.
+    undisturbed: bool,
+    /// Idle rounds in a row.
+    rounds: u8,
+    /// Whether the present wait may not time out while it is undisturbed.
+    spent: bool,
+    /// Objects of the round.
+    objects: [u64; OBJECTS],
+    len: u8,
+}
+
+impl Timeouts {
+    /// No timed wait so far.
+    pub const NEW: Timeouts =
+        Timeouts { pc: 0, idle: false, undisturbed: false, rounds: 0, spent: false, objects: [0; OBJECTS], len: 0 };
+}
+
+/// The running thread is about to stand before a timed wait that it called at `pc`.
+pub fn entering(pc: u64) {
+    let view = views(run().hot.tid as usize);
+    let wrote = run().hot.wrote;
+    let mine = &mut run().me().private.timeouts;
+    let came_back = mine.idle && mine.undisturbed && !wrote && mine.pc == pc;
+    let same = if came_back { view.compare(registers()) } else { Sameness::Different };
+    view.take(registers());
+    mine.rounds = if same == Sameness::Different { 0 } else { mine.rounds.saturating_add(1) };
+    mine.spent = match same {
+        Sameness::Different => false,
+        Sameness::Time => mine.rounds > 1,
+        Sameness::Same => true,
+    };
+    if same == Sameness::Different {
+        mine.len = 0;
+    }
+    mine.pc = pc;
+    mine.idle = false;
+}
+
+/// The running thread's timed wait has timed out, at this moment of its clock or later.
+pub fn timed_out(op: &Op, deadline: u64) {
+    clock::not_before(deadline);
+    let mine = &mut run().me().private.timeouts;
+    mine.idle = true;
+    mine.undisturbed = true;
+    if mine.rounds > 0 {
+        clock::slept(clock::DAY);
+    }
+    run().timed = true;
+    watch_all(op);
+}
+
+/// Whether the thread has had its time-outs.
+pub fn exhausted(tid: usize) -> bool {
+    let theirs = &run().fibers[tid].private.timeouts;
+    theirs.spent && theirs.undisturbed
+}
+
+/// The running thread has made progress.
+pub fn progress() {
+    let mine = &mut run().me().private;
+    mine.timeouts.idle = false;
+    mine.readings = 0;
+}
+
+/// Called for every operation once some thread has timed out or read its clock.
+pub fn performed(op: &Op, outcome: Outcome) {
+    let me = run().hot.tid as usize;
+    if changes(op.kind, outcome) {
+        progress();
+    }
+    if run().fibers[me].private.timeouts.idle {
+        watch_all(op);
+    }
+    for tid in (0..run().threads).filter(|&tid| tid != me) {
+        disturb(tid, op);
+    }
+}
+
+/// Remembers the objects of an operation of the running thread's round.
+fn watch_all(op: &Op) {
+    watch(op.obj);
+    if matches!(op.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire) {
+        watch(op.arg);
+    }
+}
+
+/// Remembers an object of the running thread's round.
+fn watch(object: u64) {
+    let mine = &mut run().me().private.timeouts;
+    let len = mine.len as usize;
+    if object == 0 || mine.objects[..len].contains(&object) {
+        return;
+    }
+    if len == OBJECTS {
+        mine.idle = false;
+        return;
+    }
+    mine.objects[len] = object;
+    mine.len += 1;
+}
+
+/// Tells a thread that another one has touched something, if that is one of its objects.
+fn disturb(tid: usize, op: &Op) {
+    let theirs = &mut run().fibers[tid].private.timeouts;
+    let objects = &theirs.objects[..theirs.len as usize];
+    if theirs.undisturbed && (objects.contains(&op.obj) || objects.contains(&op.arg)) {
+        theirs.undisturbed = false;
+        crate::sched::mark(tid);
+    }
+}
+
+/// Whether an operation is more than looking, locking and waiting.
+fn changes(kind: OpKind, outcome: Outcome) -> bool {
+    match kind {
+        OpKind::AtomicLoad
+        | OpKind::Fence
+        | OpKind::Lock
+        | OpKind::TryLock
+        | OpKind::TimedLock
+        | OpKind::Unlock
+        | OpKind::ReadLock
+        | OpKind::TryReadLock
+        | OpKind::TimedReadLock
+        | OpKind::WriteLock
+        | OpKind::TryWriteLock
+        | OpKind::TimedWriteLock
+        | OpKind::RwUnlock
+        | OpKind::CondTimedWait
+        | OpKind::FutexTimedWait
+        | OpKind::Read => false,
+        OpKind::AtomicCas | OpKind::SemTryWait | OpKind::SemTimedWait | OpKind::CondReacquire | OpKind::FutexResume => {
+            !matches!(outcome, Outcome::Failed | Outcome::TimedOut)
+        }
+        _ => true,
+    }
+}
