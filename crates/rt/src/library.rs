@@ -4,11 +4,10 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// One library: looked up at first use, as whoever has a symbol that only it defines.
+/// One library: whoever has a symbol that only it defines.
 struct Library {
     symbol: &'static CStr,
     start: AtomicUsize,
-    /// 0: not looked up yet; 1: not loaded.
     end: AtomicUsize,
 }
 
@@ -18,17 +17,13 @@ impl Library {
     }
 
     fn contains(&self, address: usize) -> bool {
-        if self.end.load(Ordering::Relaxed) == 0 {
-            self.find();
-        }
         self.start.load(Ordering::Relaxed) <= address && address < self.end.load(Ordering::Relaxed)
     }
 
-    #[cold]
     fn find(&self) {
         // SAFETY: a plain look-up with a valid string.
         let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.symbol.as_ptr()) } as usize;
-        let mut range = Search { address: symbol, start: 0, end: 1 };
+        let mut range = Search { address: symbol, start: 0, end: 0 };
         if symbol != 0 {
             // SAFETY: the callback writes to `range` only.
             unsafe { dl_iterate_phdr(look, (&raw mut range).cast()) };
@@ -70,6 +65,12 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_voi
 
 static UNWINDER: Library = Library::with(c"_Unwind_Backtrace");
 static STANDARD: Library = Library::with(c"__cxa_throw");
+
+/// Looks the libraries up, before the first run: looking up allocates.
+pub fn prepare() {
+    UNWINDER.find();
+    STANDARD.find();
+}
 
 /// Whether the call comes from the unwinder or the C++ standard library itself (not from what its headers put into the program).
 pub fn is_compilers(pc: u64) -> bool {

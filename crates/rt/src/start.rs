@@ -28,6 +28,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     if let Err(reason) = crate::heap::map_arenas(keep().pool_len) {
         controller::refuse(reason);
     }
+    crate::library::prepare();
     crate::fail::install_handlers();
     crate::undo::at_root();
     // SAFETY: `leave_process` has the signature that on_exit wants; registered first, it runs last.
