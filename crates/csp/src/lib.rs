@@ -26,7 +26,7 @@
 //! # Ok::<(), raddle_csp::CheckError>(())
 //! ```
 //!
-//! [`check`] decides trace refinement, freedom from deadlock and freedom from divergence, within [`Limits`]. A
+//! [`check()`] decides trace refinement, freedom from deadlock and freedom from divergence, within [`Limits`]. A
 //! counterexample is as short as any, keeps the names of hidden events, and shows them on request. For many components
 //! use [`Model::alphabetised`]: a step costs the logarithm of their number, and states share what they have in common.
 //!

@@ -110,6 +110,33 @@ fn inputs_outputs_and_parameters() {
     );
 }
 
+/// Types need not hold all combinations: what is left of a value that has begun follows from the set it is taken from.
+#[test]
+fn values_that_have_begun() {
+    assert_eq!(
+        verdicts(
+            "datatype Z = A.{0, 1}.{0, 1} | E
+             datatype Y = X.{A.0.1, A.1.0}
+             datatype W = V.Pairs
+             Pairs = {x.y | x <- {0..1}, y <- {0..2}}
+             channel c : Y.Bool
+             channel d : W
+             channel ok
+             yes(b) = b & ok -> STOP
+             assert not STOP [T= yes(extensions(X.A) == {0.1, 1.0} and extensions(X.A.0) == {1})
+             assert not STOP [T= yes(productions(X.A.1) == {X.A.1.0} and productions(X) == Y)
+             assert not STOP [T= yes({| d.V.0 |} == {d.V.0.0, d.V.0.1, d.V.0.2})
+             assert not STOP [T= yes({|c.X.A.0|} == {c.X.A.0.1.true, c.X.A.0.1.false})
+             assert c.X.A.0.1.true -> STOP [T= c.X.A.0?x!true -> STOP
+             assert ([] b : Bool @ c.X.A.0.1.b -> STOP [] c.X.A.1.0.b -> STOP) [T= c.X.A?x?y?b -> STOP
+             assert c?y?b -> STOP [T= c?X.A.m.n?b -> STOP
+             assert STOP [T= c?X.E?b -> STOP
+             assert d?w -> STOP [T= d.V?x?y -> (if x == y then STOP else STOP)"
+        ),
+        "hhhhhhhhh"
+    );
+}
+
 #[test]
 fn buffers_and_sequences() {
     let source = "

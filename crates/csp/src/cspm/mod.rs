@@ -1,10 +1,10 @@
 //! CSPm, the machine-readable CSP that FDR reads: text to syntax tree and back, and scripts to processes.
 //!
-//! * [`lexer`], [`parser`]: text to [`ast`]; [`printer`]: back;
-//! * [`scope`]: which names an expression needs, and whether a script binds them;
-//! * [`eval`]: expressions to values and processes, lazily;
-//! * [`mod@export`]: models that a program built, as scripts;
-//! * [`script`]: the assertions of a file, one after the other.
+//! * `lexer`, `parser`: text to [`ast`]; `printer`: back;
+//! * `scope`: which names an expression needs, and whether a script binds them;
+//! * `eval`: expressions to values and processes, lazily;
+//! * `export`: models that a program built, as scripts;
+//! * `script`: the assertions of a file, one after the other.
 
 pub mod ast;
 mod eval;

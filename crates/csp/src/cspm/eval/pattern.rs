@@ -83,27 +83,6 @@ impl<'a> Evaluation<'_, 'a> {
         let value = Value::dot(parts[..taken].iter().cloned());
         self.matches(first, &value, bound) && self.matches_dots(others, &parts[taken..], bound)
     }
-
-    /// How many fields of a channel the input pattern stands for: one for each part, but a constructor and its own fields
-    /// are one together.
-    pub(super) fn fields_of_pattern(&self, pattern: &Pattern) -> usize {
-        let mut flat = Vec::new();
-        flatten(pattern, &mut flat);
-        let mut fields = 0;
-        let mut open = 0;
-        for part in flat {
-            match open {
-                0 => fields += 1,
-                _ => open -= 1,
-            }
-            if let PatternKind::Name(name) = &part.kind
-                && self.evaluator.constants.contains(name)
-            {
-                open += self.evaluator.shapes.arity(name);
-            }
-        }
-        fields
-    }
 }
 
 fn fixed_length(pattern: &Pattern) -> Option<usize> {
@@ -113,7 +92,8 @@ fn fixed_length(pattern: &Pattern) -> Option<usize> {
     }
 }
 
-fn flatten<'p>(pattern: &'p Pattern, flat: &mut Vec<&'p Pattern>) {
+/// The parts of a dotted pattern, however it is nested.
+pub(super) fn flatten<'p>(pattern: &'p Pattern, flat: &mut Vec<&'p Pattern>) {
     match &pattern.kind {
         PatternKind::Dot(parts) => parts.iter().for_each(|part| flatten(part, flat)),
         _ => flat.push(pattern),

@@ -4,11 +4,14 @@
 //! Deviation: a field that the process chooses (`$x`) is chosen before the environment chooses the others, wherever it
 //! stands; traces are the same.
 
+use std::sync::Arc;
+
 use super::closure::{Code, Env};
+use super::pattern::flatten;
 use super::types::Domain;
 use super::{Eval, Evaluation, SIZE_LIMIT, error};
 use crate::core::{EventId, ProcId};
-use crate::cspm::ast::{Communication, Expr, ExprKind, Field, Pattern};
+use crate::cspm::ast::{Communication, Expr, ExprKind, Field, Pattern, PatternKind};
 use crate::error::Place;
 use crate::value::Value;
 
@@ -90,12 +93,14 @@ impl<'a> Evaluation<'_, 'a> {
                     }
                     Field::Input(pattern, from) | Field::Choice(pattern, from) => {
                         let place = pattern.place;
-                        let candidates = match from {
-                            Some(from) => self.elements(from, &partial.env)?,
-                            None => self.candidates(&partial.parts, pattern, last)?,
-                        };
                         let chooses = matches!(field, Field::Choice(..));
-                        self.extend(&partial, pattern, &candidates, chooses, &mut longer);
+                        match from {
+                            Some(from) => {
+                                let candidates = self.elements(from, &partial.env)?;
+                                self.extend(&partial, pattern, &candidates, chooses, &mut longer);
+                            }
+                            None => self.read_pattern(partial, pattern, last, chooses, &mut longer)?,
+                        }
                         if longer.len() > SIZE_LIMIT {
                             return error(place, format!("more than {SIZE_LIMIT} events fit this input"));
                         }
@@ -105,6 +110,43 @@ impl<'a> Evaluation<'_, 'a> {
             partials = longer;
         }
         Ok(partials)
+    }
+
+    /// Reads an input without a set: each part of its pattern takes one complete value, and the very last part of a
+    /// communication takes all that is left.
+    fn read_pattern(
+        &mut self,
+        partial: Partial<'a>,
+        pattern: &'a Pattern,
+        last: bool,
+        chooses: bool,
+        longer: &mut Vec<Partial<'a>>,
+    ) -> Eval<()> {
+        let mut flat = Vec::new();
+        flatten(pattern, &mut flat);
+        let count = flat.len();
+        let mut partials = vec![partial];
+        for (index, part) in flat.into_iter().enumerate() {
+            let mut next = Vec::new();
+            for partial in partials {
+                let candidates = match &part.kind {
+                    // A constructor is met before its fields.
+                    PatternKind::Name(name) if self.evaluator.constants.contains(name) => {
+                        let begun = Value::Atom(name.clone());
+                        let parts = [&partial.parts[..], std::slice::from_ref(&begun)].concat();
+                        match self.missing(&parts, part.place)? {
+                            Ok(_) => Arc::from([begun]),
+                            Err(_) => continue,
+                        }
+                    }
+                    _ => self.candidates(&partial.parts, last && index + 1 == count, part.place)?,
+                };
+                self.extend(&partial, part, &candidates, chooses, &mut next);
+            }
+            partials = next;
+        }
+        longer.append(&mut partials);
+        Ok(())
     }
 
     fn extend(
@@ -136,23 +178,32 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// The values that an input without a set can have: those of the next field, or of all that are left if it is the last
-    /// input of its communication.
-    fn candidates(&mut self, parts: &[Value], pattern: &Pattern, last: bool) -> Eval<Domain> {
-        let place: Place = pattern.place;
-        let mut missing = self.missing(parts, place)?;
-        let wanted = self.fields_of_pattern(pattern);
-        if missing.len() < wanted {
+    /// What can come next: every first complete value, or every way to the end.
+    fn candidates(&mut self, parts: &[Value], to_the_end: bool, place: Place) -> Eval<Domain> {
+        let missing = match self.missing(parts, place)? {
+            Ok(missing) => missing,
+            Err(message) => return error(place, message),
+        };
+        let Some(next) = missing.begun.as_ref().or(missing.whole.first()) else {
             let all = Value::dot(parts.iter().cloned());
-            return error(place, format!("`{all}` has {} more fields and this reads {wanted}", missing.len()));
+            return error(place, format!("`{all}` has no field left to read"));
+        };
+        if to_the_end && missing.begun.iter().len() + missing.whole.len() > 1 {
+            return Ok(missing.endings(place)?.into());
         }
-        if !last {
-            missing.truncate(wanted);
+        if to_the_end {
+            return Ok(next.clone());
         }
-        if let [domain] = &missing[..] {
-            return Ok(domain.clone());
+        let shapes = &self.evaluator.shapes;
+        let first = |value: &Value| {
+            let parts = value.parts();
+            let taken = shapes.first_value(parts).unwrap_or(parts.len()).min(parts.len());
+            Value::dot(parts[..taken].iter().cloned())
+        };
+        match Value::set(next.iter().map(first).collect()) {
+            Value::Set(values) => Ok(values),
+            _ => unreachable!("a set was made"),
         }
-        Ok(super::types::product(&missing, place)?.into_iter().map(Value::dot).collect())
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::closure::Env;
 use super::{Eval, Evaluation, SIZE_LIMIT, error};
@@ -45,6 +45,7 @@ pub(super) struct Shapes<'a> {
     known_types: FxHashMap<Name, Domain>,
     /// In the order of the script.
     channels: Vec<Name>,
+    is_channel: FxHashSet<Name>,
     pub(super) transparent: Vec<Name>,
 }
 
@@ -55,6 +56,7 @@ impl<'a> Shapes<'a> {
             types: FxHashMap::default(),
             known_types: FxHashMap::default(),
             channels: Vec::new(),
+            is_channel: FxHashSet::default(),
             transparent: Vec::new(),
         };
         for declaration in &script.declarations {
@@ -63,6 +65,7 @@ impl<'a> Shapes<'a> {
             match &declaration.kind {
                 DeclarationKind::Channel(names, fields) => {
                     table.channels.extend(names.iter().cloned());
+                    table.is_channel.extend(names.iter().cloned());
                     table.shapes.extend(names.iter().map(|name| (name.clone(), shape(fields))));
                 }
                 DeclarationKind::Datatype(name, constructors) => {
@@ -81,26 +84,66 @@ impl<'a> Shapes<'a> {
         table
     }
 
-    /// How many fields the channel or constructor has; 0 for names that are neither.
-    pub(super) fn arity(&self, name: &Name) -> usize {
-        self.shapes.get(name).map_or(0, |shape| shape.fields.len())
+    fn is_channel(&self, name: &Name) -> bool {
+        self.is_channel.contains(name)
     }
 
-    /// How many of `parts` the first complete value takes; `None` if they end before it does.
+    /// How many of `parts` the first complete value takes; `None` if they end before it does. Where the values of a
+    /// constructor's fields are known, they decide; else each field counts as one complete value.
     pub(super) fn first_value(&self, parts: &[Value]) -> Option<usize> {
         let first = parts.first()?;
+        let Some(shape) = (match first {
+            Value::Atom(name) => self.shapes.get(name),
+            _ => None,
+        }) else {
+            return Some(1);
+        };
         let mut taken = 1;
-        if let Value::Atom(name) = first {
-            for _ in 0..self.arity(name) {
-                taken += self.first_value(&parts[taken..])?;
-            }
+        for field in 0..shape.fields.len() {
+            let rest = &parts[taken..];
+            let known = match &shape.domains {
+                Known::Yes(domains) => leading_member(&domains[field], rest),
+                _ => None,
+            };
+            taken += match known {
+                Some(length) => length,
+                None => self.first_value(rest)?,
+            };
         }
         Some(taken)
     }
 }
 
+/// How many of `parts` make up a value of the domain, if any do. No value of a typed set begins with another one.
+fn leading_member(domain: &Domain, parts: &[Value]) -> Option<usize> {
+    (1..=parts.len()).find(|&length| {
+        let value = Value::dot(parts[..length].iter().cloned());
+        domain.binary_search(&value).is_ok()
+    })
+}
+
+/// What a channel or constructor with some of its fields still lacks.
+pub(super) struct Missing {
+    /// How the field that has begun can go on; `None` between two fields.
+    pub(super) begun: Option<Domain>,
+    /// The fields that have not begun.
+    pub(super) whole: Vec<Domain>,
+}
+
+impl Missing {
+    fn is_nothing(&self) -> bool {
+        self.begun.is_none() && self.whole.is_empty()
+    }
+
+    /// Every way to go on to the end.
+    pub(super) fn endings(&self, place: Place) -> Eval<Vec<Value>> {
+        let domains: Vec<Domain> = self.begun.iter().chain(&self.whole).cloned().collect();
+        Ok(product(&domains, place)?.into_iter().map(Value::dot).collect())
+    }
+}
+
 /// Every way to take one value of each domain.
-pub(super) fn product(domains: &[Domain], place: Place) -> Eval<Vec<Vec<Value>>> {
+fn product(domains: &[Domain], place: Place) -> Eval<Vec<Vec<Value>>> {
     let count = domains.iter().try_fold(1usize, |count, domain| count.checked_mul(domain.len()));
     if count.is_none_or(|count| count > SIZE_LIMIT) {
         return error(place, format!("this has more than {SIZE_LIMIT} values"));
@@ -195,49 +238,63 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(domains)
     }
 
-    /// The fields that a channel or constructor with some of its fields still lacks.
-    pub(super) fn missing(&mut self, parts: &[Value], place: Place) -> Eval<Vec<Domain>> {
-        // The next expected field is on top.
-        let mut expected: Vec<Domain> = Vec::new();
-        for (index, part) in parts.iter().enumerate() {
-            let domain = expected.pop();
-            if index > 0 && domain.is_none() {
-                let all = Value::dot(parts.iter().cloned());
-                return error(place, format!("`{}` has too many fields: {all}", parts[0]));
+    /// What `parts`, a channel or constructor and some of its fields, lacks. The inner error says why they do not fit.
+    pub(super) fn missing(&mut self, parts: &[Value], place: Place) -> Eval<Result<Missing, String>> {
+        let [Value::Atom(name), rest @ ..] = parts else {
+            return Ok(Err(format!("`{}` is neither a channel nor a constructor", Value::dot(parts.iter().cloned()))));
+        };
+        let domains = self.domains(name, place)?;
+        let mut rest = rest;
+        for (index, domain) in domains.iter().enumerate() {
+            if rest.is_empty() {
+                return Ok(Ok(Missing { begun: None, whole: domains[index..].to_vec() }));
             }
-            match part {
-                Value::Atom(name) if index == 0 || self.evaluator.shapes.arity(name) > 0 => {
-                    let fields = self.domains(name, place)?;
-                    expected.extend(fields.iter().rev().cloned());
-                }
-                other => {
-                    if let Some(domain) = domain.filter(|domain| domain.binary_search(other).is_err()) {
-                        let allowed = Value::Set(domain);
-                        return error(place, format!("`{other}` is not a value of `{}`: {allowed}", parts[0]));
-                    }
-                }
+            if let Some(length) = leading_member(domain, rest) {
+                rest = &rest[length..];
+                continue;
             }
+            let endings: Vec<Value> = domain
+                .iter()
+                .filter_map(|value| value.parts().strip_prefix(rest))
+                .map(|ending| Value::dot(ending.iter().cloned()))
+                .collect();
+            if endings.is_empty() {
+                let field = self.evaluator.shapes.first_value(rest).unwrap_or(rest.len()).min(rest.len());
+                let field = Value::dot(rest[..field].iter().cloned());
+                return Ok(Err(format!("`{field}` is not a value of `{name}`: {}", Value::Set(domain.clone()))));
+            }
+            return Ok(Ok(Missing { begun: Some(endings.into()), whole: domains[index + 1..].to_vec() }));
         }
-        expected.reverse();
-        Ok(expected)
+        match rest.is_empty() {
+            true => Ok(Ok(Missing { begun: None, whole: Vec::new() })),
+            false => Ok(Err(format!("`{name}` has too many fields: {}", Value::dot(parts.iter().cloned())))),
+        }
+    }
+
+    fn missing_or_error(&mut self, value: &Value, place: Place) -> Eval<Missing> {
+        match self.missing(value.parts(), place)? {
+            Ok(missing) => Ok(missing),
+            Err(message) => error(place, message),
+        }
     }
 
     /// What can follow `value` to make it complete; nothing if it is complete already.
     pub(super) fn extensions(&mut self, value: &Value, place: Place) -> Eval<Vec<Value>> {
-        let missing = self.missing(value.parts(), place)?;
-        if missing.is_empty() {
-            return Ok(Vec::new());
+        let missing = self.missing_or_error(value, place)?;
+        match missing.is_nothing() {
+            true => Ok(Vec::new()),
+            false => missing.endings(place),
         }
-        Ok(product(&missing, place)?.into_iter().map(Value::dot).collect())
     }
 
     /// Every complete event or datatype value that begins with `value`.
     pub(super) fn productions(&mut self, value: &Value, place: Place) -> Eval<Vec<Value>> {
-        let rest = self.extensions(value, place)?;
-        match rest.is_empty() && self.missing(value.parts(), place)?.is_empty() {
-            true => Ok(vec![value.clone()]),
-            false => Ok(rest.into_iter().map(|rest| Value::dot([value.clone(), rest])).collect()),
+        let missing = self.missing_or_error(value, place)?;
+        if missing.is_nothing() {
+            return Ok(vec![value.clone()]);
         }
+        let endings = missing.endings(place)?.into_iter();
+        Ok(endings.map(|ending| Value::dot([value.clone(), ending])).collect())
     }
 
     /// Every event of the script.
@@ -254,26 +311,14 @@ impl<'a> Evaluation<'_, 'a> {
         if let Some(&known) = self.evaluator.events.get(value) {
             return Ok(known);
         }
-        let parts = value.parts();
-        let channel = match &parts[0] {
-            Value::Atom(name) if self.evaluator.shapes.channels.contains(name) => name.clone(),
+        match &value.parts()[0] {
+            Value::Atom(name) if self.evaluator.shapes.is_channel(name) => {}
             _ => return error(place, format!("`{value}` is {}, not an event", value.kind())),
-        };
-        let missing = self.missing(parts, place)?;
-        if !missing.is_empty() {
-            let message = format!("`{value}` is not a complete event: {} fields are missing", missing.len());
-            return error(place, message);
         }
-        let domains = self.domains(&channel, place)?;
-        let mut at = 1;
-        for domain in domains.iter() {
-            let taken = self.evaluator.shapes.first_value(&parts[at..]).unwrap_or(0);
-            let field = Value::dot(parts[at..at + taken].iter().cloned());
-            if domain.binary_search(&field).is_err() {
-                let allowed = Value::Set(domain.clone());
-                return error(place, format!("`{field}` is not a value of `{channel}`: {allowed}"));
-            }
-            at += taken;
+        let missing = self.missing_or_error(value, place)?;
+        if !missing.is_nothing() {
+            let count = missing.whole.len() + usize::from(missing.begun.is_some());
+            return error(place, format!("`{value}` is not a complete event: {count} fields are missing"));
         }
         let event = self.model.event(value.clone());
         self.evaluator.events.insert(value.clone(), event);
