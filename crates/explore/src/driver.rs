@@ -6,6 +6,7 @@ use raddle_model::finding::Stats;
 use raddle_model::{Execution, Target, TargetError};
 use raddle_vocab::RunStatus;
 
+use crate::crowd::is_crowded;
 use crate::strategy::{Gap, Strategy, Worth};
 
 /// What came of a search.
@@ -30,6 +31,7 @@ pub fn explore(
     let mut stats = Stats::default();
     let mut execution = Execution::empty();
     let mut under_way = 0;
+    let mut crowded = false;
     loop {
         while under_way < target.window().max(1)
             && let Some(request) = strategy.next()
@@ -38,12 +40,14 @@ pub fn explore(
             under_way += 1;
         }
         if under_way == 0 {
-            return Ok(Outcome { stats, gap: strategy.gap() });
+            let crowd = crowded.then_some(Gap::Crowd);
+            return Ok(Outcome { stats, gap: strategy.gap().or(crowd) });
         }
         target.finish(&mut execution)?;
         under_way -= 1;
         let worth = strategy.learn(&execution);
         count(&mut stats, &execution, worth);
+        crowded = crowded || is_crowded(&execution);
         if observe(&execution, worth, &stats).is_break() {
             drain(target, under_way)?;
             return Ok(Outcome { stats, gap: Some(Gap::Stopped) });

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+pub mod crowd;
 pub mod dfs;
 pub mod driver;
 pub mod memory;

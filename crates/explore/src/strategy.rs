@@ -28,6 +28,8 @@ pub enum Gap {
     Preemptions,
     /// A run did not do what its schedule asked for.
     Diverged,
+    /// More threads competed for a barrier than fit into a round.
+    Crowd,
     /// Something seen on the way ended the search.
     Stopped,
 }
@@ -43,6 +45,7 @@ impl Gap {
             Gap::Events => "max-events",
             Gap::Preemptions => "preemptions",
             Gap::Diverged => "diverged",
+            Gap::Crowd => "barrier-crowd",
             Gap::Stopped => "stopped",
         }
     }

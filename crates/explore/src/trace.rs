@@ -49,6 +49,12 @@ impl TraceHasher {
         mix(self.sum)
     }
 
+    /// How many transitions of each thread lie in the causal past of where the thread stands now, its own included.
+    #[must_use]
+    pub fn clock(&self, thread: u16) -> &[u32] {
+        &self.clocks[usize::from(thread)]
+    }
+
     /// Puts one more transition behind those it depends on and returns its hash.
     fn add(&mut self, step: &Step) -> u64 {
         let number = usize::from(step.thread);

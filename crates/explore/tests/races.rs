@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::naive;
+use common::{naive, seeds};
 use raddle_explore::memory::generate::{Knobs, generate};
 use raddle_explore::memory::{Granularity, MemoryTarget};
 use raddle_model::{Execution, RaceDetector, Request, Target};
@@ -14,7 +14,7 @@ use raddle_vocab::policy::{Policy, mix};
 fn agrees_with_the_book() {
     let mut detector = RaceDetector::new();
     let (mut racy, mut quiet) = (0, 0);
-    for seed in 0..6000u64 {
+    for seed in seeds(6000) {
         let mut knobs = Knobs::drawn(seed, 4, 8);
         knobs.races = seed % 4 > 0;
         knobs.atomics |= seed % 2 == 0;

@@ -6,11 +6,14 @@ pub mod naive;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Strategy, Worth, explore};
-use raddle_model::{PendingState, world};
+use raddle_model::defect::Signature;
+use raddle_model::finding::Severity;
+use raddle_model::{DefectFinder, PendingState, world};
 use raddle_vocab::RunStatus;
 
 /// What a search saw.
@@ -55,9 +58,29 @@ pub fn brute_force(program: &Program, granularity: Granularity) -> Seen {
     search(&mut Dfs::new(0), program, granularity)
 }
 
+/// Every defect that some execution of the program has, warnings aside. `None` if there are more than `limit` runs.
+pub fn all_defects(program: &Program, granularity: Granularity, limit: u64) -> Option<BTreeSet<Signature>> {
+    let mut finder = DefectFinder::new();
+    let mut found = BTreeSet::new();
+    let mut strategy = MaxExecutions::new(Dfs::of_traces(0), limit);
+    let mut target = MemoryTarget::new(program, granularity);
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+        let errors = finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error);
+        found.extend(errors.map(|defect| defect.signature));
+        ControlFlow::Continue(())
+    });
+    outcome.unwrap().gap.is_none().then_some(found)
+}
+
 /// Every trace of a program, once.
 pub fn all_traces(program: &Program, granularity: Granularity) -> Seen {
     let seen = search(&mut Dfs::of_traces(0), program, granularity);
     assert_eq!(seen.executions, seen.traces.len() as u64);
     seen
+}
+
+/// How many random programs to try: RADDLE_FUZZ multiplies the number.
+pub fn seeds(count: u64) -> std::ops::Range<u64> {
+    let factor = std::env::var("RADDLE_FUZZ").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1);
+    0..count * factor
 }

@@ -1,0 +1,105 @@
+//! Barriers that more threads use than fit into a round.
+//!
+//! Arrivals at a barrier are independent of each other, which is right as long as it is clear who takes part in a round. If
+//! more threads compete, the order of arrivals decides who goes first, and a search that takes them as independent may miss
+//! some of it. No known program needs that, so it is noticed instead of explored.
+
+use std::collections::BTreeMap;
+
+use raddle_model::Execution;
+use raddle_vocab::OpKind;
+
+use crate::trace::TraceHasher;
+
+/// Whether some thread arrived for a round of a barrier though it could have been in time for the one before.
+#[must_use]
+pub fn is_crowded(execution: &Execution) -> bool {
+    if !may_be_crowded(execution) {
+        return false;
+    }
+    let mut order = TraceHasher::default();
+    order.start(execution);
+    let mut arrivals: BTreeMap<(u64, u64), Vec<(u16, u32)>> = BTreeMap::new();
+    for step in &execution.steps {
+        let before = order.clock(step.thread).to_vec();
+        order.push(step);
+        if step.kind != OpKind::BarrierArrive {
+            continue;
+        }
+        if let Some(last_round) = step.arg.checked_sub(1).and_then(|round| arrivals.get(&(step.obj, round)))
+            && last_round.iter().any(|&(thread, count)| before[usize::from(thread)] < count)
+        {
+            return true;
+        }
+        let count = order.clock(step.thread)[usize::from(step.thread)];
+        arrivals.entry((step.obj, step.arg)).or_default().push((step.thread, count));
+    }
+    false
+}
+
+/// A cheap test that lets nearly all executions pass: more different threads arrive than make a round.
+fn may_be_crowded(execution: &Execution) -> bool {
+    let mut barriers: BTreeMap<u64, (u64, Vec<u16>)> = BTreeMap::new();
+    for step in &execution.steps {
+        match step.kind {
+            OpKind::BarrierInit => {
+                barriers.insert(step.obj, (step.arg, Vec::new()));
+            }
+            OpKind::BarrierArrive => {
+                if let Some((size, threads)) = barriers.get_mut(&step.obj) {
+                    if !threads.contains(&step.thread) {
+                        threads.push(step.thread);
+                    }
+                    if threads.len() as u64 > *size {
+                        return true;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::program::{Op, Program, Stmt};
+    use crate::memory::{Granularity, MemoryTarget};
+    use crate::strategy::scheduled;
+    use raddle_model::Target;
+
+    fn crowded(program: &Program) -> bool {
+        let mut target = MemoryTarget::new(program, Granularity::Sync);
+        target.submit(scheduled(Vec::new()));
+        let mut execution = Execution::empty();
+        target.finish(&mut execution).unwrap();
+        is_crowded(&execution)
+    }
+
+    fn meeting(threads: usize, size: u32, rounds: usize) -> Program {
+        let body: Vec<Stmt> = vec![Op::Barrier(1, 0).into(); rounds];
+        Program { barriers: vec![size], ..Program::parallel(0, 0, vec![body; threads]) }
+    }
+
+    #[test]
+    fn as_many_as_fit() {
+        assert!(!crowded(&meeting(2, 2, 3)));
+        assert!(!crowded(&meeting(1, 2, 1)));
+    }
+
+    #[test]
+    fn one_too_many() {
+        assert!(crowded(&meeting(3, 2, 2)));
+        assert!(crowded(&meeting(4, 2, 1)));
+    }
+
+    #[test]
+    fn one_pair_after_the_other() {
+        // Main joins the first two before it creates the others.
+        let mut program = meeting(4, 2, 1);
+        let late: Vec<Stmt> = program.bodies[0].drain(2..4).collect();
+        program.bodies[0].splice(4..4, late);
+        assert!(!crowded(&program));
+    }
+}
