@@ -208,10 +208,9 @@ pub const DEFAULT_MAX_EVENTS: u64 = 100_000_000;
 pub const DEFAULT_EXIT_EVENTS: u64 = 10_000;
 
 /// How a new run gets a fresh state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ModeName {
     /// Restore what was written
-    #[default]
     Snapshot,
     /// A process for each run
     Fork,
@@ -247,8 +246,8 @@ pub struct RunArgs {
     /// What is a scheduling point
     #[arg(long, value_enum, default_value = "sync")]
     pub granularity: GranularityName,
-    /// How a run gets a fresh state
-    #[arg(long, value_enum, default_value = "snapshot")]
+    /// How the run gets a fresh state
+    #[arg(long, value_enum, default_value = "fork")]
     pub mode: ModeName,
     /// Cut the run after so many events
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
@@ -268,7 +267,7 @@ pub struct RunArgs {
     /// Let the program write to the real files instead of private copies
     #[arg(long)]
     pub share_files: bool,
-    /// Bytes of memory that the program may have
+    /// Bytes of memory that the program may have [default: three quarters of what is free]
     #[arg(long, value_name = "BYTES")]
     pub memory_limit: Option<u64>,
     /// Give up after so many seconds without any event

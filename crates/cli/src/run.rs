@@ -70,7 +70,7 @@ fn options(args: &RunArgs) -> Options {
     options.spurious = args.spurious;
     options.exit_events = args.exit_events;
     options.share_files = args.share_files;
-    options.memory_limit = args.memory_limit;
+    options.memory_limit = args.memory_limit.or(options.memory_limit);
     options.hang_timeout = Duration::from_secs_f64(args.hang_timeout);
     options.output = Output::Inherit;
     options.pool = MAX_THREADS as u32;

@@ -74,7 +74,8 @@ pub struct Options {
     pub trace_bytes: u64,
     /// Bound on that growth: a longer trace is cut.
     pub max_trace_bytes: u64,
-    /// Bytes of writable memory that the program may have.
+    /// Bytes of memory that the program may have. Watched by the host: the system's own limits count what is reserved,
+    /// and the runtime reserves much and uses little.
     pub memory_limit: Option<u64>,
     /// How long the runtime may take until it has control.
     pub start_timeout: Duration,
@@ -103,7 +104,7 @@ impl Options {
             fold_spins: true,
             trace_bytes: 8 << 20,
             max_trace_bytes: 2 << 30,
-            memory_limit: None,
+            memory_limit: crate::process::sensible_memory_limit(),
             start_timeout: Duration::from_secs(30),
             hang_timeout: Duration::from_secs(10),
         }

@@ -185,6 +185,27 @@ pub fn signal_name(signal: i32) -> &'static str {
     })
 }
 
+/// Bytes of memory that a process has for itself; 0 if it is gone.
+#[must_use]
+pub fn own_memory(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    kilobytes(&status, "RssAnon:").saturating_mul(1024)
+}
+
+/// Three quarters of what the machine has to give; `None` if it does not say.
+#[must_use]
+pub fn sensible_memory_limit() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let available = kilobytes(&text, "MemAvailable:").saturating_mul(1024);
+    (available > 0).then_some(available / 4 * 3)
+}
+
+/// The number behind a word in one of the kernel's tables.
+fn kilobytes(table: &str, word: &str) -> u64 {
+    let line = table.lines().find_map(|line| line.strip_prefix(word));
+    line.and_then(|rest| rest.split_whitespace().next()).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
 /// Whether this machine lets a process have equal addresses in every run; tried in a thread that ends with it.
 #[must_use]
 pub fn can_fix_addresses() -> bool {
@@ -226,11 +247,8 @@ fn command(options: &Options, descriptor: &OwnedFd) -> Result<Command, StartErro
         }
     };
     command.process_group(0);
-    let setup = ChildSetup {
-        descriptor: descriptor.as_raw_fd(),
-        memory_limit: options.memory_limit,
-        parent: rustix::process::getpid().as_raw_nonzero().get(),
-    };
+    let setup =
+        ChildSetup { descriptor: descriptor.as_raw_fd(), parent: rustix::process::getpid().as_raw_nonzero().get() };
     // SAFETY: the closure runs between fork and exec of a process that may have threads; it makes system calls only,
     // takes no locks and allocates nothing.
     unsafe { command.pre_exec(move || setup.apply()) };
@@ -266,7 +284,6 @@ fn tunables(present: Option<&OsStr>) -> OsString {
 /// What the child does to itself before it becomes the program.
 struct ChildSetup {
     descriptor: RawFd,
-    memory_limit: Option<u64>,
     parent: i32,
 }
 
@@ -288,11 +305,6 @@ impl ChildSetup {
             }
             let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
-            if let Some(bytes) = self.memory_limit {
-                // Writable memory rather than address space: the runtime reserves much and uses little.
-                let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-                libc::setrlimit(libc::RLIMIT_DATA, &raw const limit);
-            }
             if libc::fcntl(self.descriptor, libc::F_SETFD, 0) != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -329,6 +341,13 @@ mod tests {
         assert_eq!(tunables(None), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new(""))), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new("a.b=1"))), *format!("a.b=1:{TUNABLE}"));
+    }
+
+    #[test]
+    fn memory_is_measured() {
+        assert!(own_memory(std::process::id()) > 4096);
+        assert_eq!(own_memory(0), 0);
+        assert!(sensible_memory_limit().is_some_and(|limit| limit > 1 << 20));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use raddle_vocab::RunStatus;
 use raddle_wire::{Control, MAX_JOBS};
 
 pub use plan::{Plan, Stop};
+use recover::Trouble;
 use session::{Collected, Fault, Session, Waited};
 
 use crate::decode::{Decoder, Detail, RunResult};
@@ -129,8 +130,7 @@ impl NativeTarget {
     /// What was met and is not modelled or cannot be undone, a sentence each.
     #[must_use]
     pub fn limits(&self) -> Vec<String> {
-        let present = self.session.as_ref().map_or(0, Session::limits);
-        let mut all = limits::sentences(self.limit_bits | present);
+        let mut all = limits::sentences(self.limit_bits);
         all.extend(self.remarks.iter().cloned());
         all
     }
@@ -221,7 +221,7 @@ impl NativeTarget {
                 "a schedule of {switches} transitions has more switches between threads than fit into one batch"
             )));
         }
-        let waited = session.wait(self.options.hang_timeout);
+        let waited = session.wait(&self.options);
         if waited == Waited::Interrupted {
             return Err(TargetError::Interrupted);
         }
@@ -235,7 +235,10 @@ impl NativeTarget {
     fn harvest(&mut self, waited: Waited) -> Result<(), TargetError> {
         let Some(session) = &mut self.session else { return Ok(()) };
         let may_grow = self.options.trace_bytes < self.options.max_trace_bytes;
-        let Collected { mut plans, results, words, trouble, beginning } = session.collect(waited, may_grow);
+        let Collected { mut plans, results, words, trouble, beginning, first } = session.collect(waited, may_grow);
+        if !matches!(trouble, Some(Trouble::Fault(Fault::Garbled(_)))) {
+            self.limit_bits |= session.limits();
+        }
         let rest = plans.split_off(results.len());
         let suspect = self.suspect;
         self.suspect &= results.is_empty();
@@ -257,7 +260,7 @@ impl NativeTarget {
         }
         match trouble {
             None => Ok(()),
-            Some(trouble) => self.recover(rest, trouble, &beginning),
+            Some(trouble) => self.recover(rest, trouble, &beginning, first),
         }
     }
 

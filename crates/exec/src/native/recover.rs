@@ -1,9 +1,9 @@
 //! What to do when a run did not go as planned.
 //!
 //! Runs that need something the target does not have (threads, room, a process of their own) are repeated in a new
-//! target that has it. A run in which the target broke is repeated alone in a new one: if that goes well, the first time was an
-//! accident (or an earlier run's fault) and is named; if not, the run itself is at fault and becomes an execution that
-//! ends with the crash. Nothing is repeated more often than that.
+//! target that has it. A run in which the target broke is repeated alone in a new one, unless it was the first there: if that
+//! goes well, the first time was an accident (or an earlier run's fault) and is named; if not, the run itself is at fault
+//! and becomes an execution that ends with the crash. Nothing is repeated more often than that.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -59,8 +59,15 @@ impl Trouble {
 }
 
 impl NativeTarget {
-    /// Deals with the trouble of the first of the `rest` of a batch. `beginning` is what was recorded of that run.
-    pub(super) fn recover(&mut self, rest: Vec<Plan>, trouble: Trouble, beginning: &[u64]) -> Result<(), TargetError> {
+    /// Deals with the trouble of the first of the `rest` of a batch. `beginning` is what was recorded of that run, and
+    /// `first` whether it was the first of its process.
+    pub(super) fn recover(
+        &mut self,
+        rest: Vec<Plan>,
+        trouble: Trouble,
+        beginning: &[u64],
+        first: bool,
+    ) -> Result<(), TargetError> {
         match trouble {
             Trouble::NextBatch => {
                 self.recall(rest);
@@ -79,7 +86,7 @@ impl NativeTarget {
                 self.restart()
             }
             Trouble::FreshProcess => {
-                self.blame(rest, Fault::Garbled("a fresh process asked for another one".into()), beginning)
+                self.blame(rest, &Fault::Garbled("a fresh process asked for another one".into()), beginning, true)
             }
             Trouble::Room => {
                 self.recall(rest);
@@ -87,23 +94,22 @@ impl NativeTarget {
                     self.options.trace_bytes.saturating_mul(GROWTH).min(self.options.max_trace_bytes);
                 self.restart()
             }
-            Trouble::Fault(fault) => self.blame(rest, fault, beginning),
+            Trouble::Fault(fault) => self.blame(rest, &fault, beginning, first),
         }
     }
 
     /// The target broke in the first of these runs.
-    fn blame(&mut self, mut rest: Vec<Plan>, fault: Fault, beginning: &[u64]) -> Result<(), TargetError> {
-        let idle = rest.is_empty();
-        // Another ten seconds of hanging would not make it clearer.
-        let sure = self.suspect || matches!(fault, Fault::Hung(_));
-        if sure && !idle {
+    fn blame(&mut self, mut rest: Vec<Plan>, fault: &Fault, beginning: &[u64], first: bool) -> Result<(), TargetError> {
+        // Who hangs or devours memory would only do it again, at the same expense.
+        let sure = first || matches!(fault, Fault::Hung(_) | Fault::Greedy(_));
+        if sure && !rest.is_empty() {
             let plan = rest.remove(0);
-            let execution = self.failed(&fault, beginning);
+            let execution = self.failed(fault, beginning);
             let run = ReadyRun { plan, outcome: Ready::Made(Box::new(execution)) };
             self.ready.push_back(ReadyBatch { words: Vec::new(), runs: [run].into() });
             self.suspect = false;
-        } else if !idle {
-            self.suspect = true;
+        } else {
+            self.suspect = !rest.is_empty();
         }
         self.recall(rest);
         self.restart()
@@ -146,7 +152,6 @@ impl NativeTarget {
     /// Ends the target and starts a new one.
     pub(super) fn restart(&mut self) -> Result<(), TargetError> {
         if let Some(mut session) = self.session.take() {
-            self.limit_bits |= session.limits();
             session.kill();
         }
         match Session::start(&self.options) {
@@ -173,12 +178,17 @@ impl NativeTarget {
             Fault::Died(status) => status.signal(),
             // The kernel's own name for "used up its time".
             Fault::Hung(_) => Some(libc::SIGXCPU),
+            // What the kernel would have done.
+            Fault::Greedy(_) => Some(libc::SIGKILL),
             Fault::Garbled(_) => Some(libc::SIGSEGV),
         };
         match signal {
             Some(signal) => add_crash(&mut execution, signal, fault.describe()),
             None => {
-                self.remarks.insert(format!("the process ended behind raddle's back: {}", fault.describe()));
+                self.remarks.insert(format!(
+                    "the process ended behind raddle's back, by a system call of its own or as another program: {}",
+                    fault.describe()
+                ));
             }
         }
         execution

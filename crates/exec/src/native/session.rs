@@ -22,6 +22,9 @@ use crate::{interrupt, wait};
 /// Batches that can be under way at once: the file has buffers for two.
 const BUFFERS: usize = 2;
 
+/// How long a batch may take before anybody looks at the target's memory.
+const PATIENCE: Duration = Duration::from_millis(10);
+
 /// A target that broke, in a way that only a new process heals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -29,6 +32,8 @@ pub(super) enum Fault {
     Died(ExitStatus),
     /// Nothing happened for so long.
     Hung(Duration),
+    /// It took more than so many bytes of memory.
+    Greedy(u64),
     /// What it wrote into the shared file makes no sense.
     Garbled(String),
 }
@@ -39,6 +44,7 @@ impl Fault {
         match self {
             Fault::Died(status) => process::describe(*status),
             Fault::Hung(time) => format!("it made no step for {} seconds", time.as_secs_f64().round()),
+            Fault::Greedy(bytes) => format!("it used more than {} MB of memory", bytes >> 20),
             Fault::Garbled(what) => format!("it wrote over raddle's records ({what})"),
         }
     }
@@ -81,6 +87,8 @@ pub(super) struct Collected {
     /// What is wrong with the run after them, and what was recorded of it.
     pub trouble: Option<Trouble>,
     pub beginning: Vec<u64>,
+    /// Whether that run was the first of its process and `beginning` is all that it recorded: nobody else is at fault.
+    pub first: bool,
 }
 
 /// The target and the file shared with it.
@@ -135,12 +143,14 @@ impl Session {
         true
     }
 
-    /// Waits for the oldest batch. A target that shows no sign of life for `hang` is given up.
-    pub(super) fn wait(&mut self, hang: Duration) -> Waited {
+    /// Waits for the oldest batch. A target that shows no sign of life or takes too much memory is given up.
+    pub(super) fn wait(&mut self, options: &Options) -> Waited {
+        let hang = options.hang_timeout;
         let Some(flight) = self.flights.front() else { return Waited::Completed };
         let number = flight.number;
         let mut pause = wait::Pause::new();
-        let mut last_sign = (self.signs_of_life(), Instant::now());
+        let begun = Instant::now();
+        let mut last_sign = (self.signs_of_life(), begun);
         loop {
             let control = self.shared.control();
             let completed = control.completed().load(Ordering::Acquire);
@@ -167,8 +177,21 @@ impl Session {
             } else if last_sign.1.elapsed() > hang {
                 return Waited::Broken(Fault::Hung(hang));
             }
+            // Looking is not free, and nobody takes much memory in a few milliseconds.
+            let long = begun.elapsed() > PATIENCE;
+            if let Some(limit) = options.memory_limit.filter(|&limit| long && self.memory() > limit) {
+                return Waited::Broken(Fault::Greedy(limit));
+            }
             wait::on(self.shared.control().completed(), completed, pause.next());
         }
+    }
+
+    /// Memory of the target and of the process that makes the present run.
+    fn memory(&self) -> u64 {
+        let target = self.process_id().unwrap_or(0);
+        let worker = self.shared.control().worker().load(Ordering::Relaxed);
+        let worker = if worker == target { 0 } else { process::own_memory(worker) };
+        process::own_memory(target).saturating_add(worker)
     }
 
     fn completed_meanwhile(&self, number: u32) -> bool {
@@ -198,8 +221,10 @@ impl Session {
     pub(super) fn collect(&mut self, waited: Waited, may_grow: bool) -> Collected {
         let done = self.jobs_done(&waited);
         let Some(Flight { number, plans }) = self.flights.pop_front() else {
-            return Collected { plans: vec![], results: vec![], words: vec![], trouble: None, beginning: vec![] };
+            let (plans, results, words, beginning) = Default::default();
+            return Collected { plans, results, words, trouble: None, beginning, first: false };
         };
+        let broken = matches!(waited, Waited::Broken(_));
         let mut results: Vec<Finished> = Vec::with_capacity(done);
         let mut trouble = None;
         let mut end = 0;
@@ -226,7 +251,9 @@ impl Session {
         let beginning = if trouble.is_some() { self.beginning(number, end) } else { Vec::new() };
         let mut words = Vec::with_capacity(end);
         self.shared.take_words(trace_offset(number, self.shared.arena()), end, &mut words);
-        Collected { plans, results, words, trouble, beginning }
+        // A run in a process of its own that died may be followed by others in the same batch, which wrote over its trace.
+        let first = number == 0 && results.is_empty() && (broken || plans.len() == 1);
+        Collected { plans, results, words, trouble, beginning, first }
     }
 
     /// Copies what a dead target wrote from word `start` of a batch's arena on: whole records up to a zero.

@@ -32,6 +32,7 @@ pub mod seed {
     pub const LIMITS: u64 = 14;
     pub const SHRINK: u64 = 15;
     pub const DEAD_WORKER: u64 = 16;
+    pub const DEVOUR: u64 = 17;
 }
 
 /// Words that a long trace takes.
@@ -226,6 +227,13 @@ fn misbehave(file: &File, job: &mut Job, trace: &mut Vec<u64>) {
         }
         seed::SHRINK => assert!(file.descriptor.set_len(0).is_err()),
         seed::DEAD_WORKER => (job.status, job.code) = (RunStatus::Damaged as u32, 11),
+        seed::DEVOUR => {
+            let mut all = Vec::new();
+            loop {
+                all.push(vec![1u8; 1 << 20]);
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        }
         _ => {}
     }
 }

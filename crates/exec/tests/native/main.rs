@@ -21,6 +21,7 @@ fn main() {
         ("a_dying_target_costs_one_run", a_dying_target_costs_one_run),
         ("an_accident_is_repeated_and_named", an_accident_is_repeated_and_named),
         ("a_hang_is_ended_by_the_watchdog", a_hang_is_ended),
+        ("greed_is_ended_too", greed_is_ended),
         ("needs_are_met_by_a_new_target", needs_are_met),
         ("long_traces_get_room_up_to_the_bound", long_traces_get_room),
         ("nonsense_in_the_file_is_survived", nonsense_is_survived),
@@ -120,7 +121,7 @@ fn a_dying_target_costs_one_run() {
         assert_eq!(steps(&execution), n % 40, "run {n}");
         assert_eq!(crashed(&execution), n % 70 == 10, "run {n}");
     }
-    // Twice for each of the three crashes, and once at first.
+    // Twice for each of the three crashes, and once at first; the second crash of each is known to be its own.
     assert_eq!(target.statistics().starts, 7);
     assert!(target.limits().is_empty(), "{:?}", target.limits());
 }
@@ -148,6 +149,15 @@ fn a_hang_is_ended() {
     assert!(crashed(&execution));
     assert_eq!((execution.incidents[0].arg, steps(&execution)), (libc::SIGXCPU as u64, 3));
     assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(one(&mut target, seed::FINE).status, RunStatus::Rest);
+}
+
+fn greed_is_ended() {
+    let mut options = options();
+    options.memory_limit = Some(100 << 20);
+    let mut target = NativeTarget::start_unchecked(options).unwrap();
+    let execution = one(&mut target, seed::DEVOUR);
+    assert!(crashed(&execution) && execution.incidents[0].text.contains("100 MB"), "{execution:?}");
     assert_eq!(one(&mut target, seed::FINE).status, RunStatus::Rest);
 }
 
@@ -220,6 +230,8 @@ fn an_exit_is_named() {
     let execution = one(&mut target, seed::EXIT);
     assert_eq!((execution.status, execution.exit, execution.incidents.len()), (RunStatus::Damaged, Some(5), 0));
     assert!(target.limits()[0].contains("exited with status 5"), "{:?}", target.limits());
+    // The first run of a process is nobody else's fault: it is not made twice.
+    assert_eq!(target.statistics().starts, 2);
 }
 
 fn alive(pid: i32) -> bool {
