@@ -1,0 +1,241 @@
+//! `raddle check`: explores every schedule that matters.
+//!
+//! The search and the confirmation of findings have a target each, so that a finding is confirmed and shown while the search
+//! goes on. What is printed for people goes to standard output, or to standard error where standard output belongs to a
+//! machine-readable report; progress and complaints always go to standard error.
+
+mod build;
+mod closure;
+mod collect;
+mod confirm;
+mod directory;
+mod explain;
+mod message;
+mod order;
+mod progress;
+mod search;
+mod strategies;
+#[cfg(test)]
+mod testing;
+mod witness;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use raddle_exec::{NativeTarget, Options, Output, interrupt};
+use raddle_model::finding::{Finding, Reason, Report, SCHEMA, Verdict, verdict};
+use raddle_report::text::{self, Sources};
+use raddle_report::timeline::Timeline;
+use raddle_report::{json, tsan};
+
+use crate::args::{CheckArgs, PropertyName, ReportForm, StrategyName};
+use crate::exit_codes;
+use crate::failure::{Failure, Outcome, say};
+use crate::naming::symbols;
+use build::Input;
+use collect::Collector;
+use confirm::Confirmer;
+use directory::{REPORT, RunDirectory};
+use progress::Progress;
+use search::{Search, Searched, SelfCheck};
+
+/// Width of reports that do not go to a terminal.
+const PLAIN_WIDTH: usize = 110;
+
+/// Runs the command.
+pub fn run(args: &CheckArgs) -> Outcome {
+    refuse(args)?;
+    interrupt::install()?;
+    let input = Input::of(&args.inputs)?;
+    let directory = RunDirectory::create(args.out.as_deref(), &input.name())?;
+    let program = input.program(args, directory.path())?;
+    let options = options(args, &program);
+    let mut target = NativeTarget::start(options.clone())?;
+    let symbols = symbols(&program, target.modules());
+    let only_races = args.property == Some(PropertyName::Race);
+    let confirmer = Confirmer::new(options.clone(), args.max_events);
+    let mut collector = Collector::new(&symbols, confirmer, &directory, only_races);
+    let mut progress = Progress::new(args.quiet);
+    let self_check = match args.self_check {
+        Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options)?)),
+        None => None,
+    };
+    let printer = Printer::new(args, &input.name());
+    let searched = Search {
+        strategy: strategies::build(args)?,
+        target: &mut target,
+        collector: &mut collector,
+        progress: &mut progress,
+        self_check,
+        stop_at_first: args.stop_at_first,
+        spurious: args.spurious,
+    }
+    .run(&mut |progress, finding, timeline| progress.suspend(|| printer.finding(finding, timeline)))?;
+    progress.finish();
+    let report = report(args, &input.name(), searched, &progress, target.limits(), collector);
+    write_report(args, &directory, &report)?;
+    printer.summary(&report, &directory);
+    Ok(match report.verdict {
+        Verdict::Verified => exit_codes::FINE,
+        Verdict::Bug => exit_codes::FOUND,
+        Verdict::Incomplete => exit_codes::OPEN,
+    })
+}
+
+/// Options of later versions are named rather than ignored.
+fn refuse(args: &CheckArgs) -> Result<(), Failure> {
+    let later = [
+        (args.sarif.is_some(), "--sarif"),
+        (args.junit.is_some(), "--junit"),
+        (args.html.is_some(), "--html"),
+        (args.serve, "--serve"),
+        (args.gtest, "--gtest"),
+        (args.strategy == StrategyName::Pdp, "--strategy pdp"),
+        (args.strategy == StrategyName::Dhtc, "--strategy dhtc"),
+    ];
+    match later.iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(not_available(option)),
+        None => Ok(()),
+    }
+}
+
+fn not_available(option: &str) -> Failure {
+    Failure(format!("{option} is not available in this version"))
+}
+
+fn options(args: &CheckArgs, program: &Path) -> Options {
+    let mut options = Options::new(program);
+    options.args.clone_from(&args.args);
+    options.stdin.clone_from(&args.stdin);
+    options.granularity = args.granularity.into();
+    options.spurious = args.spurious;
+    options.exit_events = args.exit_events;
+    options.share_files = args.share_files;
+    options.output = Output::Discard;
+    options
+}
+
+/// Puts the report together. What was not modelled, or could not be confirmed, keeps the verdict from being verified.
+fn report(
+    args: &CheckArgs,
+    program: &str,
+    searched: Searched,
+    progress: &Progress,
+    mut limits: Vec<String>,
+    collector: Collector<'_>,
+) -> Report {
+    let Searched { mut stats, mut reason } = searched;
+    stats.seconds = progress.elapsed().as_secs_f64();
+    limits.extend(collector.complaints);
+    if reason.is_none()
+        && let Some(first) = limits.first()
+    {
+        reason = Some(Reason { code: "not-modelled".into(), text: first.clone() });
+    }
+    let complete = reason.is_none();
+    let findings = collector.findings;
+    Report {
+        schema: SCHEMA,
+        raddle: env!("CARGO_PKG_VERSION").into(),
+        program: program.into(),
+        args: args.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        strategy: value_name(&args.strategy),
+        granularity: value_name(&args.granularity),
+        property: value_name(&args.property.unwrap_or(PropertyName::All)),
+        verdict: verdict(&findings, complete, args.werror),
+        reason,
+        stats,
+        limits,
+        findings,
+    }
+}
+
+/// The word by which the command line knows a value.
+fn value_name(value: &impl clap::ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
+}
+
+fn write_report(args: &CheckArgs, directory: &RunDirectory, report: &Report) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    json::write(report, &mut bytes)?;
+    let write =
+        |path: &Path| std::fs::write(path, &bytes).map_err(|error| Failure(format!("{}: {error}", path.display())));
+    write(&directory.path().join(REPORT))?;
+    match args.json.as_deref() {
+        Some(path) if path == Path::new("-") => Ok(io::stdout().write_all(&bytes)?),
+        Some(path) => write(path),
+        None => Ok(()),
+    }
+}
+
+/// Shows findings and verdict to people.
+struct Printer {
+    sources: Sources,
+    width: usize,
+    /// Standard output belongs to the JSON report.
+    silent: bool,
+    quiet: bool,
+    form: Option<ReportForm>,
+    program: String,
+}
+
+impl Printer {
+    fn new(args: &CheckArgs, program: &str) -> Self {
+        let directory = std::env::current_dir().unwrap_or_default();
+        Printer {
+            sources: Sources::new(&directory),
+            width: terminal_width(),
+            silent: args.json.as_deref() == Some(Path::new("-")),
+            quiet: args.quiet,
+            form: args.report,
+            program: program.into(),
+        }
+    }
+
+    fn finding(&self, finding: &Finding, timeline: &Timeline) {
+        match self.form {
+            Some(ReportForm::Tsan) => self.print(&tsan::one(finding, &self.program, std::process::id())),
+            None => self.print(&format!("{}\n", text::finding(finding, Some(timeline), &self.sources, self.width))),
+        }
+    }
+
+    fn summary(&self, report: &Report, directory: &RunDirectory) {
+        let directory = directory.path().to_string_lossy();
+        match self.form {
+            Some(ReportForm::Tsan) if report.findings.is_empty() => {}
+            Some(ReportForm::Tsan) => {
+                self.print(&format!("ThreadSanitizer: reported {} warnings\n", report.findings.len()));
+            }
+            None => self.print(&text::summary(report, (!self.quiet).then_some(directory.as_ref()))),
+        }
+        for complaint in report.limits.iter().filter(|_| self.silent) {
+            say(&format!("raddle: not modelled: {complaint}"));
+        }
+    }
+
+    /// With colours where the terminal wants them; a reader that has gone away is no reason to fail.
+    fn print(&self, styled: &str) {
+        if !self.silent {
+            let mut out = anstream::AutoStream::auto(io::stdout());
+            let _ = out.write_all(styled.as_bytes()).and_then(|()| out.flush());
+        }
+    }
+}
+
+fn terminal_width() -> usize {
+    let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    columns.filter(|_| io::stdout().is_terminal()).unwrap_or(PLAIN_WIDTH).clamp(60, 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::GranularityName;
+
+    #[test]
+    fn values_have_the_names_of_the_command_line() {
+        assert_eq!(value_name(&StrategyName::Optimal), "optimal");
+        assert_eq!(value_name(&GranularityName::Access), "access");
+        assert_eq!(value_name(&PropertyName::Race), "race");
+    }
+}

@@ -1,0 +1,246 @@
+//! Findings as they come: told apart, confirmed, written down and shown.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use raddle_exec::recording::{Program, Recording, Settings};
+use raddle_model::Execution;
+use raddle_model::defect::{Defect, DefectFinder, Position, Signature};
+use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity};
+use raddle_report::symbols::Symbols;
+use raddle_report::timeline::Timeline;
+
+use super::closure::Point;
+use super::confirm::Confirmer;
+use super::directory::RunDirectory;
+use super::explain::Scene;
+use super::witness::{Found, Witness, number_of};
+use crate::failure::Failure;
+use crate::naming::SourceNames;
+
+/// What tells two findings apart in the user's eyes: the variable and the lines, whatever the instructions.
+type Key = (Kind, Option<String>, Vec<(Option<String>, Option<u32>, Option<String>)>);
+
+/// Findings so far.
+pub struct Collector<'a> {
+    symbols: &'a Symbols,
+    confirmer: Confirmer,
+    directory: &'a RunDirectory,
+    only_races: bool,
+    finder: DefectFinder,
+    signatures: BTreeSet<Signature>,
+    keys: BTreeSet<Key>,
+    numbering: Numbering,
+    /// In the order in which they were met.
+    pub findings: Vec<Finding>,
+    /// What went wrong with witnesses: bugs of raddle, or a program that does not do the same twice.
+    pub complaints: Vec<String>,
+}
+
+impl<'a> Collector<'a> {
+    /// Nothing found yet.
+    pub fn new(symbols: &'a Symbols, confirmer: Confirmer, directory: &'a RunDirectory, only_races: bool) -> Self {
+        Collector {
+            symbols,
+            confirmer,
+            directory,
+            only_races,
+            finder: DefectFinder::new(),
+            signatures: BTreeSet::new(),
+            keys: BTreeSet::new(),
+            numbering: Numbering::default(),
+            findings: Vec::new(),
+            complaints: Vec::new(),
+        }
+    }
+
+    /// Whether an error was found.
+    pub fn has_error(&self) -> bool {
+        self.findings.iter().any(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Takes what is new in an execution, and shows each finding with its schedule.
+    pub fn meet(
+        &mut self,
+        execution: &Execution,
+        executions_before: u64,
+        show: &mut dyn FnMut(&Finding, &Timeline),
+    ) -> Result<(), Failure> {
+        let mut fresh = self.finder.find(execution);
+        fresh.retain(|defect| {
+            let wanted = !self.only_races || defect.signature.kind == Kind::DataRace;
+            wanted && self.signatures.insert(defect.signature.clone())
+        });
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let spurious = self.confirmer.options().spurious;
+        let found = Found::new(execution, spurious, &SourceNames::new(self.symbols, execution));
+        for defect in &fresh {
+            let preview = Scene::new(self.symbols, execution, None).finding(defect);
+            if !self.keys.insert(key(&preview)) {
+                continue;
+            }
+            let (mut finding, witness, timeline) = self.confirm(&found, defect, preview)?;
+            finding.id = self.numbering.next(finding.kind, finding.severity);
+            finding.executions_before = executions_before;
+            self.note_dependence(&mut finding);
+            self.save(&mut finding, &witness)?;
+            if !witness.confirmed {
+                self.complaints.push(format!(
+                    "the witness of {} does not show it when it is run again: the program does not do the same twice, or \
+                     raddle has a bug",
+                    finding.id
+                ));
+            }
+            show(&finding, &timeline);
+            self.findings.push(finding);
+        }
+        Ok(())
+    }
+
+    /// Finds a witness and tells the finding from the run that confirmed it, which has stacks.
+    fn confirm(
+        &mut self,
+        found: &Found<'_>,
+        defect: &Defect,
+        preview: Finding,
+    ) -> Result<(Finding, Witness, Timeline), Failure> {
+        if let Some(race) = &defect.race {
+            let witness = found.race(race, &mut self.confirmer)?;
+            let timeline = self.tell_race(found, defect, &witness, preview);
+            return Ok((timeline.0, witness, timeline.1));
+        }
+        let finder = &mut self.finder;
+        let mut shows = |run: &Execution| same_defect(finder, run, &defect.signature).is_some();
+        let witness = found.to_the_end(&points(found.execution, defect), &mut self.confirmer, &mut shows)?;
+        let again = same_defect(&mut self.finder, &witness.run.execution, &defect.signature);
+        let scene = Scene::new(self.symbols, &witness.run.execution, Some(&witness.run.detail));
+        let mut finding = again.as_ref().map_or(preview, |again| scene.finding(again));
+        finding.preemptions = witness.preemptions;
+        let (steps, ends) = end_of_schedule(&witness, again.as_ref());
+        let mut timeline = scene.timeline(steps);
+        scene.add_ends(&mut timeline, &finding, &ends);
+        Ok((finding, witness, timeline))
+    }
+
+    /// A race is told from the search's execution, in which it was met, with the stacks of the witness run.
+    fn tell_race(
+        &self,
+        found: &Found<'_>,
+        defect: &Defect,
+        witness: &Witness,
+        mut finding: Finding,
+    ) -> (Finding, Timeline) {
+        let run = &witness.run;
+        let mut ends = Vec::new();
+        for (access, part) in finding.accesses.iter_mut().zip(&defect.parts) {
+            let path = &found.execution.threads[usize::from(part.thread)].path;
+            let Some(number) = number_of(&run.execution, path) else { continue };
+            ends.push(number);
+            // The stack of a thread that does not stand at its access would mislead.
+            let stack = run.detail.threads.get(usize::from(number));
+            if let Some(stack) = stack.filter(|stack| stack.first() == Some(&part.pc)) {
+                access.stack = self.symbols.stack(stack);
+                access.place = self.symbols.place(stack);
+            }
+        }
+        finding.preemptions = witness.preemptions;
+        finding.witness_kind = witness.kind;
+        let scene = Scene::new(self.symbols, &run.execution, Some(&run.detail));
+        let mut timeline = scene.timeline(witness.entries.len());
+        if ends.len() == finding.accesses.len() {
+            scene.add_ends(&mut timeline, &finding, &ends);
+        }
+        (finding, timeline)
+    }
+
+    /// A race that cannot be shown with both threads side by side depends on an earlier one.
+    fn note_dependence(&self, finding: &mut Finding) {
+        if finding.witness_kind == Some(raddle_model::finding::WitnessKind::Unordered) {
+            let earlier = self.findings.iter().find(|earlier| earlier.kind == Kind::DataRace);
+            if let Some(earlier) = earlier {
+                finding.message += &format!(" (depends on how {} ends)", earlier.id);
+            }
+        }
+    }
+
+    fn save(&self, finding: &mut Finding, witness: &Witness) -> Result<(), Failure> {
+        let path = self.directory.witness(&finding.id);
+        finding.witness = Some(path.to_string_lossy().into_owned());
+        let options = self.confirmer.options();
+        let wrong = |error| Failure::recording(&path, &error);
+        let recording = Recording {
+            program: Program::of(options).map_err(wrong)?,
+            settings: Settings::of(options, self.confirmer.max_events()),
+            schedule: witness.entries.clone(),
+            finding: serde_json::to_value(&*finding).ok(),
+            execution: None,
+        };
+        recording.save(Path::new(&path)).map_err(wrong)
+    }
+}
+
+fn key(finding: &Finding) -> Key {
+    let line = |place: &Place| {
+        // Without debug information the function, which then has an offset, is all there is.
+        let function = place.line.is_none().then(|| place.function.clone()).flatten();
+        (place.file.clone(), place.line, function)
+    };
+    let mut places: Vec<_> = finding.accesses.iter().map(|access| line(&access.place)).collect();
+    places.sort();
+    places.dedup();
+    let detail = finding.detail.clone().filter(|_| finding.kind != Kind::DataRace);
+    let about = finding.variable.clone().or(detail);
+    (finding.kind, about, places)
+}
+
+fn same_defect(finder: &mut DefectFinder, execution: &Execution, signature: &Signature) -> Option<Defect> {
+    finder.find(execution).into_iter().find(|defect| defect.signature == *signature)
+}
+
+/// Where the threads of a defect stand when it shows.
+fn points(execution: &Execution, defect: &Defect) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for part in &defect.parts {
+        let (thread, end) = (part.thread, execution.steps.len() as u32);
+        let before = match part.position {
+            Position::Access(number) => execution.accesses[number as usize].after,
+            Position::Step(number) => number + 1,
+            Position::Pending => end,
+            Position::Incident(number) => {
+                let after = execution.incidents[number as usize].after;
+                // A misuse shows in the operation itself, which the thread makes next.
+                let next = (after as usize..end as usize).find(|&at| execution.steps[at].thread == thread);
+                next.map_or(after, |next| next as u32 + 1)
+            }
+        };
+        match points.iter_mut().find(|point| point.thread == thread) {
+            Some(point) => point.before = point.before.max(before),
+            None => points.push(Point { thread, before, access: None }),
+        }
+    }
+    points
+}
+
+/// How much of the run belongs to the schedule that is shown, and whose last words follow.
+fn end_of_schedule(witness: &Witness, defect: Option<&Defect>) -> (usize, Vec<u16>) {
+    let Some(defect) = defect else { return (witness.entries.len(), Vec::new()) };
+    let mut steps = 0;
+    let mut ends = Vec::new();
+    for part in &defect.parts {
+        match part.position {
+            Position::Incident(number) => {
+                steps = steps.max(witness.run.execution.incidents[number as usize].after as usize);
+                ends.push(part.thread);
+            }
+            Position::Pending => {
+                steps = witness.run.execution.steps.len().min(witness.entries.len());
+                ends.push(part.thread);
+            }
+            Position::Step(number) => steps = steps.max(number as usize + 1),
+            Position::Access(_) => {}
+        }
+    }
+    (steps, if ends.len() == defect.parts.len() { ends } else { Vec::new() })
+}

@@ -1,0 +1,85 @@
+//! Runs witnesses: a target of its own, beside the one that the search keeps busy.
+
+use raddle_exec::decode::Detail;
+use raddle_exec::recording::{Entry, choices_of};
+use raddle_exec::{NativeTarget, Options, Plan, Stop};
+use raddle_model::{Choice, Execution, Request};
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::{MAX_THREADS, Policy};
+
+use crate::failure::Failure;
+
+/// How a witness run goes on behind its schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It ends there.
+    Stop,
+    /// It goes on until nothing more can happen.
+    Rest,
+}
+
+/// A run with the stacks that it recorded.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// What happened.
+    pub execution: Execution,
+    /// Where threads stood.
+    pub detail: Detail,
+    /// Whether the whole schedule was followed.
+    pub followed: bool,
+}
+
+/// Makes runs that count in no statistics.
+pub struct Confirmer {
+    options: Options,
+    max_events: u64,
+    target: Option<NativeTarget>,
+}
+
+impl Confirmer {
+    /// The target is started when it is first needed.
+    pub fn new(options: Options, max_events: u64) -> Self {
+        Confirmer { options, max_events, target: None }
+    }
+
+    /// The options of its runs.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Bound on the events of its runs.
+    pub fn max_events(&self) -> u64 {
+        self.max_events
+    }
+
+    /// Follows a schedule and records stacks.
+    pub fn run(&mut self, entries: &[Entry], then: Then) -> Result<Replayed, Failure> {
+        let mut schedule = choices_of(entries)?;
+        let steps = schedule.len();
+        if then == Then::Stop {
+            // There is no such thread: the run ends right where the schedule would ask for it, with every thread in
+            // its place.
+            schedule.push(Choice::of(MAX_THREADS as u16));
+        }
+        let stops = entries.iter().enumerate();
+        let stops = stops.filter_map(|(after, entry)| entry.stop.map(|access| Stop { after, access }));
+        let request = Request { schedule, policy: Policy::LeastRank, max_events: self.max_events };
+        let plan = Plan { stops: stops.collect(), detail: true, ..Plan::from(request) };
+        let target = match &mut self.target {
+            Some(target) => target,
+            none => none.insert(NativeTarget::start(self.options.clone())?),
+        };
+        let mut execution = Execution::empty();
+        if let Err(error) = target.run(plan, &mut execution) {
+            // A target that is lost is not asked again.
+            self.target = None;
+            return Err(error.into());
+        }
+        let diverged = execution.status == RunStatus::Diverged;
+        let followed = match then {
+            Then::Stop => diverged && execution.diverged_at == Some(steps as u32),
+            Then::Rest => !diverged,
+        };
+        Ok(Replayed { detail: target.detail().clone(), execution, followed })
+    }
+}

@@ -1,0 +1,80 @@
+//! The directory of a run: the report, a witness per finding, and the program if it was compiled here.
+
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// Where runs are kept unless the user says otherwise.
+pub const ROOT: &str = ".raddle";
+/// The report.
+pub const REPORT: &str = "report.json";
+
+/// A run's directory.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes the directory and removes what an earlier run left there. Files of anybody else stay.
+    pub fn create(out: Option<&Path>, name: &str) -> Result<Self, Failure> {
+        let path = out.map_or_else(|| Path::new(ROOT).join(name), Path::to_path_buf);
+        let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+        std::fs::create_dir_all(&path).map_err(failed)?;
+        for entry in std::fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_name().to_str().is_some_and(is_ours) {
+                std::fs::remove_file(entry.path()).map_err(failed)?;
+            }
+        }
+        Ok(RunDirectory { path })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A witness, as the report names it.
+    pub fn witness(&self, id: &str) -> PathBuf {
+        self.path.join(format!("{id}.json"))
+    }
+}
+
+/// Whether a run writes files of this name: the report, and ids of findings.
+fn is_ours(name: &str) -> bool {
+    let Some(stem) = name.strip_suffix(".json") else { return false };
+    let is_id = stem.split_at_checked(1).is_some_and(|(letter, number)| {
+        letter.bytes().all(|byte| byte.is_ascii_lowercase())
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    name == REPORT || is_id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_of_runs_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["report.json", "r1.json", "d12.json", "mine.json", "r.json", "1r.json", "r1x.json", "notes"] {
+            std::fs::write(directory.path().join(name), "x").unwrap();
+        }
+        let run = RunDirectory::create(Some(directory.path()), "unused").unwrap();
+        let mut left: Vec<String> = std::fs::read_dir(run.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["1r.json", "mine.json", "notes", "r.json", "r1x.json"]);
+        assert_eq!(run.witness("r1"), directory.path().join("r1.json"));
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(RunDirectory::create(Some(file.path()), "x").is_err());
+    }
+}

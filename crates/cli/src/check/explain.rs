@@ -1,0 +1,241 @@
+//! From what the search met to a finding in the user's words.
+
+use raddle_exec::decode::Detail;
+use raddle_model::defect::{Defect, Held, Part, Position, locks_held};
+use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
+use raddle_model::race::{Race, Touching};
+use raddle_model::{Execution, Incident, Step};
+use raddle_report::names::{Located, Names};
+use raddle_report::phrase::{Namer, phrase, word};
+use raddle_report::symbols::{Symbols, demangle};
+use raddle_report::timeline::{Column, Row, Timeline};
+use raddle_vocab::OpKind;
+
+use super::message::{Told, message};
+
+/// An execution with the names of what is in it.
+pub struct Scene<'a> {
+    names: Names<'a>,
+    execution: &'a Execution,
+    /// Stacks, if the run recorded them.
+    detail: Option<&'a Detail>,
+}
+
+impl<'a> Scene<'a> {
+    /// Reads the names off an execution.
+    pub fn new(symbols: &'a Symbols, execution: &'a Execution, detail: Option<&'a Detail>) -> Self {
+        Scene { names: Names::new(symbols, execution), execution, detail }
+    }
+
+    /// The finding for a defect of this execution; id, witness and the figures of the search are left to the caller.
+    pub fn finding(&self, defect: &Defect) -> Finding {
+        let accesses: Vec<AccessReport> = defect.parts.iter().map(|part| self.access(defect, part)).collect();
+        let located = self.located(defect);
+        let text = match defect.signature.detail {
+            "exception" => demangle(&defect.text),
+            _ => defect.text.clone(),
+        };
+        let message = message(&Told {
+            kind: defect.signature.kind,
+            detail: defect.signature.detail,
+            object: &located.as_ref().map_or_else(|| "an object".into(), called),
+            text: &text,
+            address: defect.object.unwrap_or(0),
+            accesses: &accesses,
+        });
+        Finding {
+            id: String::new(),
+            severity: defect.severity,
+            kind: defect.signature.kind,
+            detail: Some(defect.signature.detail.to_string()),
+            message,
+            variable: located.as_ref().and_then(|located| located.variable.clone()),
+            object: located.and_then(|located| located.object),
+            accesses,
+            executions_before: 0,
+            preemptions: 0,
+            witness_kind: None,
+            witness: None,
+            confirmed: None,
+        }
+    }
+
+    /// What the defect is about, named from where it is touched. A crash is about an address, not about an object.
+    fn located(&self, defect: &Defect) -> Option<Located> {
+        let object = defect.object.filter(|_| !matches!(defect.signature.kind, Kind::Crash | Kind::Assertion))?;
+        let pcs: Vec<u64> = defect.parts.iter().map(|part| part.pc).collect();
+        let (start, length) = defect.race.as_ref().map_or((object, 1), |race| self.shared_bytes(race));
+        Some(self.names.locate(start, length, &pcs))
+    }
+
+    /// The bytes that both sides of a race touch. Where a whole block dies, the other side says which.
+    fn shared_bytes(&self, race: &Race) -> (u64, u64) {
+        let first = self.bytes_of(race.first.position.into());
+        let second = self.bytes_of(race.second.position.into());
+        let start = first.0.max(second.0);
+        let end = (first.0 + first.1).min(second.0 + second.1);
+        if start < end { (start, end - start) } else { (race.addr, 1) }
+    }
+
+    fn bytes_of(&self, position: Position) -> (u64, u64) {
+        match position {
+            Position::Access(number) => {
+                let access = &self.execution.accesses[number as usize];
+                (access.addr, access.size)
+            }
+            Position::Step(number) => {
+                let step = &self.execution.steps[number as usize];
+                (step.obj, step.extent().max(1))
+            }
+            Position::Incident(_) | Position::Pending => (0, 0),
+        }
+    }
+
+    /// One thread's part: who it is, what it does and where, what it holds and waits for.
+    fn access(&self, defect: &Defect, part: &Part) -> AccessReport {
+        let stack = self.stack(part);
+        let info = self.execution.threads.get(usize::from(part.thread));
+        let is_race = defect.signature.kind == Kind::DataRace;
+        let (address, size) = self.bytes_of(part.position);
+        AccessReport {
+            thread: self.names.thread(u64::from(part.thread)),
+            name: info.and_then(|info| info.name.clone()),
+            op: self.operation(defect, part),
+            size: if is_race { size } else { 0 },
+            place: self.names.place(&stack),
+            stack: stack.iter().flat_map(|&pc| self.names.frames(pc)).collect(),
+            locks: self.locks(part).iter().map(|held| self.lock_name(held)).collect(),
+            waits: part.waits.as_ref().map(|waits| Wait {
+                object: self.awaited(waits.object, waits.operation, &waits.holders),
+                held_by: waits.holders.iter().map(|&holder| self.names.thread(u64::from(holder))).collect(),
+            }),
+            address: is_race.then(|| format!("{address:#x}")),
+            created: self.created(part.thread),
+        }
+    }
+
+    fn lock_name(&self, held: &Held) -> String {
+        self.names.locate(held.object, 1, &[held.pc]).short
+    }
+
+    fn locks(&self, part: &Part) -> Vec<Held> {
+        if part.waits.is_some() {
+            return part.locks.clone();
+        }
+        let before = match part.position {
+            Position::Access(number) => self.execution.accesses[number as usize].after as usize,
+            Position::Step(number) => number as usize,
+            Position::Incident(number) => self.execution.incidents[number as usize].after as usize,
+            Position::Pending => self.execution.steps.len(),
+        };
+        locks_held(&self.execution.steps, part.thread, before)
+    }
+
+    fn awaited(&self, object: u64, operation: OpKind, holders: &[u16]) -> String {
+        match (operation, holders) {
+            (OpKind::Join, [thread]) => format!("the end of {}", self.names.thread(u64::from(*thread))),
+            _ => self.names.object(object),
+        }
+    }
+
+    fn stack(&self, part: &Part) -> Vec<u64> {
+        let recorded = self.detail.and_then(|detail| match part.position {
+            Position::Incident(number) => detail.incidents.get(number as usize),
+            Position::Pending => detail.threads.get(usize::from(part.thread)),
+            Position::Access(_) | Position::Step(_) => None,
+        });
+        match recorded {
+            Some(stack) if !stack.is_empty() => stack.clone(),
+            _ => vec![part.pc],
+        }
+    }
+
+    fn created(&self, thread: u16) -> Option<Created> {
+        let is_creation = |step: &&Step| step.kind == OpKind::Create && step.arg == u64::from(thread);
+        let create = self.execution.steps.iter().find(is_creation).filter(|_| thread != 0)?;
+        let by = self.names.thread(u64::from(create.thread));
+        Some(Created { by, place: self.names.place(&[create.pc]) })
+    }
+
+    fn operation(&self, defect: &Defect, part: &Part) -> String {
+        let side = defect.race.as_ref().map(|race| [&race.first, &race.second]);
+        let side = side.and_then(|sides| sides.into_iter().find(|side| Position::from(side.position) == part.position));
+        let text = match (side.map(|side| side.what), part.position) {
+            (Some(Touching::Read), _) => "read",
+            (Some(Touching::Write), _) => "write",
+            (Some(Touching::Free), _) => "free",
+            (_, Position::Step(number)) => word(self.execution.steps[number as usize].kind),
+            (_, Position::Access(_)) => "access",
+            (_, Position::Pending) => self.pending_word(part),
+            (_, Position::Incident(number)) => {
+                let incident = &self.execution.incidents[number as usize];
+                return self.incident_word(incident, defect.signature.detail).to_string();
+            }
+        };
+        text.to_string()
+    }
+
+    fn pending_word(&self, part: &Part) -> &'static str {
+        let operation = part.waits.as_ref().map(|waits| waits.operation);
+        let pending = || self.execution.pending.get(usize::from(part.thread)).map(|pending| pending.step.kind);
+        operation.or_else(pending).map_or("wait", word)
+    }
+
+    /// A misuse happens in the operation that the thread makes next on that object; other incidents are named by themselves.
+    fn incident_word<'b>(&self, incident: &Incident, detail: &'b str) -> &'b str {
+        if !matches!(incident.kind, raddle_model::IncidentKind::Misuse(_)) {
+            return detail;
+        }
+        let later = self.execution.steps.iter().skip(incident.after as usize);
+        let next = later.filter(|step| step.thread == incident.thread).find(|step| step.obj == incident.obj);
+        next.map_or("call", |step| word(step.kind))
+    }
+
+    /// Adds what the finding is about to the end of a schedule, one row for each of its threads that has something to say.
+    pub fn add_ends(&self, timeline: &mut Timeline, finding: &Finding, ends: &[u16]) {
+        let numbered = finding.accesses.len() > 1;
+        for (index, (access, &thread)) in finding.accesses.iter().zip(ends).enumerate() {
+            let text = match (&access.waits, finding.kind) {
+                (Some(wait), _) => format!("waits for {}", wait.object),
+                (None, Kind::DataRace) => {
+                    let what = finding.variable.as_deref().unwrap_or("memory");
+                    format!("{} {what}", access.op)
+                }
+                (None, _) => access.op.clone(),
+            };
+            let mark = numbered.then_some(index + 1);
+            timeline.rows.push(Row { column: usize::from(thread), text, place: access.place.clone(), mark });
+        }
+    }
+
+    /// The first `steps` steps in columns, without the births and deaths of threads, which say nothing.
+    pub fn timeline(&self, steps: usize) -> Timeline {
+        let columns = self.execution.threads.iter();
+        let columns = columns.map(|thread| Column { thread: thread.path.to_string(), name: thread.name.clone() });
+        let shown = self.execution.steps.iter().take(steps);
+        let shown = shown.filter(|step| !matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd));
+        let rows = shown.map(|step| Row {
+            column: usize::from(step.thread),
+            text: phrase(step, &self.names),
+            place: self.names.place(&[step.pc]),
+            mark: None,
+        });
+        Timeline { columns: columns.collect(), rows: rows.collect() }
+    }
+}
+
+/// What a finding's variable is called in a sentence.
+fn called(located: &Located) -> String {
+    match (&located.variable, &located.object) {
+        (Some(variable), _) => format!("`{variable}`"),
+        (None, Some(ObjectInfo { allocated: Some(place), size: Some(size), .. })) => {
+            format!("a heap block of {size} bytes from {}", at(place))
+        }
+        _ => located.short.clone(),
+    }
+}
+
+/// `bank.c:14`, or the function.
+pub fn at(place: &Place) -> String {
+    crate::naming::place_text(place).unwrap_or_else(|| "an unknown place".into())
+}

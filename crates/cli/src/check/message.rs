@@ -1,0 +1,166 @@
+//! A sentence for each sort of defect.
+
+use raddle_model::finding::{AccessReport, Kind};
+
+/// What a sentence needs to know.
+pub struct Told<'a> {
+    pub kind: Kind,
+    pub detail: &'a str,
+    /// The object in question, quoted or described.
+    pub object: &'a str,
+    /// Condition of an assertion, type of an exception.
+    pub text: &'a str,
+    /// Address in question.
+    pub address: u64,
+    pub accesses: &'a [AccessReport],
+}
+
+/// The sentence.
+pub fn message(told: &Told<'_>) -> String {
+    match told.kind {
+        Kind::DataRace => race(told),
+        Kind::Deadlock => deadlock(told),
+        Kind::Livelock => format!("livelock: {} in a loop that nobody can end", going(told)),
+        Kind::Assertion if told.detail == "abort" => format!("{} calls abort", thread(told)),
+        Kind::Assertion => format!("assertion `{}` fails in {}", told.text, thread(told)),
+        Kind::Crash if told.detail == "exception" => {
+            format!("exception of type `{}` is not caught in {}", told.text, thread(told))
+        }
+        Kind::Crash => format!("{} at address {:#x} in {}", told.detail, told.address, thread(told)),
+        Kind::Misuse => misuse(told),
+    }
+}
+
+fn thread<'a>(told: &'a Told<'_>) -> &'a str {
+    told.accesses.first().map_or("a thread", |access| &access.thread)
+}
+
+/// `T1 and T2 go round`.
+fn going(told: &Told<'_>) -> String {
+    let names: Vec<&str> = told.accesses.iter().map(|access| access.thread.as_str()).collect();
+    format!("{} go{} round", listed(&names), if names.len() == 1 { "es" } else { "" })
+}
+
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        None => "nobody".into(),
+        Some((last, [])) => (*last).to_string(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+fn race(told: &Told<'_>) -> String {
+    let side = |access: &AccessReport| {
+        let place = super::explain::at(&access.place);
+        format!("{} by {} at {place}", access.op, access.thread)
+    };
+    let sides: Vec<String> = told.accesses.iter().map(side).collect();
+    let what = if told.detail == "use-after-free" { "race between a use and the end" } else { "data race" };
+    let on = if told.detail == "use-after-free" { "of" } else { "on" };
+    format!("{what} {on} {}: {}", told.object, sides.join(", "))
+}
+
+fn deadlock(told: &Told<'_>) -> String {
+    let waits = |access: &AccessReport| {
+        let Some(wait) = &access.waits else { return format!("{} waits", access.thread) };
+        match told.detail {
+            "cycle" => format!("{} waits for {} (held by {})", access.thread, wait.object, wait.held_by.join(", ")),
+            _ => format!("{} waits for {}", access.thread, wait.object),
+        }
+    };
+    let list = told.accesses.iter().map(waits).collect::<Vec<_>>().join(", ");
+    match told.detail {
+        "relock" => format!("deadlock: {list}, which it holds itself"),
+        "lost-wakeup" => format!("lost wake-up: {list}, and nobody will signal again"),
+        "cycle" => format!("deadlock: {list}"),
+        _ => format!("deadlock: {list}, and nobody will ever let them go on"),
+    }
+}
+
+fn misuse(told: &Told<'_>) -> String {
+    let (who, object) = (thread(told), told.object);
+    match told.detail {
+        "mutex-uninitialised"
+        | "cond-uninitialised"
+        | "rwlock-uninitialised"
+        | "sem-uninitialised"
+        | "barrier-uninitialised" => format!("{who} uses {object}, which was never initialised"),
+        "mutex-destroyed" | "cond-destroyed" | "rwlock-destroyed" | "sem-destroyed" | "barrier-destroyed" => {
+            format!("{who} uses {object}, which was destroyed")
+        }
+        "unlock-not-owner" => format!("{who} unlocks {object}, which another thread holds"),
+        "unlock-not-locked" => format!("{who} unlocks {object}, which nobody holds"),
+        "rwlock-unlock-not-held" => format!("{who} unlocks {object}, which it does not hold"),
+        "destroy-locked" | "rwlock-destroy-locked" => format!("{who} destroys {object}, which is held"),
+        "destroy-waited" | "sem-destroy-waited" | "barrier-destroy-waited" => {
+            format!("{who} destroys {object} while threads wait for it")
+        }
+        "cond-two-mutexes" => format!("threads wait for {object} with different mutexes"),
+        "cond-wait-unlocked" => format!("{who} waits for {object} without holding the mutex"),
+        "join-twice" => format!("{who} joins a thread that was joined before"),
+        "join-detached" => format!("{who} joins or detaches a detached thread"),
+        "join-self" => format!("{who} joins itself"),
+        "bad-thread" => format!("{who} uses a thread handle that names no thread"),
+        "barrier-count" => format!("{who} initialises {object} for no thread"),
+        "free-locked" => format!("{who} frees memory that contains {object}, which is held"),
+        "reinit-in-use" => format!("{who} initialises {object}, which is in use"),
+        "sem-overflow" => format!("{who} posts {object} beyond its greatest value"),
+        "bad-free" => format!("{who} frees {object}, which is no live heap block"),
+        "lock-held-at-exit" => format!("{who} ends while it holds {object}"),
+        "main-returns-early" => "main returns while threads run".into(),
+        "never-joined" => "a thread is neither joined nor detached".into(),
+        detail if detail.ends_with("-not-destroyed") => format!("{object} is never destroyed"),
+        detail => format!("{who} misuses {object} ({detail})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_model::finding::{Place, Wait};
+    use raddle_vocab::Misuse;
+
+    fn access(thread: &str, op: &str, line: u32) -> AccessReport {
+        let place = Place { file: Some("bank.c".into()), line: Some(line), ..Place::default() };
+        AccessReport { thread: thread.into(), op: op.into(), place, ..AccessReport::default() }
+    }
+
+    fn say(kind: Kind, detail: &str, accesses: &[AccessReport]) -> String {
+        message(&Told { kind, detail, object: "`m`", text: "x > 0", address: 16, accesses })
+    }
+
+    #[test]
+    fn each_kind_has_its_sentence() {
+        let two = [access("T1", "write", 14), access("T2", "read", 12)];
+        assert_eq!(
+            say(Kind::DataRace, "read-write", &two),
+            "data race on `m`: write by T1 at bank.c:14, read by T2 at bank.c:12"
+        );
+        assert_eq!(say(Kind::Assertion, "assert", &two), "assertion `x > 0` fails in T1");
+        assert_eq!(say(Kind::Crash, "SIGSEGV", &two), "SIGSEGV at address 0x10 in T1");
+        assert_eq!(say(Kind::Livelock, "spin", &two), "livelock: T1 and T2 go round in a loop that nobody can end");
+        assert_eq!(say(Kind::Misuse, "unlock-not-owner", &two), "T1 unlocks `m`, which another thread holds");
+    }
+
+    #[test]
+    fn deadlocks_say_who_waits_for_what() {
+        let mut two = [access("T1", "lock", 14), access("T2", "lock", 12)];
+        two[0].waits = Some(Wait { object: "b".into(), held_by: vec!["T2".into()] });
+        two[1].waits = Some(Wait { object: "a".into(), held_by: vec!["T1".into()] });
+        assert_eq!(
+            say(Kind::Deadlock, "cycle", &two),
+            "deadlock: T1 waits for b (held by T2), T2 waits for a (held by T1)"
+        );
+        assert_eq!(say(Kind::Deadlock, "relock", &two[..1]), "deadlock: T1 waits for b, which it holds itself");
+    }
+
+    /// The last arm is for words of a later version only.
+    #[test]
+    fn every_misuse_has_its_own_sentence() {
+        for &which in Misuse::ALL {
+            let word = raddle_model::defect::words::misuse(which);
+            let sentence = say(Kind::Misuse, word, &[access("T1", "use", 1)]);
+            assert!(!sentence.contains("misuses"), "{word}: {sentence}");
+        }
+    }
+}

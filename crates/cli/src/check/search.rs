@@ -1,0 +1,219 @@
+//! The search: strategy against target, every execution looked at.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use raddle_exec::{NativeTarget, selfcheck};
+use raddle_explore::driver::explore;
+use raddle_explore::{Gap, Strategy, Worth};
+use raddle_model::finding::{Finding, Reason, Stats};
+use raddle_model::{Choice, Execution, Request, TargetError, World, world};
+use raddle_report::timeline::Timeline;
+use raddle_vocab::policy::{Policy, mix};
+
+use super::collect::Collector;
+use super::progress::Progress;
+use crate::failure::Failure;
+
+/// Executions that are all compared with the semantics; of later ones, every [`SPARSELY`]th is.
+const CLOSELY: u64 = 1000;
+const SPARSELY: u64 = 64;
+/// Executions between two estimates of the total.
+const ESTIMATE_EVERY: u64 = 64;
+
+/// What came of a search.
+pub struct Searched {
+    /// Figures.
+    pub stats: Stats,
+    /// Why it is not complete, if it is not.
+    pub reason: Option<Reason>,
+}
+
+/// Everything that a search needs.
+pub struct Search<'a, 'b> {
+    /// Decides what to run.
+    pub strategy: Box<dyn Strategy>,
+    /// Runs it.
+    pub target: &'a mut NativeTarget,
+    /// Takes what is found.
+    pub collector: &'a mut Collector<'b>,
+    /// Shows how far it is.
+    pub progress: &'a mut Progress,
+    /// Checks raddle itself.
+    pub self_check: Option<SelfCheck>,
+    /// Whether the first error ends it.
+    pub stop_at_first: bool,
+    /// Spurious wake-ups that each thread may have.
+    pub spurious: u32,
+}
+
+/// Why a search ended before its strategy had nothing more to ask for.
+enum Ended {
+    /// The first error was enough.
+    AtFirst,
+    /// Something makes the rest pointless.
+    Because(Reason),
+    /// A witness could not be made.
+    Failed(Failure),
+}
+
+impl Search<'_, '_> {
+    /// Searches; shows each finding as soon as it is there.
+    pub fn run(self, show: &mut dyn FnMut(&Progress, &Finding, &Timeline)) -> Result<Searched, Failure> {
+        let Search { strategy, target, collector, progress, mut self_check, stop_at_first, spurious } = self;
+        let estimate = Rc::new(Cell::new(None));
+        let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&estimate) };
+        let mut last = Stats::default();
+        let mut ended = None;
+        let mut seen = 0u64;
+        let mut observe = |execution: &Execution, _: Worth, stats: &Stats| {
+            last = stats.clone();
+            seen += 1;
+            progress.update(stats, collector.findings.len(), || estimate.get());
+            let known = collector.findings.len();
+            let met = collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, timeline| {
+                show(progress, finding, timeline);
+            });
+            ended = match met {
+                Err(failure) => Some(Ended::Failed(failure)),
+                Ok(()) if stop_at_first && collector.has_error() => Some(Ended::AtFirst),
+                Ok(()) => {
+                    let fresh = collector.findings.len() > known;
+                    doubts(execution, seen, spurious, fresh, self_check.as_mut()).map(Ended::Because)
+                }
+            };
+            if ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let outcome = explore(&mut strategy, target, &mut observe);
+        let reason = match (ended, outcome) {
+            (Some(Ended::Failed(failure)), _) => return Err(failure),
+            (Some(Ended::Because(reason)), _) => Some(reason),
+            (Some(Ended::AtFirst), _) => Some(reason_of(Gap::Stopped)),
+            (None, Ok(outcome)) => {
+                last = outcome.stats;
+                outcome.gap.map(reason_of)
+            }
+            (None, Err(TargetError::Interrupted)) => Some(reason("interrupted", "the search was interrupted")),
+            // A program that never ran is a failure, one that got lost on the way leaves the answer open.
+            (None, Err(error)) if last.events == 0 => return Err(error.into()),
+            (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
+        };
+        Ok(Searched { stats: last, reason })
+    }
+}
+
+/// Checks raddle itself on an execution.
+fn doubts(
+    execution: &Execution,
+    number: u64,
+    spurious: u32,
+    fresh: bool,
+    self_check: Option<&mut SelfCheck>,
+) -> Option<Reason> {
+    if (number <= CLOSELY || number.is_multiple_of(SPARSELY))
+        && let Err(disagreement) = world::check(execution, spurious)
+    {
+        let text = format!("raddle's runtime and its model disagree, which is a bug of raddle: {disagreement}");
+        return Some(reason("disagreement", &text));
+    }
+    // A race makes the order of independent operations matter.
+    let difference = self_check.filter(|_| !fresh)?.look(execution, number, spurious);
+    match difference {
+        Ok(None) => None,
+        Ok(Some(text)) => Some(reason("nondeterministic", &text)),
+        Err(TargetError::Interrupted) => Some(reason("interrupted", "the search was interrupted")),
+        Err(error) => Some(reason("target-lost", &error.to_string())),
+    }
+}
+
+/// Runs executions again while the search goes on.
+pub struct SelfCheck {
+    every: u64,
+    target: NativeTarget,
+}
+
+impl SelfCheck {
+    /// Every `every`-th execution is run again on this target.
+    pub fn new(every: u64, target: NativeTarget) -> Self {
+        SelfCheck { every, target }
+    }
+
+    /// Runs an execution's schedule again, as it was and in an equivalent order; a sentence if something differs.
+    fn look(&mut self, execution: &Execution, number: u64, spurious: u32) -> Result<Option<String>, TargetError> {
+        if !number.is_multiple_of(self.every) || execution.diverged_at.is_some() {
+            return Ok(None);
+        }
+        let request = again(execution, spurious);
+        if let Some(difference) = selfcheck::repeat(&mut self.target, &request, execution)? {
+            return Ok(Some(format!("the same schedule gave another run: {difference}")));
+        }
+        let difference = selfcheck::reorder(&mut self.target, execution, spurious, mix(number))?;
+        Ok(difference.map(|difference| format!("an equivalent schedule gave another run: {difference}")))
+    }
+}
+
+/// The request that asks for every step of an execution.
+fn again(execution: &Execution, spurious: u32) -> Request {
+    let mut world = World::new(spurious);
+    world.prepare(execution);
+    let choose = |step: &raddle_model::Step| {
+        let choice = world.choice_of(step);
+        world.apply(step);
+        Choice { thread: step.thread, choice }
+    };
+    let schedule = execution.steps.iter().map(choose).collect();
+    Request { schedule, policy: Policy::LeastRank, max_events: execution.events.saturating_add(1) }
+}
+
+/// Lets the estimate of a strategy be seen while a search has the strategy in its hands.
+struct Estimated {
+    inner: Box<dyn Strategy>,
+    learnt: u64,
+    estimate: Rc<Cell<Option<f64>>>,
+}
+
+impl Strategy for Estimated {
+    fn next(&mut self) -> Option<Request> {
+        self.inner.next()
+    }
+
+    fn learn(&mut self, execution: &Execution) -> Worth {
+        self.learnt += 1;
+        if self.learnt.is_multiple_of(ESTIMATE_EVERY) {
+            self.estimate.set(self.inner.estimate());
+        }
+        self.inner.learn(execution)
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        self.inner.gap()
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        self.inner.estimate()
+    }
+}
+
+fn reason(code: &str, text: &str) -> Reason {
+    Reason { code: code.into(), text: text.into() }
+}
+
+/// A gap in words.
+fn reason_of(gap: Gap) -> Reason {
+    let text = match gap {
+        Gap::Sampling => "only a sample of the schedules was tried",
+        Gap::Executions => "the bound on executions was reached (--max-executions)",
+        Gap::Time => "the time limit was reached (--time-limit)",
+        Gap::Events => "some run was cut before its end (--max-events)",
+        Gap::Preemptions => "schedules with more preemptions were left out (--preemptions)",
+        Gap::Diverged => {
+            "some run did not follow its schedule: the program does not do the same twice, or raddle has a bug"
+        }
+        Gap::Crowd => {
+            "more threads competed for a barrier than fit into a round, and not every choice of them was tried"
+        }
+        Gap::Stopped => "the search stopped at the first error (--stop-at-first)",
+    };
+    reason(gap.word(), text)
+}

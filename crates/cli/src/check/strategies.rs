@@ -1,0 +1,43 @@
+//! The strategy that the command line asks for, inside the bounds that it sets.
+
+use std::time::Duration;
+
+use raddle_explore::Strategy;
+use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
+use raddle_explore::dfs::Dfs;
+use raddle_explore::sampling::Sampling;
+
+use crate::args::{CheckArgs, StrategyName};
+use crate::failure::Failure;
+
+/// Runs of a sampling strategy that has no other bound.
+const SAMPLES: u64 = 10_000;
+/// Bug depth that `pct` aims at.
+const PCT_DEPTH: u32 = 3;
+
+/// The strategy with its bounds.
+pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
+    let mut strategy: Box<dyn Strategy> = match args.strategy {
+        StrategyName::Optimal => return Err(super::not_available("--strategy optimal")),
+        StrategyName::Dpor => return Err(super::not_available("--strategy dpor")),
+        StrategyName::Dfs => Box::new(Dfs::new(args.spurious)),
+        StrategyName::Random => Box::new(Sampling::random(args.seed)),
+        StrategyName::Pct => Box::new(Sampling::pct(args.seed, PCT_DEPTH)),
+        StrategyName::Pos => Box::new(Sampling::pos(args.seed)),
+        StrategyName::Pdp | StrategyName::Dhtc => return Err(super::not_available("--strategy pdp|dhtc")),
+    };
+    strategy = Box::new(MaxEvents::new(strategy, args.max_events));
+    let unbounded = args.max_executions.is_none() && args.time_limit.is_none();
+    if let Some(limit) = args.max_executions.or((unbounded && samples(args.strategy)).then_some(SAMPLES)) {
+        strategy = Box::new(MaxExecutions::new(strategy, limit));
+    }
+    if let Some(seconds) = args.time_limit {
+        strategy = Box::new(TimeLimit::new(strategy, Duration::from_secs_f64(seconds)));
+    }
+    Ok(strategy)
+}
+
+/// Whether the strategy would go on for ever.
+fn samples(name: StrategyName) -> bool {
+    matches!(name, StrategyName::Random | StrategyName::Pct | StrategyName::Pos)
+}

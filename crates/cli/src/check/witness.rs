@@ -1,0 +1,162 @@
+//! Schedules that show a finding, each of them run before it is believed.
+
+use raddle_exec::recording::{Entry, Names, entries_of};
+use raddle_model::finding::WitnessKind;
+use raddle_model::race::{Position, Race, Side};
+use raddle_model::{Execution, ThreadPath};
+
+use super::closure::{Point, needed};
+use super::confirm::{Confirmer, Replayed, Then};
+use super::order::{fewest_preemptions, preemptions};
+use crate::failure::Failure;
+
+/// A schedule and what came of running it.
+pub struct Witness {
+    /// The schedule, with stops.
+    pub entries: Vec<Entry>,
+    /// Preemptions in it.
+    pub preemptions: u32,
+    /// The run that confirmed it.
+    pub run: Replayed,
+    /// How strong it is, for a race.
+    pub kind: Option<WitnessKind>,
+    /// Whether the run showed the finding. One that did not is a bug of raddle.
+    pub confirmed: bool,
+}
+
+/// An execution of the search with what all its witnesses need.
+pub struct Found<'a> {
+    /// The execution.
+    pub execution: &'a Execution,
+    entries: Vec<Entry>,
+    spurious: u32,
+}
+
+impl<'a> Found<'a> {
+    /// Names the execution's steps once for all findings in it.
+    pub fn new(execution: &'a Execution, spurious: u32, names: &dyn Names) -> Self {
+        Found { execution, entries: entries_of(execution, spurious, names), spurious }
+    }
+
+    /// A witness of a race: both threads stand before their accesses, or at least the second one does.
+    pub fn race(&self, race: &Race, confirmer: &mut Confirmer) -> Result<Witness, Failure> {
+        let (first, second) = (self.point(&race.first), self.point(&race.second));
+        if let Some(chosen) = needed(self.execution, &[first, second]) {
+            let (order, _) = fewest_preemptions(self.execution, &chosen, self.spurious);
+            let entries = self.schedule(&order, &[first, second]);
+            let run = confirmer.run(&entries, Then::Stop)?;
+            if self.stands_before(&run, &race.first) && self.stands_before(&run, &race.second) {
+                // One thread waits before its access while the other goes to its own.
+                let preemptions = preemptions(self.execution, &order, self.spurious);
+                return Ok(Witness { entries, preemptions, run, kind: Some(WitnessKind::Adjacent), confirmed: true });
+            }
+        }
+        self.unordered(race, second, confirmer)
+    }
+
+    /// The observed run up to the second access.
+    fn unordered(&self, race: &Race, second: Point, confirmer: &mut Confirmer) -> Result<Witness, Failure> {
+        let order: Vec<usize> = (0..second.before as usize).collect();
+        let entries = self.schedule(&order, &[second]);
+        let run = confirmer.run(&entries, Then::Stop)?;
+        let confirmed = self.stands_before(&run, &race.second) && self.was_made(&run, &race.first);
+        let preemptions = preemptions(self.execution, &order, self.spurious);
+        Ok(Witness { entries, preemptions, run, kind: Some(WitnessKind::Unordered), confirmed })
+    }
+
+    /// A witness of something that shows in a run that goes to its end: what the points need, then whatever the policy
+    /// does. If that does not show it, the observed schedule as it was.
+    pub fn to_the_end(
+        &self,
+        points: &[Point],
+        confirmer: &mut Confirmer,
+        shows: &mut dyn FnMut(&Execution) -> bool,
+    ) -> Result<Witness, Failure> {
+        let all: Vec<usize> = (0..self.execution.steps.len()).collect();
+        let mut tries = Vec::new();
+        if let Some(chosen) = needed(self.execution, points) {
+            tries.push(fewest_preemptions(self.execution, &chosen, self.spurious));
+        }
+        tries.push(fewest_preemptions(self.execution, &all, self.spurious));
+        let observed = preemptions(self.execution, &all, self.spurious);
+        tries.push((all, observed));
+        let last = tries.len() - 1;
+        for (number, (order, preemptions)) in tries.into_iter().enumerate() {
+            let entries = self.schedule(&order, &[]);
+            let run = confirmer.run(&entries, Then::Rest)?;
+            let confirmed = run.followed && shows(&run.execution);
+            if confirmed || number == last {
+                return Ok(Witness { entries, preemptions, run, kind: None, confirmed });
+            }
+        }
+        Err(Failure("no schedule was tried".into()))
+    }
+
+    fn point(&self, side: &Side) -> Point {
+        match side.position {
+            Position::Access(number) => Point::before_access(&self.execution.accesses[number as usize]),
+            Position::Step(number) => Point::before_step(self.execution, number as usize),
+        }
+    }
+
+    /// The entries of the steps, with the stops that the points ask for behind the last step of each thread.
+    fn schedule(&self, order: &[usize], points: &[Point]) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = order.iter().map(|&index| self.entries[index].clone()).collect();
+        for point in points {
+            let last = order.iter().rposition(|&index| self.execution.steps[index].thread == point.thread);
+            if let Some(last) = last {
+                entries[last].stop = point.access;
+            }
+        }
+        entries
+    }
+
+    fn path(&self, thread: u16) -> &ThreadPath {
+        &self.execution.threads[usize::from(thread)].path
+    }
+
+    /// Whether the side's thread stands before the same access at the end of a run.
+    fn stands_before(&self, run: &Replayed, side: &Side) -> bool {
+        let Some(thread) = number_of(&run.execution, self.path(side.thread)) else { return false };
+        match side.position {
+            Position::Access(number) => {
+                let access = &self.execution.accesses[number as usize];
+                run.followed
+                    && run.detail.parked.iter().any(|parked| {
+                        let same = (parked.access.pc, parked.access.addr) == (access.pc, access.addr);
+                        same && parked.access.thread == thread
+                    })
+            }
+            Position::Step(number) => {
+                let step = &self.execution.steps[number as usize];
+                let pending = &run.execution.pending[usize::from(thread)].step;
+                run.followed && (pending.kind, pending.obj, pending.pc) == (step.kind, step.obj, step.pc)
+            }
+        }
+    }
+
+    /// Whether the side's thread made the same access in a run.
+    fn was_made(&self, run: &Replayed, side: &Side) -> bool {
+        let Some(thread) = number_of(&run.execution, self.path(side.thread)) else { return false };
+        match side.position {
+            Position::Access(number) => {
+                let access = &self.execution.accesses[number as usize];
+                let same = |other: &&raddle_model::Access| {
+                    (other.thread, other.pc, other.addr) == (thread, access.pc, access.addr)
+                };
+                run.execution.accesses.iter().any(|other| same(&other))
+            }
+            Position::Step(number) => {
+                let step = &self.execution.steps[number as usize];
+                run.execution.steps.iter().any(|other| {
+                    (other.thread, other.kind, other.obj, other.pc) == (thread, step.kind, step.obj, step.pc)
+                })
+            }
+        }
+    }
+}
+
+/// The run-local number of a thread.
+pub fn number_of(execution: &Execution, path: &ThreadPath) -> Option<u16> {
+    execution.threads.iter().position(|thread| thread.path == *path).map(|number| number as u16)
+}
