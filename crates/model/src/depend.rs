@@ -87,6 +87,31 @@ fn wait_cell(thread: u64) -> Touch {
     Touch { cell: WAIT_CELLS | thread.min(63), bytes: 0xff, mode: Mode::Write }
 }
 
+/// An atomic load of `LIFE_WORDS | thread << 3` looks whether the thread has ended (1) or not (0): a join that does not
+/// insist.
+pub const LIFE_WORDS: u64 = 1 << 63;
+
+/// `arg` of operations on the guard of a function-local static of C++, whose first byte an atomic store sets.
+pub const GUARD: u64 = 1;
+
+/// The thread that a load of such a word looks at.
+pub(crate) fn looked_at(obj: u64) -> u64 {
+    (obj & !LIFE_WORDS) >> 3
+}
+
+/// A once control is one thing. Of a guard, whether it is finished is its first byte, which the compiler's code reads too;
+/// whether somebody is inside is a thing of its own.
+fn once(step: &Step, prints: &mut Footprint) {
+    let mode = if step.outcome == Outcome::Done { Mode::Write } else { Mode::Observe };
+    if step.arg != GUARD {
+        return prints.push(object(step.obj, mode));
+    }
+    prints.push(queue_cell(step.obj, mode));
+    if step.kind == OpKind::OnceBegin {
+        bytes(prints, step.obj, 1, Mode::Observe);
+    }
+}
+
 /// One round of a barrier.
 fn round_cell(obj: u64, round: u64, mode: Mode) -> Touch {
     Touch { cell: ROUND_CELLS | (obj >> 3) ^ ((round & 0xffff) << 44), bytes: 0xff, mode }
@@ -138,9 +163,8 @@ fn touch_all(step: &Step, prints: &mut Footprint) {
         | OpKind::SemInit
         | OpKind::SemDestroy
         | OpKind::BarrierInit
-        | OpKind::BarrierDestroy
-        | OpKind::OnceEnd
-        | OpKind::OnceAbort => prints.push(object(step.obj, Mode::Write)),
+        | OpKind::BarrierDestroy => prints.push(object(step.obj, Mode::Write)),
+        OpKind::OnceBegin | OpKind::OnceEnd | OpKind::OnceAbort => once(step, prints),
         OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock => {
             prints.push(object(step.obj, done(Mode::Share)));
         }
@@ -183,7 +207,9 @@ fn touch_all(step: &Step, prints: &mut Footprint) {
             prints.push(object(step.obj, Mode::Observe));
             prints.push(round_cell(step.obj, step.arg, Mode::Observe));
         }
-        OpKind::OnceBegin => prints.push(object(step.obj, done(Mode::Write))),
+        OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => {
+            prints.push(thread_cell(looked_at(step.obj), Mode::Observe))
+        }
         OpKind::AtomicLoad | OpKind::Read => bytes(prints, step.obj, step.extent(), Mode::Observe),
         OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::Write => {
             bytes(prints, step.obj, step.extent(), Mode::Write);

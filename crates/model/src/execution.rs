@@ -39,7 +39,7 @@ impl Step {
     #[must_use]
     pub fn extent(&self) -> u64 {
         match self.kind {
-            OpKind::Read | OpKind::Write => self.arg.max(u64::from(self.size)),
+            OpKind::Read | OpKind::Write if self.arg != 0 => self.arg,
             OpKind::Free => self.arg,
             OpKind::FutexWait | OpKind::FutexTimedWait => 4,
             _ => u64::from(self.size),

@@ -54,6 +54,10 @@ impl Holdings {
             OpKind::Unlock if got => self.release(step.thread, step.obj),
             OpKind::RwUnlock => self.release(step.thread, step.obj),
             OpKind::OnceEnd | OpKind::OnceAbort => self.release(step.thread, step.obj),
+            // Sets the guard of a static whose initialiser the thread has run.
+            OpKind::AtomicStore => {
+                self.all.retain(|held| held.thread != step.thread || held.object != step.obj);
+            }
             OpKind::CondWait | OpKind::CondTimedWait => self.release(step.thread, step.arg),
             OpKind::MutexInit | OpKind::MutexDestroy | OpKind::RwInit | OpKind::RwDestroy => {
                 self.all.retain(|held| held.object != step.obj);

@@ -68,14 +68,15 @@ fn main_returns_early(execution: &Execution, into: &mut Vec<Defect>) {
     }
 }
 
-/// Threads that nobody joined or detached.
+/// Threads that nobody joined or detached. What has no place in the program was not done by it: when main ends by
+/// `pthread_exit`, the runtime waits for the others. A creation with `value` 1 made a detached thread.
 fn never_joined(execution: &Execution, into: &mut Vec<Defect>) {
     let mut creations: Vec<Option<usize>> = vec![None; execution.threads.len()];
     for (number, step) in execution.steps.iter().enumerate().filter(|(_, step)| step.outcome == Outcome::Done) {
         let Some(slot) = creations.get_mut(step.arg as usize) else { continue };
         match step.kind {
-            OpKind::Create => *slot = Some(number),
-            OpKind::Join | OpKind::Detach => *slot = None,
+            OpKind::Create => *slot = (step.value != 1).then_some(number),
+            OpKind::Join | OpKind::Detach if step.pc != 0 => *slot = None,
             _ => {}
         }
     }

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 use rustc_hash::FxHashSet;
 
+use crate::depend::{LIFE_WORDS, looked_at};
 use crate::execution::{Access, AccessKind, Execution, Step};
 use clock::{Carrier, Clocks};
 use shadow::{Compared, Record, STEP, Shadow};
@@ -201,13 +202,22 @@ impl RaceDetector {
             }
             // Whoever leaves first may destroy the barrier, so leaving is no use of it.
             OpKind::BarrierLeave => self.clocks.acquire(thread, Carrier::Round(obj, step.arg)),
-            OpKind::OnceBegin => self.clocks.acquire(thread, object),
+            OpKind::OnceBegin => {
+                self.clocks.acquire(thread, object);
+                // A guard is finished by an atomic store.
+                self.clocks.acquire(thread, Carrier::Atomic(obj));
+            }
             OpKind::OnceEnd | OpKind::OnceAbort => self.release(thread, object),
             OpKind::Io => {
                 self.clocks.acquire(thread, object);
                 self.release(thread, object);
             }
             OpKind::Fence => self.fence(thread, step.order),
+            OpKind::AtomicLoad if obj & LIFE_WORDS != 0 => {
+                if let Some(ended) = other(looked_at(obj)).filter(|_| step.value != 0) {
+                    self.clocks.follow(thread, ended);
+                }
+            }
             OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => {
                 self.atomic(step, number);
             }

@@ -4,6 +4,7 @@ use raddle_vocab::{OpKind, Outcome};
 
 use super::state::{Life, NOBODY, State, ThreadSet, Wait};
 use super::{Space, World, slice, spread};
+use crate::depend::{GUARD, LIFE_WORDS};
 use crate::execution::Step;
 
 impl World {
@@ -86,6 +87,7 @@ impl World {
             OpKind::BarrierArrive => self.arrive_at(step),
             OpKind::BarrierLeave => self.change_thread(u64::from(step.thread), |thread| thread.wait = Wait::No),
             OpKind::OnceBegin => {
+                self.guards |= step.arg == GUARD;
                 if done {
                     self.set_object(obj, State::Once { runner: step.thread, finished: false });
                 }
@@ -100,8 +102,12 @@ impl World {
             | OpKind::CondDestroy
             | OpKind::SemDestroy
             | OpKind::BarrierDestroy => self.set_object(obj, State::Untouched),
+            OpKind::AtomicLoad if obj & LIFE_WORDS != 0 => {}
             OpKind::AtomicLoad => self.reveal(obj, step.size, step.value),
-            OpKind::AtomicStore | OpKind::AtomicRmw => self.store(obj, step.size, Some(step.value)),
+            OpKind::AtomicStore | OpKind::AtomicRmw => {
+                self.store(obj, step.size, Some(step.value));
+                self.leave_guard(obj);
+            }
             OpKind::AtomicCas if done => self.store(obj, step.size, Some(step.value)),
             OpKind::AtomicCas => self.reveal(obj, step.size, step.old),
             OpKind::Write => self.forget_memory(obj, step.extent()),
@@ -190,6 +196,13 @@ impl World {
             }
         }
         self.set_object(step.obj, State::Barrier { size, round: round + 1, arrived: ThreadSet::default() });
+    }
+
+    /// Setting the byte of a guard is also the end of its initialiser.
+    fn leave_guard(&mut self, obj: u64) {
+        if self.guards && matches!(self.state(Space::Object, obj), State::Once { .. }) {
+            self.set_object(obj, State::Once { runner: NOBODY, finished: true });
+        }
     }
 
     /// Changes the bytes of an access within one cell; to an unknown value if it is not given.

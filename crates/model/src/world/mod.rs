@@ -17,15 +17,19 @@
 //! * Barrier: a thread that arrives belongs to the present round (`arg`); the serial thread is the least rank of
 //!   the round, and its `BarrierLeave` has `value` 1.
 //! * Spurious wake-ups: only from a queue, at most as many per thread as allowed.
+//! * A guard of C++ is finished when its first byte is set, which an atomic store does.
 //! * Joining a thread that was joined or detached, or oneself, is refused.
 
 mod apply;
 mod check;
 mod predict;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use rustc_hash::FxHashMap;
 
+use crate::depend::LIFE_WORDS;
 use crate::execution::{Execution, Pending, PendingState, Step};
 use crate::thread::{ThreadInfo, ThreadPath};
 use raddle_vocab::OpKind;
@@ -91,6 +95,8 @@ pub struct World {
     /// Inverse of `by_rank`.
     ranks: Vec<u16>,
     spurious: u32,
+    /// Whether any guard was met, so that stores have to look.
+    guards: bool,
     undo: Vec<Undo>,
     /// Whether changes are written to `undo`.
     recording: bool,
@@ -184,7 +190,7 @@ impl World {
     /// Whether the thread that `op` belongs to could make it now.
     #[must_use]
     pub fn enabled(&self, op: &Step) -> Enabled {
-        self.predict(op, 0).map_or(Enabled::No, |effect| effect.enabled())
+        self.predict(op, 0).map_or(Enabled::No, |effect| effect.enabled(op))
     }
 
     /// As [`World::enabled`], for an operation that was pending at the end of an execution: threads that failed, ended
@@ -271,7 +277,7 @@ impl World {
 
     /// Notes the values that memory had before the first step that changed it.
     pub fn learn(&mut self, steps: &[Step]) {
-        for step in steps {
+        for step in steps.iter().filter(|step| step.obj & LIFE_WORDS == 0) {
             match step.kind {
                 OpKind::AtomicLoad => self.reveal(step.obj, step.size, step.value),
                 OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => {

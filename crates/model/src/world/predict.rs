@@ -4,6 +4,7 @@ use raddle_vocab::{MutexKind, OpKind, Outcome};
 
 use super::state::{Life, NOBODY, State, ThreadSet, Wait, kind_of};
 use super::{Enabled, Space, World};
+use crate::depend::{GUARD, LIFE_WORDS, looked_at};
 use crate::execution::Step;
 
 /// The parts of a step that the state determines.
@@ -16,8 +17,14 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    pub fn enabled(self) -> Enabled {
-        if matches!(self.outcome, Outcome::TimedOut | Outcome::Spurious) { Enabled::TimeOut } else { Enabled::Yes }
+    pub fn enabled(self, op: &Step) -> Enabled {
+        // Looking at a thread that lives is a join that gives up.
+        let gives_up = op.kind == OpKind::AtomicLoad && op.obj & LIFE_WORDS != 0 && self.value == 0;
+        if gives_up || matches!(self.outcome, Outcome::TimedOut | Outcome::Spurious) {
+            Enabled::TimeOut
+        } else {
+            Enabled::Yes
+        }
     }
 }
 
@@ -80,6 +87,10 @@ impl World {
                 _ => None,
             },
             OpKind::OnceBegin => plain(self.begin(op)?),
+            OpKind::AtomicLoad if op.obj & LIFE_WORDS != 0 => {
+                let thread = u16::try_from(looked_at(op.obj)).unwrap_or(NOBODY);
+                Some(Effect { value: u64::from(self.thread(thread).life == Life::Ended), ..plain(Outcome::Done)? })
+            }
             OpKind::AtomicLoad => {
                 Some(Effect { value: self.value_at(op.obj, op.size).unwrap_or(op.value), ..plain(Outcome::Done)? })
             }
@@ -281,7 +292,9 @@ impl World {
     }
 
     fn begin(&self, op: &Step) -> Option<Outcome> {
+        let is_set = op.arg == GUARD && self.value_at(op.obj, 1).is_some_and(|byte| byte != 0);
         match self.state(Space::Object, op.obj) {
+            _ if is_set => Some(Outcome::Already),
             State::Once { finished: true, .. } => Some(Outcome::Already),
             State::Once { runner, .. } if runner != NOBODY => None,
             _ => Some(Outcome::Done),

@@ -1,0 +1,408 @@
+//! The semantics, object by object.
+
+use raddle_vocab::{MemOrder, MutexKind, OpKind, Outcome};
+
+use super::{Enabled, World, check};
+use crate::depend::{GUARD, LIFE_WORDS};
+use crate::execution::{Execution, Step};
+use crate::thread::{ThreadInfo, ThreadPath};
+
+const OBJ: u64 = 0x1000;
+const MUTEX: u64 = 0x2000;
+
+fn op(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
+    let (outcome, order) = (Outcome::Done, MemOrder::Relaxed);
+    Step { thread, kind, outcome, order, size: 4, obj, arg, value: 0, old: 0, pc: 0, accesses: 0 }
+}
+
+/// A world in which main has created threads 1 to `threads`, whose ranks are in the opposite order of their numbers.
+fn world(threads: u16, spurious: u32) -> World {
+    let mut world = World::new(spurious);
+    let path = |n: u16| if n == 0 { vec![] } else { vec![u32::from(threads - n) + 1] };
+    let infos: Vec<_> =
+        (0..=threads).map(|n| ThreadInfo { path: ThreadPath(path(n)), ..ThreadInfo::default() }).collect();
+    world.set_threads(&infos);
+    for thread in 1..=threads {
+        world.apply(&op(0, OpKind::Create, 0, u64::from(thread)));
+    }
+    world
+}
+
+impl World {
+    /// Makes an operation that must be enabled and tells what became of it.
+    fn make(&mut self, op: Step) -> Outcome {
+        self.choose(op, 0).outcome
+    }
+
+    fn choose(&mut self, op: Step, choice: u16) -> Step {
+        assert!(choice < self.successors(&op), "{op:?} has no successor {choice}");
+        let step = self.outcome_of(&op, choice);
+        assert_eq!(self.choice_of(&step), choice);
+        self.apply(&step);
+        step
+    }
+}
+
+fn lock(thread: u16, kind: MutexKind) -> Step {
+    op(thread, OpKind::Lock, MUTEX, kind as u64)
+}
+
+fn unlock(thread: u16, kind: MutexKind) -> Step {
+    op(thread, OpKind::Unlock, MUTEX, kind as u64)
+}
+
+#[test]
+fn normal_mutex() {
+    let mut w = world(2, 0);
+    let kind = MutexKind::Normal;
+    assert_eq!(w.make(lock(1, kind)), Outcome::Done);
+    // Neither the owner nor anybody else gets it.
+    for thread in [1, 2] {
+        assert_eq!(w.enabled(&lock(thread, kind)), Enabled::No);
+        assert_eq!(w.successors(&lock(thread, kind)), 0);
+        assert_eq!(w.make(op(thread, OpKind::TryLock, MUTEX, 0)), Outcome::Failed);
+        assert_eq!(w.enabled(&op(thread, OpKind::TimedLock, MUTEX, 0)), Enabled::TimeOut);
+        assert_eq!(w.make(op(thread, OpKind::TimedLock, MUTEX, 0)), Outcome::TimedOut);
+    }
+    assert_eq!(w.make(unlock(1, kind)), Outcome::Done);
+    assert_eq!(w.enabled(&op(2, OpKind::TimedLock, MUTEX, 0)), Enabled::Yes);
+    assert_eq!(w.make(op(2, OpKind::TryLock, MUTEX, 0)), Outcome::Done);
+    // Unlocked by somebody else: free all the same.
+    assert_eq!(w.make(unlock(1, kind)), Outcome::Done);
+    assert_eq!(w.make(lock(1, kind)), Outcome::Done);
+}
+
+#[test]
+fn recursive_mutex() {
+    let mut w = world(2, 0);
+    let kind = MutexKind::Recursive;
+    assert_eq!(w.make(lock(1, kind)), Outcome::Done);
+    assert_eq!(w.make(lock(1, kind)), Outcome::Nested);
+    assert_eq!(w.make(op(1, OpKind::TryLock, MUTEX, kind as u64)), Outcome::Nested);
+    assert_eq!(w.enabled(&lock(2, kind)), Enabled::No);
+    assert_eq!(w.make(unlock(2, kind)), Outcome::Refused);
+    assert_eq!(w.make(unlock(1, kind)), Outcome::Nested);
+    assert_eq!(w.make(unlock(1, kind)), Outcome::Nested);
+    assert_eq!(w.make(unlock(1, kind)), Outcome::Done);
+    assert_eq!(w.make(lock(2, kind)), Outcome::Done);
+}
+
+#[test]
+fn error_checking_mutex() {
+    let mut w = world(2, 0);
+    let kind = MutexKind::ErrorCheck;
+    assert_eq!(w.make(unlock(1, kind)), Outcome::Refused);
+    assert_eq!(w.make(lock(1, kind)), Outcome::Done);
+    assert_eq!(w.make(lock(1, kind)), Outcome::Refused);
+    assert_eq!(w.make(op(1, OpKind::TimedLock, MUTEX, kind as u64)), Outcome::Refused);
+    assert_eq!(w.make(op(1, OpKind::TryLock, MUTEX, kind as u64)), Outcome::Failed);
+    assert_eq!(w.make(unlock(2, kind)), Outcome::Refused);
+    assert_eq!(w.enabled(&lock(2, kind)), Enabled::No);
+    assert_eq!(w.make(unlock(1, kind)), Outcome::Done);
+}
+
+#[test]
+fn initialising_makes_a_mutex_free() {
+    let mut w = world(2, 0);
+    w.make(lock(1, MutexKind::Normal));
+    w.make(op(2, OpKind::MutexInit, MUTEX, 0));
+    assert_eq!(w.make(lock(2, MutexKind::Normal)), Outcome::Done);
+}
+
+#[test]
+fn rwlock() {
+    let mut w = world(3, 0);
+    let on = |thread, kind| op(thread, kind, OBJ, 0);
+    assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
+    assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
+    assert_eq!(w.make(on(2, OpKind::TryReadLock)), Outcome::Done);
+    for thread in [1, 3] {
+        assert_eq!(w.enabled(&on(thread, OpKind::WriteLock)), Enabled::No);
+        assert_eq!(w.make(on(thread, OpKind::TryWriteLock)), Outcome::Failed);
+        assert_eq!(w.make(on(thread, OpKind::TimedWriteLock)), Outcome::TimedOut);
+    }
+    for thread in [1, 1, 2] {
+        assert_eq!(w.outcome_of(&on(thread, OpKind::RwUnlock), 0).arg, 0);
+        w.make(on(thread, OpKind::RwUnlock));
+    }
+    assert_eq!(w.make(on(3, OpKind::WriteLock)), Outcome::Done);
+    assert_eq!(w.enabled(&on(1, OpKind::ReadLock)), Enabled::No);
+    assert_eq!(w.make(on(1, OpKind::TimedReadLock)), Outcome::TimedOut);
+    assert_eq!(w.make(on(3, OpKind::ReadLock)), Outcome::Refused);
+    assert_eq!(w.make(on(3, OpKind::WriteLock)), Outcome::Refused);
+    assert_eq!(w.make(on(3, OpKind::TryReadLock)), Outcome::Failed);
+    let step = w.choose(on(3, OpKind::RwUnlock), 0);
+    assert_eq!(step.arg, 1);
+    assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
+}
+
+fn sleep(w: &mut World, thread: u16, kind: OpKind) -> Step {
+    w.make(lock(thread, MutexKind::Normal));
+    assert_eq!(w.make(op(thread, kind, OBJ, MUTEX)), Outcome::Done);
+    op(thread, OpKind::CondReacquire, OBJ, MUTEX)
+}
+
+#[test]
+fn condition_variable() {
+    let mut w = world(3, 0);
+    let signal = op(0, OpKind::Signal, OBJ, 0);
+    let step = w.choose(signal, 0);
+    assert_eq!((step.value, step.old), (0, 0), "nobody waits");
+    let first = sleep(&mut w, 1, OpKind::CondWait);
+    let second = sleep(&mut w, 2, OpKind::CondWait);
+    assert_eq!(w.enabled(&first), Enabled::No);
+    assert_eq!(w.successors(&signal), 2);
+    // Rank, not number: thread 2 comes first.
+    assert_eq!(w.outcome_of(&signal, 0).value, 1 << 2);
+    let step = w.choose(signal, 1);
+    assert_eq!((step.value, step.old), (1 << 1, 2));
+    assert_eq!((w.enabled(&first), w.enabled(&second)), (Enabled::Yes, Enabled::No));
+    // Woken, but the mutex is not free.
+    w.make(lock(3, MutexKind::Normal));
+    assert_eq!(w.enabled(&first), Enabled::No);
+    w.make(unlock(3, MutexKind::Normal));
+    assert_eq!(w.make(first), Outcome::Done);
+    assert_eq!(w.enabled(&lock(3, MutexKind::Normal)), Enabled::No);
+    w.make(unlock(1, MutexKind::Normal));
+    let again = sleep(&mut w, 1, OpKind::CondWait);
+    let step = w.choose(op(0, OpKind::Broadcast, OBJ, 0), 0);
+    assert_eq!(step.value, 0b110);
+    assert_eq!((w.enabled(&again), w.enabled(&second)), (Enabled::Yes, Enabled::Yes));
+}
+
+#[test]
+fn timed_and_spurious_ends_of_a_wait() {
+    let mut w = world(2, 1);
+    let timed = sleep(&mut w, 1, OpKind::CondTimedWait);
+    assert_eq!((w.enabled(&timed), w.successors(&timed)), (Enabled::TimeOut, 2));
+    assert_eq!(w.outcome_of(&timed, 0).outcome, Outcome::TimedOut);
+    assert_eq!(w.choose(timed, 1).outcome, Outcome::Spurious);
+    // It has left the queue; and that was its only spurious wake-up.
+    assert_eq!(w.outcome_of(&op(0, OpKind::Signal, OBJ, 0), 0).value, 0);
+    w.make(unlock(1, MutexKind::Normal));
+    let timed = sleep(&mut w, 1, OpKind::CondTimedWait);
+    assert_eq!(w.successors(&timed), 1);
+    assert_eq!(w.make(timed), Outcome::TimedOut);
+    w.make(unlock(1, MutexKind::Normal));
+    let plain = sleep(&mut w, 1, OpKind::CondWait);
+    assert_eq!(w.enabled(&plain), Enabled::No);
+    // Whoever was woken does not time out.
+    w.make(op(0, OpKind::Signal, OBJ, 0));
+    assert_eq!((w.enabled(&plain), w.successors(&plain)), (Enabled::Yes, 1));
+    let other = sleep(&mut w, 2, OpKind::CondWait);
+    assert_eq!(w.enabled(&other), Enabled::TimeOut, "spurious");
+}
+
+#[test]
+fn semaphore() {
+    let mut w = world(2, 0);
+    let on = |kind, arg| op(1, kind, OBJ, arg);
+    w.make(on(OpKind::SemInit, 1));
+    assert_eq!(w.make(on(OpKind::SemWait, 0)), Outcome::Done);
+    assert_eq!(w.enabled(&on(OpKind::SemWait, 0)), Enabled::No);
+    assert_eq!(w.make(on(OpKind::SemTryWait, 0)), Outcome::Failed);
+    assert_eq!(w.make(on(OpKind::SemTimedWait, 0)), Outcome::TimedOut);
+    w.make(on(OpKind::SemPost, 0));
+    w.make(on(OpKind::SemPost, 0));
+    assert_eq!(w.make(on(OpKind::SemTimedWait, 0)), Outcome::Done);
+    assert_eq!(w.make(on(OpKind::SemTryWait, 0)), Outcome::Done);
+    assert_eq!(w.make(on(OpKind::SemTryWait, 0)), Outcome::Failed);
+}
+
+#[test]
+fn barrier() {
+    let mut w = world(3, 0);
+    w.make(op(0, OpKind::BarrierInit, OBJ, 2));
+    let arrive = |thread| op(thread, OpKind::BarrierArrive, OBJ, 0);
+    let leave = |thread, round| op(thread, OpKind::BarrierLeave, OBJ, round);
+    assert_eq!(w.make(arrive(1)), Outcome::Done);
+    assert_eq!(w.enabled(&leave(1, 0)), Enabled::No);
+    let last = w.choose(arrive(2), 0);
+    assert_eq!((last.outcome, last.arg), (Outcome::Last, 0));
+    // Thread 2 has the least rank of the two.
+    assert_eq!((w.outcome_of(&leave(1, 0), 0).value, w.outcome_of(&leave(2, 0), 0).value), (0, 1));
+    // A third thread begins the next round while they still leave.
+    let next = w.choose(arrive(3), 0);
+    assert_eq!((next.outcome, next.arg), (Outcome::Done, 1));
+    assert_eq!(w.make(leave(2, 0)), Outcome::Done);
+    assert_eq!(w.make(arrive(2)), Outcome::Last);
+    assert_eq!(w.make(leave(1, 0)), Outcome::Done);
+    assert_eq!(w.outcome_of(&leave(3, 1), 0).value, 1);
+    assert_eq!(w.make(leave(2, 1)), Outcome::Done);
+}
+
+#[test]
+fn once() {
+    let mut w = world(2, 0);
+    let begin = |thread| op(thread, OpKind::OnceBegin, OBJ, 0);
+    assert_eq!(w.make(begin(1)), Outcome::Done);
+    assert_eq!(w.enabled(&begin(2)), Enabled::No);
+    assert_eq!(w.enabled(&begin(1)), Enabled::No, "from inside its own initialiser");
+    w.make(op(1, OpKind::OnceAbort, OBJ, 0));
+    assert_eq!(w.make(begin(2)), Outcome::Done);
+    w.make(op(2, OpKind::OnceEnd, OBJ, 0));
+    assert_eq!(w.make(begin(1)), Outcome::Already);
+}
+
+#[test]
+fn guard_of_a_static() {
+    let mut w = world(2, 0);
+    let begin = |thread| op(thread, OpKind::OnceBegin, OBJ, GUARD);
+    assert_eq!(w.make(begin(1)), Outcome::Done);
+    assert_eq!(w.enabled(&begin(2)), Enabled::No);
+    let set = Step { size: 1, value: 1, ..op(1, OpKind::AtomicStore, OBJ, 0) };
+    w.make(set);
+    assert_eq!(w.make(begin(2)), Outcome::Already);
+}
+
+#[test]
+fn threads() {
+    let mut w = world(2, 0);
+    let join = |thread, whom| op(thread, OpKind::Join, 0, whom);
+    let look = op(0, OpKind::AtomicLoad, LIFE_WORDS | 1 << 3, 0);
+    assert_eq!(w.enabled(&join(0, 1)), Enabled::No);
+    assert_eq!((w.enabled(&look), w.outcome_of(&look, 0).value), (Enabled::TimeOut, 0));
+    assert_eq!(w.make(join(0, 0)), Outcome::Refused, "oneself");
+    w.make(op(1, OpKind::ThreadEnd, 0, 0));
+    assert_eq!((w.enabled(&look), w.outcome_of(&look, 0).value), (Enabled::Yes, 1));
+    assert_eq!(w.make(join(0, 1)), Outcome::Done);
+    assert_eq!(w.make(join(2, 1)), Outcome::Refused, "joined before");
+    w.make(op(0, OpKind::Detach, 0, 2));
+    assert_eq!(w.make(join(0, 2)), Outcome::Refused, "detached");
+    assert!(!w.is_alive(1) && w.is_alive(2));
+    // A thread that nobody has created cannot start.
+    let child = w.add_thread(ThreadPath(vec![9]));
+    assert_eq!(w.enabled(&op(child, OpKind::ThreadStart, 0, 0)), Enabled::No);
+    w.make(op(0, OpKind::Create, 0, u64::from(child)));
+    assert_eq!(w.enabled(&op(child, OpKind::ThreadStart, 0, 0)), Enabled::Yes);
+}
+
+#[test]
+fn ranks_are_the_order_of_paths() {
+    let mut w = World::new(0);
+    let paths: [&[u32]; 4] = [&[2], &[1], &[1, 1], &[10]];
+    let numbers: Vec<u16> = paths.iter().map(|path| w.add_thread(ThreadPath(path.to_vec()))).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+    assert_eq!(w.by_rank(), [0, 2, 3, 1, 4]);
+    assert_eq!((w.rank(1), w.rank(3), w.rank(77)), (3, 2, u16::MAX));
+}
+
+#[test]
+fn atomics() {
+    let mut w = world(1, 0);
+    let store = |value| Step { value, ..op(1, OpKind::AtomicStore, OBJ, 0) };
+    let load = op(1, OpKind::AtomicLoad, OBJ, 0);
+    let cas = |expected, value| Step { value, ..op(1, OpKind::AtomicCas, OBJ, expected) };
+    w.make(store(5));
+    assert_eq!(w.outcome_of(&load, 0).value, 5);
+    assert_eq!(w.outcome_of(&store(6), 0).old, 5);
+    assert_eq!(w.make(cas(4, 9)), Outcome::Failed);
+    assert_eq!(w.choose(cas(5, 9), 0).old, 5);
+    assert_eq!(w.value_at(OBJ, 4), Some(9));
+}
+
+#[test]
+fn memory_is_known_by_bytes() {
+    let mut w = world(1, 0);
+    let store = |obj, size, value| Step { size, value, ..op(1, OpKind::AtomicStore, obj, 0) };
+    w.apply(&store(OBJ, 4, 0x4433_2211));
+    assert_eq!(w.value_at(OBJ + 1, 2), Some(0x3322));
+    assert_eq!((w.value_at(OBJ, 8), w.value_at(OBJ + 4, 4)), (None, None));
+    w.apply(&store(OBJ + 4, 4, 0x8877_6655));
+    assert_eq!(w.value_at(OBJ, 8), Some(0x8877_6655_4433_2211));
+    // A plain write says nothing about what it writes.
+    w.apply(&op(1, OpKind::Write, OBJ + 3, 2));
+    assert_eq!((w.value_at(OBJ, 2), w.value_at(OBJ, 4), w.value_at(OBJ + 4, 1)), (Some(0x2211), None, None));
+    assert_eq!(w.value_at(OBJ + 5, 2), Some(0x7766));
+    w.apply(&op(1, OpKind::Free, OBJ - 64, 256));
+    assert_eq!(w.value_at(OBJ, 2), None);
+    // What cannot be known is taken from the operation itself.
+    let unknown = Step { outcome: Outcome::Failed, old: 3, ..op(1, OpKind::AtomicCas, OBJ, 5) };
+    assert_eq!(w.outcome_of(&unknown, 0), unknown);
+    assert_eq!(w.value_at(OBJ, 16), None);
+}
+
+#[test]
+fn initial_values_come_from_the_execution() {
+    let mut execution = Execution::empty();
+    execution.threads = vec![ThreadInfo::default()];
+    execution.steps = vec![
+        Step { value: 7, old: 4, ..op(0, OpKind::AtomicRmw, OBJ, 0) },
+        Step { value: 7, ..op(0, OpKind::AtomicLoad, OBJ, 0) },
+        Step { value: 1, ..op(0, OpKind::AtomicLoad, OBJ + 8, 0) },
+    ];
+    let mut w = World::new(0);
+    w.prepare(&execution);
+    assert_eq!((w.value_at(OBJ, 4), w.value_at(OBJ + 8, 4)), (Some(4), Some(1)));
+    w.prepare(&Execution::empty());
+    assert_eq!(w.value_at(OBJ, 4), None);
+}
+
+#[test]
+fn futex() {
+    let mut w = world(3, 0);
+    let wait = |thread, expected| op(thread, OpKind::FutexWait, OBJ, expected);
+    let resume = |thread| op(thread, OpKind::FutexResume, OBJ, 0);
+    w.make(Step { value: 1, ..op(0, OpKind::AtomicStore, OBJ, 0) });
+    assert_eq!(w.make(wait(1, 0)), Outcome::Failed);
+    for thread in 1..=3 {
+        assert_eq!(w.make(wait(thread, 1)), Outcome::Done);
+    }
+    assert_eq!(w.enabled(&resume(1)), Enabled::No);
+    let wake = |count| op(0, OpKind::FutexWake, OBJ, count);
+    assert_eq!((w.successors(&wake(1)), w.successors(&wake(2)), w.successors(&wake(9))), (3, 3, 1));
+    // Two of three, in order of ranks 3 2 1: {3 2}, {3 1}, {2 1}.
+    let pairs: Vec<u64> = (0..3).map(|choice| w.outcome_of(&wake(2), choice).value).collect();
+    assert_eq!(pairs, [0b1100, 0b1010, 0b0110]);
+    assert_eq!(w.choose(wake(2), 2).old, 3);
+    assert_eq!((w.enabled(&resume(3)), w.enabled(&resume(1))), (Enabled::No, Enabled::Yes));
+    assert_eq!(w.make(resume(1)), Outcome::Done);
+    assert_eq!(w.choose(wake(1), 0).value, 1 << 3);
+}
+
+#[test]
+fn changes_can_be_taken_back() {
+    let mut w = world(2, 0);
+    w.make(lock(1, MutexKind::Normal));
+    let start = w.mark();
+    w.make(unlock(1, MutexKind::Normal));
+    let middle = w.mark();
+    w.make(lock(2, MutexKind::Normal));
+    w.make(op(2, OpKind::ThreadEnd, 0, 0));
+    w.rollback(middle);
+    assert!(w.is_alive(2));
+    assert_eq!(w.enabled(&lock(2, MutexKind::Normal)), Enabled::Yes);
+    w.rollback(start);
+    assert_eq!(w.enabled(&lock(2, MutexKind::Normal)), Enabled::No);
+}
+
+#[test]
+fn disagreement_is_told() {
+    let mut execution = Execution::empty();
+    execution.threads = vec![ThreadInfo::default()];
+    execution.steps = vec![op(0, OpKind::TryLock, MUTEX, 0), op(0, OpKind::TryLock, MUTEX, 0)];
+    let wrong = check(&execution, 0).unwrap_err();
+    assert_eq!((wrong.index, wrong.expected.unwrap().outcome), (1, Outcome::Failed));
+    execution.steps[1] = op(0, OpKind::Lock, MUTEX, 0);
+    assert_eq!(check(&execution, 0).unwrap_err().expected, None);
+    execution.steps[1] = op(0, OpKind::Unlock, MUTEX, 0);
+    assert_eq!(check(&execution, 0), Ok(()));
+    // A load that does not see the last store.
+    execution.steps = vec![Step { value: 3, ..op(0, OpKind::AtomicStore, OBJ, 0) }, op(0, OpKind::AtomicLoad, OBJ, 0)];
+    assert_eq!(check(&execution, 0).unwrap_err().expected.unwrap().value, 3);
+}
+
+#[test]
+fn many_threads() {
+    let mut w = world(100, 0);
+    for thread in [70, 80, 5] {
+        sleep(&mut w, thread, OpKind::CondWait);
+    }
+    // Ranks go down with the numbers: 80, 70, 5. Numbers from 63 on share a bit.
+    let signal = op(0, OpKind::Signal, OBJ, 0);
+    assert_eq!(w.outcome_of(&signal, 2).value, 1 << 5);
+    let step = w.choose(signal, 0);
+    assert_eq!(step.value, 1 << 63);
+    assert_eq!(w.enabled(&op(80, OpKind::CondReacquire, OBJ, MUTEX)), Enabled::Yes);
+    assert_eq!(w.enabled(&op(70, OpKind::CondReacquire, OBJ, MUTEX)), Enabled::No);
+}
