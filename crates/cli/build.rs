@@ -28,11 +28,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", workspace.join("crates").join(name).display());
     }
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(has_check)");
-    println!("cargo::rerun-if-changed=src");
-    if own.join("src/check.rs").exists() || own.join("src/check/mod.rs").exists() {
-        println!("cargo::rustc-cfg=has_check");
-    }
     let built = build_runtime(workspace, &out.join("runtime"))?;
     let bytes = fs::read(&built)?;
     fs::write(out.join("libraddle_rt.so"), &bytes)?;

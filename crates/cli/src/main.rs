@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-#[cfg(has_check)]
 mod check;
 mod demo;
 mod doctor;
@@ -67,10 +66,7 @@ fn dispatch(cli: Cli) -> Outcome {
     match cli.command {
         Command::Cc(args) => wrap(Language::C, &args.args),
         Command::Cxx(args) => wrap(Language::Cxx, &args.args),
-        #[cfg(has_check)]
         Command::Check(args) => check::run(&args),
-        #[cfg(not(has_check))]
-        Command::Check(_) => Err(Failure("this raddle was built without `check`".into())),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Doctor => doctor::run(),

@@ -1,67 +1,66 @@
-//! What one execution shows by itself to be wrong, without a search: failures, misuse, threads that wait for ever.
+//! What one execution shows to be wrong, without a search.
 
-use raddle_exec::recording::{Names, describe_step};
-use raddle_model::finding::Kind;
-use raddle_model::{Execution, Incident, IncidentKind, PendingState};
-use raddle_vocab::{Failure, RunStatus};
+use raddle_exec::recording::Names;
+use raddle_model::defect::{Defect, DefectFinder, Part};
+use raddle_model::finding::{Kind, Severity};
+use raddle_model::{Execution, ThreadPath};
 
 /// Something wrong, in words.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// What sort.
     pub kind: Kind,
-    /// A sentence.
+    /// What exactly, as a fixed word.
+    pub detail: &'static str,
+    /// How bad.
+    pub severity: Severity,
+    /// A line for people.
     pub text: String,
 }
 
-/// Everything wrong with an execution, in the order in which it happened.
+/// Everything wrong with an execution.
 pub fn observed(execution: &Execution, names: &dyn Names) -> Vec<Observed> {
-    let incidents = execution.incidents.iter().filter_map(|incident| of_incident(incident, execution, names));
-    let mut all: Vec<Observed> = incidents.collect();
-    all.extend(waiting_for_ever(execution, names));
-    all
+    let defects = DefectFinder::new().find(execution);
+    let observed = defects.iter().map(|defect| Observed {
+        kind: defect.signature.kind,
+        detail: defect.signature.detail,
+        severity: defect.severity,
+        text: text(defect, execution, names),
+    });
+    observed.collect()
 }
 
-fn of_incident(incident: &Incident, execution: &Execution, names: &dyn Names) -> Option<Observed> {
-    let thread = execution.threads.get(usize::from(incident.thread)).map(|thread| thread.path.to_string());
-    let thread = thread.unwrap_or_default();
-    let place = names.place(incident.pc).filter(|_| incident.pc != 0);
-    let at = place.map(|place| format!(" at {place}")).unwrap_or_default();
-    let (kind, what) = match incident.kind {
-        IncidentKind::Failure(Failure::Assertion) => (Kind::Assertion, format!("assertion failed: {}", incident.text)),
-        IncidentKind::Failure(Failure::Abort) => (Kind::Crash, "the program called abort".into()),
-        IncidentKind::Failure(Failure::Signal) => (Kind::Crash, format!("crash: {}", incident.text)),
-        IncidentKind::Failure(Failure::Exception) => {
-            (Kind::Crash, format!("uncaught exception of type {}", raddle_report::symbols::demangle(&incident.text)))
-        }
-        IncidentKind::Failure(Failure::Assume) => return None,
-        IncidentKind::Misuse(misuse) => {
-            let object = names.object(incident.obj).map(|name| format!(" of {name}")).unwrap_or_default();
-            (Kind::Misuse, format!("misuse{object}: {misuse:?}"))
-        }
-    };
-    Some(Observed { kind, text: format!("{what} (thread {thread}{at})") })
+/// `data-race: read write of balance (T1 at bank.c:14; T2 at bank.c:14)`
+fn text(defect: &Defect, execution: &Execution, names: &dyn Names) -> String {
+    let mut line = format!("{}: {}", defect.signature.kind.word(), defect.signature.detail.replace('-', " "));
+    if defect.severity == Severity::Warning {
+        line = format!("warning: {line}");
+    }
+    let about_memory = !matches!(defect.signature.kind, Kind::Crash | Kind::Assertion);
+    if let Some(name) = defect.object.filter(|_| about_memory).and_then(|object| names.object(object)) {
+        line += &format!(" of {name}");
+    }
+    if !defect.text.is_empty() && defect.text != defect.signature.detail {
+        line += &format!(": {}", raddle_report::symbols::demangle(&defect.text));
+    }
+    let parts: Vec<String> = defect.parts.iter().map(|part| part_text(part, execution, names)).collect();
+    if parts.is_empty() { line } else { format!("{line} ({})", parts.join("; ")) }
 }
 
-/// Threads that nobody will ever wake. Who waits for a thread that failed, or after the process has exited, is at rest.
-fn waiting_for_ever(execution: &Execution, names: &dyn Names) -> Vec<Observed> {
-    let failed = execution.pending.iter().any(|pending| pending.state == PendingState::Failed);
-    if execution.status != RunStatus::Rest || execution.exit.is_some() || failed {
-        return Vec::new();
-    }
-    let list = |state: PendingState| -> Vec<String> {
-        let stuck = execution.pending.iter().filter(|pending| pending.state == state);
-        stuck.map(|pending| describe_step(&pending.step, execution, names)).collect()
-    };
-    let mut all = Vec::new();
-    for (state, kind, what) in [
-        (PendingState::Blocked, Kind::Deadlock, "these threads wait for ever"),
-        (PendingState::Awaiting, Kind::Livelock, "these threads go round in a loop for ever"),
-    ] {
-        let stuck = list(state);
-        if !stuck.is_empty() {
-            all.push(Observed { kind, text: format!("{}: {what}: {}", kind.word(), stuck.join("; ")) });
+fn part_text(part: &Part, execution: &Execution, names: &dyn Names) -> String {
+    let path = |thread: u16| execution.threads.get(usize::from(thread)).map_or(&MAIN, |thread| &thread.path);
+    let mut text = path(part.thread).to_string();
+    if let Some(waits) = &part.waits {
+        match (names.object(waits.object).filter(|_| waits.object != 0), waits.holders.first()) {
+            (Some(object), _) => text += &format!(" waits for {object}"),
+            (None, Some(&holder)) => text += &format!(" waits for {}", path(holder)),
+            (None, None) => text += " waits",
         }
     }
-    all
+    if let Some(place) = names.place(part.pc).filter(|_| part.pc != 0) {
+        text += &format!(" at {place}");
+    }
+    text
 }
+
+static MAIN: ThreadPath = ThreadPath(Vec::new());

@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
 use raddle_exec::{Mode, NativeTarget, Options, Output, Plan, interrupt, selfcheck};
-use raddle_model::finding::{Finding, Kind, WitnessKind};
-use raddle_model::{AccessKind, Choice, Execution};
+use raddle_model::finding::{Finding, Kind, Severity, WitnessKind};
+use raddle_model::{AccessKind, Choice, Execution, Step};
 use raddle_report::symbols::Symbols;
+use raddle_vocab::{OpKind, RunStatus};
 
 use crate::args::ReplayArgs;
 use crate::exit_codes;
@@ -70,61 +71,103 @@ fn options(args: &ReplayArgs, recording: &Recording) -> Options {
 
 fn replay(recording: &Recording, options: Options, plan: &Plan) -> Outcome {
     let program = options.program.clone();
+    let finding = recording.finding.clone().and_then(|value| serde_json::from_value::<Finding>(value).ok());
+    let plan = witness_plan(finding.as_ref(), plan);
     let mut target = NativeTarget::start(options)?;
-    let mut execution = Execution::empty();
-    target.run(Plan { detail: true, ..plan.clone() }, &mut execution)?;
-    let detail = target.detail().clone();
+    let (execution, detail) = twice(&mut target, &plan)?;
     let symbols = symbols(&program, target.modules());
     let names = SourceNames::new(&symbols, &execution);
-    if let Some(difference) =
-        selfcheck::repeat(&mut target, &plan.request, &execution)?.filter(|_| plan.stops.is_empty())
-    {
-        println(&format!("the program does not do the same twice: {difference}"));
-        return Ok(exit_codes::OPEN);
-    }
     if let Some(divergence) = compare(&recording.schedule, &execution, &names) {
         println(&format!("diverged {divergence}"));
         println("the schedule is no longer feasible for this program");
         return Ok(exit_codes::OPEN);
     }
-    let found = observed(&execution, &names);
+    let mut found = observed(&execution, &names);
+    // Of a run that was stopped, only what the threads stand before counts.
+    found.retain(|_| execution.status != RunStatus::Diverged);
     for observation in &found {
         println(&observation.text);
     }
     show_parked(&detail, &execution, &symbols);
-    Ok(judge(recording, &found, &detail))
-}
-
-/// Whether the run showed what the recording is a witness of.
-fn judge(recording: &Recording, found: &[Observed], detail: &Detail) -> u8 {
     let steps = recording.schedule.len();
-    let finding = recording.finding.clone().and_then(|value| serde_json::from_value::<Finding>(value).ok());
     let reproduced = match &finding {
-        None => !found.is_empty(),
-        Some(finding) if finding.kind == Kind::DataRace => race_again(finding, detail),
-        Some(finding) => found.iter().any(|observation| observation.kind == finding.kind),
+        Some(finding) if is_adjacent(finding) => meeting(&execution, &detail),
+        Some(finding) => found.iter().any(|observation| is_again(finding, observation)),
+        None => found.iter().any(|observation| observation.severity == Severity::Error),
     };
-    match (finding, reproduced) {
-        (Some(finding), true) => println(&format!("reproduced: {}: {}", finding.id, finding.message)),
-        (Some(finding), false) => println(&format!("followed {steps} events: {} is gone on this path", finding.id)),
-        (None, true) => println(&format!("followed {steps} events to the findings above")),
-        (None, false) => println(&format!("followed {steps} events: nothing is wrong on this path")),
-    }
-    if reproduced { exit_codes::FOUND } else { exit_codes::FINE }
+    println(&match (finding, reproduced) {
+        (Some(finding), true) => format!("reproduced: {}: {}", finding.id, finding.message),
+        (Some(finding), false) => format!("followed {steps} events: {} is gone on this path", finding.id),
+        (None, true) => format!("followed {steps} events to the findings above"),
+        (None, false) => format!("followed {steps} events: nothing is wrong on this path"),
+    });
+    Ok(if reproduced { exit_codes::FOUND } else { exit_codes::FINE })
 }
 
-/// Two threads stand before conflicting accesses; or, if the order of events keeps them apart, one stands before the second
-/// of the two again.
-fn race_again(finding: &Finding, detail: &Detail) -> bool {
-    if finding.witness_kind == Some(WitnessKind::Unordered) {
-        return !detail.parked.is_empty();
+/// Runs the plan twice: a witness must do the same each time.
+fn twice(target: &mut NativeTarget, plan: &Plan) -> Result<(Execution, Detail), Failure> {
+    let (mut first, mut second) = (Execution::empty(), Execution::empty());
+    target.run(plan.clone(), &mut first)?;
+    let detail = target.detail().clone();
+    target.run(plan.clone(), &mut second)?;
+    match selfcheck::same_execution(&first, &second) {
+        Ok(()) => Ok((first, detail)),
+        Err(difference) => Err(Failure(format!("the program does not do the same twice: {difference}"))),
     }
-    let conflicting = |a: &raddle_model::Access, b: &raddle_model::Access| {
-        let apart = a.addr.saturating_add(a.size) <= b.addr || b.addr.saturating_add(b.size) <= a.addr;
-        a.thread != b.thread && !apart && (a.kind == AccessKind::Write || b.kind == AccessKind::Write)
+}
+
+fn is_adjacent(finding: &Finding) -> bool {
+    finding.kind == Kind::DataRace && finding.witness_kind == Some(WitnessKind::Adjacent)
+}
+
+/// Two threads before conflicting accesses are seen only if the run ends there; anything else shows in the whole run.
+fn witness_plan(finding: Option<&Finding>, plan: &Plan) -> Plan {
+    let mut plan = Plan { detail: true, ..plan.clone() };
+    if finding.is_some_and(is_adjacent) {
+        plan.request.schedule.push(Choice::of(NOBODY));
+    } else {
+        plan.stops.clear();
+    }
+    plan
+}
+
+/// The same sort of defect; places may have moved since.
+fn is_again(finding: &Finding, observation: &Observed) -> bool {
+    let same_detail = finding.detail.as_deref().is_none_or(|detail| detail == observation.detail);
+    finding.kind == observation.kind && same_detail
+}
+
+/// What a thread would do next to memory.
+struct Side {
+    thread: u16,
+    bytes: std::ops::Range<u64>,
+    writes: bool,
+    atomic: bool,
+}
+
+/// Whether two threads stand right before accesses that conflict.
+fn meeting(execution: &Execution, detail: &Detail) -> bool {
+    let parked = detail.parked.iter().map(|parked| Side {
+        thread: parked.access.thread,
+        bytes: parked.access.addr..parked.access.addr.saturating_add(parked.access.size),
+        writes: parked.access.kind == AccessKind::Write,
+        atomic: false,
+    });
+    let pending = execution.pending.iter().map(|pending| &pending.step);
+    let touches_memory =
+        |step: &&Step| step.kind.is_atomic_access() || matches!(step.kind, OpKind::Read | OpKind::Write | OpKind::Free);
+    let pending = pending.filter(touches_memory).map(|step| Side {
+        thread: step.thread,
+        bytes: step.obj..step.obj.saturating_add(step.extent().max(1)),
+        writes: !matches!(step.kind, OpKind::AtomicLoad | OpKind::Read),
+        atomic: step.kind.is_atomic_access(),
+    });
+    let sides: Vec<Side> = parked.chain(pending).collect();
+    let conflict = |a: &Side, b: &Side| {
+        let overlap = a.bytes.start < b.bytes.end && b.bytes.start < a.bytes.end;
+        a.thread != b.thread && overlap && (a.writes || b.writes) && !(a.atomic && b.atomic)
     };
-    let accesses: Vec<_> = detail.parked.iter().map(|parked| parked.access).collect();
-    accesses.iter().enumerate().any(|(n, a)| accesses[n + 1..].iter().any(|b| conflicting(a, b)))
+    sides.iter().enumerate().any(|(number, a)| sides[number + 1..].iter().any(|b| conflict(a, b)))
 }
 
 fn show_parked(detail: &Detail, execution: &Execution, symbols: &Symbols) {
@@ -191,7 +234,9 @@ fn debug(args: &ReplayArgs, mut options: Options, plan: Plan) -> Outcome {
     gdb.args(["-ex", "handle SIGSTOP nostop noprint nopass"]);
     if let (Some(event), Some(address)) = (args.break_at, target.heartbeat_address()) {
         let word = format!("*(unsigned long *){address:#x}");
-        gdb.args(["-ex", &format!("watch {word} if {word} == {event}")]);
+        // The frame that gdb finds is one of the runtime, which is not written in C.
+        gdb.args(["-ex", "set language c", "-ex", &format!("watch {word} if {word} == {event}")]);
+        gdb.args(["-ex", "set language auto"]);
     }
     gdb.arg(&program).args(["-p", &process.to_string()]);
     let status = gdb.status().map_err(|error| Failure(format!("gdb cannot be started: {error}")))?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use raddle_exec::recording::{Program, Recording, Settings, compare, entries_of, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, Plan, interrupt, selfcheck};
+use raddle_model::finding::Severity;
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
@@ -54,7 +55,8 @@ pub fn run(args: &RunArgs) -> Outcome {
     if args.self_check > 0 {
         self_check(args, &target, &plan.request, &execution)?;
     }
-    Ok(status(&execution, !findings.is_empty()))
+    let errors = findings.iter().any(|finding| finding.severity == Severity::Error);
+    Ok(status(&execution, errors))
 }
 
 fn load(path: &Path) -> Result<Recording, Failure> {

@@ -86,7 +86,7 @@ fn a_finding_is_reproduced() {
         })
         .collect();
     assert_eq!(replays[0], replays[1]);
-    assert!(replays[0].contains("Lock right") && replays[0].contains("Lock left"), "{}", replays[0]);
+    assert!(replays[0].contains("T0 waits for right") && replays[0].contains("T1 waits for left"), "{}", replays[0]);
 }
 
 fn replay_can_stop() {

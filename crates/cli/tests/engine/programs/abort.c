@@ -1,5 +1,5 @@
 // status: 1
-// says: called abort (thread T0
+// says: assertion: abort (T0 at
 #include <stdlib.h>
 
 int main(void) {

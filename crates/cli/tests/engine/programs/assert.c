@@ -1,5 +1,5 @@
 // status: 1
-// says: assertion failed: 1 + 1 == 3 (thread T0
+// says: assertion: assert: 1 + 1 == 3 (T0 at
 #include <assert.h>
 
 int main(void) {

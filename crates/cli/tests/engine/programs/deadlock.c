@@ -1,6 +1,6 @@
-// Two threads take two locks in opposite order; the default schedule lets each take one if the first yields to the other.
+// Two threads take two locks in opposite order; semaphores make sure that each has one before it wants the other.
 // status: 1
-// says: deadlock: these threads wait for ever
+// says: deadlock: 
 #include <pthread.h>
 #include <semaphore.h>
 

@@ -1,6 +1,6 @@
 // Runs out of stack.
 // status: 1
-// says: SIGSEGV (thread T0
+// says: crash: SIGSEGV (T0 at
 static int deeper(int depth) {
     volatile char room[1000];
     room[0] = (char)depth;

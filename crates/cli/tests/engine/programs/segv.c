@@ -1,6 +1,6 @@
 // A thread writes to the null page; the others come to rest.
 // status: 1
-// says: SIGSEGV (thread T1 at
+// says: crash: SIGSEGV (T1 at
 #include <pthread.h>
 #include <stdio.h>
 

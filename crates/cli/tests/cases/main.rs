@@ -1,0 +1,79 @@
+//! The end-to-end cases of `tests/cases`: each program is checked as its directives say, and the JSON report compared with
+//! what they expect. `tests/README.md` describes the directives.
+//!
+//! Each run of each file is a test of its own, named after file, compiler and options; arguments are those of any test
+//! (`cargo test --test cases -- cond/`).
+
+mod compare;
+mod directives;
+mod process;
+
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use directives::{Case, Run};
+
+/// Runs at the same time, unless the command line says otherwise: each has a host and a target.
+const PARALLEL: usize = 2;
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(PARALLEL));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let mut trials = Vec::new();
+    for path in sources(&root) {
+        trials.extend(trials_of(&root, &path));
+    }
+    trials.extend(directives::self_tests());
+    trials.extend(compare::self_tests());
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// All source files below a directory, in order.
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = std::fs::read_dir(directory) else { return found };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|end| end == "c" || end == "cpp") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// One test for each compiler and each `check:` of a file; a file that cannot be understood is a test that fails.
+fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
+    let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let case = match Case::parse(&text) {
+        Ok(case) => case,
+        Err(error) => return vec![Trial::test(name, move || Err(Failed::from(error)))],
+    };
+    let mut trials = Vec::new();
+    for compiler in &case.compilers {
+        let found = process::compiler(compiler, path);
+        for (number, run) in case.runs.iter().enumerate() {
+            let label = [format!("{name} {compiler} {}", number + 1), run.options.join(" "), run.flags.join(" ")].join(" ");
+            let (path, run, found) = (path.to_path_buf(), run.clone(), found.clone());
+            let missing = found.is_none();
+            let test = move || one(&path, found.as_deref().unwrap_or_default(), &run);
+            trials.push(Trial::test(label.trim_end(), test).with_ignored_flag(missing));
+        }
+    }
+    trials
+}
+
+/// Checks one program in one way.
+fn one(path: &Path, compiler: &str, run: &Run) -> Result<(), Failed> {
+    let ended = process::check(path, compiler, run)?;
+    let wrong = compare::differences(run, &ended);
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Failed::from(format!("{}\n{}\n{}", ended.command, wrong.join("\n"), ended.shown())))
+}
