@@ -94,6 +94,10 @@ pub const LIFE_WORDS: u64 = 1 << 63;
 /// `arg` of operations on the guard of a function-local static of C++, whose first byte an atomic store sets.
 pub const GUARD: u64 = 1;
 
+/// `arg` of an atomic load that ended a folded loop of busy waiting: before, the location held `old`, with which the loop
+/// would have gone round once more.
+pub const AWAITED: u64 = 1;
+
 /// The thread that a load of such a word looks at.
 pub(crate) fn looked_at(obj: u64) -> u64 {
     (obj & !LIFE_WORDS) >> 3

@@ -354,7 +354,7 @@ impl Interpreter {
         let thread = &mut self.threads[usize::from(number)];
         thread.awaiting = Some(failing);
         if let Some(value) = failing {
-            (thread.pending.arg, thread.pending.old) = (1, value);
+            (thread.pending.arg, thread.pending.old) = (depend::AWAITED, value);
         }
     }
 

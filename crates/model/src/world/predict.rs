@@ -4,7 +4,7 @@ use raddle_vocab::{MutexKind, OpKind, Outcome};
 
 use super::state::{Life, NOBODY, State, ThreadSet, Wait, kind_of};
 use super::{Enabled, Space, World};
-use crate::depend::{GUARD, LIFE_WORDS, looked_at};
+use crate::depend::{AWAITED, GUARD, LIFE_WORDS, looked_at};
 use crate::execution::Step;
 
 /// The parts of a step that the state determines.
@@ -91,9 +91,11 @@ impl World {
                 let thread = u16::try_from(looked_at(op.obj)).unwrap_or(NOBODY);
                 Some(Effect { value: u64::from(self.thread(thread).life == Life::Ended), ..plain(Outcome::Done)? })
             }
-            OpKind::AtomicLoad => {
-                Some(Effect { value: self.value_at(op.obj, op.size).unwrap_or(op.value), ..plain(Outcome::Done)? })
-            }
+            OpKind::AtomicLoad => match self.value_at(op.obj, op.size) {
+                // It ends busy waiting, and would only go round once more.
+                Some(value) if op.arg == AWAITED && value == op.old => None,
+                value => Some(Effect { value: value.unwrap_or(op.value), ..plain(Outcome::Done)? }),
+            },
             OpKind::AtomicStore | OpKind::AtomicRmw => {
                 Some(Effect { old: self.value_at(op.obj, op.size).unwrap_or(op.old), ..plain(Outcome::Done)? })
             }

@@ -3,8 +3,8 @@
 use raddle_vocab::{MemOrder, MutexKind, OpKind, Outcome};
 
 use super::{Enabled, World, check};
-use crate::depend::{GUARD, LIFE_WORDS};
-use crate::execution::{Execution, Step};
+use crate::depend::{AWAITED, GUARD, LIFE_WORDS};
+use crate::execution::{Execution, Pending, PendingState, Step};
 use crate::thread::{ThreadInfo, ThreadPath};
 
 const OBJ: u64 = 0x1000;
@@ -299,6 +299,20 @@ fn atomics() {
     assert_eq!(w.make(cas(4, 9)), Outcome::Failed);
     assert_eq!(w.choose(cas(5, 9), 0).old, 5);
     assert_eq!(w.value_at(OBJ, 4), Some(9));
+}
+
+#[test]
+fn busy_waiting_needs_a_change() {
+    let mut w = world(1, 0);
+    let awaited = Step { old: 5, value: 6, ..op(1, OpKind::AtomicLoad, OBJ, AWAITED) };
+    assert_eq!(w.enabled(&awaited), Enabled::Yes, "nobody has shown what is there");
+    w.make(Step { value: 5, ..op(1, OpKind::AtomicStore, OBJ, 0) });
+    assert_eq!(w.enabled(&awaited), Enabled::No);
+    let pending = |value| Pending { step: Step { value, ..awaited }, state: PendingState::Awaiting };
+    assert_eq!(w.enabled_pending(&pending(5)), Enabled::No);
+    w.make(Step { value: 7, ..op(1, OpKind::AtomicStore, OBJ, 0) });
+    assert_eq!(w.outcome_of(&awaited, 0).value, 7);
+    assert_eq!(w.enabled_pending(&pending(5)), Enabled::Yes);
 }
 
 #[test]
