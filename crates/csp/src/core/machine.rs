@@ -29,6 +29,8 @@ pub(crate) struct Machine {
     active: Vec<u32>,
     vectors: Vectors,
     initial: State,
+    /// What a rule changes; kept to spare an allocation per step.
+    changes: Vec<(usize, u32)>,
 }
 
 impl Machine {
@@ -49,7 +51,7 @@ impl Machine {
         let start: Vec<u32> = flat.leaves.iter().map(|leaf| leaf.start.0).collect();
         let initial = State(vectors.insert(&start));
         let rules = keyed.into_iter().map(|(_, rule)| rule).collect();
-        Ok(Machine { rules, driven, active, vectors, initial })
+        Ok(Machine { rules, driven, active, vectors, initial, changes: Vec::new() })
     }
 
     fn component(&self, state: State, leaf: u32) -> ProcId {
@@ -65,16 +67,31 @@ impl Machine {
         out: &mut Vec<(Label, State)>,
     ) -> Result<(), CheckError> {
         let rule = &self.rules[rule];
-        let mut choices: Vec<Vec<(usize, u32)>> = Vec::with_capacity(rule.moves.len());
+        self.changes.clear();
+        let mut single = true;
         for &(leaf, event) in &rule.moves {
-            let process = self.component(state, leaf);
-            stepper.steps(process)?;
-            let steps = stepper.known_steps(process, Label::visible(event));
-            if steps.is_empty() {
-                return Ok(());
+            let process = ProcId(self.vectors.get(state.0, leaf as usize));
+            match stepper.steps_with(process, Label::visible(event))? {
+                [] => return Ok(()),
+                [first, others @ ..] => {
+                    single &= others.is_empty();
+                    self.changes.push((leaf as usize, first.target.0));
+                }
             }
-            choices.push(steps.iter().map(|step| (leaf as usize, step.target.0)).collect());
         }
+        if single {
+            out.push((rule.label, State(self.vectors.replace(state.0, &self.changes))));
+            return Ok(());
+        }
+        let choices: Vec<Vec<(usize, u32)>> = rule
+            .moves
+            .iter()
+            .map(|&(leaf, event)| {
+                let process = ProcId(self.vectors.get(state.0, leaf as usize));
+                let steps = stepper.known_steps(process, Label::visible(event));
+                steps.iter().map(|step| (leaf as usize, step.target.0)).collect()
+            })
+            .collect();
         for_each_choice(&choices, |changes| {
             out.push((rule.label, State(self.vectors.replace(state.0, changes))));
         });

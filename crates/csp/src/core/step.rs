@@ -69,6 +69,12 @@ impl<'a> Stepper<'a> {
         Ok(&self.transitions[range])
     }
 
+    /// The steps of `process` with exactly this label.
+    pub(crate) fn steps_with(&mut self, process: ProcId, label: Label) -> Result<&[Transition], CheckError> {
+        self.ensure(process)?;
+        Ok(self.known_steps(process, label))
+    }
+
     /// The steps of `process` with exactly this label; empty unless [`steps`](Self::steps) was called for it before.
     pub(crate) fn known_steps(&self, process: ProcId, label: Label) -> &[Transition] {
         let Some(Memo::Known(range)) = self.memo.get(process.index()) else {
