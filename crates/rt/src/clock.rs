@@ -6,6 +6,7 @@
 //! independent ones. All clocks of the system that tell the time start at [`EPOCH`].
 
 use crate::state::run;
+use crate::timeouts;
 
 /// Start of virtual time, in nanoseconds.
 pub const EPOCH: u64 = 1_700_000_000 * SECOND;
@@ -96,6 +97,7 @@ pub fn hand_to(tid: usize) {
 
 /// The running thread reads its clock, which moves.
 pub fn read() -> u64 {
+    timeouts::be_polite();
     let me = run().me();
     me.private.readings = me.private.readings.saturating_add(1);
     let further = me.private.readings.saturating_sub(PATIENCE).min(16);
@@ -106,6 +108,7 @@ pub fn read() -> u64 {
 
 /// The running thread has slept so long.
 pub fn slept(nanoseconds: u64) {
+    timeouts::be_polite();
     let me = run().me();
     me.clock = me.clock.saturating_add(nanoseconds);
 }

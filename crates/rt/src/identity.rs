@@ -11,7 +11,7 @@ use crate::private::NAME_BYTES;
 use crate::real::real;
 use crate::state::{Standing, controlled, keep, run};
 use crate::sys::{self, set_errno, syscall};
-use crate::{threads, trace};
+use crate::{threads, timeouts, trace};
 
 real! { hidden:
     fn pthread_setname_np(thread: u64, name: *const c_char) -> i32;
@@ -188,9 +188,10 @@ extern "C" fn get_schedule(handle: u64, policy: *mut i32, parameter: *mut libc::
     0
 }
 
-/// Any schedule is allowed at any time, so giving way says nothing.
-extern "C" fn give_way(_pc: u64) -> i32 {
+/// Any schedule is allowed at any time, so giving way is no transition; but who has the choice lets others go first.
+pub extern "C" fn give_way(_pc: u64) -> i32 {
     if controlled() {
+        timeouts::be_polite();
         return 0;
     }
     // SAFETY: no preconditions.
@@ -198,7 +199,9 @@ extern "C" fn give_way(_pc: u64) -> i32 {
 }
 
 extern "C" fn give_way_c11(_pc: u64) {
-    if !controlled() {
+    if controlled() {
+        timeouts::be_polite();
+    } else {
         // SAFETY: no preconditions.
         unsafe { hidden::thrd_yield() };
     }

@@ -89,7 +89,7 @@ pub extern "C-unwind" fn once(address: u64, routine: usize, pc: u64) -> i32 {
 }
 
 extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
-    if !controlled() {
+    if !controlled() || library::is_compilers(pc) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_acquire(address) };
     }
@@ -98,7 +98,7 @@ extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
 
 /// The compiler's own check of the first byte is an atomic load: what it finds there must come from an atomic store.
 extern "C" fn guard_release(address: u64, pc: u64) {
-    if !controlled() {
+    if !controlled() || library::is_compilers(pc) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_release(address) };
     }
@@ -112,7 +112,7 @@ extern "C" fn guard_release(address: u64, pc: u64) {
 }
 
 extern "C" fn guard_abort(address: u64, pc: u64) {
-    if !controlled() {
+    if !controlled() || library::is_compilers(pc) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_abort(address) };
     }

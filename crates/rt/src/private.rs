@@ -25,6 +25,10 @@ pub struct Private {
     pub was_detached: bool,
     /// Whether main, which has ended, has seen its end.
     pub outlived: bool,
+    /// Whether it has said, since its last transition, that others may go first: it has yielded, slept, timed out or looked at the time.
+    pub polite: bool,
+    /// Transitions in a row that were polite and no progress.
+    pub stalled: u16,
     /// Clock readings since it last made progress.
     pub readings: u32,
     /// Keys for thread-specific data that it has created.
@@ -46,6 +50,8 @@ impl Private {
         over: false,
         was_detached: false,
         outlived: false,
+        polite: false,
+        stalled: 0,
         readings: 0,
         keys: 0,
         cancel: Cancel::NEW,

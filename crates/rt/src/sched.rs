@@ -118,8 +118,8 @@ pub fn mark(tid: usize) {
     run.runnable.remove(rank);
     run.reluctant.remove(rank);
     match state {
-        Enabled::Yes => run.runnable.insert(rank),
-        Enabled::Reluctant => run.reluctant.insert(rank),
+        Enabled::Yes if !crate::timeouts::stalls(tid) => run.runnable.insert(rank),
+        Enabled::Yes | Enabled::Reluctant => run.reluctant.insert(rank),
         Enabled::No => {}
     }
 }
@@ -265,6 +265,8 @@ fn grant(next: usize) {
     run.awaiting -= u32::from(fiber.standing == Standing::Awaiting);
     fiber.standing = Standing::Pending;
     if !resumed {
+        crate::timeouts::granted(next);
+        let fiber = &mut run.fibers[next];
         fiber.steps += 1;
         run.steps += 1;
         // SAFETY: the control page stays mapped; it is an atomic there.
@@ -309,7 +311,13 @@ fn next_thread() -> Option<usize> {
         policy => {
             let ranks = 0..run().threads;
             let step = run().steps;
-            let rank = policy.choose(step, ranks.filter_map(candidate))?;
+            // Threads with fixed priorities would poll for ever.
+            let polite = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.polite;
+            let first = match policy {
+                Policy::Random { .. } => None,
+                _ => policy.choose(step, ranks.clone().filter(|rank| !polite(rank)).filter_map(candidate)),
+            };
+            let rank = first.or_else(|| policy.choose(step, ranks.filter_map(candidate)))?;
             Some(run().by_rank[rank] as usize)
         }
     }
@@ -339,14 +347,9 @@ fn least_rank() -> Option<usize> {
         }
         mark(tid);
     }
-    while let Some(rank) = run.reluctant.first() {
-        let tid = run.by_rank[rank] as usize;
-        if enabled(tid) != Enabled::No {
-            return Some(tid);
-        }
-        mark(tid);
-    }
-    None
+    // Threads that go round in loops take turns.
+    let reluctant = (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
+    reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| crate::timeouts::turns(tid))
 }
 
 fn candidate(rank: usize) -> Option<Candidate> {

@@ -141,14 +141,41 @@ pub fn entering(pc: u64) {
 /// The running thread's timed wait has timed out, at this moment of its clock or later.
 pub fn timed_out(op: &Op, deadline: u64) {
     clock::not_before(deadline);
+    be_polite();
     let mine = &mut run().me().private.timeouts;
     mine.idle = true;
     mine.undisturbed = true;
     if mine.rounds > 0 {
         clock::slept(clock::DAY);
     }
-    run().timed = true;
     watch_all(op);
+}
+
+/// Polite transitions without progress after which a thread steps only if nobody else can.
+const PATIENCE: u16 = 50;
+
+/// The running thread lets others go first, if there is a choice.
+pub fn be_polite() {
+    run().timed = true;
+    run().me().private.polite = true;
+}
+
+/// Whether the thread goes round in a loop in which it lets others go first: it changes nothing but, say, counts or looks at the time.
+pub fn stalls(tid: usize) -> bool {
+    let theirs = &run().fibers[tid].private;
+    theirs.polite && theirs.stalled >= PATIENCE
+}
+
+/// How often such a thread has gone round; 0 for others.
+pub fn turns(tid: usize) -> u16 {
+    if stalls(tid) { run().fibers[tid].private.stalled } else { 0 }
+}
+
+/// The thread is let through to its operation.
+pub fn granted(tid: usize) {
+    let theirs = &mut run().fibers[tid].private;
+    theirs.stalled = if theirs.polite { theirs.stalled.saturating_add(1) } else { theirs.stalled };
+    theirs.polite = false;
 }
 
 /// Whether the thread has had its time-outs.
@@ -162,6 +189,7 @@ pub fn progress() {
     let mine = &mut run().me().private;
     mine.timeouts.idle = false;
     mine.readings = 0;
+    mine.stalled = 0;
 }
 
 /// Called for every operation once some thread has timed out or read its clock.
