@@ -10,6 +10,9 @@ use crate::fiber;
 use crate::state::{Handover, Op, Standing, Wait, keep, run};
 use crate::trace;
 
+/// `arg` of a load that ended busy waiting; its `old` is the value that the loop had gone round with.
+const AWAITED: u64 = 1;
+
 /// Accesses without a transition after which a thread that only reads is taken to wait for others.
 pub const LONG_STRETCH: u32 = 1 << 20;
 
@@ -30,7 +33,13 @@ pub fn arrive(op: Op) {
 
 /// Records the operation that [`arrive`] let through, as performed.
 pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
-    trace::step(op, outcome, value, old);
+    let me = run().me();
+    if core::mem::replace(&mut me.waited, false) && op.kind == OpKind::AtomicLoad {
+        // The host learns what the loop would not have ended with.
+        trace::step(&Op { arg: AWAITED, ..*op }, outcome, value, me.awaited.words[0].2);
+    } else {
+        trace::step(op, outcome, value, old);
+    }
     crate::spin::performed(op, outcome, value, old);
     if run().timed {
         crate::timeouts::performed(op, outcome);

@@ -108,6 +108,7 @@ pub fn arriving(op: &Op) -> bool {
         run().hot.count = candidates.heads[first].count;
         withdraw(steps, op.pc);
         run().me().awaited = awaited;
+        run().me().waited = awaited.len == 1 && op.kind == OpKind::AtomicLoad;
         waits = !may_leave(&awaited);
     }
     if ring.len == RING {

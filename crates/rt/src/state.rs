@@ -254,6 +254,8 @@ pub struct Fiber {
     pub clock: u64,
     /// Why it awaits, while `standing` is `Awaiting`.
     pub awaited: Awaited,
+    /// Whether its pending load is the only one of a loop that was folded here, and kept going round with what it read.
+    pub waited: bool,
     /// Lowest and one past the highest address of its stack.
     pub stack: (usize, usize),
     /// Heads of possible loops.
@@ -297,6 +299,7 @@ impl Fiber {
         spurious_left: 0,
         clock: 0,
         awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
+        waited: false,
         stack: (0, 0),
         ring: Ring { len: 0, pending: false },
         ignoring: 0,

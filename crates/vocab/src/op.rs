@@ -96,7 +96,7 @@ byte_enum! {
         /// obj: guard; the initialiser threw.
         OnceAbort = 62,
 
-        /// obj: address. value: what was read.
+        /// obj: address. value: what was read. arg: 1 if it ended busy waiting, old: a value with which the loop went round.
         AtomicLoad = 70,
         /// obj: address. value: what was written, old: what it replaced.
         AtomicStore = 71,

@@ -146,7 +146,8 @@ fn step_view(step: &Step, execution: &Execution) -> StepView {
         kind if kind.is_atomic_access() => Operand::Number(step.value),
         _ => Operand::Number(0),
     };
-    let old = if step.kind.is_atomic_access() { step.old } else { 0 };
+    let replaces = step.kind.is_atomic_access() && step.kind != OpKind::AtomicLoad;
+    let old = if replaces { step.old } else { 0 };
     let outcome = if step.outcome == Outcome::Last { Outcome::Done } else { step.outcome };
     (step.kind, outcome, step.obj, arg, value, old, step.pc, step.accesses)
 }
