@@ -10,6 +10,7 @@ pub mod crowd;
 pub mod dfs;
 pub mod driver;
 pub mod memory;
+pub mod optimal;
 pub mod sampling;
 pub mod strategy;
 pub mod trace;

@@ -1,0 +1,337 @@
+//! A state that some of an execution's steps lead to, and what each thread could do there.
+
+use raddle_model::depend::{conflict, footprint};
+use raddle_model::world::Mark;
+use raddle_model::{Footprint, Step, Touch, World};
+use raddle_vocab::{OpKind, Outcome};
+
+use super::record::Record;
+
+/// Something that a thread could do in a state.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    /// The transition as it would be.
+    pub step: Step,
+    /// Which successor of the operation.
+    pub choice: u16,
+    /// What it would touch.
+    pub touches: Footprint,
+}
+
+impl Event {
+    /// Whether making this event changes what the other one is or would do.
+    pub fn disturbs(&self, other: &Event) -> bool {
+        self.step.thread == other.step.thread
+            || conflict(&self.touches, &other.touches)
+            || closes_round(&self.step, &other.step)
+    }
+}
+
+/// Whether the first arrival fills the round that the second would have belonged to. Arrivals in one round commute, so
+/// footprints do not tell.
+pub(super) fn closes_round(arrival: &Step, other: &Step) -> bool {
+    arrival.outcome == Outcome::Last
+        && other.kind == OpKind::BarrierArrive
+        && (arrival.obj, arrival.arg) == (other.obj, other.arg)
+}
+
+/// Order in which the policy prefers what could be done: time-outs last, then by rank.
+pub(super) fn class_of(step: &Step) -> u8 {
+    u8::from(matches!(step.outcome, Outcome::TimedOut | Outcome::Spurious))
+}
+
+/// What became of an attempt to make the step that the policy would choose.
+pub(super) enum Pick {
+    /// Nobody can step.
+    Nothing,
+    /// The execution goes on with this step, too.
+    Next(u32),
+    /// It is something that the execution does not do here.
+    Other(Event),
+}
+
+/// The semantics, standing at some position of the execution or beside it.
+#[derive(Debug)]
+pub(super) struct Replay {
+    world: World,
+    /// How many steps are in.
+    at: usize,
+    /// State before each of them.
+    marks: Vec<Mark>,
+    /// Whether memory is left to the world (operations on futexes look at it).
+    keeps_memory: bool,
+}
+
+impl Replay {
+    pub fn new(spurious: u32) -> Self {
+        Replay { world: World::new(spurious), at: 0, marks: Vec::new(), keeps_memory: false }
+    }
+
+    /// Prepares for an execution of which the first `common` steps are those of the last one.
+    pub fn load(&mut self, execution: &raddle_model::Execution, common: usize) {
+        let futexes =
+            execution.steps.iter().any(|step| matches!(step.kind, OpKind::FutexWait | OpKind::FutexTimedWait));
+        if common == 0 || futexes || self.keeps_memory {
+            self.world.reset();
+            self.world.set_threads(&execution.threads);
+            if futexes {
+                self.world.learn(&execution.steps);
+            }
+            self.keeps_memory = futexes;
+            self.marks.clear();
+            self.at = 0;
+        } else if self.at > common {
+            self.back_to(common);
+        }
+    }
+
+    fn back_to(&mut self, position: usize) {
+        self.world.rollback(self.marks[position]);
+        self.marks.truncate(position);
+        self.at = position;
+    }
+
+    /// Goes to the state before the step at `position`.
+    pub fn seek(&mut self, steps: &[Step], position: usize) {
+        if self.at > position {
+            self.back_to(position);
+        }
+        while self.at < position {
+            self.marks.push(self.world.mark());
+            self.apply(&steps[self.at]);
+            self.at += 1;
+        }
+    }
+
+    /// Starts to go beside the execution.
+    pub fn leave(&mut self) -> Mark {
+        self.world.mark()
+    }
+
+    /// Comes back.
+    pub fn come_back(&mut self, mark: Mark) {
+        self.world.rollback(mark);
+    }
+
+    pub fn apply(&mut self, step: &Step) {
+        let memory = step.kind.is_atomic_access() || matches!(step.kind, OpKind::Read | OpKind::Write | OpKind::Free);
+        if self.keeps_memory || !memory {
+            self.world.apply(step);
+        }
+    }
+
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+}
+
+/// How far each thread is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cursor {
+    /// Steps made, by thread.
+    pub next: Vec<u32>,
+    /// Steps made in all.
+    pub made: u32,
+    /// First position of the execution that is not in.
+    pub low: u32,
+    /// Threads that are known to be unable to step. Invariant: only a step that touches what their operation touches
+    /// can change that.
+    blocked: Vec<bool>,
+}
+
+impl Cursor {
+    /// Stands before the step at `position`.
+    pub fn stand(&mut self, record: &Record, position: usize) {
+        self.next.clear();
+        self.next.resize(record.positions.len(), 0);
+        self.blocked.clear();
+        self.blocked.resize(record.positions.len(), false);
+        for step in &record.steps[..position] {
+            self.next[usize::from(step.thread)] += 1;
+        }
+        (self.made, self.low) = (position as u32, position as u32);
+    }
+
+    pub fn copy_from(&mut self, other: &Cursor) {
+        self.next.clone_from(&other.next);
+        self.blocked.clone_from(&other.blocked);
+        (self.made, self.low) = (other.made, other.low);
+    }
+
+    /// Whether the step is in.
+    pub fn has(&self, record: &Record, position: u32) -> bool {
+        let position = position as usize;
+        record.seq[position] < self.next[usize::from(record.steps[position].thread)]
+    }
+
+    /// Whether everything that happens before the step is in. The step is its thread's next.
+    pub fn is_ready(&self, record: &Record, position: u32) -> bool {
+        let thread = usize::from(record.steps[position as usize].thread);
+        let clock = record.clock(position as usize);
+        // The thread itself: one more than it has made.
+        clock.iter().zip(&self.next).filter(|(clock, next)| clock > next).count() == 1
+            && clock[thread] > self.next[thread]
+    }
+
+    /// Makes the step at `position`.
+    pub fn take(&mut self, record: &Record, replay: &mut Replay, position: u32) {
+        let step = &record.steps[position as usize];
+        replay.apply(step);
+        self.next[usize::from(step.thread)] += 1;
+        self.made += 1;
+        self.blocked[usize::from(step.thread)] = false;
+        self.unblock(record, record.touches(position as usize));
+        while (self.low as usize) < record.steps.len() && self.has(record, self.low) {
+            self.low += 1;
+        }
+    }
+
+    /// Forgets that threads are blocked whose operations touch one of these cells.
+    pub fn unblock(&mut self, record: &Record, touches: &[Touch]) {
+        for thread in 0..self.blocked.len() {
+            if self.blocked[thread] {
+                let waits = record.operation_touches(thread as u16, self.next[thread]);
+                if waits.iter().any(|wait| touches.iter().any(|touch| touch.cell == wait.cell)) {
+                    self.blocked[thread] = false;
+                }
+            }
+        }
+    }
+
+    /// What the policy would do here, leaving out the events for which `asleep` holds.
+    pub fn pick(&mut self, facts: Facts<'_>, asleep: &dyn Fn(u16, u16) -> bool) -> Pick {
+        let mut late = Pick::Nothing;
+        for &thread in &facts.record.by_rank {
+            if self.blocked[usize::from(thread)] {
+                continue;
+            }
+            match self.pick_of(facts, thread, asleep) {
+                (Pick::Nothing, _) => {}
+                (pick, 0) => return pick,
+                (pick, _) => {
+                    if matches!(late, Pick::Nothing) {
+                        late = pick;
+                    }
+                }
+            }
+        }
+        late
+    }
+
+    /// The first event of a thread that is not asleep, and its class.
+    fn pick_of(&mut self, facts: Facts<'_>, thread: u16, asleep: &dyn Fn(u16, u16) -> bool) -> (Pick, u8) {
+        let Facts { record, replay, choices } = facts;
+        let number = usize::from(thread);
+        let position = record.positions[number].get(self.next[number] as usize).copied();
+        let ready = position.filter(|&position| self.is_ready(record, position));
+        if let Some(ready) = ready
+            && has_one_successor(record.steps[ready as usize].kind)
+        {
+            // It depends on nothing that is missing: here it is what it was there.
+            let class = class_of(&record.steps[ready as usize]);
+            return if asleep(thread, 0) { (Pick::Nothing, 0) } else { (Pick::Next(ready), class) };
+        }
+        let mut any = false;
+        for choice in 0.. {
+            let Some(event) = self.event(record, replay, thread, choice) else { break };
+            any = true;
+            if asleep(thread, choice) {
+                continue;
+            }
+            let class = class_of(&event.step);
+            let next = ready.filter(|&ready| choices[ready as usize] == choice);
+            return (next.map_or(Pick::Other(event), Pick::Next), class);
+        }
+        self.blocked[number] = !any;
+        (Pick::Nothing, 0)
+    }
+
+    /// What the thread would do here with that choice; `None` if it cannot.
+    pub fn event(&self, record: &Record, replay: &Replay, thread: u16, choice: u16) -> Option<Event> {
+        let number = usize::from(thread);
+        let world = replay.world();
+        if !world.is_alive(thread) {
+            return None;
+        }
+        let position = record.positions[number].get(self.next[number] as usize).copied();
+        let mut op = *record.operation(thread, self.next[number])?;
+        if op.kind == OpKind::AtomicLoad && self.awaits(record, &op, position) {
+            return None;
+        }
+        if op.kind == OpKind::AtomicCas && !replay.keeps_memory {
+            self.predict_exchange(record, &mut op);
+        }
+        if has_one_successor(op.kind) && choice > 0 || choice >= world.successors(&op) {
+            return None;
+        }
+        let step = world.outcome_of(&op, choice);
+        Some(Event { step, choice, touches: footprint(&step) })
+    }
+
+    /// What the thread of `x` would do here behind the event `first` of another thread, with the same choice. The
+    /// replay has made `first` already.
+    pub fn event_behind(&self, record: &Record, replay: &Replay, x: &Event, first: &Event) -> Option<Event> {
+        let mut event = self.event(record, replay, x.step.thread, x.choice)?;
+        let (op, other) = (event.step, &first.step);
+        let is_same = other.kind.is_atomic_access() && (op.obj, op.size) == (other.obj, other.size);
+        if op.kind == OpKind::AtomicCas && is_same && other.kind != OpKind::AtomicLoad && other.outcome == Outcome::Done
+        {
+            let outcome = if other.value == op.arg { Outcome::Done } else { Outcome::Failed };
+            event.step = Step { outcome, old: other.value, ..op };
+            event.touches = footprint(&event.step);
+        }
+        Some(event)
+    }
+
+    /// Whether the load is busy waiting that would not end here.
+    fn awaits(&self, record: &Record, op: &Step, position: Option<u32>) -> bool {
+        let value = self.value_at(record, op.obj, op.size);
+        match position {
+            Some(_) => op.arg == 1 && value.is_some_and(|value| value != op.value),
+            None => {
+                let failed = |value: u64| value == op.value || (op.arg == 1 && value == op.old);
+                record.awaiting[usize::from(op.thread)] && value.is_some_and(failed)
+            }
+        }
+    }
+
+    fn predict_exchange(&self, record: &Record, op: &mut Step) {
+        if let Some(value) = self.value_at(record, op.obj, op.size) {
+            op.outcome = if value == op.arg { Outcome::Done } else { Outcome::Failed };
+            op.old = value;
+        }
+    }
+
+    /// What an atomic location holds here, if the execution shows it.
+    fn value_at(&self, record: &Record, addr: u64, size: u32) -> Option<u64> {
+        let entries = record.entries(addr >> 3);
+        let is_same = |step: &Step| step.kind.is_atomic_access() && (step.obj, step.size) == (addr, size);
+        let bytes = (((1u16 << size.min(8)) - 1) << (addr & 7)) as u8;
+        let written = |entry: &&super::record::Entry| {
+            entry.bytes & bytes != 0
+                && entry.mode == Some(raddle_model::Mode::Write)
+                && self.has(record, entry.position)
+        };
+        if let Some(entry) = entries.iter().rev().find(written) {
+            let step = &record.steps[entry.position as usize];
+            return is_same(step).then_some(step.value);
+        }
+        let first = entries.iter().find(|entry| entry.bytes & bytes != 0)?;
+        let step = &record.steps[first.position as usize];
+        is_same(step).then_some(if step.kind == OpKind::AtomicLoad { step.value } else { step.old })
+    }
+}
+
+/// What is needed to say what a thread could do.
+#[derive(Clone, Copy)]
+pub(super) struct Facts<'a> {
+    pub record: &'a Record,
+    pub replay: &'a Replay,
+    /// Which successor each step of the execution was.
+    pub choices: &'a [u16],
+}
+
+/// Whether the operation has at most one successor in every state.
+fn has_one_successor(kind: OpKind) -> bool {
+    !matches!(kind, OpKind::Signal | OpKind::FutexWake | OpKind::CondReacquire | OpKind::FutexResume)
+}

@@ -1,0 +1,343 @@
+//! Children of an execution.
+
+use raddle_model::{Choice, Execution, Footprint, Touch};
+use raddle_vocab::OpKind;
+
+use super::Unit;
+use super::child::Sim;
+use super::cursor::{Cursor, Event, Facts, Replay, class_of};
+use super::record::{NONE, Record};
+
+/// An event that could happen and was left out, until something disturbs it.
+#[derive(Clone, Debug)]
+pub(super) struct Sleeper {
+    /// The event as it was when it fell asleep.
+    pub event: Event,
+    /// Position of the step that was made instead.
+    pub since: u32,
+}
+
+/// Computes children; keeps what the last execution has in common with the next.
+#[derive(Debug)]
+pub struct Expander {
+    pub(super) record: Record,
+    pub(super) replay: Replay,
+    pub(super) choices: Vec<u16>,
+    /// How many steps were forced.
+    pub(super) forced: usize,
+    /// Sleepers before each forced step, those that it leaves out included.
+    sleepers: Vec<Sleeper>,
+    first_sleeper: Vec<u32>,
+    /// Position of a step that shows that no child differs first at this position in any execution with this prefix.
+    closed: Vec<u32>,
+    /// Operations whose reversal may need several sleepers put back at once.
+    pub(super) fragile: Vec<(u16, Footprint)>,
+    pub(super) sim: Sim,
+    pub(super) host: Cursor,
+    /// Executions that were not the normal form of their trace.
+    pub(super) irregular: u64,
+}
+
+impl Expander {
+    /// For programs in which each thread may wake up spuriously `spurious` times.
+    #[must_use]
+    pub fn new(spurious: u32) -> Self {
+        Expander {
+            record: Record::default(),
+            replay: Replay::new(spurious),
+            choices: Vec::new(),
+            forced: 0,
+            sleepers: Vec::new(),
+            first_sleeper: Vec::new(),
+            closed: Vec::new(),
+            fragile: Vec::new(),
+            sim: Sim::default(),
+            host: Cursor::default(),
+            irregular: 0,
+        }
+    }
+
+    /// Appends the children of the unit whose run gave this execution.
+    pub fn expand(&mut self, unit: &Unit, execution: &Execution, children: &mut Vec<Unit>) {
+        let common = self.record.load(execution);
+        let steps = self.record.steps.len();
+        self.replay.load(execution, common);
+        self.forced = unit.schedule.len().min(steps);
+        self.choices.clear();
+        self.choices.extend(unit.schedule[..self.forced].iter().map(|choice| choice.choice));
+        self.choices.resize(steps, 0);
+        self.reopen(common);
+        self.put_to_sleep(common);
+        self.find_fragile();
+        for position in 0..steps {
+            if self.closed[position] == NONE && self.is_raced(position) {
+                self.children_at(position, children);
+            }
+        }
+    }
+
+    /// Forgets what steps behind the common prefix had shown.
+    fn reopen(&mut self, common: usize) {
+        self.closed.truncate(common);
+        for closed in &mut self.closed {
+            if *closed as usize >= common {
+                *closed = NONE;
+            }
+        }
+        self.closed.resize(self.record.steps.len(), NONE);
+        if common < self.first_sleeper.len() {
+            self.sleepers.truncate(self.first_sleeper[common] as usize);
+            self.first_sleeper.truncate(common);
+        }
+    }
+
+    fn row_end(&self, position: usize) -> usize {
+        self.first_sleeper.get(position + 1).map_or(self.sleepers.len(), |&first| first as usize)
+    }
+
+    /// Sleepers before the step at `position`.
+    pub(super) fn sleepers(&self, position: usize) -> &[Sleeper] {
+        match self.first_sleeper.get(position) {
+            Some(&first) => &self.sleepers[first as usize..self.row_end(position)],
+            None => &[],
+        }
+    }
+
+    /// Replays the forced part and notes who is asleep where.
+    fn put_to_sleep(&mut self, common: usize) {
+        let from = common.min(self.forced).min(self.first_sleeper.len());
+        let mut cursor = std::mem::take(&mut self.host);
+        cursor.stand(&self.record, from);
+        for position in from..self.forced {
+            self.replay.seek(&self.record.steps, position);
+            let first = self.sleepers.len();
+            if position > 0 {
+                self.inherit(position - 1);
+            }
+            self.first_sleeper.push(first as u32);
+            self.add_sleepers(&cursor, position);
+            self.close(position);
+            cursor.next[usize::from(self.record.steps[position].thread)] += 1;
+        }
+        self.host = cursor;
+        let left = self.forced.checked_sub(1).map(|last| self.still_asleep(last).count());
+        self.irregular += u64::from(left.is_some_and(|left| left > 0));
+    }
+
+    /// Sleepers that the step at `position` leaves asleep.
+    fn still_asleep(&self, position: usize) -> impl Iterator<Item = &Sleeper> {
+        let awake = self.own_event(position);
+        self.sleepers(position).iter().filter(move |sleeper| !awake.disturbs(&sleeper.event))
+    }
+
+    fn inherit(&mut self, position: usize) {
+        let kept: Vec<Sleeper> = self.still_asleep(position).cloned().collect();
+        self.sleepers.extend(kept);
+    }
+
+    /// The step at `position` as an event.
+    pub(super) fn own_event(&self, position: usize) -> Event {
+        Event {
+            step: self.record.steps[position],
+            choice: self.choices[position],
+            touches: Footprint::from_slice(self.record.touches(position)),
+        }
+    }
+
+    /// Puts to sleep what the policy would have preferred to the step at `position`.
+    fn add_sleepers(&mut self, cursor: &Cursor, position: usize) {
+        let step = &self.record.steps[position];
+        let limit = (class_of(step), self.record.ranks[usize::from(step.thread)], self.choices[position]);
+        let first = self.first_sleeper[position] as usize;
+        let inherited = self.sleepers.len();
+        for index in 0..self.record.by_rank.len() {
+            let thread = self.record.by_rank[index];
+            for choice in 0.. {
+                let Some(event) = cursor.event(&self.record, &self.replay, thread, choice) else { break };
+                let key = (class_of(&event.step), self.record.ranks[usize::from(thread)], choice);
+                let is_new = !self.sleepers[first..inherited]
+                    .iter()
+                    .any(|sleeper| sleeper.event.step.thread == thread && sleeper.event.choice == choice);
+                if key < limit && is_new {
+                    self.sleepers.push(Sleeper { event, since: position as u32 });
+                }
+            }
+        }
+        // Time-outs are preferred least, whatever the rank.
+        self.sleepers[inherited..].sort_by_key(|sleeper| class_of(&sleeper.event.step));
+    }
+
+    /// If the step at `position` wakes somebody, closes earlier positions: a child that differs first at one of them would
+    /// have to explain why this step came before the sleeper, and cannot.
+    fn close(&mut self, position: usize) {
+        let x = self.own_event(position);
+        let key = self.key(position);
+        let mut before = 0;
+        for sleeper in self.sleepers(position) {
+            let event = &sleeper.event;
+            let sleeper_key = (class_of(&event.step), self.record.ranks[usize::from(event.step.thread)]);
+            if x.disturbs(event) && sleeper_key < key && stays_enabled(event) {
+                before = before.max(sleeper.since as usize);
+            }
+        }
+        if before == 0 {
+            return;
+        }
+        let thread = usize::from(x.step.thread);
+        let previous = self.record.seq[position].checked_sub(1).map(|seq| self.record.positions[thread][seq as usize]);
+        for other in (0..position).rev() {
+            let is_before = self.record.is_before(other, position);
+            if other < before && is_before && self.closed[other] == NONE {
+                let direct = previous.is_none_or(|previous| !self.record.is_before(other, previous as usize));
+                if !direct || self.sleepers(other).is_empty() {
+                    self.closed[other] = position as u32;
+                }
+            }
+            if !is_before && self.key(other) > key {
+                return;
+            }
+        }
+    }
+
+    fn key(&self, position: usize) -> (u8, u16) {
+        let step = &self.record.steps[position];
+        (class_of(step), self.record.ranks[usize::from(step.thread)])
+    }
+
+    /// Whether some other thread's operation might overtake the step.
+    fn is_raced(&self, position: usize) -> bool {
+        let step = &self.record.steps[position];
+        let record = &self.record;
+        if record.steps[position].old > 1 && matches!(step.kind, OpKind::Signal | OpKind::FutexWake)
+            || matches!(step.kind, OpKind::CondReacquire | OpKind::FutexResume)
+        {
+            return true;
+        }
+        record.touches(position).iter().any(|touch| self.is_touched_later(position, touch))
+            || record.pending.iter().enumerate().any(|(thread, pending)| {
+                pending.as_ref().is_some_and(|(op, touches)| {
+                    op.thread != step.thread
+                        && record.positions[thread]
+                            .last()
+                            .is_none_or(|&last| !record.is_before(position, last as usize))
+                        && touches.iter().any(|other| {
+                            record
+                                .touches(position)
+                                .iter()
+                                .any(|touch| touch.cell == other.cell && touch.bytes & other.bytes != 0)
+                        })
+                })
+            })
+    }
+
+    fn is_touched_later(&self, position: usize, touch: &Touch) -> bool {
+        let record = &self.record;
+        let step = &record.steps[position];
+        let owned = self.releases_own(position, touch);
+        let later = record.entries(touch.cell).iter().rev().take_while(|entry| entry.position as usize > position);
+        later.into_iter().any(|entry| {
+            let other = entry.position as usize;
+            let thread = record.steps[other].thread;
+            let mode = entry.mode.filter(|_| !entry.may_write);
+            thread != step.thread
+                && entry.bytes & touch.bytes != 0
+                && mode.is_none_or(|mode| !mode.commutes(touch.mode))
+                && !(owned && never_overtakes(step.kind, record.steps[other].kind))
+                && record.seq[other].checked_sub(1).is_none_or(|seq| {
+                    let previous = record.positions[usize::from(thread)][seq as usize];
+                    !record.is_before(position, previous as usize)
+                })
+        })
+    }
+
+    /// Whether the last change of the cell before the step was its own thread's, so that what it gives up there is its own.
+    fn releases_own(&self, position: usize, touch: &Touch) -> bool {
+        let earlier =
+            self.record.entries(touch.cell).iter().rev().skip_while(|entry| entry.position as usize >= position);
+        let mut changes = earlier.into_iter().filter(|entry| entry.mode == Some(raddle_model::Mode::Write));
+        let thread = self.record.steps[position].thread;
+        changes.next().is_none_or(|entry| self.record.steps[entry.position as usize].thread == thread)
+    }
+
+    /// Collects operations that a sleeper put back before them could disable or change while they still have to disturb
+    /// other sleepers.
+    fn find_fragile(&mut self) {
+        let mut fragile = std::mem::take(&mut self.fragile);
+        fragile.clear();
+        for (position, step) in self.record.steps.iter().enumerate() {
+            if self.is_fragile(step) {
+                fragile.push((step.thread, Footprint::from_slice(self.record.touches(position))));
+            }
+        }
+        for (step, touches) in self.record.pending.iter().flatten() {
+            if self.is_fragile(step) {
+                fragile.push((step.thread, touches.clone()));
+            }
+        }
+        self.fragile = fragile;
+    }
+
+    fn is_fragile(&self, step: &raddle_model::Step) -> bool {
+        match step.kind {
+            OpKind::WriteLock
+            | OpKind::CondReacquire
+            | OpKind::FutexWait
+            | OpKind::FutexTimedWait
+            | OpKind::FutexResume => true,
+            OpKind::AtomicCas => {
+                let entries = self.record.entries(step.obj >> 3);
+                entries.iter().any(|entry| entry.bytes != entries[0].bytes)
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn facts(&self) -> Facts<'_> {
+        Facts { record: &self.record, replay: &self.replay, choices: &self.choices }
+    }
+
+    /// The schedule of the first `position` steps, then those of the path, then one event.
+    pub(super) fn schedule(&self, position: usize, path: &[u32], last: &Event) -> Vec<Choice> {
+        let mut schedule = Vec::with_capacity(position + path.len() + 1);
+        // Threads are numbered in order of creation, which the path may change.
+        let mut numbers: Vec<(u16, u16)> = Vec::new();
+        let mut created = 1;
+        let all = (0..position as u32).chain(path.iter().copied());
+        for (index, at) in all.enumerate() {
+            let step = &self.record.steps[at as usize];
+            schedule.push(Choice { thread: renamed(&numbers, step.thread), choice: self.choices[at as usize] });
+            if step.kind == OpKind::Create && step.outcome == raddle_vocab::Outcome::Done {
+                if index >= position {
+                    numbers.push((step.arg as u16, created));
+                }
+                created += 1;
+            }
+        }
+        schedule.push(Choice { thread: renamed(&numbers, last.step.thread), choice: last.choice });
+        schedule
+    }
+}
+
+fn renamed(numbers: &[(u16, u16)], thread: u16) -> u16 {
+    numbers.iter().find(|(old, _)| *old == thread).map_or(thread, |&(_, new)| new)
+}
+
+/// Whether the event, once possible, stays possible and as urgent as it is while others do what commutes with what wakes
+/// it.
+fn stays_enabled(event: &Event) -> bool {
+    event.choice == 0
+        && !matches!(
+            event.step.kind,
+            OpKind::WriteLock | OpKind::TimedWriteLock | OpKind::CondReacquire | OpKind::FutexResume
+        )
+}
+
+/// Whether the second operation cannot happen while the first is still to come, though they conflict.
+fn never_overtakes(first: OpKind, second: OpKind) -> bool {
+    matches!(
+        (first, second),
+        (OpKind::Unlock, OpKind::Lock)
+            | (OpKind::ThreadEnd | OpKind::ThreadStart, OpKind::Join)
+            | (OpKind::Create, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Join)
+    )
+}
