@@ -61,6 +61,6 @@ mod error;
 mod value;
 
 pub use check::{Counterexample, Limits, Property, Report, Step, Trace, Violation, check, refines};
-pub use core::{DefId, EventId, Label, LabelKind, Model, ProcId, RelationId, SetId};
+pub use core::{DefId, EventId, Model, ProcId, RelationId, SetId};
 pub use error::{CheckError, LimitReached, Place, SourceError};
 pub use value::{Name, Value};

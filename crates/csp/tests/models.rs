@@ -23,6 +23,24 @@ fn a_recursion_is_declared_then_defined() {
     assert_eq!(found.trace().to_string(), "<up, down, up, down>");
 }
 
+/// Each worker of a search builds and checks a model of its own.
+#[test]
+fn models_move_between_threads() {
+    fn movable<T: Send + Sync>() {}
+    movable::<Model>();
+    movable::<raddle_csp::Report>();
+    let mut model = Model::new();
+    let a = event(&mut model, "a");
+    let stop = model.stop();
+    let process = model.prefix(a, stop);
+    let found = std::thread::spawn(move || {
+        let report = refines(&mut model, stop, process, &Limits::default()).expect("ends");
+        let found = report.counterexample.expect("not allowed");
+        found.events().map(|name| model.find_event(name)).collect::<Vec<_>>()
+    });
+    assert_eq!(found.join().expect("does not panic"), [Some(a)]);
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let mut model = Model::new();

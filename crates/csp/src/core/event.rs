@@ -18,11 +18,11 @@ pub struct RelationId(pub(crate) u32);
 /// what happened. One word: 0 is tau, 1 is the tick of termination, and an event stands in the upper 31 bits with the
 /// lowest bit telling whether it was hidden.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Label(u32);
+pub(crate) struct Label(u32);
 
 /// A [`Label`] taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LabelKind {
+pub(crate) enum LabelKind {
     /// An internal step without a name: a choice, a hand-over between sequential processes.
     Tau,
     /// Successful termination.
@@ -35,27 +35,27 @@ pub enum LabelKind {
 
 impl Label {
     /// The nameless internal step.
-    pub const TAU: Label = Label(0);
+    pub(crate) const TAU: Label = Label(0);
     /// Successful termination.
-    pub const TICK: Label = Label(1);
+    pub(crate) const TICK: Label = Label(1);
 
     /// The label of a visible event.
-    pub fn visible(event: EventId) -> Label {
+    pub(crate) fn visible(event: EventId) -> Label {
         Label((event.0 + 1) << 1)
     }
 
     /// The label of a hidden event.
-    pub fn hidden(event: EventId) -> Label {
+    pub(crate) fn hidden(event: EventId) -> Label {
         Label(((event.0 + 1) << 1) | 1)
     }
 
     /// Whether the environment sees nothing of the step.
-    pub fn is_silent(self) -> bool {
+    pub(crate) fn is_silent(self) -> bool {
         self.0 == 0 || (self.0 > 1 && self.0 & 1 == 1)
     }
 
     /// The event, if it is one that the environment sees.
-    pub fn event(self) -> Option<EventId> {
+    pub(crate) fn event(self) -> Option<EventId> {
         match self.kind() {
             LabelKind::Visible(event) => Some(event),
             _ => None,
@@ -63,7 +63,7 @@ impl Label {
     }
 
     /// The label taken apart.
-    pub fn kind(self) -> LabelKind {
+    pub(crate) fn kind(self) -> LabelKind {
         match self.0 {
             0 => LabelKind::Tau,
             1 => LabelKind::Tick,

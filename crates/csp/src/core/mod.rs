@@ -16,6 +16,7 @@ pub(crate) mod system;
 pub(crate) mod term;
 pub(crate) mod vector;
 
-pub use event::{EventId, Label, LabelKind, RelationId, SetId};
+pub use event::{EventId, RelationId, SetId};
+pub(crate) use event::{Label, LabelKind};
 pub use model::Model;
 pub use term::{DefId, ProcId};

@@ -79,6 +79,11 @@ impl Model {
         self.event(name)
     }
 
+    /// The event with this name, if the model has it: the way back from a counterexample's names.
+    pub fn find_event(&self, name: &Value) -> Option<EventId> {
+        self.events.get_index_of(name).map(|index| EventId(handle(index)))
+    }
+
     /// What the event is called.
     pub fn event_name(&self, event: EventId) -> &Value {
         &self.events[event.0 as usize]

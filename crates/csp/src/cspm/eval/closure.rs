@@ -189,7 +189,7 @@ impl<'a> Evaluation<'_, 'a> {
         self.intern_closure(Closure { code, env })
     }
 
-    pub(super) fn intern_closure(&mut self, closure: Closure<'a>) -> u32 {
+    fn intern_closure(&mut self, closure: Closure<'a>) -> u32 {
         let weight = |binding: &Binding<'_>| match binding {
             Binding::Variable(_, value) => 1 + value.weight(),
             Binding::Let(_) => 1,
@@ -271,40 +271,45 @@ impl<'a> Evaluation<'_, 'a> {
     pub(super) fn enter(&mut self, closure: u32, arguments: &[Value], place: Place) -> Eval<(&'a Expr, Env<'a>)> {
         let code = self.evaluator.closures[closure as usize].code;
         let env = self.environment(closure);
-        let clauses: Vec<&'a Definition> = match code {
-            Code::Global(index) => self.evaluator.definitions[index].clone(),
-            Code::Local(definitions, first) => {
-                let name = &definitions[first].name;
-                definitions[first..].iter().take_while(|clause| clause.name == *name).collect()
-            }
-            Code::Lambda(expression) => {
-                let ExprKind::Lambda(parameters, body) = &expression.kind else {
-                    return error(place, "this is not a function");
-                };
-                let Some(inner) = self.bind_patterns(parameters, arguments, &env) else {
-                    return error(place, "the arguments do not match the function's parameters");
-                };
-                return Ok((&**body, inner));
-            }
-            Code::Suffix(..) | Code::Builtin(_) => return error(place, "this is not a definition"),
+        if let Code::Lambda(Expr { kind: ExprKind::Lambda(parameters, body), .. }) = code {
+            return match self.bind_patterns(parameters, arguments, &env) {
+                Some(inner) => Ok((&**body, inner)),
+                None => error(place, "the arguments do not match the function's parameters"),
+            };
+        }
+        let clauses = self.clauses(code);
+        let Some(&first) = clauses.first() else {
+            return error(place, "this is not a definition");
         };
         // A definition without parameters has one clause.
-        let Some(parameters) = &clauses[0].parameters else {
-            return Ok((&clauses[0].body, env));
+        let Some(parameters) = &first.parameters else {
+            return Ok((&first.body, env));
         };
+        // A suspended call has no place of its own.
+        let place = if place == Place::default() { first.place } else { place };
         if parameters.len() != arguments.len() {
-            let message =
-                format!("`{}` takes {} arguments and is given {}", clauses[0].name, parameters.len(), arguments.len());
-            return error(if place == Place::default() { clauses[0].place } else { place }, message);
+            let (wanted, given) = (parameters.len(), arguments.len());
+            return error(place, format!("`{}` takes {wanted} arguments and is given {given}", first.name));
         }
-        for clause in &clauses {
+        for clause in clauses {
             let parameters = clause.parameters.as_deref().unwrap_or_default();
             if let Some(inner) = self.bind_patterns(parameters, arguments, &env) {
                 return Ok((&clause.body, inner));
             }
         }
         let given: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        let message = format!("no clause of `{}` matches ({})", clauses[0].name, given.join(", "));
-        error(if place == Place::default() { clauses[0].place } else { place }, message)
+        error(place, format!("no clause of `{}` matches ({})", first.name, given.join(", ")))
+    }
+
+    /// The clauses of a definition, in their order; none of code that is no definition.
+    fn clauses(&self, code: Code<'a>) -> Vec<&'a Definition> {
+        match code {
+            Code::Global(index) => self.evaluator.definitions[index].clone(),
+            Code::Local(definitions, first) => {
+                let name = &definitions[first].name;
+                definitions[first..].iter().take_while(|clause| clause.name == *name).collect()
+            }
+            Code::Lambda(_) | Code::Suffix(..) | Code::Builtin(_) => Vec::new(),
+        }
     }
 }

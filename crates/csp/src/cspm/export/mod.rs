@@ -5,6 +5,7 @@
 //! channels and the datatypes behind them follow from the events that the model has.
 
 mod names;
+mod sets;
 mod types;
 
 use std::collections::VecDeque;
@@ -77,8 +78,6 @@ pub fn export(model: &Model, claims: &[(ProcId, Property)], types: TypeNames<'_>
 const NESTING_LIMIT: usize = 30;
 /// Parallel compositions of more operands than this are written over an index.
 const INDEXED: usize = 6;
-/// Sets of more events than this are written once, by name.
-const NAMED_SET: usize = 6;
 /// Branches of a choice that lead to one process are written over a set if there are more than this.
 const MERGED: usize = 3;
 
@@ -364,55 +363,6 @@ impl<'m> Exporter<'m> {
         }
         self.definitions.append(&mut clauses);
         Expr::new(ExprKind::Call(Box::new(Expr::name(name)), vec![Expr::name(index.clone())]))
-    }
-
-    fn event(&self, event: EventId) -> Expr {
-        self.names.value(self.model.event_name(event))
-    }
-
-    /// A set of events; a large one by name.
-    fn set(&mut self, set: SetId) -> Expr {
-        if let Some(name) = self.sets.get(&set) {
-            return Expr::name(name.clone());
-        }
-        let events = self.model.set_events(set);
-        let written = self.event_list(events);
-        if events.len() <= NAMED_SET {
-            return written;
-        }
-        let name = self.names.fresh("EVENTS");
-        self.sets.insert(set, name.clone());
-        self.definitions.push(define(name.clone(), None, written));
-        Expr::name(name)
-    }
-
-    /// Events one by one, except that a channel stands for all of its events.
-    fn event_list(&self, events: &[EventId]) -> Expr {
-        let mut by_channel: Vec<(Name, Vec<EventId>)> = Vec::new();
-        let mut position: FxHashMap<Name, usize> = FxHashMap::default();
-        for &event in events {
-            let channel = channel_of(self.model, event).unwrap_or_else(|_| "".into());
-            let next = by_channel.len();
-            let at = *position.entry(channel.clone()).or_insert(next);
-            if at == next {
-                by_channel.push((channel, Vec::new()));
-            }
-            by_channel[at].1.push(event);
-        }
-        let (mut whole, mut single) = (Vec::new(), Vec::new());
-        for (channel, events) in by_channel {
-            match self.channel_events.get(&channel) == Some(&events.len()) && events.len() > 1 {
-                true => whole.push(self.names.value(&Value::Atom(channel))),
-                false => single.extend(events.iter().map(|&event| self.event(event))),
-            }
-        }
-        let whole = (!whole.is_empty()).then(|| Expr::new(ExprKind::List(Bracket::Productions, whole)));
-        let single = Expr::new(ExprKind::List(Bracket::Set, single));
-        match (whole, &single.kind) {
-            (None, _) => single,
-            (Some(whole), ExprKind::List(_, list)) if list.is_empty() => whole,
-            (Some(whole), _) => Expr::new(ExprKind::Call(Box::new(Expr::name("union")), vec![whole, single])),
-        }
     }
 }
 
