@@ -74,8 +74,9 @@ pub fn footprint(step: &Step) -> Footprint {
     prints
 }
 
+/// The first four bytes stand for a synchronising object: the smallest ones have no more, and two of them share a cell.
 fn object(obj: u64, mode: Mode) -> Touch {
-    Touch { cell: obj >> 3, bytes: 0xff, mode }
+    Touch { cell: obj >> 3, bytes: 0x0f << (obj & 4), mode }
 }
 
 fn thread_cell(thread: u64, mode: Mode) -> Touch {

@@ -13,8 +13,8 @@ use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Strategy, Worth, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
-use raddle_model::{DefectFinder, PendingState, world};
-use raddle_vocab::RunStatus;
+use raddle_model::{DefectFinder, Execution, PendingState, World, world};
+use raddle_vocab::{OpKind, RunStatus};
 
 /// What a search saw.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn search_with(strategy: &mut dyn Strategy, mut target: MemoryTarget, spurio
     let mut hasher = TraceHasher::default();
     let (mut traces, mut finished) = (BTreeSet::new(), BTreeSet::new());
     let outcome = explore(strategy, &mut target, &mut |execution, worth, _| {
-        world::check(execution, spurious).unwrap();
+        obeys_the_semantics(execution, spurious);
         if worth == Worth::Counted && execution.status == RunStatus::Rest {
             let trace = hasher.hash(execution);
             traces.insert(trace);
@@ -83,4 +83,14 @@ pub fn all_traces(program: &Program, granularity: Granularity) -> Seen {
 pub fn seeds(count: u64) -> std::ops::Range<u64> {
     let factor = std::env::var("RADDLE_FUZZ").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1);
     0..count * factor
+}
+
+/// Every step did what it should; here all changes of memory that atomic operations see are steps, unless accesses are
+/// plain.
+pub fn obeys_the_semantics(execution: &Execution, spurious: u32) {
+    world::check(execution, spurious).unwrap();
+    let mut world = World::new(spurious);
+    world.prepare(execution);
+    let plain = execution.steps.iter().any(|step| step.kind == OpKind::Write) || !execution.accesses.is_empty();
+    assert!(plain || !world.has_opaque_memory(), "{execution:#?}");
 }

@@ -17,13 +17,14 @@ pub struct Disagreement {
     pub expected: Option<Step>,
 }
 
-/// Replays an execution and compares each outcome.
+/// Replays an execution and compares each outcome. What memory holds is the hardware's business: values count only where
+/// every change of them is a step.
 ///
 /// # Errors
 /// The first step that could not have happened so.
 pub fn check(execution: &Execution, spurious: u32) -> Result<(), Disagreement> {
     let mut world = World::new(spurious);
-    world.set_threads(&execution.threads);
+    world.prepare(execution);
     for (index, step) in execution.steps.iter().enumerate() {
         let successors = world.successors(step);
         if !(0..successors).any(|choice| agrees(step, &world.outcome_of(step, choice))) {

@@ -27,9 +27,9 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::depend::LIFE_WORDS;
+use crate::depend::{AWAITED, LIFE_WORDS};
 use crate::execution::{Execution, Pending, PendingState, Step};
 use crate::thread::{ThreadInfo, ThreadPath};
 use raddle_vocab::OpKind;
@@ -97,6 +97,8 @@ pub struct World {
     spurious: u32,
     /// Whether any guard was met, so that stores have to look.
     guards: bool,
+    /// Cells that change without a step: see [`World::prepare`].
+    opaque: FxHashSet<u64>,
     undo: Vec<Undo>,
     /// Whether changes are written to `undo`.
     recording: bool,
@@ -123,16 +125,47 @@ impl World {
         self.ranks.clear();
         self.undo.clear();
         self.recording = false;
+        self.guards = false;
+        self.opaque.clear();
         self.add_thread(ThreadPath::default());
         self.threads[0].life = Life::Alive;
     }
 
     /// Back to the start of a run with the threads of this execution, and with the values that its atomic locations
     /// had before anybody changed them, as far as it shows them.
+    ///
+    /// A location that is also written plainly (or by code that nobody watches) shows values that no step has written. Its
+    /// content then counts as unknown throughout.
     pub fn prepare(&mut self, execution: &Execution) {
         self.reset();
         self.set_threads(&execution.threads);
+        let start = self.mark();
+        for step in &execution.steps {
+            self.follow_memory(step);
+        }
+        self.rollback(start);
+        self.forget_marks();
         self.learn(&execution.steps);
+    }
+
+    /// Whether the execution prepared for has memory that changes without a step.
+    #[must_use]
+    pub fn has_opaque_memory(&self) -> bool {
+        !self.opaque.is_empty()
+    }
+
+    /// Notes if the step saw something else than the last one left.
+    fn follow_memory(&mut self, step: &Step) {
+        let seen = match step.kind {
+            OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => return,
+            OpKind::AtomicLoad => step.value,
+            OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => step.old,
+            _ => return,
+        };
+        if self.value_at(step.obj, step.size).is_some_and(|value| value != seen & value_mask(step.size)) {
+            self.opaque.insert(step.obj >> 3);
+        }
+        self.apply(step);
     }
 
     /// Declares the threads of a run, main first, in the order of their numbers.
@@ -270,8 +303,21 @@ impl World {
     pub fn value_at(&self, addr: u64, size: u32) -> Option<u64> {
         let (cell, shift, mask) = slice(addr, size)?;
         match self.state(Space::Memory, cell) {
-            State::Memory { known, bits } if known & mask == mask => Some((bits >> shift) & value_mask(size)),
+            State::Memory { known, bits } if known & mask == mask && !self.opaque.contains(&cell) => {
+                Some((bits >> shift) & value_mask(size))
+            }
             _ => None,
+        }
+    }
+
+    /// Whether what the operation would do now can be told: not if it compares memory whose content is unknown.
+    #[must_use]
+    pub fn is_certain(&self, op: &Step) -> bool {
+        match op.kind {
+            OpKind::AtomicCas => self.value_at(op.obj, op.size).is_some(),
+            OpKind::FutexWait | OpKind::FutexTimedWait => self.value_at(op.obj, 4).is_some(),
+            OpKind::AtomicLoad => op.arg != AWAITED || self.value_at(op.obj, op.size).is_some(),
+            _ => true,
         }
     }
 
