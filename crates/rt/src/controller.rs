@@ -146,6 +146,7 @@ fn run_forked(keep: &mut Keep, job: &mut Job, number: u32) {
     let mut status = 0i32;
     // SAFETY: waits for the own child.
     while unsafe { syscall!(libc::SYS_wait4, child, &raw mut status, 0, 0usize) } == -(libc::EINTR as isize) {}
+    crate::undo::restore_offsets();
     if job.trace_bytes == 0 && status != 0 {
         job.code = status;
     }

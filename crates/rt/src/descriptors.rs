@@ -7,7 +7,7 @@ use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::limit;
 
 use crate::controller::note_limit;
-use crate::entry::export;
+use crate::entry::{export, return_address};
 use crate::real::real;
 use crate::sched;
 use crate::snapshot::touch;
@@ -30,6 +30,15 @@ real! { hidden:
     fn socketpair(domain: i32, kind: i32, protocol: i32, pair: *mut i32) -> i32;
     fn eventfd(value: u32, flags: i32) -> i32;
     fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
+    fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
+    fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
+    fn preadv(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize;
+    fn recvfrom(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, address: *mut c_void, length: *mut u32) -> isize;
+    fn recvmsg(descriptor: i32, message: *mut libc::msghdr, flags: i32) -> isize;
+    fn sendto(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, address: *const c_void, length: u32) -> isize;
+    fn sendmsg(descriptor: i32, message: *const libc::msghdr, flags: i32) -> isize;
+    fn dup(descriptor: i32) -> i32;
+    fn fcntl(descriptor: i32, command: i32, argument: usize) -> i32;
     fn fread(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
 }
 
@@ -133,6 +142,104 @@ extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags:
     result
 }
 
+/// Makes the pieces of a buffer writable.
+fn touch_pieces(pieces: *const libc::iovec, count: usize) {
+    const MOST: usize = 1024;
+    for index in 0..count.min(MOST) {
+        // SAFETY: the caller passes so many pieces.
+        let piece = unsafe { &*pieces.add(index) };
+        touch(piece.iov_base.cast(), piece.iov_len);
+    }
+}
+
+extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() {
+        touch_pieces(pieces, count.max(0) as usize);
+        moves(descriptor);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::readv(descriptor, pieces, count) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    moves(descriptor);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::writev(descriptor, pieces, count) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn read_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize {
+    if controlled() {
+        touch_pieces(pieces, count.max(0) as usize);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::preadv(descriptor, pieces, count, offset) }
+}
+
+extern "C" fn receive_from(
+    descriptor: i32,
+    into: *mut c_void,
+    bytes: usize,
+    flags: i32,
+    address: *mut c_void,
+    length: *mut u32,
+) -> isize {
+    wait_for(descriptor, libc::POLLIN, return_address());
+    if controlled() {
+        touch(into.cast(), bytes);
+        touch(address.cast(), size_of::<libc::sockaddr_storage>());
+        touch(length.cast(), size_of::<u32>());
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::recvfrom(descriptor, into, bytes, flags, address, length) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() && !message.is_null() {
+        touch(message.cast(), size_of::<libc::msghdr>());
+        // SAFETY: the caller passes a description of buffers.
+        let message = unsafe { &*message };
+        touch_pieces(message.msg_iov, message.msg_iovlen);
+        touch(message.msg_name.cast(), message.msg_namelen as usize);
+        touch(message.msg_control.cast(), message.msg_controllen);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::recvmsg(descriptor, message, flags) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn send_to_address(
+    descriptor: i32,
+    from: *const c_void,
+    bytes: usize,
+    flags: i32,
+    address: *const c_void,
+    length: u32,
+) -> isize {
+    wait_for(descriptor, libc::POLLOUT, return_address());
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::sendto(descriptor, from, bytes, flags, address, length) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::sendmsg(descriptor, message, flags) };
+    woke(descriptor);
+    result
+}
+
 extern "C" fn read_stream(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize {
     if controlled() {
         touch(into.cast(), size.saturating_mul(count));
@@ -171,6 +278,27 @@ extern "C" fn duplicate_to(from: i32, to: i32) -> i32 {
     duplicated(from, to);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::dup2(from, to) }
+}
+
+extern "C" fn duplicate(descriptor: i32) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    let copy = unsafe { hidden::dup(descriptor) };
+    if copy >= 0 && controlled() {
+        set_channel(copy, channel(descriptor));
+    }
+    copy
+}
+
+extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize) -> i32 {
+    if controlled() && matches!(command, libc::F_GETLK | libc::F_OFD_GETLK) {
+        touch(argument as *const u8, size_of::<libc::flock>());
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::fcntl(descriptor, command, argument) };
+    if result >= 0 && controlled() && matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        set_channel(result, channel(descriptor));
+    }
+    result
 }
 
 extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32) -> i32 {
@@ -247,10 +375,21 @@ export!(pread, 4 => read_at);
 export!(pread64, 4 => read_at);
 export!(recv, 4 => receive);
 export!(send, 4 => send_to);
+export!(readv, 3 => read_pieces);
+export!(writev, 3 => write_pieces);
+export!(preadv, 4 => read_pieces_at);
+export!(preadv64, 4 => read_pieces_at);
+export!(recvfrom, many => receive_from);
+export!(recvmsg, 3 => receive_message);
+export!(sendto, many => send_to_address);
+export!(sendmsg, 3 => send_message);
 export!(fread, 4 => read_stream);
 export!(close, 1 => close_descriptor);
+export!(dup, 1 => duplicate);
 export!(dup2, 2 => duplicate_to);
 export!(dup3, 3 => duplicate_with_flags);
+export!(fcntl, 3 => control_descriptor);
+export!(fcntl64, 3 => control_descriptor);
 export!(lseek, 3 => seek);
 export!(lseek64, 3 => seek);
 export!(pipe, 1 => make_pipe);

@@ -13,20 +13,52 @@ use crate::real::real;
 use crate::state::{controlled, keep, run};
 use crate::sys::syscall;
 
-/// Longest path that can have a private copy.
-const PATH: usize = 240;
+/// Longest name of a file, and longest path of its directory, that can have a private copy.
+const PATH: usize = 255;
+/// Copies are held open from this number on, out of the way of the numbers that the program gets.
+const HELD: usize = 700;
 /// Files that can have one in a run.
 pub const MAX_COPIES: usize = 32;
 
 /// A private copy, or the absence of a file that the run has removed.
 #[derive(Clone, Copy)]
 pub struct Copy {
-    path: [u8; PATH],
-    len: usize,
+    place: Place,
     /// Identity of the real file, if there is one.
     identity: (u64, u64),
     /// Descriptor of the memory file; -1 if the run removed the file.
     descriptor: i32,
+}
+
+/// A file by its directory's identity and its name in there: paths to it may be written in many ways.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    directory: (u64, u64),
+    name: [u8; PATH],
+    len: usize,
+}
+
+impl Place {
+    const NOWHERE: Place = Place { directory: (0, 0), name: [0; PATH], len: 0 };
+
+    /// `None` if there is no such directory, or a name is too long.
+    fn of(path: &CStr) -> Option<Self> {
+        let bytes = path.to_bytes();
+        let start = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+        let (directory, name) = bytes.split_at(start);
+        if name.is_empty() || name.len() > PATH || directory.len() > PATH {
+            return None;
+        }
+        let mut text = [0u8; PATH + 1];
+        match directory {
+            [] => text[0] = b'.',
+            _ => text[..directory.len()].copy_from_slice(directory),
+        }
+        let mut place = Place { directory: identity(CStr::from_bytes_until_nul(&text).ok()?)?, ..Place::NOWHERE };
+        place.name[..name.len()].copy_from_slice(name);
+        place.len = name.len();
+        Some(place)
+    }
 }
 
 /// All private copies of the run.
@@ -38,27 +70,22 @@ pub struct Copies {
 impl Copies {
     /// None.
     pub const fn new() -> Self {
-        Copies { list: [Copy { path: [0; PATH], len: 0, identity: (0, 0), descriptor: -1 }; MAX_COPIES], len: 0 }
+        Copies { list: [Copy { place: Place::NOWHERE, identity: (0, 0), descriptor: -1 }; MAX_COPIES], len: 0 }
     }
 
     fn find(&mut self, path: &CStr) -> Option<&mut Copy> {
-        let bytes = path.to_bytes();
-        let identity = identity(path);
+        if self.len == 0 {
+            return None;
+        }
+        let (place, identity) = (Place::of(path), identity(path));
         self.list[..self.len]
             .iter_mut()
-            .find(|copy| &copy.path[..copy.len] == bytes || (copy.identity != (0, 0) && Some(copy.identity) == identity))
+            .find(|copy| Some(copy.place) == place || (copy.identity != (0, 0) && Some(copy.identity) == identity))
     }
 
     fn add(&mut self, path: &CStr, descriptor: i32) -> bool {
-        let bytes = path.to_bytes();
-        if self.len == MAX_COPIES || bytes.len() > PATH {
-            return false;
-        }
-        let copy = &mut self.list[self.len];
-        copy.path[..bytes.len()].copy_from_slice(bytes);
-        copy.len = bytes.len();
-        copy.identity = identity(path).unwrap_or((0, 0));
-        copy.descriptor = descriptor;
+        let Some(place) = Place::of(path).filter(|_| self.len < MAX_COPIES) else { return false };
+        self.list[self.len] = Copy { place, identity: identity(path).unwrap_or((0, 0)), descriptor };
         self.len += 1;
         true
     }
@@ -131,10 +158,36 @@ fn reopen(descriptor: i32, flags: i32) -> i32 {
     if result < 0 { fail_with(-result as i32) } else { result as i32 }
 }
 
-/// A memory file with the content of the real one, if there is one.
-fn new_copy(path: &CStr) -> i32 {
+/// An empty memory file.
+fn new_file(mode: u32) -> i32 {
     // SAFETY: a valid name.
-    let copy = unsafe { syscall!(libc::SYS_memfd_create, c"raddle-file".as_ptr(), libc::MFD_CLOEXEC) } as i32;
+    let file = unsafe { syscall!(libc::SYS_memfd_create, c"raddle-file".as_ptr(), libc::MFD_CLOEXEC) } as i32;
+    // SAFETY: moves the own descriptor up and gives the file its mode.
+    unsafe {
+        syscall!(libc::SYS_fchmod, file, mode);
+        let held = syscall!(libc::SYS_fcntl, file, libc::F_DUPFD_CLOEXEC, HELD);
+        if held < 0 {
+            return file;
+        }
+        syscall!(libc::SYS_close, file);
+        held as i32
+    }
+}
+
+/// The mode that a file created with this one gets.
+fn masked(mode: u32) -> u32 {
+    // SAFETY: reads the mask by setting it twice.
+    let mask = unsafe {
+        let mask = syscall!(libc::SYS_umask, 0o77) as u32;
+        syscall!(libc::SYS_umask, mask);
+        mask
+    };
+    mode & 0o777 & !mask
+}
+
+/// A memory file with the content and mode of the real one, if there is one.
+fn new_copy(path: &CStr, mode: u32) -> i32 {
+    let copy = new_file(status(path).map_or_else(|| masked(mode), |stat| stat.st_mode & 0o777));
     // SAFETY: a valid path.
     let original = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0) };
     if copy >= 0 && original >= 0 {
@@ -147,8 +200,26 @@ fn new_copy(path: &CStr) -> i32 {
     copy
 }
 
+/// Whether the program may write the file, or create one there: if not, the real call says why.
+fn may_write(path: &CStr, exists: bool) -> bool {
+    let mut text = [0u8; PATH + 2];
+    let bytes = path.to_bytes();
+    if exists {
+        // SAFETY: a valid path.
+        return unsafe { syscall!(libc::SYS_access, path.as_ptr(), libc::W_OK) } == 0;
+    }
+    let len = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    if len > PATH {
+        return false;
+    }
+    text[..len].copy_from_slice(&bytes[..len]);
+    text[len] = b'.';
+    // SAFETY: a valid path: the bytes behind it are zero.
+    unsafe { syscall!(libc::SYS_access, text.as_ptr(), libc::W_OK | libc::X_OK) == 0 }
+}
+
 /// Opens a path as the run sees it; `None` if the real file is the right one.
-fn open_private(path: &CStr, flags: i32) -> Option<i32> {
+fn open_private(path: &CStr, flags: i32, mode: u32) -> Option<i32> {
     let copies = &mut run().copies;
     let writes = flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0;
     if let Some(copy) = copies.find(path) {
@@ -156,7 +227,7 @@ fn open_private(path: &CStr, flags: i32) -> Option<i32> {
             if flags & libc::O_CREAT == 0 {
                 return Some(fail_with(libc::ENOENT));
             }
-            copy.descriptor = new_copy(c"");
+            copy.descriptor = new_file(masked(mode));
         } else if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 {
             return Some(fail_with(libc::EEXIST));
         }
@@ -165,13 +236,15 @@ fn open_private(path: &CStr, flags: i32) -> Option<i32> {
     if !writes || flags & libc::O_TMPFILE == libc::O_TMPFILE {
         return None;
     }
-    match status(path) {
+    let real = status(path);
+    match real {
         Some(stat) if stat.st_mode & libc::S_IFMT != libc::S_IFREG => return None,
         Some(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => return Some(fail_with(libc::EEXIST)),
         None if flags & libc::O_CREAT == 0 => return Some(fail_with(libc::ENOENT)),
+        _ if !may_write(path, real.is_some()) => return None,
         _ => {}
     }
-    let descriptor = new_copy(path);
+    let descriptor = new_copy(path, mode);
     if descriptor < 0 || !copies.add(path, descriptor) {
         note_limit(limit::FILES);
         return None;
@@ -187,7 +260,7 @@ fn text(path: *const c_char) -> &'static CStr {
 
 extern "C" fn open_path(path: *const c_char, flags: i32, mode: u32) -> i32 {
     if private()
-        && let Some(result) = open_private(text(path), flags)
+        && let Some(result) = open_private(text(path), flags, mode)
     {
         return result;
     }
@@ -225,7 +298,7 @@ fn flags_of(mode: &[u8]) -> i32 {
 
 extern "C" fn open_stream(path: *const c_char, mode: *const c_char) -> *mut c_void {
     if private()
-        && let Some(descriptor) = open_private(text(path), flags_of(text(mode).to_bytes()))
+        && let Some(descriptor) = open_private(text(path), flags_of(text(mode).to_bytes()), 0o666)
     {
         if descriptor < 0 {
             return core::ptr::null_mut();
@@ -239,9 +312,13 @@ extern "C" fn open_stream(path: *const c_char, mode: *const c_char) -> *mut c_vo
 
 extern "C" fn temporary_stream() -> *mut c_void {
     if private() {
-        let descriptor = new_copy(c"");
-        // SAFETY: an own descriptor for reading and writing.
-        return unsafe { hidden::fdopen(descriptor, c"w+".as_ptr()) };
+        let held = new_file(0o600);
+        let descriptor = reopen(held, libc::O_RDWR);
+        // SAFETY: an own descriptor that nobody needs any more, and one for reading and writing.
+        return unsafe {
+            syscall!(libc::SYS_close, held);
+            hidden::fdopen(descriptor, c"w+".as_ptr())
+        };
     }
     // SAFETY: no arguments.
     unsafe { hidden::tmpfile() }
@@ -311,7 +388,7 @@ extern "C" fn rename_path(from: *const c_char, to: *const c_char) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::rename(from, to) };
     }
-    let source = open_private(text(from), libc::O_RDWR);
+    let source = open_private(text(from), libc::O_RDWR, 0);
     let Some(descriptor) = source else {
         changes_files();
         // SAFETY: passes on what the caller gave.
@@ -320,7 +397,9 @@ extern "C" fn rename_path(from: *const c_char, to: *const c_char) -> i32 {
     if descriptor < 0 {
         return -1;
     }
-    let content = run().copies.find(text(from)).map_or(descriptor, |copy| core::mem::replace(&mut copy.descriptor, -1));
+    // SAFETY: an own descriptor: it has made sure that there is a copy, which has another one.
+    unsafe { syscall!(libc::SYS_close, descriptor) };
+    let content = run().copies.find(text(from)).map_or(-1, |copy| core::mem::replace(&mut copy.descriptor, -1));
     match run().copies.find(text(to)) {
         Some(copy) => copy.descriptor = content,
         None => {
@@ -364,10 +443,14 @@ extern "C" fn access_path(path: *const c_char, mode: i32) -> i32 {
 
 extern "C" fn truncate_path(path: *const c_char, len: i64) -> i32 {
     if private()
-        && let Some(descriptor) = open_private(text(path), libc::O_RDWR)
+        && let Some(descriptor) = open_private(text(path), libc::O_RDWR, 0)
     {
-        // SAFETY: an own descriptor.
-        let result = unsafe { syscall!(libc::SYS_ftruncate, descriptor, len) };
+        // SAFETY: an own descriptor, closed again.
+        let result = unsafe {
+            let result = syscall!(libc::SYS_ftruncate, descriptor, len);
+            syscall!(libc::SYS_close, descriptor);
+            result
+        };
         return if result < 0 { fail_with(-result as i32) } else { 0 };
     }
     // SAFETY: passes on what the caller gave.

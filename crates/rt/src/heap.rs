@@ -12,7 +12,7 @@ use raddle_vocab::Misuse;
 use raddle_wire::record;
 
 use crate::entry::hook;
-use crate::hooks;
+use crate::{hooks, library, snapshot};
 use crate::state::{controlled, keep, run};
 use crate::sys::syscall;
 use crate::trace;
@@ -145,6 +145,10 @@ fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
     header.set(size, class, LIVE);
     header.link = block - start;
     fill(block, size, room_of(class) - (block - start), zeroed, fresh);
+    if library::is_c_library(pc) {
+        // A buffer of a stream or directory, which the kernel will fill.
+        snapshot::touch(block as *const u8, size);
+    }
     trace::block(record::ALLOC, block as u64, size as u64, pc);
     block
 }

@@ -36,8 +36,6 @@ real! { hidden:
     fn mprotect(at: usize, bytes: usize, protection: i32) -> i32;
     fn sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32;
     fn signal(signal: i32, handler: usize) -> usize;
-    fn sigprocmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
-    fn pthread_sigmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
     fn chdir(path: *const c_char) -> i32;
     fn fchdir(descriptor: i32) -> i32;
     fn umask(mask: u32) -> u32;
@@ -153,18 +151,6 @@ extern "C" fn set_handler(signal: i32, handler: usize) -> usize {
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::signal(signal, handler) }
-}
-
-extern "C" fn block_signals(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
-    undo::changed(kind::BLOCKED);
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::sigprocmask(how, new, old) }
-}
-
-extern "C" fn block_signals_of_thread(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
-    undo::changed(kind::BLOCKED);
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::pthread_sigmask(how, new, old) }
 }
 
 extern "C" fn change_directory(path: *const c_char) -> i32 {
@@ -367,8 +353,6 @@ hook!(munmap, 2 => unmap);
 hook!(mprotect, 3 => protect);
 hook!(sigaction, 3 => set_action);
 hook!(signal, 2 => set_handler);
-hook!(sigprocmask, 3 => block_signals);
-hook!(pthread_sigmask, 3 => block_signals_of_thread);
 hook!(chdir, 1 => change_directory);
 hook!(fchdir, 1 => change_directory_to);
 hook!(umask, 1 => set_mask);

@@ -65,14 +65,21 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_voi
 
 static UNWINDER: Library = Library::with(c"_Unwind_Backtrace");
 static STANDARD: Library = Library::with(c"__cxa_throw");
+static C: Library = Library::with(c"gnu_get_libc_version");
 
 /// Looks the libraries up, before the first run: looking up allocates.
 pub fn prepare() {
     UNWINDER.find();
     STANDARD.find();
+    C.find();
 }
 
 /// Whether the call comes from the unwinder or the C++ standard library itself (not from what its headers put into the program).
 pub fn is_compilers(pc: u64) -> bool {
     UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)
+}
+
+/// Whether the call comes from the C library itself.
+pub fn is_c_library(pc: u64) -> bool {
+    C.contains(pc as usize)
 }

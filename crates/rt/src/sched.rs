@@ -245,6 +245,7 @@ pub fn to_controller() {
     let me = run().me();
     // SAFETY: the controller's stack pointer was saved when it switched to a fiber.
     unsafe { fiber::switch(&raw mut me.sp, keep.controller_sp, keep.main_fs) };
+    crate::masks::apply();
 }
 
 /// Makes `next` the running thread and its operation the next transition.
@@ -297,6 +298,7 @@ fn switch_to(next: usize) {
     let (to, fs) = (run.fibers[next].sp, run.fibers[next].fs);
     // SAFETY: every fiber that is not running has its stack pointer saved in `sp`.
     unsafe { fiber::switch(&raw mut run.fibers[from].sp, to, fs) };
+    crate::masks::apply();
     while run.me().dump {
         run.me().dump = false;
         trace::stack();
@@ -393,7 +395,7 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     run.fibers[parent].children += 1;
     let nth = run.fibers[parent].children;
     let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
-    let clock = run.fibers[parent].clock;
+    let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
     let rank = rank_of_new_child(parent);
     let pool = keep().pool[slot];
     let fiber = &mut run.fibers[tid];
@@ -403,6 +405,7 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
         key,
         clock,
         entry,
+        blocked,
         ..crate::state::Fiber::UNUSED
     };
     fiber.fs = pool.fs;

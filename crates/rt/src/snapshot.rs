@@ -115,8 +115,9 @@ impl Snapshot {
         }
         let mut page = start & !(PAGE - 1);
         while page < start.saturating_add(bytes) {
-            if !self.is_hot(page) {
-                self.fault(page);
+            // A page that is not ours ends it: the length may be nonsense.
+            if !self.is_hot(page) && !self.fault(page) {
+                return;
             }
             page += PAGE;
         }

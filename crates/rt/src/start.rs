@@ -31,6 +31,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     crate::library::prepare();
     crate::fail::install_handlers();
     crate::undo::at_root();
+    crate::masks::at_root();
     // SAFETY: `leave_process` has the signature that on_exit wants; registered first, it runs last.
     unsafe { on_exit(crate::fail::leave_process, core::ptr::null_mut()) };
     begin();
@@ -212,7 +213,7 @@ fn begin() {
     run.threads = 1;
     run.slots.insert(0);
     run.by_rank[0] = 0;
-    run.fibers[0] = Fiber { fs: keep.main_fs, standing: Standing::Pending, wait: Wait::None, stack: keep.pool[0].stack, spurious_left: keep.spurious, key: 1, ..Fiber::UNUSED };
+    run.fibers[0] = Fiber { fs: keep.main_fs, blocked: run.fibers[0].blocked, standing: Standing::Pending, wait: Wait::None, stack: keep.pool[0].stack, spurious_left: keep.spurious, key: 1, ..Fiber::UNUSED };
     run.runnable.insert(0);
     run.hot.stack = keep.pool[0].stack;
     // SAFETY: the controller's stack is fresh.
@@ -225,6 +226,7 @@ fn begin() {
 
 /// First code of every other thread.
 pub extern "C" fn fiber_body() -> ! {
+    crate::masks::apply();
     let op = run().me().pending;
     sched::commit(&op, Outcome::Done, 0, 0);
     let (entry, argument) = run().me().entry;

@@ -270,6 +270,8 @@ pub struct Fiber {
     pub mapped_bytes: usize,
     /// Blocks of other threads' arenas that it has freed: first of the list, or 0.
     pub foreign_frees: usize,
+    /// Signals that it blocks, as far as it knows.
+    pub blocked: u64,
     /// Whether it was made to dump its stack (see `sched::dump_stacks`).
     pub dump: bool,
     /// What else the runtime keeps for it.
@@ -307,6 +309,7 @@ impl Fiber {
         temporary_files: 0,
         mapped_bytes: 0,
         foreign_frees: 0,
+        blocked: 0,
         dump: false,
         private: Private::NEW,
     };

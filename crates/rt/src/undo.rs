@@ -31,15 +31,15 @@ pub mod kind {
     pub const DESCRIPTORS: u32 = 8;
     /// Mappings.
     pub const MAPPINGS: u32 = 16;
-    /// The set of blocked signals.
-    pub const BLOCKED: u32 = 32;
 }
 
 struct Root {
     changed: u32,
     /// Runs undone so far.
     runs: u32,
-    /// First descriptor that belongs to the run.
+    /// Lowest descriptor that was free at the root: the first that a run gets.
+    free: u32,
+    /// Every descriptor from this number on belongs to the run.
     first: u32,
     /// Offset of each watched descriptor that has one.
     offsets: [i64; WATCHED],
@@ -48,7 +48,6 @@ struct Root {
     any_copied: bool,
     directory: [u8; PATH],
     mask: u32,
-    blocked: u64,
     actions: [KernelAction; SIGNALS],
     action_saved: [bool; SIGNALS],
     mappings: [(usize, usize); MAX_MAPPINGS],
@@ -63,6 +62,7 @@ unsafe impl Sync for Cell {}
 static ROOT: Cell = Cell(UnsafeCell::new(Root {
     changed: 0,
     runs: 0,
+    free: 0,
     first: 3,
     offsets: [-1; WATCHED],
     open: [false; WATCHED],
@@ -70,7 +70,6 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     any_copied: false,
     directory: [0; PATH],
     mask: 0,
-    blocked: 0,
     actions: [KernelAction::DEFAULT; SIGNALS],
     action_saved: [false; SIGNALS],
     mappings: [(0, 0); MAX_MAPPINGS],
@@ -90,10 +89,12 @@ pub fn changed(kind: u32) {
 /// Notes what must be known to undo things later. Called once, at the root.
 pub fn at_root() {
     let root = root();
+    root.free = u32::MAX;
     for descriptor in 0..WATCHED {
         // SAFETY: asks about a descriptor.
         root.open[descriptor] = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFD) } >= 0;
         if !root.open[descriptor] {
+            root.free = root.free.min(descriptor as u32);
             continue;
         }
         root.first = root.first.max(descriptor as u32 + 1);
@@ -106,11 +107,10 @@ pub fn at_root() {
     }
     // SAFETY: writes the path into the own buffer.
     unsafe { syscall!(libc::SYS_getcwd, root.directory.as_mut_ptr(), PATH) };
-    // SAFETY: reads the mask by setting it twice, and the set of blocked signals.
+    // SAFETY: reads the mask by setting it twice.
     unsafe {
         root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
         syscall!(libc::SYS_umask, root.mask);
-        syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, &raw mut root.blocked, 8usize);
     }
 }
 
@@ -171,7 +171,7 @@ pub fn after_run() {
     // The kernel hands out the lowest free number, so a run that opened anything has most likely left this one open; now and
     // then everything is swept, as closing a range costs more than a whole run of a small program.
     // SAFETY: asks about a descriptor.
-    let opened = unsafe { syscall!(libc::SYS_fcntl, root.first, libc::F_GETFD) } >= 0;
+    let opened = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
     if opened || root.runs.is_multiple_of(SWEEP) {
         close_opened(root);
     }
@@ -190,9 +190,6 @@ pub fn after_run() {
         if changed & kind::MASK != 0 {
             syscall!(libc::SYS_umask, root.mask);
         }
-        if changed & kind::BLOCKED != 0 {
-            syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const root.blocked, 0usize, 8usize);
-        }
         if changed & kind::SIGNALS != 0 {
             for signal in (1..SIGNALS).filter(|&signal| root.action_saved[signal]) {
                 syscall!(libc::SYS_rt_sigaction, signal, &raw const root.actions[signal], 0usize, 8usize);
@@ -209,6 +206,10 @@ pub fn after_run() {
 
 /// Closes what the run has opened.
 fn close_opened(root: &Root) {
+    for descriptor in (0..root.first.min(WATCHED as u32)).filter(|&index| !root.open[index as usize]) {
+        // SAFETY: as below.
+        unsafe { syscall!(libc::SYS_close, descriptor) };
+    }
     // SAFETY: the program's state knows nothing of these descriptors any more; the copies in between stay.
     unsafe {
         if root.any_copied {
@@ -226,13 +227,19 @@ fn restore_descriptors(root: &Root) {
         unsafe {
             if root.copied[descriptor] {
                 syscall!(libc::SYS_dup3, COPIES + descriptor, descriptor, 0);
-            } else if !root.open[descriptor] && descriptor < root.first as usize {
-                syscall!(libc::SYS_close, descriptor);
-            }
-            if root.offsets[descriptor] >= 0 {
-                syscall!(libc::SYS_lseek, descriptor, root.offsets[descriptor], libc::SEEK_SET);
             }
         }
+    }
+    restore_offsets();
+}
+
+/// Puts the offsets of files from before the run back. They are all that a run in a process of its own leaves behind in
+/// this one: both share the open files.
+pub fn restore_offsets() {
+    let root = root();
+    for descriptor in (0..WATCHED).filter(|&descriptor| root.offsets[descriptor] >= 0) {
+        // SAFETY: moves to where the file stood at the root.
+        unsafe { syscall!(libc::SYS_lseek, descriptor, root.offsets[descriptor], libc::SEEK_SET) };
     }
 }
 

@@ -1,0 +1,67 @@
+//! Functions that let the kernel write into the program's memory. Where a page is read-only only for the snapshot's sake, the kernel does
+//! not raise a fault but refuses with EFAULT: such memory is made writable first.
+
+use core::ffi::{c_char, c_void};
+
+use crate::real::real;
+use crate::snapshot::touch;
+use crate::state::controlled;
+
+/// Size of a structure that only the C library and the kernel know.
+const ANY: usize = 512;
+
+/// Functions with what the kernel writes: first byte and number of bytes of each piece.
+macro_rules! written {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $ret:ty { $($at:expr => $bytes:expr),+ })*) => {
+        real! { hidden: $(fn $name($($arg: $type),*) -> $ret;)* }
+        $(
+            /// As the C library's function.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($arg: $type),*) -> $ret {
+                if controlled() {
+                    $(touch($at as *const u8, $bytes as usize);)+
+                }
+                // SAFETY: passes on what the caller gave.
+                unsafe { hidden::$name($($arg),*) }
+            }
+        )*
+    };
+}
+
+written! {
+    fn fstat(descriptor: i32, into: *mut libc::stat) -> i32 { into => size_of::<libc::stat>() }
+    fn fstat64(descriptor: i32, into: *mut libc::stat) -> i32 { into => size_of::<libc::stat>() }
+    fn fstatat(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32) -> i32 { into => size_of::<libc::stat>() }
+    fn fstatat64(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32) -> i32 { into => size_of::<libc::stat>() }
+    fn statx(directory: i32, path: *const c_char, flags: i32, wanted: u32, into: *mut c_void) -> i32 { into => ANY }
+    fn statfs(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
+    fn statfs64(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
+    fn fstatfs(descriptor: i32, into: *mut c_void) -> i32 { into => ANY }
+    fn fstatfs64(descriptor: i32, into: *mut c_void) -> i32 { into => ANY }
+    fn readlink(path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
+    fn readlinkat(directory: i32, path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
+    fn getcwd(into: *mut c_char, bytes: usize) -> *mut c_char { into => bytes }
+    fn uname(into: *mut c_void) -> i32 { into => ANY }
+    fn sysinfo(into: *mut c_void) -> i32 { into => ANY }
+    fn getrandom(into: *mut c_void, bytes: usize, flags: u32) -> isize { into => bytes }
+    fn getentropy(into: *mut c_void, bytes: usize) -> i32 { into => bytes }
+    fn getgroups(most: i32, into: *mut u32) -> i32 { into => most.max(0) as usize * 4 }
+    fn getrlimit(resource: i32, into: *mut c_void) -> i32 { into => 16 }
+    fn getrlimit64(resource: i32, into: *mut c_void) -> i32 { into => 16 }
+    fn getrusage(who: i32, into: *mut c_void) -> i32 { into => ANY }
+    fn getitimer(which: i32, into: *mut c_void) -> i32 { into => 32 }
+    fn sched_getaffinity(process: i32, bytes: usize, into: *mut c_void) -> i32 { into => bytes }
+    fn sched_getparam(process: i32, into: *mut c_void) -> i32 { into => 4 }
+    fn sigpending(into: *mut c_void) -> i32 { into => 128 }
+    fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32 { into => most.max(0) as usize * 12 }
+    fn epoll_pwait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 { into => most.max(0) as usize * 12 }
+    fn accept(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
+    fn accept4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32 { address => ANY, bytes => 4 }
+    fn getsockname(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
+    fn getpeername(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
+    fn getsockopt(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32) -> i32 { value => ANY, bytes => 4 }
+    fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32 { argument => ANY.max((request >> 16 & 0x3fff) as usize) }
+    fn sendfile(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
+    fn sendfile64(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
+    fn setvbuf(stream: *mut c_void, buffer: *mut c_char, mode: i32, bytes: usize) -> i32 { buffer => bytes }
+}
