@@ -28,6 +28,15 @@ const TUNABLE: &str = "glibc.pthread.rseq=0";
 /// How long a target that was asked to end may take.
 const FAREWELL: Duration = Duration::from_millis(100);
 
+/// When the dynamic linker looks functions up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Binding {
+    /// At the start: once, and not again in every run whose state is put back to before the first call.
+    Eager,
+    /// At the first call.
+    Lazy,
+}
+
 /// A running target.
 #[derive(Debug)]
 pub struct Process {
@@ -46,20 +55,36 @@ impl Process {
     /// # Errors
     /// If it does not come to that, a sentence that says why.
     pub fn start(options: &Options, shared: &SharedFile) -> Result<Self, StartError> {
-        let mut process = Self::spawn(options, shared, None)?;
-        match process.wait_until_ready(options, shared) {
+        let started = Self::start_bound(options, shared, Binding::Eager);
+        if !matches!(started, Err(StartError::EarlyDeath(..))) {
+            return started;
+        }
+        // A program may lack functions that it never calls.
+        match Self::start_bound(options, shared, Binding::Lazy) {
             Err(StartError::EarlyDeath(program, what)) => {
-                drop(process);
                 Err(StartError::EarlyDeath(program, what + &last_words(options)))
             }
-            Err(error) => Err(error),
-            Ok(()) => Ok(process),
+            other => other,
         }
     }
 
-    fn spawn(options: &Options, shared: &SharedFile, stderr: Option<&File>) -> Result<Self, StartError> {
+    fn start_bound(options: &Options, shared: &SharedFile, binding: Binding) -> Result<Self, StartError> {
+        let mut process = Self::spawn(options, shared, binding, None)?;
+        process.wait_until_ready(options, shared)?;
+        Ok(process)
+    }
+
+    fn spawn(
+        options: &Options,
+        shared: &SharedFile,
+        binding: Binding,
+        stderr: Option<&File>,
+    ) -> Result<Self, StartError> {
         let descriptor = reserve_descriptor(shared)?;
         let mut command = command(options, &descriptor)?;
+        if binding == Binding::Eager {
+            command.env("LD_BIND_NOW", "1");
+        }
         if let Some(file) = stderr {
             let copy = file.try_clone().map_err(|error| StartError::Resources(error.to_string()))?;
             command.stderr(copy).stdout(Stdio::null());
@@ -320,7 +345,7 @@ fn last_words(options: &Options) -> String {
         let shared = SharedFile::for_options(options).ok()?;
         let memory = rustix::fs::memfd_create("stderr", rustix::fs::MemfdFlags::CLOEXEC).ok()?;
         let mut file = File::from(memory);
-        let mut process = Process::spawn(options, &shared, Some(&file)).ok()?;
+        let mut process = Process::spawn(options, &shared, Binding::Lazy, Some(&file)).ok()?;
         let _ = process.wait_until_ready(options, &shared);
         drop(process);
         file.rewind().ok()?;
