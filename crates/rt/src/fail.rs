@@ -156,8 +156,13 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         ((*info).si_addr() as usize, (*info).si_code, (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as u64)
     };
     const PROTECTION: i32 = 2;
-    if signal == libc::SIGSEGV && code == PROTECTION && keep().snapshot.fault(address) {
-        return;
+    if signal == libc::SIGSEGV && code == PROTECTION {
+        if controlled() && keep().snapshot.is_exhausted_by(address) {
+            crate::undo::needs_own_process();
+        }
+        if keep().snapshot.fault(address) {
+            return;
+        }
     }
     let program = run().handlers[signal as usize];
     if controlled() && program.handler > 1 {

@@ -235,28 +235,21 @@ pub unsafe extern "C" fn posix_spawnp(
     unsafe { hidden::posix_spawnp(pid, path, actions, attr, argv, envp) }
 }
 
-/// Another program takes this process's place: under raddle the run ends here, which the limits say.
-fn replaced(pc: u64) {
-    if controlled() {
-        note_limit(limit::CHILD_PROCESS);
-        crate::fail::end_process(0, pc);
-    }
-}
-
-extern "C" fn exec_with_environment(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char, pc: u64) -> i32 {
-    replaced(pc);
+// Another program takes this process's place, if all goes well: what it does is its own affair.
+extern "C" fn exec_with_environment(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32 {
+    starts_child();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execve(path, argv, envp) }
 }
 
-extern "C" fn exec(path: *const c_char, argv: *const *const c_char, pc: u64) -> i32 {
-    replaced(pc);
+extern "C" fn exec(path: *const c_char, argv: *const *const c_char) -> i32 {
+    starts_child();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execv(path, argv) }
 }
 
-extern "C" fn exec_searched(path: *const c_char, argv: *const *const c_char, pc: u64) -> i32 {
-    replaced(pc);
+extern "C" fn exec_searched(path: *const c_char, argv: *const *const c_char) -> i32 {
+    starts_child();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execvp(path, argv) }
 }
@@ -265,9 +258,8 @@ extern "C" fn exec_searched_with_environment(
     path: *const c_char,
     argv: *const *const c_char,
     envp: *const *const c_char,
-    pc: u64,
 ) -> i32 {
-    replaced(pc);
+    starts_child();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execvpe(path, argv, envp) }
 }

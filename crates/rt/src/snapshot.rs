@@ -14,6 +14,8 @@ const PAGE: usize = 4096;
 const MAX_REGIONS: usize = 1024;
 /// Beyond this many hot pages restoring costs more than a new process.
 const MAX_HOT: usize = 1 << 16;
+/// Hot pages kept back for what the runtime itself writes at the end of a run that has used up the others.
+const LAST_PAGES: usize = 1 << 10;
 
 #[derive(Clone, Copy)]
 struct Region {
@@ -91,10 +93,7 @@ impl Snapshot {
     /// Handles a fault; `false` if it is not ours.
     pub fn fault(&mut self, address: usize) -> bool {
         let page = address & !(PAGE - 1);
-        if !self.protected || self.hot_count == MAX_HOT {
-            return false;
-        }
-        if !self.regions[..self.region_count].iter().any(|region| region.start <= page && page < region.end) {
+        if self.hot_count == MAX_HOT || !self.holds(page) {
             return false;
         }
         let index = self.hot_count;
@@ -108,6 +107,16 @@ impl Snapshot {
         true
     }
 
+    /// Whether the address lies in memory that is put back.
+    fn holds(&self, address: usize) -> bool {
+        self.protected && self.regions[..self.region_count].iter().any(|region| region.start <= address && address < region.end)
+    }
+
+    /// Whether a write to the address would make more pages hot than a snapshot can have: the run needs a process of its own.
+    pub fn is_exhausted_by(&self, address: usize) -> bool {
+        self.hot_count >= MAX_HOT - LAST_PAGES && self.holds(address)
+    }
+
     /// Makes the pages of a range writable, for system calls that would fail on a protected page instead of faulting.
     pub fn touch(&mut self, start: usize, bytes: usize) {
         if !self.protected || bytes == 0 {
@@ -115,9 +124,14 @@ impl Snapshot {
         }
         let mut page = start & !(PAGE - 1);
         while page < start.saturating_add(bytes) {
-            // A page that is not ours ends it: the length may be nonsense.
-            if !self.is_hot(page) && !self.fault(page) {
-                return;
+            if !self.is_hot(page) {
+                if self.is_exhausted_by(page) {
+                    crate::undo::needs_own_process();
+                }
+                // A page that is not ours ends it: the length may be nonsense.
+                if !self.fault(page) {
+                    return;
+                }
             }
             page += PAGE;
         }
