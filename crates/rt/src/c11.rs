@@ -108,13 +108,13 @@ extern "C-unwind" fn thread_exit(result: i32, _pc: u64) {
     unsafe { hidden::thrd_exit(result) };
 }
 
-extern "C-unwind" fn thread_sleep(span: *const libc::timespec, left: *mut libc::timespec, _pc: u64) -> i32 {
+extern "C-unwind" fn thread_sleep(span: *const libc::timespec, left: *mut libc::timespec, pc: u64) -> i32 {
     const INVALID: i32 = -2;
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::thrd_sleep(span, left) };
     }
-    if time::sleep_span(span) == 0 { 0 } else { INVALID }
+    if time::sleep_span(span, pc) == 0 { 0 } else { INVALID }
 }
 
 extern "C" fn mutex_init(address: u64, kind: i32, pc: u64) -> i32 {

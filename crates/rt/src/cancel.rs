@@ -1,9 +1,15 @@
 //! Cancellation of threads, deferred to cancellation points: condition waits, semaphore waits, joins, sleeps, `pthread_testcancel`.
 //!
-//! The request is an atomic store to the thread's own flag, in the runtime's memory. A thread that the request finds blocked is let
-//! go: out of a condition variable's queue by a signal meant for it, otherwise by an atomic load of the flag in place of the
-//! operation that it waited for. Points that a thread passes without blocking look at the flag without a transition, so not
-//! every order of request and point is explored: the limit is named whenever a thread is cancelled.
+//! The request is an atomic store to the thread's own flag, in the runtime's memory; a point is an atomic load of it, so that every
+//! order of the two is explored. (A program that does not contain `pthread_cancel` has no such points.) In a condition wait the load
+//! comes after the thread has entered the queue: if the request comes later, a signal meant for this thread follows it.
+//!
+//! A thread that is blocked in a semaphore wait or a join is let go by a load of the flag in place of the operation that it waited for.
+//! That it waits for two things at once cannot be said to the host, so this is named as a limit; and so are asynchronous
+//! cancellation and points among input and output.
+
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome};
 use raddle_wire::limit;
@@ -11,10 +17,11 @@ use raddle_wire::limit;
 use crate::controller::note_limit;
 use crate::entry::export;
 use crate::real::real;
-use crate::state::{Op, Standing, Wait, controlled, run};
+use crate::state::{Op, Standing, controlled, run};
 use crate::{clock, cond, sched, threads, trace, unwind};
 
 const DISABLED: i32 = 1;
+const ASYNCHRONOUS: i32 = 1;
 /// Result of a cancelled thread.
 const CANCELED: usize = usize::MAX;
 
@@ -25,16 +32,19 @@ pub struct Cancel {
     requested: bool,
     /// It is on its way out.
     acting: bool,
+    /// Condition variable that it waits for, having seen no request; or 0.
+    waits_for: u64,
     state: i32,
     kind: i32,
 }
 
 impl Cancel {
     /// Nobody asked; enabled and deferred.
-    pub const NEW: Cancel = Cancel { requested: false, acting: false, state: 0, kind: 0 };
+    pub const NEW: Cancel = Cancel { requested: false, acting: false, waits_for: 0, state: 0, kind: 0 };
 
-    fn is_due(&self) -> bool {
-        self.requested && !self.acting && self.state != DISABLED
+    /// Whether a request would have an effect.
+    fn listens(&self) -> bool {
+        !self.acting && self.state != DISABLED
     }
 }
 
@@ -45,9 +55,60 @@ real! { hidden:
     fn pthread_testcancel();
 }
 
-/// A cancellation point: the running thread ends here if somebody has asked.
-pub fn point() {
-    if run().me().private.cancel.is_due() {
+/// Whether any module of the program calls `pthread_cancel`.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" {
+    fn dl_iterate_phdr(callback: extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> i32, data: *mut c_void) -> i32;
+}
+
+/// Finds out whether there are cancellation points. Called once, before the first run.
+pub fn prepare() {
+    // SAFETY: the callback needs no data.
+    unsafe { dl_iterate_phdr(look_for_use, core::ptr::null_mut()) };
+}
+
+/// Sets [`IN_USE`] if the module wants `pthread_cancel` from another one.
+extern "C" fn look_for_use(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
+    const DT_STRTAB: i64 = 5;
+    const DT_SYMTAB: i64 = 6;
+    const GLOBAL: u8 = 1 << 4;
+    // SAFETY: the dynamic loader passes a valid description of a mapped module; its dynamic section is an array that ends with a
+    // zero tag, and the symbol table ends where the string table starts, as every linker lays them out.
+    unsafe {
+        let info = &*info;
+        let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return 0 };
+        let mut entry = (info.dlpi_addr + dynamic.p_vaddr) as *const (i64, u64);
+        let (mut symbols, mut strings) = (0, 0);
+        while (*entry).0 != 0 {
+            match (*entry).0 {
+                DT_STRTAB => strings = (*entry).1,
+                DT_SYMTAB => symbols = (*entry).1,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+        // A module without addresses of its own memory here (the kernel's) is none of the program's.
+        if symbols < info.dlpi_addr || strings <= symbols {
+            return 0;
+        }
+        let mut symbol = symbols as *const libc::Elf64_Sym;
+        while (symbol as u64) + (size_of::<libc::Elf64_Sym>() as u64) <= strings {
+            let named = (*symbol).st_shndx == 0 && (*symbol).st_info & 0xf0 == GLOBAL && (*symbol).st_name != 0;
+            if named && CStr::from_ptr((strings + u64::from((*symbol).st_name)) as *const _) == c"pthread_cancel" {
+                IN_USE.store(true, Ordering::Relaxed);
+                return 1;
+            }
+            symbol = symbol.add(1);
+        }
+    }
+    0
+}
+
+/// A cancellation point called at `pc`: the running thread ends here if somebody has asked.
+pub fn point(pc: u64) {
+    if look(pc) {
         act();
     }
 }
@@ -57,20 +118,57 @@ fn act() -> ! {
     unwind::exit_thread(CANCELED)
 }
 
-/// Whether the thread stands before an operation that a request interrupts.
-pub fn interrupts(tid: usize) -> bool {
-    let fiber = &run().fibers[tid];
-    fiber.private.cancel.is_due() && matches!(fiber.pending.kind, OpKind::SemWait | OpKind::SemTimedWait | OpKind::Join)
+/// Whether there is a request that the running thread listens to.
+fn look(pc: u64) -> bool {
+    if !IN_USE.load(Ordering::Relaxed) || !run().me().private.cancel.listens() {
+        return false;
+    }
+    let op = load(run().hot.tid as usize, pc);
+    sched::arrive(op);
+    finish_look(&op)
 }
 
-/// Called when the running thread was let through to such an operation: it may have been let go instead.
-pub fn interrupted() {
-    let tid = run().hot.tid as usize;
-    if interrupts(tid) {
-        let op =
-            Op { order: MemOrder::Acquire as u8, ..Op::new(OpKind::AtomicLoad, flag(tid), 0, run().me().pending.pc) };
-        clock::observe(flag(tid));
-        sched::commit(&op, Outcome::Done, 1, 0);
+/// The part of a condition wait between its two halves.
+pub fn in_queue(cond: u64, pc: u64) {
+    if !IN_USE.load(Ordering::Relaxed) {
+        return;
+    }
+    if look(pc) {
+        take_out_of_queue(run().hot.tid as usize, cond, pc);
+    } else {
+        run().me().private.cancel.waits_for = cond;
+    }
+}
+
+/// The part of a condition wait after its second half.
+pub fn after_queue(pc: u64) {
+    point(pc);
+    run().me().private.cancel.waits_for = 0;
+}
+
+/// The load of a thread's flag.
+fn load(tid: usize, pc: u64) -> Op {
+    Op { order: MemOrder::Acquire as u8, ..Op::new(OpKind::AtomicLoad, flag(tid), 0, pc) }
+}
+
+fn finish_look(op: &Op) -> bool {
+    clock::observe(op.obj);
+    let requested = run().me().private.cancel.requested;
+    sched::commit(op, Outcome::Done, u64::from(requested), 0);
+    requested
+}
+
+/// Whether a thread that is blocked before this operation is let go by a request.
+pub fn interrupts(tid: usize, op: &Op) -> bool {
+    let cancel = &run().fibers[tid].private.cancel;
+    cancel.requested && cancel.listens() && matches!(op.kind, OpKind::SemWait | OpKind::Join)
+}
+
+/// Called when the running thread was let through to such an operation, which is still not possible if `blocked`: then it was let go.
+pub fn interrupted(blocked: bool) {
+    if blocked {
+        note_limit(limit::CANCEL);
+        finish_look(&load(run().hot.tid as usize, run().me().pending.pc));
         act();
     }
 }
@@ -85,39 +183,42 @@ extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_cancel(handle) };
     }
-    note_limit(limit::CANCEL);
     let Some(tid) = threads::by_handle(handle) else {
         trace::misuse(Misuse::BadThread, handle, 0, pc);
         return libc::ESRCH;
     };
+    if !IN_USE.load(Ordering::Relaxed) || run().fibers[tid].private.cancel.kind == ASYNCHRONOUS {
+        note_limit(limit::CANCEL);
+    }
     let op = Op { order: MemOrder::Release as u8, ..Op::new(OpKind::AtomicStore, flag(tid), 0, pc) };
     sched::arrive(op);
     let old = core::mem::replace(&mut run().fibers[tid].private.cancel.requested, true);
-    clock::publish(flag(tid));
+    clock::publish(op.obj);
     sched::commit(&op, Outcome::Done, 1, u64::from(old));
     sched::stored();
-    if tid == run().hot.tid as usize {
-        return 0;
-    }
-    if run().fibers[tid].standing == Standing::Pending {
+    if tid != run().hot.tid as usize && run().fibers[tid].standing == Standing::Pending {
         sched::mark(tid);
     }
-    let queued = |tid: usize| match run().fibers[tid].wait {
-        Wait::Queued { obj, .. } if run().fibers[tid].private.cancel.is_due() => Some(obj),
-        _ => None,
-    };
-    if let Some(obj) = queued(tid) {
-        let signal = Op::new(OpKind::Signal, obj, 0, pc);
-        sched::arrive(signal);
-        if queued(tid) == Some(obj) {
-            let waiters = cond::queue(obj).count();
-            cond::wake(tid);
-            sched::commit(&signal, Outcome::Done, cond::bit(tid), waiters as u64);
-        } else {
-            sched::commit(&Op::new(OpKind::Fence, 0, 0, pc), Outcome::Done, 0, 0);
-        }
+    let cond = run().fibers[tid].private.cancel.waits_for;
+    if cond != 0 {
+        take_out_of_queue(tid, cond, pc);
     }
     0
+}
+
+/// Wakes a thread that has entered the queue of the condition variable, unless somebody else has.
+fn take_out_of_queue(tid: usize, cond: u64, pc: u64) {
+    let signal = Op::new(OpKind::Signal, cond, 0, pc);
+    sched::arrive(signal);
+    if cond::queue(cond).any(|waiter| waiter == tid) {
+        let waiters = cond::queue(cond).count();
+        cond::wake(tid);
+        sched::commit(&signal, Outcome::Done, cond::bit(tid), waiters as u64);
+    } else {
+        // That depends on other signals, as looking at the object would.
+        let look = Op { log_size: 4, ..Op::new(OpKind::AtomicLoad, cond, 0, pc) };
+        sched::commit(&look, Outcome::Done, 0, 0);
+    }
 }
 
 /// Stores a setting and hands out the old one.
@@ -149,12 +250,12 @@ extern "C" fn set_type(kind: i32, old: *mut i32, _pc: u64) -> i32 {
     exchange(&mut run().me().private.cancel.kind, kind, old)
 }
 
-extern "C-unwind" fn test(_pc: u64) {
+extern "C-unwind" fn test(pc: u64) {
     if !controlled() {
         // SAFETY: no preconditions.
         return unsafe { hidden::pthread_testcancel() };
     }
-    point();
+    point(pc);
 }
 
 export!(pthread_cancel, 1 => cancel);

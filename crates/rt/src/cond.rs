@@ -152,18 +152,18 @@ extern "C" fn clockwait(address: u64, mutex: u64, clock: i32, until: *const libc
 }
 
 fn wait_until(address: u64, mutex: u64, deadline: Option<u64>, pc: u64) -> i32 {
-    cancel::point();
     if deadline.is_some() {
         timeouts::entering(pc);
     }
     enqueue(address, mutex, deadline.is_some(), pc);
+    cancel::in_queue(address, pc);
     let op = Op::new(OpKind::CondReacquire, address, mutex, pc);
     sched::arrive(op);
     mutex::require(mutex, pc);
     let outcome = end_wait();
     mutex::reacquire(mutex);
     sched::commit(&op, outcome, 0, 0);
-    cancel::point();
+    cancel::after_queue(pc);
     match deadline {
         Some(deadline) if outcome == Outcome::TimedOut => {
             timeouts::timed_out(&op, deadline);

@@ -25,10 +25,8 @@ pub fn enabled(tid: usize) -> Enabled {
         Standing::Awaiting => return yes(crate::spin::may_leave(&fiber.awaited)),
         _ => return Enabled::No,
     }
-    if cancel::interrupts(tid) {
-        return Enabled::Yes;
-    }
     match now(tid, &fiber.pending) {
+        Enabled::No if cancel::interrupts(tid, &fiber.pending) => Enabled::Yes,
         Enabled::Reluctant if timeouts::exhausted(tid) => Enabled::No,
         answer => answer,
     }

@@ -25,6 +25,8 @@ real! { hidden:
     fn sched_yield() -> i32;
     fn thrd_yield();
     fn gettid() -> i32;
+    fn getpid() -> i32;
+    fn kill(process: i32, signal: i32) -> i32;
     fn prctl(option: i32, a: usize, b: usize, c: usize, d: usize) -> i32;
 }
 
@@ -127,6 +129,24 @@ extern "C" fn get_number(_pc: u64) -> i32 {
     }
 }
 
+/// The process has the same number in every run, in whichever process that is.
+extern "C" fn get_process(_pc: u64) -> i32 {
+    if controlled() {
+        keep().pid
+    } else {
+        // SAFETY: no preconditions.
+        unsafe { hidden::getpid() }
+    }
+}
+
+extern "C" fn kill_process(process: i32, signal: i32, _pc: u64) -> i32 {
+    let own = controlled() && process == keep().pid;
+    // SAFETY: no preconditions.
+    let process = if own { unsafe { hidden::getpid() } } else { process };
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::kill(process, signal) }
+}
+
 /// Only signals to oneself are delivered: all threads are one to the kernel.
 extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     if !controlled() {
@@ -189,18 +209,18 @@ extern "C" fn get_schedule(handle: u64, policy: *mut i32, parameter: *mut libc::
 }
 
 /// Any schedule is allowed at any time, so giving way is no transition; but who has the choice lets others go first.
-pub extern "C" fn give_way(_pc: u64) -> i32 {
+pub extern "C" fn give_way(pc: u64) -> i32 {
     if controlled() {
-        timeouts::be_polite();
+        timeouts::idle_call(pc);
         return 0;
     }
     // SAFETY: no preconditions.
     unsafe { hidden::sched_yield() }
 }
 
-extern "C" fn give_way_c11(_pc: u64) {
+extern "C" fn give_way_c11(pc: u64) {
     if controlled() {
-        timeouts::be_polite();
+        timeouts::idle_call(pc);
     } else {
         // SAFETY: no preconditions.
         unsafe { hidden::thrd_yield() };
@@ -244,6 +264,8 @@ export!(pthread_setaffinity_np, 3 => set_affinity);
 export!(pthread_getaffinity_np, 3 => get_affinity);
 export!(pthread_setschedparam, 3 => set_schedule);
 export!(pthread_getschedparam, 3 => get_schedule);
+export!(getpid, 0 => get_process);
+export!(kill, 2 => kill_process);
 export!(gettid, 0 => get_number);
 export!(sched_yield, 0 => give_way);
 export!(thrd_yield, 0 => give_way_c11);

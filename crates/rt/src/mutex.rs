@@ -314,12 +314,13 @@ pub extern "C" fn unlock(address: u64, pc: u64) -> i32 {
     let tid = run().hot.tid;
     let mutex = at(address);
     if mutex.holder() != Some(tid) {
-        let misuse = if mutex.lock == 0 { Misuse::UnlockNotLocked } else { Misuse::UnlockNotOwner };
-        trace::misuse(misuse, address, u64::from(mutex.owner.wrapping_sub(1)), pc);
+        // The other kinds answer with an error code, which is what a program may use them for.
         if mutex.kind() != MutexKind::Normal {
             sched::commit(&op, Outcome::Refused, 0, 0);
             return libc::EPERM;
         }
+        let misuse = if mutex.lock == 0 { Misuse::UnlockNotLocked } else { Misuse::UnlockNotOwner };
+        trace::misuse(misuse, address, u64::from(mutex.owner.wrapping_sub(1)), pc);
     }
     let nested = mutex.depth > 1;
     give_back(address);

@@ -27,6 +27,8 @@ pub struct Private {
     pub outlived: bool,
     /// Whether it has said, since its last transition, that others may go first: it has yielded, slept, timed out or looked at the time.
     pub polite: bool,
+    /// Calls since its last transition by which it lets others go first.
+    pub idle_calls: u32,
     /// Transitions in a row that were polite and no progress.
     pub stalled: u16,
     /// Clock readings since it last made progress.
@@ -51,6 +53,7 @@ impl Private {
         was_detached: false,
         outlived: false,
         polite: false,
+        idle_calls: 0,
         stalled: 0,
         readings: 0,
         keys: 0,

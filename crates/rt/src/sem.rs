@@ -140,9 +140,9 @@ extern "C" fn wait(address: u64, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sem_wait(address) };
     }
-    cancel::point();
+    cancel::point(pc);
     let op = arrive(OpKind::SemWait, address, pc);
-    cancel::interrupted();
+    cancel::interrupted(!is_positive(address));
     take(&op)
 }
 
@@ -178,10 +178,9 @@ extern "C" fn clockwait(address: u64, clock: i32, until: *const libc::timespec, 
 
 fn wait_until(address: u64, until: *const libc::timespec, pc: u64) -> i32 {
     let Some(deadline) = clock::deadline(until) else { return fail(libc::EINVAL) };
-    cancel::point();
+    cancel::point(pc);
     timeouts::entering(pc);
     let op = arrive(OpKind::SemTimedWait, address, pc);
-    cancel::interrupted();
     require(address, pc);
     if is_positive(address) {
         return take(&op);

@@ -1,7 +1,5 @@
 //! Named semaphores, private to the process and to the run: a table from names to semaphores. Opening, closing and removing a name are
 //! atomic changes of the table, so that their order matters as it does in the system.
-//!
-//! A name's first place in the table follows from the name, so that addresses do not depend on who opens first.
 
 use core::ffi::{CStr, c_char};
 
@@ -45,26 +43,14 @@ impl Names {
         Names { version: 0, entries: [FREE; ENTRIES] }
     }
 
-    /// Places to look for the name, in order.
-    fn places(name: &[u8]) -> impl Iterator<Item = usize> + Clone + use<> {
-        let hash = name.iter().fold(0usize, |hash, &byte| hash.wrapping_mul(31).wrapping_add(usize::from(byte)));
-        (0..ENTRIES).map(move |step| (hash.wrapping_add(step)) % ENTRIES)
-    }
-
     /// The entry that the name leads to.
     fn find(&mut self, name: &[u8]) -> Option<&mut Entry> {
-        let place = Self::places(name).find(|&place| {
-            let entry = &self.entries[place];
-            entry.linked && &entry.name[..usize::from(entry.name_len)] == name
-        })?;
-        Some(&mut self.entries[place])
+        self.entries.iter_mut().find(|entry| entry.linked && &entry.name[..usize::from(entry.name_len)] == name)
     }
 
     /// A new entry for a name.
     fn add(&mut self, name: &[u8]) -> Option<&mut Entry> {
-        let is_free = |entry: &Entry| !entry.linked && entry.users == 0;
-        let place = Self::places(name).find(|&place| is_free(&self.entries[place]))?;
-        let entry = &mut self.entries[place];
+        let entry = self.entries.iter_mut().find(|entry| !entry.linked && entry.users == 0)?;
         entry.name[..name.len()].copy_from_slice(name);
         entry.name_len = name.len() as u16;
         entry.linked = true;

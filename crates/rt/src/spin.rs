@@ -96,7 +96,7 @@ pub fn arriving(op: &Op) -> bool {
     let now = registers();
     let same = (0..ring.len).rev().find(|&index| {
         let head = &candidates.heads[index];
-        head.pc == op.pc && head.registers == now && same_stack(head)
+        head.pc == op.pc && head.obj == op.obj && head.registers == now && same_stack(head)
     });
     let mut waits = false;
     if let Some(index) = same {

@@ -4,7 +4,7 @@ use crate::controller::note_limit;
 use crate::entry::{export, return_address};
 use crate::futex::{self, Call};
 use crate::real::real;
-use crate::state::controlled;
+use crate::state::{controlled, keep};
 use crate::sys::{self, set_errno};
 use crate::{identity, snapshot, time};
 use raddle_wire::limit;
@@ -29,10 +29,11 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
             value3: f as u32,
             pc,
         }),
+        libc::SYS_getpid => i64::from(keep().pid),
         libc::SYS_gettid => i64::from(identity::number()),
         libc::SYS_sched_yield => i64::from(identity::give_way(pc)),
         libc::SYS_clock_gettime => i64::from(time::clock_gettime(a as i32, b as *mut libc::timespec, pc)),
-        libc::SYS_nanosleep => -i64::from(time::sleep_span(a as *const libc::timespec)),
+        libc::SYS_nanosleep => -i64::from(time::sleep_span(a as *const libc::timespec, pc)),
         libc::SYS_clock_nanosleep => {
             -i64::from(time::clock_nanosleep(a as i32, b as i32, c as *const libc::timespec, core::ptr::null_mut(), pc))
         }
@@ -49,8 +50,7 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
 fn is_harmless(number: i64) -> bool {
     matches!(
         number,
-        libc::SYS_getpid
-            | libc::SYS_getppid
+        libc::SYS_getppid
             | libc::SYS_getuid
             | libc::SYS_geteuid
             | libc::SYS_getgid

@@ -280,11 +280,11 @@ pub extern "C" fn join(handle: u64, result: *mut usize, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_join(handle, result) };
     }
-    cancel::point();
+    cancel::point(pc);
     match joinable(handle, pc) {
         Ok(tid) => {
             sched::arrive(Op::new(OpKind::Join, 0, tid as u64, pc));
-            cancel::interrupted();
+            cancel::interrupted(!can_join(tid));
             finish_join(tid, result, pc)
         }
         Err(code) => code,

@@ -8,7 +8,7 @@ use crate::entry::export;
 use crate::real::real;
 use crate::state::{Standing, controlled, run};
 use crate::sys::set_errno;
-use crate::{cancel, sched};
+use crate::{cancel, sched, timeouts};
 
 const ABSOLUTE: i32 = libc::TIMER_ABSTIME;
 
@@ -28,33 +28,33 @@ real! { hidden:
 }
 
 /// The running thread sleeps so long: a cancellation point, and the end of it if the process has exited.
-fn sleep_for(nanoseconds: u64) {
-    cancel::point();
+fn sleep_for(nanoseconds: u64, pc: u64) {
+    cancel::point(pc);
     if run().exit.is_some() {
         sched::leave(Standing::Exited);
     }
     clock::slept(nanoseconds);
-    cancel::point();
+    timeouts::idle_call(pc);
 }
 
 /// `nanosleep` and `thrd_sleep`, under control: 0 or an error code.
-pub fn sleep_span(span: *const libc::timespec) -> i32 {
+pub fn sleep_span(span: *const libc::timespec, pc: u64) -> i32 {
     // SAFETY: the caller passes a span or null.
     match unsafe { span.as_ref() }.and_then(clock::span) {
         Some(nanoseconds) => {
-            sleep_for(nanoseconds);
+            sleep_for(nanoseconds, pc);
             0
         }
         None => libc::EINVAL,
     }
 }
 
-extern "C-unwind" fn nanosleep(span: *const libc::timespec, left: *mut libc::timespec, _pc: u64) -> i32 {
+extern "C-unwind" fn nanosleep(span: *const libc::timespec, left: *mut libc::timespec, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::nanosleep(span, left) };
     }
-    match sleep_span(span) {
+    match sleep_span(span, pc) {
         0 => 0,
         code => {
             set_errno(code);
@@ -69,35 +69,35 @@ pub extern "C-unwind" fn clock_nanosleep(
     flags: i32,
     span: *const libc::timespec,
     left: *mut libc::timespec,
-    _pc: u64,
+    pc: u64,
 ) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::clock_nanosleep(clock, flags, span, left) };
     }
     if flags & ABSOLUTE == 0 {
-        return sleep_span(span);
+        return sleep_span(span, pc);
     }
     let Some(deadline) = clock::deadline(span) else { return libc::EINVAL };
-    sleep_for(deadline.saturating_sub(run().me().clock));
+    sleep_for(deadline.saturating_sub(run().me().clock), pc);
     0
 }
 
-extern "C-unwind" fn usleep(microseconds: u32, _pc: u64) -> i32 {
+extern "C-unwind" fn usleep(microseconds: u32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: no preconditions.
         return unsafe { hidden::usleep(microseconds) };
     }
-    sleep_for(u64::from(microseconds) * 1_000);
+    sleep_for(u64::from(microseconds) * 1_000, pc);
     0
 }
 
-extern "C-unwind" fn sleep(seconds: u32, _pc: u64) -> u32 {
+extern "C-unwind" fn sleep(seconds: u32, pc: u64) -> u32 {
     if !controlled() {
         // SAFETY: no preconditions.
         return unsafe { hidden::sleep(seconds) };
     }
-    sleep_for(u64::from(seconds) * SECOND);
+    sleep_for(u64::from(seconds) * SECOND, pc);
     0
 }
 
@@ -193,12 +193,12 @@ extern "C" fn clock(_pc: u64) -> i64 {
 }
 
 /// A poll of nothing is a sleep.
-extern "C-unwind" fn poll(descriptors: *mut c_void, count: u64, milliseconds: i32, _pc: u64) -> i32 {
+extern "C-unwind" fn poll(descriptors: *mut c_void, count: u64, milliseconds: i32, pc: u64) -> i32 {
     if !controlled() || count != 0 || milliseconds < 0 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::poll(descriptors, count, milliseconds) };
     }
-    sleep_for(milliseconds as u64 * 1_000_000);
+    sleep_for(milliseconds as u64 * 1_000_000, pc);
     0
 }
 
@@ -209,7 +209,7 @@ extern "C-unwind" fn select(
     write: *mut c_void,
     except: *mut c_void,
     timeout: *mut libc::timeval,
-    _pc: u64,
+    pc: u64,
 ) -> i32 {
     if !controlled() || count != 0 || timeout.is_null() {
         // SAFETY: passes on what the caller gave.
@@ -217,7 +217,8 @@ extern "C-unwind" fn select(
     }
     // SAFETY: not null, so the caller passes a span.
     let span = unsafe { *timeout };
-    sleep_for((span.tv_sec as u64).saturating_mul(SECOND).saturating_add((span.tv_usec as u64).saturating_mul(1_000)));
+    let nanoseconds = (span.tv_sec as u64).saturating_mul(SECOND);
+    sleep_for(nanoseconds.saturating_add((span.tv_usec as u64).saturating_mul(1_000)), pc);
     0
 }
 

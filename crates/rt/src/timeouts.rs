@@ -13,8 +13,8 @@ use raddle_vocab::{OpKind, Outcome};
 
 use crate::clock;
 use crate::entry::{Registers, registers};
-use crate::spin;
-use crate::state::{Op, run, views};
+use crate::state::{Op, Standing, run, views};
+use crate::{sched, spin};
 
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
 const OBJECTS: usize = 12;
@@ -176,6 +176,41 @@ pub fn granted(tid: usize) {
     let theirs = &mut run().fibers[tid].private;
     theirs.stalled = if theirs.polite { theirs.stalled.saturating_add(1) } else { theirs.stalled };
     theirs.polite = false;
+    theirs.idle_calls = 0;
+}
+
+/// Calls that let others go first, without a transition in between, after which they do.
+const FEW: u32 = 64;
+/// Such calls after which a thread that comes back to the same place in the same state is taken to do so for ever.
+const MANY: u32 = 1 << 16;
+
+/// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no transition at which others could run.
+pub fn idle_call(pc: u64) {
+    // Others enter, too, as soon as they run.
+    let entered = registers();
+    be_polite();
+    let mine = &mut run().me().private;
+    mine.idle_calls = mine.idle_calls.saturating_add(1);
+    let calls = mine.idle_calls;
+    if calls.is_multiple_of(FEW) {
+        sched::yield_in_stretch();
+    }
+    if calls < MANY || run().hot.wrote {
+        return;
+    }
+    let view = views(run().hot.tid as usize);
+    let mine = &mut run().me().private.timeouts;
+    let came_back = mine.pc == pc && calls > MANY;
+    let same = if came_back { view.compare(entered) } else { Sameness::Different };
+    view.take(entered);
+    mine.pc = pc;
+    if same != Sameness::Different {
+        let me = run().me();
+        me.pending = Op::new(OpKind::Fence, 0, 0, pc);
+        me.awaited.len = 0;
+        run().awaiting += 1;
+        sched::leave(Standing::Awaiting);
+    }
 }
 
 /// Whether the thread has had its time-outs.
@@ -235,7 +270,7 @@ fn disturb(tid: usize, op: &Op) {
     let objects = &theirs.objects[..theirs.len as usize];
     if theirs.undisturbed && (objects.contains(&op.obj) || objects.contains(&op.arg)) {
         theirs.undisturbed = false;
-        crate::sched::mark(tid);
+        sched::mark(tid);
     }
 }
 
