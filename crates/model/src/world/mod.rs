@@ -146,6 +146,12 @@ impl World {
         self.rollback(start);
         self.forget_marks();
         self.learn(&execution.steps);
+        // What a thread still waits to see change, though no step has accessed it, has been there from the start.
+        for pending in execution.pending.iter().filter(|pending| pending.state == PendingState::Awaiting) {
+            if pending.step.kind == OpKind::AtomicLoad && pending.step.obj & LIFE_WORDS == 0 {
+                self.reveal(pending.step.obj, pending.step.size, pending.step.value);
+            }
+        }
     }
 
     /// Whether the execution prepared for has memory that changes without a step.

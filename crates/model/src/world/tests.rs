@@ -316,6 +316,18 @@ fn busy_waiting_needs_a_change() {
 }
 
 #[test]
+fn what_nobody_changes_keeps_a_thread_waiting() {
+    let mut execution = Execution::empty();
+    execution.threads = vec![ThreadInfo::default()];
+    let step = Step { value: 5, ..op(0, OpKind::AtomicLoad, OBJ, 0) };
+    let pending = Pending { step, state: PendingState::Awaiting };
+    execution.pending = vec![pending];
+    let mut w = World::new(0);
+    w.prepare(&execution);
+    assert_eq!(w.enabled_pending(&pending), Enabled::No);
+}
+
+#[test]
 fn memory_is_known_by_bytes() {
     let mut w = world(1, 0);
     let store = |obj, size, value| Step { size, value, ..op(1, OpKind::AtomicStore, obj, 0) };
