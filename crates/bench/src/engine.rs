@@ -59,7 +59,8 @@ fn access(place: &Path) -> Result<(), Failure> {
 /// Compiles with gcc and lets the program measure itself: the best of five.
 fn native(source: &Path, flags: &[&str], place: &Path) -> Result<f64, Failure> {
     let program = place.join("hot-native");
-    let built = Command::new("gcc").args(["-O2", "-pthread"]).args(flags).arg(source).arg("-o").arg(&program).status()?;
+    let built =
+        Command::new("gcc").args(["-O2", "-pthread"]).args(flags).arg(source).arg("-o").arg(&program).status()?;
     if !built.success() {
         return Err("gcc cannot compile hot.c: is its ThreadSanitizer library (libtsan) installed?".into());
     }

@@ -188,7 +188,7 @@ pub struct CheckArgs {
     /// Check each test of a GoogleTest program by itself
     #[arg(long)]
     pub gtest: bool,
-    /// Directory for witnesses and reports [default: .raddle/<program>]
+    /// Directory for witnesses and reports [default: .raddle/PROGRAM]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Compiler for source files

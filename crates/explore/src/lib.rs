@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+pub mod careful;
 pub mod crowd;
 pub mod dfs;
 pub mod driver;

@@ -30,6 +30,8 @@ pub enum Gap {
     Diverged,
     /// More threads competed for a barrier than fit into a round.
     Crowd,
+    /// Busy waiting led to so many runs that went nowhere that the search gave up.
+    BusyWaiting,
     /// Something seen on the way ended the search.
     Stopped,
 }
@@ -44,6 +46,7 @@ impl Gap {
             Gap::Time => "time-limit",
             Gap::Events => "max-events",
             Gap::Preemptions => "preemptions",
+            Gap::BusyWaiting => "busy-waiting",
             Gap::Diverged => "diverged",
             Gap::Crowd => "barrier-crowd",
             Gap::Stopped => "stopped",

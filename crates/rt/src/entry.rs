@@ -39,14 +39,28 @@ pub fn return_address() -> u64 {
 
 /// The register of the argument that follows so many others.
 macro_rules! register {
-    (0) => { "rdi" };
-    (1) => { "rsi" };
-    (2) => { "rdx" };
-    (3) => { "rcx" };
-    (4) => { "r8" };
-    (5) => { "r9" };
+    (0) => {
+        "rdi"
+    };
+    (1) => {
+        "rsi"
+    };
+    (2) => {
+        "rdx"
+    };
+    (3) => {
+        "rcx"
+    };
+    (4) => {
+        "r8"
+    };
+    (5) => {
+        "r9"
+    };
     // No argument: the function asks for `return_address`.
-    (many) => { "r11" };
+    (many) => {
+        "r11"
+    };
 }
 pub(crate) use register;
 

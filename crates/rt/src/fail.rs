@@ -81,9 +81,20 @@ fn current_exception() -> Option<&'static CStr> {
     }
 }
 
-extern "C" fn assert_failed(condition: *const c_char, file: *const c_char, line: u32, function: *const c_char, pc: u64) -> ! {
-    // SAFETY: the arguments of a failed assert are C strings; the function's name may be null.
-    let bytes = |text: *const c_char| if text.is_null() { &b"?"[..] } else { unsafe { CStr::from_ptr(text) }.to_bytes() };
+extern "C" fn assert_failed(
+    condition: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+    pc: u64,
+) -> ! {
+    let bytes = |text: *const c_char| {
+        if text.is_null() {
+            return &b"?"[..];
+        }
+        // SAFETY: the arguments of a failed assert are C strings.
+        unsafe { CStr::from_ptr(text) }.to_bytes()
+    };
     if controlled() {
         stop_thread(Failure::Assertion, 0, pc, bytes(condition));
     }
@@ -137,7 +148,8 @@ pub fn program_handler(signal: i32, new: *const libc::sigaction, old: *mut libc:
             (*old).sa_flags = slot.flags as i32;
         }
         if !new.is_null() {
-            *slot = KernelAction { handler: (*new).sa_sigaction, flags: (*new).sa_flags as u64, ..KernelAction::DEFAULT };
+            *slot =
+                KernelAction { handler: (*new).sa_sigaction, flags: (*new).sa_flags as u64, ..KernelAction::DEFAULT };
         }
     }
     0
@@ -168,7 +180,8 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     if controlled() && program.handler > 1 {
         // SAFETY: the program registered the function for this signal; it takes at least these arguments.
         unsafe {
-            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) = core::mem::transmute(program.handler);
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) =
+                core::mem::transmute(program.handler);
             handler(signal, info, context);
         }
         return;

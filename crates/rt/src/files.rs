@@ -189,7 +189,8 @@ fn masked(mode: u32) -> u32 {
 fn new_copy(path: &CStr, mode: u32) -> i32 {
     let copy = new_file(status(path).map_or_else(|| masked(mode), |stat| stat.st_mode & 0o777));
     // SAFETY: a valid path.
-    let original = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0) };
+    let original =
+        unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0) };
     if copy >= 0 && original >= 0 {
         // SAFETY: copies between two own descriptors, then closes one.
         unsafe {
@@ -340,7 +341,7 @@ extern "C" fn temporary_file(template: *mut c_char) -> i32 {
     for index in len - 6..len {
         // SAFETY: the last six characters of the caller's template, which the function replaces by contract.
         unsafe { *template.add(index) = (b'a' + (number % 26) as u8) as c_char };
-        number = number / 26 ^ number << 5;
+        number = (number / 26) ^ (number << 5);
     }
     open_path(template, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600)
 }

@@ -12,10 +12,10 @@ use raddle_vocab::Misuse;
 use raddle_wire::record;
 
 use crate::entry::hook;
-use crate::{hooks, library, snapshot};
 use crate::state::{controlled, keep, run};
 use crate::sys::syscall;
 use crate::trace;
+use crate::{hooks, library, snapshot};
 
 const BASE: usize = 0x6000_0000_0000;
 const ARENA_BITS: u32 = 33;
@@ -296,7 +296,7 @@ extern "C" fn calloc_at(count: usize, size: usize, pc: u64) -> usize {
         // SAFETY: libc's own allocator.
         return unsafe { __libc_calloc(count, size) } as usize;
     }
-    let bytes = count.checked_mul(size).unwrap_or(usize::MAX);
+    let bytes = count.saturating_mul(size);
     or_errno(allocate(bytes, 16, true, pc))
 }
 

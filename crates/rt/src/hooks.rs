@@ -60,7 +60,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
 
 /// A write to anything but the own stack is progress, as far as busy waiting goes.
 #[inline(always)]
-fn note_write(address: u64) {
+pub fn note_write(address: u64) {
     let hot = &mut run().hot;
     if (address as usize).wrapping_sub(hot.stack.0) >= hot.stack.1 - hot.stack.0 {
         hot.wrote = true;

@@ -142,7 +142,8 @@ extern "C" fn set_handler(signal: i32, handler: usize) -> usize {
     if controlled() {
         if is_ours(signal) {
             // SAFETY: all-zero is a valid value for both.
-            let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { (core::mem::zeroed(), core::mem::zeroed()) };
+            let (mut new, mut old): (libc::sigaction, libc::sigaction) =
+                unsafe { (core::mem::zeroed(), core::mem::zeroed()) };
             new.sa_sigaction = handler;
             crate::fail::program_handler(signal, &raw const new, &raw mut old);
             return old.sa_sigaction;
@@ -236,7 +237,11 @@ pub unsafe extern "C" fn posix_spawnp(
 }
 
 // Another program takes this process's place, if all goes well: what it does is its own affair.
-extern "C" fn exec_with_environment(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32 {
+extern "C" fn exec_with_environment(
+    path: *const c_char,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+) -> i32 {
     starts_child();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execve(path, argv, envp) }
@@ -325,13 +330,27 @@ pub fn forget_descriptor(environment: *mut *const u8, index: usize) {
 
 /// `mmap` has six arguments, so its stub cannot pass a return address: exported directly.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
+pub unsafe extern "C" fn mmap(
+    at: usize,
+    bytes: usize,
+    protection: i32,
+    flags: i32,
+    descriptor: i32,
+    offset: i64,
+) -> usize {
     map(at, bytes, protection, flags, descriptor, offset)
 }
 
 /// See [`mmap`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap64(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
+pub unsafe extern "C" fn mmap64(
+    at: usize,
+    bytes: usize,
+    protection: i32,
+    flags: i32,
+    descriptor: i32,
+    offset: i64,
+) -> usize {
     map(at, bytes, protection, flags, descriptor, offset)
 }
 

@@ -2,14 +2,14 @@
 //! host asks for.
 //!
 //! # Rules for living in somebody else's process
-//! 1. No thread-local storage, no allocation, no unwinding: state is in two places only. [`state::Run`] is part of the
-//!    program's state and is put back with it; [`state::Keep`] belongs to the process and is never put back.
+//! 1. No thread-local storage, no allocation, no unwinding: state is in two places only. `state::Run` is part of the
+//!    program's state and is put back with it; `state::Keep` belongs to the process and is never put back.
 //! 2. Nothing that the runtime itself exports may be called by it (it would meet itself); system calls are made directly
-//!    ([`sys`]); what libc has to do is reached through [`real`].
-//! 3. Without the host ([`state::controlled`] is false) every export behaves as the function that it hides.
-//! 4. Control is handed over only inside [`sched`], before an operation is performed. A fiber that runs owns all state: there is
+//!    (`sys`); what libc has to do is reached through `real`.
+//! 3. Without the host (`state::controlled` is false) every export behaves as the function that it hides.
+//! 4. Control is handed over only inside `sched`, before an operation is performed. A fiber that runs owns all state: there is
 //!    no concurrency inside the runtime, so plain memory is enough everywhere but in the page shared with the host.
-//! 5. A fault in a page that the snapshot protects is ours ([`snapshot`]); every other fault is the program's ([`fail`]).
+//! 5. A fault in a page that the snapshot protects is ours (`snapshot`); every other fault is the program's (`fail`).
 #![no_std]
 // Exports mirror C declarations whose contracts are those of the C library.
 #![allow(clippy::missing_safety_doc, reason = "every exported function has the contract of the C function it hides")]

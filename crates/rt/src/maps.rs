@@ -30,7 +30,8 @@ impl Maps {
     pub fn open() -> Option<Self> {
         let path = c"/proc/self/maps";
         // SAFETY: a valid path.
-        let descriptor = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0) };
+        let descriptor =
+            unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0) };
         (descriptor >= 0).then_some(Maps { descriptor: descriptor as i32, buffer: [0; 4096], len: 0, at: 0 })
     }
 

@@ -22,6 +22,7 @@ pub fn find(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
 /// `hidden::free`, whose contract is that of the C function.
 macro_rules! real {
     ($module:ident: $(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        #[allow(non_snake_case, reason = "mangled names of C++ functions")]
         mod $module {
             #[allow(unused_imports, reason = "which types the declarations need differs from use to use")]
             use super::*;

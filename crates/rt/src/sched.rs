@@ -359,7 +359,8 @@ fn least_rank() -> Option<usize> {
         mark(tid);
     }
     // Threads that go round in loops take turns.
-    let reluctant = (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
+    let reluctant =
+        (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
     reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| crate::timeouts::turns(tid))
 }
 

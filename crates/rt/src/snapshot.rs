@@ -65,7 +65,8 @@ impl Snapshot {
     /// Says that this memory belongs to the process and is never put back.
     pub fn exclude(&mut self, start: usize, bytes: usize) {
         if self.own_count < self.own.len() {
-            self.own[self.own_count] = Region { start: start & !(PAGE - 1), end: (start + bytes).next_multiple_of(PAGE) };
+            self.own[self.own_count] =
+                Region { start: start & !(PAGE - 1), end: (start + bytes).next_multiple_of(PAGE) };
             self.own_count += 1;
         }
     }
@@ -109,7 +110,8 @@ impl Snapshot {
 
     /// Whether the address lies in memory that is put back.
     fn holds(&self, address: usize) -> bool {
-        self.protected && self.regions[..self.region_count].iter().any(|region| region.start <= address && address < region.end)
+        self.protected
+            && self.regions[..self.region_count].iter().any(|region| region.start <= address && address < region.end)
     }
 
     /// Whether a write to the address would make more pages hot than a snapshot can have: the run needs a process of its own.

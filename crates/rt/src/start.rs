@@ -40,7 +40,10 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
 
 unsafe extern "C" {
     fn on_exit(function: extern "C" fn(i32, *mut c_void), argument: *mut c_void) -> i32;
-    fn dl_iterate_phdr(callback: extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> i32, data: *mut c_void) -> i32;
+    fn dl_iterate_phdr(
+        callback: extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> i32,
+        data: *mut c_void,
+    ) -> i32;
 }
 
 /// The descriptor named in the environment.
@@ -93,7 +96,15 @@ fn attach(descriptor: i32) {
     }
     // SAFETY: a shared mapping of the host's file at an address of the kernel's choice.
     let file = unsafe {
-        syscall!(libc::SYS_mmap, 0usize, bytes, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, descriptor, 0usize)
+        syscall!(
+            libc::SYS_mmap,
+            0usize,
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            descriptor,
+            0usize
+        )
     };
     if file < 0 {
         crate::fail::give_up("the shared file", "cannot be mapped");
@@ -141,12 +152,15 @@ fn create_pool() {
             libc::pthread_attr_setstacksize(&raw mut attr, stack_bytes.max(1 << 16));
             let mut handle = 0u64;
             let entry = (&raw mut keep.pool[slot]).cast();
-            let result = crate::threads::create_real(&raw mut handle, (&raw const attr).cast(), park as *const c_void, entry);
+            let result =
+                crate::threads::create_real(&raw mut handle, (&raw const attr).cast(), park as *const c_void, entry);
             libc::pthread_attr_destroy(&raw mut attr);
             result
         };
         if created != 0 {
-            controller::refuse("cannot create threads for the program: lower the number of threads or raise the limits");
+            controller::refuse(
+                "cannot create threads for the program: lower the number of threads or raise the limits",
+            );
         }
         // SAFETY: the entry's first word is written once, by the new thread.
         let reported = unsafe { AtomicU64::from_ptr(&raw mut keep.pool[slot].fs) };
@@ -214,7 +228,16 @@ fn begin() {
     run.threads = 1;
     run.slots.insert(0);
     run.by_rank[0] = 0;
-    run.fibers[0] = Fiber { fs: keep.main_fs, blocked: run.fibers[0].blocked, standing: Standing::Pending, wait: Wait::None, stack: keep.pool[0].stack, spurious_left: keep.spurious, key: 1, ..Fiber::UNUSED };
+    run.fibers[0] = Fiber {
+        fs: keep.main_fs,
+        blocked: run.fibers[0].blocked,
+        standing: Standing::Pending,
+        wait: Wait::None,
+        stack: keep.pool[0].stack,
+        spurious_left: keep.spurious,
+        key: 1,
+        ..Fiber::UNUSED
+    };
     run.runnable.insert(0);
     run.hot.stack = keep.pool[0].stack;
     // SAFETY: the controller's stack is fresh.

@@ -192,6 +192,7 @@ pub fn stack() {
     push_reserved(&frames.addresses[..frames.len]);
 }
 
+#[repr(C)]
 struct Frames {
     len: usize,
     addresses: [u64; MAX_FRAMES],

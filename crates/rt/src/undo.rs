@@ -129,7 +129,8 @@ pub fn loses(descriptor: i32) {
     let index = descriptor as usize;
     if !root.copied[index] {
         // SAFETY: makes a copy at a high number, closed on exec.
-        root.copied[index] = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, COPIES + index) } >= 0;
+        root.copied[index] =
+            unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, COPIES + index) } >= 0;
         root.any_copied = true;
     }
 }

@@ -172,9 +172,6 @@ impl OpKind {
     /// Whether the operation is an access to an atomic object.
     #[must_use]
     pub const fn is_atomic_access(self) -> bool {
-        matches!(
-            self,
-            OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas
-        )
+        matches!(self, OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas)
     }
 }

@@ -18,8 +18,8 @@ use super::witness::{Found, Witness, number_of};
 use crate::failure::Failure;
 use crate::naming::SourceNames;
 
-/// What tells two findings apart in the user's eyes: the variable and the lines, whatever the instructions.
-type Key = (Kind, Option<String>, Vec<(Option<String>, Option<u32>, Option<String>)>);
+/// What tells two findings apart in the user's eyes: kind, variable, detail and lines, whatever the instructions.
+type Key = (Kind, Option<String>, Option<String>, Vec<(Option<String>, Option<u32>, Option<String>)>);
 
 /// Findings so far.
 pub struct Collector<'a> {
@@ -190,9 +190,9 @@ fn key(finding: &Finding) -> Key {
     let mut places: Vec<_> = finding.accesses.iter().map(|access| line(&access.place)).collect();
     places.sort();
     places.dedup();
+    // One line may both read and write, so that it is the same race under two words.
     let detail = finding.detail.clone().filter(|_| finding.kind != Kind::DataRace);
-    let about = finding.variable.clone().or(detail);
-    (finding.kind, about, places)
+    (finding.kind, finding.variable.clone(), detail, places)
 }
 
 fn same_defect(finder: &mut DefectFinder, execution: &Execution, signature: &Signature) -> Option<Defect> {

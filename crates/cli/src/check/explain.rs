@@ -1,17 +1,24 @@
 //! From what the search met to a finding in the user's words.
 
+use std::collections::BTreeMap;
+
 use raddle_exec::decode::Detail;
 use raddle_model::defect::{Defect, Held, Part, Position, locks_held};
 use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
 use raddle_model::race::{Race, Touching};
-use raddle_model::{Execution, Incident, Step};
+use raddle_model::{Access, AccessKind, Execution, Incident, Step};
 use raddle_report::names::{Located, Names};
 use raddle_report::phrase::{Namer, phrase, word};
-use raddle_report::symbols::{Symbols, demangle};
+use raddle_report::symbols::{Symbols, demangle_type};
 use raddle_report::timeline::{Column, Row, Timeline};
 use raddle_vocab::OpKind;
 
 use super::message::{Told, message};
+
+/// Data accesses of one schedule that are shown, at most.
+const MOST_SHOWN: usize = 200;
+/// Accesses to more bytes at once are not shown.
+const LARGEST_SHOWN: u64 = 64;
 
 /// An execution with the names of what is in it.
 pub struct Scene<'a> {
@@ -29,10 +36,10 @@ impl<'a> Scene<'a> {
 
     /// The finding for a defect of this execution; id, witness and the figures of the search are left to the caller.
     pub fn finding(&self, defect: &Defect) -> Finding {
-        let accesses: Vec<AccessReport> = defect.parts.iter().map(|part| self.access(defect, part)).collect();
+        let mut accesses: Vec<AccessReport> = defect.parts.iter().map(|part| self.access(defect, part)).collect();
         let located = self.located(defect);
         let text = match defect.signature.detail {
-            "exception" => demangle(&defect.text),
+            "exception" => demangle_type(&defect.text),
             _ => defect.text.clone(),
         };
         let message = message(&Told {
@@ -43,6 +50,10 @@ impl<'a> Scene<'a> {
             address: defect.object.unwrap_or(0),
             accesses: &accesses,
         });
+        if defect.signature.detail == "never-joined" {
+            // The thread itself did nothing: the place is that of its creation.
+            accesses.truncate(1);
+        }
         Finding {
             id: String::new(),
             severity: defect.severity,
@@ -93,7 +104,7 @@ impl<'a> Scene<'a> {
 
     /// One thread's part: who it is, what it does and where, what it holds and waits for.
     fn access(&self, defect: &Defect, part: &Part) -> AccessReport {
-        let stack = self.stack(part);
+        let stack = self.stack(defect, part);
         let info = self.execution.threads.get(usize::from(part.thread));
         let is_race = defect.signature.kind == Kind::DataRace;
         let (address, size) = self.bytes_of(part.position);
@@ -138,16 +149,26 @@ impl<'a> Scene<'a> {
         }
     }
 
-    fn stack(&self, part: &Part) -> Vec<u64> {
+    /// Return addresses, innermost first.
+    fn stack(&self, defect: &Defect, part: &Part) -> Vec<u64> {
         let recorded = self.detail.and_then(|detail| match part.position {
             Position::Incident(number) => detail.incidents.get(number as usize),
             Position::Pending => detail.threads.get(usize::from(part.thread)),
             Position::Access(_) | Position::Step(_) => None,
         });
-        match recorded {
+        let mut stack = match recorded {
             Some(stack) if !stack.is_empty() => stack.clone(),
+            // Nobody called a return from main.
+            _ if part.pc == 0 => Vec::new(),
             _ => vec![part.pc],
+        };
+        // The unwinder gives the address of the instruction that a signal interrupted; all others lie behind a call.
+        if defect.signature.kind == Kind::Crash
+            && let Some(interrupted) = stack.iter_mut().find(|pc| **pc + 1 == part.pc)
+        {
+            *interrupted = part.pc;
         }
+        stack
     }
 
     fn created(&self, thread: u16) -> Option<Created> {
@@ -208,20 +229,62 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The first `steps` steps in columns, without the births and deaths of threads, which say nothing.
+    /// The first `steps` steps in columns, with the data accesses in between that threads share; births and deaths of threads
+    /// say nothing and are left out.
     pub fn timeline(&self, steps: usize) -> Timeline {
         let columns = self.execution.threads.iter();
         let columns = columns.map(|thread| Column { thread: thread.path.to_string(), name: thread.name.clone() });
-        let shown = self.execution.steps.iter().take(steps);
-        let shown = shown.filter(|step| !matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd));
-        let rows = shown.map(|step| Row {
-            column: usize::from(step.thread),
-            text: phrase(step, &self.names),
-            place: self.names.place(&[step.pc]),
-            mark: None,
-        });
-        Timeline { columns: columns.collect(), rows: rows.collect() }
+        let shared = shared_accesses(self.execution, steps);
+        let mut shared = shared.into_iter().map(|number| &self.execution.accesses[number]).peekable();
+        let mut rows = Vec::new();
+        for (number, step) in self.execution.steps.iter().enumerate().take(steps) {
+            if !matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd) {
+                rows.push(self.row(step.thread, phrase(step, &self.names), step.pc));
+            }
+            while let Some(access) = shared.next_if(|access| access.after as usize <= number + 1) {
+                let what = if access.kind == AccessKind::Read { "read" } else { "write" };
+                let located = self.names.locate(access.addr, access.size, &[access.pc]);
+                let row = self.row(access.thread, format!("{what} {}", located.short), access.pc);
+                if rows.last() != Some(&row) {
+                    rows.push(row);
+                }
+            }
+        }
+        Timeline { columns: columns.collect(), rows }
     }
+
+    fn row(&self, thread: u16, text: String, pc: u64) -> Row {
+        Row { column: usize::from(thread), text, place: self.names.place(&[pc]), mark: None }
+    }
+}
+
+/// The last few data accesses to bytes that one thread writes and another touches.
+fn shared_accesses(execution: &Execution, steps: usize) -> Vec<usize> {
+    /// Who has touched a cell, and who has written it, as far as that matters: one thread, or several.
+    #[derive(Clone, Copy, Default)]
+    struct Users {
+        one: Option<u16>,
+        several: bool,
+        written: bool,
+    }
+    let wanted = |access: &Access| {
+        let is_data = matches!(access.kind, AccessKind::Read | AccessKind::Write);
+        is_data && access.size <= LARGEST_SHOWN && access.after as usize <= steps
+    };
+    let mut cells: BTreeMap<u64, Users> = BTreeMap::new();
+    for access in execution.accesses.iter().filter(|access| wanted(access)) {
+        let users = cells.entry(access.addr >> 3).or_default();
+        users.several |= users.one.is_some_and(|other| other != access.thread);
+        users.one = Some(access.thread);
+        users.written |= access.kind == AccessKind::Write;
+    }
+    let is_shared =
+        |access: &Access| cells.get(&(access.addr >> 3)).is_some_and(|users| users.several && users.written);
+    let accesses = execution.accesses.iter().enumerate();
+    let mut shared: Vec<usize> =
+        accesses.filter(|(_, access)| wanted(access) && is_shared(access)).map(|(number, _)| number).collect();
+    shared.drain(..shared.len().saturating_sub(MOST_SHOWN));
+    shared
 }
 
 /// What a finding's variable is called in a sentence.
@@ -235,7 +298,9 @@ fn called(located: &Located) -> String {
     }
 }
 
-/// `bank.c:14`, or the function.
+/// `bank.c:14` without directories, or the function: a sentence has no room for more.
 pub fn at(place: &Place) -> String {
-    crate::naming::place_text(place).unwrap_or_else(|| "an unknown place".into())
+    let short = place.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file).to_string());
+    let place = Place { file: short, ..place.clone() };
+    crate::naming::place_text(&place).unwrap_or_else(|| "an unknown place".into())
 }

@@ -108,7 +108,10 @@ fn misuse(told: &Told<'_>) -> String {
         "bad-free" => format!("{who} frees {object}, which is no live heap block"),
         "lock-held-at-exit" => format!("{who} ends while it holds {object}"),
         "main-returns-early" => "main returns while threads run".into(),
-        "never-joined" => "a thread is neither joined nor detached".into(),
+        "never-joined" => {
+            let child = told.accesses.get(1).map_or("a thread", |access| &access.thread);
+            format!("{child} is neither joined nor detached")
+        }
         detail if detail.ends_with("-not-destroyed") => format!("{object} is never destroyed"),
         detail => format!("{who} misuses {object} ({detail})"),
     }

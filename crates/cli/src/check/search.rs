@@ -210,6 +210,7 @@ fn reason_of(gap: Gap) -> Reason {
         Gap::Diverged => {
             "some run did not follow its schedule: the program does not do the same twice, or raddle has a bug"
         }
+        Gap::BusyWaiting => "busy waiting led to too many runs that went nowhere: the search gave up",
         Gap::Crowd => {
             "more threads competed for a barrier than fit into a round, and not every choice of them was tried"
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use raddle_explore::Strategy;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
+use raddle_explore::careful::Careful;
 use raddle_explore::dfs::Dfs;
-use raddle_explore::optimal::Optimal;
 use raddle_explore::sampling::Sampling;
 
 use crate::args::{CheckArgs, StrategyName};
@@ -19,7 +19,7 @@ const PCT_DEPTH: u32 = 3;
 /// The strategy with its bounds.
 pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
     let mut strategy: Box<dyn Strategy> = match args.strategy {
-        StrategyName::Optimal => Box::new(Optimal::new(args.spurious)),
+        StrategyName::Optimal => Box::new(Careful::new(args.spurious)),
         StrategyName::Dpor => return Err(super::not_available("--strategy dpor")),
         StrategyName::Dfs => Box::new(Dfs::new(args.spurious)),
         StrategyName::Random => Box::new(Sampling::random(args.seed)),

@@ -138,14 +138,23 @@ pub fn self_tests() -> Vec<Trial> {
         assert_eq!(case.compilers, ["gcc", "clang"]);
         assert_eq!(case.runs[0].executions, Some(3));
         assert_eq!(case.runs[0].flags, ["-DA"]);
-        assert_eq!((&case.runs[1].options[..], &case.runs[1].flags[..]), (&words("--strategy dpor")[..], &words("-DA -DB")[..]));
+        assert_eq!(
+            (&case.runs[1].options[..], &case.runs[1].flags[..]),
+            (&words("--strategy dpor")[..], &words("-DA -DB")[..])
+        );
         let finding = &case.runs[1].findings[0];
         assert_eq!((finding.variable.as_deref(), finding.line, finding.line2), (Some("x"), Some(3), Some(4)));
         assert_eq!((case.runs[1].count, case.runs[1].exit), (Count::Exactly(2), None));
         Ok(())
     };
     let refuses = || {
-        for text in ["int main;", "// verdict: bug\n", "// check:\n", "// check:\n// verdict: maybe\n", "// check:\n// colour: red\n"] {
+        for text in [
+            "int main;",
+            "// verdict: bug\n",
+            "// check:\n",
+            "// check:\n// verdict: maybe\n",
+            "// check:\n// colour: red\n",
+        ] {
             assert!(Case::parse(text).is_err(), "{text}");
         }
         Ok(())

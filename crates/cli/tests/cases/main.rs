@@ -58,7 +58,8 @@ fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
     for compiler in &case.compilers {
         let found = process::compiler(compiler, path);
         for (number, run) in case.runs.iter().enumerate() {
-            let label = [format!("{name} {compiler} {}", number + 1), run.options.join(" "), run.flags.join(" ")].join(" ");
+            let label =
+                [format!("{name} {compiler} {}", number + 1), run.options.join(" "), run.flags.join(" ")].join(" ");
             let (path, run, found) = (path.to_path_buf(), run.clone(), found.clone());
             let missing = found.is_none();
             let test = move || one(&path, found.as_deref().unwrap_or_default(), &run);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::directives::Run;
 
 /// No case takes nearly as long.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Versions of clang that are looked for where there is no unversioned one.
 const CLANG_VERSIONS: std::ops::RangeInclusive<u32> = 14..=30;
 
@@ -62,9 +62,9 @@ pub fn compiler(family: &str, path: &Path) -> Option<String> {
     };
     let versioned = CLANG_VERSIONS.rev().map(|version| format!("{base}-{version}"));
     let names = std::iter::once(base.to_string()).chain(versioned.filter(|_| family == "clang"));
-    names.into_iter().find(|name| {
-        Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-    })
+    names
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok())
 }
 
 /// Checks a file.

@@ -27,7 +27,7 @@
 //! u_i A_i, or else he is one of z_1 … z_{i-1} and z_i or x' disturbs him. So the normal form of H begins with u_i z_i, that of
 //! T with u_i and something less preferred: parents are smaller, chains end at the root, and every trace has exactly one parent.
 //!
-//! Given H and the position of z = z_i in it, the children are found by a simulation ([`child`]): behind u, with z asleep, follow
+//! Given H and the position of z = z_i in it, the children are found by a simulation (`child`): behind u, with z asleep, follow
 //! the policy. If the event f that it prefers is also H's next here, it is in A: were it left out, something in A would
 //! have to wake it, but H runs A first and still has f next. If f is not H's next, it cannot be in A, as H contains A: it
 //! is x, if it disturbs z, or falls asleep. In the end x has to wake everybody who is asleep, putting back z has to be good and putting back those
@@ -35,11 +35,11 @@
 //! be in such a state is asked of `raddle_model::World`.
 //!
 //! Only where a later sleeper was put back without success does the simulation branch (f may sleep though H makes it): that
-//! takes an x which commuting events can disable or change, as readers do a writer's lock; [`expand`] calls such
+//! takes an x which commuting events can disable or change, as readers do a writer's lock; `expand` calls such
 //! operations fragile. There the children of one execution can be as many as sets of readers.
 //!
 //! # Speed
-//! Executions share prefixes with the last one, and so do the facts about them ([`record`]). A position is *closed* if some later
+//! Executions share prefixes with the last one, and so do the facts about them (`record`). A position is *closed* if some later
 //! step y of the forced part came before a sleeper that the policy would have preferred, fell asleep behind the position, and stays
 //! possible: if y depends on z it is not in A, and if it is x' nobody asleep needed that; so y would have been made by the policy, which
 //! would have made the sleeper first, or some earlier step that y is preferred to and does not depend on; if there is none, no child
@@ -91,14 +91,21 @@ pub struct Optimal {
     under_way: VecDeque<Unit>,
     expander: Expander,
     gap: Option<Gap>,
+    counted: u64,
+    redundant: u64,
 }
+
+/// Redundant runs that are accepted without any execution, and for each execution: a search that makes more of them cannot tell
+/// which loops of busy waiting would end where.
+const REDUNDANT_AT_ALL: u64 = 5_000;
+const REDUNDANT_EACH: u64 = 4;
 
 impl Optimal {
     /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
         let (stack, under_way) = (vec![Unit::default()], VecDeque::new());
-        Optimal { stack, under_way, expander: Expander::new(spurious), gap: None }
+        Optimal { stack, under_way, expander: Expander::new(spurious), gap: None, counted: 0, redundant: 0 }
     }
 
     /// How many executions were not the normal form of their trace, which shows that the program has data races that
@@ -119,8 +126,14 @@ impl Strategy for Optimal {
     fn learn(&mut self, execution: &Execution) -> Worth {
         let Some(unit) = self.under_way.pop_front() else { return Worth::Redundant };
         if execution.status == RunStatus::Diverged {
+            self.redundant += 1;
+            if self.redundant > REDUNDANT_AT_ALL + REDUNDANT_EACH * self.counted {
+                self.stack.clear();
+                self.gap = Some(Gap::BusyWaiting);
+            }
             return Worth::Redundant;
         }
+        self.counted += 1;
         self.gap = self.gap.or(gap_of(execution.status));
         self.expander.expand(&unit, execution, &mut self.stack);
         Worth::Counted

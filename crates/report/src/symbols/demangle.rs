@@ -20,6 +20,12 @@ pub fn demangle(name: &str) -> String {
     bare.to_string()
 }
 
+/// The C++ type that a runtime type name (`St13runtime_error`) stands for.
+pub fn demangle_type(name: &str) -> String {
+    let said = demangle(&format!("_ZTI{name}"));
+    said.strip_prefix("typeinfo for ").unwrap_or(name).to_string()
+}
+
 fn cpp(name: &str) -> Option<String> {
     let symbol = cpp_demangle::Symbol::new(name).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_return_type();
@@ -29,7 +35,7 @@ fn cpp(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::demangle;
+    use super::{demangle, demangle_type};
 
     #[test]
     fn c_names_stay() {
@@ -44,6 +50,14 @@ mod tests {
     fn cpp_and_rust_names_become_readable() {
         assert_eq!(demangle("_ZN4bank7Account7depositEi"), "bank::Account::deposit(int)");
         assert_eq!(demangle("_ZN3foo3bar17h05af221e174051e9E"), "foo::bar");
+    }
+
+    #[test]
+    fn types_become_readable() {
+        assert_eq!(demangle_type("St13runtime_error"), "std::runtime_error");
+        assert_eq!(demangle_type("i"), "int");
+        assert_eq!(demangle_type("N4bank5ErrorE"), "bank::Error");
+        assert_eq!(demangle_type("?"), "?");
     }
 
     #[test]

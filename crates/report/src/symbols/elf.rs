@@ -39,7 +39,7 @@ pub(super) struct Unwinding {
 /// A file that is mapped somewhere. Addresses inside are as linked; add `bias` to get those of the process.
 pub(super) struct Elf {
     pub bias: u64,
-    pub file_name: String,
+    pub path: PathBuf,
     pub lines: Option<addr2line::Context<Reader>>,
     pub unwinding: Option<Unwinding>,
     pub tls: Option<TlsBlock>,
@@ -66,7 +66,7 @@ impl Elf {
         let [functions, data, thread_data] = symbols(&file);
         Some(Elf {
             bias: bias(module.start, linked, movable),
-            file_name: module.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            path: module.path.clone(),
             lines: addr2line::Context::from_arc_dwarf(Arc::clone(&dwarf)).ok(),
             unwinding: unwinding(&file),
             tls: tls_block(&file),
@@ -77,6 +77,16 @@ impl Elf {
             dwarf,
             variables: OnceCell::new(),
         })
+    }
+
+    /// Its name without directories.
+    pub fn file_name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether it came with the system, so that nobody wants to see its insides.
+    pub fn is_system(&self) -> bool {
+        ["/usr/lib", "/lib"].iter().any(|directory| self.path.starts_with(directory))
     }
 
     /// The address as linked, if the address of the process lies in this file.

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_model::finding::{ObjectKind, Place};
 
-pub use demangle::demangle;
+pub use demangle::{demangle, demangle_type};
 pub use locals::Registers;
 pub use modules::{Module, Modules};
 pub use pointers::BlockName;
@@ -161,6 +161,9 @@ impl Symbols {
         let Some((elf, linked)) = self.file_of(address) else {
             return vec![Place { function: Some(format!("{pc:#x}")), ..Place::default() }];
         };
+        if elf.is_system() {
+            return vec![library_place(elf, linked)];
+        }
         let mut places = self.dwarf_frames(elf, linked);
         if places.is_empty() {
             places.push(Place::default());
@@ -171,7 +174,7 @@ impl Symbols {
             let says_more = symbol.is_some_and(|symbol| symbol.name.starts_with("_Z"));
             let is_plain = outermost.function.as_deref().is_none_or(|name| name == "operator()" || !name.contains('('));
             if outermost.function.is_none() || says_more && is_plain {
-                let offset = || format!("{}+{linked:#x}", elf.file_name);
+                let offset = || format!("{}+{linked:#x}", elf.file_name());
                 outermost.function = Some(symbol.map_or_else(offset, |symbol| demangle(&symbol.name)));
             }
         }
@@ -228,6 +231,16 @@ impl Symbols {
     }
 }
 
+/// A place inside a library of the system: the function and the file, whatever debug information is installed for it.
+fn library_place(elf: &Elf, linked: u64) -> Place {
+    let offset = || format!("{}+{linked:#x}", elf.file_name());
+    Place {
+        file: Some(elf.path.to_string_lossy().into_owned()),
+        function: Some(elf.function(linked).map_or_else(offset, |symbol| demangle(&symbol.name))),
+        ..Place::default()
+    }
+}
+
 /// Names by symbol table alone: the symbol and an offset in bytes.
 fn by_symbol(elf: &Elf, place: Storage, kind: ObjectKind) -> Option<Named> {
     let symbol = elf.data_symbol(place)?;
@@ -257,7 +270,6 @@ fn normalised(path: &Path) -> PathBuf {
 /// Whether a place lies in code of the program rather than in headers and libraries of the system.
 #[must_use]
 pub fn is_own_code(place: &Place) -> bool {
-    const SYSTEM: [&str; 6] =
-        ["/usr/include/", "/usr/lib/", "/usr/local/include/c++/", "/lib/", "/build/glibc", "./nptl/"];
+    const SYSTEM: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/c++/", "/lib/"];
     place.file.as_deref().is_some_and(|file| !SYSTEM.iter().any(|prefix| file.starts_with(prefix)))
 }

@@ -10,7 +10,7 @@ use crate::timeline::{Row, Shown, Timeline, shorten};
 /// Narrowest column that is still worth having.
 const NARROWEST: usize = 14;
 /// Widest column.
-const WIDEST: usize = 46;
+const WIDEST: usize = 56;
 /// Space between columns.
 const GAP: usize = 2;
 
@@ -20,13 +20,12 @@ pub(super) fn table(timeline: &Timeline, indent: usize, width: usize) -> String 
     let used = used_columns(timeline, &shown);
     let cells: Vec<Option<String>> = shown.iter().map(|shown| cell(shown)).collect();
     let heads: Vec<String> = used.iter().map(|&column| head(timeline, column)).collect();
-    let room = width.saturating_sub(indent) / used.len().max(1);
-    let column_width = |index: usize| {
+    let natural = |index: usize| {
         let mine = shown.iter().zip(&cells).filter(|(shown, _)| column_of(shown) == Some(used[index]));
         let longest = mine.filter_map(|(_, cell)| cell.as_deref()).map(length).max().unwrap_or(0);
-        longest.max(length(&heads[index])).clamp(NARROWEST, WIDEST.max(NARROWEST)).min(room.max(NARROWEST + GAP) - GAP)
+        longest.max(length(&heads[index])).clamp(NARROWEST, WIDEST)
     };
-    let widths: Vec<usize> = (0..used.len()).map(column_width).collect();
+    let widths = squeezed((0..used.len()).map(natural).collect(), width.saturating_sub(indent));
     let mut text = String::new();
     let margin = " ".repeat(indent);
     let head_line: String = heads.iter().zip(&widths).map(|(head, &width)| padded(head, width)).collect();
@@ -46,6 +45,17 @@ pub(super) fn table(timeline: &Timeline, indent: usize, width: usize) -> String 
         }
     }
     text
+}
+
+/// Takes from the widest columns what is too much for the line.
+fn squeezed(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
+    loop {
+        let total: usize = widths.iter().map(|width| width + GAP).sum();
+        match widths.iter_mut().max() {
+            Some(widest) if total > room + GAP && *widest > NARROWEST => *widest -= 1,
+            _ => return widths,
+        }
+    }
 }
 
 /// Columns that have something to show, in order.

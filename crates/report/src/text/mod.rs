@@ -41,7 +41,7 @@ pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &Sources
     let mut text = excerpt(finding.severity, &finding.id, &finding.message, &pointers, sources);
     text.push('\n');
     for (index, access) in finding.accesses.iter().enumerate() {
-        stack(&mut text, index + 1, access);
+        stack(&mut text, mark(finding, index + 1), access);
     }
     if let Some(object) = &finding.object {
         let _ = writeln!(text, "  {}  {}", paint(HEADING, "object"), words::object(object));
@@ -71,12 +71,16 @@ fn label(finding: &Finding, number: usize, access: &AccessReport) -> String {
         (true, Kind::DataRace) => "; no lock held".to_string(),
         (true, _) => String::new(),
     };
-    let mark = if finding.accesses.len() > 1 { format!("({number}) ") } else { String::new() };
-    format!("{mark}{what}{locks}")
+    format!("{}{what}{locks}", mark(finding, number))
 }
 
-fn stack(text: &mut String, number: usize, access: &AccessReport) {
-    let mut title = format!("({number}) {}", words::thread(access));
+/// The number of an access, where there are several.
+fn mark(finding: &Finding, number: usize) -> String {
+    if finding.accesses.len() > 1 { format!("({number}) ") } else { String::new() }
+}
+
+fn stack(text: &mut String, mark: String, access: &AccessReport) {
+    let mut title = mark + &words::thread(access);
     if let Some(created) = &access.created {
         let _ = write!(title, ", created by {} at {}", clean(&created.by), words::place_or_function(&created.place));
     }
