@@ -3,9 +3,9 @@
 // verdict: verified
 // executions: 2
 // blocked: 0
-
-
-
+// check: --strategy dpor
+// verdict: verified
+// executions: 2
 
 // One waiter, one signaller under the lock: either the flag is already set, or the waiter waits and is woken.
 #include <assert.h>

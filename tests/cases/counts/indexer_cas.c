@@ -18,16 +18,16 @@
 // verdict: verified
 // executions: 512
 // blocked: 0
-
-
-
-
-
-
-
-
-
-
+// check:
+// flags: -DN=15
+// verdict: verified
+// executions: 4096
+// blocked: 0
+// check:
+// flags: -DN=16
+// verdict: verified
+// executions: 32768
+// blocked: 0
 
 // The indexer of the Inspect paper's Table 1, with a C11 compare-exchange as in the original benchmark. N threads insert
 // four messages each into a hash table of 128 slots. Up to 11 threads never meet; from the 12th on each brings three

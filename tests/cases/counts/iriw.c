@@ -2,9 +2,9 @@
 // verdict: verified
 // executions: 15
 // blocked: 0
-
-
-
+// check: --strategy dpor
+// verdict: verified
+// executions: 15
 
 // Two writers, two readers in opposite orders: four reads, each before or after its write, 16 combinations, less the one
 // in which the readers see the writes in different orders.

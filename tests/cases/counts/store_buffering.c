@@ -3,12 +3,12 @@
 // verdict: verified
 // executions: 3
 // blocked: 0
+// check: --strategy dpor
+// verdict: verified
+// executions: 3
 // check: --granularity access
 // verdict: verified
 // executions: 3
-
-
-
 
 // x=1; r=y || y=1; s=x. Each read is before or after the other's write: 4 combinations, less "both before", a cycle.
 #include <assert.h>

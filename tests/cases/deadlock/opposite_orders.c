@@ -4,10 +4,10 @@
 // executions: 3
 // blocked: 0
 // finding: deadlock detail=cycle line=21 line2=31
-
-
-
-
+// check: --strategy dpor
+// verdict: bug
+// executions: 3
+// finding: deadlock detail=cycle line=21 line2=31
 
 // AB-BA. T1 goes through first, T2 goes through first, or each has one lock: 3 executions, one of them the deadlock.
 #include <pthread.h>

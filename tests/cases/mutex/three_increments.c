@@ -2,9 +2,9 @@
 // verdict: verified
 // executions: 6
 // blocked: 0
-
-
-
+// check: --strategy dpor
+// verdict: verified
+// executions: 6
 
 // Three critical sections on one mutex can come in 3! orders.
 #include <assert.h>

@@ -2,7 +2,7 @@
 // verdict: bug
 // findings: at-least
 // finding: data-race var=count
-// finding: misuse var=m line=25
+// finding: misuse detail=unlock-not-owner var=m line=25
 
 // The result of trylock is ignored: the thread goes on without the lock, and unlocks what is not its own.
 #include <pthread.h>

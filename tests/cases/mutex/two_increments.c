@@ -3,12 +3,12 @@
 // verdict: verified
 // executions: 2
 // blocked: 0
+// check: --strategy dpor
+// verdict: verified
+// executions: 2
 // check: --granularity access
 // verdict: verified
 // executions: 2
-
-
-
 
 // Two critical sections on one mutex: T1 before T2, or T2 before T1.
 #include <assert.h>

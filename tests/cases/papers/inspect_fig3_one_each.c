@@ -5,11 +5,11 @@
 // blocked: 0
 // findings: at-least
 // finding: deadlock detail=cycle
-
-
-
-
-
+// check: --strategy dpor
+// verdict: bug
+// executions: 4
+// findings: at-least
+// finding: deadlock detail=cycle
 
 // Figure 3 of the Inspect paper: a shared database with two classes of operations that must not run together. `mutex`
 // guards the counters, `lock` is held by the class that is inside; its first member takes it and its last one gives it

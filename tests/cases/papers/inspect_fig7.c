@@ -3,12 +3,12 @@
 // verdict: verified
 // executions: 8
 // blocked: 0
+// check: --strategy dpor
+// verdict: verified
+// executions: 8
 // check: --granularity access
 // verdict: verified
 // executions: 8
-
-
-
 
 // Figure 7 of the Inspect paper: two philosophers, both take fork 1 first, then fork 2; a fork is a variable with a mutex
 // and a condition variable, signalled after the unlock.

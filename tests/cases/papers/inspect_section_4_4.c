@@ -2,9 +2,9 @@
 // verdict: verified
 // executions: 2
 // blocked: 0
-
-
-
+// check: --strategy dpor
+// verdict: verified
+// executions: 2
 
 // The example of the Inspect paper's section 4.4: both acquire p, then q, release p, then q. The acquisitions of q are
 // never enabled together with those of p held, so that who is first at p decides all.

@@ -4,13 +4,13 @@
 // executions: 1
 // findings: 1
 // finding: data-race var=x detail=write-write line=22 line2=28
+// check: --strategy dpor
+// verdict: bug
+// finding: data-race var=x detail=write-write line=22 line2=28
 // check: --granularity access
 // verdict: bug
 // executions: 2
 // finding: data-race var=x detail=write-write line=22 line2=28
-
-
-
 
 // Two plain writes.
 #include <pthread.h>

@@ -3,9 +3,9 @@
 // verdict: verified
 // executions: 4
 // blocked: 0
-
-
-
+// check: --strategy dpor
+// verdict: verified
+// executions: 4
 
 // Readers do not order each other: each of the two comes before or after the writer.
 #include <assert.h>

@@ -1,0 +1,33 @@
+// compilers: gcc clang
+// check:
+// verdict: verified
+
+// A static local variable is initialised once, by whoever comes first.
+#include <cassert>
+#include <thread>
+
+int constructed;
+
+struct Config {
+    int value;
+    Config() : value(42) { constructed++; }
+};
+
+Config &config()
+{
+    static Config instance;
+    return instance;
+}
+
+void work()
+{
+    assert(config().value == 42);
+}
+
+int main()
+{
+    std::thread a(work), b(work);
+    a.join();
+    b.join();
+    assert(constructed == 1);
+}
