@@ -33,6 +33,11 @@ pub enum Command {
     Run(RunArgs),
     /// Run a witness, schedule or trace again
     Replay(ReplayArgs),
+    /// Find races that other orders of one run's events show, and force each on the program
+    Predict(Box<PredictArgs>),
+    /// Work with models in CSP
+    #[command(subcommand)]
+    Csp(CspCommand),
     /// Tell what was found on this machine, and what to install
     Doctor,
     /// Write an example program to try
@@ -298,6 +303,93 @@ pub struct ReplayArgs {
     pub show_output: bool,
 }
 
+/// `raddle predict`.
+#[derive(Debug, Args)]
+#[command(after_help = PREDICT_HELP)]
+pub struct PredictArgs {
+    /// A program built with raddle, source files to compile first, or a trace in the STD format (.std)
+    #[arg(required = true, value_name = "PROG|FILE.c|TRACE.std")]
+    pub inputs: Vec<PathBuf>,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
+    /// Reorder only within so many consecutive events [default: the whole trace]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    pub window: Option<u64>,
+    /// How often the runs that confirmation led to new paths are analysed in turn; 0 for as long as there are new ones
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub rounds: u32,
+    /// Do not look for orders in which reads that decided the way keep their writers
+    #[arg(long)]
+    pub assume_any_value: bool,
+    /// Write the trace (STD and a table) and every model (CSPm) to this directory
+    #[arg(long, value_name = "DIR")]
+    pub export: Option<PathBuf>,
+    /// States that deciding one candidate may need
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_states: u64,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time_limit: Option<f64>,
+    /// Observe a random schedule, from this seed, instead of the default one
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Candidates that are decided at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: u32,
+    /// Cut a run after so many events
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: u64,
+    /// Events that threads may still make after the process has exited
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
+    pub exit_events: u64,
+    /// Standard input of the program [default: /dev/null]
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Let the program write to the real files instead of private copies
+    #[arg(long)]
+    pub share_files: bool,
+    /// Write the report as JSON; - for standard output
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Directory for witnesses and reports [default: .raddle/PROGRAM]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Compiler for source files
+    #[arg(long, value_name = "CC")]
+    pub compiler: Option<OsString>,
+    /// Flags for the compiler
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub cflags: Option<OsString>,
+    /// Print nothing but findings and verdict
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+const PREDICT_HELP: &str = "\
+Exit status: 1 something was confirmed, 2 usage, build failure or broken trace, 3 nothing was confirmed.";
+
+/// `raddle csp`.
+#[derive(Debug, Subcommand)]
+pub enum CspCommand {
+    /// Check the assertions of a CSPm file: exit status 0 all hold, 1 some fail, 2 the file is wrong, 3 a budget ended
+    Check(CspCheckArgs),
+}
+
+/// `raddle csp check`.
+#[derive(Debug, Args)]
+pub struct CspCheckArgs {
+    /// A script in CSPm
+    #[arg(value_name = "MODEL.csp")]
+    pub file: PathBuf,
+    /// States that one assertion may need
+    #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_states: u64,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time_limit: Option<f64>,
+}
+
 /// A positive number of seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -344,6 +436,10 @@ mod tests {
             "raddle run",
             "raddle run --seed 1 --schedule s a.out",
             "raddle replay",
+            "raddle csp",
+            "raddle csp check",
+            "raddle predict",
+            "raddle predict --window 1 a.c",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }

@@ -4,11 +4,11 @@
 //! goes on. What is printed for people goes to standard output, or to standard error where standard output belongs to a
 //! machine-readable report; progress and complaints always go to standard error.
 
-mod build;
+pub mod build;
 mod closure;
-mod collect;
-mod confirm;
-mod directory;
+pub mod collect;
+pub mod confirm;
+pub mod directory;
 mod explain;
 mod message;
 mod order;
@@ -32,7 +32,7 @@ use crate::args::{CheckArgs, PropertyName, ReportForm, StrategyName};
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome, say};
 use crate::naming::symbols;
-use build::Input;
+use build::{Input, Tools};
 use collect::Collector;
 use confirm::Confirmer;
 use directory::{REPORT, RunDirectory};
@@ -48,7 +48,8 @@ pub fn run(args: &CheckArgs) -> Outcome {
     interrupt::install()?;
     let input = Input::of(&args.inputs)?;
     let directory = RunDirectory::create(args.out.as_deref(), &input.name())?;
-    let program = input.program(args, directory.path())?;
+    let tools = Tools { compiler: args.compiler.as_deref(), cflags: args.cflags.as_deref() };
+    let program = input.program(&tools, directory.path())?;
     let options = options(args, &program);
     let mut target = NativeTarget::start(options.clone())?;
     let symbols = symbols(&program, target.modules());

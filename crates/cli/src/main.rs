@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod csp;
 mod demo;
 mod doctor;
 mod embed;
@@ -10,6 +11,7 @@ mod exit_codes;
 mod failure;
 mod naming;
 mod observed;
+mod predict;
 mod replay;
 mod run;
 
@@ -69,6 +71,8 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Check(args) => check::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Predict(args) => predict::run(&args),
+        Command::Csp(args::CspCommand::Check(args)) => csp::check(&args),
         Command::Doctor => doctor::run(),
         Command::Demo => {
             demo::run(Path::new("."), &mut io::stdout())?;

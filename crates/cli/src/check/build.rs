@@ -1,12 +1,11 @@
 //! The program to check: one that is there, or source files that are compiled first.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use raddle_cc::{Environment, SourceBuild, execute, find_compiler, find_named_compiler, is_source_file, response};
 
-use crate::args::CheckArgs;
 use crate::embed;
 use crate::failure::Failure;
 
@@ -17,6 +16,15 @@ pub enum Input {
     Program(PathBuf),
     /// Sources of one program.
     Sources(Vec<PathBuf>),
+}
+
+/// What the user says about compiling.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tools<'a> {
+    /// `--compiler`.
+    pub compiler: Option<&'a OsStr>,
+    /// `--cflags`.
+    pub cflags: Option<&'a OsStr>,
 }
 
 impl Input {
@@ -43,29 +51,29 @@ impl Input {
     }
 
     /// The program, built into `directory` where it has to be.
-    pub fn program(&self, args: &CheckArgs, directory: &Path) -> Result<PathBuf, Failure> {
+    pub fn program(&self, tools: &Tools<'_>, directory: &Path) -> Result<PathBuf, Failure> {
         match self {
             Input::Program(path) => {
-                if args.compiler.is_some() || args.cflags.is_some() {
+                if tools.compiler.is_some() || tools.cflags.is_some() {
                     return Err(Failure("--compiler and --cflags are for source files, not for programs".into()));
                 }
                 Ok(path.clone())
             }
-            Input::Sources(sources) => compile(sources, args, directory.join(self.name())),
+            Input::Sources(sources) => compile(sources, tools, directory.join(self.name())),
         }
     }
 }
 
 /// Compiles and links; the compiler's messages go to standard error as they come.
-fn compile(sources: &[PathBuf], args: &CheckArgs, output: PathBuf) -> Result<PathBuf, Failure> {
+fn compile(sources: &[PathBuf], tools: &Tools<'_>, output: PathBuf) -> Result<PathBuf, Failure> {
     if let Some(missing) = sources.iter().find(|path| !path.is_file()) {
         return Err(Failure(format!("{}: there is no such file", missing.display())));
     }
-    let cflags: Vec<OsString> = args.cflags.as_ref().map(|flags| response::split(flags.as_bytes())).unwrap_or_default();
+    let cflags: Vec<OsString> = tools.cflags.map(|flags| response::split(flags.as_bytes())).unwrap_or_default();
     let build = SourceBuild { sources: sources.to_vec(), cflags, output: output.clone(), hide_tsan: false };
     let language = build.language().map_err(|error| Failure(error.to_string()))?;
     let environment = Environment::current();
-    let compiler = match &args.compiler {
+    let compiler = match tools.compiler {
         Some(name) => find_named_compiler(name, language, &environment),
         None => find_compiler(language, &environment),
     };

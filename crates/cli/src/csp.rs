@@ -1,0 +1,75 @@
+//! `raddle csp check`: the assertions of a CSPm script.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use raddle_csp::cspm::{AssertOutcome, Verdict, check_file};
+use raddle_csp::{LimitReached, Limits};
+
+use crate::args::CspCheckArgs;
+use crate::exit_codes;
+use crate::failure::{Failure, Outcome, say};
+
+/// Words of memory that go with each state of the budget.
+const CELLS_PER_STATE: u64 = 20;
+
+/// Checks every assertion and prints what became of it.
+pub fn check(args: &CspCheckArgs) -> Outcome {
+    let source = read(&args.file)?;
+    let end = args.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    let cancel = move || end.is_some_and(|end| Instant::now() >= end);
+    let limits = Limits {
+        states: usize::try_from(args.max_states).unwrap_or(usize::MAX),
+        cells: usize::try_from(args.max_states.saturating_mul(CELLS_PER_STATE)).unwrap_or(usize::MAX).max(1_000_000),
+        cancel: Some(&cancel),
+    };
+    let name = args.file.display();
+    let outcomes = check_file(&source, &limits).map_err(|error| Failure(format!("{name}:{error}")))?;
+    if outcomes.is_empty() {
+        return Err(Failure(format!("{name}: there is no assertion to check (`assert P [T= Q`)")));
+    }
+    for outcome in &outcomes {
+        println(&format!("{name}:{outcome}"));
+        advise(outcome);
+    }
+    Ok(status(&outcomes))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+        Failure(format!("{}:{}: this is not UTF-8 text", path.display(), line + 1))
+    })
+}
+
+/// What to do about a budget that ended.
+fn advise(outcome: &AssertOutcome) {
+    match &outcome.verdict {
+        Verdict::Unknown(LimitReached::Cancelled { .. }) => say("raddle: a longer --time-limit may decide it"),
+        Verdict::Unknown(LimitReached::States { .. } | LimitReached::Cells { .. }) => {
+            say("raddle: a larger --max-states may decide it, if the state space is finite");
+        }
+        _ => {}
+    }
+}
+
+/// A wrong script outweighs everything, a failed assertion what is open.
+fn status(outcomes: &[AssertOutcome]) -> u8 {
+    let any = |test: fn(&Verdict) -> bool| outcomes.iter().any(|outcome| test(&outcome.verdict));
+    if any(|verdict| matches!(verdict, Verdict::Broken(_))) {
+        exit_codes::UNUSABLE
+    } else if any(|verdict| matches!(verdict, Verdict::Fails(_))) {
+        exit_codes::FOUND
+    } else if any(|verdict| matches!(verdict, Verdict::Unknown(_))) {
+        exit_codes::OPEN
+    } else {
+        exit_codes::FINE
+    }
+}
+
+/// Prints a line to standard output; a closed one is no reason to fail.
+fn println(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
