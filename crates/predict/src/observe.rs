@@ -1,0 +1,392 @@
+//! From an execution of a program to a trace.
+//!
+//! Memory is cut into variables of eight bytes; a block that is allocated anew has new variables, and an object that is
+//! initialised anew is a new object. Only variables that several threads access, one of them writing, are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use raddle_model::depend::{AWAITED, LIFE_WORDS};
+use raddle_model::race::Touching;
+use raddle_model::{AccessKind, Execution, Step as RunStep};
+use raddle_vocab::{OpKind, Outcome};
+use rustc_hash::FxHashMap;
+
+use crate::trace::{Access, Op, Slot, Thread, Tid, Trace, Var};
+
+/// Names for what lies at an address.
+pub type Namer<'a> = &'a dyn Fn(u64) -> String;
+
+/// Accesses to more bytes are compared only where others were made.
+const LARGE: u64 = 1 << 12;
+
+/// The trace of an execution.
+#[must_use]
+pub fn observe(execution: &Execution, name: Namer<'_>) -> Trace {
+    let mut trace = Trace { events: execution.events, ..Trace::default() };
+    for thread in &execution.threads {
+        let name = format!("t{}", thread.path.to_string().trim_start_matches('T').replace('.', "_"));
+        trace.threads.push(Thread { name, ..Thread::default() });
+    }
+    let mut builder = Builder {
+        execution,
+        name,
+        known: known_cells(execution),
+        slots: BTreeMap::new(),
+        lives: FxHashMap::default(),
+        vars: FxHashMap::default(),
+        touches: Vec::new(),
+        trace,
+    };
+    builder.run();
+    builder.finish()
+}
+
+/// The cells that accesses of ordinary size touch, and where large ones begin: two ranges that overlap always meet in one.
+fn known_cells(execution: &Execution) -> BTreeSet<u64> {
+    let mut known = BTreeSet::new();
+    for access in &execution.accesses {
+        match access.kind {
+            AccessKind::Alloc => {}
+            AccessKind::Read | AccessKind::Write if access.size <= LARGE => {
+                known.extend(access.addr >> 3..access.addr.saturating_add(access.size).div_ceil(8));
+            }
+            _ => {
+                known.insert(access.addr >> 3);
+            }
+        }
+    }
+    known.extend(execution.steps.iter().filter(|step| step.obj != 0 && step.obj < LIFE_WORDS).map(|step| step.obj >> 3));
+    known
+}
+
+/// What sort of object a slot belongs to: an address can be several at different times.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    Mutex,
+    Rwlock,
+    Queue,
+    Semaphore,
+    Round(u64),
+    Once,
+    Location,
+}
+
+struct Builder<'a> {
+    execution: &'a Execution,
+    name: Namer<'a>,
+    known: BTreeSet<u64>,
+    slots: BTreeMap<(u64, Sort), Slot>,
+    /// How often the memory of a cell was allocated.
+    lives: FxHashMap<u64, u32>,
+    vars: FxHashMap<(u64, u32), Var>,
+    touches: Vec<Access>,
+    trace: Trace,
+}
+
+impl Builder<'_> {
+    fn run(&mut self) {
+        let mut next = 0;
+        let awaited = awaited(self.execution);
+        for (number, step) in self.execution.steps.iter().enumerate() {
+            next = self.accesses(next, number as u32);
+            if usize::from(step.thread) >= self.trace.threads.len() {
+                continue;
+            }
+            self.touch_of_step(step);
+            let op = self.op(step, &awaited);
+            if step.kind == OpKind::ThreadEnd {
+                self.trace.threads[usize::from(step.thread)].ended = true;
+            }
+            self.trace.push(step.thread, op, step.pc, word(step.kind));
+        }
+        self.accesses(next, u32::MAX);
+    }
+
+    /// The accesses that precede the step with this number.
+    fn accesses(&mut self, mut next: usize, before: u32) -> usize {
+        while let Some(access) = self.execution.accesses.get(next).filter(|access| access.after <= before) {
+            next += 1;
+            let Some(thread) = self.trace.threads.get(usize::from(access.thread)) else { continue };
+            let position = thread.last();
+            let what = match access.kind {
+                AccessKind::Alloc => {
+                    self.allocate(access.addr, access.size);
+                    continue;
+                }
+                AccessKind::Read => Touching::Read,
+                AccessKind::Write => Touching::Write,
+                AccessKind::Free => Touching::Free,
+            };
+            self.touch(access.thread, position, access.addr, access.size, what, access.pc);
+        }
+        next
+    }
+
+    fn allocate(&mut self, addr: u64, size: u64) {
+        let end = addr.saturating_add(size).div_ceil(8);
+        for &cell in self.known.range(addr >> 3..end.max(addr >> 3)) {
+            *self.lives.entry(cell).or_insert(0) += 1;
+        }
+    }
+
+    fn touch(&mut self, thread: Tid, position: u32, addr: u64, size: u64, what: Touching, place: u64) {
+        let end = addr.saturating_add(size.max(1));
+        let cells: Vec<u64> = if size <= LARGE && what != Touching::Free {
+            (addr >> 3..end.div_ceil(8)).collect()
+        } else {
+            self.known.range(addr >> 3..end.div_ceil(8)).copied().collect()
+        };
+        for cell in cells {
+            let from = addr.saturating_sub(cell << 3).min(8);
+            let to = end.saturating_sub(cell << 3).min(8);
+            if from >= to {
+                continue;
+            }
+            let bytes = (((1u16 << (to - from)) - 1) << from) as u8;
+            let life = self.lives.get(&cell).copied().unwrap_or(0);
+            let next = self.vars.len() as Var;
+            let var = *self.vars.entry((cell, life)).or_insert(next);
+            let after = self.trace.steps.len() as u32;
+            self.touches.push(Access { thread, position, var, bytes, what, place, after });
+        }
+    }
+
+    /// What a step itself does to memory.
+    fn touch_of_step(&mut self, step: &RunStep) {
+        let (size, what) = match step.kind {
+            OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => return,
+            OpKind::AtomicLoad => (step.extent(), Touching::AtomicRead),
+            OpKind::AtomicStore | OpKind::AtomicRmw => (step.extent(), Touching::AtomicWrite),
+            OpKind::AtomicCas if step.outcome == Outcome::Done => (step.extent(), Touching::AtomicWrite),
+            OpKind::AtomicCas => (step.extent(), Touching::AtomicRead),
+            OpKind::FutexWait | OpKind::FutexTimedWait => (4, Touching::AtomicRead),
+            OpKind::Lock
+            | OpKind::TryLock
+            | OpKind::TimedLock
+            | OpKind::Unlock
+            | OpKind::ReadLock
+            | OpKind::TryReadLock
+            | OpKind::TimedReadLock
+            | OpKind::WriteLock
+            | OpKind::TryWriteLock
+            | OpKind::TimedWriteLock
+            | OpKind::RwUnlock
+            | OpKind::CondWait
+            | OpKind::CondTimedWait
+            | OpKind::Signal
+            | OpKind::Broadcast
+            | OpKind::SemWait
+            | OpKind::SemTryWait
+            | OpKind::SemTimedWait
+            | OpKind::SemPost
+            | OpKind::BarrierArrive => (1, Touching::Use),
+            _ => return,
+        };
+        let position = self.trace.threads[usize::from(step.thread)].last();
+        self.touch(step.thread, position, step.obj, size, what, step.pc);
+    }
+
+    fn slot(&mut self, obj: u64, sort: Sort) -> Slot {
+        if let Some(&slot) = self.slots.get(&(obj, sort)) {
+            return slot;
+        }
+        let slot = self.trace.slot((self.name)(obj));
+        if matches!(sort, Sort::Rwlock | Sort::Once) {
+            // Readers, or whether it is done.
+            self.trace.slot(String::new());
+        }
+        self.slots.insert((obj, sort), slot);
+        slot
+    }
+
+    fn op(&mut self, step: &RunStep, awaited: &BTreeMap<u64, u64>) -> Op {
+        use OpKind as K;
+        let (obj, arg, outcome) = (step.obj, step.arg, step.outcome);
+        let done = outcome == Outcome::Done;
+        let gave_up = matches!(outcome, Outcome::Failed | Outcome::TimedOut);
+        match step.kind {
+            K::Create if done => self.thread(arg).map_or(Op::Free, Op::Fork),
+            K::Join if done => self.thread(arg).map_or(Op::Free, Op::Join),
+            K::AtomicLoad if obj & LIFE_WORDS != 0 && step.value != 0 => {
+                self.thread((obj & !LIFE_WORDS) >> 3).map_or(Op::Free, Op::Join)
+            }
+            K::Lock | K::TryLock | K::TimedLock if done => Op::Lock(self.slot(obj, Sort::Mutex)),
+            K::TryLock | K::TimedLock if gave_up => self.busy(step),
+            K::Unlock if done => Op::Unlock(self.slot(obj, Sort::Mutex)),
+            K::ReadLock | K::TryReadLock | K::TimedReadLock if done => Op::ReadLock(self.slot(obj, Sort::Rwlock)),
+            K::TryReadLock | K::TimedReadLock if gave_up => Op::BusyRead(self.slot(obj, Sort::Rwlock)),
+            K::WriteLock | K::TryWriteLock | K::TimedWriteLock if done => Op::WriteLock(self.slot(obj, Sort::Rwlock)),
+            K::TryWriteLock | K::TimedWriteLock if gave_up => Op::BusyWrite(self.slot(obj, Sort::Rwlock)),
+            K::RwUnlock if done && arg == 1 => Op::WriteUnlock(self.slot(obj, Sort::Rwlock)),
+            K::RwUnlock if done => Op::ReadUnlock(self.slot(obj, Sort::Rwlock)),
+            K::CondWait | K::CondTimedWait => {
+                Op::Enqueue { queue: self.slot(obj, Sort::Queue), mutex: Some(self.slot(arg, Sort::Mutex)) }
+            }
+            K::CondReacquire => {
+                let mutex = Some(self.slot(arg, Sort::Mutex));
+                Op::Resume { queue: self.slot(obj, Sort::Queue), mutex, woken: done }
+            }
+            K::FutexWait | K::FutexTimedWait if done => {
+                Op::Enqueue { queue: self.slot(obj, Sort::Queue), mutex: None }
+            }
+            K::FutexResume => Op::Resume { queue: self.slot(obj, Sort::Queue), mutex: None, woken: done },
+            K::Signal => Op::Wake { queue: self.slot(obj, Sort::Queue), all: false },
+            K::Broadcast => Op::Wake { queue: self.slot(obj, Sort::Queue), all: true },
+            K::FutexWake => Op::Wake { queue: self.slot(obj, Sort::Queue), all: arg != 1 },
+            K::SemInit => {
+                self.slots.remove(&(obj, Sort::Semaphore));
+                Op::SetSem(self.slot(obj, Sort::Semaphore), u32::try_from(arg).unwrap_or(u32::MAX))
+            }
+            K::SemPost if done => Op::Post(self.slot(obj, Sort::Semaphore)),
+            K::SemWait | K::SemTryWait | K::SemTimedWait if done => Op::Take(self.slot(obj, Sort::Semaphore)),
+            K::SemTryWait | K::SemTimedWait if gave_up => Op::Empty(self.slot(obj, Sort::Semaphore)),
+            K::BarrierArrive => self.arrive(obj, arg),
+            K::BarrierLeave => {
+                let round = self.slot(obj, Sort::Round(arg));
+                Op::Leave { round, count: self.arrivals(round) }
+            }
+            K::OnceBegin if done => Op::Lock(self.slot(obj, Sort::Once)),
+            K::OnceBegin if outcome == Outcome::Already => Op::OnceSeen(self.slot(obj, Sort::Once)),
+            K::OnceEnd => Op::OnceEnd(self.slot(obj, Sort::Once)),
+            K::OnceAbort => Op::Unlock(self.slot(obj, Sort::Once)),
+            K::AtomicStore | K::AtomicRmw if awaited.contains_key(&obj) => Op::Publish(self.slot(obj, Sort::Location)),
+            K::AtomicCas if done && awaited.contains_key(&obj) => Op::Publish(self.slot(obj, Sort::Location)),
+            K::AtomicLoad if arg == AWAITED && awaited.get(&obj) == Some(&step.old) => {
+                Op::Await(self.slot(obj, Sort::Location))
+            }
+            K::MutexInit => self.forget(obj, Sort::Mutex),
+            K::RwInit => self.forget(obj, Sort::Rwlock),
+            K::CondInit => self.forget(obj, Sort::Queue),
+            K::BarrierInit => {
+                self.slots.retain(|&(other, sort), _| other != obj || !matches!(sort, Sort::Round(_)));
+                Op::Free
+            }
+            _ => Op::Free,
+        }
+    }
+
+    fn thread(&self, number: u64) -> Option<Tid> {
+        Tid::try_from(number).ok().filter(|&thread| usize::from(thread) < self.trace.threads.len())
+    }
+
+    /// A thread that fails to take what it holds itself always fails.
+    fn busy(&mut self, step: &RunStep) -> Op {
+        let slot = self.slot(step.obj, Sort::Mutex);
+        let own = self.trace.threads[usize::from(step.thread)].steps.iter().rev();
+        let last = own.map(|&step| self.trace.steps[step as usize].op).find(|op| match *op {
+            Op::Lock(other) | Op::Unlock(other) => other == slot,
+            Op::Enqueue { mutex, .. } | Op::Resume { mutex, .. } => mutex == Some(slot),
+            _ => false,
+        });
+        match last {
+            Some(Op::Lock(_) | Op::Resume { .. }) => Op::Free,
+            _ => Op::Busy(slot),
+        }
+    }
+
+    fn arrive(&mut self, obj: u64, round: u64) -> Op {
+        let previous = round.checked_sub(1).map(|previous| {
+            let slot = self.slot(obj, Sort::Round(previous));
+            (slot, self.arrivals(slot))
+        });
+        Op::Arrive { round: self.slot(obj, Sort::Round(round)), previous }
+    }
+
+    /// How many arrivals the round has so far; when somebody leaves it, or arrives for the next, all of them.
+    fn arrivals(&self, wanted: Slot) -> u32 {
+        let steps = self.trace.steps.iter();
+        steps.filter(|step| matches!(step.op, Op::Arrive { round, .. } if round == wanted)).count() as u32
+    }
+
+    fn forget(&mut self, obj: u64, sort: Sort) -> Op {
+        self.slots.remove(&(obj, sort));
+        Op::Free
+    }
+
+    /// Keeps what is shared, and names it.
+    fn finish(mut self) -> Trace {
+        #[derive(Clone, Copy, Default)]
+        struct Use {
+            thread: Option<Tid>,
+            shared: bool,
+            written: bool,
+        }
+        let mut uses = vec![Use::default(); self.vars.len()];
+        for access in &self.touches {
+            let entry = &mut uses[access.var as usize];
+            entry.shared |= entry.thread.is_some_and(|thread| thread != access.thread);
+            entry.thread = Some(access.thread);
+            entry.written |= access.writes();
+        }
+        let mut numbers: Vec<Option<Var>> = vec![None; uses.len()];
+        let mut cells: Vec<(u64, u32, Var)> = self.vars.iter().map(|(&(cell, life), &var)| (cell, life, var)).collect();
+        cells.sort_unstable();
+        for (cell, _, var) in cells {
+            let usage = uses[var as usize];
+            if usage.shared && usage.written {
+                numbers[var as usize] = Some(self.trace.vars.len() as Var);
+                self.trace.vars.push((self.name)(cell << 3));
+            }
+        }
+        for access in self.touches {
+            if let Some(var) = numbers[access.var as usize] {
+                self.trace.accesses.push(Access { var, ..access });
+            }
+        }
+        self.trace.finish();
+        self.trace
+    }
+}
+
+/// Locations that some loop waited on, with their first value. Those that are also written plainly are left out: their changes
+/// are no steps.
+fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
+    let mut first: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut waited = BTreeSet::new();
+    for step in execution.steps.iter().filter(|step| step.obj & LIFE_WORDS == 0) {
+        match step.kind {
+            OpKind::AtomicLoad => {
+                // The loop saw the old value before it saw the new one.
+                let seen = if step.arg == AWAITED { step.old } else { step.value };
+                first.entry(step.obj).or_insert(seen);
+                if step.arg == AWAITED {
+                    waited.insert(step.obj);
+                }
+            }
+            OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => {
+                first.entry(step.obj).or_insert(step.old);
+            }
+            _ => {}
+        }
+    }
+    let plain: BTreeSet<u64> = execution
+        .accesses
+        .iter()
+        .filter(|access| access.kind == AccessKind::Write && access.size <= 8)
+        .map(|access| access.addr >> 3)
+        .collect();
+    let stored: BTreeSet<u64> = execution
+        .steps
+        .iter()
+        .filter(|step| matches!(step.kind, OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas))
+        .map(|step| step.obj)
+        .collect();
+    first.retain(|obj, _| waited.contains(obj) && stored.contains(obj) && !plain.contains(&(obj >> 3)));
+    first
+}
+
+/// A word for people where the operation says nothing.
+fn word(kind: OpKind) -> &'static str {
+    match kind {
+        OpKind::ThreadStart => "start",
+        OpKind::ThreadEnd => "end",
+        OpKind::AtomicLoad => "load",
+        OpKind::AtomicStore => "store",
+        OpKind::AtomicRmw => "exchange",
+        OpKind::AtomicCas => "compare",
+        OpKind::Fence => "fence",
+        OpKind::Io => "io",
+        OpKind::Exit => "exit",
+        _ => "step",
+    }
+}
