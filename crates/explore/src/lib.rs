@@ -9,6 +9,7 @@ pub mod bounds;
 pub mod careful;
 pub mod crowd;
 pub mod dfs;
+pub mod dpor;
 pub mod driver;
 pub mod memory;
 pub mod optimal;

@@ -6,6 +6,7 @@ use raddle_explore::Strategy;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::careful::Careful;
 use raddle_explore::dfs::Dfs;
+use raddle_explore::dpor::Dpor;
 use raddle_explore::sampling::Sampling;
 
 use crate::args::{CheckArgs, StrategyName};
@@ -20,7 +21,7 @@ const PCT_DEPTH: u32 = 3;
 pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
     let mut strategy: Box<dyn Strategy> = match args.strategy {
         StrategyName::Optimal => Box::new(Careful::new(args.spurious)),
-        StrategyName::Dpor => return Err(super::not_available("--strategy dpor")),
+        StrategyName::Dpor => Box::new(Dpor::new(args.spurious)),
         StrategyName::Dfs => Box::new(Dfs::new(args.spurious)),
         StrategyName::Random => Box::new(Sampling::random(args.seed)),
         StrategyName::Pct => Box::new(Sampling::pct(args.seed, PCT_DEPTH)),

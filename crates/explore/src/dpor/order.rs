@@ -1,0 +1,151 @@
+//! Causal order of one execution: clock vectors and who touched which cell.
+
+use raddle_model::depend::{Cell, footprint};
+use raddle_model::{Execution, Footprint, Mode, Step, Touch};
+use rustc_hash::FxHashMap;
+
+/// A step in the list of a cell.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    position: u32,
+    bytes: u8,
+    mode: Mode,
+}
+
+/// The order of an execution's steps; keeps its buffers.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    threads: usize,
+    /// Thread of each step.
+    thread: Vec<u16>,
+    /// Number of each step within its thread.
+    seq: Vec<u32>,
+    touches: Vec<Footprint>,
+    /// How many steps of each thread happen before each step or are the step: a row each.
+    clocks: Vec<u32>,
+    /// Positions of each thread's steps.
+    positions: Vec<Vec<u32>>,
+    cells: FxHashMap<Cell, Vec<Entry>>,
+    nobody: Vec<u32>,
+}
+
+impl Order {
+    /// Moves to another execution.
+    pub fn load(&mut self, execution: &Execution) {
+        self.threads = execution.threads.len();
+        self.thread.clear();
+        self.seq.clear();
+        self.touches.clear();
+        self.clocks.clear();
+        self.positions.iter_mut().for_each(Vec::clear);
+        self.positions.resize(self.threads, Vec::new());
+        self.cells.values_mut().for_each(Vec::clear);
+        self.nobody.clear();
+        self.nobody.resize(self.threads, 0);
+        for step in &execution.steps {
+            self.push(step);
+        }
+    }
+
+    fn push(&mut self, step: &Step) {
+        let (position, number) = (self.thread.len(), usize::from(step.thread));
+        let row = self.clocks.len();
+        match self.positions[number].last() {
+            Some(&last) => {
+                let last = last as usize * self.threads;
+                self.clocks.extend_from_within(last..last + self.threads);
+            }
+            None => self.clocks.resize(row + self.threads, 0),
+        }
+        let touches = footprint(step);
+        for touch in &touches {
+            self.join(row, touch);
+        }
+        self.clocks[row + number] += 1;
+        for touch in &touches {
+            let entry = Entry { position: position as u32, bytes: touch.bytes, mode: touch.mode };
+            self.cells.entry(touch.cell).or_default().push(entry);
+        }
+        self.seq.push(self.positions[number].len() as u32);
+        self.positions[number].push(position as u32);
+        self.thread.push(step.thread);
+        self.touches.push(touches);
+    }
+
+    /// Puts the step whose clock is the last row behind all that it conflicts with by this touch.
+    fn join(&mut self, row: usize, touch: &Touch) {
+        let Some(entries) = self.cells.get(&touch.cell) else { return };
+        for entry in entries.iter().rev().filter(|entry| entry.bytes & touch.bytes != 0) {
+            if !entry.mode.commutes(touch.mode) {
+                let other = entry.position as usize * self.threads;
+                let (before, mine) = self.clocks.split_at_mut(row);
+                for (mine, other) in mine.iter_mut().zip(&before[other..other + self.threads]) {
+                    *mine = (*mine).max(*other);
+                }
+            }
+            if entry.mode == Mode::Write && entry.bytes & touch.bytes == touch.bytes {
+                return;
+            }
+        }
+    }
+
+    /// Positions of a thread's steps.
+    pub fn steps_of(&self, thread: u16) -> &[u32] {
+        &self.positions[usize::from(thread)]
+    }
+
+    /// Thread of the step at a position.
+    pub fn thread(&self, position: u32) -> u16 {
+        self.thread[position as usize]
+    }
+
+    /// Number of the step within its thread.
+    pub fn seq(&self, position: u32) -> u32 {
+        self.seq[position as usize]
+    }
+
+    /// What the step touches.
+    pub fn touches(&self, position: u32) -> &Footprint {
+        &self.touches[position as usize]
+    }
+
+    /// How many steps of each thread happen before the step or are the step.
+    pub fn clock(&self, position: u32) -> &[u32] {
+        let row = position as usize * self.threads;
+        &self.clocks[row..row + self.threads]
+    }
+
+    /// The clock of a thread where it stands before its step number `seq`.
+    pub fn clock_before(&self, thread: u16, seq: usize) -> &[u32] {
+        match seq.checked_sub(1) {
+            Some(last) => self.clock(self.positions[usize::from(thread)][last]),
+            None => &self.nobody,
+        }
+    }
+
+    /// Whether the first step happens before the second or is it.
+    pub fn is_before(&self, first: u32, second: u32) -> bool {
+        self.clock(second)[usize::from(self.thread(first))] > self.seq(first)
+    }
+
+    /// Appends the positions before `end` of other threads' steps that conflict with these touches and do not happen before a
+    /// thread with this clock, the latest first.
+    pub fn rivals(&self, thread: u16, touches: &[Touch], clock: &[u32], end: u32, out: &mut Vec<u32>) {
+        out.clear();
+        for touch in touches {
+            let Some(entries) = self.cells.get(&touch.cell) else { continue };
+            for entry in entries.iter().rev().filter(|entry| entry.position < end && entry.bytes & touch.bytes != 0) {
+                let is_past = clock[usize::from(self.thread(entry.position))] > self.seq(entry.position);
+                if !is_past && self.thread(entry.position) != thread && !entry.mode.commutes(touch.mode) {
+                    out.push(entry.position);
+                }
+                // All that conflicts with it and comes earlier happens before it.
+                if is_past && entry.mode == Mode::Write && entry.bytes & touch.bytes == touch.bytes {
+                    break;
+                }
+            }
+        }
+        out.sort_unstable_by(|a, b| b.cmp(a));
+        out.dedup();
+    }
+}

@@ -1,0 +1,217 @@
+//! The part of the tree of schedules that is still of interest: states that a run may yet be asked for from, and those above them.
+
+use raddle_model::depend::conflict;
+use raddle_model::{Choice, Footprint, Step};
+use raddle_vocab::{OpKind, Outcome};
+use std::collections::BTreeSet;
+
+/// A transition out of a state, as some run made it.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub step: Step,
+    pub choice: u16,
+    pub touches: Footprint,
+}
+
+impl Event {
+    /// Whether making this event changes what the other one is or would do.
+    pub fn disturbs(&self, other: &Event) -> bool {
+        self.step.thread == other.step.thread
+            || conflict(&self.touches, &other.touches)
+            || closes_round(&self.step, &other.step)
+    }
+
+    fn is(&self, choice: Choice) -> bool {
+        (self.step.thread, self.choice) == (choice.thread, choice.choice)
+    }
+}
+
+/// Whether the first arrival fills the round of a barrier that the second would have belonged to. Arrivals in one round
+/// commute, so footprints do not tell.
+fn closes_round(arrival: &Step, other: &Step) -> bool {
+    arrival.outcome == Outcome::Last
+        && other.kind == OpKind::BarrierArrive
+        && (arrival.obj, arrival.arg) == (other.obj, other.arg)
+}
+
+/// A thread that can step in a state, and how many successors its operation has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Able {
+    pub thread: u16,
+    pub successors: u16,
+}
+
+/// Something to be tried: a choice, and further ones that are known to be possible behind it.
+#[derive(Clone, Debug)]
+pub(super) struct Try {
+    pub choice: Choice,
+    pub then: Vec<Choice>,
+}
+
+/// A state.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    parent: Option<u32>,
+    /// How it was reached from its parent.
+    via: Option<Choice>,
+    serial: u64,
+    /// Number of steps that lead to it.
+    pub depth: u32,
+    /// Who can step.
+    pub able: Vec<Able>,
+    /// Events that need not be tried: other parts of the tree begin with them.
+    pub sleep: Vec<Event>,
+    /// Events that were tried, in order.
+    pub done: Vec<Event>,
+    /// Choices whose runs are under way, or that turned out to be impossible.
+    pub asked: Vec<Choice>,
+    todo: Vec<Try>,
+    /// Runs under way and children that are still of interest.
+    open: u32,
+}
+
+impl Node {
+    /// Whether the event is left to another part of the tree.
+    pub fn is_asleep(&self, choice: Choice) -> bool {
+        self.sleep.iter().any(|event| event.is(choice))
+    }
+
+    fn is_covered(&self, choice: Choice) -> bool {
+        self.is_asleep(choice)
+            || self.asked.contains(&choice)
+            || self.done.iter().any(|event| event.is(choice))
+            || self.todo.iter().any(|attempt| attempt.choice == choice)
+    }
+
+    /// How many successors the thread's operation has here; 0 if it cannot step.
+    pub fn successors(&self, thread: u16) -> u16 {
+        self.able.iter().find(|able| able.thread == thread).map_or(0, |able| able.successors)
+    }
+
+    /// Whether every successor of the thread's operation was, will be or need not be tried.
+    pub fn covers(&self, thread: u16) -> bool {
+        (0..self.successors(thread)).all(|choice| self.is_covered(Choice { thread, choice }))
+    }
+}
+
+/// The nodes of interest.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    /// Nodes with something to be tried, by serial number.
+    waiting: BTreeSet<(u64, u32)>,
+    made: u64,
+}
+
+impl Tree {
+    pub fn node(&self, id: u32) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    pub fn node_mut(&mut self, id: u32) -> &mut Node {
+        &mut self.nodes[id as usize]
+    }
+
+    /// A new state below `parent`, which it keeps of interest.
+    pub fn add(&mut self, parent: Option<(u32, Choice)>, able: Vec<Able>, sleep: Vec<Event>) -> u32 {
+        self.made += 1;
+        let depth = parent.map_or(0, |(parent, _)| self.node(parent).depth + 1);
+        if let Some((parent, _)) = parent {
+            self.node_mut(parent).open += 1;
+        }
+        let (parent, via) = (parent.map(|(parent, _)| parent), parent.map(|(_, via)| via));
+        let node = Node { parent, via, serial: self.made, depth, able, sleep, ..Node::default() };
+        match self.free.pop() {
+            Some(id) => {
+                self.nodes[id as usize] = node;
+                id
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Nodes from the root to `id`.
+    pub fn path(&self, id: u32) -> Vec<u32> {
+        let mut path = vec![id];
+        let mut at = id;
+        while let Some(parent) = self.node(at).parent {
+            path.push(parent);
+            at = parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Choices that lead to the node.
+    pub fn schedule(&self, id: u32) -> Vec<Choice> {
+        self.path(id).into_iter().filter_map(|node| self.node(node).via).collect()
+    }
+
+    /// Wants every successor of the thread's operation tried, the one with number `hinted` with more behind it.
+    pub fn want(&mut self, id: u32, thread: u16, hinted: u16, then: Vec<Choice>) {
+        let mut then = Some(then);
+        let node = &mut self.nodes[id as usize];
+        for choice in (0..node.successors(thread)).map(|choice| Choice { thread, choice }) {
+            if !node.is_covered(choice) {
+                let then = if choice.choice == hinted { then.take().unwrap_or_default() } else { Vec::new() };
+                node.todo.push(Try { choice, then });
+            }
+        }
+        if !node.todo.is_empty() {
+            self.waiting.insert((node.serial, id));
+        }
+    }
+
+    /// Wants everything tried that can be.
+    pub fn want_all(&mut self, id: u32) {
+        for able in self.node(id).able.clone() {
+            self.want(id, able.thread, 0, Vec::new());
+        }
+    }
+
+    /// Tries a choice again, whatever came of it before.
+    pub fn want_again(&mut self, id: u32, choice: Choice) {
+        let node = &mut self.nodes[id as usize];
+        node.asked.retain(|&asked| asked != choice);
+        node.todo.insert(0, Try { choice, then: Vec::new() });
+        self.waiting.insert((node.serial, id));
+    }
+
+    /// Takes what is to be tried next: in the youngest node, the oldest wish. The node is kept of interest.
+    pub fn take(&mut self) -> Option<(u32, Try)> {
+        let &(serial, id) = self.waiting.last()?;
+        let node = &mut self.nodes[id as usize];
+        let attempt = node.todo.remove(0);
+        node.asked.push(attempt.choice);
+        node.open += 1;
+        if node.todo.is_empty() {
+            self.waiting.remove(&(serial, id));
+        }
+        Some((id, attempt))
+    }
+
+    /// A run that was under way from the node, or a child of it, is over. Forgets nodes that are of no more interest.
+    pub fn close(&mut self, id: u32) {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            let node = &mut self.nodes[id as usize];
+            node.open = node.open.saturating_sub(1);
+            if node.open > 0 || !node.todo.is_empty() {
+                return;
+            }
+            at = node.parent;
+            self.nodes[id as usize] = Node::default();
+            self.free.push(id);
+        }
+    }
+
+    /// Gives a node up that was never asked for anything, if it is of no interest.
+    pub fn close_leaf(&mut self, id: u32) {
+        self.node_mut(id).open += 1;
+        self.close(id);
+    }
+}
