@@ -130,9 +130,9 @@ pub enum Kind {
     DataRace,
     /// Threads that wait for each other, or for what nobody will do.
     Deadlock,
-    /// A failed assertion.
+    /// A failed assertion, an abort or an exception that nobody catches.
     Assertion,
-    /// A fatal signal, abort or uncaught exception.
+    /// A fatal signal.
     Crash,
     /// The thread library was used against its rules.
     Misuse,

@@ -88,7 +88,7 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
 pub fn start(address: u64, pc: u64) {
     let op = Op::new(OpKind::CondInit, address, 0, pc);
     sched::arrive(op);
-    if *tag(address) == LIVE && queue(address).next().is_some() {
+    if queue(address).next().is_some() {
         trace::misuse(Misuse::ReinitInUse, address, 0, pc);
     }
     abandon_queue(address);

@@ -13,6 +13,8 @@ use crate::{sched, trace};
 
 real! { hidden:
     fn abort();
+    fn exit(status: i32);
+    fn quick_exit(status: i32);
     fn fflush(stream: *mut c_void) -> i32;
     fn __assert_fail(condition: *const c_char, file: *const c_char, line: u32, function: *const c_char);
 }
@@ -26,11 +28,70 @@ pub fn stop_thread(kind: Failure, address: u64, pc: u64, text: &[u8]) -> ! {
 /// Last handler of `exit`, as it was registered first: constructors, destructors and other handlers are ordinary code.
 pub extern "C" fn leave_process(status: i32, _argument: *mut c_void) {
     if controlled() {
+        watch_exit();
         // SAFETY: flushes all streams, as the C library would do next.
         unsafe { hidden::fflush(core::ptr::null_mut()) };
-        end_process(status, 0);
+        end_process(status, run().me().private.exit_pc);
     }
 }
+
+/// Last handler of `quick_exit`, which flushes nothing.
+extern "C" fn leave_process_quickly() {
+    if controlled() {
+        let private = run().me().private;
+        end_process(private.exit_status, private.exit_pc);
+    }
+}
+
+unsafe extern "C" {
+    fn on_exit(function: extern "C" fn(i32, *mut c_void), argument: *mut c_void) -> i32;
+    fn at_quick_exit(function: extern "C" fn()) -> i32;
+}
+
+/// Registers what comes last when the process ends: called before anybody else can register. Handlers are called once, so that it is
+/// called again when one of several threads that leave the process has done so.
+fn watch_exit() {
+    // SAFETY: the function has the signature that on_exit wants.
+    unsafe { on_exit(leave_process, core::ptr::null_mut()) };
+}
+
+/// Registers the last handlers of all ways out that have handlers.
+pub fn watch_ends() {
+    watch_exit();
+    // SAFETY: the function has the signature that at_quick_exit wants.
+    unsafe { at_quick_exit(leave_process_quickly) };
+}
+
+extern "C" fn exit_at(status: i32, pc: u64) -> ! {
+    if controlled() {
+        run().me().private.exit_pc = pc;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { exit_process(status) }
+}
+
+/// The C library's `exit`.
+///
+/// # Safety
+/// As `exit`: runs handlers of the program.
+pub unsafe fn exit_process(status: i32) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe { hidden::exit(status) };
+    sys::exit_process(status)
+}
+
+extern "C" fn quick_exit_at(status: i32, pc: u64) -> ! {
+    if controlled() {
+        let private = &mut run().me().private;
+        (private.exit_pc, private.exit_status) = (pc, status);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::quick_exit(status) };
+    sys::exit_process(status)
+}
+
+export!(exit, 1 => exit_at);
+export!(quick_exit, 1 => quick_exit_at);
 
 /// The process is over as far as the running thread is concerned; others come to rest.
 pub fn end_process(status: i32, pc: u64) -> ! {

@@ -153,6 +153,11 @@ fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
     block
 }
 
+/// Room for an object of the runtime's that the program sees: lives as long as the run.
+pub fn allocate_object(bytes: usize, pc: u64) -> Option<usize> {
+    Some(allocate(bytes, 16, true, pc)).filter(|&block| block != 0)
+}
+
 /// A stack for a thread that the running one creates: lives as long as the run.
 pub fn allocate_stack(bytes: usize, pc: u64) -> Option<usize> {
     Some(allocate(bytes, 4096, true, pc)).filter(|&block| block != 0)

@@ -165,9 +165,6 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
 pub fn init_as(address: u64, kind: u32, pc: u64) {
     let mut op = Op::new(OpKind::MutexInit, address, 0, pc);
     sched::arrive(op);
-    if at(address).tag == LIVE && is_valid(at(address)) && at(address).lock != 0 {
-        trace::misuse(Misuse::ReinitInUse, address, 0, pc);
-    }
     *at(address) = Mutex::new(kind);
     op.arg = at(address).kind() as u64;
     sched::commit(&op, Outcome::Done, 0, 0);

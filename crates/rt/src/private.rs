@@ -15,6 +15,12 @@ pub struct Private {
     pub reusable: u16,
     /// Next of such a list.
     pub next_reusable: u16,
+    /// Where it called `exit` or `quick_exit`, or 0.
+    pub exit_pc: u64,
+    /// Status that it gave to `quick_exit`.
+    pub exit_status: i32,
+    /// A semaphore that it has initialised and not yet given a name, or 0.
+    pub spare_semaphore: u64,
     /// Innermost cleanup handler that C code has registered, or 0.
     pub cleanup: usize,
     /// First robust mutex that it holds, or 0.
@@ -47,6 +53,9 @@ impl Private {
         name: [0; NAME_BYTES],
         reusable: 0,
         next_reusable: 0,
+        exit_pc: 0,
+        exit_status: 0,
+        spare_semaphore: 0,
         cleanup: 0,
         robust: 0,
         over: false,

@@ -102,9 +102,6 @@ extern "C" fn init(address: u64, attr: *const i32, pc: u64) -> i32 {
     }
     let op = Op::new(OpKind::RwInit, address, 0, pc);
     sched::arrive(op);
-    if at(address).tag == LIVE && (at(address).writer != 0 || at(address).readers != 0) {
-        trace::misuse(Misuse::ReinitInUse, address, 0, pc);
-    }
     *at(address) = RwLock::new(LIVE);
     sched::commit(&op, Outcome::Done, 0, 0);
     sched::changed(address);

@@ -37,6 +37,11 @@ fn at(address: u64) -> &'static mut Semaphore {
     unsafe { &mut *(address as *mut Semaphore) }
 }
 
+/// Whether there is a semaphore at the address.
+pub fn is_live(address: u64) -> bool {
+    at(address).tag == LIVE
+}
+
 /// Whether a wait would go on.
 pub fn is_positive(address: u64) -> bool {
     at(address).tag == LIVE && at(address).value > 0
@@ -50,8 +55,8 @@ pub fn report_stuck() {
             continue;
         }
         match at(fiber.pending.obj).tag {
-            LIVE => {}
-            DEAD => trace::misuse_at_rest(tid, Misuse::SemDestroyWaited),
+            // Whether it was waited for when it was destroyed, the host can tell.
+            LIVE | DEAD => {}
             _ => trace::misuse_at_rest(tid, Misuse::SemUninitialised),
         }
     }
@@ -101,17 +106,29 @@ extern "C" fn init(address: u64, shared: i32, value: u32, pc: u64) -> i32 {
     if shared != 0 {
         note_limit(limit::ROBUST);
     }
-    start(address, value, pc);
+    start(address, value, false, pc);
     0
 }
 
-/// Initialises a semaphore.
-pub fn start(address: u64, value: u32, pc: u64) {
+/// Initialises a semaphore; one with a name lives on without being destroyed.
+pub fn start(address: u64, value: u32, named: bool, pc: u64) {
     let op = Op::new(OpKind::SemInit, address, u64::from(value), pc);
     sched::arrive(op);
+    if waiter(address).is_some() {
+        trace::misuse(Misuse::ReinitInUse, address, 0, pc);
+    }
     *at(address) = Semaphore::new(value);
-    sched::commit(&op, Outcome::Done, 0, 0);
+    sched::commit(&op, Outcome::Done, u64::from(named), 0);
     sched::changed(address);
+}
+
+/// A thread that waits for the semaphore.
+fn waiter(address: u64) -> Option<usize> {
+    let waits = |tid: &usize| {
+        let fiber = &run().fibers[*tid];
+        fiber.standing == Standing::Pending && fiber.pending.kind == OpKind::SemWait && fiber.pending.obj == address
+    };
+    (0..run().threads).find(|tid| waits(tid) && !is_positive(address))
 }
 
 extern "C" fn destroy(address: u64, pc: u64) -> i32 {
@@ -121,9 +138,9 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
     }
     let op = arrive(OpKind::SemDestroy, address, pc);
     require(address, pc);
-    at(address).tag = DEAD;
-    at(address).value = 0;
-    sched::commit(&op, Outcome::Done, 0, 0);
+    let left = u64::from(at(address).value);
+    *at(address) = Semaphore { tag: DEAD, value: 0, ..*at(address) };
+    sched::commit(&op, Outcome::Done, 0, left);
     0
 }
 

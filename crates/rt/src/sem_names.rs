@@ -1,5 +1,8 @@
-//! Named semaphores, private to the process and to the run: a table from names to semaphores. Opening, closing and removing a name are
-//! atomic changes of the table, so that their order matters as it does in the system.
+//! Named semaphores, private to the process and to the run: a table from names to semaphores.
+//!
+//! Whether a name leads to a semaphore is an atomic word of its own, at an address that follows from the name: opening is a load, creating
+//! and removing are compare-exchanges. So users of different names, and those who merely open, do not meet. A semaphore is
+//! initialised before its name leads to it; it is a block of its creator's heap, and lives as long as the run.
 
 use core::ffi::{CStr, c_char};
 
@@ -7,58 +10,47 @@ use raddle_vocab::{MemOrder, OpKind, Outcome};
 
 use crate::entry::export;
 use crate::real::real;
-use crate::sem::{self, Semaphore};
+use crate::sem;
 use crate::state::{Op, controlled, run};
 use crate::sys::set_errno;
-use crate::{clock, sched};
+use crate::{clock, heap, sched};
 
 const ENTRIES: usize = 64;
 const NAME_BYTES: usize = 256;
+/// Where the words of names would lie: nothing else does.
+const WORDS: u64 = 0x1000_0000_0000;
 
 /// One name.
 #[derive(Clone, Copy)]
 struct Entry {
-    /// The object that the program sees.
-    semaphore: Semaphore,
+    /// The object that the program sees; 0 if the name leads nowhere.
+    semaphore: u64,
     name: [u8; NAME_BYTES],
     name_len: u16,
-    /// Whether the name leads here: a removed semaphore lives on until everybody has closed it.
-    linked: bool,
-    /// How often it was opened and not closed.
-    users: u32,
 }
 
 /// The table.
 pub struct Names {
-    /// Counts changes.
-    version: u64,
     entries: [Entry; ENTRIES],
 }
 
 impl Names {
     /// No name is known.
     pub const fn new() -> Self {
-        const FREE: Entry =
-            Entry { semaphore: Semaphore::new(0), name: [0; NAME_BYTES], name_len: 0, linked: false, users: 0 };
-        Names { version: 0, entries: [FREE; ENTRIES] }
+        Names { entries: [const { Entry { semaphore: 0, name: [0; NAME_BYTES], name_len: 0 } }; ENTRIES] }
     }
 
     /// The entry that the name leads to.
     fn find(&mut self, name: &[u8]) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.linked && &entry.name[..usize::from(entry.name_len)] == name)
+        self.entries.iter_mut().find(|entry| entry.semaphore != 0 && &entry.name[..usize::from(entry.name_len)] == name)
     }
 
     /// A new entry for a name.
     fn add(&mut self, name: &[u8]) -> Option<&mut Entry> {
-        let entry = self.entries.iter_mut().find(|entry| !entry.linked && entry.users == 0)?;
+        let entry = self.entries.iter_mut().find(|entry| entry.semaphore == 0)?;
         entry.name[..name.len()].copy_from_slice(name);
         entry.name_len = name.len() as u16;
-        entry.linked = true;
         Some(entry)
-    }
-
-    fn by_address(&mut self, address: u64) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| (&raw const entry.semaphore) as u64 == address && entry.users > 0)
     }
 }
 
@@ -68,20 +60,32 @@ real! { hidden:
     fn sem_unlink(name: *const c_char) -> i32;
 }
 
-/// Changes the table as one atomic operation.
-fn change<R>(pc: u64, change: impl FnOnce(&mut Names) -> R) -> R {
-    let obj = (&raw const run().names.version) as u64;
-    let op = Op { order: MemOrder::SeqCst as u8, log_size: 3, ..Op::new(OpKind::AtomicRmw, obj, 0, pc) };
+/// The word that says whether the name leads anywhere.
+fn word_of(name: &[u8]) -> u64 {
+    let hash = name.iter().fold(0, |hash: u64, &byte| raddle_vocab::policy::mix(hash ^ u64::from(byte) ^ 0x100));
+    WORDS + (hash >> 24 << 3)
+}
+
+/// Stands before an operation on a name's word.
+fn arrive(kind: OpKind, name: &[u8], expected: bool, pc: u64) -> Op {
+    let arg = if kind == OpKind::AtomicCas { u64::from(expected) } else { 0 };
+    let op = Op { order: MemOrder::SeqCst as u8, log_size: 3, ..Op::new(kind, word_of(name), arg, pc) };
     sched::arrive(op);
-    clock::observe(obj);
-    let names = &mut run().names;
-    names.version += 1;
-    let version = names.version;
-    let result = change(names);
-    clock::publish(obj);
-    sched::commit(&op, Outcome::Done, version, version - 1);
+    clock::observe(op.obj);
+    op
+}
+
+/// The load is made, or the compare-exchange fails.
+fn seen(op: &Op, is: bool) {
+    let outcome = if op.kind == OpKind::AtomicCas { Outcome::Failed } else { Outcome::Done };
+    sched::commit(op, outcome, u64::from(is), u64::from(is));
+}
+
+/// The compare-exchange succeeds.
+fn changed(op: &Op, to: bool) {
+    clock::publish(op.obj);
+    sched::commit(op, Outcome::Done, u64::from(to), u64::from(!to));
     sched::stored();
-    result
 }
 
 fn name_of(name: *const c_char) -> Result<&'static [u8], i32> {
@@ -106,26 +110,40 @@ extern "C" fn open(name: *const c_char, flags: i32, mode: u32, value: u32, pc: u
 
 fn open_name(name: *const c_char, flags: i32, value: u32, pc: u64) -> Result<u64, i32> {
     let name = name_of(name)?;
-    let creates = flags & libc::O_CREAT != 0;
-    if creates && value > i32::MAX as u32 {
+    if flags & libc::O_CREAT == 0 {
+        let op = arrive(OpKind::AtomicLoad, name, false, pc);
+        let found = run().names.find(name).map(|entry| entry.semaphore);
+        seen(&op, found.is_some());
+        return found.ok_or(libc::ENOENT);
+    }
+    if value > i32::MAX as u32 {
         return Err(libc::EINVAL);
     }
-    let (address, new) = change(pc, |names| {
-        let known = names.find(name).is_some();
-        if known && creates && flags & libc::O_EXCL != 0 {
-            return Err(libc::EEXIST);
-        }
-        if !known && !creates {
-            return Err(libc::ENOENT);
-        }
-        let entry = if known { names.find(name) } else { names.add(name) }.ok_or(libc::ENOSPC)?;
-        entry.users += 1;
-        Ok(((&raw mut entry.semaphore) as u64, !known))
-    })?;
-    if new {
-        sem::start(address, value, pc);
+    let spare = spare(pc).ok_or(libc::ENOMEM)?;
+    sem::start(spare, value, true, pc);
+    let op = arrive(OpKind::AtomicCas, name, false, pc);
+    if let Some(entry) = run().names.find(name) {
+        let found = entry.semaphore;
+        seen(&op, true);
+        return if flags & libc::O_EXCL != 0 { Err(libc::EEXIST) } else { Ok(found) };
     }
-    Ok(address)
+    let Some(entry) = run().names.add(name) else {
+        crate::controller::explain("the program uses more than 64 names of semaphores at a time");
+        sched::finish(raddle_vocab::RunStatus::Damaged, ENTRIES as i32);
+    };
+    entry.semaphore = spare;
+    run().me().private.spare_semaphore = 0;
+    changed(&op, true);
+    Ok(spare)
+}
+
+/// Room for a semaphore that the running thread is about to create: what a creation that came too late left, or new.
+fn spare(pc: u64) -> Option<u64> {
+    const BYTES: usize = 32;
+    if run().me().private.spare_semaphore == 0 {
+        run().me().private.spare_semaphore = heap::allocate_object(BYTES, pc)? as u64;
+    }
+    Some(run().me().private.spare_semaphore)
 }
 
 /// What the C function returns.
@@ -139,15 +157,13 @@ fn answer(done: Result<(), i32>) -> i32 {
     }
 }
 
-extern "C" fn close(address: u64, pc: u64) -> i32 {
+/// Closing takes nothing away from others, and who closes is not to use it again: no transition.
+extern "C" fn close(address: u64, _pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sem_close(address) };
     }
-    answer(change(pc, |names| {
-        names.by_address(address).ok_or(libc::EINVAL)?.users -= 1;
-        Ok(())
-    }))
+    answer(if sem::is_live(address) { Ok(()) } else { Err(libc::EINVAL) })
 }
 
 extern "C" fn unlink(name: *const c_char, pc: u64) -> i32 {
@@ -156,10 +172,14 @@ extern "C" fn unlink(name: *const c_char, pc: u64) -> i32 {
         return unsafe { hidden::sem_unlink(name) };
     }
     answer(name_of(name).and_then(|name| {
-        change(pc, |names| {
-            names.find(name).ok_or(libc::ENOENT)?.linked = false;
-            Ok(())
-        })
+        let op = arrive(OpKind::AtomicCas, name, true, pc);
+        let Some(entry) = run().names.find(name) else {
+            seen(&op, false);
+            return Err(libc::ENOENT);
+        };
+        entry.semaphore = 0;
+        changed(&op, false);
+        Ok(())
     }))
 }
 

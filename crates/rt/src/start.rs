@@ -33,13 +33,11 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     crate::fail::install_handlers();
     crate::undo::at_root();
     crate::masks::at_root();
-    // SAFETY: `leave_process` has the signature that on_exit wants; registered first, it runs last.
-    unsafe { on_exit(crate::fail::leave_process, core::ptr::null_mut()) };
+    crate::fail::watch_ends();
     begin();
 }
 
 unsafe extern "C" {
-    fn on_exit(function: extern "C" fn(i32, *mut c_void), argument: *mut c_void) -> i32;
     fn dl_iterate_phdr(
         callback: extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> i32,
         data: *mut c_void,

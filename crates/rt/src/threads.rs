@@ -9,7 +9,7 @@ use crate::controller::explain;
 use crate::entry::export;
 use crate::real::real;
 use crate::state::{Op, Standing, controlled, keep, run};
-use crate::{cancel, clock, fiber, heap, mutex, sched, storage, timeouts, trace, unwind};
+use crate::{cancel, clock, fail, fiber, heap, mutex, sched, storage, timeouts, trace, unwind};
 
 real! { hidden:
     fn pthread_create(handle: *mut u64, attr: *const c_void, entry: *const c_void, arg: *mut c_void) -> i32;
@@ -108,7 +108,7 @@ pub extern "C" fn create(
     // SAFETY: the caller passes room for the handle.
     unsafe { *handle = keep().pool[slot].handle };
     op.arg = tid as u64;
-    sched::commit(&op, Outcome::Done, 0, 0);
+    sched::commit(&op, Outcome::Done, u64::from(run().fibers[tid].detached), 0);
     0
 }
 
@@ -204,7 +204,7 @@ fn outlive() -> ! {
         run().fibers[tid].private.outlived = true;
     }
     // SAFETY: the last thread ends the process.
-    unsafe { libc::exit(0) }
+    unsafe { fail::exit_process(0) }
 }
 
 /// Whether the thread is main after its end, which waits for the others.

@@ -22,10 +22,10 @@ pub fn message(told: &Told<'_>) -> String {
         Kind::Deadlock => deadlock(told),
         Kind::Livelock => format!("livelock: {} in a loop that nobody can end", going(told)),
         Kind::Assertion if told.detail == "abort" => format!("{} calls abort", thread(told)),
-        Kind::Assertion => format!("assertion `{}` fails in {}", told.text, thread(told)),
-        Kind::Crash if told.detail == "exception" => {
+        Kind::Assertion if told.detail == "exception" => {
             format!("exception of type `{}` is not caught in {}", told.text, thread(told))
         }
+        Kind::Assertion => format!("assertion `{}` fails in {}", told.text, thread(told)),
         Kind::Crash => format!("{} at address {:#x} in {}", told.detail, told.address, thread(told)),
         Kind::Misuse => misuse(told),
     }

@@ -250,13 +250,20 @@ impl Expander {
         })
     }
 
-    /// Whether the last change of the cell before the step was its own thread's, so that what it gives up there is its own.
+    /// Whether the last change of the cell before the step was its own thread's, so that what it gives up there is its own. Who
+    /// unlocks what it has not locked gives up nothing.
     fn releases_own(&self, position: usize, touch: &Touch) -> bool {
         let earlier =
             self.record.entries(touch.cell).iter().rev().skip_while(|entry| entry.position as usize >= position);
         let mut changes = earlier.into_iter().filter(|entry| entry.mode == Some(raddle_model::Mode::Write));
-        let thread = self.record.steps[position].thread;
-        changes.next().is_none_or(|entry| self.record.steps[entry.position as usize].thread == thread)
+        let step = &self.record.steps[position];
+        let last = changes.next().map(|entry| &self.record.steps[entry.position as usize]);
+        let acquires =
+            |kind| matches!(kind, OpKind::Lock | OpKind::TryLock | OpKind::TimedLock | OpKind::CondReacquire);
+        match last {
+            None => step.kind != OpKind::Unlock,
+            Some(last) => last.thread == step.thread && (step.kind != OpKind::Unlock || acquires(last.kind)),
+        }
     }
 
     /// Collects operations that a sleeper put back before them could disable or change while they still have to disturb

@@ -17,6 +17,8 @@ pub struct Held {
     pub shared: bool,
     /// How often, for a recursive mutex or a reader.
     pub depth: u32,
+    /// It is the initialiser of a once control.
+    pub once: bool,
     /// Number of the step that acquired it.
     pub step: u32,
 }
@@ -71,7 +73,15 @@ impl Holdings {
         match self.all.iter_mut().find(mine) {
             Some(held) => held.depth += 1,
             None => {
-                self.all.push(Held { thread: step.thread, object, pc: step.pc, shared, depth: 1, step: number });
+                self.all.push(Held {
+                    thread: step.thread,
+                    object,
+                    pc: step.pc,
+                    shared,
+                    depth: 1,
+                    once: step.kind == OpKind::OnceBegin,
+                    step: number,
+                });
             }
         }
     }
@@ -84,6 +94,12 @@ impl Holdings {
         if self.all[at].depth == 0 {
             self.all.remove(at);
         }
+    }
+
+    /// Takes out what lies in these bytes.
+    pub fn drop_within(&mut self, start: u64, size: u64) -> Vec<Held> {
+        let range = start..start.saturating_add(size);
+        self.all.extract_if(.., |held| range.contains(&held.object)).collect()
     }
 
     pub fn of_thread(&self, thread: u16) -> impl Iterator<Item = &Held> {

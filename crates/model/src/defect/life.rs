@@ -3,9 +3,10 @@
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 use rustc_hash::FxHashMap;
 
-use super::held::Holdings;
+use super::held::{Held, Holdings};
 use super::{Defect, Part, Position};
-use crate::execution::{AccessKind, Execution, PendingState, Step};
+use crate::depend::{Footprint, conflict, footprint};
+use crate::execution::{Access, AccessKind, Execution, Pending, PendingState, Step};
 use crate::finding::{Kind, Severity};
 
 /// A lock that a thread still holds at its end.
@@ -22,6 +23,86 @@ pub(super) fn locks_at_end(step: &Step, number: u32, holdings: &Holdings, into: 
         let defect = Defect::new(Kind::Misuse, "lock-held-at-exit", vec![held.pc]).about(Some(held.object));
         into.push(defect.with(vec![acquired, ended]));
     }
+}
+
+/// Locks that are held and lie in a heap block that dies.
+pub(super) fn locks_in_freed_memory(at: u32, freed: &Access, holdings: &mut Holdings, into: &mut Vec<Defect>) {
+    let call = Place { thread: freed.thread, pc: freed.pc, position: Position::Access(at) };
+    locks_in_block(&call, freed.addr, freed.size, holdings, into);
+}
+
+/// The same where the end of a block is a transition.
+pub(super) fn locks_in_freed_step(step: &Step, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
+    let call = Place { thread: step.thread, pc: step.pc, position: Position::Step(number) };
+    locks_in_block(&call, step.obj, step.arg, holdings, into);
+}
+
+/// Where the offending call is.
+struct Place {
+    thread: u16,
+    pc: u64,
+    position: Position,
+}
+
+impl Place {
+    /// The call and the acquisition of the lock that it should have left alone.
+    fn and(&self, held: &Held) -> Vec<Part> {
+        let call = Part { thread: self.thread, pc: self.pc, position: self.position, waits: None, locks: Vec::new() };
+        let acquired = Part { thread: held.thread, pc: held.pc, position: Position::Step(held.step), ..call.clone() };
+        vec![call, acquired]
+    }
+}
+
+fn locks_in_block(call: &Place, start: u64, size: u64, holdings: &mut Holdings, into: &mut Vec<Defect>) {
+    for held in holdings.drop_within(start, size).into_iter().filter(|held| !held.once) {
+        let defect = Defect::new(Kind::Misuse, "free-locked", vec![call.pc]).about(Some(held.object));
+        into.push(defect.with(call.and(&held)));
+    }
+}
+
+/// A lock is initialised while somebody holds it.
+pub(super) fn initialised_again(step: &Step, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
+    let call = Place { thread: step.thread, pc: step.pc, position: Position::Step(number) };
+    if let Some(held) = holdings.of_object(step.obj).find(|held| !held.once) {
+        let defect = Defect::new(Kind::Misuse, "reinit-in-use", vec![step.pc]).about(Some(step.obj));
+        into.push(defect.with(call.and(held)));
+    }
+}
+
+/// Threads that wait, for ever, for a semaphore that was destroyed: before it was, if it had nothing to give then and nothing
+/// orders their waiting after it; too late otherwise.
+pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
+    let waits = |pending: &&Pending| pending.state == PendingState::Blocked && pending.step.kind == OpKind::SemWait;
+    for waiting in execution.pending.iter().filter(waits).map(|pending| &pending.step) {
+        let life = |step: &Step| step.obj == waiting.obj && matches!(step.kind, OpKind::SemInit | OpKind::SemDestroy);
+        let Some(at) = execution.steps.iter().rposition(life) else { continue };
+        let step = &execution.steps[at];
+        if step.kind != OpKind::SemDestroy {
+            continue;
+        }
+        let part = |thread, pc, position| Part { thread, pc, position, waits: None, locks: Vec::new() };
+        let destroyed = part(step.thread, step.pc, Position::Step(at as u32));
+        let waits = part(waiting.thread, waiting.pc, Position::Pending);
+        let too_early = step.old == 0 && !comes_after(&execution.steps[at..], waiting.thread);
+        let (detail, parts) = match too_early {
+            true => ("sem-destroy-waited", vec![destroyed, waits]),
+            false => ("sem-destroyed", vec![waits, destroyed]),
+        };
+        into.push(Defect::new(Kind::Misuse, detail, vec![parts[0].pc]).about(Some(waiting.obj)).with(parts));
+    }
+}
+
+/// Whether what the thread does last depends on the first of the steps.
+fn comes_after(steps: &[Step], thread: u16) -> bool {
+    let mut later: Vec<(u16, Footprint)> = Vec::new();
+    for step in steps {
+        let touches = footprint(step);
+        let depends = |(other, before): &(u16, Footprint)| *other == step.thread || conflict(before, &touches);
+        if later.is_empty() || later.iter().any(depends) {
+            later.push((step.thread, touches));
+        }
+    }
+    later.iter().any(|(other, _)| *other == thread)
 }
 
 /// Warnings about a process that came to its end in an orderly way.
@@ -94,6 +175,8 @@ fn not_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
     let mut live: FxHashMap<u64, usize> = FxHashMap::default();
     for (number, step) in execution.steps.iter().enumerate() {
         match step.kind {
+            // A semaphore with a name, which `value` 1 says, lives on without its users.
+            OpKind::SemInit if step.value == 1 => {}
             OpKind::MutexInit | OpKind::RwInit | OpKind::CondInit | OpKind::SemInit | OpKind::BarrierInit => {
                 live.insert(step.obj, number);
             }

@@ -9,7 +9,7 @@ pub mod words;
 
 use raddle_vocab::{Failure, OpKind};
 
-use crate::execution::{Execution, Incident, IncidentKind};
+use crate::execution::{Access, AccessKind, Execution, Incident, IncidentKind};
 use crate::finding::{Kind, Severity};
 use crate::race::{self, Race, RaceDetector};
 use held::Holdings;
@@ -139,17 +139,36 @@ impl DefectFinder {
         found.extend(self.races.races(execution).iter().map(of_race));
         found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
         self.holdings.clear();
+        let mut frees = frees(execution).peekable();
         for (number, step) in execution.steps.iter().enumerate() {
-            if step.kind == OpKind::ThreadEnd {
-                life::locks_at_end(step, number as u32, &self.holdings, &mut found);
+            while let Some((at, freed)) = frees.next_if(|(_, freed)| freed.after as usize <= number) {
+                life::locks_in_freed_memory(at, freed, &mut self.holdings, &mut found);
+            }
+            match step.kind {
+                OpKind::ThreadEnd => life::locks_at_end(step, number as u32, &self.holdings, &mut found),
+                OpKind::MutexInit | OpKind::RwInit => {
+                    life::initialised_again(step, number as u32, &self.holdings, &mut found);
+                }
+                OpKind::Free => life::locks_in_freed_step(step, number as u32, &mut self.holdings, &mut found),
+                _ => {}
             }
             self.holdings.apply(step, number as u32);
         }
+        for (at, freed) in frees {
+            life::locks_in_freed_memory(at, freed, &mut self.holdings, &mut found);
+        }
         deadlock::find(execution, &self.holdings, &mut found);
+        life::waiting_for_destroyed(execution, &mut found);
         life::warnings(execution, &mut found);
         once_each(&mut found);
         found
     }
+}
+
+/// Accesses that end the life of a heap block, with their numbers.
+fn frees(execution: &Execution) -> impl Iterator<Item = (u32, &Access)> {
+    let numbered = execution.accesses.iter().enumerate().map(|(number, access)| (number as u32, access));
+    numbered.filter(|(_, access)| access.kind == AccessKind::Free)
 }
 
 /// Keeps the first of each signature.
@@ -184,7 +203,7 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
         IncidentKind::Failure(Failure::Assertion) => (Kind::Assertion, "assert"),
         IncidentKind::Failure(Failure::Abort) => (Kind::Assertion, "abort"),
         IncidentKind::Failure(Failure::Signal) => (Kind::Crash, words::signal(signal_number(incident))),
-        IncidentKind::Failure(Failure::Exception) => (Kind::Crash, "exception"),
+        IncidentKind::Failure(Failure::Exception) => (Kind::Assertion, "exception"),
         IncidentKind::Failure(Failure::Assume) => return None,
     };
     let position = Position::Incident(number as u32);

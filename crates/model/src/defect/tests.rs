@@ -142,7 +142,7 @@ fn incidents_have_their_words() {
     assert_eq!(of(failure(Failure::Abort), 0, ""), Some(("assertion", "abort")));
     assert_eq!(of(failure(Failure::Signal), 0, "11"), Some(("crash", "SIGSEGV")));
     assert_eq!(of(failure(Failure::Signal), 8, ""), Some(("crash", "SIGFPE")));
-    assert_eq!(of(failure(Failure::Exception), 0, "int"), Some(("crash", "exception")));
+    assert_eq!(of(failure(Failure::Exception), 0, "int"), Some(("assertion", "exception")));
     assert_eq!(of(failure(Failure::Assume), 0, ""), None);
     assert_eq!(of(IncidentKind::Misuse(Misuse::JoinTwice), 0, ""), Some(("misuse", "join-twice")));
     // Every misuse has a word of its own.
