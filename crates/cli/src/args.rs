@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::formats::Format;
+
 /// Runs real C and C++ programs under every thread schedule that matters.
 #[derive(Debug, Parser)]
 #[command(name = "raddle", version, max_term_width = 110, after_help = AFTER_HELP)]
@@ -38,6 +40,10 @@ pub enum Command {
     /// Work with models in CSP
     #[command(subcommand)]
     Csp(CspCommand),
+    /// Show a run in another format
+    Report(ReportArgs),
+    /// Step through the schedule of a finding
+    Show(ShowArgs),
     /// Tell what was found on this machine, and what to install
     Doctor,
     /// Write an example program to try
@@ -388,6 +394,40 @@ pub struct CspCheckArgs {
     /// Stop after so many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time_limit: Option<f64>,
+}
+
+/// `raddle report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Directory of a run, or name of the program [default: the last run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// What it looks like [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Only this finding
+    #[arg(long, value_name = "ID")]
+    pub finding: Option<String>,
+    /// Write it there instead of to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `raddle show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Directory of a run, name of the program, or a finding's id in the last run [default: the last run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// Print the run in this format instead of stepping through it
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// The finding to step through [default: the first]
+    #[arg(long, value_name = "ID")]
+    pub finding: Option<String>,
+    /// Print this step and end
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub step: Option<u64>,
 }
 
 /// A positive number of seconds.

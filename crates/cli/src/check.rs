@@ -19,18 +19,20 @@ mod strategies;
 mod testing;
 mod witness;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use raddle_exec::{NativeTarget, Options, Output, interrupt};
 use raddle_model::finding::{Finding, Reason, Report, SCHEMA, Verdict, verdict};
+use raddle_report::run::Run;
+use raddle_report::story::Story;
 use raddle_report::text::{self, Sources};
-use raddle_report::timeline::Timeline;
-use raddle_report::{json, tsan};
+use raddle_report::tsan;
 
 use crate::args::{CheckArgs, PropertyName, ReportForm, StrategyName};
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome, say};
+use crate::formats::{self, Format, terminal_width};
 use crate::naming::symbols;
 use build::{Input, Tools};
 use collect::Collector;
@@ -38,9 +40,6 @@ use confirm::Confirmer;
 use directory::{REPORT, RunDirectory};
 use progress::Progress;
 use search::{Search, Searched, SelfCheck};
-
-/// Width of reports that do not go to a terminal.
-const PLAIN_WIDTH: usize = 110;
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Outcome {
@@ -71,7 +70,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
         stop_at_first: args.stop_at_first,
         spurious: args.spurious,
     }
-    .run(&mut |progress, finding, timeline| progress.suspend(|| printer.finding(finding, timeline)))?;
+    .run(&mut |progress, finding, story| progress.suspend(|| printer.finding(finding, story)))?;
     progress.finish();
     let report = report(args, &input.name(), searched, &progress, target.limits(), collector);
     write_report(args, &directory, &report)?;
@@ -86,9 +85,6 @@ pub fn run(args: &CheckArgs) -> Outcome {
 /// Options of later versions are named rather than ignored.
 fn refuse(args: &CheckArgs) -> Result<(), Failure> {
     let later = [
-        (args.sarif.is_some(), "--sarif"),
-        (args.junit.is_some(), "--junit"),
-        (args.html.is_some(), "--html"),
         (args.serve, "--serve"),
         (args.gtest, "--gtest"),
         (args.strategy == StrategyName::Pdp, "--strategy pdp"),
@@ -156,17 +152,23 @@ fn value_name(value: &impl clap::ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
 }
 
+/// Writes what the options ask for, and the report that later commands read.
 fn write_report(args: &CheckArgs, directory: &RunDirectory, report: &Report) -> Result<(), Failure> {
-    let mut bytes = Vec::new();
-    json::write(report, &mut bytes)?;
-    let write =
-        |path: &Path| std::fs::write(path, &bytes).map_err(|error| Failure(format!("{}: {error}", path.display())));
-    write(&directory.path().join(REPORT))?;
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => Ok(io::stdout().write_all(&bytes)?),
-        Some(path) => write(path),
-        None => Ok(()),
+    let stories = directory::load_stories(directory.path(), &report.findings);
+    let run = Run { report: report.clone(), stories };
+    formats::write(&run, Format::Json, &directory.path().join(REPORT))?;
+    let wanted = [
+        (&args.json, Format::Json),
+        (&args.sarif, Format::Sarif),
+        (&args.junit, Format::Junit),
+        (&args.html, Format::Html),
+    ];
+    for (path, format) in wanted {
+        if let Some(path) = path {
+            formats::write(&run, format, path)?;
+        }
     }
+    Ok(())
 }
 
 /// Shows findings and verdict to people.
@@ -186,17 +188,21 @@ impl Printer {
         Printer {
             sources: Sources::new(&directory),
             width: terminal_width(),
-            silent: args.json.as_deref() == Some(Path::new("-")),
+            silent: [&args.json, &args.sarif, &args.junit, &args.html]
+                .iter()
+                .any(|path| path.as_deref() == Some(Path::new("-"))),
             quiet: args.quiet,
             form: args.report,
             program: program.into(),
         }
     }
 
-    fn finding(&self, finding: &Finding, timeline: &Timeline) {
+    fn finding(&self, finding: &Finding, story: &Story) {
         match self.form {
             Some(ReportForm::Tsan) => self.print(&tsan::one(finding, &self.program, std::process::id())),
-            None => self.print(&format!("{}\n", text::finding(finding, Some(timeline), &self.sources, self.width))),
+            None => {
+                self.print(&format!("{}\n", text::finding(finding, Some(&story.timeline()), &self.sources, self.width)))
+            }
         }
     }
 
@@ -221,11 +227,6 @@ impl Printer {
             let _ = out.write_all(styled.as_bytes()).and_then(|()| out.flush());
         }
     }
-}
-
-fn terminal_width() -> usize {
-    let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    columns.filter(|_| io::stdout().is_terminal()).unwrap_or(PLAIN_WIDTH).clamp(60, 200)
 }
 
 #[cfg(test)]

@@ -9,11 +9,14 @@ mod doctor;
 mod embed;
 mod exit_codes;
 mod failure;
+mod formats;
 mod naming;
 mod observed;
 mod predict;
 mod replay;
+mod report;
 mod run;
+mod show;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -73,6 +76,8 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Replay(args) => replay::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Csp(args::CspCommand::Check(args)) => csp::check(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Show(args) => show::run(&args),
         Command::Doctor => doctor::run(),
         Command::Demo => {
             demo::run(Path::new("."), &mut io::stdout())?;

@@ -49,9 +49,8 @@ impl LockSets {
         if a == 0 || b == 0 {
             return true;
         }
-        self.slots(a).all(|(lock, writes)| {
-            self.slots(b).all(|(other, other_writes)| lock != other || !(writes || other_writes))
-        })
+        self.slots(a)
+            .all(|(lock, writes)| self.slots(b).all(|(other, other_writes)| lock != other || !(writes || other_writes)))
     }
 }
 
@@ -63,8 +62,7 @@ pub(crate) fn within(a: &[Held], b: &[Held]) -> bool {
 /// What a step of a thread does to what it holds. Locks that others give back protect nothing, and are left out.
 pub(crate) fn apply(held: &mut Vec<Held>, op: &Op, slots: &[SlotInfo]) {
     let mut take = |lock: Held| {
-        if !slots[(lock / 2) as usize].loose
-        {
+        if !slots[(lock / 2) as usize].loose {
             // A thread may hold a rwlock for reading more than once.
             let at = held.partition_point(|&other| other < lock);
             held.insert(at, lock);

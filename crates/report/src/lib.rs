@@ -1,10 +1,18 @@
 //! What was found, in words: names from debug information, text, JSON and other formats.
 #![forbid(unsafe_code)]
 
+pub mod dot;
 pub mod escape;
+pub mod html;
 pub mod json;
+pub mod junit;
 pub mod names;
+pub mod perfetto;
 pub mod phrase;
+pub mod run;
+pub mod sarif;
+pub mod std_trace;
+pub mod story;
 pub mod symbols;
 pub mod text;
 pub mod timeline;

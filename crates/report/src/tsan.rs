@@ -29,7 +29,17 @@ pub fn render(report: &Report, process: u32) -> String {
 #[must_use]
 pub fn one(finding: &Finding, program: &str, process: u32) -> String {
     let what = title(finding);
-    let mut text = format!("{RULE}\nWARNING: ThreadSanitizer: {what} (pid={process})\n");
+    let place = finding.accesses.first().map(|access| &access.place);
+    format!(
+        "{RULE}\nWARNING: ThreadSanitizer: {what} (pid={process})\n{}SUMMARY: ThreadSanitizer: {what} {}\n{RULE}\n",
+        body(finding, program),
+        summary_place(place)
+    )
+}
+
+/// Accesses, object, locks and threads of a finding.
+pub(crate) fn body(finding: &Finding, program: &str) -> String {
+    let mut text = String::new();
     let mut locks = Vec::new();
     // The later access comes first, the earlier one is "previous".
     let is_race = finding.kind == Kind::DataRace;
@@ -47,9 +57,7 @@ pub fn one(finding: &Finding, program: &str, process: u32) -> String {
     for access in &finding.accesses {
         created(&mut text, access, program);
     }
-    let place = finding.accesses.first().map(|access| &access.place);
-    let _ = writeln!(text, "SUMMARY: ThreadSanitizer: {what} {}", summary_place(place));
-    text + RULE + "\n"
+    text
 }
 
 /// ThreadSanitizer's name for a finding, or our own sentence.

@@ -7,8 +7,8 @@ use raddle_exec::recording::{Program, Recording, Settings};
 use raddle_model::Execution;
 use raddle_model::defect::{Defect, DefectFinder, Position, Signature};
 use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity};
+use raddle_report::story::Story;
 use raddle_report::symbols::Symbols;
-use raddle_report::timeline::Timeline;
 
 use super::closure::Point;
 use super::confirm::Confirmer;
@@ -64,7 +64,7 @@ impl<'a> Collector<'a> {
         &mut self,
         execution: &Execution,
         executions_before: u64,
-        show: &mut dyn FnMut(&Finding, &Timeline),
+        show: &mut dyn FnMut(&Finding, &Story),
     ) -> Result<(), Failure> {
         let mut fresh = self.finder.find(execution);
         fresh.retain(|defect| {
@@ -81,11 +81,12 @@ impl<'a> Collector<'a> {
             if !self.keys.insert(key(&preview)) {
                 continue;
             }
-            let (mut finding, witness, timeline) = self.confirm(&found, defect, preview)?;
+            let (mut finding, witness, story) = self.confirm(&found, defect, preview)?;
             finding.id = self.numbering.next(finding.kind, finding.severity);
             finding.executions_before = executions_before;
             self.note_dependence(&mut finding);
             self.save(&mut finding, &witness)?;
+            self.directory.save_story(&finding.id, &story)?;
             if !witness.confirmed {
                 self.complaints.push(format!(
                     "the witness of {} does not show it when it is run again: the program does not do the same twice, or \
@@ -93,7 +94,7 @@ impl<'a> Collector<'a> {
                     finding.id
                 ));
             }
-            show(&finding, &timeline);
+            show(&finding, &story);
             self.findings.push(finding);
         }
         Ok(())
@@ -105,11 +106,11 @@ impl<'a> Collector<'a> {
         found: &Found<'_>,
         defect: &Defect,
         preview: Finding,
-    ) -> Result<(Finding, Witness, Timeline), Failure> {
+    ) -> Result<(Finding, Witness, Story), Failure> {
         if let Some(race) = &defect.race {
             let witness = found.race(race, &mut self.confirmer)?;
-            let timeline = self.tell_race(found, defect, &witness, preview);
-            return Ok((timeline.0, witness, timeline.1));
+            let (finding, story) = self.tell_race(found, defect, &witness, preview);
+            return Ok((finding, witness, story));
         }
         let finder = &mut self.finder;
         let mut shows = |run: &Execution| same_defect(finder, run, &defect.signature).is_some();
@@ -119,9 +120,9 @@ impl<'a> Collector<'a> {
         let mut finding = again.as_ref().map_or(preview, |again| scene.finding(again));
         finding.preemptions = witness.preemptions;
         let (steps, ends) = end_of_schedule(&witness, again.as_ref());
-        let mut timeline = scene.timeline(steps);
-        scene.add_ends(&mut timeline, &finding, &ends);
-        Ok((finding, witness, timeline))
+        let mut story = scene.story(steps, self.confirmer.options().spurious);
+        scene.add_ends(&mut story, &finding, &ends);
+        Ok((finding, witness, story))
     }
 
     /// A race is told from the search's execution, in which it was met, with the stacks of the witness run.
@@ -131,7 +132,7 @@ impl<'a> Collector<'a> {
         defect: &Defect,
         witness: &Witness,
         mut finding: Finding,
-    ) -> (Finding, Timeline) {
+    ) -> (Finding, Story) {
         let run = &witness.run;
         let mut ends = Vec::new();
         for (access, part) in finding.accesses.iter_mut().zip(&defect.parts) {
@@ -148,11 +149,11 @@ impl<'a> Collector<'a> {
         finding.preemptions = witness.preemptions;
         finding.witness_kind = witness.kind;
         let scene = Scene::new(self.symbols, &run.execution, Some(&run.detail));
-        let mut timeline = scene.timeline(witness.entries.len());
+        let mut story = scene.story(witness.entries.len(), self.confirmer.options().spurious);
         if ends.len() == finding.accesses.len() {
-            scene.add_ends(&mut timeline, &finding, &ends);
+            scene.add_ends(&mut story, &finding, &ends);
         }
-        (finding, timeline)
+        (finding, story)
     }
 
     /// A race that cannot be shown with both threads side by side depends on an earlier one.

@@ -1,6 +1,10 @@
 //! The directory of a run: the report, a witness per finding, and the program if it was compiled here.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use raddle_model::finding::Finding;
+use raddle_report::story::Story;
 
 use crate::failure::Failure;
 
@@ -8,6 +12,8 @@ use crate::failure::Failure;
 pub const ROOT: &str = ".raddle";
 /// The report.
 pub const REPORT: &str = "report.json";
+/// How the names of stories end.
+const STORY: &str = ".story.json";
 
 /// A run's directory.
 #[derive(Debug)]
@@ -39,11 +45,28 @@ impl RunDirectory {
     pub fn witness(&self, id: &str) -> PathBuf {
         self.path.join(format!("{id}.json"))
     }
+
+    /// Keeps what happened in a witness run, for reports that are made later.
+    pub fn save_story(&self, id: &str, story: &Story) -> Result<(), Failure> {
+        let path = self.path.join(format!("{id}{STORY}"));
+        let bytes = serde_json::to_vec(story).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+        std::fs::write(&path, bytes).map_err(|error| Failure(format!("{}: {error}", path.display())))
+    }
+}
+
+/// The stories of a run's findings, as far as they are there.
+pub fn load_stories(directory: &Path, findings: &[Finding]) -> BTreeMap<String, Story> {
+    let load = |finding: &Finding| {
+        let bytes = std::fs::read(directory.join(format!("{}{STORY}", finding.id))).ok()?;
+        let story: Story = serde_json::from_slice(&bytes).ok()?;
+        story.is_sound().then(|| (finding.id.clone(), story))
+    };
+    findings.iter().filter_map(load).collect()
 }
 
 /// Whether a run writes files of this name: the report, and ids of findings.
 fn is_ours(name: &str) -> bool {
-    let Some(stem) = name.strip_suffix(".json") else { return false };
+    let Some(stem) = name.strip_suffix(STORY).or_else(|| name.strip_suffix(".json")) else { return false };
     let is_id = stem.split_at_checked(1).is_some_and(|(letter, number)| {
         letter.bytes().all(|byte| byte.is_ascii_lowercase())
             && !number.is_empty()
@@ -59,7 +82,17 @@ mod tests {
     #[test]
     fn only_files_of_runs_are_removed() {
         let directory = tempfile::tempdir().unwrap();
-        for name in ["report.json", "r1.json", "d12.json", "mine.json", "r.json", "1r.json", "r1x.json", "notes"] {
+        for name in [
+            "report.json",
+            "r1.json",
+            "d12.json",
+            "mine.json",
+            "r.json",
+            "1r.json",
+            "r1x.json",
+            "notes",
+            "r1.story.json",
+        ] {
             std::fs::write(directory.path().join(name), "x").unwrap();
         }
         let run = RunDirectory::create(Some(directory.path()), "unused").unwrap();

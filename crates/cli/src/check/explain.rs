@@ -6,19 +6,14 @@ use raddle_exec::decode::Detail;
 use raddle_model::defect::{Defect, Held, Part, Position, locks_held};
 use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
 use raddle_model::race::{Race, Touching};
-use raddle_model::{Access, AccessKind, Execution, Incident, Step};
+use raddle_model::{Execution, Incident, Step};
 use raddle_report::names::{Located, Names};
-use raddle_report::phrase::{Namer, phrase, word};
+use raddle_report::phrase::{Namer, word};
+use raddle_report::story::{Story, Teller};
 use raddle_report::symbols::{Symbols, demangle_type};
-use raddle_report::timeline::{Column, Row, Timeline};
 use raddle_vocab::OpKind;
 
 use super::message::{Told, message};
-
-/// Data accesses of one schedule that are shown, at most.
-const MOST_SHOWN: usize = 200;
-/// Accesses to more bytes at once are not shown.
-const LARGEST_SHOWN: u64 = 64;
 
 /// An execution with the names of what is in it.
 pub struct Scene<'a> {
@@ -212,8 +207,8 @@ impl<'a> Scene<'a> {
         next.map_or("call", |step| word(step.kind))
     }
 
-    /// Adds what the finding is about to the end of a schedule, one row for each of its threads that has something to say.
-    pub fn add_ends(&self, timeline: &mut Timeline, finding: &Finding, ends: &[u16]) {
+    /// Adds what the finding is about to the end of a story, one event for each of its threads that has something to say.
+    pub fn add_ends(&self, story: &mut Story, finding: &Finding, ends: &[u16]) {
         let numbered = finding.accesses.len() > 1;
         for (index, (access, &thread)) in finding.accesses.iter().zip(ends).enumerate() {
             let text = match (&access.waits, finding.kind) {
@@ -225,66 +220,14 @@ impl<'a> Scene<'a> {
                 (None, _) => access.op.clone(),
             };
             let mark = numbered.then_some(index + 1);
-            timeline.rows.push(Row { column: usize::from(thread), text, place: access.place.clone(), mark });
+            story.end(usize::from(thread), &access.op, text, &access.place, mark);
         }
     }
 
-    /// The first `steps` steps in columns, with the data accesses in between that threads share; births and deaths of threads
-    /// say nothing and are left out.
-    pub fn timeline(&self, steps: usize) -> Timeline {
-        let columns = self.execution.threads.iter();
-        let columns = columns.map(|thread| Column { thread: thread.path.to_string(), name: thread.name.clone() });
-        let shared = shared_accesses(self.execution, steps);
-        let mut shared = shared.into_iter().map(|number| &self.execution.accesses[number]).peekable();
-        let mut rows = Vec::new();
-        for (number, step) in self.execution.steps.iter().enumerate().take(steps) {
-            if !matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd) {
-                rows.push(self.row(step.thread, phrase(step, &self.names), step.pc));
-            }
-            while let Some(access) = shared.next_if(|access| access.after as usize <= number + 1) {
-                let what = if access.kind == AccessKind::Read { "read" } else { "write" };
-                let located = self.names.locate(access.addr, access.size, &[access.pc]);
-                let row = self.row(access.thread, format!("{what} {}", located.short), access.pc);
-                if rows.last() != Some(&row) {
-                    rows.push(row);
-                }
-            }
-        }
-        Timeline { columns: columns.collect(), rows }
+    /// The first `steps` steps with the data accesses in between that threads share.
+    pub fn story(&self, steps: usize, spurious: u32) -> Story {
+        Teller::new(&self.names, self.execution, spurious, &BTreeMap::new()).story(steps)
     }
-
-    fn row(&self, thread: u16, text: String, pc: u64) -> Row {
-        Row { column: usize::from(thread), text, place: self.names.place(&[pc]), mark: None }
-    }
-}
-
-/// The last few data accesses to bytes that one thread writes and another touches.
-fn shared_accesses(execution: &Execution, steps: usize) -> Vec<usize> {
-    /// Who has touched a cell, and who has written it, as far as that matters: one thread, or several.
-    #[derive(Clone, Copy, Default)]
-    struct Users {
-        one: Option<u16>,
-        several: bool,
-        written: bool,
-    }
-    let wanted = |access: &Access| {
-        let is_data = matches!(access.kind, AccessKind::Read | AccessKind::Write);
-        is_data && access.size <= LARGEST_SHOWN && access.after as usize <= steps
-    };
-    let mut cells: BTreeMap<u64, Users> = BTreeMap::new();
-    for access in execution.accesses.iter().filter(|access| wanted(access)) {
-        let users = cells.entry(access.addr >> 3).or_default();
-        users.several |= users.one.is_some_and(|other| other != access.thread);
-        users.one = Some(access.thread);
-        users.written |= access.kind == AccessKind::Write;
-    }
-    let is_shared =
-        |access: &Access| cells.get(&(access.addr >> 3)).is_some_and(|users| users.several && users.written);
-    let accesses = execution.accesses.iter().enumerate();
-    let mut shared: Vec<usize> =
-        accesses.filter(|(_, access)| wanted(access) && is_shared(access)).map(|(number, _)| number).collect();
-    shared.drain(..shared.len().saturating_sub(MOST_SHOWN));
-    shared
 }
 
 /// What a finding's variable is called in a sentence.

@@ -9,7 +9,7 @@ use raddle_explore::driver::explore;
 use raddle_explore::{Gap, Strategy, Worth};
 use raddle_model::finding::{Finding, Reason, Stats};
 use raddle_model::{Choice, Execution, Request, TargetError, World, world};
-use raddle_report::timeline::Timeline;
+use raddle_report::story::Story;
 use raddle_vocab::policy::{Policy, mix};
 
 use super::collect::Collector;
@@ -60,7 +60,7 @@ enum Ended {
 
 impl Search<'_, '_> {
     /// Searches; shows each finding as soon as it is there.
-    pub fn run(self, show: &mut dyn FnMut(&Progress, &Finding, &Timeline)) -> Result<Searched, Failure> {
+    pub fn run(self, show: &mut dyn FnMut(&Progress, &Finding, &Story)) -> Result<Searched, Failure> {
         let Search { strategy, target, collector, progress, mut self_check, stop_at_first, spurious } = self;
         let estimate = Rc::new(Cell::new(None));
         let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&estimate) };
@@ -72,8 +72,8 @@ impl Search<'_, '_> {
             seen += 1;
             progress.update(stats, collector.findings.len(), || estimate.get());
             let known = collector.findings.len();
-            let met = collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, timeline| {
-                show(progress, finding, timeline);
+            let met = collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, story| {
+                show(progress, finding, story);
             });
             ended = match met {
                 Err(failure) => Some(Ended::Failed(failure)),

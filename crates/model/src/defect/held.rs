@@ -25,11 +25,12 @@ pub struct Held {
 
 /// All locks that are held, in the order of acquisition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Holdings {
+pub struct Holdings {
     all: Vec<Held>,
 }
 
 impl Holdings {
+    /// Nobody holds anything.
     pub fn clear(&mut self) {
         self.all.clear();
     }
@@ -102,10 +103,12 @@ impl Holdings {
         self.all.extract_if(.., |held| range.contains(&held.object)).collect()
     }
 
+    /// What a thread holds.
     pub fn of_thread(&self, thread: u16) -> impl Iterator<Item = &Held> {
         self.all.iter().filter(move |held| held.thread == thread)
     }
 
+    /// Who holds an object.
     pub fn of_object(&self, object: u64) -> impl Iterator<Item = &Held> {
         self.all.iter().filter(move |held| held.object == object)
     }

@@ -12,9 +12,8 @@ use raddle_vocab::{Failure, OpKind};
 use crate::execution::{Access, AccessKind, Execution, Incident, IncidentKind};
 use crate::finding::{Kind, Severity};
 use crate::race::{self, Race, RaceDetector};
-use held::Holdings;
 
-pub use held::{Held, locks_held};
+pub use held::{Held, Holdings, locks_held};
 
 /// What tells two defects apart: meeting the same signature again is meeting the same defect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

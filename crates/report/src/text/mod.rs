@@ -5,6 +5,7 @@
 
 mod columns;
 mod source;
+mod step;
 mod style;
 mod summary;
 pub(crate) mod words;
@@ -21,6 +22,7 @@ use crate::symbols::is_own_code;
 use crate::timeline::Timeline;
 
 pub use source::Sources;
+pub use step::step;
 pub use summary::summary;
 
 use source::{Pointer, excerpt};
@@ -141,4 +143,6 @@ fn commands(text: &mut String, finding: &Finding) {
     let command = |arguments: &str| paint(COMMAND, &format!("raddle replay {}{arguments}", clean(name)));
     let _ = writeln!(text, "  {}  {}", paint(HEADING, "replay"), command(""));
     let _ = writeln!(text, "  {}   {}", paint(HEADING, "debug"), command(" --gdb"));
+    let view = paint(COMMAND, &format!("raddle show {}", clean(name)));
+    let _ = writeln!(text, "  {}    {view}", paint(HEADING, "view"));
 }

@@ -70,6 +70,11 @@ impl Source {
         (start < self.text.len()).then_some(start..end)
     }
 
+    /// A line, counted from 1.
+    pub(super) fn text_of(&self, number: usize) -> Option<&str> {
+        self.line(number).map(|range| &self.text[range])
+    }
+
     /// Bytes of what a place points at: the word at its column, else the line without its indentation.
     fn span(&self, place: &Place) -> Option<Range<usize>> {
         let line = self.line(place.line? as usize)?;

@@ -101,6 +101,7 @@ error[r1]: data race on balance
                                  (2) read balance  bank.c:4
   replay  raddle replay r1
   debug   raddle replay r1 --gdb
+  view    raddle show r1
 ";
     let text = rendered(&race(), Some(&timeline));
     assert_eq!(text, expected, "\n{text}");

@@ -1,0 +1,97 @@
+//! The formats of a report, and where they go.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+use raddle_report::run::Run;
+use raddle_report::text::{self, Sources};
+use raddle_report::{dot, html, json, junit, perfetto, sarif, std_trace, tsan};
+
+use crate::failure::Failure;
+
+/// Width of reports that do not go to a terminal.
+const PLAIN_WIDTH: usize = 110;
+
+/// What a report can look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// The grammar of ThreadSanitizer
+    Tsan,
+    /// JSON (docs/schema.json)
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// JUnit XML
+    Junit,
+    /// A page for the browser
+    Html,
+    /// A trace for Perfetto
+    Perfetto,
+    /// A graph for Graphviz
+    Dot,
+    /// Trace lines as RAPID reads them
+    Std,
+}
+
+/// The run in a format.
+pub fn render(run: &Run, format: Format) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    match format {
+        Format::Text => bytes = text_report(run, None).into_bytes(),
+        Format::Tsan => bytes = tsan::render(&run.report, std::process::id()).into_bytes(),
+        Format::Json => json::write(&run.report, &mut bytes)?,
+        Format::Sarif => json::write_value(&sarif::render(run), &mut bytes)?,
+        Format::Junit => bytes = junit::render(run).into_bytes(),
+        Format::Html => bytes = html::render(run).into_bytes(),
+        Format::Perfetto => bytes = perfetto::render(run),
+        Format::Dot => bytes = dot::render(run).into_bytes(),
+        Format::Std => bytes = std_trace::render(run).into_bytes(),
+    }
+    Ok(bytes)
+}
+
+/// Findings and summary for people, with colours.
+fn text_report(run: &Run, directory: Option<&str>) -> String {
+    let place = run.stories.values().next().map(|story| story.directory.clone());
+    let here = std::env::current_dir().unwrap_or_default();
+    let sources = Sources::new(place.as_ref().map_or(&here, |place| Path::new(place)));
+    let mut all = String::new();
+    for (finding, story) in run.findings() {
+        let timeline = story.map(raddle_report::story::Story::timeline);
+        all += &text::finding(finding, timeline.as_ref(), &sources, terminal_width());
+        all.push('\n');
+    }
+    all + &text::summary(&run.report, directory)
+}
+
+/// Writes the run to a file, or to standard output for `-`.
+pub fn write(run: &Run, format: Format, path: &Path) -> Result<(), Failure> {
+    let bytes = render(run, format)?;
+    if path == Path::new("-") {
+        return print(&bytes, format);
+    }
+    std::fs::write(path, bytes).map_err(|error| Failure(format!("{}: {error}", path.display())))
+}
+
+/// Prints to standard output, with colours where the terminal wants them. A reader that has gone away is no reason to fail.
+pub fn print(bytes: &[u8], format: Format) -> Result<(), Failure> {
+    let result = if format == Format::Text {
+        let mut out = anstream::AutoStream::auto(io::stdout());
+        out.write_all(bytes).and_then(|()| out.flush())
+    } else {
+        io::stdout().write_all(bytes).and_then(|()| io::stdout().flush())
+    };
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Characters in a line of the terminal.
+pub fn terminal_width() -> usize {
+    let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    columns.filter(|_| io::stdout().is_terminal()).unwrap_or(PLAIN_WIDTH).clamp(60, 200)
+}

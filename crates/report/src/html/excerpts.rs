@@ -1,0 +1,93 @@
+//! The source lines that a page needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::run::Run;
+
+/// Files up to so many lines are shown whole.
+const WHOLE: usize = 2000;
+/// Of longer ones, lines around each place.
+const AROUND: usize = 40;
+/// Bytes of all sources of a page, at most.
+const MOST_BYTES: usize = 4 << 20;
+/// Larger files are not looked into.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// Lines of a file: each run of lines with the number of its first.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Excerpt {
+    parts: Vec<(usize, Vec<String>)>,
+}
+
+/// The files that findings and stories speak of, as far as they can be read.
+pub(super) fn of(run: &Run) -> BTreeMap<String, Excerpt> {
+    let mut wanted: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    let mut directory = String::new();
+    for (finding, story) in run.findings() {
+        let of_finding = finding.accesses.iter().flat_map(|access| access.stack.iter().chain([&access.place]));
+        let of_story = story.iter().flat_map(|story| &story.places);
+        for place in of_finding.chain(of_story) {
+            if let (Some(file), Some(line)) = (&place.file, place.line) {
+                wanted.entry(file).or_default().insert(line as usize);
+            }
+        }
+        if let Some(story) = story {
+            directory.clone_from(&story.directory);
+        }
+    }
+    let mut left = MOST_BYTES;
+    let mut all = BTreeMap::new();
+    for (file, lines) in wanted {
+        let Some(text) = read(Path::new(&directory), file).filter(|text| text.len() <= left) else { continue };
+        left -= text.len();
+        all.insert(file.to_string(), cut(&text, &lines));
+    }
+    all
+}
+
+fn read(directory: &Path, file: &str) -> Option<String> {
+    let path = directory.join(file);
+    let about = std::fs::metadata(&path).ok()?;
+    if !about.is_file() || about.len() > LARGEST_FILE {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&std::fs::read(&path).ok()?).into_owned())
+}
+
+fn cut(text: &str, wanted: &BTreeSet<usize>) -> Excerpt {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= WHOLE {
+        return Excerpt { parts: vec![(1, lines.into_iter().map(String::from).collect())] };
+    }
+    let mut parts: Vec<(usize, Vec<String>)> = Vec::new();
+    for &line in wanted {
+        let from = line.saturating_sub(AROUND).max(1);
+        let next = parts.last().map_or(1, |(first, part)| first + part.len());
+        let to = (line + AROUND).min(lines.len());
+        for number in from.max(next)..=to {
+            match parts.last_mut() {
+                Some((first, part)) if *first + part.len() == number => part.push(lines[number - 1].into()),
+                _ => parts.push((number, vec![lines[number - 1].into()])),
+            }
+        }
+    }
+    Excerpt { parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_files_are_cut_to_what_is_spoken_of() {
+        let text: String = (1..=5000).map(|number| format!("line {number}\n")).collect();
+        let excerpt = cut(&text, &BTreeSet::from([1000, 1010, 4999, 9999]));
+        let firsts: Vec<(usize, usize)> = excerpt.parts.iter().map(|(first, part)| (*first, part.len())).collect();
+        assert_eq!(firsts, [(960, 91), (4959, 42)]);
+        assert_eq!(excerpt.parts[0].1[40], "line 1000");
+        assert_eq!(cut("a\nb", &BTreeSet::new()).parts, [(1, vec!["a".to_string(), "b".to_string()])]);
+    }
+}

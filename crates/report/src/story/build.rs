@@ -1,0 +1,314 @@
+//! From an execution to its story.
+
+use std::collections::BTreeMap;
+
+use raddle_model::defect::Holdings;
+use raddle_model::finding::{Created, Place};
+use raddle_model::{Access, AccessKind, Execution, PendingState, Step, World};
+use raddle_vocab::{OpKind, Outcome};
+
+use super::{Actor, Event, EventKind, Story, Stretch, VERSION, intern};
+use crate::names::Names;
+use crate::phrase::{Namer, phrase, word};
+
+/// Events of a story, at most; the last ones are kept.
+const MOST_EVENTS: usize = 20_000;
+/// Accesses to more bytes at once are not shown.
+const LARGEST_SHOWN: u64 = 64;
+
+/// Tells an execution.
+pub struct Teller<'a> {
+    names: &'a Names<'a>,
+    execution: &'a Execution,
+    /// Spurious wake-ups that each thread may have.
+    spurious: u32,
+    /// What plain accesses found in memory, by number of the access.
+    values: &'a BTreeMap<usize, u64>,
+}
+
+/// Things that repeat are looked up once.
+#[derive(Default)]
+struct Known {
+    places: BTreeMap<u64, usize>,
+    objects: BTreeMap<(u64, u64, u64), usize>,
+}
+
+impl<'a> Teller<'a> {
+    /// Needs the names of this execution.
+    #[must_use]
+    pub fn new(
+        names: &'a Names<'a>,
+        execution: &'a Execution,
+        spurious: u32,
+        values: &'a BTreeMap<usize, u64>,
+    ) -> Self {
+        Teller { names, execution, spurious, values }
+    }
+
+    /// The first `steps` steps with the data accesses in between that threads share.
+    #[must_use]
+    pub fn story(&self, steps: usize) -> Story {
+        let directory = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
+        let mut story = Story { version: VERSION, directory, threads: self.threads(), ..Story::default() };
+        let mut known = Known::default();
+        let steps = steps.min(self.execution.steps.len());
+        let shared = shared_accesses(self.execution, steps);
+        let first = (steps + shared.len()).saturating_sub(MOST_EVENTS);
+        let mut shared = shared.into_iter().peekable();
+        // The event that each step became, or would have become.
+        let mut event_of_step = Vec::with_capacity(steps);
+        let mut number = 0;
+        for (index, step) in self.execution.steps.iter().enumerate().take(steps) {
+            while let Some(access) = shared.next_if(|&at| self.execution.accesses[at].after as usize <= index) {
+                self.add_access(&mut story, &mut known, access, number >= first);
+                number += 1;
+            }
+            event_of_step.push(number.saturating_sub(first));
+            if number >= first {
+                let event = self.step_event(&mut story, &mut known, step, index);
+                story.events.push(event);
+            }
+            number += 1;
+        }
+        for access in shared {
+            self.add_access(&mut story, &mut known, access, number >= first);
+            number += 1;
+        }
+        story.left_out = first;
+        story.holds = self.holds(&mut story, &mut known, &event_of_step);
+        story.waits = self.waits(&mut story, &mut known, &event_of_step);
+        story
+    }
+
+    fn threads(&self) -> Vec<Actor> {
+        let actor = |(number, thread): (usize, &raddle_model::ThreadInfo)| {
+            let is_creation = |step: &&Step| step.kind == OpKind::Create && step.arg == number as u64;
+            let creation = self.execution.steps.iter().find(is_creation).filter(|_| number != 0);
+            let created = creation.map(|step| Created {
+                by: self.names.thread(u64::from(step.thread)),
+                place: self.names.place(&[step.pc]),
+            });
+            Actor { thread: thread.path.to_string(), name: thread.name.clone(), created }
+        };
+        self.execution.threads.iter().enumerate().map(actor).collect()
+    }
+
+    fn step_event(&self, story: &mut Story, known: &mut Known, step: &Step, index: usize) -> Event {
+        let object = has_object(step.kind).then(|| self.object(story, known, step.obj, 1, step.pc));
+        let value = (step.kind.is_atomic_access()).then(|| match (step.kind, step.outcome) {
+            (OpKind::AtomicCas, outcome) if outcome != Outcome::Done => step.old,
+            _ => step.value,
+        });
+        let waits = matches!(step.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire);
+        let peer = matches!(step.kind, OpKind::Create | OpKind::Join | OpKind::Detach).then_some(step.arg);
+        Event {
+            thread: usize::from(step.thread),
+            kind: EventKind::Sync,
+            op: word(step.kind).into(),
+            text: phrase(step, self.names),
+            place: self.place(story, known, step.pc),
+            object,
+            other: waits.then(|| self.object(story, known, step.arg, 1, step.pc)),
+            peer: peer.map(|peer| peer as usize).filter(|&peer| peer < story.threads.len()),
+            outcome: (step.outcome != Outcome::Done).then(|| format!("{:?}", step.outcome).to_lowercase()),
+            value: value.map(|value| value.to_string()),
+            mark: None,
+            step: Some(index + 1),
+        }
+    }
+
+    fn add_access(&self, story: &mut Story, known: &mut Known, number: usize, wanted: bool) {
+        if !wanted {
+            return;
+        }
+        let access = &self.execution.accesses[number];
+        let what = if access.kind == AccessKind::Read { "read" } else { "write" };
+        let object = self.object(story, known, access.addr, access.size, access.pc);
+        let seen = self.values.get(&number).map(|&value| signed(value, access.size));
+        let name = &story.objects[object];
+        let text = match (&seen, access.kind) {
+            (Some(value), AccessKind::Read) => format!("{what} {name} = {value}"),
+            (Some(value), _) => format!("{what} {name}, was {value}"),
+            (None, _) => format!("{what} {name}"),
+        };
+        let event = Event {
+            thread: usize::from(access.thread),
+            kind: EventKind::Access,
+            op: what.into(),
+            text,
+            place: self.place(story, known, access.pc),
+            object: Some(object),
+            value: seen.filter(|_| access.kind == AccessKind::Read),
+            ..Event::default()
+        };
+        story.events.push(event);
+    }
+
+    fn place(&self, story: &mut Story, known: &mut Known, pc: u64) -> usize {
+        *known.places.entry(pc).or_insert_with(|| {
+            let place = if pc == 0 { Place::default() } else { self.names.place(&[pc]) };
+            intern(&mut story.places, place)
+        })
+    }
+
+    fn object(&self, story: &mut Story, known: &mut Known, address: u64, size: u64, pc: u64) -> usize {
+        *known.objects.entry((address, size, pc)).or_insert_with(|| {
+            let name = if size == 1 {
+                // As phrases name it, so that one thing has one name.
+                self.names.object(address)
+            } else {
+                self.names.locate(address, size, &[pc]).short
+            };
+            intern(&mut story.objects, name)
+        })
+    }
+
+    /// Who holds which lock from when to when.
+    fn holds(&self, story: &mut Story, known: &mut Known, event_of_step: &[usize]) -> Vec<Stretch> {
+        let mut holdings = Holdings::default();
+        let mut open: BTreeMap<(u16, u64), usize> = BTreeMap::new();
+        let mut all: Vec<Stretch> = Vec::new();
+        for (number, step) in self.execution.steps.iter().enumerate().take(event_of_step.len()) {
+            holdings.apply(step, number as u32);
+            let touched = [step.obj, step.arg];
+            open.retain(|&(thread, object), &mut at| {
+                let held = !touched.contains(&object) || holdings.of_thread(thread).any(|held| held.object == object);
+                if !held {
+                    all[at].to = Some(event_of_step[number]);
+                }
+                held
+            });
+            let fresh: Vec<_> = holdings.of_thread(step.thread).filter(|held| held.step == number as u32).collect();
+            for held in fresh {
+                let object = self.object(story, known, held.object, 1, held.pc);
+                open.insert((held.thread, held.object), all.len());
+                let (thread, from) = (usize::from(held.thread), event_of_step[number]);
+                all.push(Stretch { thread, object: Some(object), from, to: None });
+            }
+        }
+        all.retain(|stretch| stretch.to != Some(0) || stretch.from != 0);
+        all
+    }
+
+    /// Who could not go on from when to when, by the semantics of the operation that the thread makes next.
+    fn waits(&self, story: &mut Story, known: &mut Known, event_of_step: &[usize]) -> Vec<Stretch> {
+        let steps = &self.execution.steps[..event_of_step.len()];
+        let mut world = World::new(self.spurious);
+        world.prepare(self.execution);
+        let mut next = NextSteps::of(self.execution, steps.len());
+        let mut open: BTreeMap<u16, usize> = BTreeMap::new();
+        let mut all: Vec<Stretch> = Vec::new();
+        for (number, step) in steps.iter().enumerate() {
+            world.apply(step);
+            next.pass(step.thread);
+            for thread in 0..self.execution.threads.len() as u16 {
+                let Some(op) = next.of_thread(thread, self.execution).filter(|op| op.kind.can_block()) else {
+                    continue;
+                };
+                let blocked = world.is_alive(thread) && !world.enabled(op).possible();
+                match (open.get(&thread), blocked) {
+                    (None, true) => {
+                        let object = (op.kind != OpKind::Join).then(|| self.object(story, known, op.obj, 1, op.pc));
+                        open.insert(thread, all.len());
+                        // It starts to wait once its own event before is over.
+                        let from = event_of_step[number];
+                        all.push(Stretch { thread: usize::from(thread), object, from, to: None });
+                    }
+                    (Some(&at), false) => {
+                        all[at].to = Some(event_of_step[number]);
+                        open.remove(&thread);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        all.retain(|stretch| stretch.to != Some(stretch.from));
+        all
+    }
+}
+
+/// The step that each thread makes next.
+struct NextSteps {
+    by_thread: Vec<Vec<usize>>,
+    at: Vec<usize>,
+}
+
+impl NextSteps {
+    fn of(execution: &Execution, steps: usize) -> Self {
+        let mut by_thread = vec![Vec::new(); execution.threads.len()];
+        for (number, step) in execution.steps.iter().enumerate().take(steps) {
+            if let Some(list) = by_thread.get_mut(usize::from(step.thread)) {
+                list.push(number);
+            }
+        }
+        NextSteps { at: vec![0; by_thread.len()], by_thread }
+    }
+
+    fn pass(&mut self, thread: u16) {
+        if let Some(at) = self.at.get_mut(usize::from(thread)) {
+            *at += 1;
+        }
+    }
+
+    fn of_thread<'e>(&self, thread: u16, execution: &'e Execution) -> Option<&'e Step> {
+        let thread = usize::from(thread);
+        match self.by_thread[thread].get(self.at[thread]) {
+            Some(&number) => execution.steps.get(number),
+            None => {
+                let pending = execution.pending.get(thread)?;
+                (pending.state == PendingState::Blocked).then_some(&pending.step)
+            }
+        }
+    }
+}
+
+/// Whether the first operand names an object.
+fn has_object(kind: OpKind) -> bool {
+    !matches!(
+        kind,
+        OpKind::ThreadStart
+            | OpKind::ThreadEnd
+            | OpKind::Create
+            | OpKind::Join
+            | OpKind::Detach
+            | OpKind::Exit
+            | OpKind::Fence
+            | OpKind::Io
+    )
+}
+
+/// A value of so many bytes, as a signed number.
+fn signed(value: u64, size: u64) -> String {
+    match size {
+        1 => (value as i8).to_string(),
+        2 => (value as i16).to_string(),
+        4 => (value as i32).to_string(),
+        _ => (value as i64).to_string(),
+    }
+}
+
+/// Data accesses to bytes that one thread writes and another touches.
+fn shared_accesses(execution: &Execution, steps: usize) -> Vec<usize> {
+    /// Who has touched a cell, and who has written it, as far as that matters: one thread, or several.
+    #[derive(Clone, Copy, Default)]
+    struct Users {
+        one: Option<u16>,
+        several: bool,
+        written: bool,
+    }
+    let wanted = |access: &Access| {
+        let is_data = matches!(access.kind, AccessKind::Read | AccessKind::Write);
+        is_data && access.size <= LARGEST_SHOWN && access.after as usize <= steps
+    };
+    let mut cells: BTreeMap<u64, Users> = BTreeMap::new();
+    for access in execution.accesses.iter().filter(|access| wanted(access)) {
+        let users = cells.entry(access.addr >> 3).or_default();
+        users.several |= users.one.is_some_and(|other| other != access.thread);
+        users.one = Some(access.thread);
+        users.written |= access.kind == AccessKind::Write;
+    }
+    let is_shared =
+        |access: &Access| cells.get(&(access.addr >> 3)).is_some_and(|users| users.several && users.written);
+    let accesses = execution.accesses.iter().enumerate();
+    accesses.filter(|(_, access)| wanted(access) && is_shared(access)).map(|(number, _)| number).collect()
+}

@@ -1,0 +1,109 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use raddle_model::{Access, AccessKind, Execution, Pending, PendingState, Step, ThreadInfo, ThreadPath};
+use raddle_vocab::{MemOrder, OpKind, Outcome};
+
+use super::*;
+use crate::names::Names;
+use crate::symbols::{Modules, Symbols};
+
+fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
+    Step {
+        thread,
+        kind,
+        outcome: Outcome::Done,
+        order: MemOrder::SeqCst,
+        size: 4,
+        obj,
+        arg,
+        value: 7,
+        old: 0,
+        pc: 0,
+        accesses: 0,
+    }
+}
+
+fn write(thread: u16, after: u32) -> Access {
+    Access { thread, kind: AccessKind::Write, volatile: false, addr: 0x2000, size: 4, pc: 0, after, count: 0 }
+}
+
+/// T1 holds the lock while T2 wants it, and both write the same word.
+fn execution() -> Execution {
+    let m = 0x1000;
+    let mut execution = Execution::empty();
+    for number in 0..3u32 {
+        let path = ThreadPath(if number == 0 { vec![] } else { vec![number] });
+        execution.threads.push(ThreadInfo { path, parent: (number > 0).then_some(0), name: None });
+        let pending = Pending { step: step(number as u16, OpKind::ThreadEnd, 0, 0), state: PendingState::Ended };
+        execution.pending.push(pending);
+    }
+    execution.steps = vec![
+        step(0, OpKind::ThreadStart, 0, 0),
+        step(0, OpKind::Create, 0, 1),
+        step(0, OpKind::Create, 0, 2),
+        step(1, OpKind::ThreadStart, 0, 0),
+        step(2, OpKind::ThreadStart, 0, 0),
+        step(1, OpKind::Lock, m, 0),
+        step(1, OpKind::AtomicStore, 0x3000, 0),
+        step(1, OpKind::Unlock, m, 0),
+        step(2, OpKind::Lock, m, 0),
+        step(2, OpKind::Unlock, m, 0),
+    ];
+    execution.accesses = vec![write(1, 6), write(2, 9)];
+    execution
+}
+
+fn story() -> Story {
+    let symbols = Symbols::new(&Modules::of_program(Path::new("/nonexistent")), Path::new("/"));
+    let execution = execution();
+    let names = Names::new(&symbols, &execution);
+    Teller::new(&names, &execution, 0, &BTreeMap::new()).story(10)
+}
+
+#[test]
+fn a_story_tells_events_locks_and_waiting_in_order() {
+    let story = story();
+    let told: Vec<(usize, &str)> = story.events.iter().map(|event| (event.thread, event.text.as_str())).collect();
+    let expected = [
+        (0, "start"),
+        (0, "create T1"),
+        (0, "create T2"),
+        (1, "start"),
+        (2, "start"),
+        (1, "lock 0x1000"),
+        (1, "write 0x2000"),
+        (1, "store 0x3000 = 7"),
+        (1, "unlock 0x1000"),
+        (2, "lock 0x1000"),
+        (2, "write 0x2000"),
+        (2, "unlock 0x1000"),
+    ];
+    assert_eq!(told, expected);
+    let stretch = |stretch: &Stretch| (stretch.thread, stretch.from, stretch.to);
+    assert_eq!(story.holds.iter().map(stretch).collect::<Vec<_>>(), [(1, 5, Some(8)), (2, 9, Some(11))]);
+    // T2 stands before the lock from the moment when T1 has it.
+    assert_eq!(story.waits.iter().map(stretch).collect::<Vec<_>>(), [(2, 5, Some(8))]);
+    assert_eq!(story.events[7].value.as_deref(), Some("7"));
+    assert_eq!(story.events[9].step, Some(9));
+}
+
+#[test]
+fn it_survives_being_kept_and_numbers_out_of_range_are_noticed() {
+    let mut story = story();
+    let text = serde_json::to_string(&story).unwrap();
+    assert_eq!(serde_json::from_str::<Story>(&text).unwrap(), story);
+    assert!(story.is_sound());
+    story.events[0].thread = 9;
+    assert!(!story.is_sound());
+}
+
+#[test]
+fn the_text_report_leaves_births_out_and_repetitions_too() {
+    let mut story = story();
+    let access = story.events[6].clone();
+    story.events.insert(6, access);
+    let rows: Vec<String> = story.timeline().rows.into_iter().map(|row| row.text).collect();
+    assert!(!rows.contains(&"start".to_string()));
+    assert_eq!(rows.iter().filter(|text| *text == "write 0x2000").count(), 2, "{rows:?}");
+}
