@@ -284,7 +284,7 @@ macro_rules! job_fields {
 job_fields! {
     narrow: base as u32, flags as u32, first_segment as u32, segments as u32, keep_as as u32, keep_at as u32,
         policy as u32, policy_depth as u32, policy_horizon as u32, status as u32, code as i32, exited as u32,
-        diverged_at as u32, steps as u32;
+        diverged_at as u32, steps as u32, awaits as u32, reserved as u32;
     wide: policy_seed, max_events, trace_start, trace_bytes, nanoseconds
 }
 

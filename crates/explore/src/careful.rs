@@ -2,13 +2,12 @@
 //!
 //! The optimal search has to know where a loop of busy waiting would end, and an execution does not tell. So as soon as one shows
 //! such a loop the search starts anew by brute force over distinct prefixes ([`Dfs::of_traces`]), which asks the target instead.
-//! That meets every trace, too, in time that grows with their prefixes. What the first part found stays found; its few executions
-//! are counted as well.
+//! That meets every trace, too, in time that grows with their prefixes. What the first part found stays found.
 
 use std::collections::VecDeque;
 
 use raddle_model::{Execution, PendingState, Request};
-use raddle_vocab::{OpKind, RunStatus};
+use raddle_vocab::OpKind;
 
 use crate::dfs::Dfs;
 use crate::optimal::Optimal;
@@ -38,9 +37,9 @@ impl Careful {
     }
 }
 
-/// Whether a thread waited, or waits, in a loop that only reads.
+/// Whether a thread waits, or was seen to wait, in a loop that only reads.
 fn waits_busily(execution: &Execution) -> bool {
-    execution.status == RunStatus::Diverged
+    execution.awaits
         || execution.pending.iter().any(|pending| pending.state == PendingState::Awaiting)
         || execution
             .steps
@@ -63,10 +62,11 @@ impl Strategy for Careful {
             (Some(Asked::Brute), _) => self.brute.learn(execution),
             (_, Some(_)) if waits_busily(execution) => {
                 self.optimal = None;
-                Worth::Redundant
+                Worth::Void
             }
             (_, Some(optimal)) => optimal.learn(execution),
-            (_, None) => Worth::Redundant,
+            // Asked for before the search started anew.
+            (_, None) => Worth::Void,
         }
     }
 

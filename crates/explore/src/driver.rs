@@ -61,10 +61,15 @@ fn drain(target: &mut dyn Target, under_way: usize) -> Result<(), TargetError> {
     (0..under_way).try_for_each(|_| target.finish(&mut execution))
 }
 
-/// Every execution counts in exactly one of the four counters.
+/// Every execution counts in exactly one of the four counters, unless the search starts anew.
 fn count(stats: &mut Stats, execution: &Execution, worth: Worth) {
+    if worth == Worth::Void {
+        *stats = Stats::default();
+        return;
+    }
     let counter = match (worth, execution.status) {
         (Worth::Redundant, _) | (_, RunStatus::Diverged) => &mut stats.blocked,
+        _ if execution.is_stale() => &mut stats.blocked,
         (_, RunStatus::Assumed) => &mut stats.assumed,
         (_, RunStatus::Rest) => &mut stats.executions,
         _ => &mut stats.cut,

@@ -11,6 +11,8 @@ pub enum Worth {
     Counted,
     /// It could have been left out: another one covers it. It is a real run all the same.
     Redundant,
+    /// It showed that the search has to start anew: nothing that was counted so far counts, and neither does it.
+    Void,
 }
 
 /// Why a search that has nothing more to ask for is not exhaustive.

@@ -88,7 +88,7 @@ pub enum PendingState {
     Enabled,
     /// It waits for somebody.
     Blocked,
-    /// It goes round in a loop that only reads, and would leave it only if something it reads changed.
+    /// It waits busily: what it would read now would only lead it back to where it has been.
     Awaiting,
     /// It failed.
     Failed,
@@ -96,6 +96,9 @@ pub enum PendingState {
     Ended,
     /// It left the process (`exit`), which is at rest.
     Exited,
+    /// As [`PendingState::Awaiting`], but in the middle of a round that began with values that are gone: a thread that started the
+    /// round later would go on. Another execution covers this one.
+    Stale,
 }
 
 /// The operation that a thread stands before at the end of a run.
@@ -140,7 +143,7 @@ pub enum IncidentKind {
 /// One run from the start to its end.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// Transitions in order. Rounds of busy waiting that were folded away are not in it.
+    /// Transitions in order. Failed rounds of busy waiting are not in it.
     pub steps: Vec<Step>,
     /// Data accesses in order.
     pub accesses: Vec<Access>,
@@ -158,6 +161,9 @@ pub struct Execution {
     pub diverged_at: Option<u32>,
     /// Everything recorded: steps, accesses, allocations.
     pub events: u64,
+    /// Whether some thread of the program was seen to wait busily, in this run or before: whether a read is possible then depends on
+    /// what there is to be read.
+    pub awaits: bool,
 }
 
 impl Execution {
@@ -174,6 +180,14 @@ impl Execution {
             exit: None,
             diverged_at: None,
             events: 0,
+            awaits: false,
         }
+    }
+
+    /// Whether a thread stopped in the middle of a round of busy waiting that another execution begins later: what came to rest is
+    /// no end of the program.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.pending.iter().any(|pending| pending.state == PendingState::Stale)
     }
 }

@@ -103,7 +103,6 @@ extern "C" fn store_bytes(bytes: usize, address: u64, value: u64, given: i32, pc
 fn written(op: &Op, bytes: usize, old: u64) {
     clock::publish(op.obj);
     sched::commit(op, Outcome::Done, low(bytes_at(op.obj, bytes)), old);
-    sched::stored();
 }
 
 /// Puts `value` into the object and what was there into `result`; the two may be the same.

@@ -200,7 +200,6 @@ pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
 fn finish_write(op: &Op, value: u64, old: u64) {
     clock::publish(op.obj);
     sched::commit(op, Outcome::Done, value, old);
-    sched::stored();
 }
 
 /// Returns what was replaced, or with `NEW` what replaces it.

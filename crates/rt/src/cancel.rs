@@ -229,7 +229,6 @@ extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
     let old = core::mem::replace(&mut run().fibers[tid].private.cancel.requested, true);
     clock::publish(op.obj);
     sched::commit(&op, Outcome::Done, 1, u64::from(old));
-    sched::stored();
     if tid != run().hot.tid as usize && run().fibers[tid].standing == Standing::Pending {
         sched::mark(tid);
     }

@@ -15,6 +15,9 @@ use crate::trace::RESERVE;
 /// Records that a checkpoint carries along, so that every trace is whole: their bytes, at most.
 const MAX_PREFIX_BYTES: usize = 1 << 22;
 
+/// Status of a forked run that has to be made anew; the host never sees it.
+const AGAIN: u32 = u32::MAX - 1;
+
 /// What a checkpoint must remember besides memory.
 #[derive(Clone, Copy)]
 struct Prefix {
@@ -126,8 +129,17 @@ fn run_batch(keep: &mut Keep, number: u32) {
     }
 }
 
-/// One run in a process of its own.
+/// One run in a process of its own, with as many attempts as it takes.
 fn run_forked(keep: &mut Keep, job: &mut Job, number: u32) {
+    loop {
+        fork_once(keep, job, number);
+        if job.status != AGAIN {
+            return;
+        }
+    }
+}
+
+fn fork_once(keep: &mut Keep, job: &mut Job, number: u32) {
     job.status = RunStatus::Damaged as u32;
     job.trace_bytes = 0;
     // SAFETY: a plain fork by system call: the child has this one kernel thread and a copy of all memory.
@@ -159,6 +171,17 @@ fn run_job(keep: &mut Keep, job: &mut Job, number: u32) {
         job.trace_bytes = 0;
         return;
     }
+    // In a process of its own the parent tries again.
+    while !attempt(keep, job, number) {
+        if keep.forks() {
+            job.status = AGAIN;
+            return;
+        }
+    }
+}
+
+/// One attempt at a run; false if it has to start anew.
+fn attempt(keep: &mut Keep, job: &mut Job, number: u32) -> bool {
     if keep.used {
         keep.snapshot.restore(job.base);
         crate::undo::after_run();
@@ -168,13 +191,18 @@ fn run_job(keep: &mut Keep, job: &mut Job, number: u32) {
     let start = open_trace(keep, job, number);
     let run = run();
     run.hot.controlled = true;
+    run.hot.hashing = crate::spin::is_seen();
     loop {
         // SAFETY: the fiber that runs next saved its stack pointer when it switched to the controller.
         unsafe { fiber::switch(&raw mut keep.controller_sp, run.me().sp, run.me().fs) };
         match keep.event {
             Handover::Finished { status, code } => {
                 close(job, start, status, code);
-                return;
+                return true;
+            }
+            Handover::Again => {
+                keep.next_epoch = run.hot.epoch + 1;
+                return false;
             }
             Handover::Checkpoint => keep_checkpoint(keep, job, start),
         }
@@ -205,6 +233,8 @@ fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
         3 => Policy::Pos { seed },
         _ => Policy::LeastRank,
     };
+    plan.examined = 0;
+    plan.examine_at = crate::spin::examine_at();
     plan.load();
     // SAFETY: as above.
     let segments = unsafe { core::slice::from_raw_parts(plan.segments, plan.len) };
@@ -268,4 +298,5 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     };
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };
     job.trace_bytes = (run.hot.next as usize - start as usize) as u64;
+    job.awaits = u32::from(crate::spin::is_seen());
 }

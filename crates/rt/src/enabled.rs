@@ -22,7 +22,8 @@ pub fn enabled(tid: usize) -> Enabled {
     match fiber.standing {
         Standing::Pending => {}
         Standing::AtAccess => return Enabled::Yes,
-        Standing::Awaiting => return yes(crate::spin::may_leave(&fiber.awaited)),
+        Standing::Watching if crate::spin::leads_nowhere(tid) => return Enabled::No,
+        Standing::Watching => {}
         _ => return Enabled::No,
     }
     match now(tid, &fiber.pending) {

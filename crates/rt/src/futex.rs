@@ -176,7 +176,6 @@ fn wake_after_change(call: &Call) -> i64 {
     // SAFETY: as in `value`.
     unsafe { (call.other as *mut u32).write_volatile(new) };
     sched::commit(&op, Outcome::Done, u64::from(new), u64::from(old));
-    sched::stored();
     let woken = wake(call.word, call.value, call.pc);
     let (seen, bound) = (old as i32, (call.value3 & 0xfff) as i32);
     let passes = match test {

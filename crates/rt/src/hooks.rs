@@ -9,7 +9,7 @@ use raddle_wire::record;
 
 use crate::entry::hook;
 use crate::state::{keep, run};
-use crate::trace;
+use crate::{spin, trace};
 
 const CACHE_BITS: u32 = 10;
 
@@ -50,6 +50,8 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     hot.count = count.wrapping_add(1);
     if KIND == record::WRITE {
         note_write(address);
+    } else if hot.hashing {
+        spin::note_read(address, u64::from(SIZE));
     }
     let hot = &mut run().hot;
     if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) || hot.ignoring {
@@ -81,8 +83,11 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     hot.count = count.wrapping_add(1);
     if kind == record::WRITE {
         note_write(address);
+    } else if hot.hashing {
+        spin::note_read(address, size);
     }
-    if run().hot.ignoring {
+    let hot = &mut run().hot;
+    if hot.ignoring {
         return;
     }
     let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };

@@ -107,7 +107,6 @@ extern "C" fn guard_release(address: u64, pc: u64) {
     *word(address) |= 1;
     clock::publish(address);
     sched::commit(&op, Outcome::Done, 1, 0);
-    sched::stored();
     end(OpKind::OnceEnd, address, GUARD, pc);
 }
 

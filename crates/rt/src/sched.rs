@@ -10,36 +10,28 @@ use crate::fiber;
 use crate::state::{Handover, Op, Standing, Wait, keep, run};
 use crate::trace;
 
-/// `arg` of a load that ended busy waiting; its `old` is the value that the loop had gone round with.
-const AWAITED: u64 = 1;
-
 /// Accesses without a transition after which a thread that only reads is taken to wait for others.
 pub const LONG_STRETCH: u32 = 1 << 20;
 
 /// Stands before the operation until it is this thread's turn and the operation is enabled.
 pub fn arrive(op: Op) {
-    let awaits = crate::spin::arriving(&op);
+    let watches = crate::spin::arriving(&op);
     let run = run();
-    let count = run.hot.count;
+    let (count, values) = (run.hot.count, run.hot.values);
     let me = run.me();
+    me.values = values;
     me.pending = op;
     me.count = count;
     me.conflicts = 0;
-    me.standing = if awaits { Standing::Awaiting } else { Standing::Pending };
-    run.awaiting += u32::from(awaits);
+    me.standing = if watches { Standing::Watching } else { Standing::Pending };
+    run.watching += u32::from(watches);
     mark(run.hot.tid as usize);
     give_way();
 }
 
 /// Records the operation that [`arrive`] let through, as performed.
 pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
-    let me = run().me();
-    if core::mem::replace(&mut me.waited, false) && op.kind == OpKind::AtomicLoad {
-        // The host learns what the loop would not have ended with.
-        trace::step(&Op { arg: AWAITED, ..*op }, outcome, value, me.awaited.words[0].2);
-    } else {
-        trace::step(op, outcome, value, old);
-    }
+    trace::step(op, outcome, value, old);
     crate::spin::performed(op, outcome, value, old);
     if run().timed {
         crate::timeouts::performed(op, outcome);
@@ -83,7 +75,6 @@ pub fn changed(obj: u64) {
         let fiber = &run.fibers[tid];
         let concerned = match fiber.standing {
             Standing::Pending => fiber.pending.obj == obj || fiber.pending.arg == obj,
-            Standing::Awaiting => true,
             _ => false,
         };
         if concerned {
@@ -102,19 +93,6 @@ pub fn changed_thread(ended: u16) {
             && fiber.pending.arg == u64::from(ended)
         {
             mark(tid);
-        }
-    }
-}
-
-/// Tells that a word of memory was written by an operation: threads in a folded loop may now leave it.
-#[inline]
-pub fn stored() {
-    let run = run();
-    if run.awaiting > 0 {
-        for tid in 0..run.threads {
-            if run.fibers[tid].standing == Standing::Awaiting {
-                mark(tid);
-            }
         }
     }
 }
@@ -212,7 +190,7 @@ fn dump_stacks() {
     let me = run().hot.tid as usize;
     for tid in 0..run().threads {
         let fiber = &mut run().fibers[tid];
-        if !matches!(fiber.standing, Standing::Pending | Standing::AtAccess | Standing::Awaiting) {
+        if !matches!(fiber.standing, Standing::Pending | Standing::AtAccess | Standing::Watching | Standing::Awaiting) {
             continue;
         }
         // A thread that has not started has no stack to speak of.
@@ -272,7 +250,7 @@ fn grant(next: usize) {
     if keep.access_granularity {
         stop_at = 0;
     }
-    run.awaiting -= u32::from(fiber.standing == Standing::Awaiting);
+    run.watching -= u32::from(fiber.standing == Standing::Watching);
     fiber.standing = Standing::Pending;
     if !resumed {
         crate::timeouts::granted(next);
@@ -290,7 +268,9 @@ fn switch_to(next: usize) {
     let run = run();
     let from = run.hot.tid as usize;
     run.fibers[from].count = run.hot.count;
+    run.fibers[from].values = run.hot.values;
     run.hot.tid = next as u16;
+    run.hot.values = run.fibers[next].values;
     run.hot.count = run.fibers[next].count;
     run.hot.stack = run.fibers[next].stack;
     run.hot.ignoring = run.fibers[next].ignoring > 0;
@@ -309,6 +289,9 @@ fn switch_to(next: usize) {
 
 /// The thread whose turn it is: what the schedule says, then what the policy says. `None`: nobody can step.
 fn next_thread() -> Option<usize> {
+    if run().steps >= keep().plan.examine_at {
+        return Some(crate::spin::alone());
+    }
     let plan = &mut keep().plan;
     if plan.at < plan.len {
         let tid = plan.current.tid as usize;
@@ -343,7 +326,7 @@ fn can_follow(tid: usize, steps: u32) -> bool {
     match run.fibers[tid].standing {
         Standing::AtAccess => true,
         // It reached an operation before the access at which it was to stop.
-        Standing::Pending | Standing::Awaiting => steps > 0 && enabled(tid) != Enabled::No,
+        Standing::Pending | Standing::Watching => steps > 0 && enabled(tid) != Enabled::No,
         _ => false,
     }
 }
@@ -351,6 +334,10 @@ fn can_follow(tid: usize, steps: u32) -> bool {
 /// The sets hold what was true when a thread was marked; what they offer is checked again here.
 fn least_rank() -> Option<usize> {
     let run = run();
+    if run.watching > 0 {
+        // Anything may have written what they watch.
+        (0..run.threads).filter(|&tid| run.fibers[tid].standing == Standing::Watching).for_each(mark);
+    }
     while let Some(rank) = run.runnable.first() {
         let tid = run.by_rank[rank] as usize;
         if run.fibers[tid].standing == Standing::AtAccess || enabled(tid) == Enabled::Yes {
@@ -370,7 +357,7 @@ fn candidate(rank: usize) -> Option<Candidate> {
     let fiber = &run.fibers[tid];
     let can_step = match fiber.standing {
         Standing::AtAccess => true,
-        Standing::Pending | Standing::Awaiting => enabled(tid) != Enabled::No,
+        Standing::Pending | Standing::Watching => enabled(tid) != Enabled::No,
         _ => false,
     };
     can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })

@@ -85,7 +85,6 @@ fn seen(op: &Op, is: bool) {
 fn changed(op: &Op, to: bool) {
     clock::publish(op.obj);
     sched::commit(op, Outcome::Done, u64::from(to), u64::from(!to));
-    sched::stored();
 }
 
 fn name_of(name: *const c_char) -> Result<&'static [u8], i32> {

@@ -1,17 +1,29 @@
 //! Busy waiting. A thread that comes back to the same reading operation with the same registers and the same stack, having only
-//! read in between, has made no progress: that round is withdrawn from the trace, and the thread stands before the round's
-//! first read until something that it read has changed.
+//! read in between, has made no progress: the last read of that round *leads nowhere*. Such reads are remembered, by the state of
+//! the reading thread and what it reads, and from then on they are disabled: the thread stands before them until there is
+//! something else to be read. So a trace has no failed rounds, and whether a thread can step depends on nothing but the state.
 //!
-//! What is compared: callee-saved registers and stack pointer at the call, and the part of the stack where a loop keeps its
-//! variables (a window above the stack pointer and one below the frame pointer). Memory outside the own stack is covered by the
-//! write hooks: a write clears the list of candidates.
+//! Knowledge is gained by runs that are given up and started anew:
+//! * A thread that comes back to a read (same place, object and stack pointer), but not in the same state, may still be in a loop: the
+//!   first round differs from the later ones by what it leaves in temporaries. Then the run is repeated up to that point, the
+//!   thread runs alone for a while, and either comes back in the same state or goes on; both are remembered.
+//! * A place where that was in vain a few times is not looked at again; a loop there that comes back in the same state is still seen.
+//!
+//! The state of a thread is hashed from all that it has read so far: the outcomes of its operations and, once busy waiting was
+//! seen, the values of its plain reads. What is compared to recognise a round: callee-saved registers and stack pointer at the call,
+//! and the part of the stack where a loop keeps its variables (a window above the stack pointer and one below the frame pointer).
+//! Memory outside the own stack is covered by the write hooks: a write clears the list of candidates.
 
-use raddle_vocab::{OpKind, Outcome};
+use core::sync::atomic::Ordering::Relaxed;
 
+use raddle_vocab::policy::mix;
+use raddle_vocab::{MutexKind, OpKind, Outcome};
+use raddle_wire::{LOOP_ENTRIES, LOOP_PLACES, LOOPS_OFFSET, Loops};
+
+use crate::enabled::{Enabled, enabled};
 use crate::entry::{Registers, registers};
-use crate::sched;
-use crate::state::{Awaited, MAX_AWAITED, Op, keep, run, spins};
-use crate::trace;
+use crate::state::{Handover, Op, keep, run, spins};
+use crate::{mutex, rwlock, sched, sem, spinlock};
 
 /// Reading operations remembered per thread: rounds of up to five reads are recognised.
 const RING: usize = 16;
@@ -19,21 +31,44 @@ const RING: usize = 16;
 pub const ABOVE_STACK_POINTER: usize = 768;
 /// Bytes compared below the frame pointer.
 pub const BELOW_FRAME_POINTER: usize = 512;
+/// Reads that a thread makes alone before it is taken to go on.
+const EXAMINED: u32 = 24;
+/// Examinations in vain after which a place is not examined any more.
+const IN_VAIN: u64 = 8;
+/// Verdict of a place where a loop was found.
+const IS_LOOP: u64 = 1 << 32;
+/// Bits of a table entry that hold the length of the round; 0: the thread goes on.
+const LENGTH: u64 = 15;
 
 /// A reading operation that may turn out to be the head of a loop.
 #[derive(Clone, Copy)]
 pub struct Head {
-    pc: u64,
+    op: Op,
     registers: Registers,
-    obj: u64,
-    log_size: u8,
+    /// What was read.
     value: u64,
-    /// Data accesses since the transition before it, when the thread arrived here.
-    count: u32,
+    /// Name of the read in the table.
+    key: u64,
     stack: [u8; ABOVE_STACK_POINTER],
     frame: [u8; BELOW_FRAME_POINTER],
     stack_len: u16,
     frame_len: u16,
+}
+
+impl Head {
+    /// Whether this is the same read at the same depth of calls.
+    fn returns_as(&self, later: &Head) -> bool {
+        (self.op.pc, self.op.obj, self.registers.sp) == (later.op.pc, later.op.obj, later.registers.sp)
+    }
+
+    /// Whether nothing that a loop could count with has changed.
+    fn is_in_state_of(&self, later: &Head) -> bool {
+        let (stack, frame) = (usize::from(self.stack_len), usize::from(self.frame_len));
+        self.registers == later.registers
+            && (self.stack_len, self.frame_len) == (later.stack_len, later.frame_len)
+            && self.stack[..stack] == later.stack[..stack]
+            && self.frame[..frame] == later.frame[..frame]
+    }
 }
 
 /// The last reading operations of a thread, with nothing but reads between them. How many there are stands in the thread's
@@ -46,12 +81,10 @@ impl Candidates {
     /// None yet.
     pub const fn new() -> Self {
         const UNUSED: Head = Head {
-            pc: 0,
+            op: Op::new(OpKind::AtomicLoad, 0, 0, 0),
             registers: Registers { saved: [0; 6], sp: 0 },
-            obj: 0,
-            log_size: 0,
             value: 0,
-            count: 0,
+            key: 0,
             stack: [0; ABOVE_STACK_POINTER],
             frame: [0; BELOW_FRAME_POINTER],
             stack_len: 0,
@@ -61,62 +94,132 @@ impl Candidates {
     }
 }
 
+/// What is known, in the shared file.
+fn loops() -> &'static Loops {
+    // SAFETY: the file stays mapped and has room for it; everything in it is atomic.
+    unsafe { &*keep().file.add(LOOPS_OFFSET).cast::<Loops>() }
+}
+
+/// Whether busy waiting was seen in this or an earlier run.
+pub fn is_seen() -> bool {
+    loops().seen.load(Relaxed) != 0
+}
+
+/// Behind how many transitions a thread shall run alone in the run that starts now.
+pub fn examine_at() -> u32 {
+    match loops().examine_at.load(Relaxed) {
+        0 => u32::MAX,
+        at => at,
+    }
+}
+
 /// Whether the operation may be part of a round that changes nothing.
 fn reads(kind: OpKind) -> bool {
     matches!(
         kind,
         OpKind::AtomicLoad
             | OpKind::AtomicCas
+            | OpKind::AtomicRmw
             | OpKind::TryLock
-            | OpKind::TimedLock
             | OpKind::TryReadLock
-            | OpKind::TimedReadLock
             | OpKind::TryWriteLock
-            | OpKind::TimedWriteLock
             | OpKind::SemTryWait
-            | OpKind::SemTimedWait
             | OpKind::Read
     )
 }
 
-/// Called before a thread stands before `op`. If that closes a round without progress, the round is withdrawn, and the answer
-/// says whether the thread must wait for a change.
+/// What the operation of the thread would find now; `None` if that would be progress.
+fn finds(op: &Op, thread: u16) -> Option<u64> {
+    const HELD: u64 = 1;
+    let unless = |free: bool| (!free).then_some(HELD);
+    match op.kind {
+        OpKind::AtomicLoad | OpKind::AtomicCas | OpKind::AtomicRmw => Some(word(op.obj, op.log_size)),
+        OpKind::Read if op.arg.is_power_of_two() && op.arg <= 8 => Some(word(op.obj, op.arg.trailing_zeros() as u8)),
+        OpKind::TryLock if op.arg == MutexKind::Spin as u64 => unless(spinlock::can_lock(op.obj)),
+        OpKind::TryLock => unless(mutex::can_lock(op.obj, thread)),
+        OpKind::TryReadLock => unless(rwlock::can_read(op.obj, thread)),
+        OpKind::TryWriteLock => unless(rwlock::can_write(op.obj, thread)),
+        OpKind::SemTryWait => unless(sem::is_positive(op.obj)),
+        _ => None,
+    }
+}
+
+/// What the thread would find with the operation that it stands before.
+pub fn found(tid: usize) -> Option<u64> {
+    finds(&run().fibers[tid].pending, tid as u16)
+}
+
+fn key(history: u64, values: u64, op: &Op, value: u64) -> u64 {
+    let place = mix(history ^ mix(values ^ op.pc));
+    mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !LENGTH
+}
+
+/// Whether what the thread would read now would only lead it back to where it has been.
+pub fn leads_nowhere(tid: usize) -> bool {
+    round_length(tid).is_some_and(|length| length > 0)
+}
+
+fn round_length(tid: usize) -> Option<u64> {
+    let fiber = &run().fibers[tid];
+    let value = finds(&fiber.pending, tid as u16)?;
+    look_up(key(fiber.history, fiber.values, &fiber.pending, value))
+}
+
+/// Whether the thread stands in a round that began with values that are gone: it would go on if it started the round anew.
+pub fn is_stale(tid: usize) -> bool {
+    let earlier = round_length(tid).unwrap_or(0).saturating_sub(1) as usize;
+    let len = run().fibers[tid].ring.len;
+    let heads = &spins(tid).heads[len.saturating_sub(earlier)..len];
+    heads.iter().any(|head| finds(&head.op, tid as u16) != Some(head.value))
+}
+
+/// Called before a thread stands before `op`. The answer says whether it may turn out to lead nowhere.
 pub fn arriving(op: &Op) -> bool {
     if !keep().fold_spins {
         return false;
     }
+    let alone = run().steps >= keep().plan.examine_at;
     if run().hot.wrote {
         forget();
+        if alone {
+            conclude_alone();
+        }
     }
     if !reads(op.kind) {
+        if alone {
+            conclude_alone();
+        }
         return false;
     }
     let candidates = spins(run().hot.tid as usize);
     let ring = &mut run().me().ring;
-    let now = registers();
-    let same = (0..ring.len).rev().find(|&index| {
-        let head = &candidates.heads[index];
-        head.pc == op.pc && head.obj == op.obj && head.registers == now && same_stack(head)
-    });
-    let mut waits = false;
-    if let Some(index) = same {
-        let first = first_round(candidates, index, ring.len);
-        let steps = (ring.len - first) as u32;
-        let awaited = awaited(&candidates.heads[index..ring.len]);
-        ring.len = first;
-        // What the withdrawn rounds accessed did not happen either.
-        run().hot.count = candidates.heads[first].count;
-        withdraw(steps, op.pc);
-        run().me().awaited = awaited;
-        run().me().waited = awaited.len == 1 && op.kind == OpKind::AtomicLoad;
-        waits = !may_leave(&awaited);
-    }
     if ring.len == RING {
         ring.len = 0;
     }
-    remember(&mut candidates.heads[ring.len], op, now);
     ring.pending = true;
-    waits
+    let len = ring.len;
+    remember(&mut candidates.heads[len], op);
+    let came_back = |head: &Head| head.returns_as(&candidates.heads[len]);
+    if let Some(latest) = candidates.heads[..len].iter().rposition(came_back) {
+        if !alone {
+            examine(candidates, latest, len);
+        }
+        // A loop has as many beginnings as reads: the one that the thread came back to first is taken.
+        let is_beginning = !alone || op.pc == loops().examine_place.load(Relaxed);
+        let is_same = |head: &Head| came_back(head) && head.is_in_state_of(&candidates.heads[len]);
+        if let Some(index) = candidates.heads[..len].iter().rposition(is_same).filter(|_| is_beginning) {
+            let first = first_round(candidates, index, len);
+            let last = &candidates.heads[first + len - index - 1];
+            conclude(last.key, (len - index) as u64, op.pc);
+        }
+        if alone {
+            keep().plan.examined += 1;
+            if keep().plan.examined > EXAMINED {
+                conclude_alone();
+            }
+        }
+    }
+    loops().used.load(Relaxed) > 0
 }
 
 /// Earlier rounds of the same loop differ from the proven one only by the values they read, kept somewhere in the frame: they
@@ -126,7 +229,7 @@ fn first_round(candidates: &Candidates, index: usize, len: usize) -> usize {
     let mut first = index;
     while first >= length {
         let (earlier, later) = (&candidates.heads[first - length], &candidates.heads[first]);
-        if earlier.pc != later.pc || !explained(earlier, later, &candidates.heads[first - length..first]) {
+        if earlier.op.pc != later.op.pc || !explained(earlier, later, &candidates.heads[first - length..first]) {
             break;
         }
         first -= length;
@@ -134,9 +237,13 @@ fn first_round(candidates: &Candidates, index: usize, len: usize) -> usize {
     first
 }
 
-/// Whether every difference between the two states is a copy of a value that was read in between.
+/// Whether every difference between the two states is a copy of a value that was read in between, or of the address it was read from:
+/// what a compiler that does not optimise leaves in temporaries.
 fn explained(earlier: &Head, later: &Head, round: &[Head]) -> bool {
-    let copied = |word: u64| round.iter().any(|read| read.value & 0xffff_ffff == word & 0xffff_ffff);
+    let copied = |word: u64| {
+        let is = |value: u64| value & 0xffff_ffff == word & 0xffff_ffff;
+        round.iter().any(|read| is(read.value) || is(read.op.obj) || is(read.op.obj >> 32))
+    };
     let registers = earlier.registers.saved.iter().zip(&later.registers.saved);
     earlier.registers.sp == later.registers.sp
         && (earlier.stack_len, earlier.frame_len) == (later.stack_len, later.frame_len)
@@ -156,25 +263,40 @@ fn words_explained(earlier: &[u8], later: &[u8], len: usize, copied: impl Fn(u64
 
 /// Called when an operation was performed: a reading one becomes a candidate, everything else is progress.
 pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
-    let ring = &mut run().me().ring;
-    let seen = match (op.kind, outcome) {
-        (OpKind::AtomicLoad | OpKind::Read, _) => Some(value),
-        (OpKind::AtomicCas, Outcome::Failed) => Some(old),
-        (_, Outcome::Failed | Outcome::TimedOut) if reads(op.kind) => Some(word(op.obj, 3)),
-        _ => None,
+    let thread = run().hot.tid;
+    let values = run().hot.values;
+    let me = run().me();
+    let looked = match op.kind {
+        OpKind::AtomicLoad | OpKind::Read => true,
+        OpKind::AtomicRmw => value == old,
+        kind => reads(kind) && outcome == Outcome::Failed,
     };
-    match seen {
-        Some(value) if ring.pending => {
-            let head = &mut spins(run().hot.tid as usize).heads[ring.len];
+    match finds(op, thread) {
+        Some(value) if looked && me.ring.pending => {
+            let head = &mut spins(usize::from(thread)).heads[me.ring.len];
             head.value = value;
-            if !op.kind.is_atomic_access() {
-                head.log_size = 3;
-            }
-            ring.len += 1;
+            head.key = key(me.history, values, op, value);
+            me.ring.len += 1;
         }
-        _ => ring.len = 0,
+        _ => me.ring.len = 0,
     }
-    ring.pending = false;
+    me.ring.pending = false;
+    // What others did to threads and queues is named in a way that depends on their order.
+    let result = if op.kind.is_atomic_access() { mix(value ^ mix(old)) } else { 0 };
+    let what = op.obj ^ (op.kind as u64) << 56 ^ (outcome as u64) << 48;
+    me.history = mix(me.history ^ mix(what ^ result));
+}
+
+/// Adds what the running thread is about to read to the hash of what it has read.
+pub fn note_read(address: u64, size: u64) {
+    let mut values = run().hot.values;
+    let mut at = 0;
+    while at < size {
+        let log_size = (size - at).ilog2().min(3) as u8;
+        values = mix(values ^ word(address + at, log_size));
+        at += 1 << log_size;
+    }
+    run().hot.values = values;
 }
 
 /// The running thread has made progress.
@@ -184,44 +306,143 @@ pub fn forget() {
     run().me().ring.len = 0;
 }
 
-/// Whether a thread that awaits a change would find one.
-pub fn may_leave(awaited: &Awaited) -> bool {
-    awaited.words[..awaited.len as usize].iter().any(|&(address, log_size, seen)| word(address, log_size) != seen)
+/// The thread that runs alone, or the end of the examination if it cannot.
+pub fn alone() -> usize {
+    let thread = loops().examine_thread.load(Relaxed) as usize;
+    let plan = &mut keep().plan;
+    plan.at = plan.len;
+    if thread >= run().threads || enabled(thread) == Enabled::No {
+        conclude_alone();
+    }
+    thread
 }
 
-/// Takes the last steps of the running thread back.
-fn withdraw(steps: u32, pc: u64) {
-    trace::fold(steps, pc);
-    let run = run();
-    run.steps -= steps;
-    run.me().steps -= steps;
-    if run.steps < keep().plan.forced {
-        // The schedule wanted a step that leads nowhere.
-        sched::diverge();
+/// Gives the run up, to let the running thread run alone from here in the next attempt; unless it is known what comes of
+/// the read that it comes back from. The last round began at number `first`, and now the thread stands before number `len`.
+fn examine(candidates: &Candidates, first: usize, len: usize) {
+    let (key, pc) = (candidates.heads[len - 1].key, candidates.heads[len].op.pc);
+    let loops = loops();
+    loops.seen.store(1, Relaxed);
+    if !run().hot.hashing {
+        again();
+    }
+    let verdicts = place(pc).map_or(IN_VAIN, |place| place.load(Relaxed));
+    if look_up(key).is_some() || (IN_VAIN..IS_LOOP).contains(&verdicts) {
+        return;
+    }
+    let round = &candidates.heads[first..len];
+    if round.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
+        // Alone it would read other values. So this is a round of a known loop if it looks like one.
+        if verdicts == IS_LOOP && explained(&candidates.heads[first], &candidates.heads[len], round) {
+            conclude(key, (len - first) as u64, pc);
+        }
+        return;
+    }
+    loops.examine_key.store(key, Relaxed);
+    loops.examine_place.store(pc, Relaxed);
+    loops.examine_thread.store(u32::from(run().hot.tid), Relaxed);
+    loops.examine_at.store(run().steps, Relaxed);
+    again();
+}
+
+/// A read was found to close a round of this many reads, at whose beginning the thread stands.
+fn conclude(key: u64, length: u64, pc: u64) {
+    let loops = loops();
+    loops.seen.store(1, Relaxed);
+    let examined = loops.examine_at.swap(0, Relaxed) != 0;
+    if !run().hot.hashing {
+        again();
+    }
+    if let Some(place) = place(pc) {
+        place.store(IS_LOOP, Relaxed);
+    }
+    let learned = insert(key | length.min(LENGTH));
+    let asked = loops.examine_key.load(Relaxed);
+    if examined && asked != key {
+        // Its first round changed something.
+        insert(asked);
+    }
+    if learned || examined {
+        again();
     }
 }
 
-fn awaited(heads: &[Head]) -> Awaited {
-    let heads = &heads[..heads.len().min(MAX_AWAITED)];
-    let mut result = Awaited { len: heads.len() as u8, words: [(0, 0, 0); MAX_AWAITED] };
-    for (slot, head) in result.words.iter_mut().zip(heads) {
-        *slot = (head.obj, head.log_size, head.value);
+/// The thread that ran alone goes on.
+fn conclude_alone() -> ! {
+    let loops = loops();
+    loops.examine_at.store(0, Relaxed);
+    insert(loops.examine_key.load(Relaxed));
+    if let Some(place) = place(loops.examine_place.load(Relaxed)) {
+        place.fetch_add(1, Relaxed);
     }
-    result
+    again()
 }
 
-/// The value of a word of 1 to 8 bytes; of a wider one its low half.
+/// Starts the run anew.
+fn again() -> ! {
+    run().hot.controlled = false;
+    keep().event = Handover::Again;
+    loop {
+        sched::to_controller();
+    }
+}
+
+/// Length of the round that a read closes, 0 if the thread goes on after it; `None` if nothing is known of the read.
+fn look_up(key: u64) -> Option<u64> {
+    let table = &loops().table;
+    let mut index = key as usize >> 8;
+    loop {
+        index %= LOOP_ENTRIES;
+        match table[index].load(Relaxed) {
+            0 => return None,
+            entry if entry & !LENGTH == key => return Some(entry & LENGTH),
+            _ => index += 1,
+        }
+    }
+}
+
+/// Adds an entry; false if there is one for this read, or no room.
+fn insert(entry: u64) -> bool {
+    let loops = loops();
+    // A table that is nearly full is slow, and one that is full has no end.
+    if loops.used.load(Relaxed) as usize > LOOP_ENTRIES * 3 / 4 || look_up(entry & !LENGTH).is_some() {
+        return false;
+    }
+    let mut index = (entry & !LENGTH) as usize >> 8;
+    loop {
+        index %= LOOP_ENTRIES;
+        if loops.table[index].load(Relaxed) == 0 {
+            loops.table[index].store(entry, Relaxed);
+            loops.used.fetch_add(1, Relaxed);
+            return true;
+        }
+        index += 1;
+    }
+}
+
+/// Verdicts about the loop to which threads come back at this place; `None` if there are too many places.
+fn place(pc: u64) -> Option<&'static core::sync::atomic::AtomicU64> {
+    let places = loops().places.as_chunks::<2>().0;
+    let start = mix(pc) as usize;
+    (0..LOOP_PLACES).map(|n| &places[(start.wrapping_add(n)) % LOOP_PLACES]).find_map(|[at, verdicts]| {
+        let _ = at.compare_exchange(0, pc, Relaxed, Relaxed);
+        (at.load(Relaxed) == pc).then_some(verdicts)
+    })
+}
+
+/// The value of a word of 1 to 8 bytes; a hash of a wider one.
 fn word(address: u64, log_size: u8) -> u64 {
     if crate::threads::is_life_word(address) {
         return crate::threads::life_word(address);
     }
-    // SAFETY: the program has just read these bytes in its loop.
+    // SAFETY: the program reads these bytes at this very moment, or has just read them in its loop.
     unsafe {
         match log_size {
             0 => u64::from(*(address as *const u8)),
             1 => u64::from((address as *const u16).read_unaligned()),
             2 => u64::from((address as *const u32).read_unaligned()),
-            _ => (address as *const u64).read_unaligned(),
+            3 => (address as *const u64).read_unaligned(),
+            _ => mix((address as *const u64).read_unaligned() ^ mix((address as *const u64).add(1).read_unaligned())),
         }
     }
 }
@@ -236,13 +457,11 @@ pub fn windows(registers: &Registers) -> ((usize, usize), (usize, usize)) {
     ((sp, above), (frame - below, below))
 }
 
-fn remember(head: &mut Head, op: &Op, now: Registers) {
+fn remember(head: &mut Head, op: &Op) {
+    let now = registers();
     let ((sp, above), (frame, below)) = windows(&now);
-    head.pc = op.pc;
+    head.op = *op;
     head.registers = now;
-    head.obj = op.obj;
-    head.log_size = op.log_size;
-    head.count = run().hot.count;
     head.stack_len = above as u16;
     head.frame_len = below as u16;
     // SAFETY: both windows lie within the running thread's stack, above its stack pointer.
@@ -250,14 +469,4 @@ fn remember(head: &mut Head, op: &Op, now: Registers) {
         core::ptr::copy_nonoverlapping(sp as *const u8, head.stack.as_mut_ptr(), above);
         core::ptr::copy_nonoverlapping(frame as *const u8, head.frame.as_mut_ptr(), below);
     }
-}
-
-fn same_stack(head: &Head) -> bool {
-    let ((sp, above), (frame, below)) = windows(&head.registers);
-    // SAFETY: as in `remember`; the registers are those of now.
-    let (stack, saved) = unsafe {
-        (core::slice::from_raw_parts(sp as *const u8, above), core::slice::from_raw_parts(frame as *const u8, below))
-    };
-    stack == &head.stack[..usize::from(head.stack_len).min(above)]
-        && saved == &head.frame[..usize::from(head.frame_len).min(below)]
 }

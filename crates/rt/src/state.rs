@@ -119,6 +119,10 @@ pub struct Hot {
     pub ignoring: bool,
     /// Whether the running thread wrote outside its own stack since the flag was cleared.
     pub wrote: bool,
+    /// Whether values that are read are hashed.
+    pub hashing: bool,
+    /// Hash of what the running thread has read.
+    pub values: u64,
 }
 
 /// How a fiber stands.
@@ -130,7 +134,9 @@ pub enum Standing {
     Pending,
     /// Before a data access, because a segment says so.
     AtAccess,
-    /// In a loop that only reads, until something that it read changes.
+    /// Before a read that may lead nowhere, depending on what is there to be read (see `spin`).
+    Watching,
+    /// In a loop that nothing can end.
     Awaiting,
     /// Over.
     Ended,
@@ -190,18 +196,6 @@ pub enum Wait {
     },
 }
 
-/// Values seen by a round of busy waiting, at most this many locations.
-pub const MAX_AWAITED: usize = 8;
-
-/// A thread that waits in a folded loop: it goes on when one of these words holds something else.
-#[derive(Clone, Copy, Debug)]
-pub struct Awaited {
-    /// How many of the entries count; 0 means: anything that another thread does may end the wait.
-    pub len: u8,
-    /// Address, log2 of size, value seen.
-    pub words: [(u64, u8, u64); MAX_AWAITED],
-}
-
 /// How many heads of possible loops a thread has (see `spin`).
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
@@ -252,10 +246,10 @@ pub struct Fiber {
     pub spurious_left: u32,
     /// Its clock, in nanoseconds after the start of the run.
     pub clock: u64,
-    /// Why it awaits, while `standing` is `Awaiting`.
-    pub awaited: Awaited,
-    /// Whether its pending load is the only one of a loop that was folded here, and kept going round with what it read.
-    pub waited: bool,
+    /// Hash of the transitions that it has made, with what came of them.
+    pub history: u64,
+    /// Hash of what it has read between them, while it does not run.
+    pub values: u64,
     /// Lowest and one past the highest address of its stack.
     pub stack: (usize, usize),
     /// Heads of possible loops.
@@ -300,8 +294,8 @@ impl Fiber {
         wait: Wait::None,
         spurious_left: 0,
         clock: 0,
-        awaited: Awaited { len: 0, words: [(0, 0, 0); MAX_AWAITED] },
-        waited: false,
+        history: 0,
+        values: 0,
         stack: (0, 0),
         ring: Ring { len: 0, pending: false },
         ignoring: 0,
@@ -338,8 +332,8 @@ pub struct Run {
     pub exit: Option<i32>,
     /// Bytes of all heap blocks ever handed out fresh.
     pub heap_bytes: usize,
-    /// Threads that wait in a folded loop.
-    pub awaiting: u32,
+    /// Threads that stand before a read that may lead nowhere.
+    pub watching: u32,
     /// The thread to go back to after a stack was dumped.
     pub dump_for: u16,
     /// Identity of what each descriptor leads to, if it can make a thread wait.
@@ -373,6 +367,8 @@ impl Run {
                 stack: (0, 0),
                 ignoring: false,
                 wrote: false,
+                hashing: false,
+                values: 0,
             },
             threads: 0,
             steps: 0,
@@ -383,7 +379,7 @@ impl Run {
             slot_children: [0; MAX_THREADS],
             exit: None,
             heap_bytes: 0,
-            awaiting: 0,
+            watching: 0,
             dump_for: 0,
             channels: [0; MAX_CHANNELS],
             copies: Copies::new(),
@@ -433,6 +429,10 @@ pub struct Plan {
     pub keep_at: u32,
     /// Bits of `job_flag`.
     pub flags: u32,
+    /// Behind this many transitions one thread runs alone, to see where a read leads it.
+    pub examine_at: u32,
+    /// Reads that it has made alone.
+    pub examined: u32,
 }
 
 impl Plan {
@@ -511,9 +511,17 @@ pub enum Handover {
     },
     /// A checkpoint is to be kept here; the fiber goes on when it is switched to.
     Checkpoint,
+    /// Something about busy waiting was learned: the run starts anew with that knowledge.
+    Again,
 }
 
 impl Keep {
+    /// Whether every run has a process of its own.
+    pub fn forks(&self) -> bool {
+        // SAFETY: the control page stays mapped; the host fixed it before the start.
+        unsafe { (*self.control).config.mode == raddle_wire::mode::FORK }
+    }
+
     const fn new() -> Self {
         Keep {
             control: core::ptr::null_mut(),
@@ -539,6 +547,8 @@ impl Keep {
                 policy: Policy::LeastRank,
                 keep_at: u32::MAX,
                 flags: 0,
+                examine_at: u32::MAX,
+                examined: 0,
             },
             event: Handover::Checkpoint,
             job: core::ptr::null_mut(),

@@ -175,7 +175,6 @@ pub fn end(result: usize) -> ! {
     run().me().private.over = true;
     sched::commit(&op, Outcome::Done, 0, 0);
     sched::changed_thread(me);
-    sched::stored();
     if me == 0 {
         outlive();
     }

@@ -207,8 +207,6 @@ pub fn idle_call(pc: u64) {
     if same != Sameness::Different {
         let me = run().me();
         me.pending = Op::new(OpKind::Fence, 0, 0, pc);
-        me.awaited.len = 0;
-        run().awaiting += 1;
         sched::leave(Standing::Awaiting);
     }
 }

@@ -147,6 +147,9 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
     let flags = flag::PENDING
         | match fiber.standing {
             Standing::Awaiting => flag::AWAIT,
+            Standing::Watching if crate::spin::leads_nowhere(tid) => {
+                flag::AWAIT | if crate::spin::is_stale(tid) { flag::STALE } else { 0 }
+            }
             Standing::Failed => flag::FAILED,
             Standing::Ended => flag::ENDED,
             Standing::Exited => flag::ENDED | flag::FAILED,
@@ -157,22 +160,15 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
             _ => 0,
         };
     let op = &fiber.pending;
-    let awaited =
-        if fiber.standing == Standing::Awaiting && fiber.awaited.len > 0 { fiber.awaited.words[0].2 } else { 0 };
+    let found = if fiber.standing == Standing::Watching { crate::spin::found(tid).unwrap_or(0) } else { 0 };
     push_reserved(&[
         record::header(op.kind as u8, flags, tid as u16, fiber.count),
         op.obj,
         record::pack_pc(op.pc, record::step_extra(op.order, 0, op.log_size)),
         op.arg,
-        awaited,
+        found,
         0,
     ]);
-}
-
-/// Says that the running thread's last `steps` transitions were a round of busy waiting.
-pub fn fold(steps: u32, pc: u64) {
-    let hot = &run().hot;
-    push([record::header(record::FOLD, 0, hot.tid, hot.count), u64::from(steps), record::pack_pc(pc, 0)]);
 }
 
 /// Records the stack if the job asks for detail.

@@ -8,6 +8,7 @@
 //! | jobs of batch `b` (0 or 1) | [`jobs_offset`] |
 //! | schedule segments of batch `b` | [`segments_offset`] |
 //! | detail (stacks, texts) | [`DETAIL_OFFSET`] |
+//! | [`Loops`] | [`LOOPS_OFFSET`] |
 //! | trace of batch `b` | [`trace_offset`] |
 //!
 //! The host fills a batch of jobs and bumps `submitted`; the target runs them in order, appends each trace to the batch's
@@ -23,7 +24,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable through which a target learns the descriptor of the file; without it the runtime stays passive.
@@ -48,7 +49,9 @@ const SEGMENTS_BYTES: usize = MAX_SEGMENTS * size_of::<Segment>();
 pub const DETAIL_BYTES: usize = 1 << 20;
 /// Where the detail area starts.
 pub const DETAIL_OFFSET: usize = PAGE + 2 * JOBS_BYTES.next_multiple_of(PAGE) + 2 * SEGMENTS_BYTES;
-const TRACE_START: usize = DETAIL_OFFSET + DETAIL_BYTES;
+/// Where the knowledge about busy waiting starts.
+pub const LOOPS_OFFSET: usize = DETAIL_OFFSET + DETAIL_BYTES;
+const TRACE_START: usize = LOOPS_OFFSET + size_of::<Loops>().next_multiple_of(PAGE);
 
 /// Where the jobs of a batch start.
 #[must_use]
@@ -225,12 +228,43 @@ pub struct Job {
     pub diverged_at: u32,
     /// Transitions made, those of the base included (result).
     pub steps: u32,
+    /// Whether a thread of the program was seen to wait busily, in this or an earlier run, 0 or 1 (result).
+    pub awaits: u32,
+    /// Must be 0.
+    pub reserved: u32,
     /// Start of the trace within the batch's arena (result).
     pub trace_start: u64,
     /// Bytes of trace (result).
     pub trace_bytes: u64,
     /// Nanoseconds the run took, restore included: the mean of its batch (result).
     pub nanoseconds: u64,
+}
+
+/// Reads that the runtime can remember as leading nowhere.
+pub const LOOP_ENTRIES: usize = 1 << 17;
+/// Places of reads whose loops the runtime keeps count of.
+pub const LOOP_PLACES: usize = 256;
+
+/// What the runtime has learned about busy waiting, kept from run to run. Only the runtime reads and writes it; it lies in the
+/// shared file so that forked runs and the parent have the same.
+#[repr(C)]
+pub struct Loops {
+    /// Whether a thread was seen to come back to a read without having changed anything.
+    pub seen: AtomicU32,
+    /// Entries of the table in use.
+    pub used: AtomicU32,
+    /// The next attempt at the run under way lets one thread run alone behind this many transitions; 0: no such thing.
+    pub examine_at: AtomicU32,
+    /// Which thread.
+    pub examine_thread: AtomicU32,
+    /// The read that the thread came back from.
+    pub examine_key: AtomicU64,
+    /// Where it came back to.
+    pub examine_place: AtomicU64,
+    /// Place and verdicts, in turn.
+    pub places: [AtomicU64; 2 * LOOP_PLACES],
+    /// Reads, by the state of the reading thread and what it reads: those that lead nowhere and those that do not.
+    pub table: [AtomicU64; LOOP_ENTRIES],
 }
 
 /// Part of a schedule: thread `tid` makes `steps` transitions, then, if `accesses` is not [`NO_ACCESS_STOP`], goes on until

@@ -9,7 +9,6 @@
 //! | [`READ_RANGE`], [`WRITE_RANGE`], [`ALLOC`], [`FREE`] | 4 | address | pc | size | | |
 //! | [`FAILURE`] | 4 | address or code | pc, which | text length | | |
 //! | [`MISUSE`] | 4 | obj | pc, which | arg | | |
-//! | [`FOLD`] | 3 | steps withdrawn | pc | | | |
 //! | [`TEXT`] | 1 + n | bytes, zero-padded; count = their number | | | | |
 //! | [`THREAD_NAME`] | as text | | | | | |
 //! | [`STACK`] | 1 + count | return addresses | | | | |
@@ -37,8 +36,6 @@ pub const FREE: u8 = 133;
 pub const FAILURE: u8 = 134;
 /// The thread misused the library.
 pub const MISUSE: u8 = 135;
-/// The thread's last transitions were a round of busy waiting: they did not happen.
-pub const FOLD: u8 = 136;
 /// Text that belongs to the record before it.
 pub const TEXT: u8 = 137;
 /// The thread got a name.
@@ -55,8 +52,10 @@ pub mod flag {
     pub const BLOCKED: u8 = 2;
     /// The access is volatile.
     pub const VOLATILE: u8 = 4;
-    /// Pending: the thread waits in a folded loop for one of the locations it read to change.
+    /// Pending: the thread waits busily, and what it would read now would only lead it back.
     pub const AWAIT: u8 = 8;
+    /// Pending, with [`AWAIT`]: the round that it is in began with values that are gone.
+    pub const STALE: u8 = 4;
     /// Pending: the thread failed and stops for good.
     pub const FAILED: u8 = 16;
     /// Pending: the thread has ended.
@@ -114,7 +113,7 @@ pub const fn parse_step_extra(extra: u16) -> (u8, u8, u8) {
 #[must_use]
 pub const fn words(kind: u8, count: u32) -> Option<usize> {
     match kind {
-        READ | WRITE | FOLD => Some(ACCESS_WORDS),
+        READ | WRITE => Some(ACCESS_WORDS),
         READ_RANGE | WRITE_RANGE | ALLOC | FREE | FAILURE | MISUSE => Some(LONG_WORDS),
         TEXT | THREAD_NAME => Some(1 + (count as usize).div_ceil(8)),
         STACK => Some(1 + count as usize),

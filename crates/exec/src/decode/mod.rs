@@ -5,7 +5,6 @@
 //! with the place where it stopped making sense, never a panic.
 
 mod detail;
-mod fold;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +17,6 @@ use raddle_wire::record::{self, flag};
 
 use detail::StackOwner;
 pub use detail::{Detail, Parked};
-use fold::{Links, NONE};
 
 /// What is wrong with a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,8 +62,6 @@ pub enum Wrong {
     Text(u64),
     #[error("a text that belongs to nothing")]
     StrayText,
-    #[error("{0} transitions are withdrawn, but the thread did not make so many that only read")]
-    Fold(u64),
     #[error("the number of accesses of thread {0} goes backwards")]
     Count(u16),
 }
@@ -79,6 +75,8 @@ pub struct RunResult {
     pub exit: Option<i32>,
     /// Step that could not be taken.
     pub diverged_at: Option<u32>,
+    /// Whether the program was seen to wait busily.
+    pub awaits: bool,
 }
 
 /// How much of a trace there must be.
@@ -97,13 +95,14 @@ struct Progress {
     /// Accesses since its last transition, as far as recorded.
     accesses: u32,
     pending: bool,
+    /// Whether its last transition was its end.
+    ended: bool,
 }
 
 /// Turns traces into executions; keeps its buffers from one to the next.
 #[derive(Debug, Default)]
 pub struct Decoder {
     progress: Vec<Progress>,
-    links: Links,
     detail: Detail,
     /// What a stack that comes next belongs to.
     stack_owner: StackOwner,
@@ -150,13 +149,11 @@ impl Decoder {
         let records = self.records(words, into, extent);
         let records = records.and_then(|()| self.check_end(into, extent));
         self.fill_pending(into);
-        self.links.withdraw(into);
         records.map_err(|what| DecodeError { at: self.at, what })
     }
 
     fn reset(&mut self, result: RunResult, into: &mut Execution) {
         self.progress.clear();
-        self.links.clear();
         self.detail.clear();
         self.stack_owner = StackOwner::End;
         self.text_due = 0;
@@ -169,6 +166,7 @@ impl Decoder {
         into.status = result.status;
         into.exit = result.exit;
         into.diverged_at = result.diverged_at;
+        into.awaits = result.awaits;
         into.events = 0;
         self.add_thread(into, None);
     }
@@ -186,7 +184,6 @@ impl Decoder {
         into.threads.push(ThreadInfo { path, parent, name: None });
         into.pending.push(unknown_pending(number));
         self.progress.push(Progress::default());
-        self.links.add_thread();
         self.detail.add_thread();
     }
 
@@ -242,15 +239,10 @@ impl Decoder {
         match header.kind {
             record::READ | record::WRITE | record::READ_RANGE | record::WRITE_RANGE | record::ALLOC | record::FREE => {
                 let access = self.parse_access(header, body, into)?;
-                self.links.add_access(header.tid);
                 into.accesses.push(access);
                 Ok(())
             }
             record::FAILURE | record::MISUSE => self.incident(header, body, into),
-            record::FOLD => {
-                self.progress[usize::from(header.tid)].accesses = 0;
-                self.links.fold(header.tid, body[0], into).map_err(|()| Wrong::Fold(body[0]))
-            }
             _ => self.step(header, body, into),
         }
     }
@@ -269,7 +261,7 @@ impl Decoder {
         }
         self.check_partner(&step)?;
         self.progress[usize::from(header.tid)].accesses = 0;
-        self.links.add_step(header.tid);
+        self.progress[usize::from(header.tid)].ended = step.kind == OpKind::ThreadEnd;
         into.steps.push(step);
         Ok(())
     }
@@ -309,6 +301,8 @@ impl Decoder {
             PendingState::Ended
         } else if has(flag::FAILED) {
             PendingState::Failed
+        } else if has(flag::AWAIT) && has(flag::STALE) {
+            PendingState::Stale
         } else if has(flag::AWAIT) {
             PendingState::Awaiting
         } else if has(flag::BLOCKED) {
@@ -420,13 +414,11 @@ impl Decoder {
     /// Threads whose last transition was their end are over, whether or not the runtime got to say so.
     fn fill_pending(&self, into: &mut Execution) {
         for (thread, progress) in self.progress.iter().enumerate() {
-            let last = self.links.last_step(thread);
-            if progress.pending || last == NONE {
+            if progress.pending || !progress.ended {
                 continue;
             }
-            let last = into.steps[last as usize];
-            if last.kind == OpKind::ThreadEnd {
-                into.pending[thread] = Pending { step: last, state: PendingState::Ended };
+            if let Some(last) = into.steps.iter().rfind(|step| usize::from(step.thread) == thread) {
+                into.pending[thread] = Pending { step: *last, state: PendingState::Ended };
             }
         }
     }

@@ -7,7 +7,7 @@ use raddle_wire::record::{self, flag};
 
 use super::{Decoder, RunResult, Wrong};
 
-const REST: RunResult = RunResult { status: RunStatus::Rest, exit: Some(3), diverged_at: None };
+const REST: RunResult = RunResult { status: RunStatus::Rest, exit: Some(3), diverged_at: None, awaits: false };
 
 /// Writes records as the runtime does.
 #[derive(Default)]
@@ -36,11 +36,6 @@ impl Writer {
 
     fn long(mut self, kind: u8, flags: u8, tid: u16, count: u32, words: [u64; 3]) -> Self {
         self.0.extend([record::header(kind, flags, tid, count), words[0], words[1], words[2]]);
-        self
-    }
-
-    fn fold(mut self, tid: u16, steps: u64) -> Self {
-        self.0.extend([record::header(record::FOLD, 0, tid, 0), steps, 0]);
         self
     }
 
@@ -105,34 +100,6 @@ fn threads_are_named_by_who_created_them() {
 }
 
 #[test]
-fn a_fold_withdraws_steps_and_accesses_of_its_thread_only() {
-    let writer = Writer::default()
-        .step(OpKind::ThreadStart, 0, 0, 0)
-        .step(OpKind::Create, 0, 0, 1)
-        .step(OpKind::ThreadStart, 1, 0, 0)
-        .access(record::READ, 1, 0, 0x10, 1)
-        .step(OpKind::AtomicLoad, 1, 0x100, 0)
-        .access(record::READ, 1, 0, 0x20, 1)
-        .step(OpKind::AtomicStore, 0, 0x200, 0)
-        .access(record::WRITE, 0, 0, 0x30, 1)
-        .step(OpKind::AtomicLoad, 1, 0x108, 0)
-        .access(record::READ, 1, 0, 0x40, 1)
-        .fold(1, 2)
-        .step(OpKind::AtomicLoad, 1, 0x100, 0)
-        .access(record::READ, 1, 0, 0x50, 1)
-        .long(record::MISUSE, 0, 1, 0, [0x5000, Misuse::UnlockNotOwner as u64 * (1 << 48), 0])
-        .pending(OpKind::ThreadEnd, 0, 0)
-        .pending(OpKind::ThreadEnd, 1, 0);
-    let (execution, _) = decode(&writer);
-    let steps: Vec<(u16, OpKind)> = execution.steps.iter().map(|step| (step.thread, step.kind)).collect();
-    use OpKind::{AtomicLoad, AtomicStore, Create, ThreadStart};
-    assert_eq!(steps, [(0, ThreadStart), (0, Create), (1, ThreadStart), (0, AtomicStore), (1, AtomicLoad)]);
-    let accesses: Vec<(u64, u32)> = execution.accesses.iter().map(|access| (access.addr, access.after)).collect();
-    assert_eq!(accesses, [(0x10, 3), (0x30, 4), (0x50, 5)]);
-    assert_eq!(execution.incidents[0].after, 5);
-}
-
-#[test]
 fn failures_carry_their_text_and_signals_their_number() {
     let which = |failure: Failure| record::pack_pc(0x77, failure as u16);
     let writer = Writer::default()
@@ -179,8 +146,6 @@ fn each_wrong_record_is_named() {
     assert_eq!(error(&start().step(OpKind::Lock, 1, 0, 0)), Wrong::Thread(1));
     assert_eq!(error(&start().step(OpKind::Create, 0, 0, 5)), Wrong::ThreadNumber(5));
     assert_eq!(error(&start().step(OpKind::Join, 0, 0, 9)), Wrong::Thread(9));
-    assert_eq!(error(&start().fold(0, 2)), Wrong::Fold(2));
-    assert_eq!(error(&start().step(OpKind::Lock, 0, 0, 0).fold(0, 2)), Wrong::Fold(2));
     assert_eq!(error(&start()), Wrong::NoPending(0));
     assert_eq!(error(&done(start()).step(OpKind::Lock, 0, 0, 0)), Wrong::AfterPending(0));
     assert_eq!(error(&done(done(start()))), Wrong::SecondPending(0));
@@ -226,31 +191,21 @@ fn check_shape(execution: &Execution) {
     assert!(execution.threads.iter().enumerate().skip(1).all(|(n, t)| t.parent.is_some_and(|p| usize::from(p) < n)));
 }
 
-/// A random trace that makes sense, with some folds.
+/// A random trace that makes sense.
 fn valid_trace() -> impl Strategy<Value = Vec<u64>> {
-    proptest::collection::vec((0u8..6, 0u16..4, 0u64..4), 1..60).prop_map(|actions| {
+    proptest::collection::vec((0u8..5, 0u16..4, 0u64..4), 1..60).prop_map(|actions| {
         let mut writer = Writer::default().step(OpKind::ThreadStart, 0, 0, 0);
         let mut threads = 1u16;
-        let mut loads = [0u64; 8];
         for (action, who, what) in actions {
             let tid = who % threads;
-            let loaded = &mut loads[usize::from(tid)];
             match action {
                 0 if threads < 8 => {
                     writer = writer.step(OpKind::Create, tid, 0, threads.into());
                     threads += 1;
-                    *loaded = 0;
                 }
-                1 => {
-                    writer = writer.step(OpKind::AtomicLoad, tid, what * 8, 0);
-                    *loaded += 1;
-                }
+                1 => writer = writer.step(OpKind::AtomicLoad, tid, what * 8, 0),
                 2 => writer = writer.access(record::READ, tid, 0, what, 8),
-                3 => {
-                    writer = writer.fold(tid, (*loaded).min(what));
-                    *loaded -= (*loaded).min(what);
-                }
-                4 => writer = writer.long(record::ALLOC, 0, tid, 0, [what * 64, 0, 64]),
+                3 => writer = writer.long(record::ALLOC, 0, tid, 0, [what * 64, 0, 64]),
                 _ => writer = writer.long(record::MISUSE, 0, tid, 0, [what, 3 << 48, 0]),
             }
         }

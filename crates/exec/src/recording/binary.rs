@@ -335,13 +335,14 @@ fn access_of(row: AccessRow, addresses: &mut Near, places: &mut Near) -> Result<
     })
 }
 
-const STATES: [PendingState; 6] = [
+const STATES: [PendingState; 7] = [
     PendingState::Enabled,
     PendingState::Blocked,
     PendingState::Awaiting,
     PendingState::Failed,
     PendingState::Ended,
     PendingState::Exited,
+    PendingState::Stale,
 ];
 
 fn state_byte(state: PendingState) -> u8 {

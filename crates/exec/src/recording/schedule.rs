@@ -224,7 +224,7 @@ fn instead(entry: &Entry, execution: &Execution, names: &dyn Names) -> String {
         _ => match pending.state {
             PendingState::Enabled => format!("the program stands before {stands}"),
             PendingState::Blocked => format!("the program is blocked before {stands}"),
-            PendingState::Awaiting => format!("the program waits in a loop at {stands}"),
+            PendingState::Awaiting | PendingState::Stale => format!("the program waits in a loop at {stands}"),
             PendingState::Failed => "the thread has failed before".into(),
             PendingState::Ended => "the thread has ended before".into(),
             PendingState::Exited => "the process has exited before".into(),

@@ -20,7 +20,7 @@ use crate::finding::Kind;
 /// Every deadlock and livelock at the end of the execution.
 pub(super) fn find(execution: &Execution, holdings: &Holdings, into: &mut Vec<Defect>) {
     let stuck = |pending: &Pending| matches!(pending.state, PendingState::Blocked | PendingState::Awaiting);
-    if execution.status != RunStatus::Rest || !execution.pending.iter().any(stuck) {
+    if execution.status != RunStatus::Rest || execution.is_stale() || !execution.pending.iter().any(stuck) {
         return;
     }
     let scene = Scene::new(execution, holdings);

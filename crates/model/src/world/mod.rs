@@ -239,7 +239,7 @@ impl World {
     pub fn enabled_pending(&self, pending: &Pending) -> Enabled {
         match pending.state {
             PendingState::Failed | PendingState::Ended | PendingState::Exited => Enabled::No,
-            PendingState::Awaiting => match self.value_at(pending.step.obj, pending.step.size) {
+            PendingState::Awaiting | PendingState::Stale => match self.value_at(pending.step.obj, pending.step.size) {
                 Some(value) if value == pending.step.value => Enabled::No,
                 _ => self.enabled(&pending.step),
             },
