@@ -316,6 +316,8 @@ mod tests {
             exited: 14,
             diverged_at: 15,
             steps: 16,
+            awaits: 19,
+            reserved: 20,
             trace_start: 17 << 35,
             trace_bytes: 18,
             nanoseconds: u64::MAX,

@@ -36,7 +36,9 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
-        self.inner.learn(execution)
+        let worth = self.inner.learn(execution);
+        self.left += u64::from(worth == Worth::Void);
+        worth
     }
 
     fn gap(&self) -> Option<Gap> {

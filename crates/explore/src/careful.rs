@@ -1,86 +1,87 @@
-//! The optimal search, until the program shows busy waiting.
+//! Searches that start anew when more is known about busy waiting.
 //!
-//! The optimal search has to know where a loop of busy waiting would end, and an execution does not tell. So as soon as one shows
-//! such a loop the search starts anew by brute force over distinct prefixes ([`Dfs::of_traces`]), which asks the target instead.
-//! That meets every trace, too, in time that grows with their prefixes. What the first part found stays found.
+//! Failed rounds of a loop are left out of traces as soon as the loop is known. So an execution that shows a new one makes those
+//! before it another search's: [`Anew`] starts again, until there is nothing to learn. What was found stays found.
+//!
+//! The optimal search, moreover, has to foresee what a thread would do in states that it has not met, and with busy waiting that depends on
+//! which values would end a loop: an execution does not tell. So [`careful`] goes on with [`Dpor`] then, which asks the target
+//! instead. That meets every trace once, too, at the price of runs that are given up as redundant.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use raddle_model::{Execution, PendingState, Request};
 use raddle_vocab::OpKind;
 
-use crate::dfs::Dfs;
+use crate::dpor::Dpor;
 use crate::optimal::Optimal;
 use crate::strategy::{Gap, Strategy, Worth};
 
-/// Who asked for a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    Optimal,
-    Brute,
+/// The optimal search, until the program shows busy waiting; then one that need not foresee anything. Each thread may wake up
+/// spuriously `spurious` times.
+#[must_use]
+pub fn careful(spurious: u32) -> Anew {
+    Anew::new(move |loops| if loops == 0 { Box::new(Optimal::new(spurious)) } else { Box::new(Dpor::new(spurious)) })
 }
 
-/// See the module.
-#[derive(Debug)]
-pub struct Careful {
-    /// `None` once busy waiting was seen.
-    optimal: Option<Optimal>,
-    brute: Dfs,
-    under_way: VecDeque<Asked>,
+/// A search that starts anew whenever a loop of busy waiting is met that was not known before.
+pub struct Anew {
+    begin: Box<dyn Fn(u32) -> Box<dyn Strategy>>,
+    search: Box<dyn Strategy>,
+    /// Loops known when the search began.
+    loops: u32,
+    /// Which attempt asked for each run, oldest first.
+    under_way: VecDeque<u32>,
+    attempt: u32,
 }
 
-impl Careful {
-    /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
+impl Anew {
+    /// `begin` makes a search for a program in which so many loops are known.
     #[must_use]
-    pub fn new(spurious: u32) -> Self {
-        Careful { optimal: Some(Optimal::new(spurious)), brute: Dfs::of_traces(spurious), under_way: VecDeque::new() }
+    pub fn new(begin: impl Fn(u32) -> Box<dyn Strategy> + 'static) -> Self {
+        let search = begin(0);
+        Anew { begin: Box::new(begin), search, loops: 0, under_way: VecDeque::new(), attempt: 0 }
     }
 }
 
-/// Whether a thread waits, or was seen to wait, in a loop that only reads.
-fn waits_busily(execution: &Execution) -> bool {
-    execution.awaits
-        || execution.pending.iter().any(|pending| pending.state == PendingState::Awaiting)
+impl fmt::Debug for Anew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Anew").field("loops", &self.loops).field("attempt", &self.attempt).finish_non_exhaustive()
+    }
+}
+
+/// Loops of busy waiting that the execution tells of.
+fn loops_of(execution: &Execution) -> u32 {
+    let waits = execution.pending.iter().any(|pending| pending.state == PendingState::Awaiting)
         || execution
             .steps
             .iter()
-            .any(|step| step.kind == OpKind::AtomicLoad && step.arg == raddle_model::depend::AWAITED)
+            .any(|step| step.kind == OpKind::AtomicLoad && step.arg == raddle_model::depend::AWAITED);
+    execution.awaits.max(u32::from(waits))
 }
 
-impl Strategy for Careful {
+impl Strategy for Anew {
     fn next(&mut self) -> Option<Request> {
-        let (request, asked) = match &mut self.optimal {
-            Some(optimal) => (optimal.next()?, Asked::Optimal),
-            None => (self.brute.next()?, Asked::Brute),
-        };
-        self.under_way.push_back(asked);
+        let request = self.search.next()?;
+        self.under_way.push_back(self.attempt);
         Some(request)
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
-        match (self.under_way.pop_front(), &mut self.optimal) {
-            (Some(Asked::Brute), _) => self.brute.learn(execution),
-            (_, Some(_)) if waits_busily(execution) => {
-                self.optimal = None;
-                Worth::Void
-            }
-            (_, Some(optimal)) => optimal.learn(execution),
-            // Asked for before the search started anew.
-            (_, None) => Worth::Void,
+        let loops = loops_of(execution);
+        if loops > self.loops {
+            self.search = (self.begin)(loops);
+            self.loops = loops;
+            self.attempt += 1;
         }
+        if self.under_way.pop_front() == Some(self.attempt) { self.search.learn(execution) } else { Worth::Void }
     }
 
     fn gap(&self) -> Option<Gap> {
-        match &self.optimal {
-            Some(optimal) => optimal.gap(),
-            None => self.brute.gap(),
-        }
+        self.search.gap()
     }
 
     fn estimate(&self) -> Option<f64> {
-        match &self.optimal {
-            Some(optimal) => optimal.estimate(),
-            None => self.brute.estimate(),
-        }
+        self.search.estimate()
     }
 }

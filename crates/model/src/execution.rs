@@ -161,9 +161,9 @@ pub struct Execution {
     pub diverged_at: Option<u32>,
     /// Everything recorded: steps, accesses, allocations.
     pub events: u64,
-    /// Whether some thread of the program was seen to wait busily, in this run or before: whether a read is possible then depends on
-    /// what there is to be read.
-    pub awaits: bool,
+    /// Places where threads of the program were found to wait busily, in this run or before. Once there is one, whether a read is
+    /// possible depends on what there is to be read; and the more are known, the more rounds are recognised as failed.
+    pub awaits: u32,
 }
 
 impl Execution {
@@ -180,7 +180,7 @@ impl Execution {
             exit: None,
             diverged_at: None,
             events: 0,
-            awaits: false,
+            awaits: 0,
         }
     }
 

@@ -298,5 +298,5 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     };
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };
     job.trace_bytes = (run.hot.next as usize - start as usize) as u64;
-    job.awaits = u32::from(crate::spin::is_seen());
+    job.awaits = crate::spin::places_found();
 }

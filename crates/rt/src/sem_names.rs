@@ -60,6 +60,11 @@ real! { hidden:
     fn sem_unlink(name: *const c_char) -> i32;
 }
 
+/// Whether the address is that of a name's word, where there is no memory.
+pub fn is_word(address: u64) -> bool {
+    (WORDS..WORDS + (1 << 43)).contains(&address)
+}
+
 /// The word that says whether the name leads anywhere.
 fn word_of(name: &[u8]) -> u64 {
     let hash = name.iter().fold(0, |hash: u64, &byte| raddle_vocab::policy::mix(hash ^ u64::from(byte) ^ 0x100));

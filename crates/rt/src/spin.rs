@@ -100,9 +100,14 @@ fn loops() -> &'static Loops {
     unsafe { &*keep().file.add(LOOPS_OFFSET).cast::<Loops>() }
 }
 
-/// Whether busy waiting was seen in this or an earlier run.
+/// Whether a thread was seen to come back to a read in this or an earlier run.
 pub fn is_seen() -> bool {
     loops().seen.load(Relaxed) != 0
+}
+
+/// Places where threads were found to wait busily.
+pub fn places_found() -> u32 {
+    loops().found.load(Relaxed)
 }
 
 /// Behind how many transitions a thread shall run alone in the run that starts now.
@@ -133,7 +138,9 @@ fn finds(op: &Op, thread: u16) -> Option<u64> {
     const HELD: u64 = 1;
     let unless = |free: bool| (!free).then_some(HELD);
     match op.kind {
-        OpKind::AtomicLoad | OpKind::AtomicCas | OpKind::AtomicRmw => Some(word(op.obj, op.log_size)),
+        OpKind::AtomicLoad | OpKind::AtomicCas | OpKind::AtomicRmw if !crate::sem_names::is_word(op.obj) => {
+            Some(word(op.obj, op.log_size))
+        }
         OpKind::Read if op.arg.is_power_of_two() && op.arg <= 8 => Some(word(op.obj, op.arg.trailing_zeros() as u8)),
         OpKind::TryLock if op.arg == MutexKind::Spin as u64 => unless(spinlock::can_lock(op.obj)),
         OpKind::TryLock => unless(mutex::can_lock(op.obj, thread)),
@@ -353,8 +360,8 @@ fn conclude(key: u64, length: u64, pc: u64) {
     if !run().hot.hashing {
         again();
     }
-    if let Some(place) = place(pc) {
-        place.store(IS_LOOP, Relaxed);
+    if place(pc).is_some_and(|place| place.swap(IS_LOOP, Relaxed) != IS_LOOP) {
+        loops.found.fetch_add(1, Relaxed);
     }
     let learned = insert(key | length.min(LENGTH));
     let asked = loops.examine_key.load(Relaxed);

@@ -228,7 +228,7 @@ pub struct Job {
     pub diverged_at: u32,
     /// Transitions made, those of the base included (result).
     pub steps: u32,
-    /// Whether a thread of the program was seen to wait busily, in this or an earlier run, 0 or 1 (result).
+    /// Places where threads of the program were found to wait busily, in this or an earlier run (result).
     pub awaits: u32,
     /// Must be 0.
     pub reserved: u32,
@@ -253,6 +253,10 @@ pub struct Loops {
     pub seen: AtomicU32,
     /// Entries of the table in use.
     pub used: AtomicU32,
+    /// Places where loops were found.
+    pub found: AtomicU32,
+    /// Must be 0.
+    pub reserved: u32,
     /// The next attempt at the run under way lets one thread run alone behind this many transitions; 0: no such thing.
     pub examine_at: AtomicU32,
     /// Which thread.

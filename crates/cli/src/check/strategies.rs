@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use raddle_explore::Strategy;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
-use raddle_explore::careful::Careful;
+use raddle_explore::careful::{Anew, careful};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::dpor::Dpor;
 use raddle_explore::sampling::Sampling;
@@ -19,10 +19,11 @@ const PCT_DEPTH: u32 = 3;
 
 /// The strategy with its bounds.
 pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
+    let spurious = args.spurious;
     let mut strategy: Box<dyn Strategy> = match args.strategy {
-        StrategyName::Optimal => Box::new(Careful::new(args.spurious)),
-        StrategyName::Dpor => Box::new(Dpor::new(args.spurious)),
-        StrategyName::Dfs => Box::new(Dfs::new(args.spurious)),
+        StrategyName::Optimal => Box::new(careful(spurious)),
+        StrategyName::Dpor => Box::new(Anew::new(move |_| Box::new(Dpor::new(spurious)))),
+        StrategyName::Dfs => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious)))),
         StrategyName::Random => Box::new(Sampling::random(args.seed)),
         StrategyName::Pct => Box::new(Sampling::pct(args.seed, PCT_DEPTH)),
         StrategyName::Pos => Box::new(Sampling::pos(args.seed)),

@@ -75,8 +75,8 @@ pub struct RunResult {
     pub exit: Option<i32>,
     /// Step that could not be taken.
     pub diverged_at: Option<u32>,
-    /// Whether the program was seen to wait busily.
-    pub awaits: bool,
+    /// Places where the program was found to wait busily.
+    pub awaits: u32,
 }
 
 /// How much of a trace there must be.

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use raddle_model::{AccessKind, Execution, IncidentKind, PendingState};
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, MemOrder, OpKind, Outcome, RunStatus};
 use raddle_wire::record::{self, flag};
 
 use super::{Decoder, RunResult, Wrong};
 
-const REST: RunResult = RunResult { status: RunStatus::Rest, exit: Some(3), diverged_at: None, awaits: false };
+const REST: RunResult = RunResult { status: RunStatus::Rest, exit: Some(3), diverged_at: None, awaits: 0 };
 
 /// Writes records as the runtime does.
 #[derive(Default)]

@@ -171,7 +171,7 @@ impl NativeTarget {
             _ => None,
         };
         let mut execution = Execution::empty();
-        let result = RunResult { status: RunStatus::Damaged, exit, diverged_at: None, awaits: false };
+        let result = RunResult { status: RunStatus::Damaged, exit, diverged_at: None, awaits: 0 };
         self.decoder.decode_beginning(beginning, result, &mut execution);
         self.statistics.runs += 1;
         let signal = match fault {

@@ -313,7 +313,7 @@ fn check_job(job: &Job, start: usize, arena: usize) -> Result<Finished, String> 
             status,
             exit: (job.exited == 1).then_some(job.code),
             diverged_at: (status == RunStatus::Diverged).then_some(job.diverged_at),
-            awaits: job.awaits != 0,
+            awaits: job.awaits,
         },
         code: job.code,
         trace: start..start + bytes / WORD,

@@ -73,6 +73,7 @@ fn execution() -> Execution {
         exit: Some(-1),
         diverged_at: Some(4),
         events: 13,
+        awaits: 0,
     }
 }
 
