@@ -8,14 +8,19 @@
 //! Mazurkiewicz trace once, in time that grows with the number of their prefixes instead of all orders. It trusts the
 //! dependence relation, which [`Dfs::new`] does not.
 //!
+//! With [`Dfs::bounded`] the search leaves out schedules with more than so many preemptions. Equivalent prefixes then count as the same
+//! only if the same thread made the last step and the same number of preemptions was spent: what may follow depends on both.
+//!
 //! A thread in a folded loop may look as if it could go on where it could not; that run diverges and is not counted.
 
 use std::collections::VecDeque;
 
 use raddle_model::{Choice, Execution, Request, Step, World};
 use raddle_vocab::RunStatus;
+use raddle_vocab::policy::Policy;
 use rustc_hash::FxHashSet;
 
+use crate::preemptions::Preemptions;
 use crate::strategy::{Gap, Strategy, Worth, gap_of, scheduled};
 use crate::trace::TraceHasher;
 
@@ -28,6 +33,9 @@ pub struct Dfs {
     world: World,
     /// Traces of the prefixes met, if only one of each counts.
     met: Option<(FxHashSet<u64>, TraceHasher)>,
+    /// Whole traces met, if prefixes are told apart by more than their trace.
+    whole: FxHashSet<u64>,
+    bound: Option<Preemptions>,
     gap: Option<Gap>,
 }
 
@@ -36,7 +44,8 @@ impl Dfs {
     #[must_use]
     pub fn new(spurious: u32) -> Self {
         let (stack, under_way) = (vec![Vec::new()], VecDeque::new());
-        Dfs { stack, under_way, world: World::new(spurious), met: None, gap: None }
+        let (world, whole) = (World::new(spurious), FxHashSet::default());
+        Dfs { stack, under_way, world, met: None, whole, bound: None, gap: None }
     }
 
     /// As [`Dfs::new`], but every Mazurkiewicz trace counts once and the rest is redundant.
@@ -45,13 +54,23 @@ impl Dfs {
         Dfs { met: Some(Default::default()), ..Dfs::new(spurious) }
     }
 
-    /// Pushes what else could have been done at each state from number `from` on; false if the run came to a state
+    /// Leaves out schedules with more preemptions than that.
+    #[must_use]
+    pub fn bounded(self, preemptions: u32) -> Self {
+        Dfs { bound: Some(Preemptions::new(preemptions)), ..self }
+    }
+
+    /// Pushes what else could have been done at each state from number `from` on. The run is redundant if it came to a state
     /// from which everything was pushed before.
-    fn branch(&mut self, execution: &Execution, from: usize) -> bool {
+    fn branch(&mut self, execution: &Execution, from: usize) -> Worth {
         if let Some((_, hasher)) = &mut self.met {
             hasher.start(execution);
         }
-        let mut is_new = true;
+        if let Some(bound) = &mut self.bound {
+            bound.start(execution);
+        }
+        let mut worth = Worth::Counted;
+        let mut trace = 0;
         self.world.prepare(execution);
         let positions = positions(execution);
         let mut next = vec![0; execution.threads.len()];
@@ -59,28 +78,39 @@ impl Dfs {
         let mut branches = Vec::new();
         for (index, step) in execution.steps.iter().enumerate() {
             let taken = Choice { thread: step.thread, choice: self.world.choice_of(step) };
+            if let Some(bound) = &mut self.bound {
+                bound.look(&self.world, execution, &positions, &next);
+            }
             // A schedule is there for its last choice; the states before that are another run's business.
             if index >= from {
                 self.alternatives(execution, &positions, &next, taken, &path, &mut branches);
+            }
+            if self.bound.as_mut().is_some_and(|bound| !bound.take(step.thread)) {
+                self.gap = self.gap.or(Some(Gap::Preemptions));
+                worth = Worth::Outside;
+                break;
             }
             path.push(taken);
             next[usize::from(step.thread)] += 1;
             self.world.apply(step);
             if let Some((met, hasher)) = &mut self.met {
-                let prefix = hasher.push(step);
+                trace = hasher.push(step);
+                let prefix = trace ^ self.bound.as_ref().map_or(0, Preemptions::spent);
                 if index + 1 >= from && !met.insert(prefix) {
-                    is_new = false;
+                    worth = Worth::Redundant;
                     break;
                 }
             }
         }
         // The deepest first, so that the stack stays short.
         self.stack.append(&mut branches);
-        is_new
+        let is_again =
+            worth == Worth::Counted && self.met.is_some() && self.bound.is_some() && !self.whole.insert(trace);
+        if is_again { Worth::Redundant } else { worth }
     }
 
     fn alternatives(
-        &self,
+        &mut self,
         execution: &Execution,
         positions: &[Vec<usize>],
         next: &[usize],
@@ -97,6 +127,10 @@ impl Dfs {
                 }
                 None => 0,
             };
+            if successors > 0 && self.bound.as_ref().is_some_and(|bound| !bound.allows(thread)) {
+                self.gap = self.gap.or(Some(Gap::Preemptions));
+                continue;
+            }
             for choice in (0..successors).rev().map(|choice| Choice { thread, choice }).filter(|&c| c != taken) {
                 branches.push(path.iter().copied().chain([choice]).collect());
             }
@@ -117,7 +151,8 @@ impl Strategy for Dfs {
     fn next(&mut self) -> Option<Request> {
         let schedule = self.stack.pop()?;
         self.under_way.push_back(schedule.len());
-        Some(scheduled(schedule))
+        let policy = if self.bound.is_some() { Policy::Stay } else { Policy::LeastRank };
+        Some(Request { policy, ..scheduled(schedule) })
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
@@ -126,7 +161,7 @@ impl Strategy for Dfs {
             return Worth::Redundant;
         }
         self.gap = self.gap.or(gap_of(execution.status));
-        if self.branch(execution, from) { Worth::Counted } else { Worth::Redundant }
+        self.branch(execution, from)
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -68,7 +68,7 @@ fn count(stats: &mut Stats, execution: &Execution, worth: Worth) {
         return;
     }
     let counter = match (worth, execution.status) {
-        (Worth::Redundant, _) | (_, RunStatus::Diverged) => &mut stats.blocked,
+        (Worth::Redundant | Worth::Outside, _) | (_, RunStatus::Diverged) => &mut stats.blocked,
         _ if execution.is_stale() => &mut stats.blocked,
         (_, RunStatus::Assumed) => &mut stats.assumed,
         (_, RunStatus::Rest) => &mut stats.executions,

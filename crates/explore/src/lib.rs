@@ -13,6 +13,7 @@ pub mod dpor;
 pub mod driver;
 pub mod memory;
 pub mod optimal;
+pub mod preemptions;
 pub mod sampling;
 pub mod strategy;
 pub mod trace;

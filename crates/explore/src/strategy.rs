@@ -13,6 +13,8 @@ pub enum Worth {
     Redundant,
     /// It showed that the search has to start anew: nothing that was counted so far counts, and neither does it.
     Void,
+    /// It lies outside of what is searched, and nothing shall be concluded from it.
+    Outside,
 }
 
 /// Why a search that has nothing more to ask for is not exhaustive.

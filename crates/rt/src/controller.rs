@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use raddle_vocab::RunStatus;
-use raddle_vocab::policy::Policy;
+use raddle_vocab::policy::{Chooser, Policy};
 use raddle_wire::{Job, MAX_CHECKPOINTS, MAX_JOBS, MAX_SEGMENTS, NO_CHECKPOINT, Segment, mode, state};
 
 use crate::fiber;
@@ -227,12 +227,13 @@ fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
     plan.flags = job.flags;
     plan.keep_at = if job.keep_as == NO_CHECKPOINT { u32::MAX } else { job.keep_at };
     let seed = job.policy_seed;
-    plan.policy = match job.policy {
+    plan.chooser = Chooser::new(match job.policy {
         1 => Policy::Random { seed },
         2 => Policy::Pct { seed, depth: job.policy_depth, horizon: job.policy_horizon },
         3 => Policy::Pos { seed },
+        4 => Policy::Stay,
         _ => Policy::LeastRank,
-    };
+    });
     plan.examined = 0;
     plan.examine_at = crate::spin::examine_at();
     plan.load();

@@ -39,7 +39,7 @@ pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
     let run = run();
     run.hot.count = 0;
     run.hot.epoch += 1;
-    if keep().plan.policy != Policy::LeastRank {
+    if matches!(keep().plan.chooser.policy(), Policy::Pos { .. }) {
         note_conflicts(op);
     }
 }
@@ -60,12 +60,8 @@ pub fn choice(successors: usize) -> usize {
         }
         return wanted as usize;
     }
-    match keep.plan.policy {
-        Policy::LeastRank => 0,
-        Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
-            (mix(seed ^ u64::from(run().steps).wrapping_mul(31)) % successors.max(1) as u64) as usize
-        }
-    }
+    let successors = u16::try_from(successors).unwrap_or(u16::MAX);
+    usize::from(keep.plan.chooser.policy().successor(run().steps, successors))
 }
 
 /// Tells that the state of the object changed so that threads before an operation on it may now be enabled.
@@ -300,8 +296,9 @@ fn next_thread() -> Option<usize> {
         }
         return Some(tid);
     }
-    match plan.policy {
+    match plan.chooser.policy() {
         Policy::LeastRank => least_rank(),
+        Policy::Stay => last_thread().or_else(least_rank),
         policy => {
             let ranks = 0..run().threads;
             let step = run().steps;
@@ -309,9 +306,9 @@ fn next_thread() -> Option<usize> {
             let polite = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.polite;
             let first = match policy {
                 Policy::Random { .. } => None,
-                _ => policy.choose(step, ranks.clone().filter(|rank| !polite(rank)).filter_map(candidate)),
+                _ => plan.chooser.choose(step, ranks.clone().filter(|rank| !polite(rank)).filter_map(candidate)),
             };
-            let rank = first.or_else(|| policy.choose(step, ranks.filter_map(candidate)))?;
+            let rank = first.or_else(|| plan.chooser.choose(step, ranks.filter_map(candidate)))?;
             Some(run().by_rank[rank] as usize)
         }
     }
@@ -329,6 +326,16 @@ fn can_follow(tid: usize, steps: u32) -> bool {
         Standing::Pending | Standing::Watching => steps > 0 && enabled(tid) != Enabled::No,
         _ => false,
     }
+}
+
+/// The thread that made the last step, if it can go on at once.
+fn last_thread() -> Option<usize> {
+    let run = run();
+    let tid = run.hot.tid as usize;
+    if tid >= run.threads || !run.runnable.contains(run.fibers[tid].rank as usize) {
+        return None;
+    }
+    (run.fibers[tid].standing == Standing::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
 }
 
 /// The sets hold what was true when a thread was marked; what they offer is checked again here.

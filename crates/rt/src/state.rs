@@ -3,7 +3,7 @@
 use core::cell::UnsafeCell;
 
 use raddle_vocab::OpKind;
-use raddle_vocab::policy::{MAX_THREADS, Policy, RankSet};
+use raddle_vocab::policy::{Chooser, MAX_THREADS, Policy, RankSet};
 use raddle_wire::{Control, Job, Segment};
 
 use crate::descriptors::MAX_CHANNELS;
@@ -424,7 +424,7 @@ pub struct Plan {
     /// Which successor the operation just let through shall have; `NO_CHOICE` for the policy's.
     pub choice: u16,
     /// How to go on afterwards.
-    pub policy: Policy,
+    pub chooser: Chooser,
     /// Keep a checkpoint right before the transition with this number.
     pub keep_at: u32,
     /// Bits of `job_flag`.
@@ -544,7 +544,7 @@ impl Keep {
                 current: Segment { tid: 0, choice: 0, steps: 0, accesses: 0, reserved: 0 },
                 forced: 0,
                 choice: raddle_wire::NO_CHOICE,
-                policy: Policy::LeastRank,
+                chooser: Chooser::new(Policy::LeastRank),
                 keep_at: u32::MAX,
                 flags: 0,
                 examine_at: u32::MAX,

@@ -95,6 +95,9 @@ pub enum Policy {
     /// The least rank that can step without a time-out; if there is none, the least that can time out.
     /// A function of the state alone, which the search depends on.
     LeastRank,
+    /// The thread that made the last step for as long as it can step without a time-out, then as `LeastRank`: no
+    /// preemption.
+    Stay,
     /// Uniformly among all that can step (time-outs included).
     Random {
         /// Start of the pseudo-random sequence.
@@ -139,11 +142,11 @@ impl Policy {
         Chooser::new(self).choose(step, candidates)
     }
 
-    /// Which of its successors a step shall have. `LeastRank` takes the first.
+    /// Which of its successors a step shall have. `LeastRank` and `Stay` take the first.
     #[must_use]
     pub const fn successor(self, step: u32, successors: u16) -> u16 {
         match self {
-            Policy::LeastRank => 0,
+            Policy::LeastRank | Policy::Stay => 0,
             Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
                 let random = mix(seed ^ (step as u64).wrapping_mul(31));
                 (random % if successors == 0 { 1 } else { successors as u64 }) as u16
@@ -164,6 +167,12 @@ pub struct Chooser {
 }
 
 impl Chooser {
+    /// The policy that it follows.
+    #[must_use]
+    pub const fn policy(&self) -> Policy {
+        self.policy
+    }
+
     /// The policy at the start of a run.
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
@@ -174,7 +183,8 @@ impl Chooser {
     /// once for each of them, in order.
     pub fn choose(&mut self, step: u32, candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
         match self.policy {
-            Policy::LeastRank => candidates.map(|c| c.rank).next(),
+            // Who ran last is for the caller to know.
+            Policy::LeastRank | Policy::Stay => candidates.map(|c| c.rank).next(),
             Policy::Random { seed } => {
                 let count = candidates.clone().count() as u64;
                 if count == 0 {

@@ -49,6 +49,7 @@ impl Plan {
             Policy::Random { seed } => (1, seed, 0, 0),
             Policy::Pct { seed, depth, horizon } => (2, seed, depth, horizon),
             Policy::Pos { seed } => (3, seed, 0, 0),
+            Policy::Stay => (4, 0, 0, 0),
         };
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         Some(Job {
@@ -70,7 +71,7 @@ impl Plan {
     /// The schedule in run-length form. A choice belongs to the first transition of a segment.
     fn encode_schedule(&self, segments: &mut Vec<Segment>) {
         // A random policy would also draw choices inside the schedule, so each of its transitions says its own.
-        let explicit = self.request.policy != Policy::LeastRank;
+        let explicit = !matches!(self.request.policy, Policy::LeastRank | Policy::Stay);
         let mut stops = self.stops.iter().peekable();
         let mut open = false;
         for (index, &Choice { thread, choice }) in self.request.schedule.iter().enumerate() {

@@ -107,7 +107,7 @@ impl Interpreter {
     fn go_on(&mut self, policy: Policy, max_events: u64, out: &mut Execution) {
         let mut chooser = Chooser::new(policy);
         let notes_conflicts = matches!(policy, Policy::Pos { .. });
-        while let Some(thread) = self.choose(policy, &mut chooser, out.steps.len() as u32) {
+        while let Some(thread) = self.choose(policy, &mut chooser, &out.steps) {
             let choice = policy.successor(out.steps.len() as u32, self.successors(thread));
             self.step(thread, choice, out);
             if notes_conflicts && let Some(step) = out.steps.last() {
@@ -126,10 +126,14 @@ impl Interpreter {
         out.status != RunStatus::Rest
     }
 
-    fn choose(&self, policy: Policy, chooser: &mut Chooser, step: u32) -> Option<u16> {
+    fn choose(&self, policy: Policy, chooser: &mut Chooser, steps: &[Step]) -> Option<u16> {
         let by_rank = self.world.by_rank();
-        if policy == Policy::LeastRank {
+        if matches!(policy, Policy::LeastRank | Policy::Stay) {
             let can = |wanted| move |&&thread: &&u16| self.enabled(thread) == wanted;
+            let last = steps.last().map(|step| step.thread).filter(|_| policy == Policy::Stay);
+            if let Some(last) = last.filter(|&last| self.enabled(last) == Enabled::Yes) {
+                return Some(last);
+            }
             let willing = by_rank.iter().find(can(Enabled::Yes));
             return willing.or_else(|| by_rank.iter().find(can(Enabled::TimeOut))).copied();
         }
@@ -138,7 +142,7 @@ impl Interpreter {
             let thread = &self.threads[usize::from(thread)];
             Candidate { rank, key: thread.key, steps: thread.steps, conflicts: thread.conflicts }
         });
-        chooser.choose(step, candidates).map(|rank| by_rank[rank])
+        chooser.choose(steps.len() as u32, candidates).map(|rank| by_rank[rank])
     }
 
     fn note_conflicts(&mut self, step: Step) {

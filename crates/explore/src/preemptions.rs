@@ -1,0 +1,72 @@
+//! Counting preemptions.
+//!
+//! A preemption is a switch away from a thread that could go on without a time-out. A thread that waits, is over or has failed is not preempted.
+
+use raddle_model::{Enabled, Execution, ThreadPath, World};
+use raddle_vocab::policy::mix;
+
+/// A bound on preemptions, and how many the run under way has spent.
+#[derive(Clone, Debug)]
+pub struct Preemptions {
+    limit: u32,
+    spent: u32,
+    /// Who made the last step, and whether it could go on.
+    last: Option<(u16, bool)>,
+    names: Vec<u64>,
+}
+
+impl Preemptions {
+    /// At most so many.
+    #[must_use]
+    pub fn new(limit: u32) -> Self {
+        Preemptions { limit, spent: 0, last: None, names: Vec::new() }
+    }
+
+    /// Starts with no step of the execution.
+    pub fn start(&mut self, execution: &Execution) {
+        (self.spent, self.last) = (0, None);
+        self.names.clear();
+        self.names.extend(execution.threads.iter().map(|thread| name(&thread.path)));
+    }
+
+    /// Looks whether the thread that made the last step could go on in the world's state, in which each thread has made `next`
+    /// of its steps, which stand at these positions.
+    pub fn look(&mut self, world: &World, execution: &Execution, positions: &[Vec<usize>], next: &[usize]) {
+        let Some((thread, can_go_on)) = &mut self.last else { return };
+        let number = usize::from(*thread);
+        let enabled = match positions[number].get(next[number]) {
+            _ if !world.is_alive(*thread) => Enabled::No,
+            Some(&position) => world.enabled(&execution.steps[position]),
+            None => world.enabled_pending(&execution.pending[number]),
+        };
+        *can_go_on = enabled == Enabled::Yes;
+    }
+
+    fn costs(&self, thread: u16) -> u32 {
+        u32::from(self.last.is_some_and(|(last, can_go_on)| can_go_on && last != thread))
+    }
+
+    /// Whether a step of the thread stays within the bound.
+    #[must_use]
+    pub fn allows(&self, thread: u16) -> bool {
+        self.spent + self.costs(thread) <= self.limit
+    }
+
+    /// The thread steps; false if that is one preemption too many.
+    pub fn take(&mut self, thread: u16) -> bool {
+        self.spent += self.costs(thread);
+        self.last = Some((thread, false));
+        self.spent <= self.limit
+    }
+
+    /// A number for what of the past the bound makes matter: the last thread and the preemptions so far.
+    #[must_use]
+    pub fn spent(&self) -> u64 {
+        let last = self.last.and_then(|(last, _)| self.names.get(usize::from(last)));
+        mix(last.copied().unwrap_or(0) ^ mix(u64::from(self.spent)))
+    }
+}
+
+fn name(path: &ThreadPath) -> u64 {
+    path.0.iter().fold(1, |hash, &n| mix(hash ^ mix(u64::from(n))))
+}
