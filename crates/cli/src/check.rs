@@ -54,7 +54,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
     let symbols = symbols(&program, target.modules());
     let only_races = args.property == Some(PropertyName::Race);
     let confirmer = Confirmer::new(options.clone(), args.max_events);
-    let mut collector = Collector::new(&symbols, confirmer, &directory, only_races);
+    let mut collector = Collector::new(&symbols, confirmer, &directory, only_races).bounded(args.preemptions);
     let mut progress = Progress::new(args.quiet);
     let self_check = match args.self_check {
         Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options)?)),

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use raddle_model::{Execution, Request};
 
 use crate::strategy::{Gap, Strategy, Worth};
+use crate::units::Work;
 
 /// At most so many runs.
 #[derive(Debug)]
 pub struct MaxExecutions<S> {
     inner: S,
+    limit: u64,
     left: u64,
     /// Whether something was left out.
     cut: bool,
@@ -20,7 +22,7 @@ pub struct MaxExecutions<S> {
 impl<S: Strategy> MaxExecutions<S> {
     /// Bounds the strategy.
     pub fn new(inner: S, limit: u64) -> Self {
-        MaxExecutions { inner, left: limit, cut: false }
+        MaxExecutions { inner, limit, left: limit, cut: false }
     }
 }
 
@@ -41,12 +43,22 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
         worth
     }
 
+    fn learn_work(&mut self, work: Work) -> Worth {
+        self.inner.learn_work(work)
+    }
+
+    fn is_over(&self) -> bool {
+        self.inner.is_over()
+    }
+
     fn gap(&self) -> Option<Gap> {
         if self.cut { Some(Gap::Executions) } else { self.inner.gap() }
     }
 
     fn estimate(&self) -> Option<f64> {
-        self.inner.estimate()
+        let limit = self.limit as f64;
+        let endless = self.inner.gap() == Some(Gap::Sampling);
+        self.inner.estimate().map(|guess| guess.min(limit)).or(endless.then_some(limit))
     }
 }
 
@@ -81,6 +93,14 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
         self.inner.learn(execution)
     }
 
+    fn learn_work(&mut self, work: Work) -> Worth {
+        self.inner.learn_work(work)
+    }
+
+    fn is_over(&self) -> bool {
+        self.cut || self.inner.is_over()
+    }
+
     fn gap(&self) -> Option<Gap> {
         if self.cut { Some(Gap::Time) } else { self.inner.gap() }
     }
@@ -112,6 +132,14 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
 
     fn learn(&mut self, execution: &Execution) -> Worth {
         self.inner.learn(execution)
+    }
+
+    fn learn_work(&mut self, work: Work) -> Worth {
+        self.inner.learn_work(work)
+    }
+
+    fn is_over(&self) -> bool {
+        self.inner.is_over()
     }
 
     fn gap(&self) -> Option<Gap> {

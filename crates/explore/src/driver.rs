@@ -16,6 +16,55 @@ pub struct Outcome {
     pub stats: Stats,
     /// Why it is not exhaustive, if it is not.
     pub gap: Option<Gap>,
+    /// Runs that are still under way, and that nobody waits for any more.
+    pub under_way: usize,
+}
+
+/// Figures of one execution.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary {
+    /// How it ended.
+    pub status: RunStatus,
+    /// Whether more threads competed for a barrier than fit into a round.
+    pub crowded: bool,
+    stale: bool,
+    transitions: u64,
+    events: u64,
+    threads: u64,
+}
+
+impl Summary {
+    /// Looks at an execution.
+    #[must_use]
+    pub fn of(execution: &Execution) -> Self {
+        Summary {
+            status: execution.status,
+            crowded: is_crowded(execution),
+            stale: execution.is_stale(),
+            transitions: execution.steps.len() as u64,
+            events: execution.events,
+            threads: execution.threads.len() as u64,
+        }
+    }
+
+    /// Every execution counts in exactly one of the four counters, unless the search starts anew.
+    pub fn count(&self, stats: &mut Stats, worth: Worth) {
+        if worth == Worth::Void {
+            *stats = Stats::default();
+            return;
+        }
+        let counter = match (worth, self.status) {
+            (Worth::Redundant | Worth::Outside, _) | (_, RunStatus::Diverged) => &mut stats.blocked,
+            _ if self.stale => &mut stats.blocked,
+            (_, RunStatus::Assumed) => &mut stats.assumed,
+            (_, RunStatus::Rest) => &mut stats.executions,
+            _ => &mut stats.cut,
+        };
+        *counter += 1;
+        stats.transitions += self.transitions;
+        stats.events += self.events;
+        stats.threads = stats.threads.max(self.threads);
+    }
 }
 
 /// Asks the strategy for runs, keeps as many under way as the target wants, and shows every execution to `observe`, which
@@ -39,43 +88,27 @@ pub fn explore(
             target.submit(request);
             under_way += 1;
         }
-        if under_way == 0 {
+        if under_way == 0 || strategy.is_over() {
             let crowd = crowded.then_some(Gap::Crowd);
-            return Ok(Outcome { stats, gap: strategy.gap().or(crowd) });
+            return Ok(Outcome { stats, gap: strategy.gap().or(crowd), under_way });
         }
         target.finish(&mut execution)?;
         under_way -= 1;
         let worth = strategy.learn(&execution);
-        count(&mut stats, &execution, worth);
-        crowded = crowded || is_crowded(&execution);
+        let summary = Summary::of(&execution);
+        summary.count(&mut stats, worth);
+        crowded = crowded || summary.crowded;
         if observe(&execution, worth, &stats).is_break() {
-            drain(target, under_way)?;
-            return Ok(Outcome { stats, gap: Some(Gap::Stopped) });
+            return Ok(Outcome { stats, gap: Some(Gap::Stopped), under_way });
         }
     }
 }
 
 /// Takes what is still under way, so that the target can be used again.
-fn drain(target: &mut dyn Target, under_way: usize) -> Result<(), TargetError> {
+///
+/// # Errors
+/// If the target is lost.
+pub fn drain(target: &mut dyn Target, under_way: usize) -> Result<(), TargetError> {
     let mut execution = Execution::empty();
     (0..under_way).try_for_each(|_| target.finish(&mut execution))
-}
-
-/// Every execution counts in exactly one of the four counters, unless the search starts anew.
-fn count(stats: &mut Stats, execution: &Execution, worth: Worth) {
-    if worth == Worth::Void {
-        *stats = Stats::default();
-        return;
-    }
-    let counter = match (worth, execution.status) {
-        (Worth::Redundant | Worth::Outside, _) | (_, RunStatus::Diverged) => &mut stats.blocked,
-        _ if execution.is_stale() => &mut stats.blocked,
-        (_, RunStatus::Assumed) => &mut stats.assumed,
-        (_, RunStatus::Rest) => &mut stats.executions,
-        _ => &mut stats.cut,
-    };
-    *counter += 1;
-    stats.transitions += execution.steps.len() as u64;
-    stats.events += execution.events;
-    stats.threads = stats.threads.max(execution.threads.len() as u64);
 }

@@ -7,6 +7,7 @@
 
 pub mod bounds;
 pub mod careful;
+pub mod crew;
 pub mod crowd;
 pub mod dfs;
 pub mod dpor;
@@ -17,6 +18,7 @@ pub mod preemptions;
 pub mod sampling;
 pub mod strategy;
 pub mod trace;
+pub mod units;
 
 pub use driver::explore;
 pub use strategy::{Gap, Strategy, Worth};

@@ -4,6 +4,8 @@ use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
+use crate::units::Work;
+
 /// What an execution was worth to the strategy that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worth {
@@ -68,6 +70,18 @@ pub trait Strategy {
     /// Takes the execution of the oldest request that has not been answered.
     fn learn(&mut self, execution: &Execution) -> Worth;
 
+    /// As [`Strategy::learn`], when the work on the execution was done elsewhere: see [`crate::units::Worker`]. Only for strategies that
+    /// say so themselves.
+    fn learn_work(&mut self, work: Work) -> Worth {
+        let _ = work;
+        Worth::Redundant
+    }
+
+    /// Whether the search is over, so that what is under way need not be waited for.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Why the search is not exhaustive, as far as is known by now.
     fn gap(&self) -> Option<Gap> {
         None
@@ -86,6 +100,14 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn learn(&mut self, execution: &Execution) -> Worth {
         (**self).learn(execution)
+    }
+
+    fn learn_work(&mut self, work: Work) -> Worth {
+        (**self).learn_work(work)
+    }
+
+    fn is_over(&self) -> bool {
+        (**self).is_over()
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use common::{all_traces, search_with};
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::dfs::Dfs;
+use raddle_explore::driver::drain;
 use raddle_explore::memory::program::Stmt;
 use raddle_explore::memory::program::build::*;
 use raddle_explore::memory::{Granularity, MemoryTarget, Program};
@@ -83,7 +84,8 @@ fn an_observer_can_stop_the_search() {
     });
     let outcome = outcome.unwrap();
     assert_eq!((outcome.stats.executions, outcome.gap), (3, Some(Gap::Stopped)));
-    // Nothing is left under way: the target serves the next search.
+    // When what is under way is taken, the target serves the next search.
+    drain(&mut target, outcome.under_way).unwrap();
     let outcome = explore(&mut Dfs::of_traces(0), &mut target, &mut |_, _, _| ControlFlow::Continue(()));
     assert_eq!(outcome.unwrap().stats.executions, 2);
 }

@@ -27,6 +27,8 @@ pub struct Collector<'a> {
     confirmer: Confirmer,
     directory: &'a RunDirectory,
     only_races: bool,
+    /// Preemptions that a witness may have.
+    preemptions: Option<u32>,
     finder: DefectFinder,
     signatures: BTreeSet<Signature>,
     keys: BTreeSet<Key>,
@@ -45,6 +47,7 @@ impl<'a> Collector<'a> {
             confirmer,
             directory,
             only_races,
+            preemptions: None,
             finder: DefectFinder::new(),
             signatures: BTreeSet::new(),
             keys: BTreeSet::new(),
@@ -52,6 +55,12 @@ impl<'a> Collector<'a> {
             findings: Vec::new(),
             complaints: Vec::new(),
         }
+    }
+
+    /// Allows no witness with more preemptions than that.
+    #[must_use]
+    pub fn bounded(self, preemptions: Option<u32>) -> Self {
+        Collector { preemptions, ..self }
     }
 
     /// Whether an error was found.
@@ -76,6 +85,7 @@ impl<'a> Collector<'a> {
         }
         let spurious = self.confirmer.options().spurious;
         let found = Found::new(execution, spurious, &SourceNames::new(self.symbols, execution));
+        let found = found.bounded(self.preemptions);
         for defect in &fresh {
             let preview = Scene::new(self.symbols, execution, None).finding(defect);
             if !self.keys.insert(key(&preview)) {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use raddle_model::depend::Mode;
 use raddle_model::world::World;
-use raddle_model::{Execution, Step, footprint};
+use raddle_model::{Enabled, Execution, Step, footprint};
 
 use super::closure::{Blocks, mode_of, touches};
 
@@ -68,10 +68,10 @@ fn can_go_on(execution: &Execution, world: &World, index: usize, next: Option<us
         Some(next) => Some(&execution.steps[next]),
         None => {
             let pending = execution.pending.get(usize::from(thread));
-            return pending.is_some_and(|pending| world.enabled_pending(pending).possible());
+            return pending.is_some_and(|pending| world.enabled_pending(pending) == Enabled::Yes);
         }
     };
-    op.is_some_and(|op| world.enabled(op).possible())
+    op.is_some_and(|op| world.enabled(op) == Enabled::Yes)
 }
 
 /// Whom to prefer where a thread cannot go on.

@@ -67,9 +67,12 @@ impl Search<'_, '_> {
         let mut last = Stats::default();
         let mut ended = None;
         let mut seen = 0u64;
-        let mut observe = |execution: &Execution, _: Worth, stats: &Stats| {
+        let mut observe = |execution: &Execution, worth: Worth, stats: &Stats| {
             last = stats.clone();
             seen += 1;
+            if worth == Worth::Outside {
+                return ControlFlow::Continue(());
+            }
             progress.update(stats, collector.findings.len(), || estimate.get());
             let known = collector.findings.len();
             let met = collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, story| {

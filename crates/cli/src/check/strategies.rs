@@ -19,15 +19,19 @@ const PCT_DEPTH: u32 = 3;
 
 /// The strategy with its bounds.
 pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
+    if args.preemptions.is_some() && samples(args.strategy) {
+        return Err(Failure(
+            "--preemptions goes with --strategy optimal, dpor or dfs: a sample has no such bound".into(),
+        ));
+    }
     let spurious = args.spurious;
-    let mut strategy: Box<dyn Strategy> = match args.strategy {
-        StrategyName::Optimal => Box::new(careful(spurious)),
-        StrategyName::Dpor => Box::new(Anew::new(move |_| Box::new(Dpor::new(spurious)))),
-        StrategyName::Dfs => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious)))),
-        StrategyName::Random => Box::new(Sampling::random(args.seed)),
-        StrategyName::Pct => Box::new(Sampling::pct(args.seed, PCT_DEPTH)),
-        StrategyName::Pos => Box::new(Sampling::pos(args.seed)),
-        StrategyName::Pdp | StrategyName::Dhtc => return Err(super::not_available("--strategy pdp|dhtc")),
+    let mut strategy: Box<dyn Strategy> = match (args.strategy, args.preemptions) {
+        (StrategyName::Dfs, Some(bound)) => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious).bounded(bound)))),
+        // What can be left out without a bound is not what can be left out with one.
+        (StrategyName::Optimal | StrategyName::Dpor, Some(bound)) => {
+            Box::new(Anew::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound))))
+        }
+        (name, _) => unbounded(args, name)?,
     };
     strategy = Box::new(MaxEvents::new(strategy, args.max_events));
     let unbounded = args.max_executions.is_none() && args.time_limit.is_none();
@@ -43,4 +47,18 @@ pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
 /// Whether the strategy would go on for ever.
 fn samples(name: StrategyName) -> bool {
     matches!(name, StrategyName::Random | StrategyName::Pct | StrategyName::Pos)
+}
+
+/// The strategy without a bound on preemptions.
+fn unbounded(args: &CheckArgs, name: StrategyName) -> Result<Box<dyn Strategy>, Failure> {
+    let spurious = args.spurious;
+    Ok(match name {
+        StrategyName::Optimal => Box::new(careful(spurious)),
+        StrategyName::Dpor => Box::new(Anew::new(move |_| Box::new(Dpor::new(spurious)))),
+        StrategyName::Dfs => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious)))),
+        StrategyName::Random => Box::new(Sampling::random(args.seed)),
+        StrategyName::Pct => Box::new(Sampling::pct(args.seed, PCT_DEPTH)),
+        StrategyName::Pos => Box::new(Sampling::pos(args.seed)),
+        StrategyName::Pdp | StrategyName::Dhtc => return Err(super::not_available("--strategy pdp|dhtc")),
+    })
 }

@@ -30,24 +30,32 @@ pub struct Found<'a> {
     pub execution: &'a Execution,
     entries: Vec<Entry>,
     spurious: u32,
+    /// Preemptions that a witness may have; the execution itself has no more.
+    bound: u32,
 }
 
 impl<'a> Found<'a> {
     /// Names the execution's steps once for all findings in it.
     pub fn new(execution: &'a Execution, spurious: u32, names: &dyn Names) -> Self {
-        Found { execution, entries: entries_of(execution, spurious, names), spurious }
+        Found { execution, entries: entries_of(execution, spurious, names), spurious, bound: u32::MAX }
+    }
+
+    /// Allows no witness with more preemptions than that.
+    #[must_use]
+    pub fn bounded(self, preemptions: Option<u32>) -> Self {
+        Found { bound: preemptions.unwrap_or(u32::MAX), ..self }
     }
 
     /// A witness of a race: both threads stand before their accesses, or at least the second one does.
     pub fn race(&self, race: &Race, confirmer: &mut Confirmer) -> Result<Witness, Failure> {
         let (first, second) = (self.point(&race.first), self.point(&race.second));
         if let Some(chosen) = needed(self.execution, &[first, second]) {
-            let (order, _) = fewest_preemptions(self.execution, &chosen, self.spurious);
+            // One thread waits before its access while the other goes to its own.
+            let (order, preemptions) = fewest_preemptions(self.execution, &chosen, self.spurious);
             let entries = self.schedule(&order, &[first, second]);
             let run = confirmer.run(&entries, Then::Stop)?;
-            if self.stands_before(&run, &race.first) && self.stands_before(&run, &race.second) {
-                // One thread waits before its access while the other goes to its own.
-                let preemptions = preemptions(self.execution, &order, self.spurious);
+            let stands = self.stands_before(&run, &race.first) && self.stands_before(&run, &race.second);
+            if stands && preemptions <= self.bound {
                 return Ok(Witness { entries, preemptions, run, kind: Some(WitnessKind::Adjacent), confirmed: true });
             }
         }
@@ -79,6 +87,7 @@ impl<'a> Found<'a> {
         }
         tries.push(fewest_preemptions(self.execution, &all, self.spurious));
         let observed = preemptions(self.execution, &all, self.spurious);
+        tries.retain(|(_, preemptions)| *preemptions <= self.bound);
         tries.push((all, observed));
         let last = tries.len() - 1;
         for (number, (order, preemptions)) in tries.into_iter().enumerate() {

@@ -1,0 +1,118 @@
+//! The optimal search as a frontier of units that others explore.
+//!
+//! As [`crate::optimal::Optimal`], unit by unit and in the same order, but what needs only the unit and its execution ([`Worker`]) can
+//! be done elsewhere. The frontier is a stack, so its size is that of a few paths of the search.
+//!
+//! Busy waiting is not followed: the first sign of it ends the search with [`Gap::BusyWaiting`], and the caller starts another one.
+
+use std::collections::VecDeque;
+
+use raddle_model::{Execution, Request};
+use raddle_vocab::RunStatus;
+
+use crate::optimal::{Expander, Unit};
+use crate::strategy::{Gap, Strategy, Worth, gap_of, scheduled};
+
+/// What is to be known of a unit's execution.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// Its children.
+    pub units: Vec<Unit>,
+    /// How it ended.
+    pub status: RunStatus,
+    /// Whether it shows busy waiting.
+    pub waits: bool,
+}
+
+/// Does the work.
+#[derive(Debug)]
+pub struct Worker {
+    expander: Expander,
+}
+
+impl Worker {
+    /// For programs in which each thread may wake up spuriously `spurious` times.
+    #[must_use]
+    pub fn new(spurious: u32) -> Self {
+        Worker { expander: Expander::new(spurious) }
+    }
+
+    /// The work on the execution of a unit.
+    pub fn work(&mut self, unit: &Unit, execution: &Execution) -> Work {
+        let (status, waits) = (execution.status, waits_busily(execution));
+        let mut units = Vec::new();
+        if !waits {
+            self.expander.expand(unit, execution, &mut units);
+        }
+        Work { units, status, waits }
+    }
+}
+
+/// Whether some thread waited, or waits, in a loop that only reads.
+fn waits_busily(execution: &Execution) -> bool {
+    use raddle_model::PendingState::Awaiting;
+    use raddle_model::depend::AWAITED;
+    execution.status == RunStatus::Diverged
+        || execution.pending.iter().any(|pending| pending.state == Awaiting)
+        || execution.steps.iter().any(|step| step.kind == raddle_vocab::OpKind::AtomicLoad && step.arg == AWAITED)
+}
+
+/// The frontier.
+#[derive(Debug)]
+pub struct Units {
+    /// Units to be explored, with the part of the whole search that each is guessed to be.
+    stack: Vec<(Unit, f64)>,
+    under_way: VecDeque<(Unit, f64)>,
+    worker: Worker,
+    explored: u64,
+    /// The part that is explored.
+    done: f64,
+    gap: Option<Gap>,
+}
+
+impl Units {
+    /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
+    #[must_use]
+    pub fn new(spurious: u32) -> Self {
+        let (stack, under_way) = (vec![(Unit::default(), 1.0)], VecDeque::new());
+        Units { stack, under_way, worker: Worker::new(spurious), explored: 0, done: 0.0, gap: None }
+    }
+}
+
+impl Strategy for Units {
+    fn next(&mut self) -> Option<Request> {
+        let (unit, part) = self.stack.pop()?;
+        self.under_way.push_back((unit.clone(), part));
+        Some(scheduled(unit.schedule))
+    }
+
+    fn learn(&mut self, execution: &Execution) -> Worth {
+        let Some((unit, _)) = self.under_way.front() else { return Worth::Redundant };
+        let work = self.worker.work(unit, execution);
+        self.learn_work(work)
+    }
+
+    fn learn_work(&mut self, work: Work) -> Worth {
+        let part = self.under_way.pop_front().map_or(0.0, |(_, part)| part);
+        if work.waits {
+            self.stack.clear();
+            self.gap = Some(Gap::BusyWaiting);
+            return Worth::Redundant;
+        }
+        self.explored += 1;
+        self.gap = self.gap.or(gap_of(work.status));
+        match work.units.len() {
+            0 => self.done += part,
+            count => self.stack.extend(work.units.into_iter().map(|unit| (unit, part / count as f64))),
+        }
+        Worth::Counted
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        self.gap
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        (self.done > 0.0).then(|| self.explored as f64 / self.done)
+    }
+}
