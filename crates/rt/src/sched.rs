@@ -27,6 +27,7 @@ pub fn arrive(op: Op) {
     run.watching += u32::from(watches);
     mark(run.hot.tid as usize);
     give_way();
+    trace::ensure_room();
 }
 
 /// Records the operation that [`arrive`] let through, as performed.

@@ -27,6 +27,19 @@ pub fn push<const N: usize>(words: [u64; N]) {
     hot.next = after;
 }
 
+/// Words of a step.
+const STEP: usize = 6;
+
+/// Ends the run here if the next step could not be recorded: a run is cut between operations, never within one.
+#[inline(always)]
+pub fn ensure_room() {
+    let hot = &run().hot;
+    // SAFETY: there is a reserve behind `end`, which `next` is not beyond.
+    if unsafe { hot.next.add(STEP) } > hot.end || hot.events_left <= 0 {
+        overflow();
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn overflow() -> ! {
