@@ -1,7 +1,28 @@
-//! Races and deadlocks that other orders of an observed run's events would show.
+//! Races and deadlocks that other orders of an observed run's events would show, each forced on the program.
+//!
+//! 1. [`observe()`] or [`std_format`] gives a [`Trace`]: what each thread did to which object.
+//! 2. [`candidates`] and [`cycles`] are the cheap filter: happens-before without mutexes ([`order`]) and locksets.
+//! 3. [`closure`] and [`search`] look for a reordering that brings the threads of a candidate to their places.
+//! 4. [`session`] forces it on a [`raddle_model::Target`] and goes on from the runs that came of it.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
+pub mod candidates;
+pub mod closure;
+pub mod cycles;
+mod flips;
 mod lockset;
+pub mod observe;
+pub mod order;
+pub mod pins;
+pub mod schedule;
+pub mod search;
+pub mod session;
+mod state;
 pub mod trace;
+pub mod words;
 
+pub use observe::observe;
+pub use order::Order;
+pub use session::predict;
 pub use trace::Trace;

@@ -11,17 +11,14 @@ use raddle_model::{AccessKind, Execution, Step as RunStep};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
 
-use crate::trace::{Access, Op, Slot, Thread, Tid, Trace, Var};
-
-/// Names for what lies at an address.
-pub type Namer<'a> = &'a dyn Fn(u64) -> String;
+use crate::trace::{Access, Op, Slot, Thread, Tid, Trace, Var, VarInfo};
 
 /// Accesses to more bytes are compared only where others were made.
 const LARGE: u64 = 1 << 12;
 
-/// The trace of an execution.
+/// The trace of an execution. What it is about is named by address, until [`Trace::rename`] knows better.
 #[must_use]
-pub fn observe(execution: &Execution, name: Namer<'_>) -> Trace {
+pub fn observe(execution: &Execution) -> Trace {
     let mut trace = Trace { events: execution.events, ..Trace::default() };
     for thread in &execution.threads {
         let name = format!("t{}", thread.path.to_string().trim_start_matches('T').replace('.', "_"));
@@ -29,9 +26,10 @@ pub fn observe(execution: &Execution, name: Namer<'_>) -> Trace {
     }
     let mut builder = Builder {
         execution,
-        name,
         known: known_cells(execution),
         slots: BTreeMap::new(),
+        arrived: FxHashMap::default(),
+        owners: FxHashMap::default(),
         lives: FxHashMap::default(),
         vars: FxHashMap::default(),
         touches: Vec::new(),
@@ -73,9 +71,12 @@ enum Sort {
 
 struct Builder<'a> {
     execution: &'a Execution,
-    name: Namer<'a>,
     known: BTreeSet<u64>,
     slots: BTreeMap<(u64, Sort), Slot>,
+    /// How many have come to each round of a barrier.
+    arrived: FxHashMap<Slot, u32>,
+    /// Who holds each mutex.
+    owners: FxHashMap<Slot, Tid>,
     /// How often the memory of a cell was allocated.
     lives: FxHashMap<u64, u32>,
     vars: FxHashMap<(u64, u32), Var>,
@@ -94,6 +95,7 @@ impl Builder<'_> {
             }
             self.touch_of_step(step);
             let op = self.op(step, &awaited);
+            self.note(step.thread, &op);
             if step.kind == OpKind::ThreadEnd {
                 self.trace.threads[usize::from(step.thread)].ended = true;
             }
@@ -147,7 +149,8 @@ impl Builder<'_> {
             let next = self.vars.len() as Var;
             let var = *self.vars.entry((cell, life)).or_insert(next);
             let after = self.trace.steps.len() as u32;
-            self.touches.push(Access { thread, position, var, bytes, what, place, after });
+            let own_step = matches!(what, Touching::AtomicRead | Touching::AtomicWrite | Touching::Use);
+            self.touches.push(Access { thread, position, var, bytes, what, place, after, own_step, reads_too: false });
         }
     }
 
@@ -183,17 +186,20 @@ impl Builder<'_> {
             _ => return,
         };
         let position = self.trace.threads[usize::from(step.thread)].last();
+        let first = self.touches.len();
         self.touch(step.thread, position, step.obj, size, what, step.pc);
+        let reads_too = matches!(step.kind, OpKind::AtomicRmw | OpKind::AtomicCas);
+        self.touches[first..].iter_mut().for_each(|access| access.reads_too = reads_too);
     }
 
     fn slot(&mut self, obj: u64, sort: Sort) -> Slot {
         if let Some(&slot) = self.slots.get(&(obj, sort)) {
             return slot;
         }
-        let slot = self.trace.slot((self.name)(obj));
+        let slot = self.trace.slot(format!("{obj:#x}"), Some(obj));
         if matches!(sort, Sort::Rwlock | Sort::Once) {
             // Readers, or whether it is done.
-            self.trace.slot(String::new());
+            self.trace.slot(String::new(), None);
         }
         self.slots.insert((obj, sort), slot);
         slot
@@ -272,15 +278,19 @@ impl Builder<'_> {
     /// A thread that fails to take what it holds itself always fails.
     fn busy(&mut self, step: &RunStep) -> Op {
         let slot = self.slot(step.obj, Sort::Mutex);
-        let own = self.trace.threads[usize::from(step.thread)].steps.iter().rev();
-        let last = own.map(|&step| self.trace.steps[step as usize].op).find(|op| match *op {
-            Op::Lock(other) | Op::Unlock(other) => other == slot,
-            Op::Enqueue { mutex, .. } | Op::Resume { mutex, .. } => mutex == Some(slot),
-            _ => false,
-        });
-        match last {
-            Some(Op::Lock(_) | Op::Resume { .. }) => Op::Free,
-            _ => Op::Busy(slot),
+        if self.owners.get(&slot) == Some(&step.thread) { Op::Free } else { Op::Busy(slot) }
+    }
+
+    fn note(&mut self, thread: Tid, op: &Op) {
+        match *op {
+            Op::Lock(slot) | Op::Resume { mutex: Some(slot), .. } => {
+                self.owners.insert(slot, thread);
+            }
+            Op::Unlock(slot) | Op::Enqueue { mutex: Some(slot), .. } => {
+                self.owners.remove(&slot);
+            }
+            Op::Arrive { round, .. } => *self.arrived.entry(round).or_insert(0) += 1,
+            _ => {}
         }
     }
 
@@ -293,9 +303,8 @@ impl Builder<'_> {
     }
 
     /// How many arrivals the round has so far; when somebody leaves it, or arrives for the next, all of them.
-    fn arrivals(&self, wanted: Slot) -> u32 {
-        let steps = self.trace.steps.iter();
-        steps.filter(|step| matches!(step.op, Op::Arrive { round, .. } if round == wanted)).count() as u32
+    fn arrivals(&self, round: Slot) -> u32 {
+        self.arrived.get(&round).copied().unwrap_or(0)
     }
 
     fn forget(&mut self, obj: u64, sort: Sort) -> Op {
@@ -312,7 +321,15 @@ impl Builder<'_> {
             written: bool,
         }
         let mut uses = vec![Use::default(); self.vars.len()];
+        // The first byte that anybody touches names the variable best.
+        let mut first = vec![u64::MAX; self.vars.len()];
+        for (&(cell, _), &var) in &self.vars {
+            first[var as usize] = cell << 3;
+        }
+        let mut least = vec![7; self.vars.len()];
         for access in &self.touches {
+            let byte = u64::from(access.bytes.trailing_zeros());
+            least[access.var as usize] = byte.min(least[access.var as usize]);
             let entry = &mut uses[access.var as usize];
             entry.shared |= entry.thread.is_some_and(|thread| thread != access.thread);
             entry.thread = Some(access.thread);
@@ -321,11 +338,12 @@ impl Builder<'_> {
         let mut numbers: Vec<Option<Var>> = vec![None; uses.len()];
         let mut cells: Vec<(u64, u32, Var)> = self.vars.iter().map(|(&(cell, life), &var)| (cell, life, var)).collect();
         cells.sort_unstable();
-        for (cell, _, var) in cells {
+        for (_, _, var) in cells {
             let usage = uses[var as usize];
             if usage.shared && usage.written {
                 numbers[var as usize] = Some(self.trace.vars.len() as Var);
-                self.trace.vars.push((self.name)(cell << 3));
+                let address = first[var as usize] + least[var as usize];
+                self.trace.vars.push(VarInfo { name: format!("{address:#x}"), address: Some(address) });
             }
         }
         for access in self.touches {
@@ -385,6 +403,14 @@ fn word(kind: OpKind) -> &'static str {
         OpKind::AtomicRmw => "exchange",
         OpKind::AtomicCas => "compare",
         OpKind::Fence => "fence",
+        OpKind::TryLock
+        | OpKind::TimedLock
+        | OpKind::TryReadLock
+        | OpKind::TimedReadLock
+        | OpKind::TryWriteLock
+        | OpKind::TimedWriteLock
+        | OpKind::SemTryWait
+        | OpKind::SemTimedWait => "try",
         OpKind::Io => "io",
         OpKind::Exit => "exit",
         _ => "step",

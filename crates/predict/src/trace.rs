@@ -4,6 +4,8 @@
 //! a step, with the accesses up to the thread's next step (its *block*) attached to it. A *position* of a thread is the number
 //! of steps that it has made, so a thread at position `p` is in its block `p`, and block 0 precedes its first step.
 
+use std::collections::BTreeMap;
+
 use raddle_model::race::Touching;
 
 use crate::lockset::LockSets;
@@ -132,8 +134,13 @@ pub struct Access {
     pub what: Touching,
     /// Where, in the program.
     pub place: u64,
+    /// Whether an atomic write reads as well.
+    pub reads_too: bool,
     /// Number of steps of the whole trace that precede it.
     pub after: u32,
+    /// Whether it is part of a step, so that a thread that is about to make it stands before that step. Its position is
+    /// then that of the step.
+    pub own_step: bool,
 }
 
 impl Access {
@@ -143,10 +150,10 @@ impl Access {
         matches!(self.what, Touching::Write | Touching::AtomicWrite | Touching::Free)
     }
 
-    /// Whether it is part of a step, so that a thread that is about to make it stands before that step.
+    /// Whether it depends on what was written before.
     #[must_use]
-    pub fn is_step(&self) -> bool {
-        matches!(self.what, Touching::AtomicRead | Touching::AtomicWrite | Touching::Use)
+    pub fn reads(&self) -> bool {
+        matches!(self.what, Touching::Read | Touching::AtomicRead) || (self.what == Touching::AtomicWrite && self.reads_too)
     }
 
     /// Whether the two would race if nothing separated them.
@@ -185,13 +192,26 @@ impl Thread {
 /// What a slot stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotInfo {
-    /// Name of the object.
+    /// Name of the object; no other one has it.
     pub name: String,
+    /// Where it lies, if that is known.
+    pub address: Option<u64>,
     /// Whether a step that takes or gives the object can spoil what another one needs: tries that must fail, mutexes that
     /// others than the owner give back, semaphores that several threads lower.
     pub delicate: bool,
     /// Whether it is given back by others than the owner, so that holding it protects nothing.
     pub loose: bool,
+    /// Whether some thread could notice who came first: there were attempts, or it is an initialiser.
+    pub noticed: bool,
+}
+
+/// A variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VarInfo {
+    /// Its name; no other one has it.
+    pub name: String,
+    /// Where it lies, if that is known.
+    pub address: Option<u64>,
 }
 
 /// What was observed.
@@ -205,8 +225,8 @@ pub struct Trace {
     pub threads: Vec<Thread>,
     /// What steps touch.
     pub slots: Vec<SlotInfo>,
-    /// Names of the variables.
-    pub vars: Vec<String>,
+    /// The variables.
+    pub vars: Vec<VarInfo>,
     /// All sets of locks that occur.
     pub locks: LockSets,
     /// How many events were recorded, shared or not.
@@ -243,9 +263,30 @@ impl Trace {
         self.steps.push(Step { thread, op, place, index, word });
     }
 
+    /// Gives everything that has an address its name; later ones of the same name get a number.
+    pub fn rename(&mut self, name: &dyn Fn(u64) -> String) {
+        let mut used: BTreeMap<String, u32> = BTreeMap::new();
+        let mut unique = |address: u64| {
+            let name = name(address);
+            let times = used.entry(name.clone()).or_insert(0);
+            *times += 1;
+            if *times == 1 { name } else { format!("{name}_{times}") }
+        };
+        for slot in &mut self.slots {
+            if let Some(address) = slot.address {
+                slot.name = unique(address);
+            }
+        }
+        for var in &mut self.vars {
+            if let Some(address) = var.address {
+                var.name = unique(address);
+            }
+        }
+    }
+
     /// A new slot.
-    pub(crate) fn slot(&mut self, name: String) -> Slot {
-        self.slots.push(SlotInfo { name, ..SlotInfo::default() });
+    pub(crate) fn slot(&mut self, name: String, address: Option<u64>) -> Slot {
+        self.slots.push(SlotInfo { name, address, ..SlotInfo::default() });
         self.slots.len() as u32 - 1
     }
 
@@ -270,6 +311,9 @@ impl Trace {
         let mut owner: Vec<Option<Tid>> = vec![None; self.slots.len()];
         let mut taker: Vec<Option<Tid>> = vec![None; self.slots.len()];
         for step in &self.steps {
+            if let Some(slot) = noticed(step) {
+                self.slots[slot as usize].noticed = true;
+            }
             match step.op {
                 Op::Lock(slot) => owner[slot as usize] = Some(step.thread),
                 Op::Resume { mutex: Some(slot), .. } => owner[slot as usize] = Some(step.thread),
@@ -289,5 +333,16 @@ impl Trace {
                 _ => {}
             }
         }
+    }
+}
+
+/// The object of a step after which the thread knows whether it came first.
+fn noticed(step: &Step) -> Option<Slot> {
+    match step.op {
+        Op::Lock(slot) | Op::ReadLock(slot) | Op::WriteLock(slot) | Op::Take(slot) => {
+            (step.word == "try").then_some(slot)
+        }
+        Op::Busy(slot) | Op::BusyRead(slot) | Op::BusyWrite(slot) | Op::Empty(slot) | Op::OnceEnd(slot) => Some(slot),
+        _ => None,
     }
 }

@@ -1,0 +1,248 @@
+//! One trace from the filter to witnesses: candidates, the model of each, and a reordering for those that have one.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::candidates::{Candidate, Filtered, filter};
+use crate::closure::Keeper;
+use crate::cycles::{Cycle, Cycles, cycles};
+use crate::order::Order;
+use crate::pins::{Flow, Pins};
+use crate::search::{Reach, Searcher, Taken};
+use crate::trace::{Tid, Trace};
+
+/// How much one candidate may cost, and how the trace is cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// States per search.
+    pub states: usize,
+    /// When to stop.
+    pub deadline: Option<Instant>,
+    /// Steps of one window; `None` for the whole trace.
+    pub window: Option<u32>,
+    /// Candidates decided at the same time.
+    pub jobs: usize,
+    /// Whether candidates are told apart by variable.
+    pub by_variable: bool,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { states: 200_000, deadline: None, window: None, jobs: 1, by_variable: false }
+    }
+}
+
+impl Budget {
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+/// A way to bring threads to certain positions.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// Who stands where at its end.
+    pub goal: Vec<(Tid, u32)>,
+    /// Which pair of accesses, for a race.
+    pub accesses: Option<(u32, u32)>,
+    /// The steps.
+    pub steps: Vec<Taken>,
+    /// Whether every read keeps its writer.
+    pub keeps_values: bool,
+}
+
+/// Whether a candidate has a witness.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// It has.
+    Possible(Witness),
+    /// No reordering reaches it.
+    Impossible,
+    /// Not known, for this reason.
+    Open(&'static str),
+}
+
+/// A reason for [`Decision::Open`].
+pub const STATES: &str = "the budget of states ended (--max-states)";
+/// A reason for [`Decision::Open`].
+pub const INSTANCES: &str = "it has more pairs of accesses than were tried";
+/// A reason for [`Decision::Open`].
+pub const TIME: &str = "the time limit was reached (--time-limit)";
+
+/// A trace with all that prediction works out once.
+#[derive(Debug)]
+pub struct Analysis<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// What every reordering keeps.
+    pub order: Order,
+    /// Who reads what from whom.
+    pub flow: Flow,
+    /// Pairs that the filter left, by window.
+    pub windows: Vec<Window>,
+    budget: Budget,
+}
+
+/// A part of the trace.
+#[derive(Debug)]
+pub struct Window {
+    /// Its steps.
+    pub steps: Range<u32>,
+    /// Pairs of accesses.
+    pub races: Filtered,
+    /// Cycles of locks.
+    pub deadlocks: Cycles,
+}
+
+impl<'a> Analysis<'a> {
+    /// Filters the trace.
+    #[must_use]
+    pub fn new(trace: &'a Trace, budget: Budget) -> Self {
+        let order = Order::of(trace);
+        let flow = Flow::of(trace);
+        let total = trace.steps.len() as u32 + 1;
+        let size = budget.window.unwrap_or(total).max(1);
+        let windows = (0..total.div_ceil(size)).map(|number| {
+            let steps = number * size..(number + 1).saturating_mul(size).min(total);
+            Window {
+                races: filter(trace, &order, budget.by_variable, steps.clone()),
+                deadlocks: cycles(trace, &order, steps.clone()),
+                steps,
+            }
+        });
+        let windows = windows.collect();
+        Analysis { trace, order, flow, windows, budget }
+    }
+
+    /// Decides every pair of places of every window, several at the same time. The result is in the order of the candidates,
+    /// whatever finished first.
+    #[must_use]
+    pub fn races(&self) -> Vec<(&Candidate, &Window, Decision)> {
+        let all: Vec<(&Candidate, &Window)> =
+            self.windows.iter().flat_map(|window| window.races.candidates.iter().map(move |one| (one, window))).collect();
+        let keeper = Keeper::new(self.trace, &self.order, &self.flow);
+        let decisions = self.in_parallel(all.len(), |number| {
+            let (candidate, window) = all[number];
+            self.race(candidate, window, &Pins::default(), Some(&keeper), 0)
+        });
+        all.into_iter().zip(decisions).map(|((candidate, window), decision)| (candidate, window, decision)).collect()
+    }
+
+    /// Decides every cycle of locks of every window.
+    #[must_use]
+    pub fn deadlocks(&self) -> Vec<(&Cycle, &Window, Decision)> {
+        let all: Vec<(&Cycle, &Window)> =
+            self.windows.iter().flat_map(|window| window.deadlocks.cycles.iter().map(move |one| (one, window))).collect();
+        let keeper = Keeper::new(self.trace, &self.order, &self.flow);
+        let decisions = self.in_parallel(all.len(), |number| {
+            let (cycle, window) = all[number];
+            self.deadlock(cycle, window, &Pins::default(), Some(&keeper), 0)
+        });
+        all.into_iter().zip(decisions).map(|((cycle, window), decision)| (cycle, window, decision)).collect()
+    }
+
+    /// A witness of a race among the instances from number `first` on. With a keeper, one that keeps every value is preferred.
+    #[must_use]
+    pub fn race(
+        &self,
+        candidate: &Candidate,
+        window: &Window,
+        pins: &Pins,
+        keeper: Option<&Keeper<'_>>,
+        first: usize,
+    ) -> Decision {
+        let goal = |&(a, b): &(u32, u32)| {
+            let side = |index: u32| {
+                let access = &self.trace.accesses[index as usize];
+                (access.thread, access.position)
+            };
+            (vec![side(a), side(b)], Some((a, b)))
+        };
+        let goals = candidate.instances.iter().skip(first).map(goal).collect::<Vec<_>>();
+        self.any(goals, window, pins, keeper, candidate.more)
+    }
+
+    /// A witness of a deadlock among the instances from number `first` on.
+    #[must_use]
+    pub fn deadlock(
+        &self,
+        cycle: &Cycle,
+        window: &Window,
+        pins: &Pins,
+        keeper: Option<&Keeper<'_>>,
+        first: usize,
+    ) -> Decision {
+        let goals = cycle.instances.iter().skip(first).map(|goal| (goal.clone(), None)).collect();
+        self.any(goals, window, pins, keeper, cycle.more)
+    }
+
+    fn any(
+        &self,
+        goals: Vec<(Vec<(Tid, u32)>, Option<(u32, u32)>)>,
+        window: &Window,
+        pins: &Pins,
+        keeper: Option<&Keeper<'_>>,
+        more: bool,
+    ) -> Decision {
+        // A window's first steps stay as they were, which the closure does not know of.
+        let keeper = keeper.filter(|_| window.steps.start == 0);
+        for (goal, accesses) in goals.iter().take(KEPT_TRIES) {
+            if let Some(steps) = keeper.and_then(|keeper| keeper.witness(goal)) {
+                let (goal, accesses) = (goal.clone(), *accesses);
+                return Decision::Possible(Witness { goal, accesses, steps, keeps_values: true });
+            }
+        }
+        let searcher = Searcher::new(self.trace, &self.order, self.budget.states).behind(window.steps.start);
+        let mut open = more.then_some(INSTANCES);
+        let mut tried = BTreeSet::new();
+        for (goal, accesses) in goals {
+            if !tried.insert(goal.clone()) {
+                continue;
+            }
+            if self.budget.is_over() {
+                return Decision::Open(TIME);
+            }
+            match searcher.reach(&goal, pins) {
+                Reach::Yes(steps) => {
+                    return Decision::Possible(Witness { goal, accesses, steps, keeps_values: false });
+                }
+                Reach::No => {}
+                Reach::Unknown => open = Some(STATES),
+            }
+        }
+        open.map_or(Decision::Impossible, Decision::Open)
+    }
+
+    /// Calls for each number, on several threads.
+    fn in_parallel<T: Send>(&self, count: usize, decide: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let jobs = self.budget.jobs.clamp(1, count.max(1));
+        if jobs == 1 {
+            return (0..count).map(decide).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    return done;
+                }
+                done.push((number, decide(number)));
+            }
+        };
+        let mut all: Vec<(usize, T)> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        all.sort_by_key(|(number, _)| *number);
+        all.into_iter().map(|(_, one)| one).collect()
+    }
+}
+
+/// Instances for which an order that keeps every value is looked for.
+const KEPT_TRIES: usize = 8;

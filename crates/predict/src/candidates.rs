@@ -1,0 +1,189 @@
+//! The cheap filter: which pairs of accesses could be made at the same time.
+//!
+//! A pair stays unless the order that every reordering keeps ([`crate::order`]) separates it, or both threads hold a common lock.
+//! Neither removes a pair that some reordering brings together. Pairs that nothing but the position in the trace tells apart
+//! are looked at together, and pairs of the same two places of the program are one candidate with many instances.
+
+use std::collections::BTreeMap;
+
+use raddle_model::race::Touching;
+
+use crate::order::Order;
+use crate::trace::{Access, Tid, Trace, Var};
+
+/// Instances of one candidate that are kept.
+const MOST_INSTANCES: usize = 256;
+/// Positions of one group that take part in instances.
+const MOST_POSITIONS: usize = 24;
+
+/// Two places of the program whose accesses could meet.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The two places, the lesser first.
+    pub places: (u64, u64),
+    /// The variable, where variables tell candidates apart.
+    pub var: Option<Var>,
+    /// Pairs of accesses, as indices into [`Trace::accesses`], those closest in the trace first.
+    pub instances: Vec<(u32, u32)>,
+    /// Whether there are more of them.
+    pub more: bool,
+}
+
+/// How many pairs each stage of the filter left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// Shared variables.
+    pub variables: u64,
+    /// Pairs of conflicting accesses by different threads.
+    pub pairs: u64,
+    /// Those that nothing but mutexes orders.
+    pub unordered: u64,
+    /// Those without a common lock.
+    pub unlocked: u64,
+    /// Variables and pairs of threads that they belong to: what the paper makes a check of.
+    pub checks: u64,
+    /// Pairs of places.
+    pub candidates: u64,
+}
+
+/// What the filter left.
+#[derive(Clone, Debug, Default)]
+pub struct Filtered {
+    /// Figures.
+    pub stages: Stages,
+    /// Candidates, in the order of their places.
+    pub candidates: Vec<Candidate>,
+    /// Variables and pairs of threads that need a check.
+    pub units: Vec<(Var, Tid, Tid)>,
+}
+
+/// Accesses of one thread to one variable that differ only in position.
+struct Group {
+    place: u64,
+    what: Touching,
+    bytes: u8,
+    locks: u32,
+    /// Clock that holds at all of them.
+    clock: (Tid, u32),
+    /// Index of an access for each position, in order.
+    members: Vec<(u32, u32)>,
+}
+
+impl Group {
+    fn from(&self, position: u32) -> &[(u32, u32)] {
+        &self.members[self.members.partition_point(|member| member.0 < position)..]
+    }
+}
+
+/// Filters the pairs of a trace. With `by_variable` a candidate belongs to one variable. Only accesses with an index in `window`
+/// (of steps) are paired.
+#[must_use]
+pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops::Range<u32>) -> Filtered {
+    let mut by_var: Vec<Vec<u32>> = vec![Vec::new(); trace.vars.len()];
+    for (index, access) in trace.accesses.iter().enumerate() {
+        if window.contains(&access.after) {
+            by_var[access.var as usize].push(index as u32);
+        }
+    }
+    let mut found: BTreeMap<(u64, u64, Option<Var>), Candidate> = BTreeMap::new();
+    let mut filtered = Filtered::default();
+    for (var, accesses) in by_var.iter().enumerate().filter(|(_, accesses)| !accesses.is_empty()) {
+        filtered.stages.variables += 1;
+        let groups = groups(trace, order, accesses);
+        for (first, (&one, mine)) in groups.iter().enumerate() {
+            for (&two, theirs) in groups.iter().skip(first + 1) {
+                let before = filtered.stages.unlocked;
+                pairs(trace, order, mine, theirs, &mut filtered.stages, &mut |a, b, more| {
+                    let (x, y) = (trace.accesses[a as usize].place, trace.accesses[b as usize].place);
+                    let key = (x.min(y), x.max(y), by_variable.then_some(var as Var));
+                    let candidate = found.entry(key).or_insert_with(|| Candidate {
+                        places: (key.0, key.1),
+                        var: key.2,
+                        instances: Vec::new(),
+                        more: false,
+                    });
+                    candidate.more |= more || candidate.instances.len() >= MOST_INSTANCES;
+                    if candidate.instances.len() < MOST_INSTANCES {
+                        candidate.instances.push((a, b));
+                    }
+                });
+                if filtered.stages.unlocked > before {
+                    filtered.units.push((var as Var, one, two));
+                }
+            }
+        }
+    }
+    filtered.candidates = found.into_values().collect();
+    for candidate in &mut filtered.candidates {
+        let after = |index: u32| trace.accesses[index as usize].after;
+        candidate.instances.sort_by_key(|&(a, b)| (after(a).abs_diff(after(b)), a, b));
+    }
+    filtered.stages.checks = filtered.units.len() as u64;
+    filtered.stages.candidates = filtered.candidates.len() as u64;
+    filtered
+}
+
+fn groups(trace: &Trace, order: &Order, accesses: &[u32]) -> BTreeMap<Tid, Vec<Group>> {
+    let mut keyed: BTreeMap<_, Vec<(u32, u32)>> = BTreeMap::new();
+    for &index in accesses {
+        let access: &Access = &trace.accesses[index as usize];
+        let locks = trace.threads[usize::from(access.thread)].held[access.position as usize];
+        let segment = order.segment(access.thread, access.position);
+        let key = (access.thread, access.place, access.what as u8, access.bytes, locks, segment);
+        let members = keyed.entry(key).or_default();
+        // One access between two steps stands for all.
+        if members.last().is_none_or(|last| last.0 != access.position) {
+            members.push((access.position, index));
+        }
+    }
+    let mut groups: BTreeMap<Tid, Vec<Group>> = BTreeMap::new();
+    for ((thread, place, _, bytes, locks, _), members) in keyed {
+        let what = trace.accesses[members[0].1 as usize].what;
+        let clock = (thread, members[0].0);
+        groups.entry(thread).or_default().push(Group { place, what, bytes, locks, clock, members });
+    }
+    groups
+}
+
+/// Hands out the pairs of two threads that stay.
+fn pairs(
+    trace: &Trace,
+    order: &Order,
+    mine: &[Group],
+    theirs: &[Group],
+    stages: &mut Stages,
+    take: &mut dyn FnMut(u32, u32, bool),
+) {
+    for a in mine {
+        for b in theirs {
+            if a.bytes & b.bytes == 0 || !a.what.conflicts(b.what) {
+                continue;
+            }
+            debug_assert!(a.place != u64::MAX && b.place != u64::MAX);
+            stages.pairs += (a.members.len() * b.members.len()) as u64;
+            // Whatever the clock of one side covers on the other side is ordered before it.
+            let (clock_a, clock_b) = (order.clock(a.clock.0, a.clock.1), order.clock(b.clock.0, b.clock.1));
+            let left = a.from(clock_b[usize::from(a.clock.0)]);
+            let right = b.from(clock_a[usize::from(b.clock.0)]);
+            if left.is_empty() || right.is_empty() {
+                continue;
+            }
+            stages.unordered += (left.len() * right.len()) as u64;
+            if !trace.locks.compatible(a.locks, b.locks) {
+                continue;
+            }
+            stages.unlocked += (left.len() * right.len()) as u64;
+            let more = left.len() > MOST_POSITIONS || right.len() > MOST_POSITIONS;
+            for &(_, x) in spread(left) {
+                for &(_, y) in spread(right) {
+                    take(x, y, more);
+                }
+            }
+        }
+    }
+}
+
+/// The first ones, of which there may be many.
+fn spread(members: &[(u32, u32)]) -> &[(u32, u32)] {
+    &members[..members.len().min(MOST_POSITIONS)]
+}

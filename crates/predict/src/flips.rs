@@ -1,0 +1,90 @@
+//! Orders that may lead the program somewhere else: for rounds after the first.
+//!
+//! Where two transitions meet in a way that a thread can notice (a read and a write, a try and an acquisition, a wait and a wake-up,
+//! the calls of an initialiser), the other order of the two may take another path, with accesses that the trace does not have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::order::Order;
+use crate::pins::{Flow, Pins};
+use crate::search::{Reach, Searcher, Taken};
+use crate::trace::{Op, Tid, Trace};
+
+/// Pairs of one trace that are turned round, at most.
+const MOST: usize = 400;
+
+/// Reorderings that make the later one of two transitions first.
+#[must_use]
+pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Vec<Taken>> {
+    let searcher = Searcher::new(trace, order, budget);
+    let mut tried = BTreeSet::new();
+    let mut found = Vec::new();
+    for (a, b) in pairs(trace, flow) {
+        let ((one, at), (two, behind)) = (trace.position(a), trace.position(b));
+        let needed = order.clock(two, behind + 1)[usize::from(one)];
+        let goal: Vec<(Tid, u32)> = vec![(two, behind + 1), (one, needed)];
+        if needed > at || !tried.insert(goal.clone()) {
+            continue;
+        }
+        if tried.len() > MOST {
+            break;
+        }
+        if let Reach::Yes(steps) = searcher.reach(&goal, &Pins::default()) {
+            found.push(steps);
+        }
+    }
+    found
+}
+
+/// What a transition touches in a way that others notice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Meeting {
+    Variable(u32),
+    Slot(u32),
+}
+
+/// Pairs of transitions of different threads that meet, the earlier one first.
+fn pairs(trace: &Trace, flow: &Flow) -> Vec<(u32, u32)> {
+    let mut by_meeting: BTreeMap<Meeting, Vec<(u32, bool)>> = BTreeMap::new();
+    for step in 0..trace.steps.len() as u32 {
+        for &(var, _) in flow.reads(step) {
+            by_meeting.entry(Meeting::Variable(var)).or_default().push((step, false));
+        }
+        for &var in flow.writes(step) {
+            by_meeting.entry(Meeting::Variable(var)).or_default().push((step, true));
+        }
+        if let Some(slot) = noticed(&trace.steps[step as usize].op, trace) {
+            by_meeting.entry(Meeting::Slot(slot)).or_default().push((step, true));
+        }
+    }
+    let mut pairs = Vec::new();
+    for steps in by_meeting.values() {
+        for (number, &(b, b_changes)) in steps.iter().enumerate() {
+            for &(a, a_changes) in &steps[..number] {
+                let apart = trace.steps[a as usize].thread != trace.steps[b as usize].thread;
+                if apart && (a_changes || b_changes) {
+                    pairs.push((a, b));
+                }
+            }
+            if pairs.len() > 100 * MOST {
+                return pairs;
+            }
+        }
+    }
+    pairs.sort_unstable_by_key(|&(a, b)| (b - a, a));
+    pairs.dedup();
+    pairs
+}
+
+/// Objects whose order a thread can notice: those with failed attempts or attempts that could fail, queues, initialisers.
+fn noticed(op: &Op, trace: &Trace) -> Option<u32> {
+    match *op {
+        Op::Busy(slot) | Op::BusyRead(slot) | Op::BusyWrite(slot) | Op::Empty(slot) => Some(slot),
+        Op::Enqueue { queue, .. } | Op::Wake { queue, .. } | Op::Resume { queue, .. } => Some(queue),
+        Op::OnceSeen(slot) | Op::OnceEnd(slot) => Some(slot),
+        Op::Lock(slot) | Op::ReadLock(slot) | Op::WriteLock(slot) | Op::Take(slot) | Op::Post(slot) => {
+            trace.slots[slot as usize].noticed.then_some(slot)
+        }
+        _ => None,
+    }
+}

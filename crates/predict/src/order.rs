@@ -1,0 +1,182 @@
+//! What every reordering keeps: happens-before without the edges of mutexes.
+//!
+//! Program order, creation, join, the rounds of a barrier and the end of an initialiser order in every reordering. A semaphore, a
+//! condition variable or an awaited location orders only where a single thread raises, wakes or writes it: whoever comes
+//! past it the n-th time then needs the n-th of these. Nothing else is assumed, so that the filter loses no candidate.
+
+use std::collections::BTreeMap;
+
+use crate::trace::{Op, Slot, Tid, Trace};
+
+/// For each thread and position, how many steps of the other threads must have been made.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// By thread: positions from which a clock holds. A thread's own entry has no meaning.
+    clocks: Vec<Vec<(u32, Vec<u32>)>>,
+}
+
+/// Steps of one kind on one slot.
+#[derive(Default)]
+struct Sources {
+    /// The only thread that makes them, unless several do.
+    only: Option<Tid>,
+    several: bool,
+    /// Positions behind them, in order.
+    positions: Vec<u32>,
+    /// Value of a semaphore at the start.
+    first: u32,
+}
+
+impl Sources {
+    fn add(&mut self, thread: Tid, position: u32) {
+        self.several |= self.only.is_some_and(|only| only != thread);
+        self.only = Some(thread);
+        self.positions.push(position);
+    }
+
+    /// Where the only thread must be when somebody comes past for the n-th time.
+    fn needed(&self, nth: u32) -> Option<(Tid, u32)> {
+        let index = nth.checked_sub(self.first + 1)?;
+        let position = *self.positions.get(index as usize)?;
+        self.only.filter(|_| !self.several).map(|thread| (thread, position))
+    }
+}
+
+struct Scan<'a> {
+    trace: &'a Trace,
+    sources: BTreeMap<Slot, Sources>,
+    arrivals: BTreeMap<Slot, Vec<(Tid, u32)>>,
+    ends: BTreeMap<Slot, (Tid, u32)>,
+    set: BTreeMap<Slot, (Tid, u32)>,
+    passed: BTreeMap<(Slot, Tid), u32>,
+    current: Vec<Vec<u32>>,
+    clocks: Vec<Vec<(u32, Vec<u32>)>>,
+}
+
+impl Order {
+    /// Reads the order off a trace.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Self {
+        let threads = trace.threads.len();
+        let mut scan = Scan {
+            trace,
+            sources: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            set: BTreeMap::new(),
+            passed: BTreeMap::new(),
+            current: vec![vec![0; threads]; threads],
+            clocks: vec![vec![(0, vec![0; threads])]; threads],
+        };
+        scan.collect();
+        for number in 0..trace.steps.len() as u32 {
+            scan.step(number);
+        }
+        Order { clocks: scan.clocks }
+    }
+
+    /// The clock of a thread at a position.
+    #[must_use]
+    pub fn clock(&self, thread: Tid, position: u32) -> &[u32] {
+        let own = &self.clocks[usize::from(thread)];
+        let at = own.partition_point(|(from, _)| *from <= position);
+        &own[at.saturating_sub(1)].1
+    }
+
+    /// Number of the clock that holds at a position: positions with the same number have the same clock.
+    #[must_use]
+    pub fn segment(&self, thread: Tid, position: u32) -> u32 {
+        let own = &self.clocks[usize::from(thread)];
+        own.partition_point(|(from, _)| *from <= position).saturating_sub(1) as u32
+    }
+
+    /// Whether whatever the first thread does at its position comes before the second thread is at its own.
+    #[must_use]
+    pub fn ordered(&self, first: (Tid, u32), second: (Tid, u32)) -> bool {
+        self.clock(second.0, second.1)[usize::from(first.0)] > first.1
+    }
+}
+
+impl Scan<'_> {
+    /// Finds who raises, wakes and writes what.
+    fn collect(&mut self) {
+        for step in &self.trace.steps {
+            let behind = step.index + 1;
+            match step.op {
+                Op::Post(slot) | Op::Wake { queue: slot, .. } | Op::Publish(slot) => {
+                    self.sources.entry(slot).or_default().add(step.thread, behind);
+                }
+                Op::SetSem(slot, value) => {
+                    self.sources.entry(slot).or_default().first = value;
+                    self.set.entry(slot).or_insert((step.thread, behind));
+                }
+                Op::Arrive { round, .. } => self.arrivals.entry(round).or_default().push((step.thread, behind)),
+                Op::OnceEnd(slot) => {
+                    self.ends.entry(slot).or_insert((step.thread, behind));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn step(&mut self, number: u32) {
+        let step = self.trace.steps[number as usize];
+        let mut needs: Vec<(Tid, u32)> = Vec::new();
+        match step.op {
+            Op::Join(thread) => needs.push((thread, self.trace.threads[usize::from(thread)].last())),
+            Op::Leave { round, .. } => needs.extend(self.arrivals.get(&round).into_iter().flatten()),
+            Op::Arrive { previous: Some((round, _)), .. } => {
+                needs.extend(self.arrivals.get(&round).into_iter().flatten());
+            }
+            Op::OnceSeen(slot) => needs.extend(self.ends.get(&slot)),
+            Op::Take(slot) => {
+                needs.extend(self.set.get(&slot));
+                needs.extend(self.nth(slot, step.thread));
+            }
+            Op::Resume { queue, woken: true, .. } => needs.extend(self.nth(queue, step.thread)),
+            Op::Await(slot) => needs.extend(self.sources.get(&slot).and_then(|sources| sources.needed(1))),
+            _ => {}
+        }
+        let changed = needs.into_iter().fold(false, |changed, need| self.join(step.thread, need) || changed);
+        let own = usize::from(step.thread);
+        self.current[own][own] = step.index + 1;
+        if changed {
+            self.clocks[own].push((step.index + 1, self.current[own].clone()));
+        }
+        if let Op::Fork(child) = step.op {
+            self.join(child, (step.thread, step.index + 1));
+            self.clocks[usize::from(child)][0].1 = self.current[usize::from(child)].clone();
+        }
+    }
+
+    /// What coming past a slot once more needs.
+    fn nth(&mut self, slot: Slot, thread: Tid) -> Option<(Tid, u32)> {
+        let times = self.passed.entry((slot, thread)).or_insert(0);
+        *times += 1;
+        self.sources.get(&slot)?.needed(*times)
+    }
+
+    /// The thread comes behind another one's position.
+    fn join(&mut self, thread: Tid, (other, position): (Tid, u32)) -> bool {
+        if thread == other {
+            return false;
+        }
+        let clock = self.clock_at(other, position);
+        let mut changed = false;
+        for (index, (mine, theirs)) in self.current[usize::from(thread)].iter_mut().zip(clock).enumerate() {
+            if *mine < theirs && index != usize::from(thread) {
+                *mine = theirs;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn clock_at(&self, thread: Tid, position: u32) -> Vec<u32> {
+        let own = &self.clocks[usize::from(thread)];
+        let at = own.partition_point(|(from, _)| *from <= position).saturating_sub(1);
+        let mut clock = own[at].1.clone();
+        clock[usize::from(thread)] = position;
+        clock
+    }
+}

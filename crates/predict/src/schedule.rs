@@ -1,0 +1,82 @@
+//! From a reordering to a schedule that a target follows, and from the run back to the reordering.
+
+use raddle_model::{Choice, Execution, Step, World};
+use raddle_vocab::{OpKind, Outcome};
+
+use crate::search::Taken;
+
+/// The choices that make the steps of `execution` in another order. Numbers of threads follow from the order in which
+/// the new schedule creates them.
+#[must_use]
+pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
+    let mut world = World::new(0);
+    world.prepare(execution);
+    let mut numbers: Vec<u16> = vec![0; execution.threads.len()];
+    let mut next = 1;
+    let mut choices = Vec::with_capacity(order.len());
+    for taken in order {
+        let step = &execution.steps[taken.step as usize];
+        let choice = choice(&world, step, taken);
+        world.apply(&world.outcome_of(step, choice));
+        choices.push(Choice { thread: numbers[usize::from(step.thread)], choice });
+        if step.kind == OpKind::Create
+            && step.outcome == Outcome::Done
+            && let Some(number) = usize::try_from(step.arg).ok().and_then(|child| numbers.get_mut(child))
+        {
+            *number = next;
+            next += 1;
+        }
+    }
+    choices
+}
+
+/// Which successor of its operation the step shall be.
+fn choice(world: &World, step: &Step, taken: &Taken) -> u16 {
+    match step.kind {
+        OpKind::Signal | OpKind::FutexWake => {
+            let Some(woken) = taken.woken.filter(|&thread| thread < 63) else { return 0 };
+            let wakes = |choice: &u16| world.outcome_of(step, *choice).value & (1 << woken) != 0;
+            (0..world.successors(step)).find(wakes).unwrap_or(0)
+        }
+        OpKind::CondReacquire | OpKind::FutexResume => {
+            let same = |choice: &u16| world.outcome_of(step, *choice).outcome == step.outcome;
+            (0..world.successors(step)).find(same).unwrap_or(0)
+        }
+        _ => 0,
+    }
+}
+
+/// Where a run left the reordering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Index of the first step of the reordering that was not made; its length if all were made.
+    pub at: usize,
+    /// What the run did instead, if it did anything.
+    pub found: Option<Step>,
+}
+
+/// Compares a run with the reordering that it was to follow. What atomic operations see may differ as long as the thread goes
+/// on in the same way.
+#[must_use]
+pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Left> {
+    for (at, taken) in order.iter().enumerate() {
+        let expected = &observed.steps[taken.step as usize];
+        let Some(found) = run.steps.get(at) else { return Some(Left { at, found: None }) };
+        let path = |execution: &Execution, step: &Step| {
+            execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone())
+        };
+        let same_thread = path(observed, expected) == path(run, found);
+        let same_object = expected.kind == OpKind::Create || expected.kind == OpKind::Join || expected.obj == found.obj;
+        let same_outcome =
+            expected.kind.is_atomic_access() || outcome(expected.outcome) == outcome(found.outcome);
+        if !same_thread || expected.kind != found.kind || !same_object || !same_outcome {
+            return Some(Left { at, found: Some(*found) });
+        }
+    }
+    None
+}
+
+/// Who is the last at a barrier is no matter.
+fn outcome(outcome: Outcome) -> Outcome {
+    if outcome == Outcome::Last { Outcome::Done } else { outcome }
+}

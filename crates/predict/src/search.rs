@@ -1,0 +1,333 @@
+//! Whether a reordering brings certain threads to certain positions.
+//!
+//! The transition system is that of the CSP model ([`crate::model`]), searched by positions: a state is one position per thread
+//! (and who was woken, and who wrote what is pinned), since all else follows from these. Two reductions keep it small:
+//!
+//! * Only threads that the goal can need take part, and only as far as it can need them: first those that it *must* need (the
+//!   clocks of [`crate::order`]), then, if that is not enough, those that may post, wake, hold or write what somebody waits for.
+//! * A run of harmless steps at whose end the thread holds no lock that it did not hold all the way is made at once and
+//!   without alternatives (a persistent set): whoever could go on before can go on after it.
+//!
+//! It misses nothing: without a witness and within the budget, no reordering of these steps reaches the goal.
+
+use rustc_hash::FxHashSet;
+
+use crate::lockset::within;
+use crate::order::Order;
+use crate::pins::Pins;
+use crate::state::State;
+use crate::trace::{Op, Tid, Trace};
+
+/// Threads and the positions they shall have at the same time.
+pub type Goal = [(Tid, u32)];
+
+/// A step of a reordering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The step.
+    pub step: u32,
+    /// The thread that it wakes, if it had to choose.
+    pub woken: Option<Tid>,
+}
+
+/// Answer of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The goal is reached by these steps.
+    Yes(Vec<Taken>),
+    /// No reordering reaches it.
+    No,
+    /// The budget ended.
+    Unknown,
+}
+
+/// Searches reorderings of one trace.
+#[derive(Debug)]
+pub struct Searcher<'a> {
+    trace: &'a Trace,
+    order: &'a Order,
+    /// Positions at which the reordering begins: what lies before them stays as it was.
+    start: Vec<u32>,
+    /// States that one search may visit.
+    budget: usize,
+}
+
+impl<'a> Searcher<'a> {
+    /// Searches from the start of the trace.
+    #[must_use]
+    pub fn new(trace: &'a Trace, order: &'a Order, budget: usize) -> Self {
+        Searcher { trace, order, start: vec![0; trace.threads.len()], budget }
+    }
+
+    /// Searches only behind the first `steps` steps, which stay as they were.
+    #[must_use]
+    pub fn behind(mut self, steps: u32) -> Self {
+        for step in &self.trace.steps[..steps as usize] {
+            self.start[usize::from(step.thread)] = step.index + 1;
+        }
+        self
+    }
+
+    /// Looks for a reordering.
+    #[must_use]
+    pub fn reach(&self, goal: &Goal, pins: &Pins) -> Reach {
+        let Some(must) = self.must(goal, pins) else { return Reach::No };
+        match self.run(goal, pins, &must) {
+            Reach::No => {}
+            answer => return answer,
+        }
+        let may = self.may(goal, pins, &must);
+        if may == must { Reach::No } else { self.run(goal, pins, &may) }
+    }
+
+    /// How far each thread must have come; `None` if some thread of the goal would be beyond it.
+    fn must(&self, goal: &Goal, pins: &Pins) -> Option<Vec<u32>> {
+        let mut limits = self.start.clone();
+        for &(thread, position) in goal {
+            raise(&mut limits, thread, position, self.order);
+        }
+        loop {
+            let before = limits.clone();
+            for (reader, writer) in pins.writers() {
+                let ((thread, at), (other, behind)) = (self.trace.position(reader), self.trace.position(writer));
+                if at < limits[usize::from(thread)] {
+                    raise(&mut limits, other, behind + 1, self.order);
+                }
+            }
+            if before == limits {
+                break;
+            }
+        }
+        let fits = goal.iter().all(|&(thread, position)| limits[usize::from(thread)] == position);
+        fits.then_some(limits)
+    }
+
+    /// How far each thread may have to come.
+    fn may(&self, goal: &Goal, pins: &Pins, must: &[u32]) -> Vec<u32> {
+        let mut limits = must.to_vec();
+        let mut looked: Vec<u32> = self.start.clone();
+        let wanted = |number: Tid| goal.iter().find(|(thread, _)| *thread == number).map(|(_, position)| *position);
+        let mut slots: FxHashSet<u32> = FxHashSet::default();
+        loop {
+            let mut fresh = Vec::new();
+            for thread in 0..limits.len() {
+                for position in looked[thread]..limits[thread] {
+                    let step = self.trace.threads[thread].steps[position as usize];
+                    if let Some(slot) = waits_for(&self.trace.steps[step as usize].op)
+                        && slots.insert(slot)
+                    {
+                        fresh.push(slot);
+                    }
+                }
+                looked[thread] = limits[thread].max(looked[thread]);
+            }
+            if fresh.is_empty() {
+                return limits;
+            }
+            for step in &self.trace.steps {
+                if helps(&step.op).is_some_and(|slot| slots.contains(&slot)) {
+                    raise(&mut limits, step.thread, step.index + 1, self.order);
+                }
+            }
+            for (reader, writer) in pins.writers() {
+                let ((thread, at), (other, behind)) = (self.trace.position(reader), self.trace.position(writer));
+                if at < limits[usize::from(thread)] {
+                    raise(&mut limits, other, behind + 1, self.order);
+                }
+            }
+            for (thread, limit) in limits.iter_mut().enumerate() {
+                if let Some(position) = wanted(thread as Tid) {
+                    *limit = position;
+                }
+            }
+        }
+    }
+
+    fn run(&self, goal: &Goal, pins: &Pins, limits: &[u32]) -> Reach {
+        let mut state = State::new(self.trace, pins);
+        for step in &self.trace.steps {
+            if step.index < self.start[usize::from(step.thread)] {
+                // What came before the window is made as it was: whoever was woken then is awake.
+                let woken = self.woken_in_trace(step.thread, &state);
+                state.make(step.thread, woken);
+            }
+        }
+        let mut walk = Walk {
+            trace: self.trace,
+            goal,
+            limits,
+            state,
+            taken: Vec::new(),
+            seen: FxHashSet::default(),
+            budget: self.budget,
+        };
+        walk.search()
+    }
+
+    /// Whom the thread's next step wakes, if it has to choose: the one that resumes first in the trace.
+    fn woken_in_trace(&self, thread: Tid, state: &State<'_>) -> Option<Tid> {
+        let step = state.next(thread)?;
+        let Op::Wake { queue, all: false } = self.trace.steps[step as usize].op else { return None };
+        state.waiting(queue).into_iter().min_by_key(|&other| state.next(other))
+    }
+}
+
+/// Lets a thread, and all that it needs, come to a position at least.
+fn raise(limits: &mut [u32], thread: Tid, position: u32, order: &Order) {
+    let own = usize::from(thread);
+    limits[own] = limits[own].max(position);
+    for (other, &needed) in order.clock(thread, position).iter().enumerate() {
+        if other != own {
+            limits[other] = limits[other].max(needed);
+        }
+    }
+}
+
+/// What a step may have to wait for somebody to do something to.
+fn waits_for(op: &Op) -> Option<u32> {
+    match *op {
+        Op::Busy(slot)
+        | Op::BusyRead(slot)
+        | Op::BusyWrite(slot)
+        | Op::Take(slot)
+        | Op::Empty(slot)
+        | Op::Await(slot)
+        | Op::Resume { queue: slot, woken: true, .. } => Some(slot),
+        // Somebody else may have to give it back.
+        _ => None,
+    }
+}
+
+/// What a step does something to that others may wait for.
+fn helps(op: &Op) -> Option<u32> {
+    match *op {
+        Op::Lock(slot)
+        | Op::Unlock(slot)
+        | Op::ReadLock(slot)
+        | Op::WriteLock(slot)
+        | Op::Take(slot)
+        | Op::Post(slot)
+        | Op::SetSem(slot, _)
+        | Op::Publish(slot)
+        | Op::Resume { mutex: Some(slot), .. }
+        | Op::Wake { queue: slot, .. } => Some(slot),
+        _ => None,
+    }
+}
+
+/// One search.
+struct Walk<'a, 'b> {
+    trace: &'a Trace,
+    goal: &'b Goal,
+    limits: &'b [u32],
+    state: State<'b>,
+    taken: Vec<Taken>,
+    seen: FxHashSet<Box<[u32]>>,
+    budget: usize,
+}
+
+/// A state with alternatives.
+struct Branch {
+    choices: Vec<(Tid, Option<Tid>)>,
+    next: usize,
+    mark: usize,
+    taken: usize,
+}
+
+impl Walk<'_, '_> {
+    fn search(&mut self) -> Reach {
+        let mut branches: Vec<Branch> = Vec::new();
+        loop {
+            self.run_on();
+            if self.at_goal() {
+                return Reach::Yes(std::mem::take(&mut self.taken));
+            }
+            if self.seen.insert(self.state.key()) {
+                if self.seen.len() > self.budget {
+                    return Reach::Unknown;
+                }
+                let (mark, taken) = (self.state.mark(), self.taken.len());
+                branches.push(Branch { choices: self.choices(), next: 0, mark, taken });
+            }
+            loop {
+                let Some(branch) = branches.last_mut() else { return Reach::No };
+                self.state.rollback(branch.mark);
+                self.taken.truncate(branch.taken);
+                if let Some(&(thread, woken)) = branch.choices.get(branch.next) {
+                    branch.next += 1;
+                    self.make(thread, woken);
+                    break;
+                }
+                branches.pop();
+            }
+        }
+    }
+
+    fn at_goal(&self) -> bool {
+        self.goal.iter().all(|&(thread, position)| self.state.position(thread) == position && self.state.is_alive(thread))
+    }
+
+    fn make(&mut self, thread: Tid, woken: Option<Tid>) {
+        if let Some(step) = self.state.next(thread) {
+            self.state.make(thread, woken);
+            self.taken.push(Taken { step, woken });
+        }
+    }
+
+    /// What could happen next, in the order of the trace.
+    fn choices(&self) -> Vec<(Tid, Option<Tid>)> {
+        let threads = 0..self.limits.len() as Tid;
+        let mut able: Vec<Tid> = threads
+            .filter(|&thread| self.state.position(thread) < self.limits[usize::from(thread)] && self.state.enabled(thread))
+            .collect();
+        able.sort_by_key(|&thread| self.state.next(thread));
+        let mut choices = Vec::new();
+        for thread in able {
+            let op = self.state.next(thread).map(|step| self.trace.steps[step as usize].op);
+            let waiting = match op {
+                Some(Op::Wake { queue, all: false }) => self.state.waiting(queue),
+                _ => Vec::new(),
+            };
+            if waiting.is_empty() {
+                choices.push((thread, None));
+            }
+            choices.extend(waiting.into_iter().map(|other| (thread, Some(other))));
+        }
+        choices
+    }
+
+    /// Makes all runs of harmless steps, until no thread has one.
+    fn run_on(&mut self) {
+        loop {
+            let mut moved = false;
+            for thread in 0..self.limits.len() as Tid {
+                moved |= self.advance(thread);
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// Lets one thread run as far as it can end with no more locks than it held on the way.
+    fn advance(&mut self, thread: Tid) -> bool {
+        let own = &self.trace.threads[usize::from(thread)];
+        let start = (self.state.mark(), self.taken.len());
+        let mut best = start;
+        let mut always = self.trace.locks.get(own.held[self.state.position(thread) as usize]).to_vec();
+        while self.state.position(thread) < self.limits[usize::from(thread)] && self.state.enabled(thread) {
+            if !self.state.next(thread).is_some_and(|step| self.state.is_harmless(step)) {
+                break;
+            }
+            self.make(thread, None);
+            let held = self.trace.locks.get(own.held[self.state.position(thread) as usize]);
+            if within(held, &always) {
+                best = (self.state.mark(), self.taken.len());
+            }
+            always.retain(|lock| held.contains(lock));
+        }
+        self.state.rollback(best.0);
+        self.taken.truncate(best.1);
+        best != start
+    }
+}

@@ -1,0 +1,508 @@
+//! Prediction on a program: observe a run, predict, enforce, and go on from the runs that came of it.
+//!
+//! A witness is first sought among the orders in which every read keeps its writer, which the program can always follow. Where
+//! there is none, values are free at first. If the run then leaves the path, some read has decided so: the reads of
+//! that thread that saw another writer than before are pinned, the latest first, and the search is repeated, until
+//! the program follows or no order is left. With [`Options::assume_any_value`] nothing is pinned.
+//!
+//! Nothing is confirmed but what a run of the program shows. An infeasible candidate may still be possible on another path: that
+//! is what rounds are for.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
+
+use raddle_model::finding::Kind;
+use raddle_model::{Defect, DefectFinder, Execution, Request, Step as RunStep, Target, TargetError};
+use raddle_vocab::policy::Policy;
+use rustc_hash::FxHasher;
+
+use crate::analysis::{Analysis, Budget, Decision, TIME, Window, Witness};
+use crate::candidates::{Candidate, Stages};
+use crate::cycles::Cycle;
+use crate::flips::flips;
+use crate::observe::observe;
+use crate::pins::{Pins, Read};
+use crate::schedule::{Left, choices, followed};
+use crate::search::Taken;
+use crate::trace::{Tid, Trace};
+
+/// Attempts to enforce one candidate.
+const MOST_ATTEMPTS: usize = 24;
+/// Runs of one round that only look for new paths.
+const MOST_PATHS: usize = 2_000;
+
+/// How to predict.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What deciding may cost.
+    pub budget: Budget,
+    /// How many generations of runs are analysed; 0 for all.
+    pub rounds: u32,
+    /// Whether reads may see anything.
+    pub assume_any_value: bool,
+    /// Schedule of the first run.
+    pub policy: Policy,
+    /// Bound on events of a run.
+    pub max_events: u64,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// A run shows it.
+    Confirmed,
+    /// The program leaves the path.
+    Infeasible(Departure),
+    /// Not known, for this reason.
+    Undecided(&'static str),
+}
+
+/// Where a run left the path that it was to follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Number of the event in the schedule, from 1.
+    pub event: usize,
+    /// Which step of the observed run was expected; `None` if all were made but the accesses did not follow.
+    pub expected: Option<RunStep>,
+}
+
+/// A candidate with a witness (or without an answer), and its fate.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// A race or a deadlock.
+    pub kind: Kind,
+    /// The places, in increasing order.
+    pub places: Vec<u64>,
+    /// The threads in the observed run and where they would stand, in the order of the waiting for a deadlock.
+    pub sides: Vec<Sided>,
+    /// Name of the variable.
+    pub variable: Option<String>,
+    /// What became of it.
+    pub fate: Fate,
+    /// The witness in the words of the model, without creation and start.
+    pub counterexample: Vec<String>,
+}
+
+/// One thread of a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sided {
+    /// Run-local number in the observed run.
+    pub thread: Tid,
+    /// Where.
+    pub place: u64,
+    /// How it touches the variable; `None` for a thread that wants a lock.
+    pub what: Option<raddle_model::race::Touching>,
+}
+
+/// Figures of a prediction.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Sums over all traces of the filter's figures.
+    pub stages: Stages,
+    /// Traces analysed.
+    pub traces: u64,
+    /// Runs made.
+    pub runs: u64,
+    /// Transitions of all runs.
+    pub transitions: u64,
+    /// Events of all runs.
+    pub events: u64,
+    /// Threads of one run, at most.
+    pub threads: u64,
+    /// Steps and shared accesses of the first trace.
+    pub trace_size: u64,
+    /// Paths that were found and not analysed, because the rounds were over.
+    pub paths_left: u64,
+    /// Every candidate that some reordering of some trace reaches, or may reach.
+    pub predictions: Vec<Prediction>,
+}
+
+/// Sees what happens.
+pub trait Observer {
+    /// A run was made. Breaking ends the prediction.
+    fn met(&mut self, execution: &Execution) -> std::ops::ControlFlow<()>;
+    /// Names what lies at addresses of an execution.
+    fn name(&self, execution: &Execution, addresses: &[u64]) -> Vec<String>;
+    /// A trace was filtered.
+    fn analysed(&mut self, execution: &Execution, analysis: &Analysis<'_>);
+    /// A candidate was settled.
+    fn settled(&mut self, execution: &Execution, prediction: &Prediction);
+}
+
+type Key = (Kind, Vec<u64>);
+
+/// Predicts on a target.
+///
+/// # Errors
+/// If the target is lost.
+pub fn predict(
+    target: &mut dyn Target,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Totals, TargetError> {
+    let mut session = Session {
+        target,
+        options,
+        observer,
+        finder: DefectFinder::new(),
+        shown: BTreeSet::new(),
+        paths: BTreeSet::new(),
+        settled: BTreeMap::new(),
+        next: VecDeque::new(),
+        totals: Totals::default(),
+        over: false,
+    };
+    session.run()?;
+    let mut totals = session.totals;
+    totals.paths_left = session.next.len() as u64;
+    totals.predictions = session.settled.into_values().collect();
+    Ok(totals)
+}
+
+struct Session<'a> {
+    target: &'a mut dyn Target,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+    finder: DefectFinder,
+    /// Races and deadlocks that runs have shown.
+    shown: BTreeSet<Key>,
+    paths: BTreeSet<u64>,
+    settled: BTreeMap<Key, Prediction>,
+    /// Runs along new paths, for the next round.
+    next: VecDeque<Execution>,
+    totals: Totals,
+    over: bool,
+}
+
+/// Something to enforce.
+enum Wanted<'a> {
+    Race(&'a Candidate),
+    Deadlock(&'a Cycle),
+}
+
+impl Wanted<'_> {
+    fn key(&self) -> Key {
+        match self {
+            Wanted::Race(candidate) => {
+                let mut places = vec![candidate.places.0, candidate.places.1];
+                places.dedup();
+                (Kind::DataRace, places)
+            }
+            Wanted::Deadlock(cycle) => {
+                let mut places = cycle.places.clone();
+                places.sort_unstable();
+                places.dedup();
+                (Kind::Deadlock, places)
+            }
+        }
+    }
+
+    fn decide(&self, analysis: &Analysis<'_>, window: &Window, pins: &Pins, first: usize) -> Decision {
+        match self {
+            Wanted::Race(candidate) => analysis.race(candidate, window, pins, None, first),
+            Wanted::Deadlock(cycle) => analysis.deadlock(cycle, window, pins, None, first),
+        }
+    }
+
+    fn instance(&self, witness: &Witness) -> usize {
+        let found = match self {
+            Wanted::Race(candidate) => {
+                candidate.instances.iter().position(|&instance| Some(instance) == witness.accesses)
+            }
+            Wanted::Deadlock(cycle) => cycle.instances.iter().position(|instance| *instance == witness.goal),
+        };
+        found.unwrap_or(0)
+    }
+}
+
+impl Session<'_> {
+    fn run(&mut self) -> Result<(), TargetError> {
+        let first = self.make(Vec::new(), self.options.policy)?;
+        self.paths.insert(path_of(&first));
+        let mut round = VecDeque::from([first]);
+        let mut number = 0;
+        while !round.is_empty() && !self.over && (self.options.rounds == 0 || number < self.options.rounds) {
+            for execution in std::mem::take(&mut round) {
+                self.analyse(&execution)?;
+                if self.over {
+                    break;
+                }
+            }
+            number += 1;
+            round = std::mem::take(&mut self.next);
+        }
+        self.next.extend(round);
+        Ok(())
+    }
+
+    fn make(&mut self, schedule: Vec<raddle_model::Choice>, policy: Policy) -> Result<Execution, TargetError> {
+        let mut execution = Execution::empty();
+        self.target.submit(Request { schedule, policy, max_events: self.options.max_events });
+        self.target.finish(&mut execution)?;
+        self.totals.runs += 1;
+        self.totals.transitions += execution.steps.len() as u64;
+        self.totals.events += execution.events;
+        self.totals.threads = self.totals.threads.max(execution.threads.len() as u64);
+        for defect in self.finder.find(&execution) {
+            self.shown.insert(key_of(&defect));
+        }
+        self.over |= self.observer.met(&execution).is_break();
+        Ok(execution)
+    }
+
+    /// Predicts from one run.
+    fn analyse(&mut self, execution: &Execution) -> Result<(), TargetError> {
+        let trace = self.trace(execution);
+        if trace.steps.len() != execution.steps.len() {
+            return Err(TargetError::Lost("a step of the run belongs to no thread".into()));
+        }
+        let analysis = Analysis::new(&trace, self.options.budget);
+        self.observer.analysed(execution, &analysis);
+        self.count(&analysis);
+        for (candidate, window, decision) in analysis.races() {
+            self.settle(execution, &analysis, window, &Wanted::Race(candidate), decision)?;
+        }
+        for (cycle, window, decision) in analysis.deadlocks() {
+            self.settle(execution, &analysis, window, &Wanted::Deadlock(cycle), decision)?;
+        }
+        if self.options.rounds != 1 {
+            self.explore(execution, &analysis)?;
+        }
+        Ok(())
+    }
+
+    fn trace(&self, execution: &Execution) -> Trace {
+        let mut trace = observe(execution);
+        let slots = trace.slots.iter().filter_map(|slot| slot.address);
+        let addresses: BTreeSet<u64> = slots.chain(trace.vars.iter().filter_map(|var| var.address)).collect();
+        let addresses: Vec<u64> = addresses.into_iter().collect();
+        let names = self.observer.name(execution, &addresses);
+        let names: BTreeMap<u64, String> = addresses.into_iter().zip(names).collect();
+        trace.rename(&|address| names.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}")));
+        trace
+    }
+
+    fn count(&mut self, analysis: &Analysis<'_>) {
+        self.totals.traces += 1;
+        if self.totals.traces == 1 {
+            self.totals.trace_size = (analysis.trace.steps.len() + analysis.trace.accesses.len()) as u64;
+        }
+        for window in &analysis.windows {
+            let (sum, add) = (&mut self.totals.stages, &window.races.stages);
+            sum.variables += add.variables;
+            sum.pairs += add.pairs;
+            sum.unordered += add.unordered;
+            sum.unlocked += add.unlocked;
+            sum.checks += add.checks;
+            sum.candidates += add.candidates + window.deadlocks.cycles.len() as u64;
+        }
+    }
+
+    fn settle(
+        &mut self,
+        execution: &Execution,
+        analysis: &Analysis<'_>,
+        window: &Window,
+        wanted: &Wanted<'_>,
+        decision: Decision,
+    ) -> Result<(), TargetError> {
+        let key = wanted.key();
+        if self.over || self.settled.get(&key).is_some_and(|known| known.fate == Fate::Confirmed) {
+            return Ok(());
+        }
+        let (fate, witness) = match decision {
+            Decision::Impossible => return Ok(()),
+            Decision::Open(reason) => (Fate::Undecided(reason), None),
+            Decision::Possible(witness) if self.shown.contains(&key) => (Fate::Confirmed, Some(witness)),
+            Decision::Possible(witness) => {
+                let fate = self.enforce(execution, analysis, window, wanted, witness.clone())?;
+                (fate, Some(witness))
+            }
+        };
+        let prediction = describe(analysis.trace, wanted, witness.as_ref(), fate);
+        // What one trace leaves open, another one may have settled.
+        let better = self.settled.get(&key).is_none_or(|known| rank(&known.fate) < rank(&prediction.fate));
+        if better {
+            self.observer.settled(execution, &prediction);
+            self.settled.insert(key, prediction);
+        }
+        Ok(())
+    }
+
+    /// Forces witnesses on the program until one shows what was predicted, or there is none left.
+    fn enforce(
+        &mut self,
+        execution: &Execution,
+        analysis: &Analysis<'_>,
+        window: &Window,
+        wanted: &Wanted<'_>,
+        mut witness: Witness,
+    ) -> Result<Fate, TargetError> {
+        let key = wanted.key();
+        let mut pinned: BTreeSet<Read> = BTreeSet::new();
+        let mut first = wanted.instance(&witness);
+        let mut departure: Option<Departure> = None;
+        for _ in 0..MOST_ATTEMPTS {
+            let steps = with_accesses(analysis.trace, &witness);
+            let run = self.make(choices(execution, &steps), Policy::LeastRank)?;
+            if self.shown.contains(&key) {
+                return Ok(Fate::Confirmed);
+            }
+            let left = followed(execution, &steps, &run);
+            let whose = whose(analysis.trace, &steps, left.as_ref(), &witness);
+            departure.get_or_insert_with(|| departure_of(execution, &steps, left.as_ref()));
+            self.keep(run);
+            let more = if self.options.assume_any_value {
+                Vec::new()
+            } else {
+                let made = &steps[..left.map_or(steps.len(), |left| left.at)];
+                culprits(analysis, made, &whose, &pinned)
+            };
+            if more.is_empty() {
+                // Nothing to blame: another pair of accesses may do.
+                first += 1;
+                pinned.clear();
+            }
+            // Twice as many as before, so that a long list does not take for ever.
+            let count = (pinned.len()).max(1);
+            pinned.extend(more.into_iter().take(count));
+            let pins = Pins::of(&analysis.flow, pinned.clone());
+            match wanted.decide(analysis, window, &pins, first) {
+                Decision::Possible(next) => {
+                    first = wanted.instance(&next).max(first);
+                    witness = next;
+                }
+                Decision::Impossible => return Ok(departure.map_or(Fate::Undecided(UNKNOWN), Fate::Infeasible)),
+                Decision::Open(reason) => return Ok(Fate::Undecided(reason)),
+            }
+            if self.over {
+                return Ok(Fate::Undecided(TIME));
+            }
+        }
+        Ok(Fate::Undecided(ATTEMPTS))
+    }
+
+    /// Remembers a run if it took a new path.
+    fn keep(&mut self, run: Execution) {
+        if self.paths.insert(path_of(&run)) {
+            self.next.push_back(run);
+        }
+    }
+
+    /// Turns round what threads can notice, to find new paths.
+    fn explore(&mut self, execution: &Execution, analysis: &Analysis<'_>) -> Result<(), TargetError> {
+        let orders = flips(analysis.trace, &analysis.order, &analysis.flow, self.options.budget.states / 10 + 100);
+        for order in orders.into_iter().take(MOST_PATHS) {
+            if self.over {
+                return Ok(());
+            }
+            let run = self.make(choices(execution, &order), Policy::LeastRank)?;
+            self.keep(run);
+        }
+        Ok(())
+    }
+}
+
+const ATTEMPTS: &str = "no order that was tried could be followed, and there are more";
+const UNKNOWN: &str = "no run was made";
+
+fn rank(fate: &Fate) -> u8 {
+    match fate {
+        Fate::Infeasible(_) => 0,
+        Fate::Undecided(_) => 1,
+        Fate::Confirmed => 2,
+    }
+}
+
+fn key_of(defect: &Defect) -> Key {
+    let mut places = defect.signature.places.clone();
+    places.sort_unstable();
+    places.dedup();
+    (defect.signature.kind, places)
+}
+
+/// The witness, and then the steps that are accesses themselves.
+fn with_accesses(trace: &Trace, witness: &Witness) -> Vec<Taken> {
+    let mut steps = witness.steps.clone();
+    let Some((a, b)) = witness.accesses else { return steps };
+    for index in [a, b] {
+        let access = &trace.accesses[index as usize];
+        if access.own_step
+            && let Some(step) = trace.step_at(access.thread, access.position)
+        {
+            steps.push(Taken { step, woken: None });
+        }
+    }
+    steps
+}
+
+/// Threads that did not do what was expected of them.
+fn whose(trace: &Trace, steps: &[Taken], left: Option<&Left>, witness: &Witness) -> Vec<Tid> {
+    match left.and_then(|left| steps.get(left.at)) {
+        Some(taken) => vec![trace.steps[taken.step as usize].thread],
+        None => witness.goal.iter().map(|(thread, _)| *thread).collect(),
+    }
+}
+
+fn departure_of(execution: &Execution, steps: &[Taken], left: Option<&Left>) -> Departure {
+    let at = left.map_or(steps.len(), |left| left.at);
+    let expected = steps.get(at).map(|taken| execution.steps[taken.step as usize]);
+    Departure { event: at + 1, expected }
+}
+
+/// Reads to blame, the latest first: of the threads that left the path, or else of any.
+fn culprits(analysis: &Analysis<'_>, made: &[Taken], whose: &[Tid], pinned: &BTreeSet<Read>) -> Vec<Read> {
+    let order: Vec<u32> = made.iter().map(|taken| taken.step).collect();
+    let mut changed = analysis.flow.changed(&order);
+    changed.retain(|read| !pinned.contains(read));
+    changed.reverse();
+    let own: Vec<Read> = changed
+        .iter()
+        .copied()
+        .filter(|read| whose.contains(&analysis.trace.steps[read.step as usize].thread))
+        .collect();
+    if own.is_empty() { changed } else { own }
+}
+
+fn describe(trace: &Trace, wanted: &Wanted<'_>, witness: Option<&Witness>, fate: Fate) -> Prediction {
+    let (kind, places) = wanted.key();
+    let (sides, variable) = match wanted {
+        Wanted::Race(candidate) => {
+            let (a, b) = witness.and_then(|witness| witness.accesses).unwrap_or(candidate.instances[0]);
+            let accesses = [a, b].map(|index| &trace.accesses[index as usize]);
+            let sides = accesses.map(|access| Sided { thread: access.thread, place: access.place, what: Some(access.what) });
+            (sides.to_vec(), Some(trace.vars[accesses[0].var as usize].name.clone()))
+        }
+        Wanted::Deadlock(cycle) => {
+            let goal = witness.map_or(&cycle.instances[0], |witness| &witness.goal);
+            let sides = goal.iter().zip(&cycle.places);
+            (sides.map(|(&(thread, _), &place)| Sided { thread, place, what: None }).collect(), None)
+        }
+    };
+    let counterexample = witness.map(|witness| crate::words::counterexample(trace, &witness.steps)).unwrap_or_default();
+    Prediction { kind, places, sides, variable, fate, counterexample }
+}
+
+/// What tells paths apart: what each thread does, whatever the order between threads.
+fn path_of(execution: &Execution) -> u64 {
+    let mut hashers: Vec<FxHasher> = vec![FxHasher::default(); execution.threads.len()];
+    for step in &execution.steps {
+        if let Some(hasher) = hashers.get_mut(usize::from(step.thread)) {
+            (step.kind as u8, step.pc, step.obj).hash(hasher);
+            if !step.kind.is_atomic_access() {
+                (step.outcome as u8).hash(hasher);
+            }
+        }
+    }
+    for access in &execution.accesses {
+        if let Some(hasher) = hashers.get_mut(usize::from(access.thread)) {
+            (access.pc, access.addr, access.kind as u8).hash(hasher);
+        }
+    }
+    let mut threads: Vec<_> =
+        execution.threads.iter().zip(&hashers).map(|(thread, hasher)| (&thread.path, hasher.finish())).collect();
+    threads.sort();
+    let mut all = FxHasher::default();
+    threads.hash(&mut all);
+    all.finish()
+}

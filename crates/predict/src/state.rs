@@ -1,0 +1,177 @@
+//! The state that steps observe and change: one word per slot, position, wake-up and pinned variable.
+
+use crate::pins::Pins;
+use crate::trace::{NOBODY, Op, Tid, Trace};
+
+/// A state of a trace's objects, from which steps can be taken back.
+#[derive(Clone, Debug)]
+pub(crate) struct State<'a> {
+    trace: &'a Trace,
+    pins: &'a Pins,
+    words: Vec<u32>,
+    undo: Vec<(u32, u32)>,
+    positions: usize,
+    woken: usize,
+    writers: usize,
+}
+
+impl<'a> State<'a> {
+    pub(crate) fn new(trace: &'a Trace, pins: &'a Pins) -> Self {
+        let positions = trace.slots.len();
+        let woken = positions + trace.threads.len();
+        let writers = woken + trace.threads.len();
+        let words = vec![0; writers + pins.variables()];
+        State { trace, pins, words, undo: Vec::new(), positions, woken, writers }
+    }
+
+    pub(crate) fn position(&self, thread: Tid) -> u32 {
+        self.words[self.positions + usize::from(thread)]
+    }
+
+    /// What tells states apart: everything else follows from the positions.
+    pub(crate) fn key(&self) -> Box<[u32]> {
+        self.words[self.positions..].into()
+    }
+
+    /// How far changes go back.
+    pub(crate) fn mark(&self) -> usize {
+        self.undo.len()
+    }
+
+    pub(crate) fn rollback(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            if let Some((word, value)) = self.undo.pop() {
+                self.words[word as usize] = value;
+            }
+        }
+    }
+
+    fn set(&mut self, word: usize, value: u32) {
+        self.undo.push((word as u32, self.words[word]));
+        self.words[word] = value;
+    }
+
+    fn word(&self, slot: u32) -> u32 {
+        self.words[slot as usize]
+    }
+
+    /// Whether the thread exists.
+    pub(crate) fn is_alive(&self, thread: Tid) -> bool {
+        self.trace.threads[usize::from(thread)].fork.is_none_or(|fork| {
+            let (parent, index) = self.trace.position(fork);
+            self.position(parent) > index
+        })
+    }
+
+    /// The thread's next step, if it has one.
+    pub(crate) fn next(&self, thread: Tid) -> Option<u32> {
+        self.trace.step_at(thread, self.position(thread))
+    }
+
+    /// Whether the thread can make its next step.
+    pub(crate) fn enabled(&self, thread: Tid) -> bool {
+        let Some(number) = self.next(thread) else { return false };
+        let me = u32::from(thread) + 1;
+        let free = |mutex: Option<u32>| mutex.is_none_or(|slot| self.word(slot) == NOBODY);
+        let possible = match self.trace.steps[number as usize].op {
+            Op::Lock(slot) => self.word(slot) == NOBODY,
+            Op::Busy(slot) => self.word(slot) != NOBODY && self.word(slot) != me,
+            Op::ReadLock(slot) => self.word(slot) == NOBODY,
+            Op::WriteLock(slot) => self.word(slot) == NOBODY && self.word(slot + 1) == 0,
+            Op::BusyRead(slot) => self.word(slot) != NOBODY,
+            Op::BusyWrite(slot) => self.word(slot) != NOBODY || self.word(slot + 1) > 0,
+            Op::Resume { mutex, woken, .. } => {
+                free(mutex) && (self.words[self.woken + usize::from(thread)] != 0) == woken
+            }
+            Op::Take(slot) | Op::Await(slot) => self.word(slot) > 0,
+            Op::Empty(slot) => self.word(slot) == 0,
+            Op::Arrive { previous, .. } => previous.is_none_or(|(slot, count)| self.word(slot) >= count),
+            Op::Leave { round, count } => self.word(round) >= count,
+            Op::OnceSeen(slot) => self.word(slot + 1) != 0,
+            Op::Join(other) => {
+                let other_thread = &self.trace.threads[usize::from(other)];
+                other_thread.ended && self.position(other) == other_thread.last()
+            }
+            _ => true,
+        };
+        possible && self.is_alive(thread) && self.reads_fit(number)
+    }
+
+    fn reads_fit(&self, step: u32) -> bool {
+        self.pins.reads(step).iter().all(|&(var, writer)| self.words[self.writers + var as usize] == writer)
+    }
+
+    /// Threads that wait in the queue and were not woken.
+    pub(crate) fn waiting(&self, queue: u32) -> Vec<Tid> {
+        let threads = 0..self.trace.threads.len() as Tid;
+        let waits = |&thread: &Tid| {
+            let next = self.next(thread).map(|step| self.trace.steps[step as usize].op);
+            let here = matches!(next, Some(Op::Resume { queue: other, .. }) if other == queue);
+            here && self.words[self.woken + usize::from(thread)] == 0
+        };
+        threads.filter(waits).collect()
+    }
+
+    /// Makes the thread's next step. A step that wakes one of several wakes `woken`.
+    pub(crate) fn make(&mut self, thread: Tid, woken: Option<Tid>) {
+        let Some(number) = self.next(thread) else { return };
+        let me = u32::from(thread) + 1;
+        match self.trace.steps[number as usize].op {
+            Op::Lock(slot) | Op::WriteLock(slot) => self.set(slot as usize, me),
+            Op::Unlock(slot) | Op::WriteUnlock(slot) => self.set(slot as usize, NOBODY),
+            Op::OnceEnd(slot) => {
+                self.set(slot as usize, NOBODY);
+                self.set(slot as usize + 1, 1);
+            }
+            Op::ReadLock(slot) => self.set(slot as usize + 1, self.word(slot + 1) + 1),
+            Op::ReadUnlock(slot) => self.set(slot as usize + 1, self.word(slot + 1).saturating_sub(1)),
+            Op::Enqueue { mutex, .. } => {
+                if let Some(slot) = mutex {
+                    self.set(slot as usize, NOBODY);
+                }
+            }
+            Op::Resume { mutex, .. } => {
+                if let Some(slot) = mutex {
+                    self.set(slot as usize, me);
+                }
+                self.set(self.woken + usize::from(thread), 0);
+            }
+            Op::Wake { queue, all } => {
+                let chosen = if all { self.waiting(queue) } else { woken.into_iter().collect() };
+                for other in chosen {
+                    self.set(self.woken + usize::from(other), 1);
+                }
+            }
+            Op::SetSem(slot, value) => self.set(slot as usize, value),
+            Op::Post(slot) | Op::Publish(slot) => self.set(slot as usize, self.word(slot) + 1),
+            Op::Arrive { round, .. } => self.set(round as usize, self.word(round) + 1),
+            Op::Take(slot) => self.set(slot as usize, self.word(slot).saturating_sub(1)),
+            _ => {}
+        }
+        for &var in self.pins.writes(number) {
+            self.set(self.writers + var as usize, number + 1);
+        }
+        self.set(self.positions + usize::from(thread), self.position(thread) + 1);
+    }
+
+    /// Whether making the step early can spoil nothing: whatever others could do before, they can do after it, as long as the
+    /// thread ends up with no more locks than it had.
+    pub(crate) fn is_harmless(&self, step: u32) -> bool {
+        let delicate = |slot: u32| self.trace.slots[slot as usize].delicate;
+        let kind = match self.trace.steps[step as usize].op {
+            Op::Lock(slot)
+            | Op::Unlock(slot)
+            | Op::ReadLock(slot)
+            | Op::ReadUnlock(slot)
+            | Op::WriteLock(slot)
+            | Op::WriteUnlock(slot)
+            | Op::Take(slot)
+            | Op::Post(slot)
+            | Op::OnceEnd(slot) => !delicate(slot),
+            Op::Resume { woken: false, .. } | Op::Enqueue { .. } | Op::Wake { .. } => false,
+            Op::Resume { mutex, .. } => mutex.is_none_or(|slot| !delicate(slot)),
+            _ => true,
+        };
+        kind && self.pins.writes(step).is_empty()
+    }
+}

@@ -1,0 +1,147 @@
+//! Prediction on random programs, against a search of all their schedules.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use raddle_explore::dfs::Dfs;
+use raddle_explore::memory::generate::{Knobs, generate};
+use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_explore::{bounds::MaxExecutions, explore};
+use raddle_model::finding::Kind;
+use raddle_model::{DefectFinder, Execution};
+use raddle_predict::analysis::{Analysis, Budget};
+use raddle_predict::session::{Fate, Observer, Options, Prediction, Totals, predict};
+use raddle_vocab::policy::Policy;
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn met(&mut self, _: &Execution) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    fn name(&self, _: &Execution, addresses: &[u64]) -> Vec<String> {
+        addresses.iter().map(|address| format!("v{address:x}")).collect()
+    }
+    fn analysed(&mut self, _: &Execution, _: &Analysis<'_>) {}
+    fn settled(&mut self, _: &Execution, _: &Prediction) {}
+}
+
+type Found = BTreeSet<(Kind, Vec<u64>)>;
+
+/// Every race and cycle of locks that some schedule has; nothing if there are too many schedules.
+fn exhaustive(program: &Program) -> Option<Found> {
+    let mut finder = DefectFinder::new();
+    let mut found = Found::new();
+    let mut strategy = MaxExecutions::new(Dfs::of_traces(0), 3000);
+    let mut target = MemoryTarget::new(program, Granularity::Sync);
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+        for defect in finder.find(execution) {
+            let cycle = defect.signature.kind == Kind::Deadlock && defect.signature.detail == "cycle";
+            if cycle || defect.signature.kind == Kind::DataRace {
+                found.insert((defect.signature.kind, defect.signature.places));
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    outcome.unwrap().gap.is_none().then_some(found)
+}
+
+fn predicted(program: &Program, rounds: u32, seed: u64) -> Totals {
+    let mut target = MemoryTarget::new(program, Granularity::Sync);
+    let options = Options {
+        budget: Budget::default(),
+        rounds,
+        assume_any_value: false,
+        policy: if seed % 2 == 0 { Policy::LeastRank } else { Policy::Random { seed } },
+        max_events: 100_000,
+    };
+    predict(&mut target, &options, &mut Quiet).unwrap()
+}
+
+fn confirmed(totals: &Totals) -> Found {
+    let confirmed = totals.predictions.iter().filter(|prediction| prediction.fate == Fate::Confirmed);
+    confirmed.map(|prediction| (prediction.kind, prediction.places.clone())).collect()
+}
+
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let factor = std::env::var("RADDLE_FUZZ").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1);
+    0..count * factor
+}
+
+/// No branch depends on what is shared: one run shows everything that any order of its events does.
+#[test]
+fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
+    let (mut compared, mut races, mut cycles) = (0, 0, 0);
+    for seed in seeds(400) {
+        let knobs = Knobs {
+            branches: false,
+            tries: false,
+            conds: false,
+            awaits: false,
+            asserts: false,
+            locks: false,
+            deadlocks: false,
+            ..Knobs::drawn(seed, 3, 6)
+        };
+        let program = generate(seed, &knobs);
+        let Some(expected) = exhaustive(&program) else { continue };
+        let totals = predicted(&program, 1, seed);
+        let open: Vec<_> = totals.predictions.iter().filter(|one| one.fate != Fate::Confirmed).collect();
+        assert!(open.is_empty(), "seed {seed}: {open:#?} {program:#?}");
+        assert_eq!(confirmed(&totals), expected, "seed {seed}: {program:#?}");
+        compared += 1;
+        races += expected.iter().filter(|one| one.0 == Kind::DataRace).count();
+        cycles += expected.iter().filter(|one| one.0 == Kind::Deadlock).count();
+    }
+    println!("{compared} programs, {races} races, {cycles} cycles");
+    assert!(compared > 200 && races > 200, "{compared} programs, {races} races");
+}
+
+/// As above with every sort of lock, and nested ones: who runs an initialiser is a branch, so rounds go on to the end.
+#[test]
+fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
+    let (mut compared, mut races, mut cycles) = (0, 0, 0);
+    for seed in seeds(400) {
+        let knobs = Knobs {
+            branches: false,
+            tries: false,
+            conds: false,
+            awaits: false,
+            asserts: false,
+            locks: true,
+            deadlocks: seed % 2 == 0,
+            ..Knobs::drawn(seed, 3, 6)
+        };
+        let program = generate(seed, &knobs);
+        let Some(expected) = exhaustive(&program) else { continue };
+        let totals = predicted(&program, 0, seed);
+        let got = confirmed(&totals);
+        let missing: Vec<_> = expected.difference(&got).collect();
+        assert!(missing.is_empty(), "seed {seed}: {missing:?} {:#?} {program:#?}", totals.predictions);
+        assert!(got.is_subset(&expected), "seed {seed}: {:?} {program:#?}", got.difference(&expected));
+        compared += 1;
+        races += expected.iter().filter(|one| one.0 == Kind::DataRace).count();
+        cycles += expected.iter().filter(|one| one.0 == Kind::Deadlock).count();
+    }
+    println!("{compared} programs, {races} races, {cycles} cycles");
+    assert!(compared > 200 && races > 200 && cycles > 10, "{compared} programs, {races} races, {cycles} cycles");
+}
+
+/// Whatever is confirmed is there; with rounds to the end most of what is there is confirmed, too.
+#[test]
+fn nothing_false_is_confirmed() {
+    let (mut compared, mut found, mut there) = (0, 0, 0);
+    for seed in seeds(400) {
+        let knobs = Knobs::drawn(seed, 3, 6);
+        let program = generate(seed, &knobs);
+        let Some(expected) = exhaustive(&program) else { continue };
+        let totals = predicted(&program, 0, seed);
+        let got = confirmed(&totals);
+        assert!(got.is_subset(&expected), "seed {seed}: {:?} {program:#?}", got.difference(&expected));
+        compared += 1;
+        found += got.len();
+        there += expected.len();
+    }
+    println!("{compared} programs, {found} of {there}");
+    assert!(compared > 200 && found * 10 > there * 9, "{compared} programs, {found} of {there}");
+}
