@@ -35,7 +35,8 @@ impl Default for Budget {
 }
 
 impl Budget {
-    fn is_over(&self) -> bool {
+    /// Whether the time is up.
+    pub(crate) fn is_over(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

@@ -13,27 +13,64 @@ use crate::trace::{Op, Tid, Trace};
 /// Pairs of one trace that are turned round, at most.
 const MOST: usize = 400;
 
-/// Reorderings that make the later one of two transitions first.
+/// A reordering, and a thread that then makes a step which the trace does not have.
+#[derive(Clone, Debug)]
+pub struct Flip {
+    /// The reordering.
+    pub steps: Vec<Taken>,
+    /// Who goes on.
+    pub then: Option<Tid>,
+}
+
+/// Reorderings that make the later one of two transitions first, and such that let a thread go on which waited at the end.
 #[must_use]
-pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Vec<Taken>> {
+pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Flip> {
     let searcher = Searcher::new(trace, order, budget);
     let mut tried = BTreeSet::new();
     let mut found = Vec::new();
-    for (a, b) in pairs(trace, flow) {
+    let wanted = stuck(trace, order).into_iter().chain(pairs(trace, flow).into_iter().filter_map(|(a, b)| {
         let ((one, at), (two, behind)) = (trace.position(a), trace.position(b));
         let needed = order.clock(two, behind + 1)[usize::from(one)];
-        let goal: Vec<(Tid, u32)> = vec![(two, behind + 1), (one, needed)];
-        if needed > at || !tried.insert(goal.clone()) {
+        (needed <= at).then(|| (vec![(two, behind + 1), (one, needed)], None))
+    }));
+    for (goal, then) in wanted {
+        if !tried.insert((goal.clone(), then)) {
             continue;
         }
         if tried.len() > MOST {
             break;
         }
         if let Reach::Yes(steps) = searcher.reach(&goal, &Pins::default()) {
-            found.push(steps);
+            found.push(Flip { steps, then });
         }
     }
     found
+}
+
+/// For each thread that waits at the end: states in which somebody else has not yet taken what it waits for.
+fn stuck(trace: &Trace, order: &Order) -> Vec<(Vec<(Tid, u32)>, Option<Tid>)> {
+    let mut wanted = Vec::new();
+    for (number, thread) in trace.threads.iter().enumerate() {
+        let (number, last) = (number as Tid, thread.last());
+        let Some(slot) = thread.pending.as_ref().and_then(taken) else { continue };
+        for step in trace.steps.iter().filter(|step| step.thread != number && taken(&step.op) == Some(slot)) {
+            let needed = order.clock(number, last)[usize::from(step.thread)];
+            for position in [needed, step.index] {
+                if needed <= step.index {
+                    wanted.push((vec![(number, last), (step.thread, position)], Some(number)));
+                }
+            }
+        }
+    }
+    wanted
+}
+
+/// What a step takes away from others.
+fn taken(op: &Op) -> Option<u32> {
+    match *op {
+        Op::Lock(slot) | Op::ReadLock(slot) | Op::WriteLock(slot) | Op::Take(slot) => Some(slot),
+        _ => None,
+    }
 }
 
 /// What a transition touches in a way that others notice.

@@ -3,7 +3,8 @@
 //! 1. [`observe()`] or [`std_format`] gives a [`Trace`]: what each thread did to which object.
 //! 2. [`candidates`] and [`cycles`] are the cheap filter: happens-before without mutexes ([`order`]) and locksets.
 //! 3. [`closure`] and [`search`] look for a reordering that brings the threads of a candidate to their places.
-//! 4. [`session`] forces it on a [`raddle_model::Target`] and goes on from the runs that came of it.
+//! 4. [`model`] is the paper's CSP model of a variable and two threads, with its refinement check.
+//! 5. [`session`] forces it on a [`raddle_model::Target`] and goes on from the runs that came of it.
 #![forbid(unsafe_code)]
 
 pub mod analysis;
@@ -12,6 +13,7 @@ pub mod closure;
 pub mod cycles;
 mod flips;
 mod lockset;
+pub mod model;
 pub mod observe;
 pub mod order;
 pub mod pins;

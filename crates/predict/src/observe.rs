@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::depend::{AWAITED, LIFE_WORDS};
 use raddle_model::race::Touching;
-use raddle_model::{AccessKind, Execution, Step as RunStep};
+use raddle_model::{AccessKind, Execution, PendingState, Step as RunStep};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
 
@@ -102,6 +102,12 @@ impl Builder<'_> {
             self.trace.push(step.thread, op, step.pc, word(step.kind));
         }
         self.accesses(next, u32::MAX);
+        for (thread, pending) in self.execution.pending.iter().enumerate() {
+            if pending.state == PendingState::Blocked && thread < self.trace.threads.len() {
+                let op = self.op(&RunStep { outcome: Outcome::Done, ..pending.step }, &awaited);
+                self.trace.threads[thread].pending = Some(op);
+            }
+        }
     }
 
     /// The accesses that precede the step with this number.

@@ -30,6 +30,17 @@ pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
     choices
 }
 
+/// The number that a thread of `execution` has when its steps are made in another order.
+#[must_use]
+pub fn number_in(execution: &Execution, order: &[Taken], thread: u16) -> Option<u16> {
+    if thread == 0 {
+        return Some(0);
+    }
+    let created = order.iter().map(|taken| &execution.steps[taken.step as usize]);
+    let mut created = created.filter(|step| step.kind == OpKind::Create && step.outcome == Outcome::Done);
+    created.position(|step| step.arg == u64::from(thread)).map(|number| number as u16 + 1)
+}
+
 /// Which successor of its operation the step shall be.
 fn choice(world: &World, step: &Step, taken: &Taken) -> u16 {
     match step.kind {

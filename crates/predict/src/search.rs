@@ -80,6 +80,16 @@ impl<'a> Searcher<'a> {
         if may == must { Reach::No } else { self.run(goal, pins, &may) }
     }
 
+    /// How far each thread may have to come for these threads to be at these positions, whatever else it needs.
+    #[must_use]
+    pub fn cone(&self, positions: &Goal) -> Vec<u32> {
+        let mut limits = self.start.clone();
+        for &(thread, position) in positions {
+            raise(&mut limits, thread, position, self.order);
+        }
+        self.may(&[], &Pins::default(), &limits)
+    }
+
     /// How far each thread must have come; `None` if some thread of the goal would be beyond it.
     fn must(&self, goal: &Goal, pins: &Pins) -> Option<Vec<u32>> {
         let mut limits = self.start.clone();

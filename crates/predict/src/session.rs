@@ -10,9 +10,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
+use std::time::Instant;
 
 use raddle_model::finding::Kind;
-use raddle_model::{Defect, DefectFinder, Execution, Request, Step as RunStep, Target, TargetError};
+use raddle_model::{Choice, Defect, DefectFinder, Execution, Request, Step as RunStep, Target, TargetError};
 use raddle_vocab::policy::Policy;
 use rustc_hash::FxHasher;
 
@@ -22,7 +23,7 @@ use crate::cycles::Cycle;
 use crate::flips::flips;
 use crate::observe::observe;
 use crate::pins::{Pins, Read};
-use crate::schedule::{Left, choices, followed};
+use crate::schedule::{Left, choices, followed, number_in};
 use crate::search::Taken;
 use crate::trace::{Tid, Trace};
 
@@ -103,18 +104,33 @@ pub struct Totals {
     pub traces: u64,
     /// Runs made.
     pub runs: u64,
-    /// Transitions of all runs.
+    /// Transitions of the traces.
     pub transitions: u64,
-    /// Events of all runs.
+    /// Events of the traces.
     pub events: u64,
-    /// Threads of one run, at most.
+    /// Threads of one trace, at most.
     pub threads: u64,
     /// Steps and shared accesses of the first trace.
     pub trace_size: u64,
     /// Paths that were found and not analysed, because the rounds were over.
     pub paths_left: u64,
+    /// Names of the shared variables.
+    pub variables: BTreeSet<String>,
+    /// Time spent on running the program, on the filter, on deciding.
+    pub seconds: Seconds,
     /// Every candidate that some reordering of some trace reaches, or may reach.
     pub predictions: Vec<Prediction>,
+}
+
+/// Where time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seconds {
+    /// Runs of the program, with what is made of them.
+    pub runs: f64,
+    /// Traces, orders and candidates.
+    pub filter: f64,
+    /// Witnesses.
+    pub decide: f64,
 }
 
 /// Sees what happens.
@@ -235,34 +251,38 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn make(&mut self, schedule: Vec<raddle_model::Choice>, policy: Policy) -> Result<Execution, TargetError> {
+    fn make(&mut self, schedule: Vec<Choice>, policy: Policy) -> Result<Execution, TargetError> {
+        let begun = Instant::now();
         let mut execution = Execution::empty();
         self.target.submit(Request { schedule, policy, max_events: self.options.max_events });
         self.target.finish(&mut execution)?;
         self.totals.runs += 1;
-        self.totals.transitions += execution.steps.len() as u64;
-        self.totals.events += execution.events;
-        self.totals.threads = self.totals.threads.max(execution.threads.len() as u64);
         for defect in self.finder.find(&execution) {
             self.shown.insert(key_of(&defect));
         }
         self.over |= self.observer.met(&execution).is_break();
+        self.totals.seconds.runs += begun.elapsed().as_secs_f64();
         Ok(execution)
     }
 
     /// Predicts from one run.
     fn analyse(&mut self, execution: &Execution) -> Result<(), TargetError> {
+        let begun = Instant::now();
         let trace = self.trace(execution);
         if trace.steps.len() != execution.steps.len() {
             return Err(TargetError::Lost("a step of the run belongs to no thread".into()));
         }
         let analysis = Analysis::new(&trace, self.options.budget);
+        self.totals.seconds.filter += begun.elapsed().as_secs_f64();
         self.observer.analysed(execution, &analysis);
-        self.count(&analysis);
-        for (candidate, window, decision) in analysis.races() {
+        self.count(execution, &analysis);
+        let begun = Instant::now();
+        let (races, deadlocks) = (analysis.races(), analysis.deadlocks());
+        self.totals.seconds.decide += begun.elapsed().as_secs_f64();
+        for (candidate, window, decision) in races {
             self.settle(execution, &analysis, window, &Wanted::Race(candidate), decision)?;
         }
-        for (cycle, window, decision) in analysis.deadlocks() {
+        for (cycle, window, decision) in deadlocks {
             self.settle(execution, &analysis, window, &Wanted::Deadlock(cycle), decision)?;
         }
         if self.options.rounds != 1 {
@@ -282,8 +302,12 @@ impl Session<'_> {
         trace
     }
 
-    fn count(&mut self, analysis: &Analysis<'_>) {
+    fn count(&mut self, execution: &Execution, analysis: &Analysis<'_>) {
         self.totals.traces += 1;
+        self.totals.transitions += execution.steps.len() as u64;
+        self.totals.events += execution.events;
+        self.totals.threads = self.totals.threads.max(execution.threads.len() as u64);
+        self.totals.variables.extend(analysis.trace.vars.iter().map(|var| var.name.clone()));
         if self.totals.traces == 1 {
             self.totals.trace_size = (analysis.trace.steps.len() + analysis.trace.accesses.len()) as u64;
         }
@@ -391,12 +415,14 @@ impl Session<'_> {
 
     /// Turns round what threads can notice, to find new paths.
     fn explore(&mut self, execution: &Execution, analysis: &Analysis<'_>) -> Result<(), TargetError> {
-        let orders = flips(analysis.trace, &analysis.order, &analysis.flow, self.options.budget.states / 10 + 100);
-        for order in orders.into_iter().take(MOST_PATHS) {
-            if self.over {
+        let flips = flips(analysis.trace, &analysis.order, &analysis.flow, self.options.budget.states / 10 + 100);
+        for flip in flips.into_iter().take(MOST_PATHS) {
+            if self.over || self.options.budget.is_over() {
                 return Ok(());
             }
-            let run = self.make(choices(execution, &order), Policy::LeastRank)?;
+            let mut schedule = choices(execution, &flip.steps);
+            schedule.extend(flip.then.and_then(|thread| number_in(execution, &flip.steps, thread)).map(Choice::of));
+            let run = self.make(schedule, Policy::LeastRank)?;
             self.keep(run);
         }
         Ok(())

@@ -177,6 +177,8 @@ pub struct Thread {
     pub fork: Option<u32>,
     /// The set of locks that it holds at each position.
     pub held: Vec<u32>,
+    /// What it stands before at the end of the trace, if it waits there for somebody.
+    pub pending: Option<Op>,
     /// Whether its last step is its end. One that never ended cannot be joined.
     pub ended: bool,
 }

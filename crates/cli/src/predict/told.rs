@@ -1,0 +1,143 @@
+//! Predictions in the user's words, and the report they make.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use raddle_model::finding::{
+    AccessReport, Finding, Kind, Place, Prediction as Figures, Reason, Report, SCHEMA, Severity, Stats, verdict,
+};
+use raddle_predict::candidates::Stages;
+use raddle_predict::session::{Fate, Totals};
+
+/// What tells predictions apart in the user's eyes.
+pub type Key = (Kind, Vec<(Option<String>, Option<u32>, Option<String>)>);
+
+/// A prediction with names.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub key: Key,
+    pub fate: Fate,
+    /// The event at which the run left the path, or why nothing is known.
+    pub why: String,
+    pub finding: Finding,
+    pub counterexample: Vec<String>,
+}
+
+impl Told {
+    /// The witness as the paper writes it.
+    pub fn trace(&self) -> String {
+        match self.counterexample.is_empty() {
+            true => "no synchronising operation".into(),
+            false => self.counterexample.join(", "),
+        }
+    }
+}
+
+/// Where the threads of a finding stand.
+pub fn key(kind: Kind, accesses: &[AccessReport]) -> Key {
+    let place = |access: &AccessReport| {
+        let Place { file, line, function, .. } = &access.place;
+        (file.clone(), *line, function.clone().filter(|_| line.is_none()))
+    };
+    let places: BTreeSet<_> = accesses.iter().map(place).collect();
+    (kind, places.into_iter().collect())
+}
+
+/// Predictions so far, each with the best that became of it.
+#[derive(Default)]
+pub struct Ledger {
+    told: BTreeMap<Key, Told>,
+}
+
+impl Ledger {
+    /// Adds a prediction, unless something as good is known of it.
+    pub fn add(&mut self, told: Told) {
+        let rank = |fate: &Fate| match fate {
+            Fate::Infeasible(_) => 0,
+            Fate::Undecided(_) => 1,
+            Fate::Confirmed => 2,
+        };
+        let better = self.told.get(&told.key).is_none_or(|known| rank(&known.fate) < rank(&told.fate));
+        if better {
+            self.told.insert(told.key.clone(), told);
+        }
+    }
+
+    /// Completes the findings: says which prediction led to a confirmed one, and adds those that are not confirmed.
+    pub fn complete(self, findings: &mut Vec<Finding>) -> Figures {
+        let mut figures = Figures::default();
+        let mut shown = BTreeSet::new();
+        for finding in findings.iter_mut() {
+            let key = key(finding.kind, &finding.accesses);
+            finding.confirmed.get_or_insert(true);
+            if let Some(told) = self.told.get(&key).filter(|told| told.fate == Fate::Confirmed) {
+                finding.message += &format!(" (counterexample: {})", told.trace());
+            }
+            if matches!(finding.kind, Kind::DataRace | Kind::Deadlock) && shown.insert(key) {
+                figures.confirmed += 1;
+            }
+        }
+        let mut number = 0;
+        for (key, told) in self.told {
+            match told.fate {
+                _ if shown.contains(&key) => continue,
+                Fate::Confirmed => figures.confirmed += 1,
+                Fate::Infeasible(_) => figures.infeasible += 1,
+                Fate::Undecided(_) => figures.undecided += 1,
+            }
+            number += 1;
+            findings.push(unconfirmed(told, number));
+        }
+        figures.predicted = figures.confirmed + figures.infeasible + figures.undecided;
+        figures
+    }
+}
+
+fn unconfirmed(told: Told, number: u32) -> Finding {
+    let trace = told.trace();
+    let message = match &told.fate {
+        Fate::Infeasible(_) => format!("infeasible: {}: {} (counterexample: {trace})", told.finding.message, told.why),
+        Fate::Undecided(_) => format!("undecided: {}: {}", told.finding.message, told.why),
+        Fate::Confirmed => format!("predicted: {} (counterexample: {trace})", told.finding.message),
+    };
+    Finding { id: format!("p{number}"), severity: Severity::Warning, message, confirmed: Some(false), ..told.finding }
+}
+
+/// The figures of each stage, for people.
+pub fn stages(totals: &Totals) -> String {
+    let Stages { variables, pairs, unordered, unlocked, checks, candidates } = totals.stages;
+    let seconds = totals.seconds;
+    format!(
+        "observed {} events ({} steps and shared accesses), {variables} shared variables\n\
+         filter   {pairs} conflicting pairs, {unordered} not ordered without mutexes, {unlocked} without a common lock \
+         ({:.3} s)\n\
+         decide   {checks} checks, {candidates} candidates, {} with a witness or open ({:.3} s)\n\
+         confirm  {} runs ({:.3} s)",
+        totals.events,
+        totals.trace_size,
+        seconds.filter,
+        totals.predictions.len(),
+        seconds.decide,
+        totals.runs,
+        seconds.runs,
+    )
+}
+
+/// Puts the report together.
+pub fn report(program: &str, args: &[std::ffi::OsString], stats: Stats, limits: Vec<String>, findings: Vec<Finding>) -> Report {
+    let confirmed: Vec<Finding> = findings.iter().filter(|finding| finding.confirmed == Some(true)).cloned().collect();
+    let text = "only other orders of the events of observed runs were looked at";
+    Report {
+        schema: SCHEMA,
+        raddle: env!("CARGO_PKG_VERSION").into(),
+        program: program.into(),
+        args: args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        strategy: "predict".into(),
+        granularity: "sync".into(),
+        property: "all".into(),
+        verdict: verdict(&confirmed, false, false),
+        reason: Some(Reason { code: "prediction".into(), text: text.into() }),
+        stats,
+        limits,
+        findings,
+    }
+}
