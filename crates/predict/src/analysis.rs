@@ -121,8 +121,11 @@ impl<'a> Analysis<'a> {
     /// whatever finished first.
     #[must_use]
     pub fn races(&self) -> Vec<(&Candidate, &Window, Decision)> {
-        let all: Vec<(&Candidate, &Window)> =
-            self.windows.iter().flat_map(|window| window.races.candidates.iter().map(move |one| (one, window))).collect();
+        let all: Vec<(&Candidate, &Window)> = self
+            .windows
+            .iter()
+            .flat_map(|window| window.races.candidates.iter().map(move |one| (one, window)))
+            .collect();
         let keeper = Keeper::new(self.trace, &self.order, &self.flow);
         let decisions = self.in_parallel(all.len(), |number| {
             let (candidate, window) = all[number];
@@ -134,8 +137,11 @@ impl<'a> Analysis<'a> {
     /// Decides every cycle of locks of every window.
     #[must_use]
     pub fn deadlocks(&self) -> Vec<(&Cycle, &Window, Decision)> {
-        let all: Vec<(&Cycle, &Window)> =
-            self.windows.iter().flat_map(|window| window.deadlocks.cycles.iter().map(move |one| (one, window))).collect();
+        let all: Vec<(&Cycle, &Window)> = self
+            .windows
+            .iter()
+            .flat_map(|window| window.deadlocks.cycles.iter().map(move |one| (one, window)))
+            .collect();
         let keeper = Keeper::new(self.trace, &self.order, &self.flow);
         let decisions = self.in_parallel(all.len(), |number| {
             let (cycle, window) = all[number];

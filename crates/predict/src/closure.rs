@@ -38,8 +38,7 @@ impl<'a> Keeper<'a> {
     /// Looks at all steps.
     #[must_use]
     pub fn new(trace: &'a Trace, order: &'a Order, flow: &'a Flow) -> Self {
-        let mut keeper =
-            Keeper { trace, order, flow, release: FxHashMap::default(), before: FxHashMap::default() };
+        let mut keeper = Keeper { trace, order, flow, release: FxHashMap::default(), before: FxHashMap::default() };
         let mut open: BTreeMap<(Tid, Slot), u32> = BTreeMap::new();
         let mut last: FxHashMap<Slot, u32> = FxHashMap::default();
         for (number, step) in trace.steps.iter().enumerate() {
@@ -198,9 +197,7 @@ pub fn replay(trace: &Trace, order: &[u32], goal: &Goal) -> Option<Vec<Taken>> {
             return None;
         }
         let woken = match trace.steps[step as usize].op {
-            Op::Wake { queue, all: false } => {
-                state.waiting(queue).into_iter().min_by_key(|&other| state.next(other))
-            }
+            Op::Wake { queue, all: false } => state.waiting(queue).into_iter().min_by_key(|&other| state.next(other)),
             _ => None,
         };
         state.make(thread, woken);

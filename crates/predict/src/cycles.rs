@@ -71,7 +71,8 @@ fn nodes(trace: &Trace, window: std::ops::Range<u32>) -> Vec<Node> {
             keyed.entry((step.thread, step.place, slot, writes, held)).or_default().push(step.index);
         }
     }
-    let node = |((thread, place, wants, writes, held), positions)| Node { thread, place, wants, writes, held, positions };
+    let node =
+        |((thread, place, wants, writes, held), positions)| Node { thread, place, wants, writes, held, positions };
     keyed.into_iter().map(node).collect()
 }
 
@@ -126,7 +127,8 @@ impl Finder<'_> {
             for goal in &combinations {
                 for &position in node.positions.iter().take(MOST_POSITIONS) {
                     let side = (node.thread, position);
-                    let apart = |&other: &(Tid, u32)| !self.order.ordered(other, side) && !self.order.ordered(side, other);
+                    let apart =
+                        |&other: &(Tid, u32)| !self.order.ordered(other, side) && !self.order.ordered(side, other);
                     if goal.iter().all(apart) {
                         longer.push([goal.as_slice(), &[side]].concat());
                     }

@@ -28,11 +28,8 @@ pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Fl
     let searcher = Searcher::new(trace, order, budget);
     let mut tried = BTreeSet::new();
     let mut found = Vec::new();
-    let wanted = stuck(trace, order).into_iter().chain(pairs(trace, flow).into_iter().filter_map(|(a, b)| {
-        let ((one, at), (two, behind)) = (trace.position(a), trace.position(b));
-        let needed = order.clock(two, behind + 1)[usize::from(one)];
-        (needed <= at).then(|| (vec![(two, behind + 1), (one, needed)], None))
-    }));
+    let met = pairs(trace, flow);
+    let wanted = stuck(trace, order).into_iter().chain(met.into_iter().flat_map(|pair| goals(trace, order, pair)));
     for (goal, then) in wanted {
         if !tried.insert((goal.clone(), then)) {
             continue;
@@ -47,8 +44,37 @@ pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Fl
     found
 }
 
+type Wanted = (Vec<(Tid, u32)>, Option<Tid>);
+
+/// States from which the two transitions of a pair come about in another way.
+fn goals(trace: &Trace, order: &Order, (a, b): (u32, u32)) -> Vec<Wanted> {
+    let ((one, at), (two, behind)) = (trace.position(a), trace.position(b));
+    let mut wanted = Vec::new();
+    let mut add = |thread: Tid, position: u32, other: Tid, limit: u32, then: Option<Tid>| {
+        let needed = order.clock(thread, position)[usize::from(other)];
+        if needed <= limit {
+            wanted.push((vec![(thread, position), (other, needed)], then));
+        }
+    };
+    // The later one first, as it was.
+    add(two, behind + 1, one, at, None);
+    if waits_or_tries(&trace.steps[a as usize].op) || waits_or_tries(&trace.steps[b as usize].op) {
+        // The later one before the earlier one, with another outcome; and the earlier one behind the later one.
+        add(two, behind, one, at, Some(two));
+        add(one, at, two, behind, Some(one));
+        wanted.push((vec![(two, behind), (one, at + 1)], Some(two)));
+        wanted.push((vec![(one, at), (two, behind + 1)], Some(one)));
+    }
+    wanted
+}
+
+/// Whether what becomes of the operation depends on who came first.
+fn waits_or_tries(op: &Op) -> bool {
+    !matches!(op, Op::Free | Op::Fork(_) | Op::Join(_) | Op::Publish(_))
+}
+
 /// For each thread that waits at the end: states in which somebody else has not yet taken what it waits for.
-fn stuck(trace: &Trace, order: &Order) -> Vec<(Vec<(Tid, u32)>, Option<Tid>)> {
+fn stuck(trace: &Trace, order: &Order) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for (number, thread) in trace.threads.iter().enumerate() {
         let (number, last) = (number as Tid, thread.last());

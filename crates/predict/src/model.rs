@@ -117,8 +117,7 @@ impl Builder<'_> {
     fn build(mut self) -> Result<Check, NoModel> {
         self.collect();
         let all = self.trace.threads.len() as Tid;
-        let part = |builder: &Self, thread: Tid| builder.limits[usize::from(thread)] > 0 || builder.in_pair(thread);
-        let threads: Vec<Tid> = (0..all).filter(|&thread| part(&self, thread)).collect();
+        let threads: Vec<Tid> = (0..all).filter(|&thread| self.takes_part(thread)).collect();
         let (mut sync, mut accesses) = (BTreeSet::new(), BTreeMap::new());
         let mut size: u64 = 1;
         let mut processes = Vec::new();
@@ -143,6 +142,10 @@ impl Builder<'_> {
 
     fn in_pair(&self, thread: Tid) -> bool {
         thread == self.pair.0 || thread == self.pair.1
+    }
+
+    fn takes_part(&self, thread: Tid) -> bool {
+        self.limits[usize::from(thread)] > 0 || self.in_pair(thread)
     }
 
     /// Finds out who uses which object.
@@ -172,7 +175,10 @@ impl Builder<'_> {
 
     /// Whether an object can keep anybody waiting: a lock that only one thread uses cannot.
     fn matters(&self, about: About) -> bool {
-        let About::Slot(slot) = about else { return true };
+        let slot = match about {
+            About::Slot(slot) => slot,
+            About::Thread(thread) => return self.takes_part(thread),
+        };
         let Some(used) = self.sync.get(&slot) else { return false };
         let locks = ["lock", "unlock", "rlock", "runlock", "wlock", "wunlock"];
         let threads: BTreeSet<Tid> = used.events.values().flatten().copied().collect();
@@ -180,10 +186,8 @@ impl Builder<'_> {
     }
 
     fn named(&mut self, channel: &str, thread: Tid, about: About) -> EventId {
-        let fields: [Value; 2] = [
-            self.trace.threads[usize::from(thread)].name.as_str().into(),
-            name_of(self.trace, about).into(),
-        ];
+        let fields: [Value; 2] =
+            [self.trace.threads[usize::from(thread)].name.as_str().into(), name_of(self.trace, about).into()];
         self.model.event_on(channel, &fields)
     }
 
@@ -209,8 +213,12 @@ impl Builder<'_> {
         }
         let wanted = self.in_pair(thread);
         let var = self.var;
-        let mut touches =
-            self.trace.accesses.iter().filter(|access| wanted && access.thread == thread && access.var == var).peekable();
+        let mut touches = self
+            .trace
+            .accesses
+            .iter()
+            .filter(|access| wanted && access.thread == thread && access.var == var)
+            .peekable();
         for position in 0..=limit {
             let mut seen = BTreeSet::new();
             while let Some(access) = touches.next_if(|access| access.position <= position) {
@@ -372,7 +380,8 @@ impl Builder<'_> {
         for &(thread, event) in &lock {
             let (held_definition, held) = self.declare("HELD", slot, &format!("_{thread}"));
             let mut inside: Vec<(EventId, ProcId)> = Vec::new();
-            inside.extend(unlock.iter().filter(|(other, _)| loose || *other == thread).map(|&(_, event)| (event, free)));
+            inside
+                .extend(unlock.iter().filter(|(other, _)| loose || *other == thread).map(|&(_, event)| (event, free)));
             inside.extend(busy.iter().filter(|(other, _)| *other != thread).map(|&(_, event)| (event, held)));
             inside.extend(ends.iter().filter(|(other, _)| *other == thread).map(|&(_, event)| (event, done)));
             let body = self.model.menu(inside);

@@ -53,7 +53,8 @@ fn known_cells(execution: &Execution) -> BTreeSet<u64> {
             }
         }
     }
-    known.extend(execution.steps.iter().filter(|step| step.obj != 0 && step.obj < LIFE_WORDS).map(|step| step.obj >> 3));
+    known
+        .extend(execution.steps.iter().filter(|step| step.obj != 0 && step.obj < LIFE_WORDS).map(|step| step.obj >> 3));
     known
 }
 
@@ -238,9 +239,7 @@ impl Builder<'_> {
                 let mutex = Some(self.slot(arg, Sort::Mutex));
                 Op::Resume { queue: self.slot(obj, Sort::Queue), mutex, woken: done }
             }
-            K::FutexWait | K::FutexTimedWait if done => {
-                Op::Enqueue { queue: self.slot(obj, Sort::Queue), mutex: None }
-            }
+            K::FutexWait | K::FutexTimedWait if done => Op::Enqueue { queue: self.slot(obj, Sort::Queue), mutex: None },
             K::FutexResume => Op::Resume { queue: self.slot(obj, Sort::Queue), mutex: None, woken: done },
             K::Signal => Op::Wake { queue: self.slot(obj, Sort::Queue), all: false },
             K::Broadcast => Op::Wake { queue: self.slot(obj, Sort::Queue), all: true },
@@ -318,47 +317,67 @@ impl Builder<'_> {
         Op::Free
     }
 
-    /// Keeps what is shared, and names it.
+    /// Cuts cells into variables, keeps what is shared, and names it by its first byte.
     fn finish(mut self) -> Trace {
-        #[derive(Clone, Copy, Default)]
-        struct Use {
-            thread: Option<Tid>,
-            shared: bool,
-            written: bool,
-        }
-        let mut uses = vec![Use::default(); self.vars.len()];
-        // The first byte that anybody touches names the variable best.
-        let mut first = vec![u64::MAX; self.vars.len()];
-        for (&(cell, _), &var) in &self.vars {
-            first[var as usize] = cell << 3;
-        }
-        let mut least = vec![7; self.vars.len()];
+        let mut parts: Vec<[u8; 8]> = vec![[0; 8]; self.vars.len()];
         for access in &self.touches {
-            let byte = u64::from(access.bytes.trailing_zeros());
-            least[access.var as usize] = byte.min(least[access.var as usize]);
-            let entry = &mut uses[access.var as usize];
-            entry.shared |= entry.thread.is_some_and(|thread| thread != access.thread);
-            entry.thread = Some(access.thread);
-            entry.written |= access.writes();
+            join_bytes(&mut parts[access.var as usize], access.bytes);
         }
-        let mut numbers: Vec<Option<Var>> = vec![None; uses.len()];
+        let mut uses: BTreeMap<(Var, u8), Use> = BTreeMap::new();
+        for access in &self.touches {
+            let part = parts[access.var as usize][access.bytes.trailing_zeros() as usize];
+            uses.entry((access.var, part)).or_default().add(access);
+        }
         let mut cells: Vec<(u64, u32, Var)> = self.vars.iter().map(|(&(cell, life), &var)| (cell, life, var)).collect();
         cells.sort_unstable();
-        for (_, _, var) in cells {
-            let usage = uses[var as usize];
-            if usage.shared && usage.written {
-                numbers[var as usize] = Some(self.trace.vars.len() as Var);
-                let address = first[var as usize] + least[var as usize];
+        let mut numbers: BTreeMap<(Var, u8), Var> = BTreeMap::new();
+        for (cell, _, var) in cells {
+            for (&key, _) in uses.range((var, 0)..=(var, u8::MAX)).filter(|(_, usage)| usage.shared && usage.written) {
+                let address = (cell << 3) + u64::from(key.1.trailing_zeros());
+                numbers.insert(key, self.trace.vars.len() as Var);
                 self.trace.vars.push(VarInfo { name: format!("{address:#x}"), address: Some(address) });
             }
         }
         for access in self.touches {
-            if let Some(var) = numbers[access.var as usize] {
+            let part = parts[access.var as usize][access.bytes.trailing_zeros() as usize];
+            if let Some(&var) = numbers.get(&(access.var, part)) {
                 self.trace.accesses.push(Access { var, ..access });
             }
         }
         self.trace.finish();
         self.trace
+    }
+}
+
+/// Who uses a variable, and how.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    thread: Option<Tid>,
+    shared: bool,
+    written: bool,
+}
+
+impl Use {
+    fn add(&mut self, access: &Access) {
+        self.shared |= self.thread.is_some_and(|thread| thread != access.thread);
+        self.thread = Some(access.thread);
+        self.written |= access.writes();
+    }
+}
+
+/// Notes that one access touches all these bytes: they, and all that others touch together with them, are one variable. Each byte
+/// holds the set that it belongs to.
+fn join_bytes(parts: &mut [u8; 8], bytes: u8) {
+    let mut whole = bytes;
+    for (byte, part) in parts.iter().enumerate() {
+        if bytes & (1 << byte) != 0 {
+            whole |= part;
+        }
+    }
+    for (byte, part) in parts.iter_mut().enumerate() {
+        if whole & (1 << byte) != 0 {
+            *part = whole;
+        }
     }
 }
 

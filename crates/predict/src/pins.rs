@@ -140,7 +140,8 @@ impl Pins {
     /// Steps whose pinned reads need a writer, with the writing steps.
     pub(crate) fn writers(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let pairs = |(&step, reads): (&u32, &Vec<(u32, u32)>)| {
-            let writers: Vec<(u32, u32)> = reads.iter().filter(|read| read.1 > 0).map(|read| (step, read.1 - 1)).collect();
+            let writers: Vec<(u32, u32)> =
+                reads.iter().filter(|read| read.1 > 0).map(|read| (step, read.1 - 1)).collect();
             writers
         };
         self.reads.iter().flat_map(pairs)

@@ -78,8 +78,7 @@ pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Optio
         };
         let same_thread = path(observed, expected) == path(run, found);
         let same_object = expected.kind == OpKind::Create || expected.kind == OpKind::Join || expected.obj == found.obj;
-        let same_outcome =
-            expected.kind.is_atomic_access() || outcome(expected.outcome) == outcome(found.outcome);
+        let same_outcome = expected.kind.is_atomic_access() || outcome(expected.outcome) == outcome(found.outcome);
         if !same_thread || expected.kind != found.kind || !same_object || !same_outcome {
             return Some(Left { at, found: Some(*found) });
         }

@@ -274,7 +274,9 @@ impl Walk<'_, '_> {
     }
 
     fn at_goal(&self) -> bool {
-        self.goal.iter().all(|&(thread, position)| self.state.position(thread) == position && self.state.is_alive(thread))
+        self.goal
+            .iter()
+            .all(|&(thread, position)| self.state.position(thread) == position && self.state.is_alive(thread))
     }
 
     fn make(&mut self, thread: Tid, woken: Option<Tid>) {
@@ -288,7 +290,9 @@ impl Walk<'_, '_> {
     fn choices(&self) -> Vec<(Tid, Option<Tid>)> {
         let threads = 0..self.limits.len() as Tid;
         let mut able: Vec<Tid> = threads
-            .filter(|&thread| self.state.position(thread) < self.limits[usize::from(thread)] && self.state.enabled(thread))
+            .filter(|&thread| {
+                self.state.position(thread) < self.limits[usize::from(thread)] && self.state.enabled(thread)
+            })
             .collect();
         able.sort_by_key(|&thread| self.state.next(thread));
         let mut choices = Vec::new();

@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::time::Instant;
 
-use raddle_model::finding::Kind;
+use raddle_model::defect::Signature;
+use raddle_model::finding::{Kind, Severity};
 use raddle_model::{Choice, Defect, DefectFinder, Execution, Request, Step as RunStep, Target, TargetError};
 use raddle_vocab::policy::Policy;
 use rustc_hash::FxHasher;
@@ -118,6 +119,8 @@ pub struct Totals {
     pub variables: BTreeSet<String>,
     /// Time spent on running the program, on the filter, on deciding.
     pub seconds: Seconds,
+    /// Every error that some run has shown, predicted or not.
+    pub shown: BTreeSet<Signature>,
     /// Every candidate that some reordering of some trace reaches, or may reach.
     pub predictions: Vec<Prediction>,
 }
@@ -151,11 +154,7 @@ type Key = (Kind, Vec<u64>);
 ///
 /// # Errors
 /// If the target is lost.
-pub fn predict(
-    target: &mut dyn Target,
-    options: &Options,
-    observer: &mut dyn Observer,
-) -> Result<Totals, TargetError> {
+pub fn predict(target: &mut dyn Target, options: &Options, observer: &mut dyn Observer) -> Result<Totals, TargetError> {
     let mut session = Session {
         target,
         options,
@@ -259,6 +258,9 @@ impl Session<'_> {
         self.totals.runs += 1;
         for defect in self.finder.find(&execution) {
             self.shown.insert(key_of(&defect));
+            if defect.severity == Severity::Error {
+                self.totals.shown.insert(defect.signature);
+            }
         }
         self.over |= self.observer.met(&execution).is_break();
         self.totals.seconds.runs += begun.elapsed().as_secs_f64();
@@ -496,7 +498,8 @@ fn describe(trace: &Trace, wanted: &Wanted<'_>, witness: Option<&Witness>, fate:
         Wanted::Race(candidate) => {
             let (a, b) = witness.and_then(|witness| witness.accesses).unwrap_or(candidate.instances[0]);
             let accesses = [a, b].map(|index| &trace.accesses[index as usize]);
-            let sides = accesses.map(|access| Sided { thread: access.thread, place: access.place, what: Some(access.what) });
+            let sides =
+                accesses.map(|access| Sided { thread: access.thread, place: access.place, what: Some(access.what) });
             (sides.to_vec(), Some(trace.vars[accesses[0].var as usize].name.clone()))
         }
         Wanted::Deadlock(cycle) => {

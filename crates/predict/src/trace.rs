@@ -153,7 +153,8 @@ impl Access {
     /// Whether it depends on what was written before.
     #[must_use]
     pub fn reads(&self) -> bool {
-        matches!(self.what, Touching::Read | Touching::AtomicRead) || (self.what == Touching::AtomicWrite && self.reads_too)
+        matches!(self.what, Touching::Read | Touching::AtomicRead)
+            || (self.what == Touching::AtomicWrite && self.reads_too)
     }
 
     /// Whether the two would race if nothing separated them.

@@ -63,7 +63,10 @@ pub(crate) fn name_of(trace: &Trace, about: About) -> &str {
 #[must_use]
 pub fn events(trace: &Trace, step: &Step) -> Vec<String> {
     let thread = &trace.threads[usize::from(step.thread)].name;
-    parts(&step.op).into_iter().map(|(channel, about)| format!("{channel}.{thread}.{}", name_of(trace, about))).collect()
+    parts(&step.op)
+        .into_iter()
+        .map(|(channel, about)| format!("{channel}.{thread}.{}", name_of(trace, about)))
+        .collect()
 }
 
 /// The witness as the paper gives it: synchronising operations only, without creation.

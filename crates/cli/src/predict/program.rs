@@ -118,8 +118,7 @@ fn summary(report: &raddle_model::finding::Report, totals: &Totals, directory: &
         report.program, figures.predicted, figures.confirmed, figures.infeasible, figures.undecided
     );
     let with: Vec<&String> = totals.predictions.iter().filter_map(|one| one.variable.as_ref()).collect();
-    let safe: Vec<&str> =
-        totals.variables.iter().filter(|name| !with.contains(name)).map(String::as_str).collect();
+    let safe: Vec<&str> = totals.variables.iter().filter(|name| !with.contains(name)).map(String::as_str).collect();
     if !safe.is_empty() {
         text += &format!("  safe in every order of these events: {}\n", safe.join(", "));
     }
@@ -153,7 +152,8 @@ impl Observer for Watcher<'_> {
         // A witness that did not replay confirms nothing.
         if self.collector.complaints.len() > complaints {
             for finding in &mut self.collector.findings[known..] {
-                let blamed = self.collector.complaints.iter().any(|text| text.contains(&format!("of {} does", finding.id)));
+                let blamed =
+                    self.collector.complaints.iter().any(|text| text.contains(&format!("of {} does", finding.id)));
                 finding.confirmed = Some(!blamed);
             }
         }
@@ -180,8 +180,7 @@ impl Observer for Watcher<'_> {
             Fate::Undecided(reason) => (*reason).to_string(),
             Fate::Infeasible(departure) => left(departure, execution, &names),
         };
-        let accesses: Vec<AccessReport> =
-            prediction.sides.iter().map(|side| self.access(execution, side)).collect();
+        let accesses: Vec<AccessReport> = prediction.sides.iter().map(|side| self.access(execution, side)).collect();
         let finding = Finding {
             id: String::new(),
             severity: Severity::Warning,

@@ -123,7 +123,13 @@ pub fn stages(totals: &Totals) -> String {
 }
 
 /// Puts the report together.
-pub fn report(program: &str, args: &[std::ffi::OsString], stats: Stats, limits: Vec<String>, findings: Vec<Finding>) -> Report {
+pub fn report(
+    program: &str,
+    args: &[std::ffi::OsString],
+    stats: Stats,
+    limits: Vec<String>,
+    findings: Vec<Finding>,
+) -> Report {
     let confirmed: Vec<Finding> = findings.iter().filter(|finding| finding.confirmed == Some(true)).cloned().collect();
     let text = "only other orders of the events of observed runs were looked at";
     Report {
