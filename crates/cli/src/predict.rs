@@ -2,8 +2,10 @@
 //!
 //! Findings and verdict go to standard output (or to the JSON report), the figures of each stage to standard error.
 
+mod export;
 mod program;
 mod told;
+mod traces;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ use crate::failure::{Failure, Outcome};
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> Outcome {
     match trace_file(&args.inputs)? {
-        Some(path) => Err(Failure(format!("{}: traces cannot be read yet", path.display()))),
+        Some(path) => traces::run(args, path),
         None => program::run(args),
     }
 }

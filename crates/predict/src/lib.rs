@@ -9,6 +9,7 @@
 
 pub mod analysis;
 pub mod candidates;
+pub mod checks;
 pub mod closure;
 pub mod cycles;
 mod flips;
@@ -21,6 +22,7 @@ pub mod schedule;
 pub mod search;
 pub mod session;
 mod state;
+pub mod std_format;
 pub mod trace;
 pub mod words;
 

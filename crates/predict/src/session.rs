@@ -20,6 +20,7 @@ use rustc_hash::FxHasher;
 
 use crate::analysis::{Analysis, Budget, Decision, TIME, Window, Witness};
 use crate::candidates::{Candidate, Stages};
+use crate::checks::{Refinements, refine};
 use crate::cycles::Cycle;
 use crate::flips::flips;
 use crate::observe::observe;
@@ -117,6 +118,8 @@ pub struct Totals {
     pub paths_left: u64,
     /// Names of the shared variables.
     pub variables: BTreeSet<String>,
+    /// The paper's checks.
+    pub refinements: Refinements,
     /// Time spent on running the program, on the filter, on deciding.
     pub seconds: Seconds,
     /// Every error that some run has shown, predicted or not.
@@ -280,6 +283,7 @@ impl Session<'_> {
         self.count(execution, &analysis);
         let begun = Instant::now();
         let (races, deadlocks) = (analysis.races(), analysis.deadlocks());
+        self.totals.refinements.add(refine(&analysis, &races));
         self.totals.seconds.decide += begun.elapsed().as_secs_f64();
         for (candidate, window, decision) in races {
             self.settle(execution, &analysis, window, &Wanted::Race(candidate), decision)?;

@@ -16,6 +16,7 @@ use raddle_report::symbols::Symbols;
 use raddle_report::text::{self, Sources};
 use raddle_vocab::policy::Policy;
 
+use super::export;
 use super::told::{self, Ledger, Told};
 use crate::args::PredictArgs;
 use crate::check::build::{Input, Tools};
@@ -52,6 +53,7 @@ pub fn run(args: &PredictArgs) -> Outcome {
         ledger: Ledger::default(),
         sources: Sources::new(&std::env::current_dir().unwrap_or_default()),
         runs: 0,
+        traces: 0,
         failure: None,
     };
     let options = Options {
@@ -68,6 +70,7 @@ pub fn run(args: &PredictArgs) -> Outcome {
     }
     let mut limits = target.limits();
     limits.extend(collector.complaints);
+    limits.extend(totals.refinements.disagreements.iter().cloned());
     limits.extend(gaps(args, &totals));
     let mut findings = collector.findings;
     let figures = ledger.complete(&mut findings);
@@ -138,6 +141,7 @@ struct Watcher<'a> {
     ledger: Ledger,
     sources: Sources,
     runs: u64,
+    traces: u64,
     failure: Option<Failure>,
 }
 
@@ -145,8 +149,8 @@ impl Observer for Watcher<'_> {
     fn met(&mut self, execution: &Execution) -> ControlFlow<()> {
         let (args, sources) = (self.args, &self.sources);
         let (known, complaints) = (self.collector.findings.len(), self.collector.complaints.len());
-        let met = self.collector.meet(execution, self.runs, &mut |finding, timeline| {
-            super::print(args, &format!("{}\n", text::finding(finding, Some(timeline), sources, WIDTH)));
+        let met = self.collector.meet(execution, self.runs, &mut |finding, story| {
+            super::print(args, &format!("{}\n", text::finding(finding, Some(&story.timeline()), sources, WIDTH)));
         });
         self.runs += 1;
         // A witness that did not replay confirms nothing.
@@ -171,7 +175,16 @@ impl Observer for Watcher<'_> {
         addresses.iter().map(|&address| names.object(address)).collect()
     }
 
-    fn analysed(&mut self, _: &Execution, _: &Analysis<'_>) {}
+    fn analysed(&mut self, execution: &Execution, analysis: &Analysis<'_>) {
+        let Some(directory) = &self.args.export else { return };
+        self.traces += 1;
+        let names = Names::new(self.symbols, execution);
+        let place = |pc: u64| place_text(&names.place(&[pc])).unwrap_or_default();
+        let stem = if self.traces == 1 { "trace".into() } else { format!("trace{}", self.traces) };
+        if let Err(failure) = export::all(directory, &stem, analysis, &place) {
+            self.failure.get_or_insert(failure);
+        }
+    }
 
     fn settled(&mut self, execution: &Execution, prediction: &Prediction) {
         let names = SourceNames::new(self.symbols, execution);

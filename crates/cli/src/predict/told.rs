@@ -105,16 +105,20 @@ fn unconfirmed(told: Told, number: u32) -> Finding {
 /// The figures of each stage, for people.
 pub fn stages(totals: &Totals) -> String {
     let Stages { variables, pairs, unordered, unlocked, checks, candidates } = totals.stages;
-    let seconds = totals.seconds;
+    let (seconds, refined) = (totals.seconds, &totals.refinements);
     format!(
         "observed {} events ({} steps and shared accesses), {variables} shared variables\n\
          filter   {pairs} conflicting pairs, {unordered} not ordered without mutexes, {unlocked} without a common lock \
          ({:.3} s)\n\
-         decide   {checks} checks, {candidates} candidates, {} with a witness or open ({:.3} s)\n\
+         decide   {checks} checks ({} refined in CSP: {} fail, {} hold), {candidates} candidates, {} with a witness or \
+         open ({:.3} s)\n\
          confirm  {} runs ({:.3} s)",
         totals.events,
         totals.trace_size,
         seconds.filter,
+        refined.fails + refined.holds,
+        refined.fails,
+        refined.holds,
         totals.predictions.len(),
         seconds.decide,
         totals.runs,

@@ -1,0 +1,441 @@
+//! The STD format of RAPID: one event per line, `thread|operation(object)|location`.
+//!
+//! Operations: `r` and `w` of a variable, `acq` and `rel` of a lock, `fork` and `join` of a thread. Every access is a step of its
+//! own here, since between any two of them another thread may come. A trace that no program can have is rejected with the
+//! line that makes it so.
+//!
+//! Writing: what the format has no word for orders by threads that do nothing (`fork` on one side, `join` on the other), a
+//! rwlock is a lock, and an atomic access is left out (its order is kept).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use raddle_model::race::Touching;
+
+use crate::trace::{Access, Op, Slot, Thread, Tid, Trace, Var, VarInfo};
+
+/// What is wrong with a trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}: {message}")]
+pub struct TraceError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// A lock and who holds it.
+struct Lock {
+    slot: Slot,
+    holder: Option<(Tid, u32)>,
+}
+
+/// A thread, with the lines of its life.
+#[derive(Default)]
+struct Life {
+    forked: Option<usize>,
+    first: Option<usize>,
+    joined: Option<usize>,
+}
+
+#[derive(Default)]
+struct Reader {
+    trace: Trace,
+    threads: BTreeMap<String, Tid>,
+    lives: Vec<Life>,
+    locks: BTreeMap<String, Lock>,
+    vars: BTreeMap<String, Var>,
+    places: BTreeMap<String, u64>,
+    line: usize,
+}
+
+/// A trace and the names of its locations.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The trace.
+    pub trace: Trace,
+    /// Locations, by the number that [`crate::trace::Step::place`] holds.
+    pub places: Vec<String>,
+}
+
+/// Reads a trace.
+///
+/// # Errors
+/// If a line makes no sense, or no program can have the trace.
+pub fn read(text: &str) -> Result<Read, TraceError> {
+    let mut reader = Reader::default();
+    for (number, line) in text.lines().enumerate() {
+        reader.line = number + 1;
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            reader.event(line)?;
+        }
+    }
+    if reader.trace.steps.is_empty() {
+        return Err(TraceError { line: 1, message: "there is no event in this trace".into() });
+    }
+    let mut places: Vec<(String, u64)> = reader.places.into_iter().collect();
+    places.sort_by_key(|(_, number)| *number);
+    let mut trace = reader.trace;
+    for thread in &mut trace.threads {
+        thread.ended = true;
+    }
+    trace.events = trace.steps.len() as u64;
+    trace.finish();
+    Ok(Read { trace, places: places.into_iter().map(|(name, _)| name).collect() })
+}
+
+impl Reader {
+    fn wrong<T>(&self, message: impl Into<String>) -> Result<T, TraceError> {
+        Err(TraceError { line: self.line, message: message.into() })
+    }
+
+    fn event(&mut self, line: &str) -> Result<(), TraceError> {
+        let mut fields = line.split('|').map(str::trim);
+        let (thread, operation) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+        let place = fields.next().filter(|place| !place.is_empty());
+        if thread.is_empty() || operation.is_empty() || fields.next().is_some() {
+            return self.wrong("expected `thread|operation(object)|location`");
+        }
+        let inner = operation.strip_suffix(')').and_then(|operation| operation.split_once('('));
+        let Some((word, object)) = inner.filter(|(_, object)| !object.trim().is_empty()) else {
+            return self.wrong(format!("expected an operation with its object, as `acq(m)`, found `{operation}`"));
+        };
+        let object = object.trim();
+        let place = place.map_or_else(|| format!("line {}", self.line), str::to_owned);
+        let next = self.places.len() as u64;
+        let place = *self.places.entry(place).or_insert(next);
+        let thread = self.thread(thread)?;
+        self.lives(thread, line)?;
+        match word.trim() {
+            "r" => self.access(thread, object, Touching::Read, place),
+            "w" => self.access(thread, object, Touching::Write, place),
+            "acq" => self.acquire(thread, object, place),
+            "rel" => self.release(thread, object, place),
+            "fork" => self.fork(thread, object, place),
+            "join" => self.join(thread, object, place),
+            other => self.wrong(format!("unknown operation `{other}`: there are r, w, acq, rel, fork, join")),
+        }
+    }
+
+    fn thread(&mut self, name: &str) -> Result<Tid, TraceError> {
+        if let Some(&thread) = self.threads.get(name) {
+            return Ok(thread);
+        }
+        let Ok(number) = Tid::try_from(self.threads.len()) else { return self.wrong("there are too many threads") };
+        self.threads.insert(name.to_owned(), number);
+        self.lives.push(Life::default());
+        // As the model writes them.
+        let digits =
+            name.strip_prefix('T').filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+        let name = digits.map_or_else(|| name.to_owned(), |digits| format!("t{digits}"));
+        self.trace.threads.push(Thread { name, ..Thread::default() });
+        Ok(number)
+    }
+
+    /// Notes that the thread does something, which it cannot after somebody has joined it.
+    fn lives(&mut self, thread: Tid, event: &str) -> Result<(), TraceError> {
+        let line = self.line;
+        let life = &mut self.lives[usize::from(thread)];
+        life.first.get_or_insert(line);
+        match life.joined {
+            Some(joined) => self.wrong(format!("`{event}` comes after the thread was joined in line {joined}")),
+            None => Ok(()),
+        }
+    }
+
+    fn access(&mut self, thread: Tid, name: &str, what: Touching, place: u64) -> Result<(), TraceError> {
+        let next = self.vars.len() as Var;
+        let var = *self.vars.entry(name.to_owned()).or_insert(next);
+        if var == next {
+            self.trace.vars.push(VarInfo { name: name.to_owned(), address: None });
+        }
+        let position = self.trace.threads[usize::from(thread)].last();
+        let after = self.trace.steps.len() as u32;
+        let access = Access { thread, position, var, bytes: 1, what, place, reads_too: false, after, own_step: true };
+        self.trace.accesses.push(access);
+        self.trace.push(thread, Op::Free, place, if what == Touching::Read { "read" } else { "write" });
+        Ok(())
+    }
+
+    fn acquire(&mut self, thread: Tid, name: &str, place: u64) -> Result<(), TraceError> {
+        let line = self.line;
+        if !self.locks.contains_key(name) {
+            let slot = self.trace.slot(name.to_owned(), None);
+            self.locks.insert(name.to_owned(), Lock { slot, holder: None });
+        }
+        let Some(lock) = self.locks.get_mut(name) else { return Ok(()) };
+        let op = match &mut lock.holder {
+            // A recursive lock.
+            Some((holder, depth)) if *holder == thread => {
+                *depth += 1;
+                Op::Free
+            }
+            Some((holder, _)) => {
+                let holder = &self.trace.threads[usize::from(*holder)].name;
+                let message = format!("{name} is acquired while {holder} holds it");
+                return Err(TraceError { line, message });
+            }
+            none => {
+                *none = Some((thread, 1));
+                Op::Lock(lock.slot)
+            }
+        };
+        self.trace.push(thread, op, place, "step");
+        Ok(())
+    }
+
+    fn release(&mut self, thread: Tid, name: &str, place: u64) -> Result<(), TraceError> {
+        let line = self.line;
+        let holder = self.locks.get_mut(name);
+        let op = match holder {
+            Some(Lock { slot, holder }) if holder.is_some_and(|(holder, _)| holder == thread) => match holder {
+                Some((_, depth)) if *depth > 1 => {
+                    *depth -= 1;
+                    Op::Free
+                }
+                _ => {
+                    *holder = None;
+                    Op::Unlock(*slot)
+                }
+            },
+            _ => {
+                let thread = &self.trace.threads[usize::from(thread)].name;
+                return Err(TraceError {
+                    line,
+                    message: format!("{thread} releases {name} before it has acquired it"),
+                });
+            }
+        };
+        self.trace.push(thread, op, place, "step");
+        Ok(())
+    }
+
+    fn fork(&mut self, thread: Tid, name: &str, place: u64) -> Result<(), TraceError> {
+        let child = self.thread(name)?;
+        let line = self.line;
+        let life = &mut self.lives[usize::from(child)];
+        if let Some(before) = life.forked {
+            return self.wrong(format!("{name} is forked a second time; the first time was in line {before}"));
+        }
+        if let Some(first) = life.first {
+            return self.wrong(format!("{name} is forked after its first event in line {first}"));
+        }
+        life.forked = Some(line);
+        self.trace.push(thread, Op::Fork(child), place, "step");
+        Ok(())
+    }
+
+    fn join(&mut self, thread: Tid, name: &str, place: u64) -> Result<(), TraceError> {
+        let Some(&child) = self.threads.get(name).filter(|&&child| child != thread) else {
+            return self.wrong(format!("{name} is joined, but there is no such other thread before"));
+        };
+        let line = self.line;
+        let life = &mut self.lives[usize::from(child)];
+        if let Some(before) = life.joined {
+            return self.wrong(format!("{name} is joined a second time; the first time was in line {before}"));
+        }
+        life.joined = Some(line);
+        self.trace.push(thread, Op::Join(child), place, "step");
+        Ok(())
+    }
+}
+
+/// Writes a trace.
+#[must_use]
+pub fn write(trace: &Trace) -> String {
+    let mut text = String::new();
+    let mut signals = Signals::default();
+    let mut accesses = trace.accesses.iter().peekable();
+    for (number, step) in trace.steps.iter().enumerate() {
+        while let Some(access) = accesses.next_if(|access| access.after <= number as u32) {
+            line_of_access(&mut text, trace, access);
+        }
+        let thread = &trace.threads[usize::from(step.thread)].name;
+        for event in signals.events(trace, number as u32) {
+            let _ = writeln!(text, "{}|{event}|{}", tidy(thread), step.place);
+        }
+    }
+    for access in accesses {
+        line_of_access(&mut text, trace, access);
+    }
+    text
+}
+
+fn line_of_access(text: &mut String, trace: &Trace, access: &Access) {
+    let word = match access.what {
+        Touching::Read => "r",
+        Touching::Write | Touching::Free => "w",
+        Touching::AtomicRead | Touching::AtomicWrite | Touching::Use => return,
+    };
+    let (thread, var) = (&trace.threads[usize::from(access.thread)].name, &trace.vars[access.var as usize].name);
+    let _ = writeln!(text, "{}|{word}({})|{}", tidy(thread), tidy(var), access.place);
+}
+
+/// Names without the characters that the format needs.
+fn tidy(name: &str) -> String {
+    name.replace(['|', '(', ')', ' '], "_")
+}
+
+/// Threads that stand for an order between two steps.
+#[derive(Default)]
+struct Signals {
+    made: u32,
+    /// By object: those that somebody may still take.
+    open: BTreeMap<(Slot, &'static str), Vec<String>>,
+}
+
+impl Signals {
+    fn fresh(&mut self) -> String {
+        self.made += 1;
+        format!("order{}", self.made)
+    }
+
+    fn give(&mut self, slot: Slot, what: &'static str) -> Vec<String> {
+        let name = self.fresh();
+        self.open.entry((slot, what)).or_default().push(name.clone());
+        vec![format!("fork({name})")]
+    }
+
+    fn take(&mut self, slot: Slot, what: &'static str) -> Vec<String> {
+        let open = self.open.get_mut(&(slot, what));
+        let name = open.filter(|open| !open.is_empty()).map(|open| open.remove(0));
+        name.map(|name| format!("join({name})")).into_iter().collect()
+    }
+
+    fn events(&mut self, trace: &Trace, number: u32) -> Vec<String> {
+        let step = &trace.steps[number as usize];
+        let name = |slot: Slot| tidy(&trace.slots[slot as usize].name);
+        match step.op {
+            Op::Fork(child) => vec![format!("fork({})", tidy(&trace.threads[usize::from(child)].name))],
+            Op::Join(child) => vec![format!("join({})", tidy(&trace.threads[usize::from(child)].name))],
+            Op::Lock(slot) | Op::WriteLock(slot) => vec![format!("acq({})", name(slot))],
+            Op::Unlock(slot) | Op::WriteUnlock(slot) => vec![format!("rel({})", name(slot))],
+            Op::OnceEnd(slot) => {
+                let followers =
+                    trace.steps[number as usize..].iter().filter(|step| step.op == Op::OnceSeen(slot)).count();
+                let mut events: Vec<String> = (0..followers).flat_map(|_| self.give(slot, "once")).collect();
+                events.push(format!("rel({})", name(slot)));
+                events
+            }
+            Op::OnceSeen(slot) => self.take(slot, "once"),
+            Op::Enqueue { mutex, .. } => mutex.map(|mutex| format!("rel({})", name(mutex))).into_iter().collect(),
+            Op::Resume { queue, mutex, woken } => {
+                let mut events = if woken { self.take(queue, "wake") } else { Vec::new() };
+                events.extend(mutex.map(|mutex| format!("acq({})", name(mutex))));
+                events
+            }
+            Op::Wake { queue, .. } => self.give(queue, "wake"),
+            Op::Post(slot) => self.give(slot, "post"),
+            Op::Take(slot) => self.take(slot, "post"),
+            Op::Arrive { round, .. } => {
+                let leavers = trace
+                    .steps
+                    .iter()
+                    .filter(|step| matches!(step.op, Op::Leave { round: other, .. } if other == round));
+                let count = leavers.count();
+                (0..count).flat_map(|_| self.give(round, "round")).collect()
+            }
+            // One from each that arrived.
+            Op::Leave { round, count } => {
+                let open = self.open.entry((round, "round")).or_default();
+                let stride = open.len() / (count.max(1) as usize);
+                let names: Vec<String> = (0..count as usize)
+                    .rev()
+                    .map(|one| one * stride.max(1))
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .filter_map(|at| (at < open.len()).then(|| open.remove(at)))
+                    .collect();
+                names.into_iter().map(|name| format!("join({name})")).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A trace as a table, one column per thread.
+#[must_use]
+pub fn table(trace: &Trace, place: &dyn Fn(u64) -> String) -> String {
+    let mut text = String::new();
+    let mut accesses = trace.accesses.iter().peekable();
+    let mut row = |thread: Tid, what: &str, at: u64| {
+        let indent = usize::from(thread) * 4;
+        let _ = writeln!(text, "{:<6} {:indent$}{what}  {}", trace.threads[usize::from(thread)].name, "", place(at));
+    };
+    let of = |access: &Access| format!("{} {}", word_of(access.what), trace.vars[access.var as usize].name);
+    for (number, step) in trace.steps.iter().enumerate() {
+        while let Some(access) = accesses.next_if(|access| access.after <= number as u32) {
+            row(access.thread, &of(access), access.place);
+        }
+        let events = crate::words::parts(&step.op);
+        let names = events.iter().map(|(channel, about)| format!("{channel} {}", crate::words::name_of(trace, *about)));
+        let names: Vec<String> = names.collect();
+        if !names.is_empty() || !matches!(step.word, "read" | "write") {
+            let what = if names.is_empty() { step.word.to_owned() } else { names.join(", ") };
+            row(step.thread, &what, step.place);
+        }
+    }
+    for access in accesses {
+        row(access.thread, &of(access), access.place);
+    }
+    text
+}
+
+fn word_of(what: Touching) -> &'static str {
+    match what {
+        Touching::Read => "read",
+        Touching::Write => "write",
+        Touching::AtomicRead => "atomic read",
+        Touching::AtomicWrite => "atomic write",
+        Touching::Use => "use",
+        Touching::Free => "free",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str =
+        "T1|w(y)|1\nT1|acq(m)|2\nT1|w(x)|3\nT1|rel(m)|4\nT2|acq(m)|5\nT2|w(x)|6\nT2|rel(m)|7\nT2|w(y)|8\n";
+
+    #[test]
+    fn a_trace_is_read_and_written() {
+        let read = read(LISTING).unwrap();
+        assert_eq!(read.trace.steps.len(), 8);
+        assert_eq!(read.places, ["1", "2", "3", "4", "5", "6", "7", "8"]);
+        let again = write(&read.trace);
+        let shape =
+            |text: &str| text.lines().map(|line| line.rsplit_once('|').unwrap().0.to_lowercase()).collect::<Vec<_>>();
+        assert_eq!(shape(&again), shape(LISTING));
+    }
+
+    #[test]
+    fn what_no_program_can_do_is_rejected_with_its_line() {
+        for (text, line, words) in [
+            ("T1|acq(m)|1\nT2|rel(m)|2", 2, "before it has acquired"),
+            ("T1|rel(m)|1", 1, "before it has acquired"),
+            ("T1|acq(m)|1\nT2|acq(m)|2", 2, "holds it"),
+            ("T0|fork(T1)|1\nT0|join(T1)|2\nT1|w(x)|3", 3, "joined in line 2"),
+            ("T0|fork(T1)|1\nT0|fork(T1)|2", 2, "second time"),
+            ("T1|w(x)|1\nT0|fork(T1)|2", 2, "after its first event"),
+            ("T0|join(T9)|1", 1, "no such"),
+            ("T0|w(x)|1\n\nhello", 3, "expected"),
+            ("T0|lock(m)|1", 1, "unknown operation"),
+            ("T0|w()|1", 1, "object"),
+            ("", 1, "no event"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert_eq!(error.line, line, "{text}: {error}");
+            assert!(error.message.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn recursive_locks_nest() {
+        let read = read("T1|acq(m)|1\nT1|acq(m)|2\nT1|rel(m)|3\nT1|rel(m)|4\nT2|acq(m)|5").unwrap();
+        let ops: Vec<Op> = read.trace.steps.iter().map(|step| step.op).collect();
+        assert_eq!(ops, [Op::Lock(0), Op::Free, Op::Free, Op::Unlock(0), Op::Lock(0)]);
+    }
+}
