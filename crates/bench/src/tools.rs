@@ -16,7 +16,7 @@ pub fn root() -> PathBuf {
 }
 
 /// The command that was built.
-fn raddle() -> PathBuf {
+pub fn raddle() -> PathBuf {
     root().join("target/release/raddle")
 }
 

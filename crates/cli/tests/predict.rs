@@ -1,0 +1,288 @@
+//! `raddle predict` and `raddle csp check`: the scenarios of `tests/predict`, traces, exports and bad input.
+//!
+//! The first lines of a scenario say what must come out:
+//! `race: VAR` (confirmed; every other variable must not be), `deadlock: N` (confirmed, of N threads), `infeasible: VAR`, `safe: VAR`
+//! (not even predicted), `counterexample: EVENTS`, `options: O`.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use common::{Done, Place, all_sources, finish, for_each, raddle};
+use serde_json::Value;
+
+/// What a scenario says about itself.
+#[derive(Default)]
+struct Expected {
+    races: BTreeSet<String>,
+    infeasible: BTreeSet<String>,
+    safe: BTreeSet<String>,
+    deadlocks: Vec<usize>,
+    counterexample: Option<String>,
+    options: Vec<String>,
+}
+
+impl Expected {
+    fn of(text: &str) -> Self {
+        let mut expected = Expected::default();
+        for line in text.lines() {
+            let Some((key, value)) = line.strip_prefix("// ").and_then(|line| line.split_once(": ")) else { continue };
+            let value = value.to_owned();
+            match key {
+                "race" => drop(expected.races.insert(value)),
+                "infeasible" => drop(expected.infeasible.insert(value)),
+                "safe" => drop(expected.safe.insert(value)),
+                "deadlock" => expected.deadlocks.push(value.parse().unwrap()),
+                "counterexample" => expected.counterexample = Some(value),
+                "options" => expected.options.extend(value.split(' ').map(str::to_owned)),
+                _ => {}
+            }
+        }
+        expected
+    }
+}
+
+fn report(done: &Done) -> Result<Value, String> {
+    serde_json::from_str(&done.stdout).map_err(|error| format!("{error}: {}", done.all()))
+}
+
+fn findings(report: &Value) -> Vec<&Value> {
+    report["findings"].as_array().map(|findings| findings.iter().collect()).unwrap_or_default()
+}
+
+/// Variable of a race, or the word for a block that was freed.
+fn about(finding: &Value) -> String {
+    match finding["detail"].as_str() {
+        Some("use-after-free") => "use-after-free".into(),
+        _ => finding["variable"].as_str().unwrap_or("?").to_owned(),
+    }
+}
+
+fn is_race(finding: &Value) -> bool {
+    finding["kind"] == "data-race"
+}
+
+/// Compares one scenario with what it says.
+fn scenario(path: &Path) -> Result<(), String> {
+    let expected = Expected::of(&std::fs::read_to_string(path).unwrap());
+    let place = Place::new();
+    let mut words: Vec<String> = ["predict", "--json", "-", "--quiet"].map(str::to_owned).into();
+    words.extend(expected.options.iter().cloned());
+    words.push(path.to_string_lossy().into_owned());
+    let done = place.raddle(&words);
+    let report = report(&done)?;
+    let wrong = |what: String| Err(format!("{}: {what}\n{}", path.display(), done.all()));
+    let confirmed = |finding: &&Value| finding["confirmed"] == true;
+    let all = findings(&report);
+    let races: BTreeSet<String> = all.iter().copied().filter(confirmed).filter(|one| is_race(one)).map(about).collect();
+    if races != expected.races {
+        return wrong(format!("confirmed {races:?}, expected {:?}", expected.races));
+    }
+    let infeasible = all.iter().filter(|one| one["message"].as_str().unwrap_or("").starts_with("infeasible"));
+    let infeasible: BTreeSet<String> = infeasible.map(|one| about(one)).collect();
+    if infeasible != expected.infeasible {
+        return wrong(format!("infeasible {infeasible:?}, expected {:?}", expected.infeasible));
+    }
+    let undecided = report["stats"]["undecided"].as_u64();
+    if undecided != Some(0) {
+        return wrong(format!("{undecided:?} undecided"));
+    }
+    if let Some(unsafe_one) = all.iter().find(|one| expected.safe.contains(&about(one))) {
+        return wrong(format!("{} is safe", about(unsafe_one)));
+    }
+    let deadlocks = all.iter().copied().filter(confirmed).filter(|one| one["kind"] == "deadlock");
+    let deadlocks: Vec<usize> = deadlocks.map(|one| one["accesses"].as_array().map_or(0, Vec::len)).collect();
+    if deadlocks != expected.deadlocks {
+        return wrong(format!("deadlocks {deadlocks:?}, expected {:?}", expected.deadlocks));
+    }
+    if let Some(events) = &expected.counterexample
+        && !all.iter().any(|one| one["message"].as_str().is_some_and(|text| text.contains(events.as_str())))
+    {
+        return wrong(format!("no counterexample {events}"));
+    }
+    let found = !races.is_empty() || !deadlocks.is_empty();
+    if done.code() != Some(if found { 1 } else { 3 }) {
+        return wrong("wrong exit status".into());
+    }
+    // Every confirmed finding has a witness that shows it again.
+    for finding in all.iter().filter(|one| one["confirmed"] == true) {
+        let replayed = place.raddle(["replay", finding["witness"].as_str().unwrap_or("none")]);
+        if replayed.code() != Some(1) {
+            return wrong(format!("witness of {}: {}", finding["id"], replayed.all()));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_scenario_has_its_races_and_no_others() {
+    let all = all_sources("predict");
+    assert!(all.len() >= 20, "{} scenarios", all.len());
+    for_each(&all, |path| scenario(path));
+}
+
+/// Any schedule that is observed first leads to the same races.
+#[test]
+fn other_observed_orders_lead_to_the_same() {
+    let names = ["listing.c", "empty_sections.c", "chain_of_three.c", "lock_order.c", "writes_under_read_lock.c"];
+    let all: Vec<_> =
+        all_sources("predict").into_iter().filter(|path| names.iter().any(|name| path.ends_with(name))).collect();
+    for_each(&all, |path| {
+        let expected = Expected::of(&std::fs::read_to_string(path).unwrap());
+        let place = Place::new();
+        for seed in ["1", "2", "3"] {
+            let path = path.to_string_lossy();
+            let done = place.raddle(["predict", "--json", "-", "--quiet", "--rounds", "0", "--seed", seed, &path]);
+            let report = report(&done)?;
+            let all = findings(&report);
+            let races: BTreeSet<String> =
+                all.iter().filter(|one| one["confirmed"] == true && is_race(one)).map(|one| about(one)).collect();
+            let deadlocks = all.iter().filter(|one| one["kind"] == "deadlock" && one["confirmed"] == true).count();
+            if races != expected.races || deadlocks != expected.deadlocks.len() {
+                return Err(format!("seed {seed}: {races:?}, {deadlocks} deadlocks\n{}", done.all()));
+            }
+        }
+        Ok(())
+    });
+}
+
+const LISTING: &str =
+    "T1|w(y)|1\nT1|acq(m)|2\nT1|w(x)|3\nT1|rel(m)|4\nT2|acq(m)|5\nT2|w(x)|6\nT2|rel(m)|7\nT2|w(y)|8\n";
+
+#[test]
+fn a_trace_without_a_program_is_predicted_and_not_confirmed() {
+    let place = Place::new();
+    place.write("listing.std", LISTING);
+    let done = place.raddle(["predict", "--json", "-", "listing.std"]);
+    assert_eq!(done.code(), Some(3), "{}", done.all());
+    let report = report(&done).unwrap();
+    let all = findings(&report);
+    assert_eq!(all.len(), 1, "{}", done.all());
+    assert_eq!((about(all[0]).as_str(), &all[0]["confirmed"]), ("y", &Value::Bool(false)));
+    assert!(all[0]["message"].as_str().unwrap().contains("lock.t2.m, unlock.t2.m"), "{}", done.all());
+    assert_eq!(report["stats"]["predicted"], 1);
+    // With a read in between, values matter.
+    place.write("read.std", LISTING.replace("T2|w(x)", "T2|r(x)"));
+    let done = place.raddle(["predict", "read.std"]);
+    assert!(
+        done.stdout.contains("0 predicted, 1 undecided") && done.stdout.contains("--assume-any-value"),
+        "{}",
+        done.all()
+    );
+    let done = place.raddle(["predict", "--assume-any-value", "read.std"]);
+    assert!(done.stdout.contains("1 predicted, 0 undecided"), "{}", done.all());
+    // A window that separates the two loses the race, and says so.
+    let done = place.raddle(["predict", "--window", "4", "listing.std"]);
+    assert!(done.stdout.contains("0 predicted"), "{}", done.all());
+}
+
+#[test]
+fn what_is_exported_can_be_used_again() {
+    let place = Place::new();
+    let source = common::sources("predict").join("listing.c");
+    let done = place.raddle(["predict", "--quiet", "--export", "out", &source.to_string_lossy()]);
+    assert_eq!(done.code(), Some(1), "{}", done.all());
+    let model = place.path("out/trace-y-t1-t2.csp");
+    let checked = place.raddle(["csp", "check", &model.to_string_lossy()]);
+    assert_eq!(checked.code(), Some(1), "{}", checked.all());
+    assert!(checked.stdout.contains("[lock.t2.m], [unlock.t2.m]"), "{}", checked.all());
+    let again = place.raddle(["predict", "--assume-any-value", "out/trace.std"]);
+    assert!(again.stdout.contains("data race on `y`") && !again.stdout.contains("`x`"), "{}", again.all());
+    let table = std::fs::read_to_string(place.path("out/trace.txt")).unwrap();
+    assert!(table.contains("unlock m") && table.contains("listing.c:"), "{table}");
+}
+
+#[test]
+fn broken_input_is_refused_with_its_line() {
+    let place = Place::new();
+    for (name, text, words) in [
+        ("unlock.std", "T1|w(x)|1\nT1|rel(m)|2\n", "unlock.std:2: "),
+        ("join.std", "T0|fork(T1)|1\nT0|join(T1)|2\nT1|w(x)|3\n", "join.std:3: "),
+        ("forks.std", "T0|fork(T1)|1\nT1|w(x)|2\nT0|fork(T1)|3\n", "forks.std:3: "),
+        ("noise.std", "\u{1}\u{2}|((\n", "noise.std:1: "),
+        ("empty.std", "", "empty.std:1: "),
+    ] {
+        place.write(name, text);
+        let done = place.raddle(["predict", name]);
+        assert_eq!(done.code(), Some(2), "{}", done.all());
+        assert!(done.stderr.contains(words), "{}", done.all());
+    }
+    for words in [
+        &["predict", "none.std"][..],
+        &["predict", "none.c"],
+        &["predict", "a.std", "b.std"],
+        &["csp", "check", "none.csp"],
+    ] {
+        let done = place.raddle(words);
+        assert_eq!(done.code(), Some(2), "{}", done.all());
+        assert!(done.stderr.starts_with("raddle: "), "{}", done.all());
+    }
+}
+
+#[test]
+fn assertions_of_a_script_are_checked() {
+    let place = Place::new();
+    let head = "channel a, b\nP = a -> b -> P\nQ = a -> (Q ||| Q)\n";
+    for (name, line, code, words) in [
+        ("holds.csp", "assert P [T= a -> b -> STOP", 0, "holds"),
+        ("fails.csp", "assert P [T= a -> a -> STOP", 1, "trace <a, a>"),
+        ("grows.csp", "assert Q :[deadlock free]", 3, "unbounded"),
+        ("syntax.csp", "assert P [T= ->", 2, "syntax.csp:4:14: "),
+        ("name.csp", "assert R :[deadlock free]", 2, "name.csp:4:8: "),
+        ("none.csp", "", 2, "no assertion"),
+    ] {
+        place.write(name, format!("{head}{line}\n"));
+        let done = place.raddle(["csp", "check", "--max-states", "10000", name]);
+        assert_eq!(done.code(), Some(code), "{}", done.all());
+        assert!(done.stdout.contains(words) || done.stderr.contains(words), "{}", done.all());
+    }
+}
+
+/// 100,000 events of 8 threads on 200 variables under 40 locks. Most accesses are under the variable's own lock, one in fifty is not.
+fn large_trace() -> String {
+    let mut text = String::new();
+    let mut state = 1u64;
+    let mut random = move |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    let mut events = 0;
+    for thread in 1..8 {
+        let _ = writeln!(text, "T0|fork(T{thread})|1");
+        events += 1;
+    }
+    while events < 100_000 {
+        let (thread, var) = (random(8), random(200));
+        let (place, word) = (100 + var * 4 + random(2), if random(3) == 0 { "w" } else { "r" });
+        if random(50) == 0 {
+            let _ = writeln!(text, "T{thread}|{word}(v{var})|{}", place + 2);
+            events += 1;
+        } else {
+            let lock = var % 40;
+            let _ = writeln!(text, "T{thread}|acq(m{lock})|10");
+            let _ = writeln!(text, "T{thread}|{word}(v{var})|{place}");
+            let _ = writeln!(text, "T{thread}|rel(m{lock})|11");
+            events += 3;
+        }
+    }
+    text
+}
+
+#[test]
+fn a_large_trace_takes_seconds_and_little_memory() {
+    let place = Place::new();
+    place.write("large.std", large_trace());
+    let command =
+        format!("ulimit -v 1048576; exec '{}' predict --jobs 2 --json out.json large.std", raddle().display());
+    let done = finish(place.command("sh").args(["-c", &command]));
+    assert_eq!(done.code(), Some(3), "{}", done.stderr);
+    println!("{:?}\n{}", done.time, done.stderr);
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(place.path("out.json")).unwrap()).unwrap();
+    assert!(report["stats"]["predicted"].as_u64() > Some(100), "{}", report["stats"]);
+    assert!(done.time.as_secs() < 30, "{:?}\n{}", done.time, done.stderr);
+    for word in ["observed", "filter", "decide"] {
+        assert!(done.stderr.contains(word), "{}", done.stderr);
+    }
+}

@@ -1,0 +1,35 @@
+// A condition variable used as it should be.
+// safe: ready
+// infeasible: x
+#include <pthread.h>
+
+static int ready, x;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+
+static void *one(void *arg) {
+    pthread_mutex_lock(&m);
+    while (!ready)
+        pthread_cond_wait(&c, &m);
+    pthread_mutex_unlock(&m);
+    x = 2;
+    return arg;
+}
+
+static void *two(void *arg) {
+    x = 1;
+    pthread_mutex_lock(&m);
+    ready = 1;
+    pthread_cond_signal(&c);
+    pthread_mutex_unlock(&m);
+    return arg;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, two, 0);
+    pthread_create(&b, 0, one, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}

@@ -1,0 +1,29 @@
+// Two empty critical sections order the accesses only by chance.
+// race: x
+#include <pthread.h>
+
+static int x;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *one(void *arg) {
+    x = 1;
+    pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+    return arg;
+}
+
+static void *two(void *arg) {
+    pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+    x = 2;
+    return arg;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, one, 0);
+    pthread_create(&b, 0, two, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}
