@@ -33,13 +33,14 @@ pub fn run() -> Result<(), Failure> {
     let place = tempfile::tempdir()?;
     let mut sums = Sums::default();
     let scenarios = scenarios()?;
+    let mut predicted = Vec::new();
     let (helgrind, drd) = (has("valgrind"), has("valgrind"));
     for path in &scenarios {
         let text = std::fs::read_to_string(path)?;
         let real: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("// race: ")).collect();
         sums.lines += text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("//")).count();
         sums.real += real.len();
-        predict(path, place.path(), &real, &mut sums)?;
+        predicted.push(predict(path, place.path(), &real, &mut sums)?);
         if helgrind {
             let program = native(path, place.path())?;
             sums.helgrind += average(&program, "helgrind", &real)?;
@@ -70,7 +71,7 @@ pub fn run() -> Result<(), Failure> {
     if !helgrind {
         println!("  (valgrind is not installed)");
     }
-    rapid(&scenarios, place.path())
+    rapid(&scenarios.into_iter().zip(predicted).collect::<Vec<_>>(), place.path())
 }
 
 fn scenarios() -> Result<Vec<PathBuf>, Failure> {
@@ -90,8 +91,8 @@ fn has(command: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(command).is_file())
 }
 
-/// One prediction; its figures are added.
-fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, sums: &mut Sums) -> Result<(), Failure> {
+/// One prediction; its figures are added. Says whether there was anything to predict.
+fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, sums: &mut Sums) -> Result<bool, Failure> {
     let text = std::fs::read_to_string(path)?;
     let options = text.lines().find_map(|line| line.strip_prefix("// options: ")).unwrap_or_default();
     let begun = Instant::now();
@@ -113,7 +114,7 @@ fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, sums: &mut Sums) ->
         finding["confirmed"] == true && (finding["variable"] == name || finding["detail"] == name)
     };
     sums.found += real.iter().filter(|name| findings.iter().any(|finding| shows(finding, name))).count();
-    Ok(())
+    Ok(report["stats"]["predicted"].as_u64().unwrap_or(0) > 0)
 }
 
 fn stem(path: &Path) -> String {
@@ -153,15 +154,15 @@ fn average(program: &Path, tool: &str, real: &BTreeSet<&str>) -> Result<f64, Fai
 }
 
 /// What RAPID's engines find on the exported traces.
-fn rapid(scenarios: &[PathBuf], place: &Path) -> Result<(), Failure> {
+fn rapid(scenarios: &[(PathBuf, bool)], place: &Path) -> Result<(), Failure> {
     let jar = std::env::var_os("RAPID_JAR");
     if jar.is_none() && !has("rapid") {
         println!("  (RAPID is not installed: put `rapid` on the path, or name its jar in RAPID_JAR)");
         return Ok(());
     }
     for engine in ENGINES {
-        let mut racy = 0;
-        for path in scenarios {
+        let (mut racy, mut ours) = (0, 0);
+        for (path, predicted) in scenarios {
             let trace = place.join(stem(path)).join("trace.std");
             let mut command = match &jar {
                 Some(jar) => {
@@ -177,9 +178,15 @@ fn rapid(scenarios: &[PathBuf], place: &Path) -> Result<(), Failure> {
             };
             let output = command.arg("-f=std").arg(format!("-p={}", trace.display())).output()?;
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            racy += usize::from(number_after(&said, "Number of 'racy' variables found = ") > 0);
+            let found = number_after(&said, "Number of 'racy' events found = ") > 0;
+            racy += usize::from(found);
+            ours += usize::from(found && *predicted);
         }
-        println!("  RAPID {engine}: races on the traces of {racy} of {} scenarios", scenarios.len());
+        println!(
+            "  RAPID {engine}: races on the traces of {racy} of {} scenarios; raddle confirmed or refuted some on {ours} of \
+             them",
+            scenarios.len()
+        );
     }
     Ok(())
 }
