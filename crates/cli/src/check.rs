@@ -8,6 +8,7 @@ pub mod build;
 mod closure;
 pub mod collect;
 pub mod confirm;
+mod crew;
 pub mod directory;
 mod explain;
 mod message;
@@ -23,6 +24,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use raddle_exec::{NativeTarget, Options, Output, interrupt};
+use raddle_model::Target;
 use raddle_model::finding::{Finding, Reason, Report, SCHEMA, Verdict, verdict};
 use raddle_report::run::Run;
 use raddle_report::story::Story;
@@ -57,13 +59,26 @@ pub fn run(args: &CheckArgs) -> Outcome {
     let mut collector = Collector::new(&symbols, confirmer, &directory, only_races).bounded(args.preemptions);
     let mut progress = Progress::new(args.quiet);
     let self_check = match args.self_check {
-        Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options)?)),
+        Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options.clone())?)),
         None => None,
     };
     let printer = Printer::new(args, &input.name());
+    let crew = match args.jobs {
+        1 => None,
+        _ if crew::can_share(args) => {
+            Some((crew::start(args, &options, target.window()), strategies::build_shared(args)?))
+        }
+        _ => {
+            say(
+                "raddle: this search cannot be shared and runs with one job (--jobs goes with optimal, random, pct and pos)",
+            );
+            None
+        }
+    };
     let searched = Search {
         strategy: strategies::build(args)?,
         target: &mut target,
+        crew,
         collector: &mut collector,
         progress: &mut progress,
         self_check,
@@ -72,7 +87,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
     }
     .run(&mut |progress, finding, story| progress.suspend(|| printer.finding(finding, story)))?;
     progress.finish();
-    let report = report(args, &input.name(), searched, &progress, target.limits(), collector);
+    let report = report(args, &input.name(), searched, &progress, collector);
     write_report(args, &directory, &report)?;
     printer.summary(&report, &directory);
     Ok(match report.verdict {
@@ -118,10 +133,9 @@ fn report(
     program: &str,
     searched: Searched,
     progress: &Progress,
-    mut limits: Vec<String>,
     collector: Collector<'_>,
 ) -> Report {
-    let Searched { mut stats, mut reason } = searched;
+    let Searched { mut stats, mut reason, mut limits } = searched;
     stats.seconds = progress.elapsed().as_secs_f64();
     limits.extend(collector.complaints);
     if reason.is_none()

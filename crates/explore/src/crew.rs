@@ -42,8 +42,10 @@ pub type Looker = Box<dyn FnMut(u64, &Request, &Execution) -> Look>;
 pub struct Made {
     /// Figures of the execution.
     pub summary: Summary,
-    /// The strategy's share of the work.
-    pub work: Option<Work>,
+    /// The strategy's share of the work, until the strategy has it.
+    work: Option<Work>,
+    /// Whether a member did the strategy's share of the work.
+    pub worked: bool,
     /// The execution, if it was wanted.
     pub execution: Option<Box<Execution>>,
     /// Something to be said about it.
@@ -213,7 +215,7 @@ fn work<T: Target>(
         let summary = Summary::of(&execution);
         let keep = keep || work.is_none();
         let execution = keep.then(|| Box::new(std::mem::replace(&mut execution, Execution::empty())));
-        let made = Made { summary, work, execution, note };
+        let made = Made { summary, worked: work.is_some(), work, execution, note };
         if out.send(Message::Made(task.number, Box::new(made))).is_err() {
             return Ok(());
         }

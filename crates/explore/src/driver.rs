@@ -8,6 +8,7 @@ use raddle_vocab::RunStatus;
 
 use crate::crowd::is_crowded;
 use crate::strategy::{Gap, Strategy, Worth};
+use crate::units::waits_busily;
 
 /// What came of a search.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Summary {
     /// Whether more threads competed for a barrier than fit into a round.
     pub crowded: bool,
     stale: bool,
+    /// Whether some thread waited, or waits, in a loop that only reads.
+    pub waits: bool,
     transitions: u64,
     events: u64,
     threads: u64,
@@ -41,6 +44,7 @@ impl Summary {
             status: execution.status,
             crowded: is_crowded(execution),
             stale: execution.is_stale(),
+            waits: waits_busily(execution),
             transitions: execution.steps.len() as u64,
             events: execution.events,
             threads: execution.threads.len() as u64,

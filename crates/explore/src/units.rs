@@ -49,10 +49,11 @@ impl Worker {
 }
 
 /// Whether some thread waited, or waits, in a loop that only reads.
-fn waits_busily(execution: &Execution) -> bool {
+pub(crate) fn waits_busily(execution: &Execution) -> bool {
     use raddle_model::PendingState::Awaiting;
     use raddle_model::depend::AWAITED;
-    execution.status == RunStatus::Diverged
+    execution.awaits > 0
+        || execution.status == RunStatus::Diverged
         || execution.pending.iter().any(|pending| pending.state == Awaiting)
         || execution.steps.iter().any(|step| step.kind == raddle_vocab::OpKind::AtomicLoad && step.arg == AWAITED)
 }

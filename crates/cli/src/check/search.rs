@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use raddle_exec::{NativeTarget, selfcheck};
-use raddle_explore::driver::explore;
+use raddle_explore::crew::{Crew, explore_with};
+use raddle_explore::driver::{Outcome, explore};
+use raddle_explore::units::Work;
 use raddle_explore::{Gap, Strategy, Worth};
 use raddle_model::finding::{Finding, Reason, Stats};
 use raddle_model::{Choice, Execution, Request, TargetError, World, world};
@@ -28,6 +30,8 @@ pub struct Searched {
     pub stats: Stats,
     /// Why it is not complete, if it is not.
     pub reason: Option<Reason>,
+    /// What was not modelled.
+    pub limits: Vec<String>,
 }
 
 /// Everything that a search needs.
@@ -36,6 +40,8 @@ pub struct Search<'a, 'b> {
     pub strategy: Box<dyn Strategy>,
     /// Runs it.
     pub target: &'a mut NativeTarget,
+    /// Targets that run it together, and how.
+    pub crew: Option<(Crew, Box<dyn Strategy>)>,
     /// Takes what is found.
     pub collector: &'a mut Collector<'b>,
     /// Shows how far it is.
@@ -56,78 +62,149 @@ enum Ended {
     Because(Reason),
     /// A witness could not be made.
     Failed(Failure),
+    /// What one target has learnt about loops of busy waiting, the others do not know.
+    BusyWaiting,
 }
 
+/// Shows a finding as soon as it is there.
+type Show<'a> = dyn FnMut(&Progress, &Finding, &Story) + 'a;
+
 impl Search<'_, '_> {
-    /// Searches; shows each finding as soon as it is there.
-    pub fn run(self, show: &mut dyn FnMut(&Progress, &Finding, &Story)) -> Result<Searched, Failure> {
-        let Search { strategy, target, collector, progress, mut self_check, stop_at_first, spurious } = self;
+    /// Searches.
+    pub fn run(self, show: &mut Show<'_>) -> Result<Searched, Failure> {
+        let Search { strategy, target, crew, collector, progress, self_check, stop_at_first, spurious } = self;
         let estimate = Rc::new(Cell::new(None));
-        let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&estimate) };
-        let mut last = Stats::default();
-        let mut ended = None;
-        let mut seen = 0u64;
-        let mut observe = |execution: &Execution, worth: Worth, stats: &Stats| {
-            last = stats.clone();
-            seen += 1;
-            if worth == Worth::Outside {
-                return ControlFlow::Continue(());
+        let (last, ended, seen) = (Stats::default(), None, 0);
+        let mut watch =
+            Watch { collector, progress, self_check, stop_at_first, spurious, show, estimate, last, ended, seen };
+        if let Some((mut crew, strategy)) = crew {
+            let outcome = watch.together(strategy, &mut crew);
+            let limits = crew.dismiss();
+            if !matches!(watch.ended, Some(Ended::BusyWaiting)) {
+                return watch.searched(outcome, limits);
             }
-            progress.update(stats, collector.findings.len(), || estimate.get());
-            let known = collector.findings.len();
-            let met = collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, story| {
-                show(progress, finding, story);
-            });
-            ended = match met {
-                Err(failure) => Some(Ended::Failed(failure)),
-                Ok(()) if stop_at_first && collector.has_error() => Some(Ended::AtFirst),
-                Ok(()) => {
-                    let fresh = collector.findings.len() > known;
-                    doubts(execution, seen, spurious, fresh, self_check.as_mut()).map(Ended::Because)
-                }
-            };
-            if ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            (watch.last, watch.ended, watch.seen) = (Stats::default(), None, 0);
+        }
+        let outcome = watch.alone(strategy, target);
+        watch.searched(outcome, target.limits())
+    }
+}
+
+/// Looks at every run.
+struct Watch<'a, 'b> {
+    collector: &'a mut Collector<'b>,
+    progress: &'a mut Progress,
+    self_check: Option<SelfCheck>,
+    stop_at_first: bool,
+    spurious: u32,
+    show: &'a mut Show<'a>,
+    estimate: Rc<Cell<Option<f64>>>,
+    last: Stats,
+    ended: Option<Ended>,
+    seen: u64,
+}
+
+impl Watch<'_, '_> {
+    fn alone(&mut self, strategy: Box<dyn Strategy>, target: &mut NativeTarget) -> Result<Outcome, TargetError> {
+        let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
+        explore(&mut strategy, target, &mut |execution, worth, stats| {
+            self.note(stats);
+            if worth != Worth::Outside {
+                let compare = is_compared(self.seen);
+                self.look(execution, stats, compare);
+            }
+            self.flow()
+        })
+    }
+
+    fn together(&mut self, strategy: Box<dyn Strategy>, crew: &mut Crew) -> Result<Outcome, TargetError> {
+        let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
+        explore_with(&mut strategy, crew, &mut |made, _, stats| {
+            self.note(stats);
+            if made.summary.waits {
+                self.ended = Some(Ended::BusyWaiting);
+                return ControlFlow::Break(());
+            }
+            if let Some(execution) = &made.execution {
+                self.look(execution, stats, !made.worked && is_compared(self.seen));
+            }
+            if let Some(disagreement) = made.note.as_ref().filter(|_| self.ended.is_none()) {
+                self.ended = Some(Ended::Because(disagrees(disagreement)));
+            }
+            self.flow()
+        })
+    }
+
+    fn note(&mut self, stats: &Stats) {
+        self.last = stats.clone();
+        self.seen += 1;
+        let estimate = self.estimate.get();
+        self.progress.update(stats, self.collector.findings.len(), || estimate);
+    }
+
+    fn flow(&self) -> ControlFlow<()> {
+        if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Takes what the execution shows, and checks raddle itself on it.
+    fn look(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
+        let known = self.collector.findings.len();
+        let (progress, show) = (&*self.progress, &mut self.show);
+        let met = self.collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, story| {
+            show(progress, finding, story);
+        });
+        self.ended = match met {
+            Err(failure) => Some(Ended::Failed(failure)),
+            Ok(()) if self.stop_at_first && self.collector.has_error() => Some(Ended::AtFirst),
+            Ok(()) => {
+                let fresh = self.collector.findings.len() > known;
+                self.doubts(execution, fresh, compare).map(Ended::Because)
+            }
         };
-        let outcome = explore(&mut strategy, target, &mut observe);
-        let reason = match (ended, outcome) {
+    }
+
+    fn doubts(&mut self, execution: &Execution, fresh: bool, compare: bool) -> Option<Reason> {
+        if compare && let Err(disagreement) = world::check(execution, self.spurious) {
+            return Some(disagrees(&disagreement.to_string()));
+        }
+        // A race makes the order of independent operations matter.
+        let difference = self.self_check.as_mut().filter(|_| !fresh)?.look(execution, self.seen, self.spurious);
+        match difference {
+            Ok(None) => None,
+            Ok(Some(text)) => Some(reason("nondeterministic", &text)),
+            Err(TargetError::Interrupted) => Some(reason("interrupted", "the search was interrupted")),
+            Err(error) => Some(reason("target-lost", &error.to_string())),
+        }
+    }
+
+    fn searched(self, outcome: Result<Outcome, TargetError>, limits: Vec<String>) -> Result<Searched, Failure> {
+        let mut stats = self.last;
+        let reason = match (self.ended, outcome) {
             (Some(Ended::Failed(failure)), _) => return Err(failure),
             (Some(Ended::Because(reason)), _) => Some(reason),
             (Some(Ended::AtFirst), _) => Some(reason_of(Gap::Stopped)),
+            (Some(Ended::BusyWaiting), _) => Some(reason_of(Gap::BusyWaiting)),
             (None, Ok(outcome)) => {
-                last = outcome.stats;
+                stats = outcome.stats;
                 outcome.gap.map(reason_of)
             }
             (None, Err(TargetError::Interrupted)) => Some(reason("interrupted", "the search was interrupted")),
             // A program that never ran is a failure, one that got lost on the way leaves the answer open.
-            (None, Err(error)) if last.events == 0 => return Err(error.into()),
+            (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
         };
-        Ok(Searched { stats: last, reason })
+        Ok(Searched { stats, reason, limits })
     }
 }
 
-/// Checks raddle itself on an execution.
-fn doubts(
-    execution: &Execution,
-    number: u64,
-    spurious: u32,
-    fresh: bool,
-    self_check: Option<&mut SelfCheck>,
-) -> Option<Reason> {
-    if (number <= CLOSELY || number.is_multiple_of(SPARSELY))
-        && let Err(disagreement) = world::check(execution, spurious)
-    {
-        let text = format!("raddle's runtime and its model disagree, which is a bug of raddle: {disagreement}");
-        return Some(reason("disagreement", &text));
-    }
-    // A race makes the order of independent operations matter.
-    let difference = self_check.filter(|_| !fresh)?.look(execution, number, spurious);
-    match difference {
-        Ok(None) => None,
-        Ok(Some(text)) => Some(reason("nondeterministic", &text)),
-        Err(TargetError::Interrupted) => Some(reason("interrupted", "the search was interrupted")),
-        Err(error) => Some(reason("target-lost", &error.to_string())),
-    }
+/// Whether the execution with this number is compared with the semantics.
+pub fn is_compared(number: u64) -> bool {
+    number <= CLOSELY || number.is_multiple_of(SPARSELY)
+}
+
+fn disagrees(disagreement: &str) -> Reason {
+    let text = format!("raddle's runtime and its model disagree, which is a bug of raddle: {disagreement}");
+    reason("disagreement", &text)
 }
 
 /// Runs executions again while the search goes on.
@@ -187,6 +264,18 @@ impl Strategy for Estimated {
             self.estimate.set(self.inner.estimate());
         }
         self.inner.learn(execution)
+    }
+
+    fn learn_work(&mut self, work: Work) -> Worth {
+        self.learnt += 1;
+        if self.learnt.is_multiple_of(ESTIMATE_EVERY) {
+            self.estimate.set(self.inner.estimate());
+        }
+        self.inner.learn_work(work)
+    }
+
+    fn is_over(&self) -> bool {
+        self.inner.is_over()
     }
 
     fn gap(&self) -> Option<Gap> {

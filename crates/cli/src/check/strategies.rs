@@ -8,6 +8,7 @@ use raddle_explore::careful::{Anew, careful};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::dpor::Dpor;
 use raddle_explore::sampling::Sampling;
+use raddle_explore::units::Units;
 
 use crate::args::{CheckArgs, StrategyName};
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
         ));
     }
     let spurious = args.spurious;
-    let mut strategy: Box<dyn Strategy> = match (args.strategy, args.preemptions) {
+    let strategy: Box<dyn Strategy> = match (args.strategy, args.preemptions) {
         (StrategyName::Dfs, Some(bound)) => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious).bounded(bound)))),
         // What can be left out without a bound is not what can be left out with one.
         (StrategyName::Optimal | StrategyName::Dpor, Some(bound)) => {
@@ -33,6 +34,18 @@ pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
         }
         (name, _) => unbounded(args, name)?,
     };
+    Ok(within_bounds(args, strategy))
+}
+
+/// As [`build`], for several targets.
+pub fn build_shared(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
+    match args.strategy {
+        StrategyName::Optimal => Ok(within_bounds(args, Box::new(Units::new(args.spurious)))),
+        _ => build(args),
+    }
+}
+
+fn within_bounds(args: &CheckArgs, mut strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
     strategy = Box::new(MaxEvents::new(strategy, args.max_events));
     let unbounded = args.max_executions.is_none() && args.time_limit.is_none();
     if let Some(limit) = args.max_executions.or((unbounded && samples(args.strategy)).then_some(SAMPLES)) {
@@ -41,7 +54,7 @@ pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
     if let Some(seconds) = args.time_limit {
         strategy = Box::new(TimeLimit::new(strategy, Duration::from_secs_f64(seconds)));
     }
-    Ok(strategy)
+    strategy
 }
 
 /// Whether the strategy would go on for ever.

@@ -328,6 +328,7 @@ impl Target for NativeTarget {
     }
 
     fn window(&self) -> usize {
-        2 * self.jobs_per_batch()
+        // The same always: what a search does next must not depend on how long traces are.
+        2 * MAX_JOBS
     }
 }
