@@ -9,12 +9,16 @@ use raddle_model::{Execution, Request};
 use crate::strategy::{Gap, Strategy, Worth};
 use crate::units::Work;
 
-/// At most so many runs.
+/// At most so many executions.
+///
+/// Runs that turn out to be redundant do not count, and more are asked for in their place.
 #[derive(Debug)]
 pub struct MaxExecutions<S> {
     inner: S,
     limit: u64,
-    left: u64,
+    counts_all: bool,
+    counted: u64,
+    under_way: u64,
     /// Whether something was left out.
     cut: bool,
 }
@@ -22,29 +26,47 @@ pub struct MaxExecutions<S> {
 impl<S: Strategy> MaxExecutions<S> {
     /// Bounds the strategy.
     pub fn new(inner: S, limit: u64) -> Self {
-        MaxExecutions { inner, limit, left: limit, cut: false }
+        MaxExecutions { inner, limit, counts_all: false, counted: 0, under_way: 0, cut: false }
+    }
+
+    /// Bounds the strategy by the number of all runs, redundant ones included.
+    pub fn of_runs(inner: S, limit: u64) -> Self {
+        MaxExecutions { counts_all: true, ..MaxExecutions::new(inner, limit) }
+    }
+
+    fn count(&mut self, worth: Worth) -> Worth {
+        self.under_way = self.under_way.saturating_sub(1);
+        match worth {
+            Worth::Void if !self.counts_all => self.counted = 0,
+            Worth::Counted => self.counted += 1,
+            _ => self.counted += u64::from(self.counts_all),
+        }
+        worth
     }
 }
 
 impl<S: Strategy> Strategy for MaxExecutions<S> {
     fn next(&mut self) -> Option<Request> {
-        if self.left == 0 {
+        if self.counted >= self.limit {
             self.cut = self.cut || self.inner.next().is_some();
             return None;
         }
+        if self.counted + self.under_way >= self.limit {
+            return None;
+        }
         let request = self.inner.next()?;
-        self.left -= 1;
+        self.under_way += 1;
         Some(request)
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
         let worth = self.inner.learn(execution);
-        self.left += u64::from(worth == Worth::Void);
-        worth
+        self.count(worth)
     }
 
     fn learn_work(&mut self, work: Work) -> Worth {
-        self.inner.learn_work(work)
+        let worth = self.inner.learn_work(work);
+        self.count(worth)
     }
 
     fn is_over(&self) -> bool {
@@ -62,11 +84,12 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
     }
 }
 
-/// No new run after a certain time.
+/// Nothing is asked for or waited for after a certain time.
 #[derive(Debug)]
 pub struct TimeLimit<S> {
     inner: S,
     until: Instant,
+    under_way: u64,
     cut: bool,
 }
 
@@ -76,24 +99,28 @@ impl<S: Strategy> TimeLimit<S> {
         let now = Instant::now();
         // A limit beyond what the clock can express is none that anybody will see reached.
         let until = now.checked_add(limit).unwrap_or(now + Duration::from_secs(u64::from(u32::MAX)));
-        TimeLimit { inner, until, cut: false }
+        TimeLimit { inner, until, under_way: 0, cut: false }
     }
 }
 
 impl<S: Strategy> Strategy for TimeLimit<S> {
     fn next(&mut self) -> Option<Request> {
         if self.cut || Instant::now() >= self.until {
-            self.cut = self.cut || self.inner.next().is_some();
+            self.cut = self.cut || self.under_way > 0 || self.inner.next().is_some();
             return None;
         }
-        self.inner.next()
+        let request = self.inner.next()?;
+        self.under_way += 1;
+        Some(request)
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
+        self.under_way = self.under_way.saturating_sub(1);
         self.inner.learn(execution)
     }
 
     fn learn_work(&mut self, work: Work) -> Worth {
+        self.under_way = self.under_way.saturating_sub(1);
         self.inner.learn_work(work)
     }
 

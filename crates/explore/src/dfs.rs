@@ -27,9 +27,13 @@ use crate::trace::TraceHasher;
 /// The search, as the stack of schedules that are still to be run.
 #[derive(Debug)]
 pub struct Dfs {
-    stack: Vec<Vec<Choice>>,
-    /// Lengths of the schedules under way, oldest first.
-    under_way: VecDeque<usize>,
+    /// Each with the part of the whole search that it is guessed to begin.
+    stack: Vec<(Vec<Choice>, f64)>,
+    /// Lengths and parts of the schedules under way, oldest first.
+    under_way: VecDeque<(usize, f64)>,
+    runs: u64,
+    /// The part that is searched.
+    done: f64,
     world: World,
     /// Traces of the prefixes met, if only one of each counts.
     met: Option<(FxHashSet<u64>, TraceHasher)>,
@@ -43,9 +47,9 @@ impl Dfs {
     /// A search of all schedules, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
-        let (stack, under_way) = (vec![Vec::new()], VecDeque::new());
+        let (stack, under_way) = (vec![(Vec::new(), 1.0)], VecDeque::new());
         let (world, whole) = (World::new(spurious), FxHashSet::default());
-        Dfs { stack, under_way, world, met: None, whole, bound: None, gap: None }
+        Dfs { stack, under_way, runs: 0, done: 0.0, world, met: None, whole, bound: None, gap: None }
     }
 
     /// As [`Dfs::new`], but every Mazurkiewicz trace counts once and the rest is redundant.
@@ -62,7 +66,7 @@ impl Dfs {
 
     /// Pushes what else could have been done at each state from number `from` on. The run is redundant if it came to a state
     /// from which everything was pushed before.
-    fn branch(&mut self, execution: &Execution, from: usize) -> Worth {
+    fn branch(&mut self, execution: &Execution, from: usize, part: f64) -> Worth {
         if let Some((_, hasher)) = &mut self.met {
             hasher.start(execution);
         }
@@ -103,7 +107,10 @@ impl Dfs {
             }
         }
         // The deepest first, so that the stack stays short.
-        self.stack.append(&mut branches);
+        match branches.len() {
+            0 => self.done += part,
+            count => self.stack.extend(branches.into_iter().map(|branch| (branch, part / count as f64))),
+        }
         let is_again =
             worth == Worth::Counted && self.met.is_some() && self.bound.is_some() && !self.whole.insert(trace);
         if is_again { Worth::Redundant } else { worth }
@@ -149,22 +156,28 @@ fn positions(execution: &Execution) -> Vec<Vec<usize>> {
 
 impl Strategy for Dfs {
     fn next(&mut self) -> Option<Request> {
-        let schedule = self.stack.pop()?;
-        self.under_way.push_back(schedule.len());
+        let (schedule, part) = self.stack.pop()?;
+        self.under_way.push_back((schedule.len(), part));
         let policy = if self.bound.is_some() { Policy::Stay } else { Policy::LeastRank };
         Some(Request { policy, ..scheduled(schedule) })
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
-        let from = self.under_way.pop_front().unwrap_or(0);
+        let (from, part) = self.under_way.pop_front().unwrap_or((0, 0.0));
+        self.runs += 1;
         if execution.status == RunStatus::Diverged {
+            self.done += part;
             return Worth::Redundant;
         }
         self.gap = self.gap.or(gap_of(execution.status));
-        self.branch(execution, from)
+        self.branch(execution, from, part)
     }
 
     fn gap(&self) -> Option<Gap> {
         self.gap
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        (self.done > 0.0).then(|| self.runs as f64 / self.done)
     }
 }

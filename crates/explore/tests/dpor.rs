@@ -39,7 +39,7 @@ fn shown(
     limit: u64,
 ) -> Option<Shown> {
     let (mut hasher, mut finder, mut shown) = (TraceHasher::default(), DefectFinder::new(), Shown::default());
-    let mut strategy = MaxExecutions::new(strategy, limit);
+    let mut strategy = MaxExecutions::of_runs(strategy, limit);
     // More than a lot, and a number that lots are no multiple of.
     let mut target = MemoryTarget::with(program, granularity, spurious, 7);
     let outcome = explore(&mut strategy, &mut target, &mut |execution, worth, _| {
@@ -137,7 +137,7 @@ fn lots_do_not_depend_on_the_target() {
         let program = generate(seed, &Knobs { races: false, ..Knobs::drawn(seed, 3, 3) });
         let trail = |window| {
             let mut trail = Vec::new();
-            let mut strategy = MaxExecutions::new(Dpor::new(0), 2000);
+            let mut strategy = MaxExecutions::of_runs(Dpor::new(0), 2000);
             let mut target = MemoryTarget::with(&program, Granularity::Sync, 0, window);
             explore(&mut strategy, &mut target, &mut |execution, worth, _| {
                 trail.push((worth == Worth::Counted, execution.steps.clone()));

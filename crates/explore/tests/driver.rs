@@ -58,6 +58,19 @@ fn a_bound_on_executions() {
 }
 
 #[test]
+fn redundant_runs_do_not_use_the_bound_up() {
+    let (all, _) = run(&mut Dfs::of_traces(0), &counters(3));
+    assert!(all.blocked > 0);
+    for limit in 1..=all.executions {
+        let (stats, gap) = run(&mut MaxExecutions::new(Dfs::of_traces(0), limit), &counters(3));
+        assert_eq!(stats.executions, limit);
+        assert!(gap == Some(Gap::Executions) || limit == all.executions);
+    }
+    let (stats, gap) = run(&mut MaxExecutions::of_runs(Dfs::of_traces(0), 4), &counters(3));
+    assert_eq!((stats.executions + stats.blocked, gap), (4, Some(Gap::Executions)));
+}
+
+#[test]
 fn a_bound_on_events_cuts_runs() {
     let (stats, gap) = run(&mut MaxEvents::new(Dfs::of_traces(0), 9), &counters(2));
     assert_eq!((stats.executions, gap), (0, Some(Gap::Events)));

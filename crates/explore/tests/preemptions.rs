@@ -24,7 +24,7 @@ type Shown = (BTreeSet<u64>, BTreeSet<Signature>, bool);
 fn shown(strategy: impl Strategy, program: &Program, granularity: Granularity, limit: u64) -> Option<Shown> {
     let (mut hasher, mut finder) = (TraceHasher::default(), DefectFinder::new());
     let (mut traces, mut defects) = (BTreeSet::new(), BTreeSet::new());
-    let mut strategy = MaxExecutions::new(strategy, limit);
+    let mut strategy = MaxExecutions::of_runs(strategy, limit);
     let mut target = MemoryTarget::new(program, granularity);
     let outcome = explore(&mut strategy, &mut target, &mut |execution, worth, _| {
         if worth != Worth::Outside && execution.status == RunStatus::Rest {

@@ -19,7 +19,7 @@ use raddle_model::Execution;
 fn hits(sampling: Sampling, program: &Program, runs: u64, hit: impl Fn(&Execution) -> bool) -> u64 {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let mut count = 0;
-    let mut strategy = MaxExecutions::new(sampling, runs);
+    let mut strategy = MaxExecutions::of_runs(sampling, runs);
     let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
         count += u64::from(hit(execution));
         ControlFlow::Continue(())
@@ -63,7 +63,7 @@ fn every_sampler_meets_every_trace_of_a_small_program() {
     let all = all_traces(&program, Granularity::Sync).traces;
     for sampling in [Sampling::random(3), Sampling::pos(3), Sampling::pct(3, 3)] {
         let (mut hasher, mut met) = (TraceHasher::default(), BTreeSet::new());
-        let mut strategy = MaxExecutions::new(sampling.clone(), 3000);
+        let mut strategy = MaxExecutions::of_runs(sampling.clone(), 3000);
         explore(&mut strategy, &mut MemoryTarget::new(&program, Granularity::Sync), &mut |execution, _, _| {
             met.insert(hasher.hash(execution));
             ControlFlow::Continue(())
@@ -109,7 +109,7 @@ fn the_seed_decides() {
     let program = needle(2, 3);
     let trail = |seed| {
         let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
-        let mut strategy = MaxExecutions::new(Sampling::pos(seed), 50);
+        let mut strategy = MaxExecutions::of_runs(Sampling::pos(seed), 50);
         explore(&mut strategy, &mut MemoryTarget::new(&program, Granularity::Sync), &mut |execution, _, _| {
             trail.push(hasher.hash(execution));
             ControlFlow::Continue(())

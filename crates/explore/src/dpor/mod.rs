@@ -33,7 +33,7 @@ use std::collections::VecDeque;
 
 use raddle_model::depend::footprint;
 use raddle_model::world::Mark;
-use raddle_model::{Choice, Execution, Request, Step, World};
+use raddle_model::{Choice, Execution, PendingState, Request, Step, World};
 use raddle_vocab::RunStatus;
 
 use crate::strategy::{Gap, Strategy, Worth, gap_of, scheduled};
@@ -66,6 +66,7 @@ pub struct Dpor {
     world: World,
     marks: Vec<Mark>,
     choices: Vec<u16>,
+    runs: u64,
     gap: Option<Gap>,
 }
 
@@ -82,6 +83,7 @@ impl Dpor {
             world: World::new(spurious),
             marks: Vec::new(),
             choices: Vec::new(),
+            runs: 0,
             gap: None,
         }
     }
@@ -214,6 +216,7 @@ impl Strategy for Dpor {
 
     fn learn(&mut self, execution: &Execution) -> Worth {
         let Some(task) = self.under_way.pop_front() else { return Worth::Redundant };
+        self.runs += 1;
         if execution.status == RunStatus::Diverged {
             self.diverged(&task, execution);
             return Worth::Redundant;
@@ -230,7 +233,8 @@ impl Strategy for Dpor {
         let (order, world, marks, tree) = (&self.order, &mut self.world, &self.marks[..], &mut self.tree);
         let mut analysis = Analysis { execution, order, world, marks, choices: &self.choices, path: &path, tree };
         if from < execution.steps.len() {
-            let stopped = !is_blocked && execution.status != RunStatus::Rest;
+            let goes_on = execution.pending.iter().any(|pending| pending.state == PendingState::Enabled);
+            let stopped = !is_blocked && execution.status != RunStatus::Rest && goes_on;
             analysis.run(from as u32, end as u32, stopped);
         }
         if path.len() > known
@@ -246,5 +250,9 @@ impl Strategy for Dpor {
 
     fn gap(&self) -> Option<Gap> {
         self.gap
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        self.tree.progress().filter(|&behind| behind > 0.0).map(|behind| self.runs as f64 / behind)
     }
 }

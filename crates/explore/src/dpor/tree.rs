@@ -209,6 +209,19 @@ impl Tree {
         }
     }
 
+    /// The part of the search that lies behind: of each state above the youngest wish, what was tried before the way to it.
+    pub fn progress(&self) -> Option<f64> {
+        let &(_, youngest) = self.waiting.last()?;
+        let (mut behind, mut part) = (0.0, 1.0);
+        for id in self.path(youngest) {
+            let node = self.node(id);
+            let finished = node.done.len() - usize::from(id != youngest && !node.done.is_empty());
+            part /= (node.done.len() + node.todo.len()).max(1) as f64;
+            behind += part * finished as f64;
+        }
+        Some(behind)
+    }
+
     /// Gives a node up that was never asked for anything, if it is of no interest.
     pub fn close_leaf(&mut self, id: u32) {
         self.node_mut(id).open += 1;

@@ -86,9 +86,13 @@ pub fn expand(unit: &Unit, execution: &Execution, spurious: u32) -> Vec<Unit> {
 /// The search, as the stack of units that are still to be explored.
 #[derive(Debug)]
 pub struct Optimal {
-    stack: Vec<Unit>,
+    /// Each with the part of the whole search that it is guessed to be.
+    stack: Vec<(Unit, f64)>,
     /// Oldest first.
-    under_way: VecDeque<Unit>,
+    under_way: VecDeque<(Unit, f64)>,
+    children: Vec<Unit>,
+    /// The part that is explored.
+    done: f64,
     expander: Expander,
     gap: Option<Gap>,
     counted: u64,
@@ -104,8 +108,9 @@ impl Optimal {
     /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
-        let (stack, under_way) = (vec![Unit::default()], VecDeque::new());
-        Optimal { stack, under_way, expander: Expander::new(spurious), gap: None, counted: 0, redundant: 0 }
+        let (stack, under_way) = (vec![(Unit::default(), 1.0)], VecDeque::new());
+        let (expander, children) = (Expander::new(spurious), Vec::new());
+        Optimal { stack, under_way, children, done: 0.0, expander, gap: None, counted: 0, redundant: 0 }
     }
 
     /// How many executions were not the normal form of their trace, which shows that the program has data races that
@@ -118,28 +123,37 @@ impl Optimal {
 
 impl Strategy for Optimal {
     fn next(&mut self) -> Option<Request> {
-        let unit = self.stack.pop()?;
-        self.under_way.push_back(unit.clone());
+        let (unit, part) = self.stack.pop()?;
+        self.under_way.push_back((unit.clone(), part));
         Some(scheduled(unit.schedule))
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
-        let Some(unit) = self.under_way.pop_front() else { return Worth::Redundant };
+        let Some((unit, part)) = self.under_way.pop_front() else { return Worth::Redundant };
         if execution.status == RunStatus::Diverged {
             self.redundant += 1;
             if self.redundant > REDUNDANT_AT_ALL + REDUNDANT_EACH * self.counted {
                 self.stack.clear();
                 self.gap = Some(Gap::BusyWaiting);
             }
+            self.done += part;
             return Worth::Redundant;
         }
         self.counted += 1;
         self.gap = self.gap.or(gap_of(execution.status));
-        self.expander.expand(&unit, execution, &mut self.stack);
+        self.expander.expand(&unit, execution, &mut self.children);
+        match self.children.len() {
+            0 => self.done += part,
+            count => self.stack.extend(self.children.drain(..).map(|child| (child, part / count as f64))),
+        }
         Worth::Counted
     }
 
     fn gap(&self) -> Option<Gap> {
         self.gap
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        (self.done > 0.0).then(|| (self.counted + self.redundant) as f64 / self.done)
     }
 }

@@ -62,7 +62,7 @@ pub fn brute_force(program: &Program, granularity: Granularity) -> Seen {
 pub fn all_defects(program: &Program, granularity: Granularity, limit: u64) -> Option<BTreeSet<Signature>> {
     let mut finder = DefectFinder::new();
     let mut found = BTreeSet::new();
-    let mut strategy = MaxExecutions::new(Dfs::of_traces(0), limit);
+    let mut strategy = MaxExecutions::of_runs(Dfs::of_traces(0), limit);
     let mut target = MemoryTarget::new(program, granularity);
     let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
         let errors = finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error);

@@ -1,0 +1,159 @@
+//! Several targets find what one does, in the same order.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::seeds;
+use raddle_explore::bounds::{MaxEvents, MaxExecutions};
+use raddle_explore::crew::{Crew, Look, Looker, explore_with};
+use raddle_explore::memory::generate::{Knobs, generate};
+use raddle_explore::memory::program::build::*;
+use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_explore::optimal::{Optimal, Unit};
+use raddle_explore::sampling::Sampling;
+use raddle_explore::trace::TraceHasher;
+use raddle_explore::units::{Units, Worker};
+use raddle_explore::{Gap, Strategy, explore};
+use raddle_model::finding::Stats;
+use raddle_model::{Execution, Request, Target, TargetError};
+
+const WINDOW: usize = 40;
+
+fn member(program: Program) -> Result<(MemoryTarget, Looker), TargetError> {
+    let mut worker = Worker::new(0);
+    let looker: Looker = Box::new(move |_, request: &Request, execution: &Execution| {
+        let work = worker.work(&Unit { schedule: request.schedule.clone() }, execution);
+        Look { work: Some(work), keep: true, note: None }
+    });
+    Ok((MemoryTarget::new(&program, Granularity::Access), looker))
+}
+
+/// Traces in order, figures and gap.
+type Shown = (Vec<u64>, Stats, Option<Gap>);
+
+fn together(jobs: usize, strategy: &mut dyn Strategy, program: &Program) -> Shown {
+    let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
+    let mut crew = Crew::new(WINDOW);
+    for _ in 0..jobs {
+        let program = program.clone();
+        crew.join(move || member(program), |_| vec!["a remark".into()]);
+    }
+    let outcome = explore_with(strategy, &mut crew, &mut |made, _, _| {
+        trail.extend(made.execution.as_ref().map(|execution| hasher.hash(execution)));
+        ControlFlow::Continue(())
+    });
+    let outcome = outcome.unwrap();
+    assert_eq!(crew.dismiss(), ["a remark"]);
+    (trail, outcome.stats, outcome.gap)
+}
+
+fn alone(strategy: &mut dyn Strategy, program: &Program) -> Shown {
+    let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
+    let mut target = MemoryTarget::with(program, Granularity::Access, 0, WINDOW);
+    let outcome = explore(strategy, &mut target, &mut |execution, _, _| {
+        trail.push(hasher.hash(execution));
+        ControlFlow::Continue(())
+    });
+    let outcome = outcome.unwrap();
+    (trail, outcome.stats, outcome.gap)
+}
+
+#[test]
+fn the_number_of_targets_changes_nothing() {
+    let mut compared = 0;
+    for seed in seeds(150) {
+        let knobs = Knobs { awaits: false, ..Knobs::drawn(seed, 3, 4) };
+        let program = generate(seed, &knobs);
+        let optimal = alone(&mut MaxExecutions::of_runs(Optimal::new(0), 400), &program);
+        for jobs in [1, 2, 5] {
+            let shared = together(jobs, &mut MaxExecutions::of_runs(Units::new(0), 400), &program);
+            assert_eq!(shared, optimal, "seed {seed}, {jobs} jobs");
+        }
+        compared += usize::from(optimal.0.len() > 20);
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+#[test]
+fn a_frontier_can_be_explored_alone() {
+    let program = generate(3, &Knobs { awaits: false, ..Knobs::drawn(3, 3, 4) });
+    let expected = alone(&mut MaxExecutions::of_runs(Optimal::new(0), 400), &program);
+    assert_eq!(alone(&mut MaxExecutions::of_runs(Units::new(0), 400), &program), expected);
+}
+
+#[test]
+fn samples_are_the_same_by_seed() {
+    let program = generate(5, &Knobs { awaits: false, ..Knobs::drawn(5, 3, 4) });
+    let sample = |jobs: usize| {
+        let mut crew = Crew::new(WINDOW);
+        for _ in 0..jobs {
+            let program = program.clone();
+            let looker = || -> Looker { Box::new(|_, _, _| Look::default()) };
+            crew.join(move || Ok((MemoryTarget::new(&program, Granularity::Access), looker())), |_| Vec::new());
+        }
+        let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
+        let mut strategy = MaxEvents::new(MaxExecutions::of_runs(Sampling::pct(7, 3), 300), 10_000);
+        let outcome = explore_with(&mut strategy, &mut crew, &mut |made, _, _| {
+            trail.extend(made.execution.as_ref().map(|execution| hasher.hash(execution)));
+            ControlFlow::Continue(())
+        });
+        (trail, outcome.unwrap().stats)
+    };
+    let one = sample(1);
+    assert_eq!(one.0.len(), 300);
+    assert!(one == sample(2) && one == sample(4));
+}
+
+#[test]
+fn the_observer_can_stop_it() {
+    let program = Program::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5]);
+    let mut crew = Crew::new(WINDOW);
+    for _ in 0..3 {
+        let program = program.clone();
+        crew.join(move || member(program), |_| Vec::new());
+    }
+    let mut seen = 0;
+    let outcome = explore_with(&mut Units::new(0), &mut crew, &mut |_, _, _| {
+        seen += 1;
+        if seen == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let outcome = outcome.unwrap();
+    assert_eq!((outcome.stats.executions, outcome.gap), (7, Some(Gap::Stopped)));
+    assert!(crew.dismiss().is_empty());
+}
+
+/// A target that breaks.
+struct Broken(u32);
+
+impl Target for Broken {
+    fn submit(&mut self, _: Request) {}
+
+    fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError> {
+        *into = Execution::empty();
+        self.0 -= 1;
+        if self.0 == 0 { Err(TargetError::Lost("it broke".into())) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_lost_target_ends_it() {
+    for last in [1, 5] {
+        let mut crew = Crew::new(WINDOW);
+        let looker = || -> Looker { Box::new(|_, _, _| Look::default()) };
+        crew.join(move || Ok((Broken(last), looker())), |_| Vec::new());
+        crew.join(|| Err::<(Broken, Looker), _>(TargetError::Lost("it broke".into())), |_| Vec::new());
+        let outcome = explore_with(&mut Sampling::random(1), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
+        assert_eq!(outcome.err(), Some(TargetError::Lost("it broke".into())));
+    }
+}
+
+/// When everything is explored, nothing is left to be guessed.
+#[test]
+fn the_estimate_ends_at_the_truth() {
+    let program = Program::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5]);
+    let mut units = Units::new(0);
+    let (_, stats, _) = together(2, &mut units, &program);
+    assert_eq!(stats.executions, 120);
+    assert!((units.estimate().unwrap() - 120.0).abs() < 1e-6);
+}
