@@ -3,7 +3,6 @@
 //! | trap | gcc | clang |
 //! |---|---|---|
 //! | small copies are expanded in line, without a hook | `-fno-builtin-...` | hooked by itself |
-//! | `memcmp(..) == 0` becomes `bcmp`, which nobody wraps | does not happen | `-fno-builtin-bcmp` |
 //! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
 //! | volatile accesses look like others | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
@@ -16,17 +15,19 @@ use std::ffi::OsString;
 /// The functions of the C library whose calls the linker redirects to the runtime's `__wrap_` versions,
 /// which report the memory that they touch. Both compilers leave calls of them in instrumented code.
 #[rustfmt::skip]
-pub const WRAPPED_FUNCTIONS: [&str; 12] = [
+pub const WRAPPED_FUNCTIONS: [&str; 21] = [
     "memcpy", "memmove", "memset", "memcmp", "strcpy", "strncpy", "strcat", "strlen", "strcmp",
-    "strncmp", "strchr", "strdup",
+    "strncmp", "strchr", "strdup", "bcmp", "bzero", "mempcpy", "stpcpy", "strncat", "memchr",
+    "strrchr", "strnlen", "strstr",
 ];
 
 /// The wrapped functions that gcc would expand in line. Not all of them, and not `-fno-builtin`
 /// altogether: without its built-in knowledge gcc refuses `static size_t n = strlen("x");`, needs
 /// `-lm` for `fabs`, and takes an undeclared `strdup` for a function that returns `int`.
 #[rustfmt::skip]
-const EXPANDED_BY_GCC: [&str; 9] = [
+const EXPANDED_BY_GCC: [&str; 14] = [
     "memcpy", "memmove", "memset", "memcmp", "strcpy", "strncpy", "strcat", "strcmp", "strncmp",
+    "bcmp", "bzero", "mempcpy", "stpcpy", "strncat",
 ];
 
 /// Warnings that look at optimised code, where the hooks can bring up false alarms that the plain
@@ -66,14 +67,10 @@ pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) ->
 pub(crate) fn refine(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
     match compiler.family {
         Family::Gcc => refine_gcc(compiler, for_size),
-        Family::Clang if compiler.version.major >= 11 => strings(&[
-            "-mllvm",
-            "-tsan-instrument-read-before-write",
-            "-mllvm",
-            "-tsan-distinguish-volatile",
-            "-fno-builtin-bcmp",
-        ]),
-        Family::Clang => strings(&["-fno-builtin-bcmp"]),
+        Family::Clang if compiler.version.major >= 11 => {
+            strings(&["-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-distinguish-volatile"])
+        }
+        Family::Clang => Vec::new(),
     }
 }
 
@@ -198,11 +195,8 @@ mod tests {
     #[test]
     fn clangs_options_follow_its_version() {
         let of = |major| text(refine(&compiler(Family::Clang, major), false));
-        assert_eq!(of(10), "-fno-builtin-bcmp");
-        assert_eq!(
-            of(11),
-            "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile -fno-builtin-bcmp"
-        );
+        assert_eq!(of(10), "");
+        assert_eq!(of(11), "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Options {
             mode: Mode::default(),
             granularity: Granularity::default(),
             pool: 16,
-            stack_bytes: 1 << 20,
+            stack_bytes: 8 << 20,
             spurious: 0,
             exit_events: 10_000,
             share_files: false,

@@ -10,6 +10,18 @@ use crate::state::controlled;
 /// Size of a structure that only the C library and the kernel know.
 const ANY: usize = 512;
 
+unsafe extern "C" {
+    static stdout: *mut c_void;
+    fn _IO_doallocbuf(stream: *mut c_void);
+}
+
+/// Allocates the buffer of standard output: otherwise the first thread that prints would do it, on its own heap, and where its later
+/// blocks lie would depend on who prints first.
+pub fn prepare() {
+    // SAFETY: the C library's own stream, which nobody else uses yet.
+    unsafe { _IO_doallocbuf(stdout) };
+}
+
 /// Functions with what the kernel writes: first byte and number of bytes of each piece.
 macro_rules! written {
     ($(fn $name:ident($($arg:ident: $type:ty),*) -> $ret:ty { $($at:expr => $bytes:expr),+ })*) => {

@@ -97,9 +97,65 @@ extern "C" fn string_compare_bounded(a: u64, b: u64, most: usize, pc: u64) -> i3
 extern "C" fn string_find(text: u64, byte: i32, pc: u64) -> u64 {
     // SAFETY: the contract of strchr.
     let found = unsafe { libc::strchr(text as *const c_char, byte) } as u64;
-    let bytes = if found == 0 { length(text) as u64 + 1 } else { found - text + 1 };
-    range(READ, text, bytes, pc);
+    searched(text, found, length(text) as u64 + 1, pc)
+}
+
+/// Reads up to where the byte was found, or to the end.
+fn searched(text: u64, found: u64, bytes: u64, pc: u64) -> u64 {
+    range(READ, text, if found == 0 { bytes } else { found - text + 1 }, pc);
     found
+}
+
+extern "C" fn find(text: u64, byte: i32, bytes: usize, pc: u64) -> u64 {
+    // SAFETY: the contract of memchr.
+    let found = unsafe { libc::memchr(text as *const _, byte, bytes) } as u64;
+    searched(text, found, bytes as u64, pc)
+}
+
+extern "C" fn string_find_last(text: u64, byte: i32, pc: u64) -> u64 {
+    range(READ, text, length(text) as u64 + 1, pc);
+    // SAFETY: the contract of strrchr.
+    unsafe { libc::strrchr(text as *const c_char, byte) as u64 }
+}
+
+extern "C" fn string_find_string(text: u64, wanted: u64, pc: u64) -> u64 {
+    let len = length(wanted) as u64;
+    range(READ, wanted, len + 1, pc);
+    // SAFETY: the contract of strstr.
+    let found = unsafe { libc::strstr(text as *const c_char, wanted as *const c_char) } as u64;
+    range(READ, text, if found == 0 { length(text) as u64 + 1 } else { found - text + len }, pc);
+    found
+}
+
+extern "C" fn string_length_bounded(text: u64, most: usize, pc: u64) -> usize {
+    let len = bounded_length(text, most);
+    range(READ, text, (len + 1).min(most) as u64, pc);
+    len
+}
+
+extern "C" fn clear(to: u64, bytes: usize, pc: u64) {
+    set(to, 0, bytes, pc);
+}
+
+/// `mempcpy`: says where the copy ends.
+extern "C" fn copy_to_end(to: u64, from: u64, bytes: usize, pc: u64) -> u64 {
+    copy(to, from, bytes, pc) + bytes as u64
+}
+
+/// `stpcpy`: says where the copy's last zero is.
+extern "C" fn string_copy_to_end(to: u64, from: u64, pc: u64) -> u64 {
+    let len = length(from);
+    copy(to, from, len + 1, pc) + len as u64
+}
+
+extern "C" fn string_append_bounded(to: u64, from: u64, most: usize, pc: u64) -> u64 {
+    let (end, added) = (length(to) as u64, bounded_length(from, most));
+    range(READ, to, end + 1, pc);
+    range(READ, from, (added + 1).min(most) as u64, pc);
+    range(WRITE, to + end, added as u64 + 1, pc);
+    // SAFETY: the contract of strncat.
+    unsafe { libc::strncat(to as *mut c_char, from as *const c_char, most) };
+    to
 }
 
 extern "C" fn string_duplicate(text: u64, pc: u64) -> u64 {
@@ -123,3 +179,12 @@ hook!(__wrap_strcmp, 2 => string_compare);
 hook!(__wrap_strncmp, 3 => string_compare_bounded);
 hook!(__wrap_strchr, 2 => string_find);
 hook!(__wrap_strdup, 1 => string_duplicate);
+hook!(__wrap_bcmp, 3 => compare);
+hook!(__wrap_bzero, 2 => clear);
+hook!(__wrap_mempcpy, 3 => copy_to_end);
+hook!(__wrap_stpcpy, 2 => string_copy_to_end);
+hook!(__wrap_strncat, 3 => string_append_bounded);
+hook!(__wrap_memchr, 3 => find);
+hook!(__wrap_strrchr, 2 => string_find_last);
+hook!(__wrap_strnlen, 2 => string_length_bounded);
+hook!(__wrap_strstr, 2 => string_find_string);

@@ -29,6 +29,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
         controller::refuse(reason);
     }
     crate::library::prepare();
+    crate::buffers::prepare();
     crate::cancel::prepare();
     crate::fail::install_handlers();
     crate::undo::at_root();

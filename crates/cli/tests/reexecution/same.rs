@@ -1,0 +1,93 @@
+//! Comparing runs that must be the same.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use raddle_exec::selfcheck::{reorder, repeat, same_execution};
+use raddle_exec::{Mode, NativeTarget, Options, Output};
+use raddle_model::defect::DefectFinder;
+use raddle_model::finding::Kind;
+use raddle_model::{Execution, Request, Target};
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::Policy;
+
+use crate::{common, directives};
+
+/// Orders of the steps of one run that are tried.
+const ORDERS: u64 = 3;
+/// Longer runs of an example are cut.
+const MAX_EVENTS: u64 = 1_000_000;
+
+/// A program built by the wrapper around this compiler.
+pub fn build(source: &Path, compiler: &str, flags: &[String]) -> Result<PathBuf, Failed> {
+    let is_cxx = source.extension().is_some_and(|end| end == "cpp");
+    let (language, variable) = if is_cxx { ("c++", "RADDLE_CXX") } else { ("cc", "RADDLE_CC") };
+    let setting = format!("{variable}={compiler}");
+    let wrapper: [&OsStr; 4] = ["env".as_ref(), setting.as_ref(), common::raddle().as_os_str(), language.as_ref()];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    common::build(&wrapper, source, &flags).map_err(Failed::from)
+}
+
+/// A program of `tests/cases`.
+pub fn check_case(source: &Path) -> Result<(), Failed> {
+    let is_cxx = source.extension().is_some_and(|end| end == "cpp");
+    let (compiler, standard) = if is_cxx { ("g++", "-std=c++20") } else { ("gcc", "-std=gnu11") };
+    let words = |key: &str| directives(source, key).first().cloned().unwrap_or_default();
+    let mut flags = vec![standard.to_string()];
+    flags.extend(words("flags").split_whitespace().map(String::from));
+    let args: Vec<OsString> = words("args").split_whitespace().map(OsString::from).collect();
+    let program = build(source, compiler, &flags)?;
+    check(&program, &args, 3)
+}
+
+fn start(program: &Path, args: &[OsString], mode: Mode) -> Result<NativeTarget, Failed> {
+    let mut options = Options::new(program);
+    options.args = args.to_vec();
+    options.mode = mode;
+    options.output = Output::Discard;
+    options.hang_timeout = Duration::from_secs(20);
+    Ok(NativeTarget::start(options)?)
+}
+
+fn request(seed: u64) -> Request {
+    let policy = match seed % 4 {
+        0 => Policy::LeastRank,
+        1 => Policy::Random { seed },
+        2 => Policy::Pos { seed },
+        _ => Policy::Pct { seed, depth: 3, horizon: 300 },
+    };
+    Request { schedule: Vec::new(), policy, max_events: MAX_EVENTS }
+}
+
+/// Runs so many schedules: each twice by snapshot, once by fork, and in other orders of its independent steps.
+pub fn check(program: &Path, args: &[OsString], schedules: u64) -> Result<(), Failed> {
+    let mut snapshot = start(program, args, Mode::Snapshot)?;
+    let mut fork = start(program, args, Mode::Fork)?;
+    let (mut first, mut other) = (Execution::empty(), Execution::empty());
+    for seed in 0..schedules {
+        snapshot.submit(request(seed));
+        snapshot.finish(&mut first)?;
+        if let Some(difference) = repeat(&mut snapshot, &request(seed), &first)? {
+            return Err(format!("seed {seed}, once more: {difference}").into());
+        }
+        fork.submit(request(seed));
+        fork.finish(&mut other)?;
+        same_execution(&first, &other).map_err(|difference| format!("seed {seed}, by fork: {difference}"))?;
+        if first.status != RunStatus::Rest || is_racy(&first) {
+            continue;
+        }
+        for order in 0..ORDERS {
+            if let Some(difference) = reorder(&mut snapshot, &first, 0, order)? {
+                return Err(format!("seed {seed}, in order {order}: {difference}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// In a racy program the order of independent steps can be seen in the values of the race.
+fn is_racy(execution: &Execution) -> bool {
+    DefectFinder::new().find(execution).iter().any(|defect| defect.signature.kind == Kind::DataRace)
+}
