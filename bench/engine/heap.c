@@ -1,21 +1,9 @@
-// As small.c, in a process with BYTES of heap that were written before the threads start and are not touched by them.
+// As small.c, in a process whose heap a library has filled (heap_library.c) and that no run touches.
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#ifndef BYTES
-#define BYTES (100 << 20)
-#endif
-
+extern char *heap_of_library;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int total;
-static char *heap;
-
-__attribute__((constructor)) static void fill(void)
-{
-	heap = malloc(BYTES);
-	memset(heap, 1, BYTES);
-}
 
 static void *work(void *argument)
 {
@@ -34,5 +22,5 @@ int main(void)
 		pthread_create(&threads[i], 0, work, 0);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], 0);
-	return total != 4;
+	return total != 4 || !heap_of_library;
 }

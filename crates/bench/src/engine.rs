@@ -1,6 +1,6 @@
 //! The engine: what a run costs with a snapshot and with a fork, and what an access costs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -20,13 +20,28 @@ pub fn run() -> Result<(), Failure> {
         let label = format!("{name}, {} events", tools::events(&program)?);
         compare(&label, &program)?;
     }
-    let empty = tools::compile("engine/heap.c", &["-DBYTES=4096"], place.path())?;
-    let without = tools::microseconds_per_run(&empty, Mode::Snapshot, 8000)?;
-    let full = tools::compile("engine/heap.c", &[], place.path())?;
-    let with = tools::microseconds_per_run(&full, Mode::Snapshot, 8000)?;
+    let without = tools::microseconds_per_run(&with_heap(4096, place.path())?, Mode::Snapshot, 8000)?;
+    let with = tools::microseconds_per_run(&with_heap(100 << 20, place.path())?, Mode::Snapshot, 8000)?;
     println!("{:<34} {with:>9.2} {:>9} {:>9.2}", "2 threads, 100 MB heap", "", with / without);
     println!("  (ratio of the last line: against the same program without the heap)");
     access(place.path())
+}
+
+/// A program in whose process a library has filled so much heap.
+fn with_heap(bytes: usize, place: &Path) -> Result<PathBuf, Failure> {
+    let directory = place.join(format!("heap-{bytes}"));
+    std::fs::create_dir(&directory)?;
+    let library = directory.join("libheap.so");
+    let source = tools::root().join("bench/engine/heap_library.c");
+    let size = format!("-DBYTES={bytes}");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O2", "-shared", "-fPIC", &size]).arg(&source).arg("-o").arg(&library);
+    if !gcc.status()?.success() {
+        return Err("gcc cannot compile heap_library.c".into());
+    }
+    let (library, path) = (library.display().to_string(), format!("-Wl,-rpath,{}", directory.display()));
+    let needed = ["-Wl,--push-state,--no-as-needed", &library, "-Wl,--pop-state", &path];
+    tools::compile("engine/heap.c", &needed, &directory)
 }
 
 fn compare(label: &str, program: &Path) -> Result<(), Failure> {

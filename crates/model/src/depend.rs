@@ -149,7 +149,9 @@ fn woken(prints: &mut Footprint, mut set: u64) {
 fn touch_all(step: &Step, prints: &mut Footprint) {
     let done = |mode: Mode| if step.outcome == Outcome::Done { mode } else { Mode::Observe };
     match step.kind {
-        OpKind::ThreadStart | OpKind::ThreadEnd => prints.push(thread_cell(u64::from(step.thread), Mode::Write)),
+        // Who looks whether the thread has ended does not see whether it has started.
+        OpKind::ThreadStart => prints.push(thread_cell(u64::from(step.thread), Mode::Observe)),
+        OpKind::ThreadEnd => prints.push(thread_cell(u64::from(step.thread), Mode::Write)),
         OpKind::Create | OpKind::Detach => prints.push(thread_cell(step.arg, Mode::Write)),
         OpKind::Join => prints.push(thread_cell(step.arg, Mode::Write)),
         OpKind::Exit | OpKind::Fence => {}

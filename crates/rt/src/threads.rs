@@ -327,13 +327,17 @@ fn join_or(handle: u64, result: *mut usize, code: i32, pc: u64) -> i32 {
         Ok(tid) => tid,
         Err(code) => return code,
     };
+    // Looking and joining are two transitions: that the look came too early must be possible.
     let look = look_at(tid, pc);
     sched::arrive(look);
-    if can_join(tid) {
-        return finish_join(tid, result, pc);
+    let (over, joinable) = (run().fibers[tid].private.over, can_join(tid));
+    // A look that comes too early is a join that gives up.
+    sched::commit(&look, if over { Outcome::Done } else { Outcome::TimedOut }, u64::from(over), 0);
+    if !joinable {
+        return code;
     }
-    sched::commit(&look, Outcome::Done, 0, 0);
-    code
+    sched::arrive(Op::new(OpKind::Join, 0, tid as u64, pc));
+    finish_join(tid, result, pc)
 }
 
 extern "C" fn tryjoin(handle: u64, result: *mut usize, pc: u64) -> i32 {

@@ -15,14 +15,14 @@ std::shared_timed_mutex table;
 std::recursive_timed_mutex outer;
 int value, given_up;
 
-void write()
+void put()
 {
     std::unique_lock<std::shared_timed_mutex> lock(table, 1s);
     if (lock)
         value++;
 }
 
-void read()
+void look()
 {
     std::shared_lock<std::shared_timed_mutex> lock(table, 1s);
     if (lock)
@@ -33,7 +33,7 @@ void read()
 
 int main()
 {
-    std::thread a(write), b(read);
+    std::thread a(put), b(look);
     a.join();
     b.join();
     assert(given_up <= 1 && value <= 1);

@@ -3,15 +3,15 @@
 // check:
 // verdict: bug
 // findings: 9
-// finding: data-race var=a line=40 line2=26
-// finding: data-race var=b line=41 line2=27
-// finding: data-race var=c line=42 line2=28
-// finding: data-race var=d line=43 line2=29
-// finding: data-race var=e line=44 line2=30
-// finding: data-race var=f line=45 line2=31
-// finding: data-race var=g line=46 line2=32
-// finding: data-race var=h line=47 line2=33
-// finding: data-race var=i line=48 line2=34
+// finding: data-race var=a[3] line=40 line2=26
+// finding: data-race var=b[3] line=41 line2=27
+// finding: data-race var=c[3] line=42 line2=28
+// finding: data-race var=d[1] line=43 line2=29
+// finding: data-race var=e[0] line=44 line2=30
+// finding: data-race var=f[0] line=45 line2=31
+// finding: data-race var=g[0] line=46 line2=32
+// finding: data-race var=h[0] line=47 line2=33
+// finding: data-race var=i[0] line=48 line2=34
 
 // The less common functions of the C library read and write the program's memory, too.
 #include <pthread.h>

@@ -229,7 +229,7 @@ impl World {
     /// Whether the thread that `op` belongs to could make it now.
     #[must_use]
     pub fn enabled(&self, op: &Step) -> Enabled {
-        self.predict(op, 0).map_or(Enabled::No, |effect| effect.enabled(op))
+        self.predict(op, 0).map_or(Enabled::No, predict::Effect::enabled)
     }
 
     /// As [`World::enabled`], for an operation that was pending at the end of an execution: threads that failed, ended

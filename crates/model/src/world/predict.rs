@@ -17,14 +17,8 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    pub fn enabled(self, op: &Step) -> Enabled {
-        // Looking at a thread that lives is a join that gives up.
-        let gives_up = op.kind == OpKind::AtomicLoad && op.obj & LIFE_WORDS != 0 && self.value == 0;
-        if gives_up || matches!(self.outcome, Outcome::TimedOut | Outcome::Spurious) {
-            Enabled::TimeOut
-        } else {
-            Enabled::Yes
-        }
+    pub fn enabled(self) -> Enabled {
+        if matches!(self.outcome, Outcome::TimedOut | Outcome::Spurious) { Enabled::TimeOut } else { Enabled::Yes }
     }
 }
 
@@ -89,7 +83,10 @@ impl World {
             OpKind::OnceBegin => plain(self.begin(op)?),
             OpKind::AtomicLoad if op.obj & LIFE_WORDS != 0 => {
                 let thread = u16::try_from(looked_at(op.obj)).unwrap_or(NOBODY);
-                Some(Effect { value: u64::from(self.thread(thread).life == Life::Ended), ..plain(Outcome::Done)? })
+                // Looking at a thread that lives is a join that gives up.
+                let over = self.thread(thread).life == Life::Ended;
+                let outcome = if over { Outcome::Done } else { Outcome::TimedOut };
+                Some(Effect { value: u64::from(over), ..plain(outcome)? })
             }
             OpKind::AtomicLoad => match self.value_at(op.obj, op.size) {
                 // It ends busy waiting, and would only go round once more.
