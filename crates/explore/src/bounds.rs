@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use raddle_model::finding::Prune;
 use raddle_model::{Execution, Request};
 
 use crate::strategy::{Gap, Strategy, Worth};
@@ -82,6 +83,10 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
         let endless = self.inner.gap() == Some(Gap::Sampling);
         self.inner.estimate().map(|guess| guess.min(limit)).or(endless.then_some(limit))
     }
+
+    fn prune(&self) -> Prune {
+        self.inner.prune()
+    }
 }
 
 /// Nothing is asked for or waited for after a certain time.
@@ -135,6 +140,10 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
     fn estimate(&self) -> Option<f64> {
         self.inner.estimate()
     }
+
+    fn prune(&self) -> Prune {
+        self.inner.prune()
+    }
 }
 
 /// At most so many events in a run. What a run that was cut leaves out, the strategy itself says.
@@ -175,5 +184,9 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
 
     fn estimate(&self) -> Option<f64> {
         self.inner.estimate()
+    }
+
+    fn prune(&self) -> Prune {
+        self.inner.prune()
     }
 }

@@ -51,7 +51,7 @@ impl fmt::Debug for Anew {
 }
 
 /// Loops of busy waiting that the execution tells of.
-fn loops_of(execution: &Execution) -> u32 {
+pub(crate) fn loops_of(execution: &Execution) -> u32 {
     let waits = execution.pending.iter().any(|pending| pending.state == PendingState::Awaiting)
         || execution
             .steps

@@ -102,6 +102,7 @@ pub fn explore(
         let summary = Summary::of(&execution);
         summary.count(&mut stats, worth);
         crowded = crowded || summary.crowded;
+        stats.prune = strategy.prune();
         if observe(&execution, worth, &stats).is_break() {
             return Ok(Outcome { stats, gap: Some(Gap::Stopped), under_way });
         }

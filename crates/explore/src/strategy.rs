@@ -1,5 +1,6 @@
 //! What a search strategy is.
 
+use raddle_model::finding::Prune;
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
@@ -91,6 +92,11 @@ pub trait Strategy {
     fn estimate(&self) -> Option<f64> {
         None
     }
+
+    /// What pruning did.
+    fn prune(&self) -> Prune {
+        Prune::default()
+    }
 }
 
 impl<S: Strategy + ?Sized> Strategy for Box<S> {
@@ -116,6 +122,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn estimate(&self) -> Option<f64> {
         (**self).estimate()
+    }
+
+    fn prune(&self) -> Prune {
+        (**self).prune()
     }
 }
 

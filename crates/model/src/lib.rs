@@ -5,6 +5,7 @@
 pub mod defect;
 pub mod depend;
 pub mod execution;
+pub mod facts;
 pub mod finding;
 pub mod race;
 pub mod target;

@@ -111,19 +111,19 @@ impl Knobs {
 
 /// A stream of pseudo-random numbers.
 #[derive(Clone, Debug)]
-struct Rng(u64);
+pub(super) struct Rng(u64);
 
 impl Rng {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Rng(seed)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(1);
         (mix(self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % bound.max(1) as u64) as usize
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 }
@@ -174,6 +174,7 @@ impl Writer<'_> {
             barriers: if self.in_barrier { vec![self.knobs.threads as u32] } else { Vec::new() },
             onces: usize::from(self.knobs.locks),
             bodies: Vec::new(),
+            functions: Vec::new(),
         };
         program.bodies.push(Vec::new());
         program.bodies.extend(bodies);

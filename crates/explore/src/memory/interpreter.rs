@@ -325,6 +325,16 @@ impl Interpreter {
             let instr = &self.code[thread.body][thread.at];
             match instr {
                 Instr::Jump(target) => thread.at = *target,
+                Instr::Enter(argument) => {
+                    let mut inner = [0; REGISTERS];
+                    inner[0] = eval(argument, &thread.regs);
+                    thread.frames.push(std::mem::replace(&mut thread.regs, inner));
+                    thread.at += 1;
+                }
+                Instr::Leave => {
+                    thread.regs = thread.frames.pop().unwrap_or(thread.regs);
+                    thread.at += 1;
+                }
                 Instr::Unless(condition, target) => {
                     thread.at = if eval(condition, &thread.regs) == 0 { *target } else { thread.at + 1 };
                 }
@@ -440,7 +450,9 @@ impl Interpreter {
             // A return from main has no caller.
             Instr::End { .. } if number == 0 => plain(OpKind::Exit, 0, 0, 0),
             Instr::End { pc } => plain(OpKind::ThreadEnd, 0, 0, *pc),
-            Instr::Jump(_) | Instr::Unless(..) => blank(number, OpKind::Fence),
+            Instr::Jump(_) | Instr::Unless(..) | Instr::Enter(_) | Instr::Leave | Instr::Call(..) => {
+                blank(number, OpKind::Fence)
+            }
         }
     }
 

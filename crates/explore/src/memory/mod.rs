@@ -5,7 +5,9 @@
 //! the run goes on by the policy.
 
 mod code;
+pub mod facts;
 pub mod generate;
+pub mod guarded;
 mod interpreter;
 mod layout;
 mod operation;

@@ -50,6 +50,12 @@ pub fn print(program: &Program) -> Printed {
     for number in 0..program.bodies.len() {
         printer.body(number);
     }
+    for number in 0..program.functions.len() {
+        let mut lines = Vec::new();
+        printer.block(&program.functions[number], &mut lines, 1, "return;");
+        printer.line(&mut lines, 1, "return;".into());
+        printer.function(format!("static void f{number}(int arg)"), "arg", lines);
+    }
     let mut text = HEAD.to_string();
     declarations(program, &mut text);
     let mut lines = vec![0; printer.pc as usize + 1];
@@ -102,6 +108,9 @@ fn declarations(program: &Program, text: &mut String) {
     }
     for number in 1..program.bodies.len() {
         let _ = writeln!(text, "static void *body{number}(void *arg);");
+    }
+    for number in 0..program.functions.len() {
+        let _ = writeln!(text, "static void f{number}(int arg);");
     }
     text.push('\n');
 }
@@ -178,6 +187,9 @@ impl Printer<'_> {
                     let mut inner = Vec::new();
                     self.block(body, &mut inner, 1, "return;");
                     self.function(format!("static void {name}(void)"), "0", inner);
+                }
+                Stmt::Call(function, argument) => {
+                    self.line(lines, depth, format!("f{function}({});", expr(argument)));
                 }
             }
         }

@@ -160,6 +160,9 @@ pub enum Stmt {
     While(Expr, Vec<Stmt>),
     /// Runs the body exactly once among all threads (`pthread_once`).
     Once(usize, Vec<Stmt>),
+    /// Calls a function with registers of its own, of which the first holds the argument. It may call only functions
+    /// behind it.
+    Call(usize, Expr),
 }
 
 impl From<Op> for Stmt {
@@ -205,6 +208,8 @@ pub struct Program {
     pub onces: usize,
     /// Code of the threads; main runs the first.
     pub bodies: Vec<Vec<Stmt>>,
+    /// Functions that they call.
+    pub functions: Vec<Vec<Stmt>>,
 }
 
 impl Program {

@@ -41,6 +41,13 @@ pub fn simpler(program: &Program) -> Vec<Program> {
             all.push(smaller);
         }
     }
+    for function in 0..program.functions.len() {
+        for block in simpler_blocks(&program.functions[function]) {
+            let mut smaller = program.clone();
+            smaller.functions[function] = block;
+            all.push(smaller);
+        }
+    }
     all
 }
 
@@ -57,7 +64,7 @@ fn simpler_blocks(block: &[Stmt]) -> Vec<Vec<Stmt>> {
             all.push(splice(at, at + 1, Vec::new()));
         }
         match &block[at] {
-            Stmt::Op(_) => {}
+            Stmt::Op(_) | Stmt::Call(..) => {}
             Stmt::If(condition, then, otherwise) => {
                 all.push(splice(at, at + 1, then.clone()));
                 all.push(splice(at, at + 1, otherwise.clone()));

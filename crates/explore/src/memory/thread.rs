@@ -16,6 +16,8 @@ pub(super) struct Thread {
     pub regs: [i32; REGISTERS],
     /// Registers of the caller, while it runs the body of a once.
     pub outer: Option<[i32; REGISTERS]>,
+    /// Registers of the callers of functions.
+    pub frames: Vec<[i32; REGISTERS]>,
     /// Threads that it has created, by slot.
     pub handles: [Option<u16>; HANDLES],
     /// How many threads it has created.
@@ -46,6 +48,7 @@ impl Thread {
             at: 0,
             regs,
             outer: None,
+            frames: Vec::new(),
             handles: [None; HANDLES],
             children: 0,
             pending: blank(number, OpKind::ThreadStart),

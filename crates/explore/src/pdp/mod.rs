@@ -1,0 +1,122 @@
+//! Property-driven pruning: a search for data races that leaves out what cannot race.
+//!
+//! After Wang, Yang, Gupta and Gopalakrishnan ("Dynamic model checking with property driven pruning to detect race conditions", ATVA
+//! 2008), whose figures miss races; what differs:
+//! - A part of the search that is left out would have asked for other orders of *earlier* transitions. These requests are sent on its
+//!   behalf, for every operation that may come in it.
+//! - An access that was made before a state counts against every thread that it does not happen before.
+//! - Sleep sets need the initials of the reversal ("source sets"), not any thread that comes before it.
+//!
+//! Branch events are not needed: a branch that depends on other threads belongs to the transition before it, and
+//! contributes all that the thread may do from that transition on ([`raddle_model::facts::suffix`]).
+//!
+//! Below all this is a depth-first search with sleep sets. Deadlocks and failed assertions in what is left out are lost.
+
+mod records;
+mod reverse;
+mod search;
+mod sweep;
+mod threads;
+mod trace;
+
+use raddle_model::facts::Site;
+use raddle_model::facts::suffix::Flow;
+use raddle_model::finding::Prune;
+use raddle_model::{Execution, Request};
+
+use crate::careful::{Careful, waits_busily};
+use crate::strategy::{Gap, Strategy, Worth};
+use search::Search;
+
+/// How a run's events are found in the facts.
+pub trait Sites {
+    /// The site of an event at this place.
+    fn site(&self, pc: u64) -> Option<Site>;
+
+    /// Whether the address belongs to an object that exists once.
+    fn is_global(&self, address: u64) -> bool;
+}
+
+/// Sites of in-memory programs: the places themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainSites;
+
+impl Sites for PlainSites {
+    fn site(&self, pc: u64) -> Option<Site> {
+        (pc != 0).then_some(pc)
+    }
+
+    fn is_global(&self, _: u64) -> bool {
+        true
+    }
+}
+
+/// What pruning needs to know about the program.
+pub struct Knowledge {
+    /// The facts, in place.
+    pub flow: Flow,
+    /// How events are found in them.
+    pub sites: Box<dyn Sites>,
+}
+
+/// The search. Without knowledge, or where the program waits busily, nothing is pruned.
+pub struct Pdp {
+    search: Option<Search>,
+    plain: Careful,
+    /// Whether the run under way was asked for by the search that prunes.
+    figures: Prune,
+}
+
+impl Pdp {
+    /// Pruning by locksets.
+    #[must_use]
+    pub fn new(knowledge: Option<Knowledge>, spurious: u32) -> Self {
+        Pdp::with_filter(knowledge, spurious, false)
+    }
+
+    /// The same, with thread states asked before locksets: see [`crate::dhtc`].
+    pub(crate) fn with_filter(knowledge: Option<Knowledge>, spurious: u32, filter: bool) -> Self {
+        let search = knowledge.map(|knowledge| Search::new(knowledge, spurious, filter));
+        Pdp { search, plain: Careful::new(spurious), figures: Prune::default() }
+    }
+
+    /// Sleep sets and source initials alone, without any pruning: what pruning is measured against.
+    #[must_use]
+    pub fn unpruned(spurious: u32) -> Self {
+        let search = Some(Search::unpruned(spurious));
+        Pdp { search, plain: Careful::new(spurious), figures: Prune::default() }
+    }
+}
+
+impl Strategy for Pdp {
+    fn next(&mut self) -> Option<Request> {
+        match &mut self.search {
+            Some(search) => search.next(),
+            None => self.plain.next(),
+        }
+    }
+
+    fn learn(&mut self, execution: &Execution) -> Worth {
+        let Some(search) = &mut self.search else { return self.plain.learn(execution) };
+        if waits_busily(execution) {
+            self.search = None;
+            return Worth::Redundant;
+        }
+        search.learn(execution, &mut self.figures)
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        match &self.search {
+            Some(search) => search.gap,
+            None => self.plain.gap(),
+        }
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        if self.search.is_some() { None } else { self.plain.estimate() }
+    }
+
+    fn prune(&self) -> Prune {
+        self.figures
+    }
+}

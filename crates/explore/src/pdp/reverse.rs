@@ -1,0 +1,80 @@
+//! Which pairs of transitions can come in the other order.
+
+use raddle_model::{Footprint, Step, depend};
+use raddle_vocab::{OpKind, Outcome};
+
+/// The mutex that a step acquires.
+pub(super) fn acquired(step: &Step) -> Option<u64> {
+    match (step.kind, step.outcome) {
+        (OpKind::Lock | OpKind::TryLock | OpKind::TimedLock, Outcome::Done) => Some(step.obj),
+        (OpKind::CondReacquire, _) => Some(step.arg),
+        _ => None,
+    }
+}
+
+/// The mutex that a step acquires, waiting for it if need be.
+pub(super) fn awaits_mutex(step: &Step) -> Option<u64> {
+    match step.kind {
+        OpKind::Lock if step.outcome != Outcome::Nested => Some(step.obj),
+        OpKind::CondReacquire => Some(step.arg),
+        _ => None,
+    }
+}
+
+fn released(step: &Step) -> Option<u64> {
+    match step.kind {
+        OpKind::Unlock => Some(step.obj),
+        OpKind::CondWait | OpKind::CondTimedWait => Some(step.arg),
+        _ => None,
+    }
+}
+
+/// Whether an attempt to take a lock came back without.
+pub(super) fn gave_up(step: &Step) -> bool {
+    matches!(step.outcome, Outcome::Failed | Outcome::TimedOut)
+}
+
+fn attempted(step: &Step) -> Option<u64> {
+    let attempt = matches!(step.kind, OpKind::TryLock | OpKind::TimedLock);
+    (attempt && gave_up(step)).then_some(step.obj)
+}
+
+/// Whether both could be possible in one state: `early` was made, `late` came (or would come) later.
+pub(super) fn may_be_coenabled(early: &Step, late: &Step) -> bool {
+    let same = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
+    let wants = awaits_mutex(late);
+    if same(released(early), wants) || same(attempted(early), wants) {
+        return false;
+    }
+    if same(released(late), acquired(early)) || same(released(late), released(early)) {
+        return false;
+    }
+    let lives =
+        |step: &Step| matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Join);
+    if lives(early) && lives(late) {
+        return false;
+    }
+    if early.kind == OpKind::RwUnlock && matches!(late.kind, OpKind::ReadLock | OpKind::WriteLock)
+        || late.kind == OpKind::RwUnlock && holds_rwlock(early)
+    {
+        return early.obj != late.obj;
+    }
+    true
+}
+
+fn holds_rwlock(step: &Step) -> bool {
+    matches!(
+        step.kind,
+        OpKind::ReadLock
+            | OpKind::WriteLock
+            | OpKind::TryReadLock
+            | OpKind::TryWriteLock
+            | OpKind::TimedReadLock
+            | OpKind::TimedWriteLock
+    ) && step.outcome == Outcome::Done
+}
+
+/// Whether two transitions of different threads depend on each other and could come in either order.
+pub(super) fn reversible(early: (&Step, &Footprint), late: (&Step, &Footprint)) -> bool {
+    depend::conflict(early.1, late.1) && may_be_coenabled(early.0, late.0)
+}

@@ -1,0 +1,337 @@
+//! Depth-first search with sleep sets, and the analysis of each execution.
+
+use std::collections::BTreeSet;
+
+use raddle_model::facts::places::Where;
+use raddle_model::facts::suffix::MayOp;
+use raddle_model::finding::Prune;
+use raddle_model::{Choice, Execution, Footprint, Request, Step, World, depend, footprint};
+use raddle_vocab::OpKind;
+
+use super::Knowledge;
+use super::reverse::{acquired, awaits_mutex, gave_up, reversible};
+use super::sweep::{Hypothesis, Sweep, Swept};
+use super::trace::{Clock, Trace, worst_pending};
+use crate::strategy::{Gap, Worth, gap_of, scheduled};
+
+/// One state of the execution under way.
+#[derive(Debug)]
+struct Node {
+    /// Threads that can step, with the number of successors.
+    enabled: Vec<(u16, u16)>,
+    sleep: Vec<(u16, Footprint)>,
+    backtrack: BTreeSet<u16>,
+    /// The transition taken from here.
+    taken: Choice,
+    /// Other successors of its operation.
+    remaining: Vec<u16>,
+    /// What the transitions of this thread from here touched.
+    touched: Footprint,
+}
+
+impl Node {
+    fn is_asleep(&self, thread: u16) -> bool {
+        self.sleep.iter().any(|&(other, _)| other == thread)
+    }
+
+    fn is_enabled(&self, thread: u16) -> bool {
+        self.enabled.iter().any(|&(other, _)| other == thread)
+    }
+
+    fn begin(&mut self, choice: Choice) {
+        let successors = self.enabled.iter().find(|&&(thread, _)| thread == choice.thread).map_or(1, |&(_, n)| n);
+        self.remaining = (0..successors).rev().filter(|&other| other != choice.choice).collect();
+        self.taken = choice;
+        self.touched.clear();
+        self.backtrack.insert(choice.thread);
+    }
+}
+
+/// The search.
+pub(super) struct Search {
+    knowledge: Option<Knowledge>,
+    /// Whether thread states are asked before locksets.
+    filter: bool,
+    stack: Vec<Node>,
+    /// The run to ask for.
+    wanted: Option<Vec<Choice>>,
+    world: World,
+    pub gap: Option<Gap>,
+}
+
+impl Search {
+    pub fn new(knowledge: Knowledge, spurious: u32, filter: bool) -> Self {
+        Search { knowledge: Some(knowledge), filter, ..Search::unpruned(spurious) }
+    }
+
+    pub fn unpruned(spurious: u32) -> Self {
+        let (stack, wanted, world) = (Vec::new(), Some(Vec::new()), World::new(spurious));
+        Search { knowledge: None, filter: false, stack, wanted, world, gap: None }
+    }
+
+    pub fn next(&mut self) -> Option<Request> {
+        self.wanted.take().map(scheduled)
+    }
+
+    pub fn learn(&mut self, execution: &Execution, figures: &mut Prune) -> Worth {
+        self.gap = self.gap.or(gap_of(execution.status));
+        match self.extend(execution) {
+            Extended::Whole => {
+                self.analyse(execution, execution.steps.len(), figures);
+                self.backtrack();
+                Worth::Counted
+            }
+            Extended::Blocked(at) => {
+                self.analyse(execution, at, figures);
+                self.backtrack();
+                Worth::Redundant
+            }
+            Extended::Astray(at) => {
+                self.wanted = Some(self.stack[..=at].iter().map(|node| node.taken).collect());
+                Worth::Redundant
+            }
+        }
+    }
+
+    /// Puts the states of the execution on the stack.
+    fn extend(&mut self, execution: &Execution) -> Extended {
+        self.world.prepare(execution);
+        let forced = self.stack.len();
+        let mut next = vec![0; execution.threads.len()];
+        let mut positions = vec![Vec::new(); execution.threads.len()];
+        for (at, step) in execution.steps.iter().enumerate() {
+            positions[usize::from(step.thread)].push(at);
+        }
+        for (at, step) in execution.steps.iter().enumerate() {
+            if at >= forced {
+                let mut node = self.node(execution, &positions, &next, at);
+                if node.is_asleep(step.thread) {
+                    let awake = node.enabled.iter().map(|&(thread, _)| thread).find(|&thread| !node.is_asleep(thread));
+                    let Some(thread) = awake else { return Extended::Blocked(at) };
+                    node.begin(Choice::of(thread));
+                    self.stack.push(node);
+                    return Extended::Astray(at);
+                }
+                node.begin(Choice { thread: step.thread, choice: self.world.choice_of(step) });
+                self.stack.push(node);
+            }
+            if at + 1 >= forced {
+                self.stack[at].touched.extend(footprint(step));
+            }
+            next[usize::from(step.thread)] += 1;
+            self.world.apply(step);
+        }
+        Extended::Whole
+    }
+
+    /// The state before step `at`.
+    fn node(&self, execution: &Execution, positions: &[Vec<usize>], next: &[usize], at: usize) -> Node {
+        let mut enabled = Vec::new();
+        for &thread in self.world.by_rank().iter().filter(|&&thread| self.world.is_alive(thread)) {
+            let number = usize::from(thread);
+            let successors = match positions[number].get(next[number]) {
+                Some(&position) => self.world.successors(&execution.steps[position]),
+                None if self.world.enabled_pending(&execution.pending[number]).possible() => {
+                    self.world.successors(&execution.pending[number].step)
+                }
+                None => 0,
+            };
+            if successors > 0 {
+                enabled.push((thread, successors));
+            }
+        }
+        let sleep = match at.checked_sub(1) {
+            Some(last) => {
+                let (node, step) = (&self.stack[last], footprint(&execution.steps[last]));
+                let stays = |(thread, touched): &&(u16, Footprint)| {
+                    *thread != node.taken.thread && !depend::conflict(touched, &step)
+                };
+                node.sleep.iter().filter(stays).cloned().collect()
+            }
+            None => Vec::new(),
+        };
+        Node {
+            enabled,
+            sleep,
+            backtrack: BTreeSet::new(),
+            taken: Choice::of(0),
+            remaining: Vec::new(),
+            touched: Footprint::new(),
+        }
+    }
+
+    /// The next run: the deepest state with something left to try.
+    fn backtrack(&mut self) {
+        while let Some(node) = self.stack.last_mut() {
+            let mut found = false;
+            if let Some(choice) = node.remaining.pop() {
+                node.taken.choice = choice;
+                found = true;
+            } else {
+                node.sleep.push((node.taken.thread, std::mem::take(&mut node.touched)));
+                if let Some(&thread) = node.backtrack.iter().find(|&&thread| !node.is_asleep(thread)) {
+                    node.begin(Choice::of(thread));
+                    found = true;
+                }
+            }
+            if found {
+                self.wanted = Some(self.stack.iter().map(|node| node.taken).collect());
+                return;
+            }
+            self.stack.pop();
+        }
+    }
+
+    /// Asks for the orders that an execution's first `length` transitions leave open.
+    fn analyse(&mut self, execution: &Execution, length: usize, figures: &mut Prune) {
+        let trace = Trace::of(execution, length);
+        let swept = self.knowledge.as_mut().map(|Knowledge { flow, sites }| {
+            Sweep::new(flow, sites.as_ref(), &trace, self.filter).run(execution, figures)
+        });
+        let from = swept.as_ref().map_or(length + 1, |swept| swept.from);
+        let mut skipped = 0;
+        for (at, moment) in trace.moments.iter().enumerate() {
+            skipped += self.reverse(&trace, at, (&moment.step, &moment.worst), &moment.before, from);
+        }
+        for thread in 0..trace.threads() as u16 {
+            if let Some(step) = &trace.pending[usize::from(thread)] {
+                let clock = trace.clock(thread, length);
+                skipped += self.reverse(&trace, length, (step, &worst_pending(step)), &clock, from);
+            }
+        }
+        figures.skipped += skipped;
+        if let Some(swept) = swept.filter(|swept| skipped > 0 && swept.from <= length) {
+            self.ask_on_behalf(&trace, &swept);
+        }
+    }
+
+    /// Asks for the operation to come before each earlier one that it depends on; how many of these lie in the part that is left
+    /// out.
+    fn reverse(&mut self, trace: &Trace, at: usize, late: (&Step, &Footprint), clock: &Clock, from: usize) -> u64 {
+        let mut skipped = 0;
+        for (early, moment) in trace.moments[..at].iter().enumerate().rev() {
+            let ordered = clock[usize::from(moment.step.thread)] > moment.count;
+            if moment.step.thread == late.0.thread || ordered || !reversible((&moment.step, &moment.worst), late) {
+                continue;
+            }
+            if early >= from {
+                skipped += 1;
+            } else {
+                self.request(trace, early, at, late.0.thread, clock, false);
+            }
+            // Acquisitions of one mutex are totally ordered: the latest stands for all.
+            if late.0.kind == OpKind::Lock && acquired(&moment.step) == Some(late.0.obj) {
+                break;
+            }
+        }
+        skipped
+    }
+
+    /// Sends the requests that the part which is left out would have sent.
+    fn ask_on_behalf(&mut self, trace: &Trace, swept: &Swept) {
+        for &(key, op) in &swept.ops {
+            let thread = swept.threads.present(key, trace, swept.from);
+            let own = swept.threads.thread(key);
+            let clock = trace.clock(thread, swept.from);
+            for (early, moment) in trace.moments[..swept.from].iter().enumerate().rev() {
+                let step = &moment.step;
+                let ordered = clock[usize::from(step.thread)] > moment.count;
+                if Some(step.thread) == own || ordered || !concerns(trace, op, early) {
+                    continue;
+                }
+                self.request(trace, early, swept.from, thread, &clock, true);
+                if only_latest(trace, op).is_some_and(|mutex| acquired(step) == Some(mutex)) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Asks for something of `thread` at state `at`, or (hypothetical) after it, to come before transition `early`.
+    fn request(&mut self, trace: &Trace, early: usize, at: usize, thread: u16, clock: &Clock, hypothetical: bool) {
+        let moment = &trace.moments[early];
+        let counts: Clock =
+            trace.steps_of.iter().map(|steps| steps.partition_point(|&step| step <= early) as u32).collect();
+        let mut seen = vec![false; trace.threads()];
+        let mut initials = Vec::new();
+        for later in &trace.moments[early + 1..at] {
+            let own = usize::from(later.step.thread);
+            if later.after[usize::from(moment.step.thread)] > moment.count || std::mem::replace(&mut seen[own], true) {
+                continue;
+            }
+            let first = |other: usize| other == own || later.after[other] <= counts[other];
+            if (0..trace.threads()).all(first) {
+                initials.push(later.step.thread);
+            }
+        }
+        let node = &mut self.stack[early];
+        if !seen[usize::from(thread)] {
+            let waits_for_nobody = trace.next_step(thread, early).is_some_and(|step| {
+                matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Unlock)
+            });
+            if node.is_enabled(thread) && (!hypothetical || waits_for_nobody) {
+                initials.push(thread);
+            } else if initials.is_empty() {
+                let all: Vec<u16> = node.enabled.iter().map(|&(thread, _)| thread).collect();
+                node.backtrack.extend(all);
+                return;
+            }
+        }
+        if initials.iter().any(|&thread| node.backtrack.contains(&thread) || node.is_asleep(thread)) {
+            return;
+        }
+        let before = |&&other: &&u16| clock[usize::from(other)] > counts[usize::from(other)];
+        let chosen = initials.iter().find(|&&other| other == thread).or_else(|| initials.iter().find(before));
+        node.backtrack.extend(chosen.or(initials.first()));
+    }
+}
+
+/// The mutex, if the operation only waits for one.
+fn only_latest(trace: &Trace, op: Hypothesis) -> Option<u64> {
+    match op {
+        Hypothesis::May(MayOp::Lock(mutex)) => Some(mutex),
+        Hypothesis::May(_) => None,
+        Hypothesis::Like(at) => {
+            Some(&trace.moments[at].step).filter(|step| step.kind == OpKind::Lock).and_then(awaits_mutex)
+        }
+    }
+}
+
+/// Whether an operation that may come depends on the transition and could come before it.
+fn concerns(trace: &Trace, op: Hypothesis, early: usize) -> bool {
+    let moment = &trace.moments[early];
+    match op {
+        Hypothesis::Like(at) => {
+            let late = &trace.moments[at];
+            reversible((&moment.step, &moment.worst), (&late.step, &late.worst))
+        }
+        Hypothesis::May(MayOp::Lock(mutex)) => {
+            acquired(&moment.step) == Some(mutex) || moment.step.kind == OpKind::MutexInit && moment.step.obj == mutex
+        }
+        Hypothesis::May(MayOp::Release(place)) => gave_up(&moment.step) && touches(moment, place),
+        Hypothesis::May(MayOp::Touch(place)) => touches(moment, place),
+    }
+}
+
+/// Whether the transition touches an object at this place.
+fn touches(moment: &super::trace::Moment, place: Where) -> bool {
+    match place {
+        Where::Bytes { from, to } => moment.worst.iter().any(|touch| {
+            (0..8).any(|byte| touch.bytes & (1 << byte) != 0 && (from..to).contains(&(touch.cell << 3 | byte)))
+        }),
+        Where::Part(_) | Where::Any => !matches!(
+            moment.step.kind,
+            OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Join | OpKind::Exit | OpKind::Fence
+        ),
+    }
+}
+
+/// How far a run could be followed.
+enum Extended {
+    /// To its end.
+    Whole,
+    /// To a state in which everybody who can step is asleep.
+    Blocked(usize),
+    /// To a state in which it went on with a thread that is asleep; another was chosen.
+    Astray(usize),
+}

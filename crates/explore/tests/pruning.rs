@@ -1,0 +1,171 @@
+//! Pruning misses no race and pays.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::seeds;
+use raddle_explore::bounds::MaxExecutions;
+use raddle_explore::careful::Careful;
+use raddle_explore::dhtc::dhtc;
+use raddle_explore::memory::facts::facts;
+use raddle_explore::memory::guarded::{Class, generate};
+use raddle_explore::memory::program::build::{lock, locked, not, num, read, reg, unlock, when, write};
+use raddle_explore::memory::program::{Program, Stmt};
+use raddle_explore::memory::{Granularity, MemoryTarget};
+use raddle_explore::pdp::{Knowledge, Pdp, PlainSites};
+use raddle_explore::{Strategy, explore};
+use raddle_model::RaceDetector;
+use raddle_model::facts::suffix::Flow;
+use raddle_model::finding::Stats;
+
+fn knowledge(program: &Program) -> Knowledge {
+    let (facts, ground) = facts(program);
+    facts.validate().unwrap();
+    Knowledge { flow: Flow::new(facts, ground), sites: Box::new(PlainSites) }
+}
+
+/// Whether the search meets a race, and its figures; `None` if it would take more runs than allowed.
+fn race(strategy: impl Strategy, program: &Program, limit: u64) -> Option<(bool, Stats)> {
+    let mut target = MemoryTarget::new(program, Granularity::Sync);
+    let mut detector = RaceDetector::new();
+    let mut found = false;
+    let mut strategy = MaxExecutions::new(strategy, limit);
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+        found = found || !detector.races(execution).is_empty();
+        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let outcome = outcome.unwrap();
+    (found || outcome.gap.is_none()).then_some((found, outcome.stats))
+}
+
+/// The programs on which the published algorithms miss the race.
+fn holes() -> Vec<(&'static str, Program)> {
+    let (l, m, n) = (0, 1, 2);
+    let (x, c, r) = (0, 1, 2);
+    let is0 = |register, then| when(not(reg(register)), then);
+    let is1 = |register, then| when(reg(register), then);
+    let one = |var| write(var, num(1));
+    let cat = |parts: Vec<Vec<Stmt>>| parts.concat();
+    let program = |bodies| Program::parallel(4, 3, bodies);
+    let look = |mutex, var, then: Stmt| cat(vec![locked(mutex, vec![read(1, var)]), vec![then]]);
+    vec![
+        ("x=1; L{} || L{x=2}", program(vec![vec![one(x), lock(l), unlock(l)], locked(l, vec![one(x)])])),
+        (
+            "L{x=1}; r=2; M{c=1} || M{t=c}; if(!t){ L{u=x}; if(!u) r=1 }",
+            program(vec![
+                cat(vec![locked(l, vec![one(x)]), vec![one(r)], locked(m, vec![one(c)])]),
+                look(m, c, is0(1, look(l, x, is0(1, vec![one(r)])))),
+            ]),
+        ),
+        (
+            "M{t=f}; if(t) r=1; N{g=1} || N{u=g}; if(!u){ M{f=1}; r=2 }",
+            program(vec![
+                cat(vec![look(m, x, is1(1, vec![one(r)])), locked(n, vec![one(c)])]),
+                look(n, c, is0(1, cat(vec![locked(m, vec![one(x)]), vec![one(r)]]))),
+            ]),
+        ),
+        (
+            "M{t=f}; if(t) r=1 || the same || M{f=1}",
+            program(vec![look(m, x, is1(1, vec![one(r)])), look(m, x, is1(1, vec![one(r)])), locked(m, vec![one(x)])]),
+        ),
+        (
+            "M{t=f}; if(t) r=1 || N{u=g}; if(u){ M{f=1}; r=2 } || N{g=1}",
+            program(vec![
+                look(m, x, is1(1, vec![one(r)])),
+                look(n, c, is1(1, cat(vec![locked(m, vec![one(x)]), vec![one(r)]]))),
+                locked(n, vec![one(c)]),
+            ]),
+        ),
+        (
+            "M{}; r=1 || M{}; N{t=g}; if(t) r=2 || N{g=1}",
+            program(vec![
+                vec![lock(m), unlock(m), one(r)],
+                cat(vec![vec![lock(m), unlock(m)], look(n, c, is1(1, vec![one(r)]))]),
+                locked(n, vec![one(c)]),
+            ]),
+        ),
+        (
+            "B{b=1}; A{a=1} || A{t=a}; if(t) r=1 || B{u=b}; if(!u){ B{v=b}; if(v) r=2 }",
+            program(vec![
+                cat(vec![locked(n, vec![one(c)]), locked(m, vec![one(x)])]),
+                look(m, x, is1(1, vec![one(r)])),
+                look(n, c, is0(1, look(n, c, is1(1, vec![one(r)])))),
+            ]),
+        ),
+    ]
+}
+
+#[test]
+fn the_holes_are_closed() {
+    for (name, program) in holes() {
+        // Whichever thread has the least rank.
+        for turn in 0..program.bodies.len() - 1 {
+            let mut program = program.clone();
+            program.bodies[1..].rotate_left(turn);
+            for strategy in
+                [Pdp::new(Some(knowledge(&program)), 0), dhtc(Some(knowledge(&program)), 0), Pdp::unpruned(0)]
+            {
+                assert!(race(strategy, &program, 10_000).unwrap().0, "{name}, turned by {turn}");
+            }
+        }
+    }
+}
+
+/// Sums over race-free programs.
+#[derive(Debug, Default)]
+struct Sums {
+    racy: u64,
+    late: u64,
+    free: u64,
+    skipped: u64,
+    optimal: u64,
+    unpruned: u64,
+    pdp: u64,
+    dhtc: u64,
+}
+
+fn compare(class: Class, forks: bool, count: u64) -> Sums {
+    let mut sums = Sums::default();
+    let runs = |stats: &Stats| stats.executions + stats.assumed;
+    for seed in seeds(count) {
+        let program = generate(seed, class, forks);
+        let limit = 3000;
+        let Some((racy, exact)) = race(Careful::new(0), &program, limit) else {
+            sums.skipped += 1;
+            continue;
+        };
+        let context = || format!("{class:?} forks {forks} seed {seed} racy {racy}\n{program:#?}");
+        let Some((found, pdp)) = race(Pdp::new(Some(knowledge(&program)), 0), &program, 20 * limit) else {
+            panic!("pdp does not end: {}", context());
+        };
+        assert_eq!(found, racy, "{}", context());
+        if racy {
+            sums.racy += 1;
+            sums.late += u64::from(exact.executions > 1);
+            continue;
+        }
+        let (found, dhtc) = race(dhtc(Some(knowledge(&program)), 0), &program, 20 * limit).unwrap();
+        assert!(!found, "{}", context());
+        assert_eq!((runs(&dhtc), dhtc.blocked), (runs(&pdp), pdp.blocked), "{}", context());
+        let (found, unpruned) = race(Pdp::unpruned(0), &program, 20 * limit).unwrap();
+        assert!(!found, "{}", context());
+        sums.free += 1;
+        sums.optimal += runs(&exact);
+        sums.unpruned += runs(&unpruned);
+        sums.pdp += runs(&pdp);
+        sums.dhtc += runs(&dhtc);
+    }
+    sums
+}
+
+#[test]
+fn no_race_is_missed() {
+    for class in Class::ALL {
+        for forks in [false, true] {
+            let sums = compare(class, forks, 850);
+            println!("{class:?} forks {forks}: {sums:?}");
+            assert!(sums.racy > 50 && sums.free > 50, "{class:?} {forks} {sums:?}");
+        }
+    }
+}
