@@ -3,6 +3,8 @@
 use raddle_model::{Footprint, Step, depend};
 use raddle_vocab::{OpKind, Outcome};
 
+use super::trace::Moment;
+
 /// The mutex that a step acquires.
 pub(super) fn acquired(step: &Step) -> Option<u64> {
     match (step.kind, step.outcome) {
@@ -21,7 +23,7 @@ pub(super) fn awaits_mutex(step: &Step) -> Option<u64> {
     }
 }
 
-fn released(step: &Step) -> Option<u64> {
+pub(super) fn released(step: &Step) -> Option<u64> {
     match step.kind {
         OpKind::Unlock => Some(step.obj),
         OpKind::CondWait | OpKind::CondTimedWait => Some(step.arg),
@@ -39,14 +41,12 @@ fn attempted(step: &Step) -> Option<u64> {
     (attempt && gave_up(step)).then_some(step.obj)
 }
 
-/// Whether both could be possible in one state: `early` was made, `late` came (or would come) later.
-pub(super) fn may_be_coenabled(early: &Step, late: &Step) -> bool {
+/// Whether both could be possible in one state: `early` was made, `late` came (or would come) later. A release of what the
+/// thread does not hold (`stray`) lets nobody in.
+fn may_be_coenabled(early: &Step, stray: bool, late: &Step) -> bool {
     let same = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
     let wants = awaits_mutex(late);
-    if same(released(early), wants) || same(attempted(early), wants) {
-        return false;
-    }
-    if same(released(late), acquired(early)) || same(released(late), released(early)) {
+    if same(released(early), wants) && !stray || same(attempted(early), wants) {
         return false;
     }
     let lives =
@@ -54,15 +54,12 @@ pub(super) fn may_be_coenabled(early: &Step, late: &Step) -> bool {
     if lives(early) && lives(late) {
         return false;
     }
-    if early.kind == OpKind::RwUnlock && matches!(late.kind, OpKind::ReadLock | OpKind::WriteLock)
-        || late.kind == OpKind::RwUnlock && holds_rwlock(early)
-    {
-        return early.obj != late.obj;
-    }
-    true
+    let opens = early.kind == OpKind::RwUnlock && !stray && matches!(late.kind, OpKind::ReadLock | OpKind::WriteLock);
+    !opens || early.obj != late.obj
 }
 
-fn holds_rwlock(step: &Step) -> bool {
+/// Whether the step takes an rwlock.
+pub(super) fn takes_rwlock(step: &Step) -> bool {
     matches!(
         step.kind,
         OpKind::ReadLock
@@ -75,6 +72,6 @@ fn holds_rwlock(step: &Step) -> bool {
 }
 
 /// Whether two transitions of different threads depend on each other and could come in either order.
-pub(super) fn reversible(early: (&Step, &Footprint), late: (&Step, &Footprint)) -> bool {
-    depend::conflict(early.1, late.1) && may_be_coenabled(early.0, late.0)
+pub(super) fn reversible(early: &Moment, late: (&Step, &Footprint)) -> bool {
+    depend::conflict(&early.worst, late.1) && may_be_coenabled(&early.step, early.stray, late.0)
 }

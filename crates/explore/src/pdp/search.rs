@@ -211,13 +211,13 @@ impl Search {
         let mut skipped = 0;
         for (early, moment) in trace.moments[..at].iter().enumerate().rev() {
             let ordered = clock[usize::from(moment.step.thread)] > moment.count;
-            if moment.step.thread == late.0.thread || ordered || !reversible((&moment.step, &moment.worst), late) {
+            if moment.step.thread == late.0.thread || ordered || !reversible(moment, late) {
                 continue;
             }
             if early >= from {
                 skipped += 1;
             } else {
-                self.request(trace, early, at, late.0.thread, clock, false);
+                self.request(trace, early, at, late.0.thread, clock, Some(late.1));
             }
             // Acquisitions of one mutex are totally ordered: the latest stands for all.
             if late.0.kind == OpKind::Lock && acquired(&moment.step) == Some(late.0.obj) {
@@ -239,7 +239,7 @@ impl Search {
                 if Some(step.thread) == own || ordered || !concerns(trace, op, early) {
                     continue;
                 }
-                self.request(trace, early, swept.from, thread, &clock, true);
+                self.request(trace, early, swept.from, thread, &clock, None);
                 if only_latest(trace, op).is_some_and(|mutex| acquired(step) == Some(mutex)) {
                     break;
                 }
@@ -247,35 +247,50 @@ impl Search {
         }
     }
 
-    /// Asks for something of `thread` at state `at`, or (hypothetical) after it, to come before transition `early`.
-    fn request(&mut self, trace: &Trace, early: usize, at: usize, thread: u16, clock: &Clock, hypothetical: bool) {
+    /// Asks for something of `thread` at state `at` to come before transition `early`: an operation that touches `late`, or one that may come
+    /// later.
+    fn request(
+        &mut self,
+        trace: &Trace,
+        early: usize,
+        at: usize,
+        thread: u16,
+        clock: &Clock,
+        late: Option<&Footprint>,
+    ) {
         let moment = &trace.moments[early];
         let counts: Clock =
             trace.steps_of.iter().map(|steps| steps.partition_point(|&step| step <= early) as u32).collect();
+        // What the thread would begin with, if that is known.
+        let next = || {
+            let step = trace.next_step(thread, early)?;
+            let waits_for_nobody =
+                matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Unlock);
+            waits_for_nobody.then(|| worst_pending(step))
+        };
+        let own = late.cloned().or_else(next);
+        let mut is_free = own.is_some();
         let mut seen = vec![false; trace.threads()];
         let mut initials = Vec::new();
         for later in &trace.moments[early + 1..at] {
-            let own = usize::from(later.step.thread);
-            if later.after[usize::from(moment.step.thread)] > moment.count || std::mem::replace(&mut seen[own], true) {
+            if later.after[usize::from(moment.step.thread)] > moment.count {
                 continue;
             }
-            let first = |other: usize| other == own || later.after[other] <= counts[other];
-            if (0..trace.threads()).all(first) {
+            is_free = is_free && own.as_ref().is_some_and(|own| !depend::conflict(own, &later.worst));
+            let number = usize::from(later.step.thread);
+            let first = |other: usize| other == number || later.after[other] <= counts[other];
+            if !std::mem::replace(&mut seen[number], true) && (0..trace.threads()).all(first) {
                 initials.push(later.step.thread);
             }
         }
         let node = &mut self.stack[early];
-        if !seen[usize::from(thread)] {
-            let waits_for_nobody = trace.next_step(thread, early).is_some_and(|step| {
-                matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Unlock)
-            });
-            if node.is_enabled(thread) && (!hypothetical || waits_for_nobody) {
-                initials.push(thread);
-            } else if initials.is_empty() {
-                let all: Vec<u16> = node.enabled.iter().map(|&(thread, _)| thread).collect();
-                node.backtrack.extend(all);
-                return;
-            }
+        if !seen[usize::from(thread)] && node.is_enabled(thread) && is_free {
+            initials.push(thread);
+        }
+        if initials.is_empty() {
+            let all: Vec<u16> = node.enabled.iter().map(|&(thread, _)| thread).collect();
+            node.backtrack.extend(all);
+            return;
         }
         if initials.iter().any(|&thread| node.backtrack.contains(&thread) || node.is_asleep(thread)) {
             return;
@@ -303,7 +318,7 @@ fn concerns(trace: &Trace, op: Hypothesis, early: usize) -> bool {
     match op {
         Hypothesis::Like(at) => {
             let late = &trace.moments[at];
-            reversible((&moment.step, &moment.worst), (&late.step, &late.worst))
+            reversible(moment, (&late.step, &late.worst))
         }
         Hypothesis::May(MayOp::Lock(mutex)) => {
             acquired(&moment.step) == Some(mutex) || moment.step.kind == OpKind::MutexInit && moment.step.obj == mutex

@@ -396,6 +396,9 @@ impl<'a> Sweep<'a> {
         ) {
             return false;
         }
+        if is_attempt(step.kind) {
+            return true;
+        }
         let entry = self.threads.entries[thread];
         self.sites.site(step.pc).is_none_or(|site| self.flow.branches_after(site, entry))
     }
@@ -420,9 +423,27 @@ impl<'a> Sweep<'a> {
         }
         let entry = self.threads.entries[thread];
         let nodes = self.sites.site(step.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
-        let suffix = self.flow.suffix(&nodes, true, entry, &self.held[at].clone());
+        // Whether an attempt succeeds depends on others; the facts say on which branch the lock is held.
+        let held = match is_attempt(step.kind) {
+            true => self.last_step(step.thread, position).map_or_else(Held::default, |last| self.held[last].clone()),
+            false => self.held[at].clone(),
+        };
+        let suffix = self.flow.suffix(&nodes, true, entry, &held);
         self.add_suffix(key, suffix, state);
     }
+}
+
+/// Whether the operation may come back without the lock that it is about.
+fn is_attempt(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::TryLock
+            | OpKind::TimedLock
+            | OpKind::TryReadLock
+            | OpKind::TimedReadLock
+            | OpKind::TryWriteLock
+            | OpKind::TimedWriteLock
+    )
 }
 
 fn node_lock(node: NodeId) -> u64 {

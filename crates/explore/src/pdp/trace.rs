@@ -1,8 +1,12 @@
 //! One execution with the orders that the search needs: dependence for what can be reversed, happens-before for races.
 
+use std::collections::BTreeSet;
+
 use raddle_model::{Execution, Footprint, Pending, PendingState, Step, depend, footprint};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
+
+use super::reverse::{acquired, released, takes_rwlock};
 
 /// Number of transitions of each thread that come before something, by thread.
 pub(super) type Clock = Vec<u32>;
@@ -13,6 +17,8 @@ pub(super) struct Moment {
     pub step: Step,
     /// Its number among those of its thread, from 0.
     pub count: u32,
+    /// Whether it releases a lock that its thread does not hold.
+    pub stray: bool,
     /// What it touches, whatever its outcome might have been.
     pub worst: Footprint,
     /// Dependence order: what comes before the thread's position just before it.
@@ -47,6 +53,7 @@ impl Trace {
         };
         let mut orders = Orders::new(threads);
         let mut timed = vec![false; threads];
+        let mut holders: BTreeSet<(u64, u16)> = BTreeSet::new();
         for (at, step) in execution.steps.iter().take(length).enumerate() {
             let thread = usize::from(step.thread);
             match step.kind {
@@ -59,11 +66,12 @@ impl Trace {
                 }
                 _ => {}
             }
+            let stray = hand_over(step, &mut holders);
             let worst = worst(step, timed[thread]);
             let count = trace.steps_of[thread].len() as u32;
             trace.steps_of[thread].push(at);
             let (before, after, synced) = orders.advance(step);
-            trace.moments.push(Moment { step: *step, count, worst, before, after, synced });
+            trace.moments.push(Moment { step: *step, count, stray, worst, before, after, synced });
         }
         trace.find_pending(execution, length);
         trace
@@ -141,6 +149,17 @@ impl Trace {
             }
         }
     }
+}
+
+/// Notes who holds which lock; whether the step releases one that its thread does not hold.
+fn hand_over(step: &Step, holders: &mut BTreeSet<(u64, u16)>) -> bool {
+    if let Some(mutex) = acquired(step) {
+        holders.insert((mutex, step.thread));
+    } else if takes_rwlock(step) {
+        holders.insert((step.obj, step.thread));
+    }
+    let lock = if step.kind == OpKind::RwUnlock { Some(step.obj) } else { released(step) };
+    lock.is_some_and(|lock| step.outcome == Outcome::Done && !holders.remove(&(lock, step.thread)))
 }
 
 /// What a step may touch if it comes at another moment.
