@@ -53,7 +53,8 @@ const NO_FORTIFY: [&str; 2] = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"];
 /// Makes the compiler proper instrument, without its driver linking the sanitizer's own runtime.
 pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) -> Vec<OsString> {
     match compiler.family {
-        Family::Clang => strings(&["-Xclang", "-fsanitize=thread"]),
+        // The program carries its own bitcode, from which static facts are computed when they are asked for.
+        Family::Clang => strings(&["-Xclang", "-fsanitize=thread", "-Xclang", "-fembed-bitcode=all"]),
         Family::Gcc if links => {
             let mut option = OsString::from("-specs=");
             option.push(runtime.gcc_specs().path);
@@ -163,7 +164,8 @@ mod tests {
     fn clangs_driver_never_learns_of_the_instrumentation() {
         let clang = compiler(Family::Clang, 19);
         for links in [false, true] {
-            assert_eq!(text(instrument(&clang, &runtime(), links)), "-Xclang -fsanitize=thread");
+            let options = text(instrument(&clang, &runtime(), links));
+            assert_eq!(options, "-Xclang -fsanitize=thread -Xclang -fembed-bitcode=all");
         }
     }
 

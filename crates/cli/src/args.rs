@@ -37,6 +37,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Find races that other orders of one run's events show, and force each on the program
     Predict(Box<PredictArgs>),
+    /// Show what the static analysis knows about a program
+    Facts(FactsArgs),
     /// Work with models in CSP
     #[command(subcommand)]
     Csp(CspCommand),
@@ -287,6 +289,20 @@ pub struct RunArgs {
     /// Print nothing but the program's output and findings
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// `raddle facts`.
+#[derive(Debug, Args)]
+pub struct FactsArgs {
+    /// A program built by raddle with clang
+    #[arg(value_name = "PROG")]
+    pub program: PathBuf,
+    /// Print the facts as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print the labelled transition system of each thread as DOT
+    #[arg(long, conflicts_with = "json")]
+    pub lts: bool,
 }
 
 /// `raddle replay`.

@@ -11,6 +11,7 @@ pub mod confirm;
 mod crew;
 pub mod directory;
 mod explain;
+mod knowledge;
 mod message;
 mod order;
 mod progress;
@@ -40,6 +41,7 @@ use build::{Input, Tools};
 use collect::Collector;
 use confirm::Confirmer;
 use directory::{REPORT, RunDirectory};
+use knowledge::Knowing;
 use progress::Progress;
 use search::{Search, Searched, SelfCheck};
 
@@ -54,7 +56,8 @@ pub fn run(args: &CheckArgs) -> Outcome {
     let options = options(args, &program);
     let mut target = NativeTarget::start(options.clone())?;
     let symbols = symbols(&program, target.modules());
-    let only_races = args.property == Some(PropertyName::Race);
+    let only_races = property(args) == PropertyName::Race;
+    let Knowing { knowledge, notes } = knowledge::gather(args, &program, target.modules());
     let confirmer = Confirmer::new(options.clone(), args.max_events);
     let mut collector = Collector::new(&symbols, confirmer, &directory, only_races).bounded(args.preemptions);
     let mut progress = Progress::new(args.quiet);
@@ -76,7 +79,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
         }
     };
     let searched = Search {
-        strategy: strategies::build(args)?,
+        strategy: strategies::build(args, knowledge)?,
         target: &mut target,
         crew,
         collector: &mut collector,
@@ -87,7 +90,9 @@ pub fn run(args: &CheckArgs) -> Outcome {
     }
     .run(&mut |progress, finding, story| progress.suspend(|| printer.finding(finding, story)))?;
     progress.finish();
-    let report = report(args, &input.name(), searched, &progress, collector);
+    let mut report = report(args, &input.name(), searched, &progress, collector);
+    // What could not be pruned costs time, not certainty.
+    report.limits.extend(notes);
     write_report(args, &directory, &report)?;
     printer.summary(&report, &directory);
     Ok(match report.verdict {
@@ -99,16 +104,28 @@ pub fn run(args: &CheckArgs) -> Outcome {
 
 /// Options of later versions are named rather than ignored.
 fn refuse(args: &CheckArgs) -> Result<(), Failure> {
-    let later = [
-        (args.serve, "--serve"),
-        (args.gtest, "--gtest"),
-        (args.strategy == StrategyName::Pdp, "--strategy pdp"),
-        (args.strategy == StrategyName::Dhtc, "--strategy dhtc"),
-    ];
-    match later.iter().find(|(given, _)| *given) {
-        Some((_, option)) => Err(not_available(option)),
-        None => Ok(()),
+    let later = [(args.serve, "--serve"), (args.gtest, "--gtest")];
+    if let Some((_, option)) = later.iter().find(|(given, _)| *given) {
+        return Err(not_available(option));
     }
+    if prunes(args.strategy) && args.property == Some(PropertyName::All) {
+        let name = value_name(&args.strategy);
+        return Err(Failure(format!(
+            "--strategy {name} looks for data races only and would miss the rest: use --property race, or another strategy"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether the strategy leaves out what has no data race.
+fn prunes(strategy: StrategyName) -> bool {
+    matches!(strategy, StrategyName::Pdp | StrategyName::Dhtc)
+}
+
+/// What is looked for.
+fn property(args: &CheckArgs) -> PropertyName {
+    let default = if prunes(args.strategy) { PropertyName::Race } else { PropertyName::All };
+    args.property.unwrap_or(default)
 }
 
 fn not_available(option: &str) -> Failure {
@@ -152,7 +169,7 @@ fn report(
         args: args.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         strategy: value_name(&args.strategy),
         granularity: value_name(&args.granularity),
-        property: value_name(&args.property.unwrap_or(PropertyName::All)),
+        property: value_name(&property(args)),
         verdict: verdict(&findings, complete, args.werror),
         reason,
         stats,

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod embed;
 mod exit_codes;
+mod facts;
 mod failure;
 mod formats;
 mod naming;
@@ -74,6 +75,7 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Check(args) => check::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Facts(args) => facts::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Csp(args::CspCommand::Check(args)) => csp::check(&args),
         Command::Report(args) => report::run(&args),

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use common::seeds;
 use raddle_explore::bounds::MaxExecutions;
-use raddle_explore::careful::Careful;
+use raddle_explore::careful::careful;
 use raddle_explore::dhtc::dhtc;
 use raddle_explore::memory::facts::facts;
 use raddle_explore::memory::guarded::{Class, generate};
@@ -131,7 +131,7 @@ fn compare(class: Class, forks: bool, count: u64) -> Sums {
     for seed in seeds(count) {
         let program = generate(seed, class, forks);
         let limit = 3000;
-        let Some((racy, exact)) = race(Careful::new(0), &program, limit) else {
+        let Some((racy, exact)) = race(careful(0), &program, limit) else {
             sums.skipped += 1;
             continue;
         };

@@ -90,7 +90,7 @@ pub extern "C" fn create(
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_create(handle, attr.cast(), entry as *const c_void, argument as *mut c_void) };
     }
-    let mut op = Op::new(OpKind::Create, 0, 0, pc);
+    let mut op = Op::new(OpKind::Create, entry as u64, 0, pc);
     sched::arrive(op);
     if run().threads == MAX_THREADS {
         explain("the program creates more than 256 threads in one run, which is more than raddle can follow");

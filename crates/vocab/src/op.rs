@@ -10,7 +10,7 @@ byte_enum! {
         ThreadStart = 1,
         /// Last transition of a thread. obj: 0.
         ThreadEnd = 2,
-        /// arg: the run-local number of the child.
+        /// obj: what the child begins with, where that is known. arg: the run-local number of the child.
         Create = 3,
         /// arg: the thread joined. Enabled once it has ended.
         Join = 4,

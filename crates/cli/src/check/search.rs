@@ -9,7 +9,7 @@ use raddle_explore::crew::{Crew, explore_with};
 use raddle_explore::driver::{Outcome, explore};
 use raddle_explore::units::Work;
 use raddle_explore::{Gap, Strategy, Worth};
-use raddle_model::finding::{Finding, Reason, Stats};
+use raddle_model::finding::{Finding, Prune, Reason, Stats};
 use raddle_model::{Choice, Execution, Request, TargetError, World, world};
 use raddle_report::story::Story;
 use raddle_vocab::policy::{Policy, mix};
@@ -284,6 +284,10 @@ impl Strategy for Estimated {
 
     fn estimate(&self) -> Option<f64> {
         self.inner.estimate()
+    }
+
+    fn prune(&self) -> Prune {
+        self.inner.prune()
     }
 }
 

@@ -6,7 +6,9 @@ use raddle_explore::Strategy;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::careful::{Anew, careful};
 use raddle_explore::dfs::Dfs;
+use raddle_explore::dhtc::dhtc;
 use raddle_explore::dpor::Dpor;
+use raddle_explore::pdp::{Knowledge, Pdp};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::units::Units;
 
@@ -19,7 +21,7 @@ const SAMPLES: u64 = 10_000;
 const PCT_DEPTH: u32 = 3;
 
 /// The strategy with its bounds.
-pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
+pub fn build(args: &CheckArgs, knowledge: Option<Knowledge>) -> Result<Box<dyn Strategy>, Failure> {
     if args.preemptions.is_some() && samples(args.strategy) {
         return Err(Failure(
             "--preemptions goes with --strategy optimal, dpor or dfs: a sample has no such bound".into(),
@@ -32,7 +34,12 @@ pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
         (StrategyName::Optimal | StrategyName::Dpor, Some(bound)) => {
             Box::new(Anew::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound))))
         }
-        (name, _) => unbounded(args, name)?,
+        (StrategyName::Pdp | StrategyName::Dhtc, Some(_)) => {
+            return Err(Failure(
+                "--preemptions goes with --strategy optimal, dpor or dfs: pruning looks at whole searches".into(),
+            ));
+        }
+        (name, _) => unbounded(args, name, knowledge),
     };
     Ok(within_bounds(args, strategy))
 }
@@ -41,7 +48,7 @@ pub fn build(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
 pub fn build_shared(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
     match args.strategy {
         StrategyName::Optimal => Ok(within_bounds(args, Box::new(Units::new(args.spurious)))),
-        _ => build(args),
+        _ => build(args, None),
     }
 }
 
@@ -63,15 +70,16 @@ fn samples(name: StrategyName) -> bool {
 }
 
 /// The strategy without a bound on preemptions.
-fn unbounded(args: &CheckArgs, name: StrategyName) -> Result<Box<dyn Strategy>, Failure> {
+fn unbounded(args: &CheckArgs, name: StrategyName, knowledge: Option<Knowledge>) -> Box<dyn Strategy> {
     let spurious = args.spurious;
-    Ok(match name {
+    match name {
         StrategyName::Optimal => Box::new(careful(spurious)),
         StrategyName::Dpor => Box::new(Anew::new(move |_| Box::new(Dpor::new(spurious)))),
         StrategyName::Dfs => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious)))),
         StrategyName::Random => Box::new(Sampling::random(args.seed)),
         StrategyName::Pct => Box::new(Sampling::pct(args.seed, PCT_DEPTH)),
         StrategyName::Pos => Box::new(Sampling::pos(args.seed)),
-        StrategyName::Pdp | StrategyName::Dhtc => return Err(super::not_available("--strategy pdp|dhtc")),
-    })
+        StrategyName::Pdp => Box::new(Pdp::new(knowledge, spurious)),
+        StrategyName::Dhtc => Box::new(dhtc(knowledge, spurious)),
+    }
 }

@@ -19,12 +19,13 @@ mod sweep;
 mod threads;
 mod trace;
 
-use raddle_model::facts::Site;
 use raddle_model::facts::suffix::Flow;
+use raddle_model::facts::{FunctionId, Site};
 use raddle_model::finding::Prune;
 use raddle_model::{Execution, Request};
+use raddle_vocab::RunStatus;
 
-use crate::careful::{Careful, waits_busily};
+use crate::careful::{Anew, careful, loops_of};
 use crate::strategy::{Gap, Strategy, Worth};
 use search::Search;
 
@@ -35,6 +36,9 @@ pub trait Sites {
 
     /// Whether the address belongs to an object that exists once.
     fn is_global(&self, address: u64) -> bool;
+
+    /// The function at an address, where a thread begins.
+    fn function(&self, address: u64) -> Option<FunctionId>;
 }
 
 /// Sites of in-memory programs: the places themselves.
@@ -49,6 +53,10 @@ impl Sites for PlainSites {
     fn is_global(&self, _: u64) -> bool {
         true
     }
+
+    fn function(&self, _: u64) -> Option<FunctionId> {
+        None
+    }
 }
 
 /// What pruning needs to know about the program.
@@ -62,8 +70,7 @@ pub struct Knowledge {
 /// The search. Without knowledge, or where the program waits busily, nothing is pruned.
 pub struct Pdp {
     search: Option<Search>,
-    plain: Careful,
-    /// Whether the run under way was asked for by the search that prunes.
+    plain: Anew,
     figures: Prune,
 }
 
@@ -77,14 +84,14 @@ impl Pdp {
     /// The same, with thread states asked before locksets: see [`crate::dhtc`].
     pub(crate) fn with_filter(knowledge: Option<Knowledge>, spurious: u32, filter: bool) -> Self {
         let search = knowledge.map(|knowledge| Search::new(knowledge, spurious, filter));
-        Pdp { search, plain: Careful::new(spurious), figures: Prune::default() }
+        Pdp { search, plain: careful(spurious), figures: Prune::default() }
     }
 
     /// Sleep sets and source initials alone, without any pruning: what pruning is measured against.
     #[must_use]
     pub fn unpruned(spurious: u32) -> Self {
         let search = Some(Search::unpruned(spurious));
-        Pdp { search, plain: Careful::new(spurious), figures: Prune::default() }
+        Pdp { search, plain: careful(spurious), figures: Prune::default() }
     }
 }
 
@@ -98,9 +105,9 @@ impl Strategy for Pdp {
 
     fn learn(&mut self, execution: &Execution) -> Worth {
         let Some(search) = &mut self.search else { return self.plain.learn(execution) };
-        if waits_busily(execution) {
+        if execution.status == RunStatus::Diverged || loops_of(execution) > 0 {
             self.search = None;
-            return Worth::Redundant;
+            return Worth::Void;
         }
         search.learn(execution, &mut self.figures)
     }

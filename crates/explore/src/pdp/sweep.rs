@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use raddle_model::facts::places::{Held, Where};
+use raddle_model::facts::places::{Held, VIRTUAL, Where};
 use raddle_model::facts::suffix::{Flow, MayOp, Suffix};
 use raddle_model::facts::{Act, Hold, NodeId};
 use raddle_model::finding::Prune;
@@ -173,8 +173,9 @@ impl<'a> Sweep<'a> {
             OpKind::Create if done => {
                 let child = step.arg as usize;
                 let own = self.threads.keys.get(child).map(|&key| Threads::lock(key));
-                let node = self.threads.nodes.get(child).copied().flatten().map(node_lock);
-                held.without(|lock| Some(lock) == own || Some(lock) == node)
+                let nodes = self.threads.nodes.get(child).map_or(&[][..], Vec::as_slice);
+                let created = |lock| nodes.is_empty() || nodes.iter().any(|&node| node_lock(node) == lock);
+                held.without(|lock| Some(lock) == own || lock & VIRTUAL != 0 && created(lock))
             }
             OpKind::Join if done => match self.threads.keys.get(step.arg as usize) {
                 Some(&key) => held.with(Threads::lock(key), Hold::Exclusive),
@@ -447,7 +448,7 @@ fn is_attempt(kind: OpKind) -> bool {
 }
 
 fn node_lock(node: NodeId) -> u64 {
-    raddle_model::facts::places::VIRTUAL | u64::from(node)
+    VIRTUAL | u64::from(node)
 }
 
 /// Operations that code which the facts do not show may make without any harm.

@@ -42,8 +42,8 @@ pub(super) struct Threads {
     pub entries: Vec<Option<FunctionId>>,
     /// What each of them may have begun in.
     pub bodies: Vec<Vec<FunctionId>>,
-    /// The node that created each.
-    pub nodes: Vec<Option<NodeId>>,
+    /// The nodes that may have created each; none if that is not known.
+    pub nodes: Vec<Vec<NodeId>>,
 }
 
 impl Threads {
@@ -57,7 +57,7 @@ impl Threads {
             keys: vec![0],
             entries: vec![Some(main)],
             bodies: vec![vec![main]],
-            nodes: vec![None],
+            nodes: vec![Vec::new()],
         };
         for thread in 1..trace.threads() as u16 {
             threads.name_thread(thread, trace, flow, sites);
@@ -73,8 +73,15 @@ impl Threads {
             Act::Create { bodies, .. } => Some((*node, bodies.clone())),
             _ => None,
         };
-        let creates: Vec<_> = nodes.iter().filter_map(create).collect();
-        let (key, node, bodies) = match creates.as_slice() {
+        let mut creates: Vec<_> = nodes.iter().filter_map(create).collect();
+        // The run knows what the thread begins with.
+        let entry = creation.filter(|step| step.obj != 0).and_then(|step| sites.function(step.obj));
+        if let Some(entry) = entry {
+            creates.retain(|(_, bodies)| bodies.contains(&entry));
+            creates.iter_mut().for_each(|(_, bodies)| *bodies = vec![entry]);
+        }
+        let nodes = creates.iter().map(|&(node, _)| node).collect();
+        let (key, bodies) = match creates.as_slice() {
             [(node, bodies)] => {
                 let group = self.child(creator, *node, flow);
                 let key = if self.names[group as usize].many {
@@ -82,11 +89,11 @@ impl Threads {
                 } else {
                     group
                 };
-                (key, Some(*node), bodies.clone())
+                (key, bodies.clone())
             }
             _ => {
                 let name = Name { creator: Some(creator), thread: None, many: false, group: None, depth: 0 };
-                (self.add(name), None, Vec::new())
+                (self.add(name), entry.filter(|_| !creates.is_empty()).into_iter().collect())
             }
         };
         self.names[key as usize].thread = Some(thread);
@@ -96,7 +103,7 @@ impl Threads {
             _ => None,
         });
         self.bodies.push(bodies);
-        self.nodes.push(node);
+        self.nodes.push(nodes);
     }
 
     fn add(&mut self, name: Name) -> Key {

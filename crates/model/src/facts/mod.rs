@@ -7,6 +7,7 @@
 
 mod build;
 mod check;
+pub mod dot;
 pub mod places;
 pub mod suffix;
 

@@ -57,7 +57,9 @@ impl Facts {
     pub fn may_be(&self, from: u64, to: u64, home: Home, span: Span) -> bool {
         let object = &self.objects[span.object as usize];
         match (home, object.kind) {
-            (Home::Global, _) => false,
+            // One whose place is not known may be any of them.
+            (Home::Global, kind) => kind == ObjectKind::Global,
+            (Home::Block(..) | Home::Other, ObjectKind::Global) => false,
             (Home::Block(Some(site), base), ObjectKind::Heap) => {
                 let (low, high) = (from.saturating_sub(base), to.saturating_sub(base));
                 object.site.is_none_or(|own| own == site) && low < span.to && span.from < high

@@ -42,7 +42,7 @@ fn verdict_line(report: &Report) -> String {
 /// What a verified program does not have.
 fn absent(report: &Report) -> &'static str {
     if report.property == "race" {
-        "no data race, whatever the schedule"
+        "free of data races, whatever the schedule"
     } else {
         "no data race, deadlock, failed assertion, crash or misuse, whatever the schedule"
     }

@@ -195,7 +195,7 @@ fn verified_says_exactly_what_it_covers() {
     assert!(text.contains("4 096 executions; 99 999 transitions"), "{text}");
     report.property = "race".into();
     let text = summed_up(&report);
-    assert!(text.starts_with("verified bank: no data race, whatever the schedule"), "{text}");
+    assert!(text.starts_with("verified bank: free of data races, whatever the schedule"), "{text}");
     assert!(text.contains("deadlocks and failures may be there"), "{text}");
 }
 
