@@ -24,6 +24,9 @@ unsafe impl Sync for Entered {}
 /// Registers at the last entry.
 pub static ENTERED: Entered = Entered(UnsafeCell::new(Registers { saved: [0; 6], sp: 0 }));
 
+/// Whether plain reads are operations, too. Written once, before the program has threads.
+pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+
 /// The registers with which the program last called an operation.
 pub fn registers() -> Registers {
     // SAFETY: rule 4 of the crate.
@@ -112,3 +115,33 @@ macro_rules! hook {
     };
 }
 pub(crate) use hook;
+
+/// Exports the hook of a plain read: an operation at access granularity, otherwise as cheap as [`hook`].
+macro_rules! read_hook {
+    ($name:ident => $body:path) => {
+        /// Stub: see the function that it jumps to.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov rsi, qword ptr [rsp]",
+                "cmp byte ptr [rip + {is_operation}], 0",
+                "jne 2f",
+                "jmp {body}",
+                "2:",
+                "mov qword ptr [rip + {e}], rbx",
+                "mov qword ptr [rip + {e} + 8], rbp",
+                "mov qword ptr [rip + {e} + 16], r12",
+                "mov qword ptr [rip + {e} + 24], r13",
+                "mov qword ptr [rip + {e} + 32], r14",
+                "mov qword ptr [rip + {e} + 40], r15",
+                "mov qword ptr [rip + {e} + 48], rsp",
+                "jmp {body}",
+                is_operation = sym $crate::entry::READS_ARE_OPERATIONS,
+                e = sym $crate::entry::ENTERED,
+                body = sym $body,
+            )
+        }
+    };
+}
+pub(crate) use read_hook;

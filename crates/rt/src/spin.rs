@@ -21,7 +21,7 @@ use raddle_vocab::{MutexKind, OpKind, Outcome};
 use raddle_wire::{LOOP_ENTRIES, LOOP_PLACES, LOOPS_OFFSET, Loops};
 
 use crate::enabled::{Enabled, enabled};
-use crate::entry::{Registers, registers};
+use crate::entry::{Registers, registers, return_address};
 use crate::state::{Handover, Op, keep, run, spins};
 use crate::{mutex, rwlock, sched, sem, spinlock};
 
@@ -192,7 +192,9 @@ pub fn arriving(op: &Op) -> bool {
             conclude_alone();
         }
     }
-    if !reads(op.kind) {
+    // Not every plain read comes with the registers of its own call.
+    let is_known = op.kind != OpKind::Read || return_address() == op.pc;
+    if !is_known || !reads(op.kind) {
         if alone {
             conclude_alone();
         }

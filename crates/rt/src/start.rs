@@ -125,6 +125,7 @@ fn attach(descriptor: i32) {
     }
     keep.arena_bytes = config.trace_bytes as usize;
     keep.access_granularity = config.flags & config_flag::ACCESS_GRANULARITY != 0;
+    crate::entry::READS_ARE_OPERATIONS.store(keep.access_granularity, core::sync::atomic::Ordering::Relaxed);
     keep.fold_spins = config.flags & config_flag::FOLD_SPINS != 0;
     keep.config_flags = config.flags;
     keep.spurious = config.spurious;

@@ -33,7 +33,10 @@ impl Expander {
     pub(super) fn children_at(&mut self, position: usize, children: &mut Vec<Unit>) {
         self.replay.seek(&self.record.steps, position);
         let mut sim = std::mem::take(&mut self.sim);
-        sim.cursor.stand(&self.record, position);
+        let mut base = std::mem::take(&mut self.base);
+        base.look(self.facts());
+        sim.cursor.copy_from(&base);
+        self.base = base;
         sim.path.clear();
         sim.asleep.clear();
         sim.asleep.extend_from_slice(self.sleepers(position));

@@ -2,7 +2,7 @@
 
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::world::Mark;
-use raddle_model::{Footprint, Step, Touch, World};
+use raddle_model::{Footprint, Step, World};
 use raddle_vocab::{OpKind, Outcome};
 
 use super::record::Record;
@@ -134,9 +134,24 @@ pub(super) struct Cursor {
     pub made: u32,
     /// First position of the execution that is not in.
     pub low: u32,
-    /// Threads that are known to be unable to step. Invariant: only a step that touches what their operation touches
-    /// can change that.
-    blocked: Vec<bool>,
+    /// What each thread could do, as far as it was looked at. Invariant: only a step of its own, or one that touches what its
+    /// operation touches, can change that.
+    known: Vec<Known>,
+    /// What each thread's operation touches, as [`Record::mask`] says it.
+    wants: Vec<u64>,
+}
+
+/// What is known of a thread's next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// Nothing.
+    Nothing,
+    /// It cannot step.
+    Blocked,
+    /// It can only make the step that the execution makes next, too.
+    Ready(u32),
+    /// It can do something else, or has several successors.
+    Open,
 }
 
 impl Cursor {
@@ -144,17 +159,36 @@ impl Cursor {
     pub fn stand(&mut self, record: &Record, position: usize) {
         self.next.clear();
         self.next.resize(record.positions.len(), 0);
-        self.blocked.clear();
-        self.blocked.resize(record.positions.len(), false);
+        self.known.clear();
+        self.known.resize(record.positions.len(), Known::Nothing);
         for step in &record.steps[..position] {
             self.next[usize::from(step.thread)] += 1;
         }
+        self.wants.clear();
+        let next = &self.next;
+        self.wants.extend((0..record.positions.len()).map(|thread| record.mask_of(thread as u16, next[thread])));
         (self.made, self.low) = (position as u32, position as u32);
+    }
+
+    /// Goes on along the execution, whose step at `position` is next.
+    pub fn pass(&mut self, record: &Record, position: usize) {
+        self.advance(record, position as u32);
+        self.low = self.made;
+    }
+
+    /// Looks at what every thread could do here, as far as that is not known.
+    pub fn look(&mut self, facts: Facts<'_>) {
+        for thread in 0..self.known.len() as u16 {
+            if self.known[usize::from(thread)] == Known::Nothing {
+                self.know(facts, thread);
+            }
+        }
     }
 
     pub fn copy_from(&mut self, other: &Cursor) {
         self.next.clone_from(&other.next);
-        self.blocked.clone_from(&other.blocked);
+        self.known.clone_from(&other.known);
+        self.wants.clone_from(&other.wants);
         (self.made, self.low) = (other.made, other.low);
     }
 
@@ -175,36 +209,33 @@ impl Cursor {
 
     /// Makes the step at `position`.
     pub fn take(&mut self, record: &Record, replay: &mut Replay, position: u32) {
-        let step = &record.steps[position as usize];
-        replay.apply(step);
-        self.next[usize::from(step.thread)] += 1;
-        self.made += 1;
-        self.blocked[usize::from(step.thread)] = false;
-        self.unblock(record, record.touches(position as usize));
+        replay.apply(&record.steps[position as usize]);
+        self.advance(record, position);
         while (self.low as usize) < record.steps.len() && self.has(record, self.low) {
             self.low += 1;
         }
     }
 
-    /// Forgets that threads are blocked whose operations touch one of these cells.
-    pub fn unblock(&mut self, record: &Record, touches: &[Touch]) {
-        for thread in 0..self.blocked.len() {
-            if self.blocked[thread] {
-                let waits = record.operation_touches(thread as u16, self.next[thread]);
-                if waits.iter().any(|wait| touches.iter().any(|touch| touch.cell == wait.cell)) {
-                    self.blocked[thread] = false;
-                }
+    /// Counts the step as made and forgets what it may have changed.
+    fn advance(&mut self, record: &Record, position: u32) {
+        let thread = usize::from(record.steps[position as usize].thread);
+        let mask = record.mask(position as usize);
+        for (known, wants) in self.known.iter_mut().zip(&self.wants) {
+            // Nobody makes a step that depends on one that is ready before that.
+            if wants & mask != 0 && !matches!(known, Known::Ready(_)) {
+                *known = Known::Nothing;
             }
         }
+        self.next[thread] += 1;
+        self.made += 1;
+        self.known[thread] = Known::Nothing;
+        self.wants[thread] = record.mask_of(thread as u16, self.next[thread]);
     }
 
     /// What the policy would do here, leaving out the events for which `asleep` holds.
     pub fn pick(&mut self, facts: Facts<'_>, asleep: &dyn Fn(u16, u16) -> bool) -> Pick {
         let mut late = Pick::Nothing;
         for &thread in &facts.record.by_rank {
-            if self.blocked[usize::from(thread)] {
-                continue;
-            }
             match self.pick_of(facts, thread, asleep) {
                 (Pick::Nothing, _) => {}
                 (pick, 0) => return pick,
@@ -222,19 +253,23 @@ impl Cursor {
     fn pick_of(&mut self, facts: Facts<'_>, thread: u16, asleep: &dyn Fn(u16, u16) -> bool) -> (Pick, u8) {
         let Facts { record, replay, choices } = facts;
         let number = usize::from(thread);
+        if self.known[number] == Known::Nothing {
+            self.know(facts, thread);
+        }
+        match self.known[number] {
+            Known::Nothing | Known::Blocked => return (Pick::Nothing, 0),
+            Known::Ready(_) if asleep(thread, 0) => return (Pick::Nothing, 0),
+            Known::Ready(ready) => return (Pick::Next(ready), class_of(&record.steps[ready as usize])),
+            Known::Open => {}
+        }
+        let one = record.operation(thread, self.next[number]).is_some_and(|op| has_one_successor(op.kind));
+        if one && asleep(thread, 0) {
+            return (Pick::Nothing, 0);
+        }
         let position = record.positions[number].get(self.next[number] as usize).copied();
         let ready = position.filter(|&position| self.is_ready(record, position));
-        if let Some(ready) = ready
-            && has_one_successor(record.steps[ready as usize].kind)
-        {
-            // It depends on nothing that is missing: here it is what it was there.
-            let class = class_of(&record.steps[ready as usize]);
-            return if asleep(thread, 0) { (Pick::Nothing, 0) } else { (Pick::Next(ready), class) };
-        }
-        let mut any = false;
         for choice in 0.. {
             let Some(event) = self.event(record, replay, thread, choice) else { break };
-            any = true;
             if asleep(thread, choice) {
                 continue;
             }
@@ -242,8 +277,20 @@ impl Cursor {
             let next = ready.filter(|&ready| choices[ready as usize] == choice);
             return (next.map_or(Pick::Other(event), Pick::Next), class);
         }
-        self.blocked[number] = !any;
         (Pick::Nothing, 0)
+    }
+
+    /// Finds out what sort of step the thread could make here.
+    fn know(&mut self, facts: Facts<'_>, thread: u16) {
+        let Facts { record, replay, .. } = facts;
+        let number = usize::from(thread);
+        let position = record.positions[number].get(self.next[number] as usize).copied();
+        self.known[number] = match position.filter(|&position| self.is_ready(record, position)) {
+            // It depends on nothing that is missing: here it is what it was there.
+            Some(ready) if has_one_successor(record.steps[ready as usize].kind) => Known::Ready(ready),
+            _ if self.event(record, replay, thread, 0).is_some() => Known::Open,
+            _ => Known::Blocked,
+        };
     }
 
     /// What the thread would do here with that choice; `None` if it cannot.

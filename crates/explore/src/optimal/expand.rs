@@ -34,6 +34,8 @@ pub struct Expander {
     pub(super) fragile: Vec<(u16, Footprint)>,
     pub(super) sim: Sim,
     pub(super) host: Cursor,
+    /// Moves along the execution.
+    pub(super) base: Cursor,
     /// Executions that were not the normal form of their trace.
     pub(super) irregular: u64,
 }
@@ -53,6 +55,7 @@ impl Expander {
             fragile: Vec::new(),
             sim: Sim::default(),
             host: Cursor::default(),
+            base: Cursor::default(),
             irregular: 0,
         }
     }
@@ -69,10 +72,12 @@ impl Expander {
         self.reopen(common);
         self.put_to_sleep(common);
         self.find_fragile();
+        self.base.stand(&self.record, 0);
         for position in 0..steps {
             if self.closed[position] == NONE && self.is_raced(position) {
                 self.children_at(position, children);
             }
+            self.base.pass(&self.record, position);
         }
     }
 

@@ -54,6 +54,10 @@ pub(super) struct Record {
     pub pending: Vec<Option<(Step, Footprint)>>,
     /// Whether that is busy waiting.
     pub awaiting: Vec<bool>,
+    /// Cells that each step touches, as [`Record::mask`] says it.
+    masks: Vec<u64>,
+    /// The same for what is pending.
+    pending_masks: Vec<u64>,
     paths: Vec<ThreadPath>,
     touches: Vec<Touch>,
     first_touch: Vec<u32>,
@@ -110,6 +114,9 @@ impl Record {
             self.awaiting.push(pending.state == PendingState::Awaiting);
         }
         self.pending.resize(self.positions.len(), None);
+        self.pending_masks.clear();
+        let mask = |pending: &Option<(Step, Footprint)>| pending.as_ref().map_or(0, |(_, touches)| mask(touches));
+        self.pending_masks.extend(self.pending.iter().map(mask));
         self.awaiting.resize(self.positions.len(), false);
     }
 
@@ -128,6 +135,7 @@ impl Record {
             self.touches.truncate(self.first_touch[position] as usize);
         }
         self.steps.truncate(len);
+        self.masks.truncate(len);
         self.seq.truncate(len);
         self.first_touch.truncate(len);
         self.first_member.truncate(len);
@@ -153,6 +161,7 @@ impl Record {
         self.seq.push(self.positions[thread].len() as u32);
         self.positions[thread].push(position);
         self.steps.push(*step);
+        self.masks.push(mask(&touches));
         let may_write = may_write(step);
         for touch in &touches {
             self.enter(position, touch.cell, touch.bytes, Some(touch.mode), may_write || touch.mode != Mode::Observe);
@@ -272,14 +281,23 @@ impl Record {
         }
     }
 
-    /// What that operation touches, as far as the execution shows it.
-    pub fn operation_touches(&self, thread: u16, count: u32) -> &[Touch] {
+    /// The cells that the step touches, each as one of 64 bits: what touches a common cell has a common bit.
+    pub fn mask(&self, position: usize) -> u64 {
+        self.masks[position]
+    }
+
+    /// The same for the operation that the thread stands before after `count` of its steps.
+    pub fn mask_of(&self, thread: u16, count: u32) -> u64 {
         let number = usize::from(thread);
         match self.positions[number].get(count as usize) {
-            Some(&position) => self.touches(position as usize),
-            None => self.pending[number].as_ref().map_or(&[], |(_, touches)| touches),
+            Some(&position) => self.masks[position as usize],
+            None => self.pending_masks[number],
         }
     }
+}
+
+fn mask(touches: &[Touch]) -> u64 {
+    touches.iter().fold(0, |mask, touch| mask | 1 << (touch.cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58))
 }
 
 /// Joins the clock of the step at `position` into the last row.

@@ -1,0 +1,156 @@
+//! Random programs through the whole pipeline, compared with exhaustive search of the abstract program they are printed from.
+//!
+//! * Without races, errors and counts agree for every strategy and granularity.
+//! * With races, everything agrees at access granularity; at sync granularity a race is reported exactly where there is one, and
+//!   every report is real.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use common::{Place, for_each};
+use raddle_explore::bounds::MaxExecutions;
+use raddle_explore::dfs::Dfs;
+use raddle_explore::explore;
+use raddle_explore::memory::generate::{Knobs, generate};
+use raddle_explore::memory::print::{Printed, print};
+use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_model::DefectFinder;
+use raddle_model::finding::Severity;
+use serde_json::Value;
+
+/// Programs with more prefixes than this are left out, so that the truth is known quickly.
+const PREFIXES: u64 = 1500;
+/// Programs that are compared; ten times as many with `RADDLE_TEST_MORE`.
+const PROGRAMS: usize = 220;
+
+/// An error: kind, detail and lines.
+type Error = (String, String, BTreeSet<u64>);
+
+/// Whether an error that was reported is this one. A deadlock is reported with everybody who waits, those who only wait for the others
+/// included.
+fn is_report_of(found: &Error, error: &Error) -> bool {
+    let waits = matches!(error.0.as_str(), "deadlock" | "livelock");
+    (&found.0, &found.1) == (&error.0, &error.1) && if waits { found.2.is_superset(&error.2) } else { found.2 == error.2 }
+}
+
+/// What a search says about a program.
+#[derive(Debug, PartialEq, Eq)]
+struct Answer {
+    errors: BTreeSet<Error>,
+    executions: u64,
+}
+
+impl Answer {
+    fn has_race(&self) -> bool {
+        self.errors.iter().any(|(kind, ..)| kind == "data-race")
+    }
+
+    /// Whether these are the errors that there are.
+    fn reports(&self, truth: &Answer) -> bool {
+        let is_real = |found: &Error| truth.errors.iter().any(|error| is_report_of(found, error));
+        let is_reported = |error: &Error| self.errors.iter().any(|found| is_report_of(found, error));
+        self.errors.iter().all(is_real) && truth.errors.iter().all(is_reported)
+    }
+
+    /// Whether a thread stopped for good, so that counts are not promised.
+    fn has_failure(&self) -> bool {
+        self.errors.iter().any(|(kind, ..)| kind == "assertion" || kind == "crash")
+    }
+}
+
+/// Everything that can happen, by exhaustive search in memory; `None` if there is too much of it.
+fn truth(program: &Program, printed: &Printed, granularity: Granularity) -> Option<Answer> {
+    let mut finder = DefectFinder::new();
+    let mut errors = BTreeSet::new();
+    let mut strategy = MaxExecutions::new(Dfs::of_traces(0), PREFIXES);
+    let mut target = MemoryTarget::new(program, granularity);
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+        for defect in finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error) {
+            let signature = defect.signature;
+            let line = |place: &u64| printed.lines.get(*place as usize).map_or(0, |&line| u64::from(line));
+            let kind = serde_json::to_value(signature.kind).unwrap();
+            let lines = signature.places.iter().map(line).filter(|&line| line > 0).collect();
+            errors.insert((kind.as_str().unwrap().to_string(), signature.detail.to_string(), lines));
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    outcome.gap.is_none().then_some(Answer { errors, executions: outcome.stats.executions })
+}
+
+/// What the command says.
+fn checked(place: &Place, options: &[&str]) -> Result<Answer, String> {
+    let mut words = vec!["check", "--json", "-", "--quiet"];
+    words.extend(options);
+    words.push("./program");
+    let done = place.raddle(&words);
+    let report: Value = serde_json::from_str(&done.stdout).map_err(|error| format!("{error}: {}", done.all()))?;
+    if !report["reason"].is_null() && report["reason"]["code"] != "racy-values" {
+        return Err(format!("{words:?}: {}", report["reason"]));
+    }
+    let findings = report["findings"].as_array().into_iter().flatten();
+    let errors = findings.filter(|finding| finding["severity"] == "error").map(|finding| {
+        let word = |name: &str| finding[name].as_str().unwrap_or_default().to_string();
+        let places = finding["accesses"].as_array().into_iter().flatten();
+        let lines = places.filter_map(|access| access["place"]["line"].as_u64()).collect();
+        (word("kind"), word("detail"), lines)
+    });
+    Ok(Answer { errors: errors.collect(), executions: report["stats"]["executions"].as_u64().unwrap_or(0) })
+}
+
+/// Compares one program; what it says on failure is enough to look into it.
+fn compare(seed: u64) -> Result<bool, String> {
+    let program = generate(seed, &Knobs::drawn(seed, 3, 4));
+    let printed = print(&program);
+    let both = (truth(&program, &printed, Granularity::Sync), truth(&program, &printed, Granularity::Access));
+    let (Some(sync), Some(access)) = both else { return Ok(false) };
+    let place = Place::new();
+    place.write("program.c", &printed.text);
+    let built = place.raddle(["cc", "-g", "-O0", "-pthread", "program.c", "-o", "program"]);
+    if !built.status.success() {
+        return Err(format!("seed {seed}: {}", built.all()));
+    }
+    for strategy in ["optimal", "dpor"] {
+        for (granularity, truth) in [("sync", &sync), ("access", &access)] {
+            let wrong = |what: &str, found: &dyn std::fmt::Debug| {
+                let text = &printed.text;
+                Err(format!("seed {seed} {strategy} {granularity}: {what}\nfound {found:?}\ntruth {truth:?}\n{text}"))
+            };
+            let found = checked(&place, &["--strategy", strategy, "--granularity", granularity])
+                .map_err(|error| format!("seed {seed} {strategy} {granularity}: {error}\n{}", printed.text))?;
+            if granularity == "sync" && access.has_race() {
+                let is_real = |error: &Error| error.0 != "data-race" || access.errors.contains(error);
+                if !found.has_race() || !found.errors.iter().all(is_real) {
+                    return wrong("races", &found);
+                }
+                continue;
+            }
+            if !found.reports(truth) {
+                return wrong("errors", &found);
+            }
+            if !truth.has_failure() && found.executions != truth.executions {
+                return wrong("executions", &found);
+            }
+        }
+    }
+    Ok(true)
+}
+
+#[test]
+fn the_pipeline_agrees_with_exhaustive_search() {
+    let wanted = if std::env::var_os("RADDLE_TEST_MORE").is_some() { 10 * PROGRAMS } else { PROGRAMS };
+    let compared = std::sync::atomic::AtomicUsize::new(0);
+    let seeds: Vec<u64> = (0..4 * wanted as u64).collect();
+    for_each(&seeds, |&seed| {
+        if compared.load(std::sync::atomic::Ordering::Relaxed) >= wanted {
+            return Ok(());
+        }
+        let counts = compare(seed)?;
+        compared.fetch_add(usize::from(counts), std::sync::atomic::Ordering::Relaxed);
+        Ok(())
+    });
+    let compared = compared.into_inner();
+    assert!(compared >= wanted, "only {compared} programs were small enough");
+}
