@@ -4,7 +4,8 @@
 //! before it another search's: [`Anew`] starts again, until there is nothing to learn. What was found stays found.
 //!
 //! The optimal search, moreover, has to foresee what a thread would do in states that it has not met, and with busy waiting that depends on
-//! which values would end a loop: an execution does not tell. So [`careful`] goes on with [`Dpor`] then, which asks the target
+//! which values would end a loop: an execution does not tell. The same goes for operations that compare memory with a value, if plain
+//! writes to it are transitions: what they write is not known. So [`careful`] goes on with [`Dpor`] then, which asks the target
 //! instead. That meets every trace once, too, at the price of runs that are given up as redundant.
 
 use std::collections::VecDeque;
@@ -50,14 +51,33 @@ impl fmt::Debug for Anew {
     }
 }
 
-/// Loops of busy waiting that the execution tells of.
+/// Loops of busy waiting that the execution tells of, and what else cannot be foreseen.
 pub(crate) fn loops_of(execution: &Execution) -> u32 {
     let waits = execution.pending.iter().any(|pending| pending.state == PendingState::Awaiting)
         || execution
             .steps
             .iter()
             .any(|step| step.kind == OpKind::AtomicLoad && step.arg == raddle_model::depend::AWAITED);
-    execution.awaits.max(u32::from(waits))
+    execution.awaits.max(u32::from(waits || compares_plain(execution)))
+}
+
+/// Whether an operation compares memory that a transition writes whose value is not known.
+fn compares_plain(execution: &Execution) -> bool {
+    let compares = |kind| matches!(kind, OpKind::AtomicCas | OpKind::FutexWait | OpKind::FutexTimedWait);
+    let mut compared: Vec<u64> = Vec::new();
+    compared.extend(execution.steps.iter().filter(|step| compares(step.kind)).map(|step| step.obj));
+    compared.extend(execution.pending.iter().filter(|pending| compares(pending.step.kind)).map(|p| p.step.obj));
+    if compared.is_empty() {
+        return false;
+    }
+    compared.sort_unstable();
+    compared.dedup();
+    let mut writes = execution.steps.iter().filter(|step| step.kind == OpKind::Write);
+    // Words are no wider than 16 bytes.
+    writes.any(|step| {
+        let first = compared.partition_point(|&word| word + 16 <= step.obj);
+        compared.get(first).is_some_and(|&word| word < step.obj.saturating_add(step.extent()))
+    })
 }
 
 impl Strategy for Anew {
