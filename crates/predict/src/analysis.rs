@@ -65,6 +65,22 @@ pub enum Decision {
     Open(&'static str),
 }
 
+impl Decision {
+    /// The decision without the witness's steps, which are long.
+    #[must_use]
+    pub fn without_steps(&self) -> Decision {
+        match self {
+            Decision::Possible(witness) => Decision::Possible(Witness {
+                goal: witness.goal.clone(),
+                accesses: witness.accesses,
+                steps: Vec::new(),
+                keeps_values: witness.keeps_values,
+            }),
+            other => other.clone(),
+        }
+    }
+}
+
 /// A reason for [`Decision::Open`].
 pub const STATES: &str = "the budget of states ended (--max-states)";
 /// A reason for [`Decision::Open`].
@@ -117,37 +133,49 @@ impl<'a> Analysis<'a> {
         Analysis { trace, order, flow, windows, budget }
     }
 
-    /// Decides every pair of places of every window, several at the same time. The result is in the order of the candidates,
-    /// whatever finished first.
+    /// All pairs of places, window by window.
     #[must_use]
-    pub fn races(&self) -> Vec<(&Candidate, &Window, Decision)> {
-        let all: Vec<(&Candidate, &Window)> = self
-            .windows
-            .iter()
-            .flat_map(|window| window.races.candidates.iter().map(move |one| (one, window)))
-            .collect();
-        let keeper = Keeper::new(self.trace, &self.order, &self.flow);
-        let decisions = self.in_parallel(all.len(), |number| {
-            let (candidate, window) = all[number];
-            self.race(candidate, window, &Pins::default(), Some(&keeper), 0)
-        });
-        all.into_iter().zip(decisions).map(|((candidate, window), decision)| (candidate, window, decision)).collect()
+    pub fn candidates(&self) -> Vec<(&Candidate, &Window)> {
+        self.windows.iter().flat_map(|window| window.races.candidates.iter().map(move |one| (one, window))).collect()
     }
 
-    /// Decides every cycle of locks of every window.
+    /// All cycles of locks, window by window.
     #[must_use]
-    pub fn deadlocks(&self) -> Vec<(&Cycle, &Window, Decision)> {
-        let all: Vec<(&Cycle, &Window)> = self
-            .windows
-            .iter()
-            .flat_map(|window| window.deadlocks.cycles.iter().map(move |one| (one, window)))
-            .collect();
-        let keeper = Keeper::new(self.trace, &self.order, &self.flow);
-        let decisions = self.in_parallel(all.len(), |number| {
-            let (cycle, window) = all[number];
-            self.deadlock(cycle, window, &Pins::default(), Some(&keeper), 0)
-        });
-        all.into_iter().zip(decisions).map(|((cycle, window), decision)| (cycle, window, decision)).collect()
+    pub fn cycles(&self) -> Vec<(&Cycle, &Window)> {
+        self.windows.iter().flat_map(|window| window.deadlocks.cycles.iter().map(move |one| (one, window))).collect()
+    }
+
+    /// What the first search for witnesses needs beside the analysis.
+    #[must_use]
+    pub fn keeper(&self) -> Keeper<'_> {
+        Keeper::new(self.trace, &self.order, &self.flow)
+    }
+
+    /// Decides some pairs of places, several at the same time, and makes something of each decision. The result is in the
+    /// order of the candidates, whatever finished first.
+    pub fn races<T: Send>(
+        &self,
+        keeper: &Keeper<'_>,
+        candidates: &[(&Candidate, &Window)],
+        tell: impl Fn(usize, Decision) -> T + Sync,
+    ) -> Vec<T> {
+        self.in_parallel(candidates.len(), |number| {
+            let (candidate, window) = candidates[number];
+            tell(number, self.race(candidate, window, &Pins::default(), Some(keeper), 0))
+        })
+    }
+
+    /// Decides some cycles of locks.
+    pub fn deadlocks<T: Send>(
+        &self,
+        keeper: &Keeper<'_>,
+        cycles: &[(&Cycle, &Window)],
+        tell: impl Fn(usize, Decision) -> T + Sync,
+    ) -> Vec<T> {
+        self.in_parallel(cycles.len(), |number| {
+            let (cycle, window) = cycles[number];
+            tell(number, self.deadlock(cycle, window, &Pins::default(), Some(keeper), 0))
+        })
     }
 
     /// A witness of a race among the instances from number `first` on. With a keeper, one that keeps every value is preferred.
@@ -252,4 +280,4 @@ impl<'a> Analysis<'a> {
 }
 
 /// Instances for which an order that keeps every value is looked for.
-const KEPT_TRIES: usize = 8;
+const KEPT_TRIES: usize = 4;

@@ -13,6 +13,10 @@ use crate::trace::{Access, Tid, Trace, Var};
 
 /// Instances of one candidate that are kept.
 const MOST_INSTANCES: usize = 256;
+/// Candidates that one variable and pair of threads adds without regard to the total.
+const MOST_OF_UNIT: usize = 64;
+/// With more candidates than this, a variable and pair of threads adds only one.
+const MANY: usize = 10_000;
 /// Positions of one group that take part in instances.
 const MOST_POSITIONS: usize = 24;
 
@@ -23,7 +27,7 @@ pub struct Candidate {
     pub places: (u64, u64),
     /// The variable, where variables tell candidates apart.
     pub var: Option<Var>,
-    /// Pairs of accesses, as indices into [`Trace::accesses`], those closest in the trace first.
+    /// Pairs of accesses, as indices into [`Trace::accesses`], the earliest in the trace first: they need least.
     pub instances: Vec<(u32, u32)>,
     /// Whether there are more of them.
     pub more: bool,
@@ -55,6 +59,8 @@ pub struct Filtered {
     pub candidates: Vec<Candidate>,
     /// Variables and pairs of threads that need a check.
     pub units: Vec<(Var, Tid, Tid)>,
+    /// Pairs of places that were left out because there are too many.
+    pub left_out: u64,
 }
 
 /// Accesses of one thread to one variable that differ only in position.
@@ -93,9 +99,17 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
         for (first, (&one, mine)) in groups.iter().enumerate() {
             for (&two, theirs) in groups.iter().skip(first + 1) {
                 let before = filtered.stages.unlocked;
+                let (mut added, mut left_out) = (0, 0);
                 pairs(trace, order, mine, theirs, &mut filtered.stages, &mut |a, b, more| {
                     let (x, y) = (trace.accesses[a as usize].place, trace.accesses[b as usize].place);
                     let key = (x.min(y), x.max(y), by_variable.then_some(var as Var));
+                    if !found.contains_key(&key) {
+                        if added >= MOST_OF_UNIT || (added > 0 && found.len() >= MANY) {
+                            left_out += 1;
+                            return;
+                        }
+                        added += 1;
+                    }
                     let candidate = found.entry(key).or_insert_with(|| Candidate {
                         places: (key.0, key.1),
                         var: key.2,
@@ -107,6 +121,7 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
                         candidate.instances.push((a, b));
                     }
                 });
+                filtered.left_out += left_out;
                 if filtered.stages.unlocked > before {
                     filtered.units.push((var as Var, one, two));
                 }
@@ -116,7 +131,7 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
     filtered.candidates = found.into_values().collect();
     for candidate in &mut filtered.candidates {
         let after = |index: u32| trace.accesses[index as usize].after;
-        candidate.instances.sort_by_key(|&(a, b)| (after(a).abs_diff(after(b)), a, b));
+        candidate.instances.sort_by_key(|&(a, b)| (after(a).max(after(b)), a, b));
     }
     filtered.stages.checks = filtered.units.len() as u64;
     filtered.stages.candidates = filtered.candidates.len() as u64;

@@ -10,6 +10,8 @@ use crate::trace::{Tid, Var};
 
 /// Models of at most this size are refined.
 const LARGEST: u64 = 20_000;
+/// Longer traces are left to the search.
+const LONGEST: usize = 4_000;
 /// Checks of one trace, at most.
 const MOST: usize = 200;
 
@@ -42,7 +44,7 @@ pub fn refine(analysis: &Analysis<'_>, decisions: &[(&Candidate, &Window, Decisi
     let mut refinements = Refinements::default();
     let units: Vec<(Var, Tid, Tid)> = analysis.windows.iter().flat_map(|window| window.races.units.clone()).collect();
     // A window keeps what came before it as it was, which the model does not.
-    if analysis.windows.len() > 1 {
+    if analysis.windows.len() > 1 || analysis.trace.steps.len() > LONGEST {
         refinements.skipped = units.len() as u64;
         return refinements;
     }

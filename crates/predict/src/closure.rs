@@ -64,12 +64,9 @@ impl<'a> Keeper<'a> {
     #[must_use]
     pub fn witness(&self, goal: &Goal) -> Option<Vec<Taken>> {
         let limits = self.close(goal)?;
-        let inside = |step: &&u32| {
-            let (thread, index) = self.trace.position(**step);
-            index < limits[usize::from(thread)]
-        };
-        let all: Vec<u32> = (0..self.trace.steps.len() as u32).collect();
-        let order: Vec<u32> = all.iter().filter(inside).copied().collect();
+        let made = |(thread, &limit): (usize, &u32)| &self.trace.threads[thread].steps[..limit as usize];
+        let mut order: Vec<u32> = limits.iter().enumerate().flat_map(made).copied().collect();
+        order.sort_unstable();
         replay(self.trace, &order, goal)
     }
 

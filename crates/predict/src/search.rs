@@ -155,7 +155,8 @@ impl<'a> Searcher<'a> {
 
     fn run(&self, goal: &Goal, pins: &Pins, limits: &[u32]) -> Reach {
         let mut state = State::new(self.trace, pins);
-        for step in &self.trace.steps {
+        let first = if self.start.iter().all(|&start| start == 0) { &[] } else { self.trace.steps.as_slice() };
+        for step in first {
             if step.index < self.start[usize::from(step.thread)] {
                 // What came before the window is made as it was: whoever was woken then is awake.
                 let woken = self.woken_in_trace(step.thread, &state);

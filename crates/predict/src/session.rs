@@ -31,6 +31,8 @@ use crate::trace::{Tid, Trace};
 
 /// Attempts to enforce one candidate.
 const MOST_ATTEMPTS: usize = 24;
+/// Candidates that are decided before they are enforced.
+const AT_ONCE: usize = 64;
 /// Runs of one round that only look for new paths.
 const MOST_PATHS: usize = 2_000;
 
@@ -114,6 +116,10 @@ pub struct Totals {
     pub threads: u64,
     /// Steps and shared accesses of the first trace.
     pub trace_size: u64,
+    /// Pairs of places that the filter left and nobody looked at, because there are too many.
+    pub left_out: u64,
+    /// Candidates with a witness or without an answer.
+    pub decided: u64,
     /// Paths that were found and not analysed, because the rounds were over.
     pub paths_left: u64,
     /// Names of the shared variables.
@@ -174,6 +180,7 @@ pub fn predict(target: &mut dyn Target, options: &Options, observer: &mut dyn Ob
     let mut totals = session.totals;
     totals.paths_left = session.next.len() as u64;
     totals.predictions = session.settled.into_values().collect();
+    totals.decided = totals.predictions.len() as u64;
     Ok(totals)
 }
 
@@ -281,19 +288,39 @@ impl Session<'_> {
         self.totals.seconds.filter += begun.elapsed().as_secs_f64();
         self.observer.analysed(execution, &analysis);
         self.count(execution, &analysis);
-        let begun = Instant::now();
-        let (races, deadlocks) = (analysis.races(), analysis.deadlocks());
-        self.totals.refinements.add(refine(&analysis, &races));
-        self.totals.seconds.decide += begun.elapsed().as_secs_f64();
-        for (candidate, window, decision) in races {
-            self.settle(execution, &analysis, window, &Wanted::Race(candidate), decision)?;
-        }
-        for (cycle, window, decision) in deadlocks {
-            self.settle(execution, &analysis, window, &Wanted::Deadlock(cycle), decision)?;
-        }
+        self.settle_all(execution, &analysis)?;
         if self.options.rounds != 1 {
             self.explore(execution, &analysis)?;
         }
+        Ok(())
+    }
+
+    /// Decides and enforces the candidates, some at a time, since witnesses are long.
+    fn settle_all(&mut self, execution: &Execution, analysis: &Analysis<'_>) -> Result<(), TargetError> {
+        let begun = Instant::now();
+        let keeper = analysis.keeper();
+        self.totals.seconds.decide += begun.elapsed().as_secs_f64();
+        let mut decisions = Vec::new();
+        for some in analysis.candidates().chunks(AT_ONCE) {
+            let begun = Instant::now();
+            let decided = analysis.races(&keeper, some, |_, decision| decision);
+            self.totals.seconds.decide += begun.elapsed().as_secs_f64();
+            for (&(candidate, window), decision) in some.iter().zip(decided) {
+                decisions.push((candidate, window, decision.without_steps()));
+                self.settle(execution, analysis, window, &Wanted::Race(candidate), decision)?;
+            }
+        }
+        for some in analysis.cycles().chunks(AT_ONCE) {
+            let begun = Instant::now();
+            let decided = analysis.deadlocks(&keeper, some, |_, decision| decision);
+            self.totals.seconds.decide += begun.elapsed().as_secs_f64();
+            for (&(cycle, window), decision) in some.iter().zip(decided) {
+                self.settle(execution, analysis, window, &Wanted::Deadlock(cycle), decision)?;
+            }
+        }
+        let begun = Instant::now();
+        self.totals.refinements.add(refine(analysis, &decisions));
+        self.totals.seconds.decide += begun.elapsed().as_secs_f64();
         Ok(())
     }
 
@@ -325,6 +352,7 @@ impl Session<'_> {
             sum.unlocked += add.unlocked;
             sum.checks += add.checks;
             sum.candidates += add.candidates + window.deadlocks.cycles.len() as u64;
+            self.totals.left_out += window.races.left_out;
         }
     }
 

@@ -95,6 +95,11 @@ pub fn run(args: &PredictArgs) -> Outcome {
     Ok(super::status(&report))
 }
 
+/// Candidates that were too many.
+pub fn left_out(count: u64) -> String {
+    format!("{count} more pairs of places, of variables and threads that have candidates enough")
+}
+
 /// What the prediction did not look at.
 fn gaps(args: &PredictArgs, totals: &Totals) -> Vec<String> {
     let mut gaps = Vec::new();
@@ -102,6 +107,9 @@ fn gaps(args: &PredictArgs, totals: &Totals) -> Vec<String> {
         gaps.push(format!(
             "races between events that lie in different windows of {window} synchronising operations (--window)"
         ));
+    }
+    if totals.left_out > 0 {
+        gaps.push(left_out(totals.left_out));
     }
     if totals.paths_left > 0 {
         let paths = totals.paths_left;

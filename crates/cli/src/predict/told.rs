@@ -25,10 +25,21 @@ pub struct Told {
 impl Told {
     /// The witness as the paper writes it.
     pub fn trace(&self) -> String {
-        match self.counterexample.is_empty() {
-            true => "no synchronising operation".into(),
-            false => self.counterexample.join(", "),
+        trace(&self.counterexample)
+    }
+}
+
+/// Events of a counterexample that are shown; the first ones of a longer one are left out.
+const MOST_EVENTS: usize = 40;
+
+/// A counterexample in one line.
+pub fn trace(events: &[String]) -> String {
+    match events.len() {
+        0 => "no synchronising operation".into(),
+        count if count > MOST_EVENTS => {
+            format!("{} events, then {}", count - MOST_EVENTS, events[count - MOST_EVENTS..].join(", "))
         }
+        _ => events.join(", "),
     }
 }
 
@@ -119,7 +130,7 @@ pub fn stages(totals: &Totals) -> String {
         refined.fails + refined.holds,
         refined.fails,
         refined.holds,
-        totals.predictions.len(),
+        totals.decided,
         seconds.decide,
         totals.runs,
         seconds.runs,

@@ -46,15 +46,21 @@ pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
     }
     let deciding = Instant::now();
     let teller = Teller { args, read: &read, analysis: &analysis, pinned: all_reads(&analysis) };
-    let races = analysis.races();
-    let mut found: Vec<(Finding, bool)> = Vec::new();
-    for (candidate, window, decision) in &races {
-        let instance = candidate.instances[0];
-        found.extend(teller.race(instance, decision, window.steps.start));
-    }
-    for (cycle, _, decision) in analysis.deadlocks() {
-        found.extend(teller.deadlock(&cycle.places, &cycle.instances[0], &decision));
-    }
+    let keeper = analysis.keeper();
+    let (candidates, cycles) = (analysis.candidates(), analysis.cycles());
+    let races = analysis.races(&keeper, &candidates, |number, decision| {
+        let (candidate, window) = candidates[number];
+        (teller.race(candidate.instances[0], &decision, window.steps.start), decision.without_steps())
+    });
+    let mut found: Vec<(Finding, bool)> = races.iter().filter_map(|(finding, _)| finding.clone()).collect();
+    let decisions =
+        candidates.iter().zip(races).map(|(&(candidate, window), (_, decision))| (candidate, window, decision));
+    totals.refinements = refine(&analysis, &decisions.collect::<Vec<_>>());
+    let deadlocks = analysis.deadlocks(&keeper, &cycles, |number, decision| {
+        let (cycle, _) = cycles[number];
+        teller.deadlock(&cycle.places, &cycle.instances[0], &decision)
+    });
+    found.extend(deadlocks.into_iter().flatten());
     for window in &analysis.windows {
         let (sum, add) = (&mut totals.stages, &window.races.stages);
         sum.variables = sum.variables.max(add.variables);
@@ -63,8 +69,9 @@ pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
         sum.unlocked += add.unlocked;
         sum.checks += add.checks;
         sum.candidates += add.candidates + window.deadlocks.cycles.len() as u64;
+        totals.left_out += window.races.left_out;
     }
-    totals.refinements = refine(&analysis, &races);
+    totals.decided = found.len() as u64;
     totals.seconds.decide = deciding.elapsed().as_secs_f64();
     report(args, path, begun, &totals, found)
 }
@@ -85,6 +92,9 @@ fn report(args: &PredictArgs, path: &Path, begun: Instant, totals: &Totals, foun
         ..Stats::default()
     };
     let mut limits = totals.refinements.disagreements.clone();
+    if totals.left_out > 0 {
+        limits.push(super::program::left_out(totals.left_out));
+    }
     limits.push("nothing can be confirmed without the program".into());
     if let Some(window) = args.window {
         limits.push(format!("races between events that lie in different windows of {window} events (--window)"));
@@ -164,9 +174,7 @@ impl Teller<'_> {
                 let kept = self.kept(witness, start);
                 match kept {
                     Some(steps) => {
-                        let events = counterexample(&self.read.trace, &steps);
-                        let events =
-                            if events.is_empty() { "no synchronising operation".into() } else { events.join(", ") };
+                        let events = told::trace(&counterexample(&self.read.trace, &steps));
                         finding.message = format!("predicted: {sentence} (counterexample: {events})");
                         return Some((finding, true));
                     }
