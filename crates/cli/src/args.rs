@@ -335,7 +335,8 @@ pub struct PredictArgs {
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<OsString>,
-    /// Reorder only within so many consecutive events [default: the whole trace]
+    /// Reorder only within so many consecutive synchronising operations (of a trace: events) [default: the whole trace, up to
+    /// a million]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     pub window: Option<u64>,
     /// How often the runs that confirmation led to new paths are analysed in turn; 0 for as long as there are new ones

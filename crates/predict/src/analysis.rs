@@ -120,6 +120,8 @@ impl<'a> Analysis<'a> {
         let order = Order::of(trace);
         let flow = Flow::of(trace);
         let total = trace.steps.len() as u32 + 1;
+        let automatic = (total > LONGEST).then_some(AUTOMATIC);
+        let budget = Budget { window: budget.window.or(automatic), ..budget };
         let size = budget.window.unwrap_or(total).max(1);
         let windows = (0..total.div_ceil(size)).map(|number| {
             let steps = number * size..(number + 1).saturating_mul(size).min(total);
@@ -131,6 +133,12 @@ impl<'a> Analysis<'a> {
         });
         let windows = windows.collect();
         Analysis { trace, order, flow, windows, budget }
+    }
+
+    /// Steps of a window, if the trace is cut.
+    #[must_use]
+    pub fn window(&self) -> Option<u32> {
+        self.budget.window
     }
 
     /// All pairs of places, window by window.
@@ -279,5 +287,9 @@ impl<'a> Analysis<'a> {
     }
 }
 
+/// Longer traces are cut into windows.
+const LONGEST: u32 = 1_000_000;
+/// Steps of such a window.
+const AUTOMATIC: u32 = 200_000;
 /// Instances for which an order that keeps every value is looked for.
 const KEPT_TRIES: usize = 4;

@@ -16,7 +16,7 @@ const MOST_INSTANCES: usize = 256;
 /// Candidates that one variable and pair of threads adds without regard to the total.
 const MOST_OF_UNIT: usize = 64;
 /// With more candidates than this, a variable and pair of threads adds only one.
-const MANY: usize = 10_000;
+const MANY: usize = 1_000;
 /// Positions of one group that take part in instances.
 const MOST_POSITIONS: usize = 24;
 

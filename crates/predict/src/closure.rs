@@ -5,7 +5,7 @@
 //! threads do not have to go beyond their positions, the closure in the order of the trace is a witness that the program
 //! can follow. It is not complete; [`crate::search`] is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
@@ -21,11 +21,16 @@ pub struct Keeper<'a> {
     trace: &'a Trace,
     order: &'a Order,
     flow: &'a Flow,
+    /// Whether some step wakes one of several.
+    wakes: bool,
     /// For each acquisition the position behind its release.
     release: FxHashMap<u32, u32>,
-    /// For each step on an object that is no lock: the step on it before.
-    before: FxHashMap<u32, u32>,
+    /// For each step on an object that is no lock: the step on it before, plus 1; else 0.
+    before: Vec<u32>,
 }
+
+/// Longer witnesses are right by construction and not replayed.
+const LONGEST_REPLAY: usize = 5_000;
 
 /// The last acquisition of a lock by a thread.
 #[derive(Clone, Copy)]
@@ -38,7 +43,9 @@ impl<'a> Keeper<'a> {
     /// Looks at all steps.
     #[must_use]
     pub fn new(trace: &'a Trace, order: &'a Order, flow: &'a Flow) -> Self {
-        let mut keeper = Keeper { trace, order, flow, release: FxHashMap::default(), before: FxHashMap::default() };
+        let before = vec![0; trace.steps.len()];
+        let wakes = trace.steps.iter().any(|step| matches!(step.op, Op::Wake { all: false, .. }));
+        let mut keeper = Keeper { trace, order, flow, wakes, release: FxHashMap::default(), before };
         let mut open: BTreeMap<(Tid, Slot), u32> = BTreeMap::new();
         let mut last: FxHashMap<Slot, u32> = FxHashMap::default();
         for (number, step) in trace.steps.iter().enumerate() {
@@ -54,7 +61,7 @@ impl<'a> Keeper<'a> {
             if let Some(slot) = in_order(&step.op, trace)
                 && let Some(earlier) = last.insert(slot, number)
             {
-                keeper.before.insert(number, earlier);
+                keeper.before[number as usize] = earlier + 1;
             }
         }
         keeper
@@ -67,6 +74,9 @@ impl<'a> Keeper<'a> {
         let made = |(thread, &limit): (usize, &u32)| &self.trace.threads[thread].steps[..limit as usize];
         let mut order: Vec<u32> = limits.iter().enumerate().flat_map(made).copied().collect();
         order.sort_unstable();
+        if order.len() > LONGEST_REPLAY && !self.wakes {
+            return Some(order.into_iter().map(|step| Taken { step, woken: None }).collect());
+        }
         replay(self.trace, &order, goal)
     }
 
@@ -74,11 +84,11 @@ impl<'a> Keeper<'a> {
         let threads = self.trace.threads.len();
         let mut limits = vec![0; threads];
         let mut looked = vec![0; threads];
-        let mut sections: BTreeMap<Slot, Vec<Option<Section>>> = BTreeMap::new();
+        let mut sections: Vec<Vec<Option<Section>>> = vec![Vec::new(); self.trace.slots.len()];
         for &(thread, position) in goal {
             self.raise(&mut limits, thread, position);
         }
-        let mut touched = BTreeSet::new();
+        let (mut touched, mut listed) = (Vec::new(), vec![false; self.trace.slots.len()]);
         loop {
             for thread in 0..threads {
                 while looked[thread] < limits[thread] {
@@ -86,9 +96,12 @@ impl<'a> Keeper<'a> {
                     looked[thread] += 1;
                     self.need(step, &mut limits);
                     if let Some((slot, writes)) = acquires(&self.trace.steps[step as usize].op) {
-                        let own = sections.entry(slot).or_insert_with(|| vec![None; threads]);
+                        let own = &mut sections[slot as usize];
+                        own.resize(threads, None);
                         own[thread] = Some(Section { step, writes });
-                        touched.insert(slot);
+                        if !std::mem::replace(&mut listed[slot as usize], true) {
+                            touched.push(slot);
+                        }
                     }
                 }
             }
@@ -99,8 +112,9 @@ impl<'a> Keeper<'a> {
                 continue;
             }
             let before = limits.clone();
-            for slot in std::mem::take(&mut touched) {
-                self.separate(sections.get(&slot)?, &mut limits)?;
+            for slot in touched.drain(..) {
+                listed[slot as usize] = false;
+                self.separate(&sections[slot as usize], &mut limits)?;
             }
             if before == limits {
                 return Some(limits);
@@ -114,7 +128,7 @@ impl<'a> Keeper<'a> {
             let (thread, index) = self.trace.position(writer - 1);
             self.raise(limits, thread, index + 1);
         }
-        if let Some(&earlier) = self.before.get(&step) {
+        if let Some(earlier) = self.before[step as usize].checked_sub(1) {
             let (thread, index) = self.trace.position(earlier);
             self.raise(limits, thread, index + 1);
         }
@@ -135,6 +149,10 @@ impl<'a> Keeper<'a> {
 
     fn raise(&self, limits: &mut [u32], thread: Tid, position: u32) {
         let own = usize::from(thread);
+        // Whoever came so far has all that it needs to be there.
+        if limits[own] >= position && position > 0 {
+            return;
+        }
         limits[own] = limits[own].max(position);
         for (other, &needed) in self.order.clock(thread, position).iter().enumerate() {
             if other != own {

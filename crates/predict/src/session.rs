@@ -118,6 +118,10 @@ pub struct Totals {
     pub trace_size: u64,
     /// Pairs of places that the filter left and nobody looked at, because there are too many.
     pub left_out: u64,
+    /// Why the program could not be run any more.
+    pub lost: Option<TargetError>,
+    /// Steps of a window, if the traces were cut.
+    pub window: Option<u32>,
     /// Candidates with a witness or without an answer.
     pub decided: u64,
     /// Paths that were found and not analysed, because the rounds were over.
@@ -176,8 +180,14 @@ pub fn predict(target: &mut dyn Target, options: &Options, observer: &mut dyn Ob
         totals: Totals::default(),
         over: false,
     };
-    session.run()?;
+    let ended = session.run();
     let mut totals = session.totals;
+    match ended {
+        Err(error) if totals.traces == 0 => return Err(error),
+        // What was found before the program got lost stands.
+        Err(error) => totals.lost = Some(error),
+        Ok(()) => {}
+    }
     totals.paths_left = session.next.len() as u64;
     totals.predictions = session.settled.into_values().collect();
     totals.decided = totals.predictions.len() as u64;
@@ -337,6 +347,7 @@ impl Session<'_> {
 
     fn count(&mut self, execution: &Execution, analysis: &Analysis<'_>) {
         self.totals.traces += 1;
+        self.totals.window = analysis.window();
         self.totals.transitions += execution.steps.len() as u64;
         self.totals.events += execution.events;
         self.totals.threads = self.totals.threads.max(execution.threads.len() as u64);
@@ -372,6 +383,7 @@ impl Session<'_> {
             Decision::Impossible => return Ok(()),
             Decision::Open(reason) => (Fate::Undecided(reason), None),
             Decision::Possible(witness) if self.shown.contains(&key) => (Fate::Confirmed, Some(witness)),
+            Decision::Possible(witness) if self.options.budget.is_over() => (Fate::Undecided(TIME), Some(witness)),
             Decision::Possible(witness) => {
                 let fate = self.enforce(execution, analysis, window, wanted, witness.clone())?;
                 (fate, Some(witness))

@@ -71,7 +71,7 @@ pub fn run(args: &PredictArgs) -> Outcome {
     let mut limits = target.limits();
     limits.extend(collector.complaints);
     limits.extend(totals.refinements.disagreements.iter().cloned());
-    limits.extend(gaps(args, &totals));
+    limits.extend(gaps(&totals));
     let mut findings = collector.findings;
     let figures = ledger.complete(&mut findings);
     let stats = Stats {
@@ -101,9 +101,12 @@ pub fn left_out(count: u64) -> String {
 }
 
 /// What the prediction did not look at.
-fn gaps(args: &PredictArgs, totals: &Totals) -> Vec<String> {
+fn gaps(totals: &Totals) -> Vec<String> {
     let mut gaps = Vec::new();
-    if let Some(window) = args.window {
+    if let Some(error) = &totals.lost {
+        gaps.push(format!("what would have followed, as the program could not be run any more: {error}"));
+    }
+    if let Some(window) = totals.window {
         gaps.push(format!(
             "races between events that lie in different windows of {window} synchronising operations (--window)"
         ));

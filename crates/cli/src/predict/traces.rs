@@ -39,6 +39,7 @@ pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
     let analysis = Analysis::new(&read.trace, budget);
     let mut totals = Totals { traces: 1, trace_size: read.trace.steps.len() as u64, ..Totals::default() };
     totals.events = read.trace.events;
+    totals.window = analysis.window();
     totals.seconds = Seconds { filter: begun.elapsed().as_secs_f64(), ..Seconds::default() };
     if let Some(directory) = &args.export {
         let place = |place: u64| read.places.get(place as usize).cloned().unwrap_or_default();
@@ -96,7 +97,7 @@ fn report(args: &PredictArgs, path: &Path, begun: Instant, totals: &Totals, foun
         limits.push(super::program::left_out(totals.left_out));
     }
     limits.push("nothing can be confirmed without the program".into());
-    if let Some(window) = args.window {
+    if let Some(window) = totals.window {
         limits.push(format!("races between events that lie in different windows of {window} events (--window)"));
     }
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
