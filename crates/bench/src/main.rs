@@ -1,18 +1,20 @@
-//! `./x bench [engine|predict]`: benchmarks of raddle, as ratios of figures from one run, since machines are shared and noisy.
+//! `./x bench [engine|predict|pruning]`: benchmarks of raddle, as ratios of figures from one run, since machines are shared and noisy.
 
 mod engine;
 mod predict;
+mod pruning;
 mod tools;
 
 fn main() {
     let what: Vec<String> = std::env::args().skip(1).collect();
     let wants = |name: &str| what.is_empty() || what.iter().any(|given| given == name);
-    let known = ["engine", "predict"];
+    let known = ["engine", "predict", "pruning"];
     if let Some(unknown) = what.iter().find(|given| !known.contains(&given.as_str())) {
         eprintln!("bench: there is no benchmark called {unknown}; there are: {}", known.join(", "));
         std::process::exit(2);
     }
-    let all: [(&str, fn() -> Result<(), tools::Failure>); 2] = [("engine", engine::run), ("predict", predict::run)];
+    let all: [(&str, fn() -> Result<(), tools::Failure>); 3] =
+        [("engine", engine::run), ("predict", predict::run), ("pruning", pruning::run)];
     for (name, run) in all {
         if wants(name)
             && let Err(error) = run()

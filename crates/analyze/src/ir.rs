@@ -1,0 +1,123 @@
+//! A program as the analysis sees it: what LLVM's representation says, in plain data.
+
+/// Number of a function.
+pub type FuncId = usize;
+/// Number of a global variable.
+pub type GlobalId = usize;
+/// Number of an instruction within its function.
+pub type InstId = usize;
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The result of an instruction of the same function.
+    Inst(InstId),
+    /// A parameter.
+    Arg(usize),
+    /// A global variable, some bytes behind its start; `None` if it is not known how many.
+    Global(GlobalId, Option<i64>),
+    /// A function.
+    Func(FuncId),
+    /// A number.
+    Int(i64),
+    /// Null, undefined, or a constant without pointers.
+    Plain,
+    /// Something that is not understood.
+    Unknown,
+}
+
+/// A place in the source: number of the file, line, column. Line 0: not known.
+pub type Loc = (u32, u32, u32);
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// A local variable of so many bytes.
+    Alloca(u64),
+    /// Reads so many bytes.
+    Load { ptr: Value, size: u64, atomic: bool },
+    /// Writes.
+    Store { ptr: Value, value: Value, size: u64, atomic: bool },
+    /// Atomic read-modify-write, compare-exchange included.
+    Rmw { ptr: Value, value: Value, size: u64 },
+    /// A fence.
+    Fence,
+    /// Pointer arithmetic: base, constant offset, and whether something variable is added.
+    Gep { base: Value, offset: i64, variable: bool, indices: Vec<Value> },
+    /// Comparison for (in)equality.
+    Compare { equal: bool, left: Value, right: Value },
+    /// One of the values: phi, select, cast, extract, freeze; what it computes depends on all operands and may be any pointer among them.
+    Merge(Vec<Value>),
+    /// A number computed from the operands.
+    Compute(Vec<Value>),
+    /// A call; one that can throw ends its block and goes on in one of two others.
+    Call { callee: Value, args: Vec<Value>, asm: bool, to: Vec<usize> },
+    /// A branch or switch on a value; `None` if there is only one way.
+    Branch { on: Option<Value>, to: Vec<usize> },
+    /// Leaves the function.
+    Return(Option<Value>),
+    /// Leaves the function by an exception.
+    Resume,
+    /// Never comes here.
+    Unreachable,
+    /// Nothing that matters.
+    Other(Vec<Value>),
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// Where it stands.
+    pub loc: Loc,
+    /// Number of its block.
+    pub block: usize,
+    /// Whether the result is a pointer, or may hold one.
+    pub pointer: bool,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Func {
+    /// Its symbol.
+    pub name: String,
+    /// Its code; empty if it is defined elsewhere.
+    pub insts: Vec<Inst>,
+    /// First instruction of each block.
+    pub blocks: Vec<InstId>,
+    /// How many parameters.
+    pub params: usize,
+    /// Whether other units can see the name.
+    pub external: bool,
+}
+
+/// A global variable.
+#[derive(Clone, Debug)]
+pub struct Global {
+    /// Its symbol.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Pointers in its initial value.
+    pub init: Vec<(u64, Value)>,
+    /// Whether each thread has its own.
+    pub thread_local: bool,
+    /// Whether it never changes.
+    pub constant: bool,
+    /// Whether it is defined here.
+    pub defined: bool,
+    /// Whether other units can see the name.
+    pub external: bool,
+}
+
+/// All translation units.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Functions.
+    pub funcs: Vec<Func>,
+    /// Global variables.
+    pub globals: Vec<Global>,
+    /// Paths of source files.
+    pub files: Vec<String>,
+}

@@ -1,0 +1,162 @@
+//! What functions of the system's libraries do, by name.
+
+/// What a call of a library function means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Returns fresh memory.
+    Alloc,
+    /// Returns fresh memory in place of its first argument's, which dies.
+    Realloc,
+    /// Its first argument's memory dies.
+    Free,
+    /// Copies memory from its second to its first argument.
+    Copy,
+    /// Writes to its first argument and reads the others.
+    Fill,
+    /// Reads memory of its arguments; the result is computed from that.
+    Read,
+    /// Touches no memory of the program.
+    Nothing,
+    /// Returns something that other threads or the outer world decide on.
+    World,
+    /// Never returns.
+    Exit,
+    /// Takes a mutex (first argument).
+    Lock,
+    /// Tries to.
+    TryLock,
+    /// Gives it back; rwlocks too.
+    Unlock,
+    /// Takes an rwlock for reading.
+    ReadLock,
+    /// Tries to.
+    TryReadLock,
+    /// Takes an rwlock for writing.
+    WriteLock,
+    /// Tries to.
+    TryWriteLock,
+    /// Waits on a condition variable with a mutex.
+    Wait,
+    /// Any other operation on a synchronising object (first argument).
+    Sync,
+    /// Creates a thread.
+    Create,
+    /// `std::thread`'s way to do so.
+    CxxCreate,
+    /// Joins.
+    Join,
+    /// Runs a function (second argument) once.
+    Once,
+    /// Ends the thread.
+    ThreadExit,
+    /// Registers a function for the program's end.
+    AtExit,
+    /// Input and output, which threads can observe from each other.
+    Io,
+}
+
+/// What is known of a function; `None`: nothing.
+pub fn known(name: &str) -> Option<Known> {
+    Some(match name {
+        _ if name.starts_with("llvm.memcpy") || name.starts_with("llvm.memmove") => Known::Copy,
+        _ if name.starts_with("llvm.memset") => Known::Fill,
+        _ if name.starts_with("llvm.") => Known::Nothing,
+        "malloc" | "calloc" | "aligned_alloc" | "_Znwm" | "_Znam" | "_ZnwmSt11align_val_t" | "strdup" | "strndup" => {
+            Known::Alloc
+        }
+        "realloc" | "reallocarray" => Known::Realloc,
+        "free" | "_ZdlPv" | "_ZdlPvm" | "_ZdaPv" | "_ZdaPvm" => Known::Free,
+        "memcpy" | "memmove" | "strcpy" | "strncpy" | "strcat" | "stpcpy" => Known::Copy,
+        "memset" | "bzero" | "sprintf" | "snprintf" | "vsnprintf" | "__isoc99_sscanf" | "strftime" => Known::Fill,
+        "strlen" | "strcmp" | "strncmp" | "memcmp" | "bcmp" | "strcasecmp" | "atoi" | "atol" | "atof" | "strtol"
+        | "strtoul" | "strtod" => Known::Read,
+        "sqrt"
+        | "sin"
+        | "cos"
+        | "pow"
+        | "floor"
+        | "ceil"
+        | "fabs"
+        | "log"
+        | "exp"
+        | "abs"
+        | "labs"
+        | "isalpha"
+        | "isdigit"
+        | "isspace"
+        | "toupper"
+        | "tolower"
+        | "pthread_attr_init"
+        | "pthread_attr_destroy"
+        | "pthread_attr_setdetachstate"
+        | "pthread_attr_setstacksize"
+        | "pthread_mutexattr_init"
+        | "pthread_mutexattr_settype"
+        | "pthread_mutexattr_destroy"
+        | "pthread_condattr_init"
+        | "pthread_condattr_destroy"
+        | "pthread_self"
+        | "getpid"
+        | "__cxa_allocate_exception"
+        | "__cxa_free_exception"
+        | "__cxa_begin_catch"
+        | "__cxa_end_catch"
+        | "__gxx_personality_v0"
+        | "_ZSt9terminatev"
+        | "__errno_location" => Known::Nothing,
+        "usleep" | "sleep" | "nanosleep" | "sched_yield" | "time" | "clock" | "clock_gettime" | "gettimeofday"
+        | "rand" | "random" | "srand" | "srandom" | "pthread_yield" => Known::World,
+        "exit"
+        | "_exit"
+        | "abort"
+        | "__assert_fail"
+        | "quick_exit"
+        | "_Exit"
+        | "__cxa_throw"
+        | "__cxa_rethrow"
+        | "_ZSt17__throw_bad_allocv"
+        | "_ZSt20__throw_length_errorPKc"
+        | "_ZSt20__throw_system_errori"
+        | "_ZSt19__throw_logic_errorPKc" => Known::Exit,
+        "pthread_mutex_lock" | "pthread_spin_lock" => Known::Lock,
+        "pthread_mutex_trylock" | "pthread_mutex_timedlock" | "pthread_spin_trylock" | "pthread_mutex_clocklock" => {
+            Known::TryLock
+        }
+        "pthread_mutex_unlock" | "pthread_spin_unlock" | "pthread_rwlock_unlock" => Known::Unlock,
+        "pthread_rwlock_rdlock" => Known::ReadLock,
+        "pthread_rwlock_tryrdlock" | "pthread_rwlock_timedrdlock" => Known::TryReadLock,
+        "pthread_rwlock_wrlock" => Known::WriteLock,
+        "pthread_rwlock_trywrlock" | "pthread_rwlock_timedwrlock" => Known::TryWriteLock,
+        "pthread_cond_wait" | "pthread_cond_timedwait" | "pthread_cond_clockwait" => Known::Wait,
+        "pthread_mutex_init"
+        | "pthread_mutex_destroy"
+        | "pthread_rwlock_init"
+        | "pthread_rwlock_destroy"
+        | "pthread_cond_init"
+        | "pthread_cond_destroy"
+        | "pthread_cond_signal"
+        | "pthread_cond_broadcast"
+        | "sem_init"
+        | "sem_destroy"
+        | "sem_wait"
+        | "sem_trywait"
+        | "sem_timedwait"
+        | "sem_post"
+        | "pthread_barrier_init"
+        | "pthread_barrier_destroy"
+        | "pthread_barrier_wait"
+        | "pthread_spin_init"
+        | "pthread_spin_destroy" => Known::Sync,
+        "pthread_create" => Known::Create,
+        "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE" => Known::CxxCreate,
+        "pthread_join" | "_ZNSt6thread4joinEv" => Known::Join,
+        "pthread_detach" => Known::Nothing,
+        "pthread_once" => Known::Once,
+        "pthread_exit" => Known::ThreadExit,
+        "atexit" | "__cxa_atexit" => Known::AtExit,
+        "printf" | "puts" | "putchar" | "fprintf" | "fputs" | "fputc" | "fwrite" | "fflush" | "perror" | "write"
+        | "vprintf" | "vfprintf" | "putc" => Known::Io,
+        "__VERIFIER_assume" => Known::World,
+        _ => return None,
+    })
+}

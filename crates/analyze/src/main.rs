@@ -1,0 +1,70 @@
+//! `raddle-analyze PROGRAM`: static facts about a program, from the bitcode that clang put into it, as JSON on standard output.
+//!
+//! A program of its own, so that only it needs LLVM. It reads LLVM's representation through `llvm-sys`, the layer below
+//! `inkwell`: the safe wrapper does not give access to the places of instructions and to much else that is needed here.
+
+mod bitcode;
+mod ir;
+mod library;
+mod lower;
+mod points;
+mod read;
+mod taint;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// Why there are no facts.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// Usage.
+    #[error("usage: raddle-analyze PROGRAM")]
+    Usage,
+    /// A file that cannot be read.
+    #[error("{0}: {1}")]
+    Io(String, std::io::Error),
+    /// Not an ELF file.
+    #[error("this is not a program: {0}")]
+    NoProgram(String),
+    /// Built without.
+    #[error(
+        "the program carries no bitcode: only what raddle builds with clang does (--compiler clang, or RADDLE_CC=clang)"
+    )]
+    NoBitcode,
+    /// Cut off.
+    #[error("the program's bitcode is damaged: build it again")]
+    Damaged,
+    /// LLVM refuses it.
+    #[error(
+        "LLVM {} cannot read the program's bitcode: a newer clang made it, or it is damaged (use clang-19 or older)",
+        read::version()
+    )]
+    Unreadable,
+    /// No main function.
+    #[error("the program's main function was not built by raddle with clang")]
+    NoMain,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("raddle-analyze: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let mut args = std::env::args_os().skip(1);
+    let (Some(path), None) = (args.next(), args.next()) else { return Err(Failure::Usage) };
+    let shown = path.to_string_lossy().into_owned();
+    let complain = |error| Failure::Io(shown.clone(), error);
+    let bytes = std::fs::read(&path).map_err(complain)?;
+    let program = read::read(&bitcode::of_program(&bytes)?)?;
+    let points = points::Points::of(&program);
+    let taint = taint::Taint::of(&program, &points);
+    let facts = lower::lower(&program, &points, &taint).ok_or(Failure::NoMain)?;
+    let text = serde_json::to_vec(&facts).map_err(|error| complain(error.into()))?;
+    std::io::stdout().write_all(&text).map_err(complain)
+}

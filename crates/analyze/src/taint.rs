@@ -1,0 +1,324 @@
+//! What threads share, and which values depend on what other threads do.
+//!
+//! Only the flow of data counts. A value that was assigned in a branch which depends on other threads needs no mark: whoever uses the
+//! facts takes such a branch as a reason to expect everything from there on.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{FuncId, Op, Program, Value};
+use crate::library::{Known, known};
+use crate::points::{Object, Points, cxx_bodies};
+
+/// Results of the analysis.
+#[derive(Debug)]
+pub struct Taint {
+    /// Objects that more than one thread may know.
+    pub shared: BTreeSet<Object>,
+    insts: Vec<Vec<bool>>,
+    args: Vec<Vec<bool>>,
+    returns: Vec<bool>,
+    /// Objects that hold something that depends on other threads.
+    memory: BTreeSet<Object>,
+    changed: bool,
+}
+
+impl Taint {
+    /// Analyses a program.
+    pub fn of(program: &Program, points: &Points) -> Self {
+        let (shared, bodies) = shared(program, points);
+        let mut taint = Taint {
+            memory: written_late(program, points, &bodies).intersection(&shared).copied().collect(),
+            shared,
+            insts: program.funcs.iter().map(|func| vec![false; func.insts.len()]).collect(),
+            args: program.funcs.iter().map(|func| vec![false; func.params]).collect(),
+            returns: vec![false; program.funcs.len()],
+            changed: false,
+        };
+        taint.memory.insert(Object::Unknown);
+        loop {
+            taint.changed = false;
+            for func in 0..program.funcs.len() {
+                for inst in 0..program.funcs[func].insts.len() {
+                    let result = taint.transfer(program, points, func, inst);
+                    taint.changed |= result && !std::mem::replace(&mut taint.insts[func][inst], true);
+                }
+            }
+            if !taint.changed {
+                return taint;
+            }
+        }
+    }
+
+    /// Whether a value depends on other threads.
+    pub fn value(&self, func: FuncId, value: Value) -> bool {
+        match value {
+            Value::Inst(inst) => self.insts[func].get(inst).copied().unwrap_or(true),
+            Value::Arg(arg) => self.args[func].get(arg).copied().unwrap_or(true),
+            Value::Unknown => true,
+            Value::Global(..) | Value::Func(_) | Value::Int(_) | Value::Plain => false,
+        }
+    }
+
+    fn any(&self, func: FuncId, values: &[Value]) -> bool {
+        values.iter().any(|&value| self.value(func, value))
+    }
+
+    fn store(&mut self, points: &Points, func: FuncId, ptr: Value) {
+        for (object, _) in points.eval(func, ptr) {
+            self.changed |= self.memory.insert(object);
+        }
+    }
+
+    fn holds(&self, points: &Points, func: FuncId, ptr: Value) -> bool {
+        points.eval(func, ptr).iter().any(|(object, _)| self.memory.contains(object))
+    }
+
+    fn transfer(&mut self, program: &Program, points: &Points, func: FuncId, inst: usize) -> bool {
+        match &program.funcs[func].insts[inst].op {
+            Op::Load { ptr, atomic, .. } => *atomic || self.value(func, *ptr) || self.holds(points, func, *ptr),
+            Op::Store { ptr, value, .. } => {
+                if self.value(func, *value) || self.value(func, *ptr) {
+                    self.store(points, func, *ptr);
+                }
+                false
+            }
+            Op::Rmw { .. } => true,
+            Op::Gep { base, indices, .. } => self.value(func, *base) || self.any(func, indices),
+            Op::Compare { left, right, .. } => self.any(func, &[*left, *right]),
+            Op::Merge(values) | Op::Compute(values) | Op::Other(values) => self.any(func, values),
+            Op::Return(Some(value)) => {
+                if self.value(func, *value) {
+                    self.changed |= !std::mem::replace(&mut self.returns[func], true);
+                }
+                false
+            }
+            Op::Call { callee, args, .. } => self.call(program, points, func, *callee, args),
+            _ => false,
+        }
+    }
+
+    fn call(&mut self, program: &Program, points: &Points, func: FuncId, callee: Value, args: &[Value]) -> bool {
+        let (targets, unknown) = points.callees(func, callee);
+        let mut result = unknown || self.value(func, callee);
+        for target in targets {
+            if program.funcs[target].insts.is_empty() {
+                result |= self.library(program, points, func, &program.funcs[target].name, args);
+                continue;
+            }
+            self.pass(func, target, args);
+            result |= self.returns[target];
+        }
+        result
+    }
+
+    fn pass(&mut self, func: FuncId, target: FuncId, args: &[Value]) {
+        for (number, &arg) in args.iter().enumerate().take(self.args[target].len()) {
+            if self.value(func, arg) {
+                self.changed |= !std::mem::replace(&mut self.args[target][number], true);
+            }
+        }
+    }
+
+    fn library(&mut self, program: &Program, points: &Points, func: FuncId, name: &str, args: &[Value]) -> bool {
+        let reads = |taint: &Self| args.iter().any(|&arg| taint.value(func, arg) || taint.holds(points, func, arg));
+        match known(name) {
+            Some(Known::Copy | Known::Fill) => {
+                if reads(self)
+                    && let Some(&to) = args.first()
+                {
+                    self.store(points, func, to);
+                }
+                args.first().is_some_and(|&to| self.value(func, to))
+            }
+            Some(Known::Alloc | Known::Nothing | Known::Io | Known::AtExit | Known::Exit | Known::ThreadExit) => {
+                name == "strdup" && reads(self)
+            }
+            Some(Known::Read | Known::Realloc) => reads(self),
+            Some(Known::Create) => {
+                let entries = points.callees(func, args.get(2).copied().unwrap_or(Value::Plain)).0;
+                for entry in entries.into_iter().filter(|&entry| !program.funcs[entry].insts.is_empty()) {
+                    self.pass(func, entry, &args[3..]);
+                }
+                false
+            }
+            // Whether they succeed is what locks and joins always say; a name for the thread depends on nobody.
+            Some(Known::Lock | Known::Unlock | Known::ReadLock | Known::WriteLock | Known::Join | Known::CxxCreate) => {
+                false
+            }
+            Some(Known::Free) => false,
+            Some(Known::Sync) => matches!(name, "sem_trywait" | "sem_timedwait" | "pthread_barrier_wait"),
+            Some(Known::Wait) => name != "pthread_cond_wait",
+            Some(Known::World | Known::TryLock | Known::TryReadLock | Known::TryWriteLock | Known::Once) | None => true,
+        }
+    }
+}
+
+/// Objects that several threads may know, and the functions that threads begin in.
+fn shared(program: &Program, points: &Points) -> (BTreeSet<Object>, BTreeSet<FuncId>) {
+    let mut shared: BTreeSet<Object> = [Object::Unknown].into();
+    let mut bodies = BTreeSet::new();
+    for (number, global) in program.globals.iter().enumerate() {
+        if !global.thread_local {
+            shared.insert(Object::Global(number));
+        }
+    }
+    for (func, function) in program.funcs.iter().enumerate() {
+        for inst in &function.insts {
+            let Op::Call { callee, args, .. } = &inst.op else { continue };
+            for target in points.callees(func, *callee).0 {
+                match known(&program.funcs[target].name) {
+                    Some(Known::Create) if program.funcs[target].insts.is_empty() => {
+                        bodies.extend(points.callees(func, args.get(2).copied().unwrap_or(Value::Plain)).0);
+                        let arg = args.get(3).copied().unwrap_or(Value::Plain);
+                        shared.extend(points.eval(func, arg).iter().map(|&(object, _)| object));
+                    }
+                    Some(Known::CxxCreate) => {
+                        bodies.extend(cxx_bodies(program));
+                        let states = points.eval(func, args.first().copied().unwrap_or(Value::Plain));
+                        shared.extend(states.iter().map(|&(object, _)| object));
+                    }
+                    // What a thread returns, its joiner knows.
+                    _ => {}
+                }
+            }
+        }
+    }
+    for &body in &bodies {
+        for inst in &program.funcs[body].insts {
+            if let Op::Return(Some(value)) = inst.op {
+                shared.extend(points.eval(body, value).iter().map(|&(object, _)| object));
+            }
+        }
+    }
+    let mut work: Vec<Object> = shared.iter().copied().collect();
+    while let Some(object) = work.pop() {
+        for &(inner, _) in points.contents(object) {
+            if shared.insert(inner) {
+                work.push(inner);
+            }
+        }
+    }
+    (shared, bodies)
+}
+
+/// Objects that are written when there may be more than one thread.
+fn written_late(program: &Program, points: &Points, bodies: &BTreeSet<FuncId>) -> BTreeSet<Object> {
+    let late = late_functions(program, points, bodies);
+    let creates = creating_functions(program, points);
+    let mut written = BTreeSet::new();
+    for (func, function) in program.funcs.iter().enumerate() {
+        let behind = behind_creation(program, points, func, &creates);
+        for (number, inst) in function.insts.iter().enumerate() {
+            if !late[func] && !behind[number] {
+                continue;
+            }
+            let to = match &inst.op {
+                Op::Store { ptr, .. } | Op::Rmw { ptr, .. } => Some(*ptr),
+                Op::Call { callee, args, .. } => {
+                    let writes = points.callees(func, *callee).0.iter().any(|&target| {
+                        let name = &program.funcs[target].name;
+                        matches!(
+                            known(name),
+                            Some(Known::Copy | Known::Fill | Known::Free | Known::Realloc | Known::Join)
+                        ) && program.funcs[target].insts.is_empty()
+                    });
+                    args.first().copied().filter(|_| writes)
+                }
+                _ => None,
+            };
+            if let Some(to) = to {
+                written.extend(points.eval(func, to).into_iter().map(|(object, _)| object));
+            }
+        }
+    }
+    written
+}
+
+/// Functions in which a thread may be created, directly or not.
+fn creating_functions(program: &Program, points: &Points) -> Vec<bool> {
+    let mut creates: Vec<bool> = program
+        .funcs
+        .iter()
+        .map(|func| func.insts.is_empty() && matches!(known(&func.name), Some(Known::Create | Known::CxxCreate) | None))
+        .collect();
+    loop {
+        let mut changed = false;
+        for (func, function) in program.funcs.iter().enumerate() {
+            let calls = function.insts.iter().any(|inst| match &inst.op {
+                Op::Call { callee, .. } => {
+                    let (targets, unknown) = points.callees(func, *callee);
+                    unknown || targets.iter().any(|&target| creates[target])
+                }
+                _ => false,
+            });
+            if calls && !creates[func] {
+                creates[func] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return creates;
+        }
+    }
+}
+
+/// Instructions that may come after the creation of a thread in the same call of the function.
+fn behind_creation(program: &Program, points: &Points, func: FuncId, creates: &[bool]) -> Vec<bool> {
+    let function = &program.funcs[func];
+    let mut behind = vec![false; function.insts.len()];
+    let mut work = Vec::new();
+    let end_of = |block: usize| function.blocks.get(block + 1).copied().unwrap_or(function.insts.len());
+    for (number, inst) in function.insts.iter().enumerate() {
+        if let Op::Call { callee, .. } = &inst.op {
+            let (targets, unknown) = points.callees(func, *callee);
+            if unknown || targets.iter().any(|&target| creates[target]) {
+                work.push((number + 1, inst.block));
+                if let Op::Call { to, .. } = &inst.op {
+                    work.extend(to.iter().map(|&block| (function.blocks[block], block)));
+                }
+            }
+        }
+    }
+    while let Some((from, block)) = work.pop() {
+        for at in from..end_of(block) {
+            if std::mem::replace(&mut behind[at], true) {
+                break;
+            }
+            match &function.insts[at].op {
+                Op::Branch { to, .. } | Op::Call { to, .. } => {
+                    work.extend(to.iter().map(|&block| (function.blocks[block], block)));
+                }
+                _ => {}
+            }
+        }
+    }
+    behind
+}
+
+/// Functions that may run beside another thread.
+fn late_functions(program: &Program, points: &Points, bodies: &BTreeSet<FuncId>) -> Vec<bool> {
+    let creates = creating_functions(program, points);
+    let mut late = vec![false; program.funcs.len()];
+    bodies.iter().for_each(|&body| late[body] = true);
+    points.at_exit.iter().for_each(|&func| late[func] = true);
+    loop {
+        let mut changed = false;
+        for (func, function) in program.funcs.iter().enumerate() {
+            let behind = behind_creation(program, points, func, &creates);
+            for (inst, &behind) in function.insts.iter().zip(&behind) {
+                let Op::Call { callee, args, .. } = &inst.op else { continue };
+                if !late[func] && !behind {
+                    continue;
+                }
+                let mut targets = points.callees(func, *callee).0;
+                targets.extend(args.iter().flat_map(|&arg| points.callees(func, arg).0));
+                for target in targets {
+                    changed |= !std::mem::replace(&mut late[target], true);
+                }
+            }
+        }
+        if !changed {
+            return late;
+        }
+    }
+}
