@@ -56,7 +56,11 @@ pub enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page
-    Man,
+    Man {
+        /// Write a page for each command to this directory instead
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// Arguments of the real compiler.
@@ -124,7 +128,8 @@ pub enum ReportForm {
 }
 
 /// `raddle check`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
+#[command(args_override_self = true)]
 pub struct CheckArgs {
     /// A program built with raddle, or source files to compile first
     #[arg(required = true, value_name = "PROG|FILE.c")]
@@ -177,6 +182,9 @@ pub struct CheckArgs {
     /// Let the program write to the real files instead of private copies
     #[arg(long)]
     pub share_files: bool,
+    /// Do not report what a line of this file matches (ThreadSanitizer's syntax)
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Option<PathBuf>,
     /// Treat warnings as errors
     #[arg(long)]
     pub werror: bool,
@@ -195,7 +203,7 @@ pub struct CheckArgs {
     /// Print the report in another form
     #[arg(long, value_enum, value_name = "FORM")]
     pub report: Option<ReportForm>,
-    /// Let other machines take part in the search
+    /// Show the running search in a browser, on an address of this machine that only you know
     #[arg(long)]
     pub serve: bool,
     /// Check each test of a GoogleTest program by itself

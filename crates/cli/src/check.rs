@@ -22,13 +22,16 @@ mod testing;
 mod witness;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use raddle_exec::{NativeTarget, Options, Output, interrupt};
+use raddle_explore::Strategy;
+use raddle_explore::crew::Crew;
 use raddle_model::Target;
 use raddle_model::finding::{Finding, Reason, Report, SCHEMA, Verdict, verdict};
 use raddle_report::run::Run;
 use raddle_report::story::Story;
+use raddle_report::suppress::Suppressions;
 use raddle_report::text::{self, Sources};
 use raddle_report::tsan;
 
@@ -36,78 +39,169 @@ use crate::args::{CheckArgs, PropertyName, ReportForm, StrategyName};
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome, say};
 use crate::formats::{self, Format, terminal_width};
+use crate::gtest;
 use crate::naming::symbols;
+use crate::serve::Live;
 use build::{Input, Tools};
 use collect::Collector;
 use confirm::Confirmer;
 use directory::{REPORT, RunDirectory};
 use knowledge::Knowing;
 use progress::Progress;
-use search::{Search, Searched, SelfCheck};
+use search::{RESTART, Search, Searched, SelfCheck};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Outcome {
     refuse(args)?;
     interrupt::install()?;
-    let input = Input::of(&args.inputs)?;
-    let directory = RunDirectory::create(args.out.as_deref(), &input.name())?;
-    let tools = Tools { compiler: args.compiler.as_deref(), cflags: args.cflags.as_deref() };
-    let program = input.program(&tools, directory.path())?;
-    let options = options(args, &program);
-    let mut target = NativeTarget::start(options.clone())?;
-    let symbols = symbols(&program, target.modules());
-    let only_races = property(args) == PropertyName::Race;
-    let Knowing { knowledge, notes } = knowledge::gather(args, &program, target.modules());
-    let confirmer = Confirmer::new(options.clone(), args.max_events);
-    let mut collector = Collector::new(&symbols, confirmer, &directory, only_races).bounded(args.preemptions);
-    let mut progress = Progress::new(args.quiet);
-    let self_check = match args.self_check {
-        Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options.clone())?)),
-        None => None,
-    };
-    let printer = Printer::new(args, &input.name());
-    let crew = match args.jobs {
-        1 => None,
-        _ if crew::can_share(args) => {
-            Some((crew::start(args, &options, target.window()), strategies::build_shared(args)?))
-        }
-        _ => {
-            say(
-                "raddle: this search cannot be shared and runs with one job (--jobs goes with optimal, random, pct and pos)",
-            );
-            None
-        }
-    };
-    let searched = Search {
-        strategy: strategies::build(args, knowledge)?,
-        target: &mut target,
-        crew,
-        collector: &mut collector,
-        progress: &mut progress,
-        self_check,
-        stop_at_first: args.stop_at_first,
-        spurious: args.spurious,
+    if args.gtest {
+        return gtest::run(args);
     }
-    .run(&mut |progress, finding, story| progress.suspend(|| printer.finding(finding, story)))?;
-    progress.finish();
-    let mut report = report(args, &input.name(), searched, &progress, collector);
-    // What could not be pruned costs time, not certainty.
-    report.limits.extend(notes);
-    write_report(args, &directory, &report)?;
-    printer.summary(&report, &directory);
-    Ok(match report.verdict {
+    Ok(match check(args)?.verdict {
         Verdict::Verified => exit_codes::FINE,
         Verdict::Bug => exit_codes::FOUND,
         Verdict::Incomplete => exit_codes::OPEN,
     })
 }
 
-/// Options of later versions are named rather than ignored.
-fn refuse(args: &CheckArgs) -> Result<(), Failure> {
-    let later = [(args.serve, "--serve"), (args.gtest, "--gtest")];
-    if let Some((_, option)) = later.iter().find(|(given, _)| *given) {
-        return Err(not_available(option));
+/// The program to check, built into `directory` where it has to be.
+pub fn program(args: &CheckArgs, input: &Input, directory: &Path) -> Result<PathBuf, Failure> {
+    let tools = Tools { compiler: args.compiler.as_deref(), cflags: args.cflags.as_deref() };
+    input.program(&tools, directory)
+}
+
+/// Checks one program and tells what came of it.
+pub fn check(args: &CheckArgs) -> Result<Report, Failure> {
+    let input = Input::of(&args.inputs)?;
+    let mut directory = RunDirectory::create(args.out.as_deref(), &input.name())?;
+    let program = program(args, &input, directory.path())?;
+    let mut options = options(args, &program);
+    let mut suppressions = suppressions(args)?;
+    let mut progress = Progress::new(args.quiet);
+    if args.serve {
+        let live = Live::open(&input.name())?;
+        say(&format!("raddle: live view at {}", live.url()));
+        progress.show_live(live);
     }
+    let printer = Printer::new(args, &input.name());
+    let mut suppressed: Vec<String> = Vec::new();
+    let mut report = loop {
+        let round = search(args, &options, &directory, &mut suppressions, &mut progress, &printer)?;
+        suppressed.extend(round.suppressed.into_iter().filter(|text| !suppressed.contains(text)).collect::<Vec<_>>());
+        if round.benign.is_empty() || round.report.reason.as_ref().is_some_and(|reason| reason.code != RESTART) {
+            break round.report;
+        }
+        // What is suppressed becomes a scheduling point, and the search starts again.
+        options.benign.extend(round.benign);
+        if options.benign.len() > Options::MAX_BENIGN {
+            let most = Options::MAX_BENIGN;
+            return Err(Failure(format!(
+                "the suppressions match more than {most} accesses that race: fix some of them"
+            )));
+        }
+        directory = RunDirectory::create(args.out.as_deref(), &input.name())?;
+    };
+    report.suppressed = suppressed;
+    progress.finish();
+    write_report(args, &directory, &report)?;
+    if !suppressions.is_empty() {
+        printer.all(&report, &directory);
+    }
+    printer.summary(&report, &directory);
+    for (line, text) in suppressions.unused() {
+        say(&format!("raddle: suppression in line {line} was not needed: {text}"));
+    }
+    progress.close(&report);
+    Ok(report)
+}
+
+/// The file of suppressions, if there is one.
+fn suppressions(args: &CheckArgs) -> Result<Suppressions, Failure> {
+    let Some(path) = &args.suppressions else { return Ok(Suppressions::default()) };
+    let wrong = |what: String| Failure(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    Suppressions::parse(&text).map_err(|error| wrong(error.to_string()))
+}
+
+/// What came of one search.
+struct Round {
+    report: Report,
+    /// Findings that were suppressed, in words.
+    suppressed: Vec<String>,
+    /// Accesses of suppressed races, if there are new ones: the search was stopped there.
+    benign: Vec<u64>,
+}
+
+/// One search from its start.
+fn search(
+    args: &CheckArgs,
+    options: &Options,
+    directory: &RunDirectory,
+    suppressions: &mut Suppressions,
+    progress: &mut Progress,
+    printer: &Printer,
+) -> Result<Round, Failure> {
+    let mut target = NativeTarget::start(options.clone())?;
+    let symbols = symbols(&options.program, target.modules());
+    let only_races = property(args) == PropertyName::Race;
+    let Knowing { knowledge, notes } = knowledge::gather(args, &options.program, target.modules());
+    let confirmer = Confirmer::new(options.clone(), args.max_events);
+    let mut collector = Collector::new(&symbols, confirmer, directory, only_races).bounded(args.preemptions);
+    // With suppressions the search may start again: what is found is shown at its end.
+    let at_once = suppressions.is_empty();
+    collector.suppressions = std::mem::take(suppressions);
+    let self_check = match args.self_check {
+        Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options.clone())?)),
+        None => None,
+    };
+    let crew = crew(args, options, &target)?;
+    let searched = Search {
+        strategy: strategies::build(args, knowledge)?,
+        target: &mut target,
+        crew,
+        collector: &mut collector,
+        progress,
+        self_check,
+        stop_at_first: args.stop_at_first,
+        spurious: args.spurious,
+    }
+    .run(&mut |progress, finding, story| {
+        progress.finding(finding, || {
+            if at_once {
+                printer.finding(finding, story);
+            }
+        });
+    })?;
+    *suppressions = std::mem::take(&mut collector.suppressions);
+    let (suppressed, benign) = (std::mem::take(&mut collector.suppressed), std::mem::take(&mut collector.benign));
+    let mut report = report(args, &printer.program, searched, progress, collector);
+    // What could not be pruned costs time, not certainty.
+    report.limits.extend(notes);
+    Ok(Round { report, suppressed, benign })
+}
+
+/// The targets that search together, and their strategy, if several are asked for and can be.
+fn crew(
+    args: &CheckArgs,
+    options: &Options,
+    target: &NativeTarget,
+) -> Result<Option<(Crew, Box<dyn Strategy>)>, Failure> {
+    match args.jobs {
+        1 => Ok(None),
+        _ if crew::can_share(args) => {
+            Ok(Some((crew::start(args, options, target.window()), strategies::build_shared(args)?)))
+        }
+        _ => {
+            say(
+                "raddle: this search cannot be shared and runs with one job (--jobs goes with optimal, random, pct and pos)",
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// Options that contradict each other.
+fn refuse(args: &CheckArgs) -> Result<(), Failure> {
     if prunes(args.strategy) && args.property == Some(PropertyName::All) {
         let name = value_name(&args.strategy);
         return Err(Failure(format!(
@@ -126,10 +220,6 @@ fn prunes(strategy: StrategyName) -> bool {
 fn property(args: &CheckArgs) -> PropertyName {
     let default = if prunes(args.strategy) { PropertyName::Race } else { PropertyName::All };
     args.property.unwrap_or(default)
-}
-
-fn not_available(option: &str) -> Failure {
-    Failure(format!("{option} is not available in this version"))
 }
 
 fn options(args: &CheckArgs, program: &Path) -> Options {
@@ -174,6 +264,7 @@ fn report(
         reason,
         stats,
         limits,
+        suppressed: Vec::new(),
         findings,
     }
 }
@@ -234,6 +325,14 @@ impl Printer {
             None => {
                 self.print(&format!("{}\n", text::finding(finding, Some(&story.timeline()), &self.sources, self.width)))
             }
+        }
+    }
+
+    /// Every finding of a report.
+    fn all(&self, report: &Report, directory: &RunDirectory) {
+        let stories = directory::load_stories(directory.path(), &report.findings);
+        for finding in &report.findings {
+            self.finding(finding, stories.get(&finding.id).unwrap_or(&Story::default()));
         }
     }
 

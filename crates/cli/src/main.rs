@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod config;
 mod csp;
 mod demo;
 mod doctor;
@@ -11,12 +12,16 @@ mod exit_codes;
 mod facts;
 mod failure;
 mod formats;
+mod gdb;
+mod gtest;
+mod man;
 mod naming;
 mod observed;
 mod predict;
 mod replay;
 mod report;
 mod run;
+mod serve;
 mod show;
 
 use std::ffi::{OsStr, OsString};
@@ -34,7 +39,10 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let outcome = match wrapper(&words) {
         Some((language, args)) => wrap(language, args),
-        None => dispatch(Cli::parse()),
+        None => {
+            config::warn_about_unknown_variables();
+            config::complete(words).and_then(|words| dispatch(Cli::parse_from(words)))
+        }
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
@@ -90,11 +98,7 @@ fn dispatch(cli: Cli) -> Outcome {
             clap_complete::generate(shell, &mut Cli::command(), "raddle", &mut script);
             print(&script)
         }
-        Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-            print(&page)
-        }
+        Command::Man { out } => man::run(out.as_deref()),
     }
 }
 

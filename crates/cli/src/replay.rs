@@ -1,12 +1,11 @@
 //! `raddle replay`: runs a recorded schedule again, and says whether it still leads to what it led to.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
-use raddle_exec::{Mode, NativeTarget, Options, Output, Plan, interrupt, selfcheck};
+use raddle_exec::{NativeTarget, Options, Output, Plan, interrupt, selfcheck};
 use raddle_model::finding::{Finding, Kind, Severity, WitnessKind};
 use raddle_model::{AccessKind, Choice, Execution, Step};
 use raddle_report::symbols::Symbols;
@@ -14,7 +13,8 @@ use raddle_vocab::{OpKind, RunStatus};
 
 use crate::args::ReplayArgs;
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome, say};
+use crate::failure::{Failure, Outcome};
+use crate::gdb::debug;
 use crate::naming::{SourceNames, place_text, symbols};
 use crate::observed::{Observed, observed};
 
@@ -31,6 +31,8 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     }
     let plan = plan_of(&recording)?;
     if args.gdb {
+        let finding = recording.finding.clone().and_then(|value| serde_json::from_value::<Finding>(value).ok());
+        let plan = if args.break_at.is_none() { witness_plan(finding.as_ref(), &plan) } else { plan };
         return debug(args, options, plan);
     }
     interrupt::install()?;
@@ -213,37 +215,6 @@ fn stop_before(event: u64, options: Options, mut plan: Plan) -> Outcome {
     Ok(exit_codes::FINE)
 }
 
-/// Lets gdb take the program over before it makes its first step. In a process of its own, because write-protected
-/// pages would look like crashes to the user.
-fn debug(args: &ReplayArgs, mut options: Options, plan: Plan) -> Outcome {
-    options.mode = Mode::Fork;
-    options.hang_timeout = Duration::MAX;
-    interrupt::leave_to_debugger()?;
-    let program = options.program.clone();
-    let mut target = NativeTarget::start(options)?;
-    let process = target.process_id().ok_or_else(|| Failure("the program has ended".into()))?;
-    // Stopped until gdb has attached: it would be through before.
-    let stopped = Command::new("kill").args(["-STOP", &process.to_string()]).status()?;
-    if !stopped.success() {
-        return Err(Failure("the program cannot be stopped for gdb".into()));
-    }
-    target.submit_plan(plan);
-    target.hand_over();
-    let mut gdb = Command::new("gdb");
-    gdb.args(["-q", "-ex", "set breakpoint pending on", "-ex", "set follow-fork-mode child"]);
-    gdb.args(["-ex", "handle SIGSTOP nostop noprint nopass"]);
-    if let (Some(event), Some(address)) = (args.break_at, target.heartbeat_address()) {
-        let word = format!("*(unsigned long *){address:#x}");
-        // The frame that gdb finds is one of the runtime, which is not written in C.
-        gdb.args(["-ex", "set language c", "-ex", &format!("watch {word} if {word} == {event}")]);
-        gdb.args(["-ex", "set language auto"]);
-    }
-    gdb.arg(&program).args(["-p", &process.to_string()]);
-    let status = gdb.status().map_err(|error| Failure(format!("gdb cannot be started: {error}")))?;
-    say("raddle: gdb has ended");
-    Ok(if status.success() { exit_codes::FINE } else { exit_codes::UNUSABLE })
-}
-
 /// Prints a line to standard output; a closed one is no reason to fail.
 fn println(line: &str) {
     use std::io::Write;
@@ -253,6 +224,7 @@ fn println(line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_witness_is_a_file_or_the_newest_finding_of_that_name() {

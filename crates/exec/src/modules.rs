@@ -1,5 +1,7 @@
 //! Files mapped into a target.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 /// A part of a file in the target's memory.
@@ -20,29 +22,49 @@ pub struct Module {
 /// The modules of a running process, in order of their addresses; none if it is gone.
 #[must_use]
 pub fn of_process(id: u32) -> Vec<Module> {
-    std::fs::read_to_string(format!("/proc/{id}/maps")).map(|text| parse(&text)).unwrap_or_default()
+    std::fs::read(format!("/proc/{id}/maps")).map(|text| parse(&text)).unwrap_or_default()
 }
 
-fn parse(text: &str) -> Vec<Module> {
-    text.lines().filter_map(parse_line).collect()
+/// Paths are bytes, which need not be text.
+fn parse(text: &[u8]) -> Vec<Module> {
+    text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
 }
 
 /// `start-end perms offset device inode   path`; lines without a file are skipped.
-fn parse_line(line: &str) -> Option<Module> {
-    let mut fields = line.splitn(6, ' ');
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let offset = fields.next()?;
-    let path = fields.nth(2)?.trim_start();
+fn parse_line(line: &[u8]) -> Option<Module> {
+    let mut fields = line.splitn(6, |&byte| byte == b' ');
+    let mut field = || std::str::from_utf8(fields.next()?).ok();
+    let (start, end) = field()?.split_once('-')?;
+    let (permissions, offset) = (field()?, field()?);
+    let path = fields.nth(2)?.trim_ascii_start();
     let number = |digits| u64::from_str_radix(digits, 16).ok();
-    path.starts_with('/').then_some(())?;
+    path.starts_with(b"/").then_some(())?;
     Some(Module {
-        path: path.into(),
+        path: PathBuf::from(OsString::from_vec(unescaped(path))),
         start: number(start)?,
         end: number(end)?,
         offset: number(offset)?,
         executable: permissions.contains('x'),
     })
+}
+
+/// The kernel writes a line break as `\012`, and nothing else in another way.
+fn unescaped(mut path: &[u8]) -> Vec<u8> {
+    const BREAK: &[u8] = b"\\012";
+    let mut bytes = Vec::with_capacity(path.len());
+    while let Some((&first, rest)) = path.split_first() {
+        match path.strip_prefix(BREAK) {
+            Some(rest) => {
+                bytes.push(b'\n');
+                path = rest;
+            }
+            None => {
+                bytes.push(first);
+                path = rest;
+            }
+        }
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -61,7 +83,10 @@ mod tests {
             offset: 0x1000,
             executable: true,
         };
-        assert_eq!(parse(text), [module]);
+        assert_eq!(parse(text.as_bytes()), [module]);
+        let odd = b"1000-2000 r-xp 00001000 08:01 123        /tmp/a\\012b\xff (deleted)";
+        let path = OsString::from_vec(b"/tmp/a\nb\xff (deleted)".to_vec());
+        assert_eq!(parse(odd)[0].path, PathBuf::from(path));
     }
 
     #[test]

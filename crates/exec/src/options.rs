@@ -70,6 +70,8 @@ pub struct Options {
     pub share_files: bool,
     /// Whether rounds of busy waiting are folded.
     pub fold_spins: bool,
+    /// Return addresses of accesses whose races are meant to be: each is a transition, as relaxed atomics are.
+    pub benign: Vec<u64>,
     /// Bytes of a trace arena to start with; grows when a trace does not fit.
     pub trace_bytes: u64,
     /// Bound on that growth: a longer trace is cut.
@@ -84,6 +86,9 @@ pub struct Options {
 }
 
 impl Options {
+    /// Accesses that can be benign, at most.
+    pub const MAX_BENIGN: usize = raddle_wire::MAX_BENIGN;
+
     /// The defaults for a program.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>) -> Self {
@@ -102,6 +107,7 @@ impl Options {
             exit_events: 10_000,
             share_files: false,
             fold_spins: true,
+            benign: Vec::new(),
             trace_bytes: 8 << 20,
             max_trace_bytes: 2 << 30,
             memory_limit: crate::process::sensible_memory_limit(),

@@ -51,7 +51,14 @@ impl SharedFile {
     /// # Errors
     /// If the system refuses the memory.
     pub fn for_options(options: &crate::Options) -> io::Result<Self> {
-        Self::create(&options.config())
+        let shared = Self::create(&options.config())?;
+        let at = offset_of!(Control, benign);
+        let benign = &options.benign[..options.benign.len().min(raddle_wire::MAX_BENIGN)];
+        for (number, &place) in benign.iter().enumerate() {
+            shared.word64(at + number * WORD).store(place, Ordering::Relaxed);
+        }
+        shared.word64(offset_of!(Control, benign_count)).store(benign.len() as u64, Ordering::Relaxed);
+        Ok(shared)
     }
 
     fn write_config(&self, config: &Config) {

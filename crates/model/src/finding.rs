@@ -33,6 +33,9 @@ pub struct Report {
     pub stats: Stats,
     /// What was not modelled.
     pub limits: Vec<String>,
+    /// What was met and suppressed; races in it were searched as if they were atomic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suppressed: Vec<String>,
     /// What was found, in the order in which it was found.
     pub findings: Vec<Finding>,
 }
@@ -370,6 +373,7 @@ mod tests {
             reason: None,
             stats: Stats { executions: 4096, seconds: 0.5, ..Stats::default() },
             limits: Vec::new(),
+            suppressed: Vec::new(),
             findings: vec![race()],
         }
     }

@@ -13,6 +13,7 @@ pub mod run;
 pub mod sarif;
 pub mod std_trace;
 pub mod story;
+pub mod suppress;
 pub mod symbols;
 pub mod text;
 pub mod timeline;

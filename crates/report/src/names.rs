@@ -6,7 +6,7 @@ use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
 use raddle_model::{AccessKind, Execution};
 
 use crate::phrase::Namer;
-use crate::symbols::{Named, Symbols};
+use crate::symbols::{Named, Registers, Symbols};
 
 /// What lies at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Names<'a> {
     threads: Vec<String>,
     /// In the order of their allocation; addresses may repeat, the last one counts.
     blocks: BTreeMap<u64, Block>,
+    /// Frames of the threads at the end, innermost first.
+    stacks: Vec<Vec<Registers>>,
     /// Where each object was last operated on: its pointers tell what the object is part of.
     used_at: BTreeMap<u64, u64>,
 }
@@ -63,7 +65,24 @@ impl<'a> Names<'a> {
         for pending in &execution.pending {
             used_at.entry(pending.step.obj).or_insert(pending.step.pc);
         }
-        Names { symbols, threads, blocks, used_at }
+        Names { symbols, threads, blocks, stacks: Vec::new(), used_at }
+    }
+
+    /// Also knows the local variables of these frames, innermost first in each thread.
+    #[must_use]
+    pub fn with_stacks(mut self, stacks: Vec<Vec<Registers>>) -> Self {
+        self.stacks = stacks;
+        self
+    }
+
+    /// The local variable at an address.
+    fn local(&self, address: u64, length: u64) -> Option<Located> {
+        // A frame reaches from its stack pointer to where its caller's stack pointer was.
+        let holds = |frame: &&Registers| {
+            frame.sp <= address && self.symbols.frame_address(frame).is_some_and(|end| address < end)
+        };
+        let frame = self.stacks.iter().flatten().find(holds)?;
+        self.symbols.local(frame, address, length).map(located)
     }
 
     /// What `length` bytes at an address are called, touched from the places `pcs` (return addresses).
@@ -74,7 +93,10 @@ impl<'a> Names<'a> {
         }
         match self.block_at(address) {
             Some(block) => self.in_block(block, address - block.start, length, pcs),
-            None => Located { variable: None, object: None, short: format!("{address:#x}") },
+            None => self.local(address, length).unwrap_or_else(|| {
+                let short = format!("{address:#x}");
+                Located { variable: None, object: None, short }
+            }),
         }
     }
 

@@ -13,6 +13,11 @@ use crate::state::{Op, controlled, run};
 /// Order that an annotation makes is kept apart from accesses to the address that it names.
 const ANNOTATED: u64 = 1 << 62;
 
+/// Whether an operand stands for an announced order.
+pub fn is_announced(object: u64) -> bool {
+    object & ANNOTATED != 0
+}
+
 fn ordering(kind: OpKind, order: MemOrder, address: u64, pc: u64) {
     if controlled() {
         let op = Op { order: order as u8, log_size: 3, ..Op::new(kind, ANNOTATED | address, 0, pc) };
@@ -20,11 +25,13 @@ fn ordering(kind: OpKind, order: MemOrder, address: u64, pc: u64) {
     }
 }
 
-extern "C" fn release(address: u64, pc: u64) {
+/// What the thread did so far happens before whoever acquires the address later.
+pub extern "C" fn release(address: u64, pc: u64) {
     ordering(OpKind::AtomicRmw, MemOrder::Release, address, pc);
 }
 
-extern "C" fn acquire(address: u64, pc: u64) {
+/// What was released at the address happens before what the thread does from now on.
+pub extern "C" fn acquire(address: u64, pc: u64) {
     ordering(OpKind::AtomicLoad, MemOrder::Acquire, address, pc);
 }
 

@@ -42,9 +42,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     if !hot.controlled {
         return;
     }
-    if hot.count >= hot.stop_at {
-        slow(KIND, address, u64::from(SIZE), pc);
-    }
+    let benign = hot.count >= hot.stop_at && slow(KIND, address, u64::from(SIZE), pc);
     let hot = &mut run().hot;
     let count = hot.count;
     hot.count = count.wrapping_add(1);
@@ -54,7 +52,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
         spin::note_read(address, u64::from(SIZE));
     }
     let hot = &mut run().hot;
-    if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) || hot.ignoring {
+    if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) || hot.ignoring || benign {
         return;
     }
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
@@ -75,9 +73,7 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     if !hot.controlled || size == 0 {
         return;
     }
-    if hot.count >= hot.stop_at {
-        slow(kind, address, size, pc);
-    }
+    let benign = hot.count >= hot.stop_at && slow(kind, address, size, pc);
     let hot = &mut run().hot;
     let count = hot.count;
     hot.count = count.wrapping_add(1);
@@ -87,7 +83,7 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
         spin::note_read(address, size);
     }
     let hot = &mut run().hot;
-    if hot.ignoring {
+    if hot.ignoring || benign {
         return;
     }
     let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };
@@ -108,26 +104,31 @@ pub fn block_freed(address: u64, size: u64, pc: u64) {
     trace::block(record::FREE, address, size, pc);
 }
 
-/// The access is a transition, or a segment stops here.
+/// The access is a transition, or a segment stops here. True if the access may race and is all said with its transition.
 #[cold]
 #[inline(never)]
-fn slow(kind: u8, address: u64, size: u64, pc: u64) {
-    if keep().access_granularity {
-        crate::granular::step(kind, address, size, pc);
-        return;
+fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
+    let benign = crate::annotate_benign::covers(address, size, pc) && !run().hot.ignoring;
+    if keep().access_granularity || benign {
+        crate::granular::step(kind, address, size, pc, benign);
+        return benign;
+    }
+    // Every access comes here while some are benign.
+    if run().hot.count < run().stop_after {
+        return false;
     }
     let plan = &keep().plan;
     if plan.at < plan.len && plan.current.steps == 0 {
         trace::parked_at_access(kind, address, size, pc);
         crate::sched::park_at_access();
     } else if run().hot.wrote {
-        let hot = &mut run().hot;
-        hot.wrote = false;
+        run().hot.wrote = false;
         crate::timeouts::progress();
-        hot.stop_at = hot.count.saturating_add(crate::sched::LONG_STRETCH);
+        crate::sched::stop_after(run().hot.count.saturating_add(crate::sched::LONG_STRETCH));
     } else {
         crate::sched::yield_in_stretch();
     }
+    false
 }
 
 extern "C" fn plain<const KIND: u8, const SIZE: u16>(address: u64, pc: u64) {

@@ -15,6 +15,8 @@
 #![allow(clippy::missing_safety_doc, reason = "every exported function has the contract of the C function it hides")]
 
 mod annotate;
+mod annotate_benign;
+mod annotate_locks;
 mod atomic_bytes;
 mod atomics;
 mod barrier;
@@ -24,6 +26,7 @@ mod cancel;
 mod clock;
 mod cond;
 mod controller;
+mod debug;
 mod descriptors;
 mod enabled;
 mod entry;

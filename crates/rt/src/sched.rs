@@ -135,20 +135,21 @@ pub fn leave(standing: Standing) -> ! {
 /// Parks before a data access because the present segment says so.
 pub fn park_at_access() {
     let run = run();
-    run.hot.stop_at = u32::MAX;
+    stop_after(u32::MAX);
     let plan = &mut keep().plan;
     plan.advance();
     run.me().standing = Standing::AtAccess;
     run.me().count = run.hot.count;
     let rank = run.me().rank as usize;
     run.runnable.insert(rank);
+    crate::debug::parked();
     give_way();
 }
 
 /// Lets the others run first, in the middle of a long stretch without transitions that only reads: it may wait for one of them.
 pub fn yield_in_stretch() {
     let run = run();
-    run.hot.stop_at = run.hot.count.saturating_add(LONG_STRETCH);
+    stop_after(run.hot.count.saturating_add(LONG_STRETCH));
     let rank = run.me().rank as usize;
     run.me().standing = Standing::AtAccess;
     run.me().count = run.hot.count;
@@ -171,6 +172,7 @@ pub fn finish(status: RunStatus, code: i32) -> ! {
         let blocked = enabled(tid) == Enabled::No;
         trace::pending(tid, &run.fibers[tid], blocked);
     }
+    crate::debug::finished();
     keep().event = Handover::Finished { status, code };
     loop {
         to_controller();
@@ -244,9 +246,6 @@ fn grant(next: usize) {
             }
         }
     }
-    if keep.access_granularity {
-        stop_at = 0;
-    }
     run.watching -= u32::from(fiber.standing == Standing::Watching);
     fiber.standing = Standing::Pending;
     if !resumed {
@@ -257,7 +256,15 @@ fn grant(next: usize) {
         // SAFETY: the control page stays mapped; it is an atomic there.
         unsafe { (*keep.control).heartbeat.store(u64::from(run.steps), core::sync::atomic::Ordering::Relaxed) };
     }
-    run.hot.stop_at = stop_at;
+    stop_after(stop_at);
+}
+
+/// The running thread's accesses leave the fast path from this number on, or at once where some of them are transitions.
+pub fn stop_after(count: u32) {
+    let run = run();
+    run.stop_after = count;
+    let at_once = keep().access_granularity || crate::annotate_benign::any();
+    run.hot.stop_at = if at_once { 0 } else { count };
 }
 
 /// Goes on as another thread; returns when somebody goes on as this one.

@@ -138,6 +138,8 @@ fn finds(op: &Op, thread: u16) -> Option<u64> {
     const HELD: u64 = 1;
     let unless = |free: bool| (!free).then_some(HELD);
     match op.kind {
+        // An order that the program announces is about no memory.
+        OpKind::AtomicLoad | OpKind::AtomicRmw if crate::annotate::is_announced(op.obj) => None,
         OpKind::AtomicLoad | OpKind::AtomicCas | OpKind::AtomicRmw if !crate::sem_names::is_word(op.obj) => {
             Some(word(op.obj, op.log_size))
         }

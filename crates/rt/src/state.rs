@@ -84,6 +84,11 @@ pub fn controlled() -> bool {
     run().hot.controlled
 }
 
+/// Where the state of the run is, for a debugger.
+pub const fn run_pointer() -> *const Run {
+    RUN.get()
+}
+
 /// Address and size of what belongs to the run, for the snapshot.
 pub fn run_ranges() -> [(usize, usize); 4] {
     [
@@ -125,8 +130,9 @@ pub struct Hot {
     pub values: u64,
 }
 
-/// How a fiber stands.
+/// How a fiber stands. The numbers are known to the commands for gdb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Standing {
     /// The entry is not in use.
     Unused,
@@ -314,6 +320,10 @@ impl Fiber {
 pub struct Run {
     /// What hooks need.
     pub hot: Hot,
+    /// Where the running thread's accesses really leave the fast path, while all of them do because some are benign.
+    pub stop_after: u32,
+    /// Bytes on which races are meant to be.
+    pub benign: crate::annotate_benign::Ranges,
     /// Threads created so far.
     pub threads: usize,
     /// Transitions made so far.
@@ -370,6 +380,8 @@ impl Run {
                 hashing: false,
                 values: 0,
             },
+            stop_after: u32::MAX,
+            benign: crate::annotate_benign::Ranges::NEW,
             threads: 0,
             steps: 0,
             runnable: RankSet::new(),

@@ -9,6 +9,8 @@ use crate::state::{Fiber, Op, Standing, keep, run};
 pub const RESERVE: usize = 1 << 18;
 /// Frames of a stack that are recorded, at most.
 const MAX_FRAMES: usize = 128;
+/// Frames of which the registers are recorded: local variables of outer ones are known by address only.
+const MAX_REGISTERS: usize = 24;
 
 /// Appends words; the run ends here if there is no room or the bound on events is reached.
 #[inline(always)]
@@ -193,24 +195,30 @@ fn stack_if_detailed() {
 
 /// Records the return addresses on the running thread's stack, innermost first.
 pub fn stack() {
-    let mut frames = Frames { len: 0, addresses: [0; MAX_FRAMES] };
+    let mut frames = Frames { len: 0, addresses: [0; MAX_FRAMES], registers: [[0; 2]; MAX_REGISTERS] };
     // SAFETY: the callback writes to `frames` only, which outlives the call.
     unsafe { _Unwind_Backtrace(collect, &raw mut frames) };
     let tid = run().hot.tid;
     push_reserved(&[record::header(record::STACK, 0, tid, frames.len as u32)]);
     push_reserved(&frames.addresses[..frames.len]);
+    let registers = &frames.registers[..frames.len.min(MAX_REGISTERS)];
+    push_reserved(&[record::header(record::FRAMES, 0, tid, registers.len() as u32)]);
+    push_reserved(registers.as_flattened());
 }
 
 #[repr(C)]
 struct Frames {
     len: usize,
     addresses: [u64; MAX_FRAMES],
+    registers: [[u64; 2]; MAX_REGISTERS],
 }
 
 #[link(name = "gcc_s")]
 unsafe extern "C" {
     fn _Unwind_Backtrace(callback: extern "C" fn(*mut u8, *mut Frames) -> i32, argument: *mut Frames) -> i32;
     fn _Unwind_GetIP(context: *mut u8) -> u64;
+    fn _Unwind_GetCFA(context: *mut u8) -> usize;
+    fn _Unwind_GetGR(context: *mut u8, register: i32) -> usize;
 }
 
 extern "C" fn collect(context: *mut u8, frames: *mut Frames) -> i32 {
@@ -226,6 +234,11 @@ extern "C" fn collect(context: *mut u8, frames: *mut Frames) -> i32 {
     // Frames of the runtime itself say nothing about the program.
     if ip != 0 && !crate::start::is_runtime_code(ip) {
         frames.addresses[frames.len] = ip;
+        if let Some(registers) = frames.registers.get_mut(frames.len) {
+            const FRAME_POINTER: i32 = 6;
+            // SAFETY: the context is the unwinder's own; the frame pointer is saved by every callee.
+            *registers = unsafe { [_Unwind_GetCFA(context) as u64, _Unwind_GetGR(context, FRAME_POINTER) as u64] };
+        }
         frames.len += 1;
     }
     GO_ON

@@ -35,6 +35,8 @@ pub const MAX_JOBS: usize = 64;
 pub const MAX_SEGMENTS: usize = 1 << 18;
 /// Checkpoints that can be kept at once; checkpoint 0 is the root and always there.
 pub const MAX_CHECKPOINTS: u32 = 64;
+/// Places whose accesses are meant to race, at most.
+pub const MAX_BENIGN: usize = 128;
 /// `Job::base` and `Job::keep_as` use it for "none".
 pub const NO_CHECKPOINT: u32 = u32::MAX;
 /// A [`Segment::choice`] that leaves the choice to the policy (the first).
@@ -156,6 +158,10 @@ pub struct Control {
     pub limits: AtomicU64,
     /// Why the target failed, zero-terminated.
     pub message: [u8; 512],
+    /// How many of `benign` are in use. Fixed by the host.
+    pub benign_count: u64,
+    /// Return addresses of accesses that are meant to race: each is a transition, as relaxed atomics are. Fixed by the host.
+    pub benign: [u64; MAX_BENIGN],
 }
 
 /// Bits of [`Control::limits`]: effects that were not modelled or cannot be undone.

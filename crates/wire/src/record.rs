@@ -12,6 +12,7 @@
 //! | [`TEXT`] | 1 + n | bytes, zero-padded; count = their number | | | | |
 //! | [`THREAD_NAME`] | as text | | | | | |
 //! | [`STACK`] | 1 + count | return addresses | | | | |
+//! | [`FRAMES`] | 1 + 2 count | stack pointer, frame pointer | | | | |
 //!
 //! An access record with [`flag::PENDING`] was not made: the thread stands before it because a segment stops it there.
 //!
@@ -43,6 +44,8 @@ pub const THREAD_NAME: u8 = 138;
 /// Return addresses on the thread's stack, innermost first, if the job asked for detail. Follows a parked access, a failure or
 /// a misuse, and stands at the end for each thread that has not ended.
 pub const STACK: u8 = 139;
+/// Stack and frame pointer of the innermost frames of the stack before it, two words for each.
+pub const FRAMES: u8 = 140;
 
 /// Bits of the flags byte.
 pub mod flag {
@@ -117,6 +120,7 @@ pub const fn words(kind: u8, count: u32) -> Option<usize> {
         READ_RANGE | WRITE_RANGE | ALLOC | FREE | FAILURE | MISUSE => Some(LONG_WORDS),
         TEXT | THREAD_NAME => Some(1 + (count as usize).div_ceil(8)),
         STACK => Some(1 + count as usize),
+        FRAMES => Some(1 + 2 * count as usize),
         other => match OpKind::from_byte(other) {
             Some(_) => Some(STEP_WORDS),
             None => None,

@@ -8,6 +8,7 @@ use raddle_model::Execution;
 use raddle_model::defect::{Defect, DefectFinder, Position, Signature};
 use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity};
 use raddle_report::story::Story;
+use raddle_report::suppress::Suppressions;
 use raddle_report::symbols::Symbols;
 
 use super::closure::Point;
@@ -33,6 +34,12 @@ pub struct Collector<'a> {
     signatures: BTreeSet<Signature>,
     keys: BTreeSet<Key>,
     numbering: Numbering,
+    /// What not to report.
+    pub suppressions: Suppressions,
+    /// What was not reported for that reason, in words.
+    pub suppressed: Vec<String>,
+    /// Return addresses of the accesses of suppressed races.
+    pub benign: Vec<u64>,
     /// In the order in which they were met.
     pub findings: Vec<Finding>,
     /// What went wrong with witnesses: bugs of raddle, or a program that does not do the same twice.
@@ -52,6 +59,9 @@ impl<'a> Collector<'a> {
             signatures: BTreeSet::new(),
             keys: BTreeSet::new(),
             numbering: Numbering::default(),
+            suppressions: Suppressions::default(),
+            suppressed: Vec::new(),
+            benign: Vec::new(),
             findings: Vec::new(),
             complaints: Vec::new(),
         }
@@ -92,6 +102,10 @@ impl<'a> Collector<'a> {
                 continue;
             }
             let (mut finding, witness, story) = self.confirm(&found, defect, preview)?;
+            if self.suppressions.suppresses(&finding).is_some() {
+                self.suppress(&finding, defect);
+                continue;
+            }
             finding.id = self.numbering.next(finding.kind, finding.severity);
             finding.executions_before = executions_before;
             self.note_dependence(&mut finding);
@@ -108,6 +122,16 @@ impl<'a> Collector<'a> {
             self.findings.push(finding);
         }
         Ok(())
+    }
+
+    /// Notes what is not reported. The accesses of a race become scheduling points, so that the search stays complete.
+    fn suppress(&mut self, finding: &Finding, defect: &Defect) {
+        self.suppressed.push(finding.message.clone());
+        let known = &self.confirmer.options().benign;
+        if finding.kind == Kind::DataRace && finding.detail.as_deref() != Some("use-after-free") {
+            let fresh = defect.parts.iter().map(|part| part.pc).filter(|pc| !known.contains(pc));
+            self.benign.extend(fresh);
+        }
     }
 
     /// Finds a witness and tells the finding from the run that confirmed it, which has stacks.
@@ -159,6 +183,7 @@ impl<'a> Collector<'a> {
         finding.preemptions = witness.preemptions;
         finding.witness_kind = witness.kind;
         let scene = Scene::new(self.symbols, &run.execution, Some(&run.detail));
+        scene.rename(&mut finding);
         let mut story = scene.story(witness.entries.len(), self.confirmer.options().spurious);
         if ends.len() == finding.accesses.len() {
             scene.add_ends(&mut story, &finding, &ends);

@@ -10,7 +10,7 @@ use raddle_model::{Execution, Incident, Step};
 use raddle_report::names::{Located, Names};
 use raddle_report::phrase::{Namer, word};
 use raddle_report::story::{Story, Teller};
-use raddle_report::symbols::{Symbols, demangle_type};
+use raddle_report::symbols::{Registers, Symbols, demangle_type};
 use raddle_vocab::OpKind;
 
 use super::message::{Told, message};
@@ -26,7 +26,35 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Reads the names off an execution.
     pub fn new(symbols: &'a Symbols, execution: &'a Execution, detail: Option<&'a Detail>) -> Self {
-        Scene { names: Names::new(symbols, execution), execution, detail }
+        let stacks = detail.map(frames).unwrap_or_default();
+        Scene { names: Names::new(symbols, execution).with_stacks(stacks), execution, detail }
+    }
+
+    /// Names what a race is about once more: local variables are known only where there are stacks.
+    pub fn rename(&self, finding: &mut Finding) {
+        let span = |access: &AccessReport| {
+            let start = u64::from_str_radix(access.address.as_deref()?.strip_prefix("0x")?, 16).ok()?;
+            Some((start, start.saturating_add(access.size)))
+        };
+        let spans: Vec<(u64, u64)> = finding.accesses.iter().filter_map(span).collect();
+        let (Some(start), Some(end)) = (spans.iter().map(|span| span.0).max(), spans.iter().map(|span| span.1).min())
+        else {
+            return;
+        };
+        let located = self.names.locate(start, end.saturating_sub(start).max(1), &[]);
+        if finding.variable.is_some() || finding.object.is_some() || located.variable.is_none() {
+            return;
+        }
+        finding.message = message(&Told {
+            kind: finding.kind,
+            detail: finding.detail.as_deref().unwrap_or(""),
+            object: &called(&located),
+            text: "",
+            address: start,
+            accesses: &finding.accesses,
+        });
+        finding.variable = located.variable;
+        finding.object = located.object;
     }
 
     /// The finding for a defect of this execution; id, witness and the figures of the search are left to the caller.
@@ -228,6 +256,14 @@ impl<'a> Scene<'a> {
     pub fn story(&self, steps: usize, spurious: u32) -> Story {
         Teller::new(&self.names, self.execution, spurious, &BTreeMap::new()).story(steps)
     }
+}
+
+/// The frames of all threads, innermost first, as far as their registers are known.
+fn frames(detail: &Detail) -> Vec<Vec<Registers>> {
+    let of_thread = |(pcs, registers): (&Vec<u64>, &Vec<[u64; 2]>)| {
+        pcs.iter().zip(registers).map(|(&pc, &[sp, bp])| Registers { pc, sp, bp }).collect()
+    };
+    detail.threads.iter().zip(&detail.registers).map(of_thread).collect()
 }
 
 /// What a finding's variable is called in a sentence.

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use raddle_model::finding::Stats;
+use raddle_model::finding::{Finding, Report, Stats};
+
+use crate::serve::Live;
 
 /// Searches that are over sooner show no line.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -18,6 +20,7 @@ pub struct Progress {
     started: Instant,
     shown: Option<Instant>,
     seen: u64,
+    live: Option<Live>,
 }
 
 impl Progress {
@@ -28,12 +31,42 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        Progress { bar, started: Instant::now(), shown: None, seen: 0 }
+        Progress { bar, started: Instant::now(), shown: None, seen: 0, live: None }
+    }
+
+    /// Shows the search in a browser as well.
+    pub fn show_live(&mut self, live: Live) {
+        self.live = Some(live);
+    }
+
+    /// Tells a finding, and prints it with the line out of the way.
+    pub fn finding<T>(&self, finding: &Finding, print: impl FnOnce() -> T) -> T {
+        if let Some(live) = &self.live {
+            live.finding(finding);
+        }
+        self.suspend(print)
+    }
+
+    /// The search is over.
+    pub fn close(&self, report: &Report) {
+        if let Some(live) = &self.live {
+            live.finish(report);
+        }
+    }
+
+    /// An execution of so many steps was looked at.
+    pub fn looked_at(&mut self, steps: usize) {
+        if let Some(live) = &self.live {
+            live.looked_at(steps);
+        }
     }
 
     /// Another execution was seen.
-    pub fn update(&mut self, stats: &Stats, findings: usize, estimate: impl FnOnce() -> Option<f64>) {
+    pub fn update(&mut self, stats: &Stats, findings: usize, estimate: impl Fn() -> Option<f64>) {
         self.seen += 1;
+        if let Some(live) = &mut self.live {
+            live.update(stats, estimate());
+        }
         if self.bar.is_hidden() || !self.seen.is_multiple_of(STRIDE) {
             return;
         }
@@ -47,7 +80,7 @@ impl Progress {
     }
 
     /// Prints something with the line out of the way.
-    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+    fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
 

@@ -24,6 +24,9 @@ const SPARSELY: u64 = 64;
 /// Executions between two estimates of the total.
 const ESTIMATE_EVERY: u64 = 64;
 
+/// Why a search ends whose suppressed accesses have to become scheduling points.
+pub const RESTART: &str = "suppressed";
+
 /// What came of a search.
 pub struct Searched {
     /// Figures.
@@ -148,6 +151,7 @@ impl Watch<'_, '_> {
 
     /// Takes what the execution shows, and checks raddle itself on it.
     fn look(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
+        self.progress.looked_at(execution.steps.len());
         let known = self.collector.findings.len();
         let (progress, show) = (&*self.progress, &mut self.show);
         let met = self.collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, story| {
@@ -156,6 +160,9 @@ impl Watch<'_, '_> {
         self.ended = match met {
             Err(failure) => Some(Ended::Failed(failure)),
             Ok(()) if self.stop_at_first && self.collector.has_error() => Some(Ended::AtFirst),
+            Ok(()) if !self.collector.benign.is_empty() => {
+                Some(Ended::Because(reason(RESTART, "a suppressed race was met")))
+            }
             Ok(()) => {
                 let fresh = self.collector.findings.len() > known;
                 self.doubts(execution, fresh, compare).map(Ended::Because)

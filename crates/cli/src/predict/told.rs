@@ -159,6 +159,7 @@ pub fn report(
         reason: Some(Reason { code: "prediction".into(), text: text.into() }),
         stats,
         limits,
+        suppressed: Vec::new(),
         findings,
     }
 }

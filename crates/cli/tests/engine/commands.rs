@@ -259,13 +259,13 @@ fn gdb_stops() {
     place.raddle(&["run", "--trace", &trace, two.to_str().unwrap()]);
     // gdb reads its commands from standard input where there is no terminal.
     let commands = place.path("commands");
-    std::fs::write(&commands, "continue\nbacktrace\nkill\nquit\n").unwrap();
+    std::fs::write(&commands, "backtrace\nkill\nquit\n").unwrap();
     let mut command = place.command();
     command.args(["replay", &trace, "--gdb", "--break-at", "9"]).stdin(std::fs::File::open(&commands).unwrap());
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
-        text.contains("New value = 9") && text.contains("two.c"),
+        text.contains("stopped before event 9") && text.contains("two.c"),
         "{text}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );

@@ -21,6 +21,8 @@ pub struct Detail {
     pub incidents: Vec<Vec<u64>>,
     /// Stacks at the end, by thread (empty where a thread had ended or not started).
     pub threads: Vec<Vec<u64>>,
+    /// Stack and frame pointers of the innermost frames of those stacks.
+    pub registers: Vec<Vec<[u64; 2]>>,
 }
 
 /// What a stack record belongs to.
@@ -40,10 +42,12 @@ impl Detail {
         self.parked.clear();
         self.incidents.clear();
         self.threads.clear();
+        self.registers.clear();
     }
 
     pub(super) fn add_thread(&mut self) {
         self.threads.push(Vec::new());
+        self.registers.push(Vec::new());
     }
 
     pub(super) fn add_incident(&mut self) -> StackOwner {
@@ -54,6 +58,13 @@ impl Detail {
     pub(super) fn park(&mut self, access: Access) -> StackOwner {
         self.parked.push(Parked { access, stack: Vec::new() });
         StackOwner::Parked
+    }
+
+    /// Files the registers of the frames of a stack; `thread` exists. The last stack of a thread is that at the end.
+    pub(super) fn frames(&mut self, thread: u16, words: &[u64]) {
+        if let Some(place) = self.registers.get_mut(usize::from(thread)) {
+            *place = words.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+        }
     }
 
     /// Files a stack; `thread` exists.

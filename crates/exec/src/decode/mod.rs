@@ -219,6 +219,10 @@ impl Decoder {
             self.detail.stack(std::mem::take(&mut self.stack_owner), header.tid, body);
             return Ok(());
         }
+        if header.kind == record::FRAMES {
+            self.detail.frames(header.tid, body);
+            return Ok(());
+        }
         self.stack_owner = StackOwner::End;
         if header.kind == record::THREAD_NAME {
             let name = text(body, header.count);

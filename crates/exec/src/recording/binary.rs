@@ -46,7 +46,7 @@ struct Body {
 
 /// Path, arguments, standard input, checksum.
 type ProgramRow = (String, Vec<String>, Option<String>, Option<String>);
-type SettingsRow = (bool, u32, bool, u64, u64);
+type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>);
 /// Path, parent, name.
 type ThreadRow = (Vec<u32>, Option<u16>, Option<String>);
 /// What an entry has beyond its step: choice, object, place, stop.
@@ -150,7 +150,8 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
     if recording.schedule.len() != execution.steps.len() {
         return Err("the schedule is not that of the execution".into());
     }
-    let Settings { access_granularity, spurious, fold_spins, exit_events, max_events } = recording.settings;
+    let Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign } =
+        recording.settings.clone();
     let Program { path, args, stdin, checksum } = recording.program.clone();
     let (mut objects, mut places) = (Near::default(), Near::default());
     let (mut addresses, mut access_places) = (Near::default(), Near::default());
@@ -158,7 +159,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
     let entries = recording.schedule.iter();
     Ok(Body {
         program: (path, args, stdin, checksum),
-        settings: (access_granularity, spurious, fold_spins, exit_events, max_events),
+        settings: (access_granularity, spurious, fold_spins, exit_events, max_events, benign),
         finding: recording.finding.as_ref().map(ToString::to_string),
         threads: threads.map(|thread| (thread.path.0.clone(), thread.parent, thread.name.clone())).collect(),
         steps: execution.steps.iter().map(|step| step_row(step, &mut objects, &mut places)).collect(),
@@ -205,8 +206,8 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     let schedule = entries_of(body.entries, &execution)?;
     let finding =
         body.finding.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| error.to_string())?;
-    let (access_granularity, spurious, fold_spins, exit_events, max_events) = body.settings;
-    let settings = Settings { access_granularity, spurious, fold_spins, exit_events, max_events };
+    let (access_granularity, spurious, fold_spins, exit_events, max_events, benign) = body.settings;
+    let settings = Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign };
     let (path, args, stdin, checksum) = body.program;
     let program = Program { path, args, stdin, checksum };
     Ok(Recording { program, settings, schedule, finding, execution: Some(execution) })

@@ -75,6 +75,9 @@ pub struct Settings {
     pub exit_events: u64,
     /// Bound on events of the run.
     pub max_events: u64,
+    /// Return addresses of accesses whose races are meant to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub benign: Vec<u64>,
 }
 
 /// One transition of a schedule, named.
@@ -123,6 +126,7 @@ impl Settings {
             fold_spins: options.fold_spins,
             exit_events: options.exit_events,
             max_events,
+            benign: options.benign.clone(),
         }
     }
 
@@ -132,6 +136,7 @@ impl Settings {
         options.spurious = self.spurious;
         options.fold_spins = self.fold_spins;
         options.exit_events = self.exit_events;
+        options.benign.clone_from(&self.benign);
     }
 }
 

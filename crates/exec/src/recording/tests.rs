@@ -103,6 +103,7 @@ fn recording(with_execution: bool) -> Recording {
             fold_spins: true,
             exit_events: 100,
             max_events: 1 << 40,
+            benign: vec![1, 2],
         },
         schedule: entries_of(&execution, 1, &names()),
         finding: Some(serde_json::json!({ "kind": "deadlock", "n": 1.5 })),

@@ -226,7 +226,13 @@ impl RaceDetector {
                 self.touch(obj, 4, record);
             }
             OpKind::Read | OpKind::Write => {
-                let what = if step.kind == OpKind::Read { Touching::Read } else { Touching::Write };
+                // One that may race has an order, as atomics do.
+                let what = match (step.kind == OpKind::Read, step.order == MemOrder::Relaxed) {
+                    (true, true) => Touching::Read,
+                    (true, false) => Touching::AtomicRead,
+                    (false, true) => Touching::Write,
+                    (false, false) => Touching::AtomicWrite,
+                };
                 let record = self.record(thread, what, step.pc, number | STEP);
                 self.touch(obj, step.extent(), record);
             }

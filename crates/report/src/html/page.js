@@ -34,6 +34,7 @@ function head() {
   if (r.findings.some(f => f.kind === 'data-race') && r.granularity === 'sync')
     covers.push('A program with a data race can have more races and failures than listed: fix and check again, or use --granularity access.');
   if (r.reason) covers.push((r.verdict === 'bug' ? 'There may be more: ' : 'Not complete: ') + visible(r.reason.text));
+  for (const one of r.suppressed || []) covers.push('Suppressed: ' + visible(one));
   for (const limit of r.limits) covers.push('Not modelled: ' + visible(limit));
   const dark = () => document.documentElement.dataset.theme
     ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;

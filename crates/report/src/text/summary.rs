@@ -18,6 +18,9 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
     for limit in &report.limits {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "not modelled:"), clean(limit));
     }
+    for one in &report.suppressed {
+        let _ = writeln!(text, "  {} {}", paint(WARNING, "suppressed:"), clean(one));
+    }
     let _ = writeln!(text, "  {}", paint(FAINT, &figures(&report.stats)));
     if let Some(directory) = directory {
         let _ = writeln!(text, "  {}", paint(FAINT, &format!("report in {}", clean(directory))));

@@ -178,6 +178,7 @@ fn report(verdict: Verdict, findings: Vec<Finding>) -> Report {
             ..Stats::default()
         },
         limits: vec![],
+        suppressed: vec![],
         findings,
     }
 }

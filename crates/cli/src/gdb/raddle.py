@@ -1,0 +1,247 @@
+# Commands of gdb over the threads of a program that raddle runs: fibers of one kernel thread.
+import gdb
+
+STANDING = ["unused", "before", "at an access", "before", "in an endless loop", "ended", "failed", "left the process"]
+PENDING, AT_ACCESS, WATCHING, AWAITING = 1, 2, 3, 4
+SAVED = ["r15", "r14", "r13", "r12", "rbx", "rbp"]
+FIELDS = ["version", "run", "fibers", "stride", "sp", "standing", "kind", "pc", "parent", "threads", "running"]
+
+
+def word(address, size=8):
+    return int.from_bytes(gdb.selected_inferior().read_memory(address, size).tobytes(), "little")
+
+
+# The frame at hand may be one of the runtime, which is not written in C.
+def evaluate(expression):
+    gdb.execute("set language c", to_string=True)
+    try:
+        return int(gdb.parse_and_eval(expression))
+    finally:
+        gdb.execute("set language auto", to_string=True)
+
+
+def table():
+    try:
+        start = evaluate("(unsigned long)&__raddle_debug")
+    except gdb.error:
+        raise gdb.GdbError("the program is not there, or was built with another raddle")
+    return {name: word(start + 8 * index) for index, name in enumerate(FIELDS)}
+
+
+class Fiber:
+    def __init__(self, t, number):
+        at = t["run"] + t["fibers"] + number * t["stride"]
+        self.number = number
+        self.sp = word(at + t["sp"])
+        self.standing = word(at + t["standing"], 1)
+        self.kind = KINDS.get(word(at + t["kind"], 1), "?")
+        self.pc = word(at + t["pc"])
+        self.parent = word(at + t["parent"], 2)
+        self.name = "T0"
+
+    def is_there(self):
+        return self.standing in (PENDING, AT_ACCESS, WATCHING, AWAITING) and self.kind != "start"
+
+    # What the switch to another thread left on its stack: control words, six registers, the return address.
+    def registers(self):
+        values = {name: word(self.sp + 8 + 8 * index) for index, name in enumerate(SAVED)}
+        values["rip"] = word(self.sp + 56)
+        values["rsp"] = self.sp + 64
+        return values
+
+
+def fibers():
+    t = table()
+    found = [Fiber(t, number) for number in range(word(t["run"] + t["threads"]))]
+    children = {}
+    for fiber in found[1:]:
+        nth = children[fiber.parent] = children.get(fiber.parent, 0) + 1
+        above = found[fiber.parent].name
+        fiber.name = "T%d" % nth if above == "T0" else "%s.%d" % (above, nth)
+    return found, word(t["run"] + t["running"], 2)
+
+
+def find(name):
+    found, running = fibers()
+    for fiber in found:
+        if name in (fiber.name, str(fiber.number)):
+            return fiber, running
+    raise gdb.GdbError("there is no thread %s; there are %s" % (name, ", ".join(fiber.name for fiber in found)))
+
+
+# Registers of the thread that really runs, while another one is looked at.
+own = None
+
+
+def put(values):
+    # The innermost frame's registers are those of the processor.
+    gdb.newest_frame().select()
+    for name in [name for name in values if name != "rip"] + ["rip"]:
+        evaluate("$%s = %d" % (name, values[name]))
+
+
+def restore():
+    global own
+    if own is not None:
+        values, own = own, None
+        put(values)
+
+
+def enter(fiber, running):
+    global own
+    restore()
+    if fiber.number == running:
+        return
+    if not fiber.is_there():
+        raise gdb.GdbError("%s has no stack: it %s" % (fiber.name, "has not started" if fiber.kind == "start" else STANDING[fiber.standing]))
+    gdb.newest_frame().select()
+    own = {name: evaluate("(unsigned long)$" + name) for name in SAVED + ["rip", "rsp"]}
+    put(fiber.registers())
+
+
+def is_runtime(frame):
+    name = gdb.solib_name(frame.pc())
+    return name is not None and "libraddle_rt" in name
+
+
+# The program's own code, above raddle's.
+def select_program():
+    frame = gdb.newest_frame()
+    while frame is not None and is_runtime(frame):
+        frame = frame.older()
+    if frame is not None:
+        frame.select()
+    return frame
+
+
+def place(frame):
+    if frame is None:
+        return "?"
+    line = frame.find_sal()
+    where = " at %s:%d" % (line.symtab.filename, line.line) if line.symtab else ""
+    return "%s%s" % (frame.name() or hex(frame.pc()), where)
+
+
+class Raddle(gdb.Command):
+    """Commands over the threads of the program: raddle threads, where, switch, next."""
+
+    def __init__(self):
+        super().__init__("raddle", gdb.COMMAND_STACK, gdb.COMPLETE_NONE, True)
+
+
+class Threads(gdb.Command):
+    """Shows every thread of the program: where it stands, and before which operation."""
+
+    def __init__(self):
+        super().__init__("raddle threads", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        restore()
+        found, running = fibers()
+        for fiber in found:
+            mark = "*" if fiber.number == running else " "
+            if fiber.number != running and not fiber.is_there():
+                what = "has not started" if fiber.kind == "start" and fiber.standing == PENDING else STANDING[fiber.standing]
+                print("%s %-6s %s" % (mark, fiber.name, what))
+                continue
+            enter(fiber, running)
+            where = place(select_program())
+            restore()
+            what = "before %s" % fiber.kind if fiber.standing == PENDING and fiber.number != running else STANDING[fiber.standing]
+            print("%s %-6s %-22s %s" % (mark, fiber.name, "runs" if fiber.number == running and fiber.standing == PENDING else what, where))
+        gdb.newest_frame().select()
+        select_program()
+
+
+class Where(gdb.Command):
+    """Shows the stack of a thread: raddle where [T1]."""
+
+    def __init__(self):
+        super().__init__("raddle where", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        if argument.strip():
+            enter(*find(argument.strip()))
+        frame, number = select_program(), 0
+        while frame is not None:
+            print("#%-2d %s" % (number, place(frame)))
+            frame, number = frame.older(), number + 1
+        if argument.strip():
+            restore()
+            select_program()
+
+
+class Switch(gdb.Command):
+    """Looks at another thread: raddle switch T1. Everything that only looks works on it; going on goes back first."""
+
+    def __init__(self):
+        super().__init__("raddle switch", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        fiber, running = find(argument.strip())
+        enter(fiber, running)
+        print("%s in %s" % (fiber.name, place(select_program())))
+
+
+class Next(gdb.Command):
+    """Runs to the next transition, of whatever thread."""
+
+    def __init__(self):
+        super().__init__("raddle next", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        restore()
+        before = word(HEARTBEAT)
+        gdb.execute("set language c", to_string=True)
+        watch = gdb.Breakpoint("*(unsigned long *)%d" % HEARTBEAT, gdb.BP_WATCHPOINT, gdb.WP_WRITE, True)
+        watch.silent = True
+        gdb.execute("set language auto", to_string=True)
+        try:
+            gdb.execute("continue", to_string=True)
+        finally:
+            if watch.is_valid():
+                watch.delete()
+        try:
+            now = word(HEARTBEAT)
+        except gdb.error:
+            print("the run is over")
+            return
+        found, _ = fibers()
+        print("event %d" % now if now != before else "the run is at its end")
+        Threads.invoke(None, "", from_tty)
+
+
+class Restore(gdb.Command):
+    """Goes back to the thread that runs."""
+
+    def __init__(self):
+        super().__init__("raddle restore", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        restore()
+
+
+Raddle(), Threads(), Where(), Switch(), Next(), Restore()
+for command in ("continue", "step", "next", "stepi", "nexti", "finish", "until", "kill", "detach", "call"):
+    gdb.execute("define hook-%s\nraddle restore\nend" % command, to_string=True)
+
+
+# Goes to where the user wants to look.
+def start(event):
+    gdb.execute("set breakpoint pending on")
+    gdb.execute("set language c", to_string=True)
+    if event is None:
+        places = [gdb.Breakpoint("__raddle_parked"), gdb.Breakpoint("__raddle_finished")]
+    else:
+        places = [gdb.Breakpoint("*(unsigned long *)%d" % HEARTBEAT, gdb.BP_WATCHPOINT, gdb.WP_WRITE, True)]
+        places[0].condition = "*(unsigned long *)%d == %d" % (HEARTBEAT, event)
+    for breakpoint in places:
+        breakpoint.silent = True
+    gdb.execute("continue", to_string=True)
+    for breakpoint in places:
+        if breakpoint.is_valid() and event is not None:
+            breakpoint.delete()
+    gdb.execute("set language auto", to_string=True)
+    print("raddle: stopped before %s" % ("the access" if event is None else "event %d" % event))
+    Threads.invoke(None, "", False)
+    print("raddle: `raddle threads`, `raddle where T1`, `raddle switch T1`, `raddle next`; `continue` runs on")

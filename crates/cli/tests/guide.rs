@@ -1,0 +1,125 @@
+//! Every command in the README and the guide is run, and says what the page says it says.
+//!
+//! A block `c file=NAME` is written to NAME. In a block `console`, lines that start with `$ ` are commands; the lines below must
+//! appear in what the command prints, in this order, each as the start of a line or within one. All blocks of a page share a directory.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Place, finish, raddle};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A command of a page with what must follow.
+#[derive(Debug)]
+struct Example {
+    line: usize,
+    command: String,
+    expected: Vec<String>,
+}
+
+/// What a page wants done.
+#[derive(Debug)]
+enum Part {
+    File(String, String),
+    Run(Example),
+}
+
+fn parts(page: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((_, line)) = lines.next() {
+        let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
+        let block: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| *line != "```").collect();
+        if let Some((_, name)) = info.split_once(" file=") {
+            let text: String = block.iter().map(|(_, line)| format!("{line}\n")).collect();
+            parts.push(Part::File(name.into(), text));
+        } else if info == "console" {
+            for (line, text) in block {
+                match (text.strip_prefix("$ "), parts.last_mut()) {
+                    (Some(command), _) => {
+                        parts.push(Part::Run(Example { line: line + 1, command: command.into(), expected: vec![] }));
+                    }
+                    (None, Some(Part::Run(example))) => example.expected.push(text.into()),
+                    (None, _) => panic!("line {}: output without a command", line + 1),
+                }
+            }
+        }
+    }
+    parts
+}
+
+fn run(page: &Path) -> usize {
+    let place = Place::new();
+    std::fs::create_dir(place.path("bin")).unwrap();
+    std::os::unix::fs::symlink(raddle(), place.path("bin/raddle")).unwrap();
+    let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut count = 0;
+    for part in parts(&std::fs::read_to_string(page).unwrap()) {
+        match part {
+            Part::File(name, text) => drop(place.write(&name, text)),
+            Part::Run(example) => {
+                let done = finish(place.command("bash").env("PATH", &path).arg("-c").arg(&example.command));
+                let at = format!("{}:{}", page.display(), example.line);
+                // A finding is 1 and an open answer 3; 2 says that the command is wrong.
+                let fine = [Some(0), Some(1), Some(3)].contains(&done.code());
+                assert!(fine, "{at}: {}", done.all());
+                let output = format!("{}{}", done.stdout, done.stderr);
+                let mut rest = output.lines();
+                for expected in &example.expected {
+                    let found = rest.any(|line| line.contains(expected.trim_end()));
+                    assert!(found, "{at}: {expected:?} is not said, or not in this order: {}", done.all());
+                }
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+#[test]
+fn readme_and_guide_tell_the_truth() {
+    let mut pages = vec![root().join("README.md")];
+    pages.extend(std::fs::read_dir(root().join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()));
+    pages.sort();
+    common::for_each(&pages, |page| {
+        let result = std::panic::catch_unwind(|| run(page));
+        result.map(|count| println!("{}: {count} commands", page.display())).map_err(|cause| {
+            cause.downcast_ref::<String>().cloned().unwrap_or_else(|| format!("{} failed", page.display()))
+        })
+    });
+}
+
+/// Links between pages lead somewhere.
+#[test]
+fn links_lead_somewhere() {
+    let mut pages = vec![root().join("README.md"), root().join("docs/limits.md"), root().join("docs/architecture.md")];
+    pages.extend(std::fs::read_dir(root().join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()));
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            if !target.is_empty() && !target.contains("://") && !target.contains(' ') {
+                assert!(page.parent().unwrap().join(target).exists(), "{}: {target}", page.display());
+            }
+        }
+    }
+}
+
+/// What the pages name of `./x` and of the command is there.
+#[test]
+fn commands_that_are_named_exist() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let x = std::fs::read_to_string(root().join("x")).unwrap();
+    for word in readme.split("`./x ").skip(1).filter_map(|rest| rest.split('`').next()) {
+        assert!(x.contains(&format!("    {word}) ")), "./x {word}");
+    }
+    let help = finish(Place::new().command(raddle()).arg("--help")).stdout;
+    for row in readme.lines().filter(|line| line.starts_with("| `raddle ")) {
+        for command in row.split("`raddle ").skip(1).filter_map(|rest| rest.split(['`', ' ']).next()) {
+            assert!(help.contains(&format!("  {command}")), "raddle {command}");
+        }
+    }
+}

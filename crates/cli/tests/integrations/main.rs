@@ -1,0 +1,147 @@
+//! raddle inside other people's tools: each example is run with the real tool.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Done, Place, finish, raddle};
+
+/// A copy of the share folder, with raddle and its compiler names in the path.
+struct Project {
+    place: Place,
+}
+
+impl Project {
+    fn new() -> Self {
+        let place = Place::new();
+        let share = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../share");
+        let status = Command::new("cp").arg("-r").arg(share).arg(place.path("share")).status().unwrap();
+        assert!(status.success());
+        std::fs::create_dir(place.path("bin")).unwrap();
+        for name in ["raddle", "raddle-cc", "raddle-c++"] {
+            std::os::unix::fs::symlink(raddle(), place.path("bin").join(name)).unwrap();
+        }
+        Project { place }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
+    }
+
+    fn run(&self, directory: &str, program: &str, args: &[&str]) -> Done {
+        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
+        let mut command = self.place.command(program);
+        command.current_dir(self.path(directory)).env("PATH", path).args(args);
+        finish(&mut command)
+    }
+
+    fn succeed(&self, directory: &str, program: &str, args: &[&str]) -> Done {
+        let done = self.run(directory, program, args);
+        assert_eq!(done.code(), Some(0), "{}", done.all());
+        done
+    }
+}
+
+#[test]
+fn cmake_and_ctest() {
+    let project = Project::new();
+    let example = "share/examples/cmake";
+    project.succeed(example, "cmake", &["-S", ".", "-B", "plain"]);
+    let tests = project.succeed(example, "ctest", &["--test-dir", "plain", "-L", "raddle", "--output-on-failure"]);
+    assert!(tests.stdout.contains("100% tests passed, 0 tests failed out of 2"), "{}", tests.all());
+
+    project.succeed(example, "cmake", &["-S", ".", "-B", "wrapped", "-DCMAKE_C_COMPILER=raddle-cc"]);
+    project.succeed(example, "cmake", &["--build", "wrapped"]);
+    let tests = project.succeed(example, "ctest", &["--test-dir", "wrapped", "--output-on-failure"]);
+    assert!(tests.stdout.contains("0 tests failed out of 3"), "{}", tests.all());
+    assert!(project.path(example).join("wrapped/raddle/counter_target/report.json").exists());
+}
+
+/// A test that finds a bug fails in the eyes of ctest.
+#[test]
+fn ctest_fails_with_a_bug() {
+    let project = Project::new();
+    let example = project.path("share/examples/cmake");
+    let lists = std::fs::read_to_string(example.join("CMakeLists.txt")).unwrap();
+    std::fs::write(example.join("CMakeLists.txt"), lists.replace(" WILL_FAIL", "")).unwrap();
+    project.succeed("share/examples/cmake", "cmake", &["-S", ".", "-B", "b"]);
+    let tests = project.run("share/examples/cmake", "ctest", &["--test-dir", "b", "--output-on-failure"]);
+    assert_ne!(tests.code(), Some(0), "{}", tests.all());
+    assert!(tests.stdout.contains("counter_without_lock") && tests.stdout.contains("data race on `counter`"));
+}
+
+#[test]
+fn meson() {
+    let project = Project::new();
+    project.succeed("share/examples/meson", "meson", &["setup", "build"]);
+    let tests = project.succeed("share/examples/meson", "meson", &["test", "-C", "build", "--suite", "raddle"]);
+    assert!(tests.stdout.contains("Ok:") && tests.stdout.contains("Fail:               0"), "{}", tests.all());
+}
+
+#[test]
+fn make() {
+    let project = Project::new();
+    let example = "share/examples/make";
+    let right = project.succeed(example, "make", &["check"]);
+    assert!(right.stdout.contains("verified counter"), "{}", right.all());
+    let wrong = project.succeed(example, "make", &["check-no-lock"]);
+    assert!(wrong.stdout.contains("data race on `counter`"), "{}", wrong.all());
+    project.succeed(example, "make", &["CC=raddle-cc", "counter"]);
+}
+
+#[test]
+fn google_test_gets_a_verdict_for_each_test() {
+    let project = Project::new();
+    let example = "share/examples/gtest";
+    let done = project.run(example, "make", &["check"]);
+    for line in [
+        "raddle: verified    Counter.WithLock",
+        "raddle: bug         Counter.WithoutLock",
+        "raddle: bug         Counter.LosesUpdates",
+        "raddle: 3 tests: 1 verified, 2 with a bug, 0 incomplete",
+    ] {
+        assert!(done.stderr.contains(line), "{line}: {}", done.all());
+    }
+    assert!(done.stdout.contains("data race on") && done.stdout.contains("GoogleTestFailureException"));
+    assert!(done.stderr.contains("Error 1"), "make passes the status on: {}", done.all());
+    let results = std::fs::read_to_string(project.path(example).join("results.xml")).unwrap();
+    assert!(results.contains("tests=\"3\" failures=\"2\""), "{results}");
+    assert!(results.contains("<testcase classname=\"Counter\" name=\"WithLock\""), "{results}");
+    let refused = project.run(example, "raddle", &["check", "--gtest", "/bin/true"]);
+    assert_eq!(refused.code(), Some(2), "{}", refused.all());
+    assert!(refused.stderr.contains("is it a GoogleTest program?"), "{}", refused.all());
+}
+
+/// The commands of the workflow, run as its shell runs them.
+#[test]
+fn github_actions() {
+    let project = Project::new();
+    let workflow = std::fs::read_to_string(project.path("share/examples/github-actions.yml")).unwrap();
+    let commands: Vec<&str> = workflow.lines().filter_map(|line| line.trim().strip_prefix("run: ")).collect();
+    assert_eq!(commands.len(), 1);
+    let example = "share/examples/make";
+    project.succeed(example, "bash", &["-e", "-c", commands[0]]);
+    let listed: Vec<&str> = workflow.lines().map(str::trim).filter(|line| line.starts_with("raddle.")).collect();
+    assert_eq!(listed, ["raddle.html", "raddle.xml"]);
+    for file in ["raddle.sarif", "raddle.html", "raddle.xml", ".raddle"] {
+        assert!(project.path(example).join(file).exists(), "{file}");
+    }
+}
+
+/// The header does nothing without raddle, in C and C++.
+#[test]
+fn the_header_is_empty_elsewhere() {
+    let project = Project::new();
+    let text = "#include \"raddle.h\"\nint x; int main(void) { RADDLE_BENIGN_RACE(&x, sizeof x, \"counter\"); \
+                RADDLE_HAPPENS_BEFORE(&x); RADDLE_HAPPENS_AFTER(&x); RADDLE_IGNORE_BEGIN(); x = 1; RADDLE_IGNORE_END(); \
+                RADDLE_ASSUME(x == 1); return 0; }\n";
+    for (compiler, name) in [("gcc", "a.c"), ("g++", "a.cpp"), ("raddle-cc", "b.c"), ("raddle-c++", "b.cpp")] {
+        project.place.write(&format!("share/{name}"), text);
+        project.succeed("share", compiler, &["-Wall", "-Wextra", "-Werror", "-pthread", name, "-o", "program"]);
+        project.succeed("share", "./program", &[]);
+    }
+    let checked = project.succeed("share", "raddle", &["check", "./program"]);
+    assert!(checked.stdout.contains("verified"), "{}", checked.all());
+}

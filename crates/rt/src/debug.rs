@@ -1,0 +1,60 @@
+//! What a debugger asks for: where the threads of the program are, and moments to stop at.
+//!
+//! The threads are fibers of one kernel thread, so that a debugger sees only the one that runs. The table tells it where the others
+//! left their registers.
+
+use core::mem::offset_of;
+
+use crate::state::{Fiber, Op, Run, run_pointer};
+
+/// Changes with the meaning of the table.
+const VERSION: u64 = 1;
+
+/// Where things are; all words, so that a script can read it.
+#[repr(C)]
+pub struct Table {
+    version: u64,
+    run: *const Run,
+    fibers: usize,
+    stride: usize,
+    stack_pointer: usize,
+    standing: usize,
+    kind: usize,
+    pc: usize,
+    parent: usize,
+    threads: usize,
+    running: usize,
+}
+
+// SAFETY: nobody writes it.
+unsafe impl Sync for Table {}
+
+/// The table.
+#[unsafe(export_name = "__raddle_debug")]
+pub static TABLE: Table = Table {
+    version: VERSION,
+    run: run_pointer(),
+    fibers: offset_of!(Run, fibers),
+    stride: size_of::<Fiber>(),
+    stack_pointer: offset_of!(Fiber, sp),
+    standing: offset_of!(Fiber, standing),
+    kind: offset_of!(Fiber, pending) + offset_of!(Op, kind),
+    pc: offset_of!(Fiber, pending) + offset_of!(Op, pc),
+    parent: offset_of!(Fiber, parent),
+    threads: offset_of!(Run, threads),
+    running: offset_of!(Run, hot) + offset_of!(crate::state::Hot, tid),
+};
+
+/// Called when the running thread stands before an access that the schedule names: a place for breakpoints.
+#[inline(never)]
+#[unsafe(export_name = "__raddle_parked")]
+pub extern "C" fn parked() {
+    core::hint::black_box(&TABLE);
+}
+
+/// Called when a run has come to its end, with every thread in its place.
+#[inline(never)]
+#[unsafe(export_name = "__raddle_finished")]
+pub extern "C" fn finished() {
+    core::hint::black_box(&TABLE);
+}
