@@ -32,7 +32,8 @@ type Error = (String, String, BTreeSet<u64>);
 /// included.
 fn is_report_of(found: &Error, error: &Error) -> bool {
     let waits = matches!(error.0.as_str(), "deadlock" | "livelock");
-    (&found.0, &found.1) == (&error.0, &error.1) && if waits { found.2.is_superset(&error.2) } else { found.2 == error.2 }
+    (&found.0, &found.1) == (&error.0, &error.1)
+        && if waits { found.2.is_superset(&error.2) } else { found.2 == error.2 }
 }
 
 /// What a search says about a program.

@@ -81,6 +81,9 @@ impl Decision {
     }
 }
 
+/// Who shall stand where, and which pair of accesses that is.
+type Aim = (Vec<(Tid, u32)>, Option<(u32, u32)>);
+
 /// A reason for [`Decision::Open`].
 pub const STATES: &str = "the budget of states ended (--max-states)";
 /// A reason for [`Decision::Open`].
@@ -221,14 +224,7 @@ impl<'a> Analysis<'a> {
         self.any(goals, window, pins, keeper, cycle.more)
     }
 
-    fn any(
-        &self,
-        goals: Vec<(Vec<(Tid, u32)>, Option<(u32, u32)>)>,
-        window: &Window,
-        pins: &Pins,
-        keeper: Option<&Keeper<'_>>,
-        more: bool,
-    ) -> Decision {
+    fn any(&self, goals: Vec<Aim>, window: &Window, pins: &Pins, keeper: Option<&Keeper<'_>>, more: bool) -> Decision {
         // A window's first steps stay as they were, which the closure does not know of.
         let keeper = keeper.filter(|_| window.steps.start == 0);
         for (goal, accesses) in goals.iter().take(KEPT_TRIES) {

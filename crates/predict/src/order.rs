@@ -137,7 +137,10 @@ impl Scan<'_> {
             Op::Await(slot) => needs.extend(self.sources.get(&slot).and_then(|sources| sources.needed(1))),
             _ => {}
         }
-        let changed = needs.into_iter().fold(false, |changed, need| self.join(step.thread, need) || changed);
+        let mut changed = false;
+        for need in needs {
+            changed |= self.join(step.thread, need);
+        }
         let own = usize::from(step.thread);
         self.current[own][own] = step.index + 1;
         if changed {

@@ -125,11 +125,7 @@ impl<'a> State<'a> {
             }
             Op::ReadLock(slot) => self.set(slot as usize + 1, self.word(slot + 1) + 1),
             Op::ReadUnlock(slot) => self.set(slot as usize + 1, self.word(slot + 1).saturating_sub(1)),
-            Op::Enqueue { mutex, .. } => {
-                if let Some(slot) = mutex {
-                    self.set(slot as usize, NOBODY);
-                }
-            }
+            Op::Enqueue { mutex: Some(slot), .. } => self.set(slot as usize, NOBODY),
             Op::Resume { mutex, .. } => {
                 if let Some(slot) = mutex {
                     self.set(slot as usize, me);

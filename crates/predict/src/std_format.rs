@@ -339,14 +339,13 @@ impl Signals {
             // One from each that arrived.
             Op::Leave { round, count } => {
                 let open = self.open.entry((round, "round")).or_default();
-                let stride = open.len() / (count.max(1) as usize);
-                let names: Vec<String> = (0..count as usize)
-                    .rev()
-                    .map(|one| one * stride.max(1))
-                    .collect::<Vec<_>>()
-                    .into_iter()
-                    .filter_map(|at| (at < open.len()).then(|| open.remove(at)))
-                    .collect();
+                let stride = (open.len() / count.max(1) as usize).max(1);
+                let mut names = Vec::new();
+                for at in (0..count as usize).rev().map(|one| one * stride) {
+                    if at < open.len() {
+                        names.push(open.remove(at));
+                    }
+                }
                 names.into_iter().map(|name| format!("join({name})")).collect()
             }
             _ => Vec::new(),

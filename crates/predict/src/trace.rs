@@ -321,10 +321,9 @@ impl Trace {
                 Op::Lock(slot) => owner[slot as usize] = Some(step.thread),
                 Op::Resume { mutex: Some(slot), .. } => owner[slot as usize] = Some(step.thread),
                 Op::Unlock(slot) | Op::OnceEnd(slot) | Op::Enqueue { mutex: Some(slot), .. } => {
-                    if owner[slot as usize].take() != Some(step.thread) {
-                        self.slots[slot as usize].loose = true;
-                        self.slots[slot as usize].delicate = true;
-                    }
+                    let others = owner[slot as usize].take() != Some(step.thread);
+                    self.slots[slot as usize].loose |= others;
+                    self.slots[slot as usize].delicate |= others;
                 }
                 Op::Busy(slot) | Op::BusyRead(slot) | Op::BusyWrite(slot) | Op::Empty(slot) => {
                     self.slots[slot as usize].delicate = true;
