@@ -13,6 +13,7 @@ use raddle_explore::memory::generate::{Knobs, generate};
 use raddle_explore::memory::program::build::*;
 use raddle_explore::memory::shrink::minimise;
 use raddle_explore::memory::{Granularity, MemoryTarget, Program};
+use raddle_explore::optimal::Optimal;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Gap, Strategy, Worth, explore};
 use raddle_model::defect::Signature;
@@ -111,6 +112,21 @@ fn agrees_with_brute_force_about_two_longer_threads() {
 fn agrees_with_brute_force_about_busy_waiting() {
     let knobs = |seed| Knobs { awaits: true, atomics: true, ..Knobs::drawn(seed ^ 0xaaaa, 3, 3) };
     assert!(compare(seeds(400), knobs) > 150);
+}
+
+/// Programs that brute force cannot cope with: the two reductions have little in common.
+#[test]
+fn agrees_with_the_optimal_search() {
+    let mut compared = 0;
+    for seed in seeds(300) {
+        let knobs = Knobs { awaits: false, races: false, barriers: false, ..Knobs::drawn(seed ^ 0x4444, 4, 5) };
+        let program = generate(seed, &knobs);
+        let Some(optimal) = shown(Optimal::new(0), &program, Granularity::Sync, 0, 3000) else { continue };
+        let Some(reduced) = shown(Dpor::new(0), &program, Granularity::Sync, 0, 20_000) else { continue };
+        assert_eq!(optimal, reduced, "seed {seed}: {program:#?}");
+        compared += 1;
+    }
+    assert!(compared > 150, "{compared}");
 }
 
 /// Two threads that take two locks in the same order, one of which does something before: nothing has to be tried twice.
