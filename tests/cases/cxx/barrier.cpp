@@ -1,26 +1,23 @@
 // compilers: gcc clang
-// check:
-// verdict: verified
+// check: --max-executions 3000
+// verdict: incomplete
 
-// std::latch, then std::barrier.
+// std::barrier, used twice. The C++ library polls some rounds before it sleeps, and every round is an order of its own: more
+// than a test has time for.
 #include <barrier>
 #include <cassert>
-#include <latch>
 #include <thread>
 
-std::latch ready(2);
 std::barrier step(2);
 int cell[2];
 
 void work(int i)
 {
     cell[i] = 1;
-    ready.arrive_and_wait();
+    step.arrive_and_wait();
     assert(cell[1 - i] == 1);
     step.arrive_and_wait();
     cell[i] = 2;
-    step.arrive_and_wait();
-    assert(cell[1 - i] == 2);
 }
 
 int main()
@@ -28,4 +25,5 @@ int main()
     std::thread a(work, 0), b(work, 1);
     a.join();
     b.join();
+    assert(cell[0] == 2 && cell[1] == 2);
 }
