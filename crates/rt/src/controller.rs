@@ -106,18 +106,22 @@ fn run_batch(keep: &mut Keep, number: u32) {
     control.jobs_done.store(0, Ordering::Relaxed);
     for index in 0..MAX_JOBS {
         // SAFETY: the array has MAX_JOBS entries.
-        let job = unsafe { &mut *jobs.add(index) };
-        if job.max_events == 0 {
+        let job = unsafe { jobs.add(index) };
+        // SAFETY: as above.
+        if unsafe { (*job).max_events } == 0 {
             break;
         }
         keep.job = job;
-        job.trace_start = used as u64;
+        // SAFETY: as above.
+        unsafe { (&raw mut (*job).trace_start).write_volatile(used) };
         if control.config.mode == mode::FORK {
-            run_forked(keep, job, number)
+            run_forked(keep, job, number);
         } else {
-            run_job(keep, job, number)
+            // SAFETY: as above; nobody else touches the job while it runs.
+            run_job(keep, unsafe { &mut *job }, number);
         }
-        used = (job.trace_start + job.trace_bytes) as usize;
+        // SAFETY: as above.
+        used += unsafe { (&raw const (*job).trace_bytes).read_volatile() };
         made += 1;
         control.jobs_done.store(index as u32 + 1, Ordering::Release);
     }
@@ -130,24 +134,32 @@ fn run_batch(keep: &mut Keep, number: u32) {
 }
 
 /// One run in a process of its own, with as many attempts as it takes.
-fn run_forked(keep: &mut Keep, job: &mut Job, number: u32) {
+///
+/// The other process writes to the job, which is in shared memory: here it is touched by volatile accesses only, so that the compiler takes
+/// none of them for granted.
+fn run_forked(keep: &mut Keep, job: *mut Job, number: u32) {
     loop {
         fork_once(keep, job, number);
-        if job.status != AGAIN {
+        // SAFETY: the job lies in the shared file.
+        if unsafe { (&raw const (*job).status).read_volatile() } != AGAIN {
             return;
         }
     }
 }
 
-fn fork_once(keep: &mut Keep, job: &mut Job, number: u32) {
-    job.status = RunStatus::Damaged as u32;
-    job.trace_bytes = 0;
+fn fork_once(keep: &mut Keep, job: *mut Job, number: u32) {
+    // SAFETY: the job lies in the shared file.
+    unsafe {
+        (&raw mut (*job).status).write_volatile(RunStatus::Damaged as u32);
+        (&raw mut (*job).trace_bytes).write_volatile(0);
+    }
     // SAFETY: a plain fork by system call: the child has this one kernel thread and a copy of all memory.
     let child = unsafe { syscall!(libc::SYS_clone, libc::SIGCHLD, 0usize, 0usize, 0usize, 0usize) };
     if child == 0 {
         // SAFETY: asks to die with the parent.
         unsafe { syscall!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        run_job(keep, job, number);
+        // SAFETY: the parent only waits while this process lives.
+        run_job(keep, unsafe { &mut *job }, number);
         sys::exit_process(0);
     }
     if child < 0 {
@@ -159,8 +171,11 @@ fn fork_once(keep: &mut Keep, job: &mut Job, number: u32) {
     // SAFETY: waits for the own child.
     while unsafe { syscall!(libc::SYS_wait4, child, &raw mut status, 0, 0usize) } == -(libc::EINTR as isize) {}
     crate::undo::restore_offsets();
-    if job.trace_bytes == 0 && status != 0 {
-        job.code = status;
+    // SAFETY: the job lies in the shared file.
+    unsafe {
+        if status != 0 && (&raw const (*job).trace_bytes).read_volatile() == 0 {
+            (&raw mut (*job).code).write_volatile(status);
+        }
     }
 }
 
