@@ -187,7 +187,7 @@ class Player {
         this.overview, this.lanes.node,
         make('div', { class: 'keys faint' }, make('kbd', {}, '←'), ' ', make('kbd', {}, '→'), ' step, ', make('kbd', {}, 's'), ' ', make('kbd', {}, 'S'), ' next and previous switch, ',
           make('kbd', {}, '1'), ' ', make('kbd', {}, '2'), ' the accesses, ', make('kbd', {}, 'Home'), ' ', make('kbd', {}, 'End'), ', ', make('kbd', {}, 'n'), ' next finding, ', make('kbd', {}, 't'), ' dark or light')),
-      make('div', { class: 'grid' },
+      make('div', { class: 'grid wide' },
         make('section', { class: 'panel' }, make('h3', {}, 'threads at this step'),
           make('table', { class: 'state', id: 'threads' }, make('thead', {}, make('tr', {}, ['thread', 'last', 'next', 'holds', 'waits for'].map(t => make('th', {}, t)))), this.threads)),
         make('section', { class: 'panel' }, make('h3', {}, 'shared values known at this step'),
