@@ -76,14 +76,18 @@ fn official() -> Value {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let mut command = Command::new(cargo);
-    command.args(["metadata", "--format-version", "1", "--offline", "--locked", "--manifest-path"]).arg(manifest);
+    // Packages for other systems were not fetched.
+    command.args(["metadata", "--format-version", "1", "--filter-platform", "x86_64-unknown-linux-gnu"]);
+    command.args(["--offline", "--locked", "--manifest-path"]).arg(manifest);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let package = metadata["packages"].as_array().unwrap().iter().find(|package| package["name"] == "serde-sarif");
     let manifest = PathBuf::from(package.unwrap()["manifest_path"].as_str().unwrap());
     let schema = manifest.with_file_name("src").join("schema.json");
-    serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap()
+    // Its pattern for names of languages, which are not used here, has a bracket too many.
+    let text = std::fs::read_to_string(schema).unwrap().replace("-[a-zA-Z]{2}]?$", "-[a-zA-Z]{2}$");
+    serde_json::from_str(&text).unwrap()
 }
 
 #[test]
