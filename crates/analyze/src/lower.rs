@@ -6,7 +6,7 @@ use raddle_model::facts::{
     Act, Builder, Facts, FunctionId, Hold, NodeId, Object as Abstract, ObjectId, ObjectKind, SourcePlace, Span, Spans,
 };
 
-use crate::ir::{FuncId, InstId, Loc, Op, Program, Value};
+use crate::ir::{FuncId, Inst, InstId, Loc, Op, Program, Value};
 use crate::library::{Known, known};
 use crate::points::{Object, Points, SOMEWHERE, Targets, cxx_bodies};
 use crate::taint::Taint;
@@ -228,16 +228,26 @@ impl Lowering<'_> {
                 to.iter().for_each(|&block| self.builder.edge(end, starts[block]));
                 end
             }
-            Op::Branch { on, to } => {
-                self.branch(func, last, *on, to, starts);
+            Op::Branch { .. } => {
+                self.branch(func, inst, last, starts);
                 last
             }
             Op::Return(_) if is_main => {
                 let end = self.at_exit(func, last);
                 self.push(func, end, Act::End, (0, 0, 0))
             }
+            // Behind a throw the function is left.
+            Op::Unreachable if inst > 0 && self.throws(func, inst - 1) => last,
             Op::Unreachable => self.push(func, last, Act::End, (0, 0, 0)),
             _ => last,
+        }
+    }
+
+    /// Whether an instruction throws an exception.
+    fn throws(&self, func: FuncId, inst: InstId) -> bool {
+        match &self.program.funcs[func].insts[inst].op {
+            Op::Call { callee: Value::Func(target), .. } => is_throw(&self.program.funcs[*target].name),
+            _ => false,
         }
     }
 
@@ -251,12 +261,14 @@ impl Lowering<'_> {
         self.push(func, last, Act::Anything { why: why.into() }, loc)
     }
 
-    fn branch(&mut self, func: FuncId, last: NodeId, on: Option<Value>, to: &[usize], starts: &[NodeId]) {
+    fn branch(&mut self, func: FuncId, branch: InstId, last: NodeId, starts: &[NodeId]) {
+        let Op::Branch { on, to } = &self.program.funcs[func].insts[branch].op else { return };
+        let on = *on;
         let fork = self.push(func, last, Act::Nothing, (0, 0, 0));
         if on.is_some_and(|on| self.taint.value(func, on)) {
             self.builder.taint(fork);
         }
-        let attempt = on.and_then(|on| self.attempt(func, on, false));
+        let attempt = on.and_then(|on| self.attempt(func, on, false, branch));
         for (number, &block) in to.iter().enumerate() {
             match &attempt {
                 // The first successor is taken if the condition holds.
@@ -272,17 +284,28 @@ impl Lowering<'_> {
 
     /// If the value says whether an attempt to lock succeeded: the lock, and whether it does so by being true (not 0). `negated`: the
     /// value itself is compared with 0 an odd number of times.
-    fn attempt(&mut self, func: FuncId, value: Value, negated: bool) -> Option<(Spans, Hold, bool)> {
+    fn attempt(&mut self, func: FuncId, value: Value, negated: bool, branch: InstId) -> Option<(Spans, Hold, bool)> {
         let Value::Inst(inst) = value else { return None };
         match &self.program.funcs[func].insts[inst].op {
             Op::Compare { equal, left, right: Value::Int(0) | Value::Plain } => {
-                self.attempt(func, *left, negated ^ *equal)
+                self.attempt(func, *left, negated ^ *equal, branch)
             }
             Op::Merge(values) => match values.as_slice() {
-                [value] => self.attempt(func, *value, negated),
+                [value] => self.attempt(func, *value, negated, branch),
                 _ => None,
             },
             Op::Call { callee: Value::Func(target), args, .. } => {
+                // Only if nothing else can have happened to the lock in between.
+                let code = &self.program.funcs[func].insts;
+                let between = code.get(inst + 1..branch)?;
+                let quiet = |item: &Inst| match &item.op {
+                    Op::Call { callee: Value::Func(other), .. } => self.program.funcs[*other].name.starts_with("llvm."),
+                    Op::Call { .. } => false,
+                    _ => true,
+                };
+                if code[inst].block != code[branch].block || !between.iter().all(quiet) {
+                    return None;
+                }
                 let hold = match known(&self.program.funcs[*target].name)? {
                     Known::TryLock | Known::TryWriteLock => Hold::Exclusive,
                     Known::TryReadLock => Hold::Shared,
@@ -353,8 +376,7 @@ impl Lowering<'_> {
             Known::Exit => {
                 let end = if name == "exit" { self.at_exit(func, last) } else { last };
                 // An exception goes on elsewhere, which the edges of the call show.
-                let throws = name.starts_with("__cxa");
-                return self.push(func, end, if throws { Act::Nothing } else { Act::End }, (0, 0, 0));
+                return self.push(func, end, if is_throw(name) { Act::Nothing } else { Act::End }, (0, 0, 0));
             }
             Known::ThreadExit => return self.push(func, last, Act::End, (0, 0, 0)),
             Known::Lock => self.acquire(func, first, Hold::Exclusive, false),
@@ -457,4 +479,9 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// Whether a function of the C++ library throws.
+fn is_throw(name: &str) -> bool {
+    matches!(name, "__cxa_throw" | "__cxa_rethrow") || name.starts_with("_ZSt") && name.contains("__throw_")
 }

@@ -142,7 +142,12 @@ impl Taint {
                 false
             }
             // Whether they succeed is what locks and joins always say; a name for the thread depends on nobody.
-            Some(Known::Lock | Known::Unlock | Known::ReadLock | Known::WriteLock | Known::Join | Known::CxxCreate) => {
+            Some(Known::Lock | Known::Unlock | Known::ReadLock | Known::WriteLock | Known::CxxCreate) => false,
+            Some(Known::Join) => {
+                // What the thread returned may depend on anybody.
+                if let Some(&result) = args.get(1) {
+                    self.store(points, func, result);
+                }
                 false
             }
             Some(Known::Free) => false,

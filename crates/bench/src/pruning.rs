@@ -11,7 +11,7 @@ use crate::tools::{self, Failure};
 
 const STRATEGIES: [&str; 4] = ["dpor", "pdp", "dhtc", "optimal"];
 /// Seconds for one search.
-const PATIENCE: &str = "60";
+const PATIENCE: &str = "20";
 
 /// A program: title, file, what to define.
 const PROGRAMS: [(&str, &str, &[&str]); 21] = [
@@ -66,7 +66,7 @@ pub fn run() -> Result<(), Failure> {
     );
     let mut bars = Vec::new();
     for (title, source, defines) in PROGRAMS {
-        let flags: Vec<&str> = defines.iter().copied().chain(["-g", "-O1"]).collect();
+        let flags: Vec<&str> = defines.iter().copied().chain(["-g", "-O0"]).collect();
         let program = compile(source, &flags, place.path())?;
         let (facts, seconds) = facts(&program)?;
         let results: Result<Vec<Searched>, Failure> =

@@ -59,7 +59,7 @@ impl Facts {
         match (home, object.kind) {
             // One whose place is not known may be any of them.
             (Home::Global, kind) => kind == ObjectKind::Global,
-            (Home::Block(..) | Home::Other, ObjectKind::Global) => false,
+            (Home::Block(..), ObjectKind::Global) => false,
             (Home::Block(Some(site), base), ObjectKind::Heap) => {
                 let (low, high) = (from.saturating_sub(base), to.saturating_sub(base));
                 object.site.is_none_or(|own| own == site) && low < span.to && span.from < high
