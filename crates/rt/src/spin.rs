@@ -9,6 +9,10 @@
 //!   thread runs alone for a while, and either comes back in the same state or goes on; both are remembered.
 //! * A place where that was in vain a few times is not looked at again; a loop there that comes back in the same state is still seen.
 //!
+//! A round may also lock and unlock mutexes, as those do that try a second lock and step back: what it does to them it undoes. A thread
+//! that stands in the middle of such a round holds locks that it would have given back. If others wait, such an end is covered
+//! by executions in which the thread begins its round later.
+//!
 //! The state of a thread is hashed from all that it has read so far: the outcomes of its operations and, once busy waiting was
 //! seen, the values of its plain reads. What is compared to recognise a round: callee-saved registers and stack pointer at the call,
 //! and the part of the stack where a loop keeps its variables (a window above the stack pointer and one below the frame pointer).
@@ -22,7 +26,7 @@ use raddle_wire::{LOOP_ENTRIES, LOOP_PLACES, LOOPS_OFFSET, Loops};
 
 use crate::enabled::{Enabled, enabled};
 use crate::entry::{Registers, registers, return_address};
-use crate::state::{Handover, Op, keep, run, spins};
+use crate::state::{Handover, Op, Standing, keep, run, spins};
 use crate::{mutex, rwlock, sched, sem, spinlock};
 
 /// Reading operations remembered per thread: rounds of up to five reads are recognised.
@@ -37,8 +41,12 @@ const EXAMINED: u32 = 24;
 const IN_VAIN: u64 = 8;
 /// Verdict of a place where a loop was found.
 const IS_LOOP: u64 = 1 << 32;
-/// Bits of a table entry that hold the length of the round; 0: the thread goes on.
-const LENGTH: u64 = 15;
+/// Bits of a table entry that hold what is known; 0: the thread goes on.
+const VERDICT: u64 = 15;
+/// Bits that hold the length of the round.
+const LENGTH: u64 = 7;
+/// The round locks and unlocks.
+const LOCKS: u64 = 8;
 
 /// A reading operation that may turn out to be the head of a loop.
 #[derive(Clone, Copy)]
@@ -49,6 +57,9 @@ pub struct Head {
     value: u64,
     /// Name of the read in the table.
     key: u64,
+    /// As in the ring, when the thread stood before it.
+    depth: i32,
+    moves: u32,
     stack: [u8; ABOVE_STACK_POINTER],
     frame: [u8; BELOW_FRAME_POINTER],
     stack_len: u16,
@@ -65,6 +76,7 @@ impl Head {
     fn is_in_state_of(&self, later: &Head) -> bool {
         let (stack, frame) = (usize::from(self.stack_len), usize::from(self.frame_len));
         self.registers == later.registers
+            && self.depth == later.depth
             && (self.stack_len, self.frame_len) == (later.stack_len, later.frame_len)
             && self.stack[..stack] == later.stack[..stack]
             && self.frame[..frame] == later.frame[..frame]
@@ -85,6 +97,8 @@ impl Candidates {
             registers: Registers { saved: [0; 6], sp: 0 },
             value: 0,
             key: 0,
+            depth: 0,
+            moves: 0,
             stack: [0; ABOVE_STACK_POINTER],
             frame: [0; BELOW_FRAME_POINTER],
             stack_len: 0,
@@ -160,23 +174,38 @@ pub fn found(tid: usize) -> Option<u64> {
 
 fn key(history: u64, values: u64, op: &Op, value: u64) -> u64 {
     let place = mix(history ^ mix(values ^ op.pc));
-    mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !LENGTH
+    mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !VERDICT
 }
 
 /// Whether what the thread would read now would only lead it back to where it has been.
 pub fn leads_nowhere(tid: usize) -> bool {
-    round_length(tid).is_some_and(|length| length > 0)
+    verdict(tid).is_some_and(|verdict| verdict > 0)
 }
 
-fn round_length(tid: usize) -> Option<u64> {
+/// What is known of what the thread would read now.
+fn verdict(tid: usize) -> Option<u64> {
     let fiber = &run().fibers[tid];
     let value = finds(&fiber.pending, tid as u16)?;
     look_up(key(fiber.history, fiber.values, &fiber.pending, value))
 }
 
+/// What a table entry says of a round of so many reads.
+fn round(length: usize, locks: bool) -> u64 {
+    (length as u64).min(LENGTH) | if locks { LOCKS } else { 0 }
+}
+
 /// Whether the thread stands in a round that began with values that are gone: it would go on if it started the round anew.
 pub fn is_stale(tid: usize) -> bool {
-    let earlier = round_length(tid).unwrap_or(0).saturating_sub(1) as usize;
+    let verdict = verdict(tid).unwrap_or(0);
+    if verdict & LOCKS != 0 {
+        let waits = |other: &usize| {
+            let theirs = &run().fibers[*other];
+            let stands = matches!(theirs.standing, Standing::Pending | Standing::Watching);
+            *other != tid && stands && theirs.pending.kind != OpKind::Join && enabled(*other) == Enabled::No
+        };
+        return (0..run().threads).any(|other| waits(&other));
+    }
+    let earlier = verdict.saturating_sub(1) as usize;
     let len = run().fibers[tid].ring.len;
     let heads = &spins(tid).heads[len.saturating_sub(earlier)..len];
     heads.iter().any(|head| finds(&head.op, tid as u16) != Some(head.value))
@@ -195,7 +224,7 @@ pub fn arriving(op: &Op) -> bool {
         }
     }
     // Not every plain read comes with the registers of its own call.
-    let is_known = op.kind != OpKind::Read || return_address() == op.pc;
+    let is_known = op.kind != OpKind::Read || registers().sp != 0 && return_address() == op.pc;
     if !is_known || !reads(op.kind) {
         if alone {
             conclude_alone();
@@ -210,6 +239,7 @@ pub fn arriving(op: &Op) -> bool {
     ring.pending = true;
     let len = ring.len;
     remember(&mut candidates.heads[len], op);
+    (candidates.heads[len].depth, candidates.heads[len].moves) = (ring.depth, ring.moves);
     let came_back = |head: &Head| head.returns_as(&candidates.heads[len]);
     if let Some(latest) = candidates.heads[..len].iter().rposition(came_back) {
         if !alone {
@@ -221,7 +251,8 @@ pub fn arriving(op: &Op) -> bool {
         if let Some(index) = candidates.heads[..len].iter().rposition(is_same).filter(|_| is_beginning) {
             let first = first_round(candidates, index, len);
             let last = &candidates.heads[first + len - index - 1];
-            conclude(last.key, (len - index) as u64, op.pc);
+            let locks = candidates.heads[index].moves != candidates.heads[len].moves;
+            conclude(last.key, round(len - index, locks), op.pc);
         }
         if alone {
             keep().plan.examined += 1;
@@ -289,6 +320,15 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
             head.key = key(me.history, values, op, value);
             me.ring.len += 1;
         }
+        // Whoever locks and unlocks may still be in the same round.
+        None if matches!(op.kind, OpKind::Lock | OpKind::Unlock) && outcome == Outcome::Done && me.ring.len > 0 => {
+            me.ring.depth += if op.kind == OpKind::Lock { 1 } else { -1 };
+            me.ring.moves = me.ring.moves.wrapping_add(1);
+        }
+        None if op.kind == OpKind::TryLock && outcome == Outcome::Done && me.ring.len > 0 => {
+            me.ring.depth += 1;
+            me.ring.moves = me.ring.moves.wrapping_add(1);
+        }
         _ => me.ring.len = 0,
     }
     me.ring.pending = false;
@@ -341,11 +381,12 @@ fn examine(candidates: &Candidates, first: usize, len: usize) {
     if look_up(key).is_some() || (IN_VAIN..IS_LOOP).contains(&verdicts) {
         return;
     }
-    let round = &candidates.heads[first..len];
-    if round.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
+    let reads = &candidates.heads[first..len];
+    if reads.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
         // Alone it would read other values. So this is a round of a known loop if it looks like one.
-        if verdicts == IS_LOOP && explained(&candidates.heads[first], &candidates.heads[len], round) {
-            conclude(key, (len - first) as u64, pc);
+        if verdicts == IS_LOOP && explained(&candidates.heads[first], &candidates.heads[len], reads) {
+            let locks = candidates.heads[first].moves != candidates.heads[len].moves;
+            conclude(key, round(len - first, locks), pc);
         }
         return;
     }
@@ -356,8 +397,8 @@ fn examine(candidates: &Candidates, first: usize, len: usize) {
     again();
 }
 
-/// A read was found to close a round of this many reads, at whose beginning the thread stands.
-fn conclude(key: u64, length: u64, pc: u64) {
+/// A read was found to close a round, at whose beginning the thread stands.
+fn conclude(key: u64, verdict: u64, pc: u64) {
     let loops = loops();
     loops.seen.store(1, Relaxed);
     let examined = loops.examine_at.swap(0, Relaxed) != 0;
@@ -367,7 +408,7 @@ fn conclude(key: u64, length: u64, pc: u64) {
     if place(pc).is_some_and(|place| place.swap(IS_LOOP, Relaxed) != IS_LOOP) {
         loops.found.fetch_add(1, Relaxed);
     }
-    let learned = insert(key | length.min(LENGTH));
+    let learned = insert(key | verdict);
     let asked = loops.examine_key.load(Relaxed);
     if examined && asked != key {
         // Its first round changed something.
@@ -398,7 +439,7 @@ fn again() -> ! {
     }
 }
 
-/// Length of the round that a read closes, 0 if the thread goes on after it; `None` if nothing is known of the read.
+/// The verdict about a read, 0 if the thread goes on after it; `None` if nothing is known of it.
 fn look_up(key: u64) -> Option<u64> {
     let table = &loops().table;
     let mut index = key as usize >> 8;
@@ -406,7 +447,7 @@ fn look_up(key: u64) -> Option<u64> {
         index %= LOOP_ENTRIES;
         match table[index].load(Relaxed) {
             0 => return None,
-            entry if entry & !LENGTH == key => return Some(entry & LENGTH),
+            entry if entry & !VERDICT == key => return Some(entry & VERDICT),
             _ => index += 1,
         }
     }
@@ -416,10 +457,10 @@ fn look_up(key: u64) -> Option<u64> {
 fn insert(entry: u64) -> bool {
     let loops = loops();
     // A table that is nearly full is slow, and one that is full has no end.
-    if loops.used.load(Relaxed) as usize > LOOP_ENTRIES * 3 / 4 || look_up(entry & !LENGTH).is_some() {
+    if loops.used.load(Relaxed) as usize > LOOP_ENTRIES * 3 / 4 || look_up(entry & !VERDICT).is_some() {
         return false;
     }
-    let mut index = (entry & !LENGTH) as usize >> 8;
+    let mut index = (entry & !VERDICT) as usize >> 8;
     loop {
         index %= LOOP_ENTRIES;
         if loops.table[index].load(Relaxed) == 0 {

@@ -209,6 +209,10 @@ pub struct Ring {
     pub len: usize,
     /// Whether the entry behind the last is that of an operation not yet performed.
     pub pending: bool,
+    /// Mutexes locked since the first of them, less those unlocked.
+    pub depth: i32,
+    /// Mutexes locked or unlocked since the first of them.
+    pub moves: u32,
 }
 
 /// One thread of the program.
@@ -303,7 +307,7 @@ impl Fiber {
         history: 0,
         values: 0,
         stack: (0, 0),
-        ring: Ring { len: 0, pending: false },
+        ring: Ring { len: 0, pending: false, depth: 0, moves: 0 },
         ignoring: 0,
         channels: 0,
         temporary_files: 0,

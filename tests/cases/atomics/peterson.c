@@ -2,7 +2,6 @@
 // check:
 // verdict: verified
 // executions: 4
-// blocked: 0
 
 // Peterson's lock, one entry each, failed rounds of the wait removed. The second to write `turn` can leave its wait only
 // after the first has lowered its flag; the first leaves before the second has raised its flag, or sees it up and the

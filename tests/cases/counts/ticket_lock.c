@@ -2,17 +2,14 @@
 // flags: -DN=2
 // verdict: verified
 // executions: 2
-// blocked: 0
 // check:
 // flags: -DN=3
 // verdict: verified
 // executions: 6
-// blocked: 0
 // check:
 // flags: -DN=6
 // verdict: verified
 // executions: 720
-// blocked: 0
 
 // A ticket lock: the order of the tickets decides everything, failed looks at `serving` are no executions of their own.
 #include <assert.h>

@@ -1,14 +1,12 @@
 // compilers: gcc clang
 // check:
-// flags: -DN=2
+// flags: -O1 -DN=2
 // verdict: verified
 // executions: 2
-// blocked: 0
 // check:
-// flags: -DN=3
+// flags: -O1 -DN=3
 // verdict: verified
 // executions: 6
-// blocked: 0
 
 // A spin lock by compare-exchange: failed exchanges are failed looks, N! executions.
 #include <assert.h>

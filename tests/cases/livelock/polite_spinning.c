@@ -1,7 +1,6 @@
 // check:
 // verdict: verified
 // executions: 1
-// blocked: 0
 
 // Yielding or sleeping in the loop changes nothing.
 #include <pthread.h>
@@ -18,10 +17,12 @@ static void *yields(void *arg)
     return NULL;
 }
 
+static const struct timespec pause = { 0, 1000000 };
+
 static void *sleeps(void *arg)
 {
     while (!atomic_load(&flag[1]))
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+        nanosleep(&pause, NULL);
     return NULL;
 }
 

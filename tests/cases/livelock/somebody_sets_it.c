@@ -2,7 +2,6 @@
 // check:
 // verdict: verified
 // executions: 1
-// blocked: 0
 
 // The same with a setter: failed looks are removed, so there is one execution.
 #include <pthread.h>
