@@ -1,8 +1,12 @@
 // compilers: gcc clang
 // check:
 // verdict: verified
+// executions: 4
+// check: --strategy dpor
+// verdict: verified
+// executions: 4
 
-// A static local variable is initialised once, by whoever comes first.
+// A static local variable is initialised once, by whoever comes first; the other one looks at the guard before or after that: 2 * 2.
 #include <cassert>
 #include <thread>
 

@@ -19,7 +19,8 @@
 //!   that is awake, if there is one.
 //!
 //! Sleep sets alone see to it that no trace is met twice; the wants see to it that none is left out. Wanting too much costs blocked runs only,
-//! so where something is not known, everything is wanted: runs that were stopped early, loops of busy waiting whose end was foreseen wrongly.
+//! so where something is not known, everything is wanted: runs that were stopped early, operations that turned out to be blocked where they were thought
+//! to be possible (the end of a loop of busy waiting cannot be foreseen).
 //!
 //! Runs are asked for in lots, so that the target has something to do while the last ones are looked at. What is in a lot follows from the
 //! tree alone; so results do not depend on how many runs the target takes at a time. That the runs of a lot are asked for before the others of it are known
@@ -113,8 +114,13 @@ impl Dpor {
                 self.tree.close(node);
             }
             Some((node, _)) if at >= self.tree.node(node).depth => {
-                // Others may have been left out because of it.
+                // Others may have been left out because of it: here, and before what it cannot overtake.
                 self.tree.want_all(node);
+                let (mut path, end) = (self.tree.path(node), execution.steps.len());
+                if end + 1 == path.len() {
+                    self.walk(execution, task, &mut path);
+                    self.analyse(execution, &path, end, end, false);
+                }
                 self.tree.close(node);
             }
             _ => self.gap = self.gap.or(Some(Gap::Diverged)),
@@ -153,6 +159,13 @@ impl Dpor {
             self.world.apply(step);
         }
         execution.steps.len()
+    }
+
+    /// Wants the reversals that the execution shows from step `from` to `end`, through which [`Dpor::walk`] went before.
+    fn analyse(&mut self, execution: &Execution, path: &[u32], from: usize, end: usize, stopped: bool) {
+        let (order, world, marks, tree) = (&self.order, &mut self.world, &self.marks[..], &mut self.tree);
+        let mut analysis = Analysis { execution, order, world, marks, choices: &self.choices, path, tree };
+        analysis.run(from as u32, end as u32, stopped);
     }
 
     /// A node for the state in which the world is, behind the last one of the path.
@@ -230,12 +243,10 @@ impl Strategy for Dpor {
         if is_blocked && end >= known {
             self.wake(path[end]);
         }
-        let (order, world, marks, tree) = (&self.order, &mut self.world, &self.marks[..], &mut self.tree);
-        let mut analysis = Analysis { execution, order, world, marks, choices: &self.choices, path: &path, tree };
         if from < execution.steps.len() {
             let goes_on = execution.pending.iter().any(|pending| pending.state == PendingState::Enabled);
             let stopped = !is_blocked && execution.status != RunStatus::Rest && goes_on;
-            analysis.run(from as u32, end as u32, stopped);
+            self.analyse(execution, &path, from, end, stopped);
         }
         if path.len() > known
             && let Some(&leaf) = path.last()
