@@ -136,11 +136,9 @@ impl Points {
     fn transfer(&mut self, program: &Program, func: FuncId, inst: InstId) {
         match &program.funcs[func].insts[inst].op {
             Op::Alloca(_) => self.set(func, inst, &[(Object::Stack(func, inst), 0)].into()),
-            Op::Load { ptr, .. } => {
-                if program.funcs[func].insts[inst].pointer {
-                    let targets = self.load(&self.eval(func, *ptr));
-                    self.set(func, inst, &targets);
-                }
+            Op::Load { ptr, .. } if program.funcs[func].insts[inst].pointer => {
+                let targets = self.load(&self.eval(func, *ptr));
+                self.set(func, inst, &targets);
             }
             Op::Store { ptr, value, .. } => {
                 let (to, what) = (self.eval(func, *ptr), self.eval(func, *value));

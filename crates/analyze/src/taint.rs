@@ -285,11 +285,12 @@ fn behind_creation(program: &Program, points: &Points, func: FuncId, creates: &[
         }
     }
     while let Some((from, block)) = work.pop() {
-        for at in from..end_of(block) {
-            if std::mem::replace(&mut behind[at], true) {
+        let code = from..end_of(block);
+        for (inst, behind) in function.insts[code.clone()].iter().zip(&mut behind[code]) {
+            if std::mem::replace(behind, true) {
                 break;
             }
-            match &function.insts[at].op {
+            match &inst.op {
                 Op::Branch { to, .. } | Op::Call { to, .. } => {
                     work.extend(to.iter().map(|&block| (function.blocks[block], block)));
                 }
