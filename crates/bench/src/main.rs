@@ -5,6 +5,9 @@ mod predict;
 mod pruning;
 mod tools;
 
+/// Prints a table.
+type Benchmark = fn() -> Result<(), tools::Failure>;
+
 fn main() {
     let what: Vec<String> = std::env::args().skip(1).collect();
     let wants = |name: &str| what.is_empty() || what.iter().any(|given| given == name);
@@ -13,8 +16,7 @@ fn main() {
         eprintln!("bench: there is no benchmark called {unknown}; there are: {}", known.join(", "));
         std::process::exit(2);
     }
-    let all: [(&str, fn() -> Result<(), tools::Failure>); 3] =
-        [("engine", engine::run), ("predict", predict::run), ("pruning", pruning::run)];
+    let all: [(&str, Benchmark); 3] = [("engine", engine::run), ("predict", predict::run), ("pruning", pruning::run)];
     for (name, run) in all {
         if wants(name)
             && let Err(error) = run()
