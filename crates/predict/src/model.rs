@@ -6,7 +6,7 @@
 //!
 //! Deviations: between two steps one read and one write of the variable are kept, so that a read hides no write. Beside
 //! mutexes there are processes for rwlocks, condition variables, semaphores, barriers, initialisers and awaited locations.
-//! Threads take part only as far as the accesses can need them, and locks only if two threads use them.
+//! Threads take part only as far as the accesses can need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,16 +173,12 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether an object can keep anybody waiting: a lock that only one thread uses cannot.
+    /// Whether the model has the object: threads that take no part are left out.
     fn matters(&self, about: About) -> bool {
-        let slot = match about {
-            About::Slot(slot) => slot,
-            About::Thread(thread) => return self.takes_part(thread),
-        };
-        let Some(used) = self.sync.get(&slot) else { return false };
-        let locks = ["lock", "unlock", "rlock", "runlock", "wlock", "wunlock"];
-        let threads: BTreeSet<Tid> = used.events.values().flatten().copied().collect();
-        threads.len() > 1 || !used.events.keys().all(|channel| locks.contains(channel))
+        match about {
+            About::Slot(slot) => self.sync.contains_key(&slot),
+            About::Thread(thread) => self.takes_part(thread),
+        }
     }
 
     fn named(&mut self, channel: &str, thread: Tid, about: About) -> EventId {
