@@ -180,12 +180,11 @@ fn search(
     Ok(Round { report, suppressed, benign })
 }
 
-/// The targets that search together, and their strategy, if several are asked for and can be.
-fn crew(
-    args: &CheckArgs,
-    options: &Options,
-    target: &NativeTarget,
-) -> Result<Option<(Crew, Box<dyn Strategy>)>, Failure> {
+/// Targets that search together, with their strategy.
+type Shared = (Crew, Box<dyn Strategy>);
+
+/// The targets that search together, if several are asked for and can be.
+fn crew(args: &CheckArgs, options: &Options, target: &NativeTarget) -> Result<Option<Shared>, Failure> {
     match args.jobs {
         1 => Ok(None),
         _ if crew::can_share(args) => {

@@ -145,7 +145,7 @@ fn dot_has_a_cluster_for_each_finding() {
             .collect();
         assert_eq!(labels, expected);
         assert_eq!(text.matches("color=red, constraint=false").count(), run.report.findings.len());
-        assert!(text.lines().all(|line| quotes_are_closed(line)), "{text}");
+        assert!(text.lines().all(quotes_are_closed), "{text}");
     }
 }
 

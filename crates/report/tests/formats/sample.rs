@@ -73,8 +73,8 @@ fn finding(name: &str, kind: Kind, severity: Severity, numbers: &mut Numbering) 
 pub fn story(name: &str, count: usize) -> Story {
     let event = |number: usize| Event {
         thread: number % 3,
-        kind: if number % 4 == 0 { EventKind::Access } else { EventKind::Sync },
-        op: if number % 4 == 0 { "write".into() } else { "lock".into() },
+        kind: if number.is_multiple_of(4) { EventKind::Access } else { EventKind::Sync },
+        op: if number.is_multiple_of(4) { "write".into() } else { "lock".into() },
         text: format!("lock {name}"),
         place: 0,
         object: Some(0),
