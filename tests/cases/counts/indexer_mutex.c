@@ -29,6 +29,7 @@
 // blocked: 0
 // check:
 // flags: -DN=16
+// long:
 // verdict: verified
 // executions: 32768
 // blocked: 0

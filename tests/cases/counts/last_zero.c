@@ -19,6 +19,7 @@
 // blocked: 0
 // check:
 // flags: -DN=15
+// long:
 // verdict: verified
 // executions: 147456
 // blocked: 0

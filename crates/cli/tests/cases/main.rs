@@ -62,8 +62,9 @@ fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
                 [format!("{name} {compiler} {}", number + 1), run.options.join(" "), run.flags.join(" ")].join(" ");
             let (path, run, found) = (path.to_path_buf(), run.clone(), found.clone());
             let missing = found.is_none();
+            let run_is_long = run.long && std::env::var_os("RADDLE_TEST_MORE").is_none();
             let test = move || one(&path, found.as_deref().unwrap_or_default(), &run);
-            trials.push(Trial::test(label.trim_end(), test).with_ignored_flag(missing));
+            trials.push(Trial::test(label.trim_end(), test).with_ignored_flag(missing || run_is_long));
         }
     }
     trials
