@@ -52,7 +52,7 @@ fn predicted(program: &Program, rounds: u32, seed: u64) -> Totals {
         budget: Budget::default(),
         rounds,
         assume_any_value: false,
-        policy: if seed % 2 == 0 { Policy::LeastRank } else { Policy::Random { seed } },
+        policy: if seed.is_multiple_of(2) { Policy::LeastRank } else { Policy::Random { seed } },
         max_events: 100_000,
     };
     predict(&mut target, &options, &mut Quiet).unwrap()

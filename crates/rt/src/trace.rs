@@ -218,7 +218,7 @@ unsafe extern "C" {
     fn _Unwind_Backtrace(callback: extern "C" fn(*mut u8, *mut Frames) -> i32, argument: *mut Frames) -> i32;
     fn _Unwind_GetIP(context: *mut u8) -> u64;
     fn _Unwind_GetCFA(context: *mut u8) -> usize;
-    fn _Unwind_GetGR(context: *mut u8, register: i32) -> usize;
+    fn _Unwind_GetGR(context: *mut u8, register: i32) -> u64;
 }
 
 extern "C" fn collect(context: *mut u8, frames: *mut Frames) -> i32 {
@@ -237,7 +237,7 @@ extern "C" fn collect(context: *mut u8, frames: *mut Frames) -> i32 {
         if let Some(registers) = frames.registers.get_mut(frames.len) {
             const FRAME_POINTER: i32 = 6;
             // SAFETY: the context is the unwinder's own; the frame pointer is saved by every callee.
-            *registers = unsafe { [_Unwind_GetCFA(context) as u64, _Unwind_GetGR(context, FRAME_POINTER) as u64] };
+            *registers = unsafe { [_Unwind_GetCFA(context) as u64, _Unwind_GetGR(context, FRAME_POINTER)] };
         }
         frames.len += 1;
     }
