@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use raddle_model::finding::Stats;
-use raddle_model::{Execution, Target, TargetError};
-use raddle_vocab::RunStatus;
+use raddle_model::{Execution, IncidentKind, Target, TargetError};
+use raddle_vocab::{Failure, RunStatus};
 
 use crate::crowd::is_crowded;
 use crate::strategy::{Gap, Strategy, Worth};
@@ -21,6 +21,9 @@ pub struct Outcome {
     pub under_way: usize,
 }
 
+/// A false assumption, as the runtime notes it.
+const ASSUMED: IncidentKind = IncidentKind::Failure(Failure::Assume);
+
 /// Figures of one execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
@@ -29,6 +32,8 @@ pub struct Summary {
     /// Whether more threads competed for a barrier than fit into a round.
     pub crowded: bool,
     stale: bool,
+    /// Whether a thread stopped at a false assumption: the program wants to know nothing of such executions.
+    assumed: bool,
     /// Whether some thread waited, or waits, in a loop that only reads.
     pub waits: bool,
     transitions: u64,
@@ -44,6 +49,7 @@ impl Summary {
             status: execution.status,
             crowded: is_crowded(execution),
             stale: execution.is_stale(),
+            assumed: execution.incidents.iter().any(|incident| incident.kind == ASSUMED),
             waits: waits_busily(execution),
             transitions: execution.steps.len() as u64,
             events: execution.events,
@@ -60,6 +66,7 @@ impl Summary {
         let counter = match (worth, self.status) {
             (Worth::Redundant | Worth::Outside, _) | (_, RunStatus::Diverged) => &mut stats.blocked,
             _ if self.stale => &mut stats.blocked,
+            _ if self.assumed => &mut stats.assumed,
             (_, RunStatus::Assumed) => &mut stats.assumed,
             (_, RunStatus::Rest) => &mut stats.executions,
             _ => &mut stats.cut,
