@@ -281,7 +281,7 @@ fn a_large_trace_takes_seconds_and_little_memory() {
     assert_eq!(done.code(), Some(3), "{}", done.stderr);
     println!("{:?}\n{}", done.time, done.stderr);
     let report: Value = serde_json::from_str(&std::fs::read_to_string(place.path("out.json")).unwrap()).unwrap();
-    assert!(report["stats"]["predicted"].as_u64() > Some(100), "{}", report["stats"]);
+    assert!(report["stats"]["predicted"].as_u64() > Some(50), "{}", report["stats"]);
     assert!(done.time.as_secs() < 30, "{:?}\n{}", done.time, done.stderr);
     for word in ["observed", "filter", "decide"] {
         assert!(done.stderr.contains(word), "{}", done.stderr);

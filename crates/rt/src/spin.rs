@@ -442,15 +442,15 @@ fn again() -> ! {
 /// The verdict about a read, 0 if the thread goes on after it; `None` if nothing is known of it.
 fn look_up(key: u64) -> Option<u64> {
     let table = &loops().table;
-    let mut index = key as usize >> 8;
-    loop {
-        index %= LOOP_ENTRIES;
-        match table[index].load(Relaxed) {
+    // A program may have written over the table: the search has an end all the same.
+    for step in 0..LOOP_ENTRIES {
+        match table[((key as usize >> 8) + step) % LOOP_ENTRIES].load(Relaxed) {
             0 => return None,
             entry if entry & !VERDICT == key => return Some(entry & VERDICT),
-            _ => index += 1,
+            _ => {}
         }
     }
+    None
 }
 
 /// Adds an entry; false if there is one for this read, or no room.

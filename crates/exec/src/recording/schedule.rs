@@ -197,7 +197,9 @@ pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn Names) -> O
         let found = match execution.steps.get(index) {
             Some(step) => {
                 let thread = execution.threads.get(usize::from(step.thread)).map(|thread| &thread.path);
-                if thread == Some(&entry.thread) && step.kind == entry.kind && step.outcome == entry.outcome {
+                // Arrivals at a barrier commute: which of them is the last says nothing about the thread.
+                let agrees = step.outcome == entry.outcome || step.kind == OpKind::BarrierArrive;
+                if thread == Some(&entry.thread) && step.kind == entry.kind && agrees {
                     continue;
                 }
                 let outcome =
