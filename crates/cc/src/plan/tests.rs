@@ -96,7 +96,9 @@ fn a_link_gets_the_runtime_first_and_no_sanitizer() {
     for words in both("a.o libb.a -lc -o prog") {
         let expected = "-Wl,--push-state,--no-as-needed /rt/libraddle_rt.so -Wl,--pop-state -Xlinker -rpath \
             -Xlinker /rt -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp,--wrap=strcpy,--wrap=strncpy,\
-            --wrap=strcat,--wrap=strlen,--wrap=strcmp,--wrap=strncmp,--wrap=strchr,--wrap=strdup \
+            --wrap=strcat,--wrap=strlen,--wrap=strcmp,--wrap=strncmp,--wrap=strchr,--wrap=strdup,\
+            --wrap=bcmp,--wrap=bzero,--wrap=mempcpy,--wrap=stpcpy,--wrap=strncat,--wrap=memchr,--wrap=strrchr,\
+            --wrap=strnlen,--wrap=strstr \
             a.o libb.a -lc -o prog";
         assert_eq!(words.join(" "), expected);
     }

@@ -88,3 +88,12 @@ int __wrap_strcmp(const char *a, const char *b) { return strcmp(a, b); }
 int __wrap_strncmp(const char *a, const char *b, size_t n) { return strncmp(a, b, n); }
 char *__wrap_strchr(const char *s, int c) { return strchr(s, c); }
 char *__wrap_strdup(const char *s) { return strdup(s); }
+int __wrap_bcmp(const void *a, const void *b, size_t n) { return memcmp(a, b, n); }
+void __wrap_bzero(void *d, size_t n) { memset(d, 0, n); }
+void *__wrap_mempcpy(void *d, const void *s, size_t n) { return (char *)memcpy(d, s, n) + n; }
+char *__wrap_stpcpy(char *d, const char *s) { return strcpy(d, s) + strlen(s); }
+char *__wrap_strncat(char *d, const char *s, size_t n) { return strncat(d, s, n); }
+void *__wrap_memchr(const void *s, int c, size_t n) { return (void *)memchr(s, c, n); }
+char *__wrap_strrchr(const char *s, int c) { return (char *)strrchr(s, c); }
+size_t __wrap_strnlen(const char *s, size_t n) { const char *end = memchr(s, 0, n); return end ? (size_t)(end - s) : n; }
+char *__wrap_strstr(const char *s, const char *t) { return (char *)strstr(s, t); }
