@@ -53,8 +53,7 @@ const NO_FORTIFY: [&str; 2] = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"];
 /// Makes the compiler proper instrument, without its driver linking the sanitizer's own runtime.
 pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) -> Vec<OsString> {
     match compiler.family {
-        // The program carries its own bitcode, from which static facts are computed when they are asked for.
-        Family::Clang => strings(&["-Xclang", "-fsanitize=thread", "-Xclang", "-fembed-bitcode=all"]),
+        Family::Clang => strings(&["-Xclang", "-fsanitize=thread"]),
         Family::Gcc if links => {
             let mut option = OsString::from("-specs=");
             option.push(runtime.gcc_specs().path);
@@ -165,7 +164,7 @@ mod tests {
         let clang = compiler(Family::Clang, 19);
         for links in [false, true] {
             let options = text(instrument(&clang, &runtime(), links));
-            assert_eq!(options, "-Xclang -fsanitize=thread -Xclang -fembed-bitcode=all");
+            assert_eq!(options, "-Xclang -fsanitize=thread");
         }
     }
 

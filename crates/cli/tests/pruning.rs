@@ -45,6 +45,9 @@ fn build(place: &Place, compiler: &str) {
         .current_dir(place.path("."))
         .env("RADDLE_CC", compiler)
         .args(["cc", "-O0", "-o", "prog", "prog.c", "-pthread"]);
+    if compiler.starts_with("clang") {
+        command.args(["-Xclang", "-fembed-bitcode=all"]);
+    }
     let done = finish(&mut command);
     assert!(done.status.success(), "{}", done.all());
 }
