@@ -65,7 +65,7 @@ pub(super) struct Node {
     pub done: Vec<Event>,
     /// Choices whose runs are under way, or that turned out to be impossible.
     pub asked: Vec<Choice>,
-    todo: Vec<Try>,
+    untried: Vec<Try>,
     /// Runs under way and children that are still of interest.
     open: u32,
 }
@@ -80,7 +80,7 @@ impl Node {
         self.is_asleep(choice)
             || self.asked.contains(&choice)
             || self.done.iter().any(|event| event.is(choice))
-            || self.todo.iter().any(|attempt| attempt.choice == choice)
+            || self.untried.iter().any(|attempt| attempt.choice == choice)
     }
 
     /// How many successors the thread's operation has here; 0 if it cannot step.
@@ -158,10 +158,10 @@ impl Tree {
         for choice in (0..node.successors(thread)).map(|choice| Choice { thread, choice }) {
             if !node.is_covered(choice) {
                 let then = if choice.choice == hinted { then.take().unwrap_or_default() } else { Vec::new() };
-                node.todo.push(Try { choice, then });
+                node.untried.push(Try { choice, then });
             }
         }
-        if !node.todo.is_empty() {
+        if !node.untried.is_empty() {
             self.waiting.insert((node.serial, id));
         }
     }
@@ -177,7 +177,7 @@ impl Tree {
     pub fn want_again(&mut self, id: u32, choice: Choice) {
         let node = &mut self.nodes[id as usize];
         node.asked.retain(|&asked| asked != choice);
-        node.todo.insert(0, Try { choice, then: Vec::new() });
+        node.untried.insert(0, Try { choice, then: Vec::new() });
         self.waiting.insert((node.serial, id));
     }
 
@@ -185,10 +185,10 @@ impl Tree {
     pub fn take(&mut self) -> Option<(u32, Try)> {
         let &(serial, id) = self.waiting.last()?;
         let node = &mut self.nodes[id as usize];
-        let attempt = node.todo.remove(0);
+        let attempt = node.untried.remove(0);
         node.asked.push(attempt.choice);
         node.open += 1;
-        if node.todo.is_empty() {
+        if node.untried.is_empty() {
             self.waiting.remove(&(serial, id));
         }
         Some((id, attempt))
@@ -200,7 +200,7 @@ impl Tree {
         while let Some(id) = at {
             let node = &mut self.nodes[id as usize];
             node.open = node.open.saturating_sub(1);
-            if node.open > 0 || !node.todo.is_empty() {
+            if node.open > 0 || !node.untried.is_empty() {
                 return;
             }
             at = node.parent;
@@ -216,7 +216,7 @@ impl Tree {
         for id in self.path(youngest) {
             let node = self.node(id);
             let finished = node.done.len() - usize::from(id != youngest && !node.done.is_empty());
-            part /= (node.done.len() + node.todo.len()).max(1) as f64;
+            part /= (node.done.len() + node.untried.len()).max(1) as f64;
             behind += part * finished as f64;
         }
         Some(behind)
