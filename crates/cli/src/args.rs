@@ -224,7 +224,7 @@ pub struct CheckArgs {
 }
 
 /// Bound on the events of a run unless the user says otherwise.
-pub const DEFAULT_MAX_EVENTS: u64 = 100_000_000;
+pub const DEFAULT_MAX_EVENTS: u64 = 20_000_000;
 /// Bound on the events after exit unless the user says otherwise.
 pub const DEFAULT_EXIT_EVENTS: u64 = 10_000;
 

@@ -135,6 +135,16 @@ pub fn scheduled(schedule: Vec<raddle_model::Choice>) -> Request {
     Request { schedule, policy: Policy::LeastRank, max_events: u64::MAX }
 }
 
+/// Transitions of a run that was stopped beyond which it is taken for one that would go on for ever.
+const ENDLESS: usize = 100_000;
+
+/// Whether looking for other orders of the run would take as long as the run is useless: it was stopped, and is long. The search is
+/// not exhaustive then anyway.
+#[must_use]
+pub fn is_endless(execution: &Execution) -> bool {
+    gap_of(execution.status).is_some() && execution.steps.len() > ENDLESS
+}
+
 /// The gap that the way in which a run ended leaves in a search that wanted to see it whole.
 #[must_use]
 pub fn gap_of(status: RunStatus) -> Option<Gap> {

@@ -11,7 +11,7 @@ use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
 use crate::optimal::{Expander, Unit};
-use crate::strategy::{Gap, Strategy, Worth, gap_of, scheduled};
+use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless, scheduled};
 
 /// What is to be known of a unit's execution.
 #[derive(Clone, Debug)]
@@ -42,7 +42,9 @@ impl Worker {
         let (status, waits) = (execution.status, waits_busily(execution));
         let mut units = Vec::new();
         if !waits {
-            self.expander.expand(unit, execution, &mut units);
+            if !is_endless(execution) {
+                self.expander.expand(unit, execution, &mut units);
+            }
         }
         Work { units, status, waits }
     }

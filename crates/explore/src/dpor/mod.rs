@@ -37,7 +37,7 @@ use raddle_model::world::Mark;
 use raddle_model::{Choice, Execution, PendingState, Request, Step, World};
 use raddle_vocab::RunStatus;
 
-use crate::strategy::{Gap, Strategy, Worth, gap_of, scheduled};
+use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless, scheduled};
 use order::Order;
 use races::Analysis;
 use tree::{Able, Event, Tree, Try};
@@ -235,6 +235,12 @@ impl Strategy for Dpor {
             return Worth::Redundant;
         }
         self.gap = self.gap.or(gap_of(execution.status));
+        if is_endless(execution) {
+            if let Some((node, _)) = task.from {
+                self.tree.close(node);
+            }
+            return Worth::Counted;
+        }
         let mut path = task.from.map_or(Vec::new(), |(node, _)| self.tree.path(node));
         let known = path.len();
         let from = known.saturating_sub(1);

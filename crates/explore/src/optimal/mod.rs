@@ -64,7 +64,7 @@ use std::collections::VecDeque;
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 
-use crate::strategy::{Gap, Strategy, Worth, gap_of, scheduled};
+use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless, scheduled};
 
 pub use expand::Expander;
 
@@ -141,7 +141,9 @@ impl Strategy for Optimal {
         }
         self.counted += 1;
         self.gap = self.gap.or(gap_of(execution.status));
-        self.expander.expand(&unit, execution, &mut self.children);
+        if !is_endless(execution) {
+            self.expander.expand(&unit, execution, &mut self.children);
+        }
         match self.children.len() {
             0 => self.done += part,
             count => self.stack.extend(self.children.drain(..).map(|child| (child, part / count as f64))),
