@@ -41,10 +41,8 @@ impl Worker {
     pub fn work(&mut self, unit: &Unit, execution: &Execution) -> Work {
         let (status, waits) = (execution.status, waits_busily(execution));
         let mut units = Vec::new();
-        if !waits {
-            if !is_endless(execution) {
-                self.expander.expand(unit, execution, &mut units);
-            }
+        if !waits && !is_endless(execution) {
+            self.expander.expand(unit, execution, &mut units);
         }
         Work { units, status, waits }
     }
