@@ -1,4 +1,5 @@
 // N threads with one locked increment each. Expected executions: N! (40320 for N = 8).
+#include <assert.h>
 #include <pthread.h>
 
 #ifndef N
@@ -25,5 +26,6 @@ int main(void)
     for (int i = 0; i < N; i++)
         pthread_join(t[i], 0);
     pthread_mutex_destroy(&m);
+    assert(count == N);
     return 0;
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::tools::{self, Failure};
+use crate::tools::{self, Failure, has, number_behind};
 
 const RUNS: usize = 10;
 const ENGINES: [&str; 3] = ["HB", "WCP", "SyncPreserving"];
@@ -84,11 +84,6 @@ fn scenarios() -> Result<Vec<PathBuf>, Failure> {
     }
     paths.sort();
     Ok(paths)
-}
-
-fn has(command: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(command).is_file())
 }
 
 /// One prediction; its figures are added. Says whether there was anything to predict.
@@ -178,7 +173,7 @@ fn rapid(scenarios: &[(PathBuf, bool)], place: &Path) -> Result<(), Failure> {
             };
             let output = command.arg("-f=std").arg(format!("-p={}", trace.display())).output()?;
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            let found = number_after(&said, "Number of 'racy' events found = ") > 0;
+            let found = number_behind(&said, "Number of 'racy' events found = ").unwrap_or(0) > 0;
             racy += usize::from(found);
             ours += usize::from(found && *predicted);
         }
@@ -189,11 +184,4 @@ fn rapid(scenarios: &[(PathBuf, bool)], place: &Path) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-/// The number that stands behind some words.
-fn number_after(text: &str, words: &str) -> u64 {
-    let Some(start) = text.find(words) else { return 0 };
-    let digits: String = text[start + words.len()..].chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(0)
 }

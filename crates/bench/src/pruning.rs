@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::chart;
 use crate::tools::{self, Failure};
 
 const STRATEGIES: [&str; 4] = ["dpor", "pdp", "dhtc", "optimal"];
@@ -73,11 +74,11 @@ pub fn run() -> Result<(), Failure> {
             STRATEGIES.iter().map(|strategy| search(&program, strategy, place.path())).collect();
         let results = results?;
         println!("{}", row(title, &facts, seconds, &results));
-        bars.push((title, results.iter().map(|result| result.executions).collect::<Vec<_>>()));
+        bars.push((title.to_string(), results.iter().map(|result| Some(result.executions as f64)).collect()));
     }
-    let chart = tools::root().join("target/pruning.svg");
-    std::fs::write(&chart, svg(&bars))?;
-    println!("chart: {}", chart.display());
+    let path = tools::root().join("target/pruning.svg");
+    std::fs::write(&path, chart::bars(&STRATEGIES, &bars))?;
+    println!("chart: {}", path.display());
     Ok(())
 }
 
@@ -174,39 +175,4 @@ fn per_branch(nodes: &[Value]) -> String {
         }
     }
     if edges == 0 { "-".into() } else { format!("{:.1}", objects as f64 / edges as f64) }
-}
-
-/// Executions as bars on a logarithmic scale.
-fn svg(bars: &[(&str, Vec<u64>)]) -> String {
-    const COLOURS: [&str; 4] = ["#888888", "#1b9e77", "#7570b3", "#d95f02"];
-    let height = 60 + bars.len() * 60;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"900\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-    );
-    for (number, name) in STRATEGIES.iter().enumerate() {
-        let x = 200 + number * 120;
-        let _ = writeln!(
-            out,
-            "<rect x=\"{x}\" y=\"10\" width=\"12\" height=\"12\" fill=\"{}\"/><text x=\"{}\" y=\"21\">{name}</text>",
-            COLOURS[number],
-            x + 18
-        );
-    }
-    for (row, (title, counts)) in bars.iter().enumerate() {
-        let top = 40 + row * 60;
-        let _ = writeln!(out, "<text x=\"10\" y=\"{}\">{title}</text>", top + 30);
-        for (number, &count) in counts.iter().enumerate() {
-            let width = 8.0 + 100.0 * (count.max(1) as f64).log10();
-            let y = top + number * 13;
-            let _ = writeln!(
-                out,
-                "<rect x=\"200\" y=\"{y}\" width=\"{width:.0}\" height=\"11\" fill=\"{}\"/><text x=\"{:.0}\" y=\"{}\" font-size=\"10\">{count}</text>",
-                COLOURS[number],
-                206.0 + width,
-                y + 9
-            );
-        }
-    }
-    out.push_str("</svg>\n");
-    out
 }

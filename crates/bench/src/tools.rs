@@ -60,3 +60,15 @@ pub fn events(program: &Path) -> Result<u64, Failure> {
     target.finish(&mut execution)?;
     Ok(execution.events)
 }
+
+/// Whether there is such a command on the path.
+pub fn has(command: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(command).is_file())
+}
+
+/// The number that stands behind some words.
+pub fn number_behind(text: &str, words: &str) -> Option<u64> {
+    let rest = &text[text.find(words)? + words.len()..];
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}

@@ -20,24 +20,4 @@
 
 // N threads load a balance and store it plus 10, two atomic steps: (N!)^2 executions. N = 2 by hand: both loads before
 // both stores (2 orders of the stores), T1 entirely before T2, T2 entirely before T1.
-#include <pthread.h>
-#include <stdatomic.h>
-
-atomic_int balance;
-
-static void *deposit(void *arg)
-{
-    int b = atomic_load(&balance);
-    atomic_store(&balance, b + 10);
-    return NULL;
-}
-
-int main(void)
-{
-    pthread_t t[N];
-    for (int i = 0; i < N; i++)
-        pthread_create(&t[i], NULL, deposit, NULL);
-    for (int i = 0; i < N; i++)
-        pthread_join(t[i], NULL);
-    return 0;
-}
+#include "../../../bench/programs/account.c"

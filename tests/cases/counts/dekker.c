@@ -32,31 +32,4 @@
 // Two threads, N rounds of raising a flag, looking at the other's, lowering it. N = 1 by hand: each thread's read of the
 // other's flag comes before, inside or after the time it is up: 3 x 3, less the two pairs that would need a cycle
 // (each before the other is up; each after the other is down).
-#include <pthread.h>
-#include <stdatomic.h>
-
-atomic_int flag[2];
-int inside;
-
-static void *contend(void *arg)
-{
-    int i = *(int *)arg;
-    for (int round = 0; round < N; round++) {
-        atomic_store(&flag[i], 1);
-        if (!atomic_load(&flag[1 - i]))
-            inside++;
-        atomic_store(&flag[i], 0);
-    }
-    return NULL;
-}
-
-int main(void)
-{
-    pthread_t t[2];
-    int id[2] = { 0, 1 };
-    for (int i = 0; i < 2; i++)
-        pthread_create(&t[i], NULL, contend, &id[i]);
-    for (int i = 0; i < 2; i++)
-        pthread_join(t[i], NULL);
-    return 0;
-}
+#include "../../../bench/programs/dekker.c"

@@ -1,10 +1,13 @@
-// A buffer of one slot with two condition variables, signal under the lock: N producers and N consumers, ITEMS items each.
-// Expected executions with one successor per waiter that a signal may wake: 64 for N = 2, ITEMS = 1; 8 for N = 1, ITEMS = 2;
-// 86336 for N = 2, ITEMS = 2 (50264 if a signal always woke the longest waiter; Nidhugg counts 29728).
+// A buffer of one slot with a condition variable for each direction, signal under the lock; each producer makes ITEMS items,
+// the consumers share them. Expected executions with one successor per waiter that a signal may wake: 86336 for 2 producers,
+// 2 consumers and 2 items (50264 if a signal always woke the longest waiter; Nidhugg counts 29728).
 #include <pthread.h>
 
-#ifndef N
-#define N 2
+#ifndef PRODUCERS
+#define PRODUCERS 2
+#endif
+#ifndef CONSUMERS
+#define CONSUMERS 2
 #endif
 #ifndef ITEMS
 #define ITEMS 2
@@ -29,7 +32,7 @@ void *producer(void *arg)
 
 void *consumer(void *arg)
 {
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < ITEMS * PRODUCERS / CONSUMERS; i++) {
         pthread_mutex_lock(&m);
         while (filled == 0)
             pthread_cond_wait(&not_empty, &m);
@@ -42,15 +45,13 @@ void *consumer(void *arg)
 
 int main(void)
 {
-    pthread_t t[2 * N];
+    pthread_t t[PRODUCERS + CONSUMERS];
     pthread_mutex_init(&m, 0);
     pthread_cond_init(&not_full, 0);
     pthread_cond_init(&not_empty, 0);
-    for (int i = 0; i < N; i++)
-        pthread_create(&t[i], 0, producer, 0);
-    for (int i = N; i < 2 * N; i++)
-        pthread_create(&t[i], 0, consumer, 0);
-    for (int i = 0; i < 2 * N; i++)
+    for (int i = 0; i < PRODUCERS + CONSUMERS; i++)
+        pthread_create(&t[i], 0, i < PRODUCERS ? producer : consumer, 0);
+    for (int i = 0; i < PRODUCERS + CONSUMERS; i++)
         pthread_join(t[i], 0);
     pthread_cond_destroy(&not_empty);
     pthread_cond_destroy(&not_full);

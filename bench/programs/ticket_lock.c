@@ -1,4 +1,5 @@
 // A ticket lock, N threads with one entry each; busy waiting folded. Expected executions: N! (720 for N = 6).
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -26,5 +27,6 @@ int main(void)
         pthread_create(&t[i], 0, work, 0);
     for (int i = 0; i < N; i++)
         pthread_join(t[i], 0);
+    assert(count == N);
     return 0;
 }

@@ -1,0 +1,135 @@
+//! Other checkers, where they are installed, on the same sources.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::measure::measure;
+use crate::tools::{Failure, has, number_behind};
+
+/// Time for one search of another checker.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A way to call another checker.
+struct Peer {
+    name: &'static str,
+    command: &'static str,
+    options: &'static [&'static str],
+    /// Whether compiler options come first, with two dashes behind them.
+    compiler_first: bool,
+    /// What stands before the number of executions.
+    count: &'static str,
+    blocked: &'static str,
+}
+
+const COMPLETE: &str = "Number of complete executions explored: ";
+const SEEN_BLOCKED: &str = "Number of blocked executions seen: ";
+const TRACES: &str = "Trace count: ";
+const SLEEP_SET: &str = "Sleepset-blocked trace count: ";
+
+const PEERS: [Peer; 4] = [
+    Peer {
+        name: "GenMC",
+        command: "genmc",
+        options: &["--sc", "--disable-sr"],
+        compiler_first: false,
+        count: COMPLETE,
+        blocked: SEEN_BLOCKED,
+    },
+    Peer {
+        name: "GenMC, no races",
+        command: "genmc",
+        options: &["--sc", "--disable-sr", "--disable-race-detection"],
+        compiler_first: false,
+        count: COMPLETE,
+        blocked: SEEN_BLOCKED,
+    },
+    Peer {
+        name: "Nidhugg source",
+        command: "nidhuggc",
+        options: &["--sc", "--source"],
+        compiler_first: true,
+        count: TRACES,
+        blocked: SLEEP_SET,
+    },
+    Peer {
+        name: "Nidhugg optimal",
+        command: "nidhuggc",
+        options: &["--sc", "--optimal"],
+        compiler_first: true,
+        count: TRACES,
+        blocked: SLEEP_SET,
+    },
+];
+
+/// What a peer reached.
+#[derive(Debug)]
+pub struct Reached {
+    /// Who.
+    pub name: &'static str,
+    /// Executions, if it finished.
+    pub executions: Option<u64>,
+    /// Runs that it gave up as redundant.
+    pub blocked: u64,
+    /// Executions per CPU second.
+    pub rate: Option<f64>,
+    /// Peak memory in bytes.
+    pub memory: u64,
+}
+
+impl Reached {
+    /// For machines.
+    pub fn to_json(&self) -> Value {
+        json!({ "name": self.name, "executions": self.executions, "blocked": self.blocked, "per_cpu_second": self.rate,
+                "memory": self.memory })
+    }
+}
+
+/// Names of the peers that are installed.
+pub fn installed() -> Vec<&'static str> {
+    PEERS.iter().filter(|peer| has(peer.command)).map(|peer| peer.name).collect()
+}
+
+/// Lets every peer that is installed search a program.
+pub fn run_all(source: &Path, defines: &[&str]) -> Result<Vec<Reached>, Failure> {
+    PEERS.iter().filter(|peer| has(peer.command)).map(|peer| run(peer, source, defines)).collect()
+}
+
+fn run(peer: &Peer, source: &Path, defines: &[&str]) -> Result<Reached, Failure> {
+    let mut command = Command::new(peer.command);
+    if peer.compiler_first {
+        command.args(defines).arg("--").args(peer.options).arg(source);
+    } else {
+        command.args(peer.options).arg("--").args(defines).arg(source);
+    }
+    let Some(measured) = measure(&mut command, PATIENCE)? else {
+        return Ok(Reached { name: peer.name, executions: None, blocked: 0, rate: None, memory: 0 });
+    };
+    let executions = number_behind(&measured.output, peer.count);
+    Ok(Reached {
+        name: peer.name,
+        executions,
+        blocked: number_behind(&measured.output, peer.blocked).unwrap_or(0),
+        rate: executions.map(|executions| executions as f64 / measured.cpu.max(1e-6)),
+        memory: measured.memory(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_in_what_the_peers_say() {
+        let genmc = "*** Verification complete. No errors were detected.\nNumber of complete executions explored: 24\n\
+                     Number of blocked executions seen: 3\nTotal wall-clock time: 0.01s\n";
+        assert_eq!(number_behind(genmc, COMPLETE), Some(24));
+        assert_eq!(number_behind(genmc, SEEN_BLOCKED), Some(3));
+        let nidhugg = "Trace count: 14400\nNo errors were detected.\n";
+        assert_eq!(number_behind(nidhugg, TRACES), Some(14_400));
+        assert_eq!(number_behind(nidhugg, SLEEP_SET), None);
+        assert_eq!(number_behind("Trace count: many", TRACES), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! What is searched.
+
+/// The best figure of another checker that was written down on a machine with two cores.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded {
+    /// Who reached it.
+    pub who: &'static str,
+    /// Executions per CPU second.
+    pub rate: f64,
+    /// How many times as fast raddle wants to be.
+    pub factor: f64,
+}
+
+/// A program of `bench/programs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// What people call it.
+    pub title: &'static str,
+    /// The file, without its ending.
+    pub source: &'static str,
+    /// What to define.
+    pub defines: &'static [&'static str],
+    /// Executions that a search finds.
+    pub executions: u64,
+    /// What to compare it with.
+    pub recorded: Option<Recorded>,
+}
+
+const fn recorded(who: &'static str, rate: f64, factor: f64) -> Option<Recorded> {
+    Some(Recorded { who, rate, factor })
+}
+
+const GENMC: &str = "GenMC, no races";
+const SOURCE: &str = "Nidhugg source";
+
+/// The table.
+pub const PROGRAMS: [Program; 13] = [
+    Program {
+        title: "indexer, mutexes, 15 threads",
+        source: "indexer_mutex",
+        defines: &["-DN=15"],
+        executions: 4096,
+        recorded: recorded(SOURCE, 1357.0, 10.0),
+    },
+    Program {
+        title: "indexer, CAS, 15 threads",
+        source: "indexer_cas",
+        defines: &["-DN=15"],
+        executions: 4096,
+        recorded: recorded(GENMC, 3243.0, 10.0),
+    },
+    Program {
+        title: "fsbench, 26 threads",
+        source: "fsbench",
+        defines: &["-DN=26"],
+        executions: 8192,
+        recorded: recorded(GENMC, 993.0, 10.0),
+    },
+    Program {
+        title: "last zero, 15 writers",
+        source: "last_zero",
+        defines: &["-DN=15"],
+        executions: 147_456,
+        recorded: recorded(GENMC, 9100.0, 10.0),
+    },
+    Program {
+        title: "1 writer, 13 readers",
+        source: "readers",
+        defines: &["-DN=13"],
+        executions: 8192,
+        recorded: recorded(GENMC, 44_000.0, 3.0),
+    },
+    Program {
+        title: "8 locked increments",
+        source: "locked_increments",
+        defines: &["-DN=8"],
+        executions: 40_320,
+        recorded: recorded(GENMC, 12_700.0, 10.0),
+    },
+    Program {
+        title: "10 ordered philosophers",
+        source: "philosophers_ordered",
+        defines: &["-DN=10"],
+        executions: 1022,
+        recorded: recorded(GENMC, 7200.0, 10.0),
+    },
+    Program {
+        title: "account, 5 threads",
+        source: "account",
+        defines: &["-DN=5"],
+        executions: 14_400,
+        recorded: recorded("GenMC", 68_000.0, 3.0),
+    },
+    Program {
+        title: "Dekker, 4 rounds",
+        source: "dekker",
+        defines: &["-DN=4"],
+        executions: 33_147,
+        recorded: recorded(GENMC, 44_000.0, 3.0),
+    },
+    Program {
+        title: "buffer, 2+2 threads, 2 items",
+        source: "buffer_two_conditions",
+        defines: &["-DPRODUCERS=2", "-DCONSUMERS=2", "-DITEMS=2"],
+        executions: 86_336,
+        recorded: recorded("Nidhugg optimal", 6000.0, 10.0),
+    },
+    Program {
+        title: "3 x 1,000,000 local iterations",
+        source: "local_work",
+        defines: &["-DN=3", "-DITERATIONS=1000000"],
+        executions: 6,
+        recorded: recorded(SOURCE, 1.0 / 3.1, 500.0),
+    },
+    Program {
+        title: "ticket lock, 7 threads",
+        source: "ticket_lock",
+        defines: &["-DN=7"],
+        executions: 5040,
+        recorded: None,
+    },
+    Program {
+        title: "Peterson, 3 entries each",
+        source: "peterson",
+        defines: &["-DN=3"],
+        executions: 588,
+        recorded: None,
+    },
+];
+
+/// A program with more and more threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Growing {
+    /// What people call it.
+    pub title: &'static str,
+    /// The file, without its ending.
+    pub source: &'static str,
+    /// Values of `N`, each with the transitions of the whole search in Table 1 of the Inspect paper, if they are there.
+    pub sizes: &'static [(u64, Option<u64>)],
+}
+
+/// The programs whose growth is drawn.
+pub const GROWING: [Growing; 6] = [
+    Growing {
+        title: "indexer, mutexes",
+        source: "indexer_mutex",
+        sizes: &[(12, None), (13, Some(6033)), (14, Some(42_635)), (15, Some(351_520))],
+    },
+    Growing {
+        title: "fsbench",
+        source: "fsbench",
+        sizes: &[
+            (16, Some(1242)),
+            (18, Some(4893)),
+            (20, Some(20_599)),
+            (22, Some(84_829)),
+            (24, Some(367_786)),
+            (26, Some(1_579_803)),
+        ],
+    },
+    Growing { title: "readers", source: "readers", sizes: &[(7, None), (9, None), (11, None), (13, None)] },
+    Growing {
+        title: "locked increments",
+        source: "locked_increments",
+        sizes: &[(5, None), (6, None), (7, None), (8, None)],
+    },
+    Growing {
+        title: "philosophers",
+        source: "philosophers_ordered",
+        sizes: &[(6, None), (8, None), (10, None), (12, None)],
+    },
+    Growing { title: "last zero", source: "last_zero", sizes: &[(8, None), (10, None), (12, None)] },
+];
