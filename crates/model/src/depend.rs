@@ -4,7 +4,7 @@
 //! What a step touches follows from the step itself (its kind, operands and outcome), so executions with the same steps
 //! have the same dependence.
 
-use raddle_vocab::{OpKind, Outcome};
+use raddle_vocab::{OpKind, Outcome, io};
 use smallvec::SmallVec;
 
 use crate::execution::Step;
@@ -240,6 +240,12 @@ fn touch_all(step: &Step, prints: &mut Footprint) {
             woken(prints, step.value);
         }
         OpKind::Free => bytes(prints, step.obj, step.arg, Mode::Write),
-        OpKind::Io => prints.push(Touch { cell: FILE_CELLS | step.obj, bytes: 0xff, mode: Mode::Write }),
+        OpKind::Io => {
+            let mode = |observes: u64| if step.arg & observes == 0 { Mode::Write } else { Mode::Observe };
+            prints.push(Touch { cell: FILE_CELLS | step.obj, bytes: 0xff, mode: mode(io::OBSERVES) });
+            if let Some(second) = io::second(step.arg) {
+                prints.push(Touch { cell: FILE_CELLS | second, bytes: 0xff, mode: mode(io::SECOND_OBSERVES) });
+            }
+        }
     }
 }

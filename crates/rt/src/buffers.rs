@@ -41,10 +41,6 @@ macro_rules! written {
 }
 
 written! {
-    fn fstat(descriptor: i32, into: *mut libc::stat) -> i32 { into => size_of::<libc::stat>() }
-    fn fstat64(descriptor: i32, into: *mut libc::stat) -> i32 { into => size_of::<libc::stat>() }
-    fn fstatat(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32) -> i32 { into => size_of::<libc::stat>() }
-    fn fstatat64(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32) -> i32 { into => size_of::<libc::stat>() }
     fn statx(directory: i32, path: *const c_char, flags: i32, wanted: u32, into: *mut c_void) -> i32 { into => ANY }
     fn statfs(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
     fn statfs64(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }

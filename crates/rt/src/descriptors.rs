@@ -3,12 +3,13 @@
 
 use core::ffi::c_void;
 
-use raddle_vocab::{OpKind, Outcome};
+use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::controller::note_limit;
 use crate::entry::{export, return_address};
 use crate::real::real;
+use crate::regular::{self, OpenFile, Touch};
 use crate::sched;
 use crate::snapshot::touch;
 use crate::state::{Op, controlled, run};
@@ -18,6 +19,10 @@ use crate::undo::{self, kind};
 real! { hidden:
     fn read(descriptor: i32, into: *mut c_void, bytes: usize) -> isize;
     fn write(descriptor: i32, from: *const c_void, bytes: usize) -> isize;
+    fn pwrite(descriptor: i32, from: *const c_void, bytes: usize, offset: i64) -> isize;
+    fn ftruncate(descriptor: i32, bytes: i64) -> i32;
+    fn fstat(descriptor: i32, into: *mut libc::stat) -> i32;
+    fn pwritev(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize;
     fn pread(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64) -> isize;
     fn recv(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32) -> isize;
     fn send(descriptor: i32, from: *const c_void, bytes: usize, flags: i32) -> isize;
@@ -42,8 +47,8 @@ real! { hidden:
     fn fread(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
 }
 
-/// Descriptors of the run that can block, with the identity that both ends share.
-pub const MAX_CHANNELS: usize = 64;
+/// Descriptors below this number are objects of the search.
+pub const MAX_CHANNELS: usize = 256;
 
 /// Identity of what a descriptor leads to: 0 if it never blocks or is unknown.
 fn channel(descriptor: i32) -> u64 {
@@ -70,13 +75,19 @@ pub fn is_ready(descriptor: i32, events: i16) -> bool {
     unsafe { syscall!(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
 }
 
-/// Stands before an operation on a descriptor that can block, until it cannot.
+/// Stands before an operation on a descriptor, until it cannot block.
 fn wait_for(descriptor: i32, events: i16, pc: u64) {
     let identity = channel(descriptor);
-    if !controlled() || identity == 0 || is_nonblocking(descriptor) {
+    if !controlled() {
         return;
     }
-    let op = Op::new(OpKind::Io, identity, (descriptor as u64) << 16 | events as u16 as u64, pc);
+    if identity == 0 {
+        let how = if events & libc::POLLOUT != 0 { Touch::Change } else { Touch::Observe };
+        return regular::touches_at_offset(descriptor, how, pc);
+    }
+    // Who would not wait is told at once how things are.
+    let events = if is_nonblocking(descriptor) { 0 } else { events };
+    let op = Op::new(OpKind::Io, identity, io::waits_for(descriptor, events), pc);
     sched::arrive(op);
     sched::commit(&op, Outcome::Done, 0, 0);
 }
@@ -115,12 +126,34 @@ extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u
     result
 }
 
-extern "C" fn read_at(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64) -> isize {
+extern "C" fn read_at(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64, pc: u64) -> isize {
     if controlled() {
+        regular::touches(descriptor, Touch::Observe, pc);
         touch(into.cast(), bytes);
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::pread(descriptor, into, bytes, offset) }
+}
+
+extern "C" fn write_at(descriptor: i32, from: *const c_void, bytes: usize, offset: i64, pc: u64) -> isize {
+    regular::touches(descriptor, Touch::Change, pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::pwrite(descriptor, from, bytes, offset) }
+}
+
+extern "C" fn set_size(descriptor: i32, bytes: i64, pc: u64) -> i32 {
+    regular::touches(descriptor, Touch::Change, pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::ftruncate(descriptor, bytes) }
+}
+
+extern "C" fn look_at(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
+    if controlled() {
+        regular::touches(descriptor, Touch::Observe, pc);
+        touch(into.cast(), size_of::<libc::stat>());
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fstat(descriptor, into) }
 }
 
 extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, pc: u64) -> isize {
@@ -173,12 +206,19 @@ extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i
     result
 }
 
-extern "C" fn read_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize {
+extern "C" fn read_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64, pc: u64) -> isize {
     if controlled() {
+        regular::touches(descriptor, Touch::Observe, pc);
         touch_pieces(pieces, count.max(0) as usize);
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::preadv(descriptor, pieces, count, offset) }
+}
+
+extern "C" fn write_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64, pc: u64) -> isize {
+    regular::touches(descriptor, Touch::Change, pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::pwritev(descriptor, pieces, count, offset) }
 }
 
 extern "C" fn receive_from(
@@ -240,8 +280,9 @@ extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags:
     result
 }
 
-extern "C" fn read_stream(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize {
+extern "C" fn read_stream(into: *mut c_void, size: usize, count: usize, stream: *mut c_void, pc: u64) -> usize {
     if controlled() {
+        crate::streams::input(stream as usize, pc);
         touch(into.cast(), size.saturating_mul(count));
         undo::changed(kind::DESCRIPTORS);
     }
@@ -262,13 +303,15 @@ extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
         let identity = channel(descriptor);
         if identity != 0 {
             // Closing an end is seen by whoever waits at the other.
-            sched::perform(Op::new(OpKind::Io, identity, (descriptor as u64) << 16, pc), Outcome::Done, 0, 0);
+            sched::perform(Op::new(OpKind::Io, identity, io::waits_for(descriptor, 0), pc), Outcome::Done, 0, 0);
             set_channel(descriptor, 0);
             // SAFETY: passes on what the caller gave.
             let result = unsafe { hidden::close(descriptor) };
             sched::changed(identity);
             return result;
         }
+        regular::touches_offset(descriptor, pc);
+        regular::set(descriptor, OpenFile::NONE);
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::close(descriptor) }
@@ -284,7 +327,7 @@ extern "C" fn duplicate(descriptor: i32) -> i32 {
     // SAFETY: passes on what the caller gave.
     let copy = unsafe { hidden::dup(descriptor) };
     if copy >= 0 && controlled() {
-        set_channel(copy, channel(descriptor));
+        copied(descriptor, copy);
     }
     copy
 }
@@ -296,7 +339,7 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize)
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::fcntl(descriptor, command, argument) };
     if result >= 0 && controlled() && matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
-        set_channel(result, channel(descriptor));
+        copied(descriptor, result);
     }
     result
 }
@@ -310,11 +353,21 @@ extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32) -> i32 {
 fn duplicated(from: i32, to: i32) {
     if controlled() {
         undo::loses(to);
-        set_channel(to, channel(from));
+        copied(from, to);
     }
 }
 
-extern "C" fn seek(descriptor: i32, offset: i64, whence: i32) -> i64 {
+/// The second descriptor leads where the first does.
+fn copied(from: i32, to: i32) {
+    set_channel(to, channel(from));
+    regular::set(to, regular::get(from));
+}
+
+extern "C" fn seek(descriptor: i32, offset: i64, whence: i32, pc: u64) -> i64 {
+    match whence {
+        libc::SEEK_SET | libc::SEEK_CUR => regular::touches_offset(descriptor, pc),
+        _ => regular::touches_at_offset(descriptor, Touch::Observe, pc),
+    }
     moves(descriptor);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::lseek(descriptor, offset, whence) }
@@ -373,6 +426,14 @@ export!(read, 3 => read_from);
 export!(write, 3 => write_to);
 export!(pread, 4 => read_at);
 export!(pread64, 4 => read_at);
+export!(pwrite, 4 => write_at);
+export!(pwrite64, 4 => write_at);
+export!(pwritev, 4 => write_pieces_at);
+export!(pwritev64, 4 => write_pieces_at);
+export!(ftruncate, 2 => set_size);
+export!(ftruncate64, 2 => set_size);
+export!(fstat, 2 => look_at);
+export!(fstat64, 2 => look_at);
 export!(recv, 4 => receive);
 export!(send, 4 => send_to);
 export!(readv, 3 => read_pieces);

@@ -62,7 +62,7 @@ fn now(tid: usize, op: &Op) -> Enabled {
         OpKind::BarrierLeave => yes(barrier::is_open(tid)),
         OpKind::OnceBegin => yes(once::can_begin(op)),
         OpKind::Io => {
-            let (descriptor, events) = ((op.arg >> 16) as i32, op.arg as u16 as i16);
+            let (descriptor, events) = raddle_vocab::io::waited_for(op.arg);
             yes(events == 0 || crate::descriptors::is_ready(descriptor, events))
         }
         _ => Enabled::Yes,

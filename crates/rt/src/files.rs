@@ -1,5 +1,6 @@
 //! Files that the program writes. Each run gets a private copy of a regular file the first time that it opens it for writing:
-//! a file in memory, which later opens of the same path see too, and which is gone with the run.
+//! a file in memory, which other opens of the same path see too, and which is gone with the run. Looking a path up, making and
+//! removing what it leads to are transitions (see `regular`).
 //!
 //! Directories, links and permissions are not copied: changing those is done for real and named in the limits.
 
@@ -8,8 +9,9 @@ use core::ffi::{CStr, c_char, c_void};
 use raddle_wire::{config_flag, limit};
 
 use crate::controller::note_limit;
-use crate::entry::hook;
+use crate::entry::export;
 use crate::real::real;
+use crate::regular::{self, Touch};
 use crate::state::{controlled, keep, run};
 use crate::sys::syscall;
 
@@ -101,6 +103,7 @@ real! { hidden:
     fn rename(from: *const c_char, to: *const c_char) -> i32;
     fn stat(path: *const c_char, into: *mut libc::stat) -> i32;
     fn lstat(path: *const c_char, into: *mut libc::stat) -> i32;
+    fn fstatat(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32) -> i32;
     fn access(path: *const c_char, mode: i32) -> i32;
     fn truncate(path: *const c_char, len: i64) -> i32;
     fn mkstemp(template: *mut c_char) -> i32;
@@ -114,6 +117,7 @@ real! { hidden:
 
 unsafe extern "C" {
     fn __errno_location() -> *mut i32;
+    fn fileno(stream: *mut c_void) -> i32;
 }
 
 /// Whether files have private copies now.
@@ -250,7 +254,28 @@ fn open_private(path: &CStr, flags: i32, mode: u32) -> Option<i32> {
         note_limit(limit::FILES);
         return None;
     }
+    if let Some(stat) = real {
+        regular::moves_to_copy(path, (stat.st_dev, stat.st_ino), descriptor, reopen);
+    }
     Some(reopen(descriptor, flags))
+}
+
+/// Stands before opening the path.
+fn stand(path: &CStr, flags: i32, pc: u64) {
+    let how = if flags & libc::O_CREAT == 0 { Touch::Observe } else { Touch::Change };
+    if flags & libc::O_TRUNC == 0 {
+        regular::looks_up(path, how, pc);
+    } else {
+        regular::looks_into(path, how, Touch::Change, pc);
+    }
+}
+
+/// Notes that the path was opened as this descriptor; what is no regular file is not looked after here.
+fn opened(path: &CStr, descriptor: i32) -> i32 {
+    if controlled() && descriptor >= 0 && regular::is_regular(descriptor) {
+        regular::opened(descriptor, regular::content(path));
+    }
+    descriptor
 }
 
 /// The path as a C string.
@@ -259,30 +284,32 @@ fn text(path: *const c_char) -> &'static CStr {
     unsafe { CStr::from_ptr(path) }
 }
 
-extern "C" fn open_path(path: *const c_char, flags: i32, mode: u32) -> i32 {
+extern "C" fn open_path(path: *const c_char, flags: i32, mode: u32, pc: u64) -> i32 {
+    stand(text(path), flags, pc);
     if private()
         && let Some(result) = open_private(text(path), flags, mode)
     {
-        return result;
+        return opened(text(path), result);
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::open(path, flags, mode) }
+    opened(text(path), unsafe { hidden::open(path, flags, mode) })
 }
 
-extern "C" fn open_at(directory: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
+extern "C" fn open_at(directory: i32, path: *const c_char, flags: i32, mode: u32, pc: u64) -> i32 {
     let from_here = directory == libc::AT_FDCWD || text(path).to_bytes().first() == Some(&b'/');
     if private() && from_here {
-        return open_path(path, flags, mode);
+        return open_path(path, flags, mode, pc);
     }
+    stand(text(path), flags, pc);
     if private() && flags & libc::O_ACCMODE != libc::O_RDONLY {
         note_limit(limit::FILES);
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::openat(directory, path, flags, mode) }
+    opened(text(path), unsafe { hidden::openat(directory, path, flags, mode) })
 }
 
-extern "C" fn create_file(path: *const c_char, mode: u32) -> i32 {
-    open_path(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode)
+extern "C" fn create_file(path: *const c_char, mode: u32, pc: u64) -> i32 {
+    open_path(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode, pc)
 }
 
 /// Flags of `open` that belong to a mode of `fopen`.
@@ -297,18 +324,25 @@ fn flags_of(mode: &[u8]) -> i32 {
     }
 }
 
-extern "C" fn open_stream(path: *const c_char, mode: *const c_char) -> *mut c_void {
+extern "C" fn open_stream(path: *const c_char, mode: *const c_char, pc: u64) -> *mut c_void {
+    stand(text(path), flags_of(text(mode).to_bytes()), pc);
     if private()
         && let Some(descriptor) = open_private(text(path), flags_of(text(mode).to_bytes()), 0o666)
     {
         if descriptor < 0 {
             return core::ptr::null_mut();
         }
+        opened(text(path), descriptor);
         // SAFETY: an own descriptor, opened for that mode.
         return unsafe { hidden::fdopen(descriptor, mode) };
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::fopen(path, mode) }
+    let stream = unsafe { hidden::fopen(path, mode) };
+    if !stream.is_null() {
+        // SAFETY: a stream that is open.
+        opened(text(path), unsafe { fileno(stream) });
+    }
+    stream
 }
 
 extern "C" fn temporary_stream() -> *mut c_void {
@@ -326,7 +360,7 @@ extern "C" fn temporary_stream() -> *mut c_void {
 }
 
 /// A name that depends only on the thread's own history, and a private file under it.
-extern "C" fn temporary_file(template: *mut c_char) -> i32 {
+extern "C" fn temporary_file(template: *mut c_char, pc: u64) -> i32 {
     if !private() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::mkstemp(template) };
@@ -343,7 +377,7 @@ extern "C" fn temporary_file(template: *mut c_char) -> i32 {
         unsafe { *template.add(index) = (b'a' + (number % 26) as u8) as c_char };
         number = (number / 26) ^ (number << 5);
     }
-    open_path(template, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600)
+    open_path(template, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600, pc)
 }
 
 /// Takes the file away from the run; the real one stays.
@@ -363,7 +397,8 @@ fn remove_private(path: &CStr) -> Option<i32> {
     }
 }
 
-extern "C" fn unlink_path(path: *const c_char) -> i32 {
+extern "C" fn unlink_path(path: *const c_char, pc: u64) -> i32 {
+    regular::looks_up(text(path), Touch::Change, pc);
     if private()
         && let Some(result) = remove_private(text(path))
     {
@@ -373,7 +408,8 @@ extern "C" fn unlink_path(path: *const c_char) -> i32 {
     unsafe { hidden::unlink(path) }
 }
 
-extern "C" fn remove_path(path: *const c_char) -> i32 {
+extern "C" fn remove_path(path: *const c_char, pc: u64) -> i32 {
+    regular::looks_up(text(path), Touch::Change, pc);
     if private()
         && let Some(result) = remove_private(text(path))
     {
@@ -384,7 +420,8 @@ extern "C" fn remove_path(path: *const c_char) -> i32 {
     unsafe { hidden::remove(path) }
 }
 
-extern "C" fn rename_path(from: *const c_char, to: *const c_char) -> i32 {
+extern "C" fn rename_path(from: *const c_char, to: *const c_char, pc: u64) -> i32 {
+    regular::moves_name(text(from), text(to), pc);
     if !private() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::rename(from, to) };
@@ -420,19 +457,40 @@ fn stat_private(path: *const c_char, into: *mut libc::stat) -> Option<i32> {
     Some(unsafe { syscall!(libc::SYS_fstat, copy.descriptor, into) } as i32)
 }
 
-extern "C" fn stat_path(path: *const c_char, into: *mut libc::stat) -> i32 {
+extern "C" fn stat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
+    regular::looks_into(text(path), Touch::Observe, Touch::Observe, pc);
     crate::snapshot::touch(into.cast(), size_of::<libc::stat>());
     // SAFETY: passes on what the caller gave.
     stat_private(path, into).unwrap_or_else(|| unsafe { hidden::stat(path, into) })
 }
 
-extern "C" fn lstat_path(path: *const c_char, into: *mut libc::stat) -> i32 {
+extern "C" fn lstat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
+    regular::looks_into(text(path), Touch::Observe, Touch::Observe, pc);
     crate::snapshot::touch(into.cast(), size_of::<libc::stat>());
     // SAFETY: passes on what the caller gave.
     stat_private(path, into).unwrap_or_else(|| unsafe { hidden::lstat(path, into) })
 }
 
-extern "C" fn access_path(path: *const c_char, mode: i32) -> i32 {
+/// As `fstatat`.
+extern "C" fn stat_at(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32, pc: u64) -> i32 {
+    let from_here = directory == libc::AT_FDCWD || text(path).to_bytes().first() == Some(&b'/');
+    match flags {
+        0 if from_here => return stat_path(path, into, pc),
+        libc::AT_SYMLINK_NOFOLLOW if from_here => return lstat_path(path, into, pc),
+        _ => {}
+    }
+    if !text(path).is_empty() {
+        regular::looks_into(text(path), Touch::Observe, Touch::Observe, pc);
+    } else {
+        regular::touches(directory, Touch::Observe, pc);
+    }
+    crate::snapshot::touch(into.cast(), size_of::<libc::stat>());
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fstatat(directory, path, into, flags) }
+}
+
+extern "C" fn access_path(path: *const c_char, mode: i32, pc: u64) -> i32 {
+    regular::looks_up(text(path), Touch::Observe, pc);
     if private()
         && let Some(copy) = run().copies.find(text(path))
     {
@@ -442,7 +500,8 @@ extern "C" fn access_path(path: *const c_char, mode: i32) -> i32 {
     unsafe { hidden::access(path, mode) }
 }
 
-extern "C" fn truncate_path(path: *const c_char, len: i64) -> i32 {
+extern "C" fn truncate_path(path: *const c_char, len: i64, pc: u64) -> i32 {
+    regular::looks_into(text(path), Touch::Observe, Touch::Change, pc);
     if private()
         && let Some(descriptor) = open_private(text(path), libc::O_RDWR, 0)
     {
@@ -498,30 +557,32 @@ extern "C" fn change_mode(path: *const c_char, mode: u32) -> i32 {
     unsafe { hidden::chmod(path, mode) }
 }
 
-hook!(open, 3 => open_path);
-hook!(open64, 3 => open_path);
-hook!(openat, 4 => open_at);
-hook!(openat64, 4 => open_at);
-hook!(creat, 2 => create_file);
-hook!(creat64, 2 => create_file);
-hook!(fopen, 2 => open_stream);
-hook!(fopen64, 2 => open_stream);
-hook!(tmpfile, 0 => temporary_stream);
-hook!(tmpfile64, 0 => temporary_stream);
-hook!(mkstemp, 1 => temporary_file);
-hook!(mkstemp64, 1 => temporary_file);
-hook!(unlink, 1 => unlink_path);
-hook!(remove, 1 => remove_path);
-hook!(rename, 2 => rename_path);
-hook!(stat, 2 => stat_path);
-hook!(stat64, 2 => stat_path);
-hook!(lstat, 2 => lstat_path);
-hook!(lstat64, 2 => lstat_path);
-hook!(access, 2 => access_path);
-hook!(truncate, 2 => truncate_path);
-hook!(truncate64, 2 => truncate_path);
-hook!(mkdir, 2 => make_directory);
-hook!(rmdir, 1 => remove_directory);
-hook!(link, 2 => link_path);
-hook!(symlink, 2 => symlink_path);
-hook!(chmod, 2 => change_mode);
+export!(open, 3 => open_path);
+export!(open64, 3 => open_path);
+export!(openat, 4 => open_at);
+export!(openat64, 4 => open_at);
+export!(creat, 2 => create_file);
+export!(creat64, 2 => create_file);
+export!(fopen, 2 => open_stream);
+export!(fopen64, 2 => open_stream);
+export!(tmpfile, 0 => temporary_stream);
+export!(tmpfile64, 0 => temporary_stream);
+export!(mkstemp, 1 => temporary_file);
+export!(mkstemp64, 1 => temporary_file);
+export!(unlink, 1 => unlink_path);
+export!(remove, 1 => remove_path);
+export!(rename, 2 => rename_path);
+export!(stat, 2 => stat_path);
+export!(stat64, 2 => stat_path);
+export!(lstat, 2 => lstat_path);
+export!(lstat64, 2 => lstat_path);
+export!(fstatat, 4 => stat_at);
+export!(fstatat64, 4 => stat_at);
+export!(access, 2 => access_path);
+export!(truncate, 2 => truncate_path);
+export!(truncate64, 2 => truncate_path);
+export!(mkdir, 2 => make_directory);
+export!(rmdir, 1 => remove_directory);
+export!(link, 2 => link_path);
+export!(symlink, 2 => symlink_path);
+export!(chmod, 2 => change_mode);

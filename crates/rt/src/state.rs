@@ -266,7 +266,7 @@ pub struct Fiber {
     pub ring: Ring,
     /// Open regions in which the program asked not to look at its accesses.
     pub ignoring: u32,
-    /// Pipes and the like that it has made.
+    /// Pipes and the like that it has made, and files that it has opened.
     pub channels: u32,
     /// Temporary files that it has made.
     pub temporary_files: u32,
@@ -352,6 +352,8 @@ pub struct Run {
     pub dump_for: u16,
     /// Identity of what each descriptor leads to, if it can make a thread wait.
     pub channels: [u64; MAX_CHANNELS],
+    /// Regular files that descriptors lead to.
+    pub open_files: [crate::regular::OpenFile; MAX_CHANNELS],
     /// Private copies of files.
     pub copies: Copies,
     /// Handlers that the program wants for the signals of a crash.
@@ -398,6 +400,7 @@ impl Run {
             watching: 0,
             dump_for: 0,
             channels: [0; MAX_CHANNELS],
+            open_files: [crate::regular::OpenFile::NONE; MAX_CHANNELS],
             copies: Copies::new(),
             handlers: [KernelAction::DEFAULT; 32],
             timed: false,

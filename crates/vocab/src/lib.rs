@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod codes;
+pub mod io;
 mod op;
 pub mod policy;
 

@@ -123,7 +123,7 @@ byte_enum! {
         /// obj: block, arg: size. Returning a heap block, as a transition.
         Free = 92,
 
-        /// obj: identity of the open file. A read or write that other threads can observe.
+        /// obj: identity of what is read, written or looked up, arg: see `io`. Input or output that other threads can observe.
         Io = 95,
     }
 }

@@ -188,6 +188,8 @@ pub mod limit {
     pub const EXTERNAL_WAIT: u64 = 512;
     /// A library was loaded during the run.
     pub const DLOPEN: u64 = 1024;
+    /// More descriptors were in use than are looked after.
+    pub const DESCRIPTORS: u64 = 2048;
 }
 
 /// Bits of [`Job::flags`].

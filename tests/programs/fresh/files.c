@@ -30,11 +30,15 @@ int main(void) {
     char text[200];
     int file, other;
     CHECK(size_of("log.txt") == 6);
+    int before = open("log.txt", O_RDONLY);
+    CHECK(read(before, text, 4) == 4);
     pthread_create(&a, 0, append, "a");
     pthread_create(&b, 0, append, "b");
     pthread_join(a, 0);
     pthread_join(b, 0);
     CHECK(size_of("log.txt") == 6 + 6 * 4);
+    // Who had opened it before sees what is added, from where he stands.
+    CHECK(read(before, text, sizeof text) == 2 + 6 * 4 && close(before) == 0);
     // A file of its own, seen under each of its names.
     CHECK((file = open("new.txt", O_CREAT | O_EXCL | O_RDWR, 0640)) >= 0);
     CHECK(open("new.txt", O_CREAT | O_EXCL | O_RDWR, 0640) == -1 && errno == EEXIST);

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use raddle_model::{Access, Execution, IncidentKind, PendingState, Step, ThreadPath};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_vocab::{OpKind, Outcome, io};
 
 /// The first difference between two executions, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -134,6 +134,7 @@ fn step_view(step: &Step, execution: &Execution) -> StepView {
         OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::Read | OpKind::Write => {
             Operand::Number(0)
         }
+        OpKind::Io => Operand::Number(io::without_descriptor(step.arg)),
         _ => Operand::Number(step.arg),
     };
     let value = match step.kind {

@@ -20,7 +20,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use raddle_vocab::{MemOrder, OpKind, Outcome};
+use raddle_vocab::{MemOrder, OpKind, Outcome, io};
 use rustc_hash::FxHashSet;
 
 use crate::depend::{LIFE_WORDS, looked_at};
@@ -209,8 +209,14 @@ impl RaceDetector {
             }
             OpKind::OnceEnd | OpKind::OnceAbort => self.release(thread, object),
             OpKind::Io => {
-                self.clocks.acquire(thread, object);
-                self.release(thread, object);
+                let things = [(Some(obj), io::OBSERVES), (io::second(step.arg), io::SECOND_OBSERVES)];
+                for (thing, observes) in things {
+                    let Some(carrier) = thing.map(Carrier::Object) else { continue };
+                    self.clocks.acquire(thread, carrier);
+                    if step.arg & observes == 0 {
+                        self.release(thread, carrier);
+                    }
+                }
             }
             OpKind::Fence => self.fence(thread, step.order),
             OpKind::AtomicLoad if obj & LIFE_WORDS != 0 => {

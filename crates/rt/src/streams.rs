@@ -1,0 +1,139 @@
+//! Streams of the C library. What they read and write goes past the functions for descriptors, so that an operation on a stream
+//! is taken for one on its descriptor, at its offset. Standard output and error are nobody's input.
+
+use core::ffi::{CStr, c_void};
+
+use crate::entry::ENTERED;
+use crate::regular::{self, OpenFile, Touch};
+use crate::state::controlled;
+
+unsafe extern "C" {
+    static stdin: *mut c_void;
+    fn fileno(stream: *mut c_void) -> i32;
+}
+
+/// Arguments of a call.
+type Arguments = [usize; 4];
+
+fn descriptor(stream: usize) -> Option<i32> {
+    if !controlled() || stream == 0 {
+        return None;
+    }
+    // SAFETY: the program passes a stream.
+    Some(unsafe { fileno(stream as *mut c_void) })
+}
+
+pub fn input(stream: usize, pc: u64) {
+    if let Some(descriptor) = descriptor(stream) {
+        regular::touches_at_offset(descriptor, Touch::Observe, pc);
+    }
+}
+
+fn output(stream: usize, pc: u64) {
+    if let Some(descriptor) = descriptor(stream) {
+        regular::touches_at_offset(descriptor, Touch::Change, pc);
+    }
+}
+
+fn close(stream: usize, pc: u64) {
+    output(stream, pc);
+    if let Some(descriptor) = descriptor(stream) {
+        regular::set(descriptor, OpenFile::NONE);
+    }
+}
+
+/// The stream that functions without one read from.
+fn standard_input(pc: u64) {
+    // SAFETY: reads the C library's variable.
+    input(unsafe { stdin } as usize, pc);
+}
+
+/// Exports C functions that do something before they go on as the C library's, with all arguments that they were given: some take
+/// any number.
+macro_rules! before {
+    ($($($name:ident)+ => $act:expr;)+) => { $($(
+        const _: () = {
+            /// Acts, and says where to go on.
+            extern "C" fn act(a: usize, b: usize, c: usize, d: usize, pc: u64) -> *mut c_void {
+                static REAL: core::sync::atomic::AtomicPtr<c_void> = core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
+                const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a name without a zero inside"),
+                };
+                let act: fn(Arguments, u64) = $act;
+                act([a, b, c, d], pc);
+                crate::real::find(&REAL, NAME)
+            }
+
+            /// Stub: keeps all registers that can hold arguments.
+            #[unsafe(export_name = stringify!($name))]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn stub() {
+                core::arch::naked_asm!(
+                    ".cfi_startproc",
+                    "mov qword ptr [rip + {e}], rbx",
+                    "mov qword ptr [rip + {e} + 8], rbp",
+                    "mov qword ptr [rip + {e} + 16], r12",
+                    "mov qword ptr [rip + {e} + 24], r13",
+                    "mov qword ptr [rip + {e} + 32], r14",
+                    "mov qword ptr [rip + {e} + 40], r15",
+                    "mov qword ptr [rip + {e} + 48], rsp",
+                    "sub rsp, 184",
+                    ".cfi_adjust_cfa_offset 184",
+                    "mov [rsp], rdi",
+                    "mov [rsp + 8], rsi",
+                    "mov [rsp + 16], rdx",
+                    "mov [rsp + 24], rcx",
+                    "mov [rsp + 32], r8",
+                    "mov [rsp + 40], r9",
+                    "mov [rsp + 48], rax",
+                    "movups [rsp + 56], xmm0",
+                    "movups [rsp + 72], xmm1",
+                    "movups [rsp + 88], xmm2",
+                    "movups [rsp + 104], xmm3",
+                    "movups [rsp + 120], xmm4",
+                    "movups [rsp + 136], xmm5",
+                    "movups [rsp + 152], xmm6",
+                    "movups [rsp + 168], xmm7",
+                    "mov r8, [rsp + 184]",
+                    "call {act}",
+                    "mov r11, rax",
+                    "mov rdi, [rsp]",
+                    "mov rsi, [rsp + 8]",
+                    "mov rdx, [rsp + 16]",
+                    "mov rcx, [rsp + 24]",
+                    "mov r8, [rsp + 32]",
+                    "mov r9, [rsp + 40]",
+                    "mov rax, [rsp + 48]",
+                    "movups xmm0, [rsp + 56]",
+                    "movups xmm1, [rsp + 72]",
+                    "movups xmm2, [rsp + 88]",
+                    "movups xmm3, [rsp + 104]",
+                    "movups xmm4, [rsp + 120]",
+                    "movups xmm5, [rsp + 136]",
+                    "movups xmm6, [rsp + 152]",
+                    "movups xmm7, [rsp + 168]",
+                    "add rsp, 184",
+                    ".cfi_adjust_cfa_offset -184",
+                    "jmp r11",
+                    ".cfi_endproc",
+                    e = sym ENTERED,
+                    act = sym act,
+                )
+            }
+        };
+    )+)+ };
+}
+
+before! {
+    fgetc getc _IO_getc fgetc_unlocked getc_unlocked fscanf __isoc99_fscanf __isoc23_fscanf vfscanf __isoc99_vfscanf
+    fgetwc getwc fseek fseeko fseeko64 rewind fsetpos => |a, pc| input(a[0], pc);
+    ungetc => |a, pc| input(a[1], pc);
+    fgets fgets_unlocked getline fgetws => |a, pc| input(a[2], pc);
+    getdelim __getdelim fread_unlocked => |a, pc| input(a[3], pc);
+    getchar getchar_unlocked scanf __isoc99_scanf __isoc23_scanf vscanf __isoc99_vscanf getwchar => |_, pc| standard_input(pc);
+    fprintf vfprintf __fprintf_chk __vfprintf_chk fflush fflush_unlocked fwprintf => |a, pc| output(a[0], pc);
+    fputs fputs_unlocked fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws => |a, pc| output(a[1], pc);
+    fwrite fwrite_unlocked => |a, pc| output(a[3], pc);
+    fclose => |a, pc| close(a[0], pc);
+}

@@ -1,0 +1,57 @@
+//! What input and output touches, as it stands in the operands of an [`OpKind::Io`](crate::OpKind::Io).
+//!
+//! | bits of `arg` | |
+//! |---|---|
+//! | 0..10 | events of `poll` that the thread waits for; none if it never waits |
+//! | 13 | [`SECOND_OBSERVES`] |
+//! | 14 | [`OBSERVES`] |
+//! | 16..32 | descriptor |
+//! | 32..64 | a second thing that is touched, as [`second`] gives it; 0 if there is none |
+//!
+//! A pipe or socket is one thing, which every operation changes. Of a regular file, a name, a content and an open file's offset are
+//! things of their own: reading at an offset changes the offset and looks at the content.
+
+/// The second thing is only looked at.
+pub const SECOND_OBSERVES: u64 = 1 << 13;
+/// The object is only looked at.
+pub const OBSERVES: u64 = 1 << 14;
+
+/// Where the identities of files lie, apart from those of pipes and from addresses.
+const FILES: u64 = 1 << 55;
+const EVENTS: u64 = 0x3ff;
+
+/// `obj` for a thing of a regular file.
+#[must_use]
+pub const fn file(thing: u32) -> u64 {
+    FILES | thing as u64
+}
+
+/// `arg` for so many events of a descriptor.
+#[must_use]
+pub const fn waits_for(descriptor: i32, events: i16) -> u64 {
+    (descriptor as u16 as u64) << 16 | (events as u64 & EVENTS)
+}
+
+/// `arg` for a second thing of a regular file.
+#[must_use]
+pub const fn and(thing: u32) -> u64 {
+    (thing as u64) << 32
+}
+
+/// The descriptor and the events waited for.
+#[must_use]
+pub const fn waited_for(arg: u64) -> (i32, i16) {
+    ((arg >> 16) as u16 as i32, (arg & EVENTS) as i16)
+}
+
+/// The second thing that is touched.
+#[must_use]
+pub const fn second(arg: u64) -> Option<u64> {
+    if arg >> 32 == 0 { None } else { Some(FILES | arg >> 32) }
+}
+
+/// `arg` without the descriptor, whose number depends on what other threads have open.
+#[must_use]
+pub const fn without_descriptor(arg: u64) -> u64 {
+    arg & !0xffff_0000
+}

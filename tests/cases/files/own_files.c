@@ -1,0 +1,42 @@
+// check:
+// verdict: verified
+// executions: 1
+
+// Each thread has a file of its own: nobody can tell in which order they work.
+#include <assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void *work(void *arg)
+{
+    char name[20], text[4] = "";
+    struct stat about;
+    snprintf(name, sizeof name, "own-%ld.txt", (long)arg);
+    int file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    assert(write(file, "abc", 3) == 3);
+    assert(lseek(file, 0, SEEK_SET) == 0);
+    assert(read(file, text, 3) == 3 && text[2] == 'c');
+    assert(fstat(file, &about) == 0 && about.st_size == 3);
+    close(file);
+    FILE *stream = fopen(name, "a+");
+    assert(fprintf(stream, "%d%s\n", 4, "five") == 6);
+    assert(fclose(stream) == 0);
+    assert(stat(name, &about) == 0 && about.st_size == 9);
+    assert(unlink(name) == 0);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t a, b, c;
+    pthread_create(&a, NULL, work, (void *)1);
+    pthread_create(&b, NULL, work, (void *)2);
+    pthread_create(&c, NULL, work, (void *)3);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    pthread_join(c, NULL);
+    return 0;
+}
