@@ -4,7 +4,7 @@ use raddle_vocab::OpKind;
 
 use super::Unit;
 use super::cursor::{Cursor, Event, Pick};
-use super::expand::{Expander, Sleeper};
+use super::expand::{Expander, Sleeper, meets};
 
 /// A run beside the execution, in which one of its steps sleeps.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,9 @@ impl Expander {
                     if event.disturbs(&sim.asleep[sim.z].event) {
                         self.stop(position, sim, &event, children);
                     }
-                    if self.fragile.is_empty() && !self.can_be_woken(position, sim, &event) {
+                    if self.fragile.is_empty()
+                        && !self.may_be_woken(position, &event, |step| sim.cursor.has(&self.record, step))
+                    {
                         return;
                     }
                     sim.sleep(event);
@@ -111,9 +113,6 @@ impl Expander {
     fn may_stay_asleep(&self, next: u32, sim: &Sim) -> bool {
         let touches = self.record.touches(next as usize);
         let thread = self.record.steps[next as usize].thread;
-        let meets = |a: &[raddle_model::Touch], b: &[raddle_model::Touch]| {
-            a.iter().any(|a| b.iter().any(|b| a.cell == b.cell && a.bytes & b.bytes != 0))
-        };
         self.fragile.iter().any(|(other, cells)| {
             *other != thread
                 && meets(cells, touches)
@@ -121,24 +120,6 @@ impl Expander {
                     meets(cells, &sleeper.event.touches)
                         && !self.record.conflicts(next as usize, &sleeper.event.touches)
                 })
-        })
-    }
-
-    /// Whether a step that is still to come and does not depend on the one that sleeps could wake the event.
-    fn can_be_woken(&self, position: usize, sim: &Sim, event: &Event) -> bool {
-        if event.step.kind == OpKind::BarrierArrive {
-            return true;
-        }
-        event.touches.iter().any(|touch| {
-            let later =
-                self.record.entries(touch.cell).iter().rev().take_while(|entry| entry.position as usize > position);
-            later.into_iter().any(|entry| {
-                entry.bytes & touch.bytes != 0
-                    && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode))
-                    && self.record.steps[entry.position as usize].thread != event.step.thread
-                    && !sim.cursor.has(&self.record, entry.position)
-                    && !self.record.is_before(position, entry.position as usize)
-            })
         })
     }
 

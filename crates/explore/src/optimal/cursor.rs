@@ -379,6 +379,6 @@ pub(super) struct Facts<'a> {
 }
 
 /// Whether the operation has at most one successor in every state.
-fn has_one_successor(kind: OpKind) -> bool {
+pub(super) fn has_one_successor(kind: OpKind) -> bool {
     !matches!(kind, OpKind::Signal | OpKind::FutexWake | OpKind::CondReacquire | OpKind::FutexResume)
 }

@@ -1,12 +1,13 @@
 //! Children of an execution.
 
-use raddle_model::{Choice, Execution, Footprint, Touch};
+use raddle_model::{Choice, Execution, Footprint, Step, Touch};
 use raddle_vocab::OpKind;
+use smallvec::SmallVec;
 
 use super::Unit;
 use super::child::Sim;
-use super::cursor::{Cursor, Event, Facts, Replay, class_of};
-use super::record::{NONE, Record};
+use super::cursor::{Cursor, Event, Facts, Replay, class_of, has_one_successor};
+use super::record::{Entry, NONE, Record};
 
 /// An event that could happen and was left out, until something disturbs it.
 #[derive(Clone, Debug)]
@@ -209,50 +210,85 @@ impl Expander {
         (class_of(step), self.record.ranks[usize::from(step.thread)])
     }
 
-    /// Whether some other thread's operation might overtake the step.
+    /// Whether some other thread's operation might overtake the step and wake everybody who is asleep.
     fn is_raced(&self, position: usize) -> bool {
-        let step = &self.record.steps[position];
         let record = &self.record;
-        if record.steps[position].old > 1 && matches!(step.kind, OpKind::Signal | OpKind::FutexWake)
+        let step = &record.steps[position];
+        if step.old > 1 && matches!(step.kind, OpKind::Signal | OpKind::FutexWake)
             || matches!(step.kind, OpKind::CondReacquire | OpKind::FutexResume)
         {
             return true;
         }
-        record.touches(position).iter().any(|touch| self.is_touched_later(position, touch))
-            || record.pending.iter().enumerate().any(|(thread, pending)| {
-                pending.as_ref().is_some_and(|(op, touches)| {
-                    op.thread != step.thread
-                        && record.positions[thread]
-                            .last()
-                            .is_none_or(|&last| !record.is_before(position, last as usize))
-                        && touches.iter().any(|other| {
-                            record
-                                .touches(position)
-                                .iter()
-                                .any(|touch| touch.cell == other.cell && touch.bytes & other.bytes != 0)
-                        })
+        let mut left: Option<SmallVec<[&Event; 8]>> = None;
+        let mut wakes_all = |op: &Step, touches: &[Touch]| {
+            let left = left.get_or_insert_with(|| self.left_asleep(position));
+            touches_vary(op.kind)
+                || left.iter().all(|event| {
+                    // A thread whose only successor sleeps on cannot overtake anybody.
+                    if event.step.thread == op.thread {
+                        !has_one_successor(event.step.kind)
+                    } else {
+                        meets(&event.touches, touches)
+                    }
                 })
+        };
+        let touches = record.touches(position);
+        touches.iter().any(|touch| {
+            self.overtakers(position, touch).any(|other| wakes_all(&record.steps[other], record.touches(other)))
+        }) || record.pending.iter().enumerate().any(|(thread, pending)| {
+            pending.as_ref().is_some_and(|(op, theirs)| {
+                op.thread != step.thread
+                    && record.positions[thread].last().is_none_or(|&last| !record.is_before(position, last as usize))
+                    && meets(theirs, touches)
+                    && wakes_all(op, theirs)
             })
+        })
     }
 
-    fn is_touched_later(&self, position: usize, touch: &Touch) -> bool {
+    /// The events asleep before the step at `position` that no step behind it wakes without depending on it.
+    fn left_asleep(&self, position: usize) -> SmallVec<[&Event; 8]> {
+        let sleepers = self.sleepers(position).iter().map(|sleeper| &sleeper.event);
+        sleepers.filter(|event| !self.may_be_woken(position, event, |_| false)).collect()
+    }
+
+    /// Whether a step behind `position` that does not depend on the one there, and is not among those left out, could wake the event.
+    pub(super) fn may_be_woken(&self, position: usize, event: &Event, is_out: impl Fn(u32) -> bool) -> bool {
+        if event.step.kind == OpKind::BarrierArrive {
+            return true;
+        }
+        event.touches.iter().any(|touch| {
+            let later =
+                self.record.entries(touch.cell).iter().rev().take_while(|entry| entry.position as usize > position);
+            later.into_iter().any(|entry| {
+                entry.bytes & touch.bytes != 0
+                    && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode))
+                    && self.record.steps[entry.position as usize].thread != event.step.thread
+                    && !self.record.is_before(position, entry.position as usize)
+                    && !is_out(entry.position)
+            })
+        })
+    }
+
+    /// Steps behind the one at `position` that could come before it if the order of their touches were the other.
+    fn overtakers(&self, position: usize, touch: &Touch) -> impl Iterator<Item = usize> {
         let record = &self.record;
         let step = &record.steps[position];
         let owned = self.releases_own(position, touch);
-        let later = record.entries(touch.cell).iter().rev().take_while(|entry| entry.position as usize > position);
-        later.into_iter().any(|entry| {
+        let later = record.entries(touch.cell).iter().rev().take_while(move |entry| entry.position as usize > position);
+        let overtakes = move |entry: &&Entry| {
             let other = entry.position as usize;
             let thread = record.steps[other].thread;
             let mode = entry.mode.filter(|_| !entry.may_write);
             thread != step.thread
                 && entry.bytes & touch.bytes != 0
                 && mode.is_none_or(|mode| !mode.commutes(touch.mode))
-                && !(owned && never_overtakes(step.kind, record.steps[other].kind))
+                && !never_overtakes(step.kind, record.steps[other].kind, owned)
                 && record.seq[other].checked_sub(1).is_none_or(|seq| {
                     let previous = record.positions[usize::from(thread)][seq as usize];
                     !record.is_before(position, previous as usize)
                 })
-        })
+        };
+        later.filter(overtakes).map(|entry| entry.position as usize)
     }
 
     /// Whether the last change of the cell before the step was its own thread's, so that what it gives up there is its own. Who
@@ -289,7 +325,7 @@ impl Expander {
         self.fragile = fragile;
     }
 
-    fn is_fragile(&self, step: &raddle_model::Step) -> bool {
+    fn is_fragile(&self, step: &Step) -> bool {
         match step.kind {
             OpKind::WriteLock
             | OpKind::CondReacquire
@@ -344,12 +380,24 @@ fn stays_enabled(event: &Event) -> bool {
         )
 }
 
-/// Whether the second operation cannot happen while the first is still to come, though they conflict.
-fn never_overtakes(first: OpKind, second: OpKind) -> bool {
-    matches!(
-        (first, second),
-        (OpKind::Unlock, OpKind::Lock)
-            | (OpKind::ThreadEnd | OpKind::ThreadStart, OpKind::Join)
-            | (OpKind::Create, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Join)
-    )
+/// Whether the second operation cannot happen while the first is still to come, though they conflict. `owned`: what the first gives
+/// up is its thread's own.
+fn never_overtakes(first: OpKind, second: OpKind, owned: bool) -> bool {
+    match (first, second) {
+        (OpKind::Unlock, OpKind::Lock) => owned,
+        (OpKind::ThreadEnd | OpKind::ThreadStart | OpKind::Create, OpKind::Join)
+        | (OpKind::Create, OpKind::ThreadStart | OpKind::ThreadEnd) => true,
+        _ => false,
+    }
+}
+
+/// Whether the operation touches other cells in other states.
+fn touches_vary(kind: OpKind) -> bool {
+    !has_one_successor(kind)
+        || matches!(kind, OpKind::Broadcast | OpKind::FutexWait | OpKind::FutexTimedWait | OpKind::BarrierArrive)
+}
+
+/// Whether some byte is among both.
+pub(super) fn meets(a: &[Touch], b: &[Touch]) -> bool {
+    a.iter().any(|a| b.iter().any(|b| a.cell == b.cell && a.bytes & b.bytes != 0))
 }
