@@ -1,31 +1,25 @@
 //! One child: which steps it makes instead, and whether the execution is its parent.
 
 use raddle_vocab::OpKind;
+use smallvec::SmallVec;
 
 use super::Unit;
 use super::cursor::{Cursor, Event, Pick};
 use super::expand::{Expander, Sleeper, meets};
+use super::ranks::Ranks;
 
 /// A run beside the execution, in which one of its steps sleeps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sim {
     cursor: Cursor,
-    asleep: Vec<Sleeper>,
+    /// Numbers in [`Expander::slept`].
+    asleep: Vec<u32>,
     /// Index in `asleep` of the step that sleeps.
     z: usize,
+    /// Threads whose only successor is asleep.
+    still: Ranks,
     /// Steps made beside the execution.
     path: Vec<u32>,
-}
-
-impl Sim {
-    fn is_asleep(&self, thread: u16, choice: u16) -> bool {
-        self.asleep.iter().any(|sleeper| sleeper.event.step.thread == thread && sleeper.event.choice == choice)
-    }
-
-    fn sleep(&mut self, event: Event) {
-        let since = self.cursor.made;
-        self.asleep.push(Sleeper { event, since });
-    }
 }
 
 impl Expander {
@@ -33,44 +27,58 @@ impl Expander {
     pub(super) fn children_at(&mut self, position: usize, children: &mut Vec<Unit>) {
         self.replay.seek(&self.record.steps, position);
         let mut sim = std::mem::take(&mut self.sim);
-        let mut base = std::mem::take(&mut self.base);
-        base.look(self.facts());
-        sim.cursor.copy_from(&base);
-        self.base = base;
+        sim.cursor.stand_at(&self.record, &self.base, position);
         sim.path.clear();
         sim.asleep.clear();
-        sim.asleep.extend_from_slice(self.sleepers(position));
+        sim.asleep.extend_from_slice(self.row(position));
         sim.z = sim.asleep.len();
-        sim.sleep(self.own_event(position));
+        let slept = self.slept.len();
+        self.fall_asleep(&mut sim, self.own_event(position));
+        sim.still = self.still(&sim.asleep);
         let mark = self.replay.leave();
         self.simulate(position, &mut sim, children);
         self.replay.come_back(mark);
+        self.slept.truncate(slept);
         self.sim = sim;
+    }
+
+    fn asleep<'a>(&'a self, sim: &'a Sim) -> impl Iterator<Item = &'a Event> {
+        sim.asleep.iter().map(|&number| &self.slept[number as usize].event)
+    }
+
+    fn fall_asleep(&mut self, sim: &mut Sim, event: Event) {
+        sim.asleep.push(self.slept.len() as u32);
+        self.slept.push(Sleeper::new(event, sim.cursor.made));
     }
 
     /// Goes on by the policy without those asleep, as long as the execution does the same, and stops at what disturbs
     /// the step that sleeps.
     fn simulate(&mut self, position: usize, sim: &mut Sim, children: &mut Vec<Unit>) {
         loop {
-            let mut cursor = std::mem::take(&mut sim.cursor);
-            let pick = cursor.pick(self.facts(), &|thread, choice| sim.is_asleep(thread, choice));
-            sim.cursor = cursor;
-            match pick {
+            let Sim { cursor, asleep, still, .. } = &mut *sim;
+            let is_asleep = |thread, choice| {
+                let is_it = |event: &Event| (event.step.thread, event.choice) == (thread, choice);
+                asleep.iter().any(|&number| is_it(&self.slept[number as usize].event))
+            };
+            match cursor.pick(self.facts(), still, is_asleep) {
                 Pick::Nothing => return,
                 Pick::Next(next) => {
                     if self.may_stay_asleep(next, sim) {
                         let mut other = sim.clone();
-                        other.sleep(self.own_event(next as usize));
+                        let slept = self.slept.len();
+                        self.fall_asleep(&mut other, self.own_event(next as usize));
+                        other.still = self.still(&other.asleep);
                         let mark = self.replay.leave();
                         self.simulate(position, &mut other, children);
                         self.replay.come_back(mark);
+                        self.slept.truncate(slept);
                     }
                     if !self.take(next, sim) {
                         return;
                     }
                 }
                 Pick::Other(event) => {
-                    if event.disturbs(&sim.asleep[sim.z].event) {
+                    if event.disturbs(&self.slept[sim.asleep[sim.z] as usize].event) {
                         self.stop(position, sim, &event, children);
                     }
                     if self.fragile.is_empty()
@@ -78,7 +86,8 @@ impl Expander {
                     {
                         return;
                     }
-                    sim.sleep(event);
+                    self.fall_asleep(sim, event);
+                    sim.still = self.still(&sim.asleep);
                 }
             }
         }
@@ -86,20 +95,30 @@ impl Expander {
 
     /// Makes a step that the execution makes, too; false if it disturbs what sleeps, which cannot be in a sound execution.
     fn take(&mut self, next: u32, sim: &mut Sim) -> bool {
-        let mut event = self.own_event(next as usize);
-        self.reconsider(&mut event);
+        let woken = if self.record.steps[next as usize].kind == OpKind::BarrierArrive {
+            let mut event = self.own_event(next as usize);
+            self.reconsider(&mut event);
+            self.woken(sim, |number| event.disturbs(&self.slept[number as usize].event))
+        } else {
+            self.woken(sim, |number| self.wakes(next as usize, number))
+        };
         sim.cursor.take(&self.record, &mut self.replay, next);
         sim.path.push(next);
-        if sim.asleep.len() == 1 {
-            return !event.disturbs(&sim.asleep[0].event);
+        let Some(woken) = woken else { return false };
+        if !woken.is_empty() {
+            sim.z -= woken.iter().filter(|&&index| index < sim.z).count();
+            for &index in woken.iter().rev() {
+                sim.asleep.remove(index);
+            }
+            sim.still = self.still(&sim.asleep);
         }
-        if event.disturbs(&sim.asleep[sim.z].event) {
-            return false;
-        }
-        let woken = sim.asleep[..sim.z].iter().filter(|sleeper| event.disturbs(&sleeper.event)).count();
-        sim.z -= woken;
-        sim.asleep.retain(|sleeper| !event.disturbs(&sleeper.event));
         true
+    }
+
+    /// Indices of those who wake; `None` if the step that sleeps is among them.
+    fn woken(&self, sim: &Sim, wakes: impl Fn(u32) -> bool) -> Option<SmallVec<[usize; 4]>> {
+        let woken: SmallVec<_> = (0..sim.asleep.len()).filter(|&index| wakes(sim.asleep[index])).collect();
+        (!woken.contains(&sim.z)).then_some(woken)
     }
 
     /// Which arrival is the last of a round is the one thing about a step that others change without conflict.
@@ -116,16 +135,15 @@ impl Expander {
         self.fragile.iter().any(|(other, cells)| {
             *other != thread
                 && meets(cells, touches)
-                && sim.asleep.iter().any(|sleeper| {
-                    meets(cells, &sleeper.event.touches)
-                        && !self.record.conflicts(next as usize, &sleeper.event.touches)
-                })
+                && self
+                    .asleep(sim)
+                    .any(|event| meets(cells, &event.touches) && !self.record.conflicts(next as usize, &event.touches))
         })
     }
 
     /// The child that ends in `x`, if the execution is its parent.
     fn stop(&mut self, position: usize, sim: &Sim, x: &Event, children: &mut Vec<Unit>) {
-        if !sim.asleep.iter().all(|sleeper| x.disturbs(&sleeper.event)) {
+        if !self.asleep(sim).all(|event| x.disturbs(event)) {
             return;
         }
         for later in (sim.z + 1..sim.asleep.len()).rev() {
@@ -145,10 +163,9 @@ impl Expander {
     /// Whether making the sleeper's event here keeps all earlier sleepers from being possible as they were: by itself
     /// (`Some(None)`), or with what `x` is behind it.
     fn put_back(&mut self, index: usize, sim: &Sim, x: &Event) -> Option<Option<Event>> {
-        let mut event = sim.asleep[index].event.clone();
+        let mut event = self.slept[sim.asleep[index] as usize].event.clone();
         self.reconsider(&mut event);
-        let mut rest = sim.asleep[..index].iter().filter(|sleeper| !event.disturbs(&sleeper.event)).peekable();
-        if rest.peek().is_none() {
+        if self.asleep(sim).take(index).all(|sleeper| event.disturbs(sleeper)) {
             return Some(None);
         }
         if x.step.thread == event.step.thread {
@@ -159,7 +176,8 @@ impl Expander {
         let again = sim.cursor.event_behind(&self.record, &self.replay, x, &event);
         self.replay.come_back(mark);
         let again = again?;
-        rest.all(|sleeper| again.disturbs(&sleeper.event)).then_some(Some(again))
+        let mut rest = self.asleep(sim).take(index).filter(|sleeper| !event.disturbs(sleeper));
+        rest.all(|sleeper| again.disturbs(sleeper)).then_some(Some(again))
     }
 
     /// Whether the execution is what the policy makes of the state in which the step that slept is put back (and `again`
@@ -187,12 +205,13 @@ impl Expander {
     }
 
     fn follows_policy(&mut self, cursor: &mut Cursor) -> bool {
+        let nobody = Ranks::none(self.record.by_rank.len());
         loop {
             // Behind the forced part the execution itself shows what the policy does.
             if cursor.low == cursor.made && cursor.low as usize >= self.forced {
                 return true;
             }
-            match cursor.pick(self.facts(), &|_, _| false) {
+            match cursor.pick(self.facts(), &nobody, |_, _| false) {
                 Pick::Next(next) => cursor.take(&self.record, &mut self.replay, next),
                 Pick::Nothing => return cursor.made as usize == self.record.steps.len(),
                 Pick::Other(_) => return false,

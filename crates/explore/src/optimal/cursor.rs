@@ -2,9 +2,11 @@
 
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::world::Mark;
-use raddle_model::{Footprint, Step, World};
+use raddle_model::{Footprint, Step, Touch, World};
 use raddle_vocab::{OpKind, Outcome};
+use smallvec::SmallVec;
 
+use super::ranks::Ranks;
 use super::record::Record;
 
 /// Something that a thread could do in a state.
@@ -21,10 +23,13 @@ pub(super) struct Event {
 impl Event {
     /// Whether making this event changes what the other one is or would do.
     pub fn disturbs(&self, other: &Event) -> bool {
-        self.step.thread == other.step.thread
-            || conflict(&self.touches, &other.touches)
-            || closes_round(&self.step, &other.step)
+        disturbs(&self.step, &self.touches, other)
     }
+}
+
+/// Whether making a step that touches this changes what the event is or would do.
+pub(super) fn disturbs(step: &Step, touches: &[Touch], other: &Event) -> bool {
+    step.thread == other.step.thread || conflict(touches, &other.touches) || closes_round(step, &other.step)
 }
 
 /// Whether the first arrival fills the round that the second would have belonged to. Arrivals in one round commute, so
@@ -134,62 +139,53 @@ pub(super) struct Cursor {
     pub made: u32,
     /// First position of the execution that is not in.
     pub low: u32,
-    /// What each thread could do, as far as it was looked at. Invariant: only a step of its own, or one that touches what its
-    /// operation touches, can change that.
-    known: Vec<Known>,
-    /// What each thread's operation touches, as [`Record::mask`] says it.
+    /// Threads that were not looked at. What is known of the others stays true until they step themselves, or somebody
+    /// touches what their operation touches.
+    unknown: Ranks,
+    /// Threads that can only make the step that the execution makes next, too.
+    ready: Ranks,
+    /// Threads that can do something else, or have several successors.
+    open: Ranks,
+    /// What each thread's operation touches, as [`Record::mask`] says it, by rank.
     wants: Vec<u64>,
 }
 
-/// What is known of a thread's next step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
-    /// Nothing.
-    Nothing,
-    /// It cannot step.
-    Blocked,
-    /// It can only make the step that the execution makes next, too.
-    Ready(u32),
-    /// It can do something else, or has several successors.
-    Open,
-}
-
 impl Cursor {
-    /// Stands before the step at `position`.
+    /// Stands before the step at `position`, and knows nothing of any thread.
     pub fn stand(&mut self, record: &Record, position: usize) {
         self.next.clear();
         self.next.resize(record.positions.len(), 0);
-        self.known.clear();
-        self.known.resize(record.positions.len(), Known::Nothing);
         for step in &record.steps[..position] {
             self.next[usize::from(step.thread)] += 1;
         }
+        (self.made, self.low) = (position as u32, position as u32);
+        self.know_nothing(record);
+    }
+
+    /// The same, if it is known how far each thread is there.
+    pub fn stand_at(&mut self, record: &Record, next: &[u32], position: usize) {
+        self.next.clear();
+        self.next.extend_from_slice(next);
+        (self.made, self.low) = (position as u32, position as u32);
+        self.know_nothing(record);
+    }
+
+    fn know_nothing(&mut self, record: &Record) {
+        self.unknown.fill(record.by_rank.len());
+        self.ready.clear(record.by_rank.len());
+        self.open.clear(record.by_rank.len());
         self.wants.clear();
         let next = &self.next;
-        self.wants.extend((0..record.positions.len()).map(|thread| record.mask_of(thread as u16, next[thread])));
-        (self.made, self.low) = (position as u32, position as u32);
-    }
-
-    /// Goes on along the execution, whose step at `position` is next.
-    pub fn pass(&mut self, record: &Record, position: usize) {
-        self.advance(record, position as u32);
-        self.low = self.made;
-    }
-
-    /// Looks at what every thread could do here, as far as that is not known.
-    pub fn look(&mut self, facts: Facts<'_>) {
-        for thread in 0..self.known.len() as u16 {
-            if self.known[usize::from(thread)] == Known::Nothing {
-                self.know(facts, thread);
-            }
-        }
+        self.wants.extend(record.by_rank.iter().map(|&thread| record.mask_of(thread, next[usize::from(thread)])));
     }
 
     pub fn copy_from(&mut self, other: &Cursor) {
         self.next.clone_from(&other.next);
-        self.known.clone_from(&other.known);
-        self.wants.clone_from(&other.wants);
         (self.made, self.low) = (other.made, other.low);
+        self.unknown.copy_from(&other.unknown);
+        self.ready.copy_from(&other.ready);
+        self.open.copy_from(&other.open);
+        self.wants.clone_from(&other.wants);
     }
 
     /// Whether the step is in.
@@ -200,11 +196,10 @@ impl Cursor {
 
     /// Whether everything that happens before the step is in. The step is its thread's next.
     pub fn is_ready(&self, record: &Record, position: u32) -> bool {
-        let thread = usize::from(record.steps[position as usize].thread);
-        let clock = record.clock(position as usize);
-        // The thread itself: one more than it has made.
-        clock.iter().zip(&self.next).filter(|(clock, next)| clock > next).count() == 1
-            && clock[thread] > self.next[thread]
+        // Of the thread itself one more than it has made.
+        let missing =
+            record.clock(position as usize).iter().zip(&self.next).map(|(clock, next)| u32::from(clock > next));
+        missing.sum::<u32>() == 1
     }
 
     /// Makes the step at `position`.
@@ -217,31 +212,43 @@ impl Cursor {
     }
 
     /// Counts the step as made and forgets what it may have changed.
-    fn advance(&mut self, record: &Record, position: u32) {
-        let thread = usize::from(record.steps[position as usize].thread);
+    pub fn advance(&mut self, record: &Record, position: u32) {
+        let thread = record.steps[position as usize].thread;
         let mask = record.mask(position as usize);
-        for (known, wants) in self.known.iter_mut().zip(&self.wants) {
-            // Nobody makes a step that depends on one that is ready before that.
-            if wants & mask != 0 && !matches!(known, Known::Ready(_)) {
-                *known = Known::Nothing;
+        // Nobody makes a step that depends on one that is ready before that.
+        let (unknown, open) = (self.unknown.words_mut(), self.open.words_mut());
+        for (word, wants) in self.wants.chunks(64).enumerate() {
+            let mut affected = 0;
+            for (bit, wants) in wants.iter().enumerate() {
+                affected |= u64::from(wants & mask != 0) << bit;
             }
+            unknown[word] |= affected & !self.ready.word(word);
+            open[word] &= !affected;
         }
-        self.next[thread] += 1;
+        self.next[usize::from(thread)] += 1;
         self.made += 1;
-        self.known[thread] = Known::Nothing;
-        self.wants[thread] = record.mask_of(thread as u16, self.next[thread]);
+        let rank = usize::from(record.ranks[usize::from(thread)]);
+        self.unknown.insert(rank);
+        self.ready.remove(rank);
+        self.open.remove(rank);
+        self.wants[rank] = record.mask_of(thread, self.next[usize::from(thread)]);
     }
 
-    /// What the policy would do here, leaving out the events for which `asleep` holds.
-    pub fn pick(&mut self, facts: Facts<'_>, asleep: &dyn Fn(u16, u16) -> bool) -> Pick {
+    /// What the policy would do here, leaving out the threads that are `still` and the events for which `asleep` holds.
+    pub fn pick(&mut self, facts: Facts<'_>, still: &Ranks, asleep: impl Fn(u16, u16) -> bool) -> Pick {
         let mut late = Pick::Nothing;
-        for &thread in &facts.record.by_rank {
-            match self.pick_of(facts, thread, asleep) {
-                (Pick::Nothing, _) => {}
-                (pick, 0) => return pick,
-                (pick, _) => {
-                    if matches!(late, Pick::Nothing) {
-                        late = pick;
+        for word in 0..self.unknown.words() {
+            let mut left = (self.unknown.word(word) | self.ready.word(word) | self.open.word(word)) & !still.word(word);
+            while left != 0 {
+                let rank = word * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                match self.pick_of(facts, rank, &asleep) {
+                    (Pick::Nothing, _) => {}
+                    (pick, 0) => return pick,
+                    (pick, _) => {
+                        if matches!(late, Pick::Nothing) {
+                            late = pick;
+                        }
                     }
                 }
             }
@@ -250,24 +257,18 @@ impl Cursor {
     }
 
     /// The first event of a thread that is not asleep, and its class.
-    fn pick_of(&mut self, facts: Facts<'_>, thread: u16, asleep: &dyn Fn(u16, u16) -> bool) -> (Pick, u8) {
+    fn pick_of(&mut self, facts: Facts<'_>, rank: usize, asleep: &impl Fn(u16, u16) -> bool) -> (Pick, u8) {
         let Facts { record, replay, choices } = facts;
-        let number = usize::from(thread);
-        if self.known[number] == Known::Nothing {
-            self.know(facts, thread);
+        let thread = record.by_rank[rank];
+        self.look(facts, rank);
+        if self.ready.has(rank) {
+            let ready = self.next_of(record, thread).unwrap_or_default();
+            return (Pick::Next(ready), class_of(&record.steps[ready as usize]));
         }
-        match self.known[number] {
-            Known::Nothing | Known::Blocked => return (Pick::Nothing, 0),
-            Known::Ready(_) if asleep(thread, 0) => return (Pick::Nothing, 0),
-            Known::Ready(ready) => return (Pick::Next(ready), class_of(&record.steps[ready as usize])),
-            Known::Open => {}
-        }
-        let one = record.operation(thread, self.next[number]).is_some_and(|op| has_one_successor(op.kind));
-        if one && asleep(thread, 0) {
+        if !self.open.has(rank) {
             return (Pick::Nothing, 0);
         }
-        let position = record.positions[number].get(self.next[number] as usize).copied();
-        let ready = position.filter(|&position| self.is_ready(record, position));
+        let ready = self.next_of(record, thread).filter(|&position| self.is_ready(record, position));
         for choice in 0.. {
             let Some(event) = self.event(record, replay, thread, choice) else { break };
             if asleep(thread, choice) {
@@ -280,17 +281,40 @@ impl Cursor {
         (Pick::Nothing, 0)
     }
 
-    /// Finds out what sort of step the thread could make here.
-    fn know(&mut self, facts: Facts<'_>, thread: u16) {
-        let Facts { record, replay, .. } = facts;
+    /// Position of the thread's next step in the execution.
+    fn next_of(&self, record: &Record, thread: u16) -> Option<u32> {
         let number = usize::from(thread);
-        let position = record.positions[number].get(self.next[number] as usize).copied();
-        self.known[number] = match position.filter(|&position| self.is_ready(record, position)) {
+        record.positions[number].get(self.next[number] as usize).copied()
+    }
+
+    /// Finds out what sort of step the thread could make here, if that is not known.
+    fn look(&mut self, facts: Facts<'_>, rank: usize) {
+        if !self.unknown.has(rank) {
+            return;
+        }
+        self.unknown.remove(rank);
+        let Facts { record, replay, .. } = facts;
+        let thread = record.by_rank[rank];
+        let has_one = |position: u32| has_one_successor(record.steps[position as usize].kind);
+        let next = self.next_of(record, thread);
+        if next.is_some_and(|position| has_one(position) && self.is_ready(record, position)) {
             // It depends on nothing that is missing: here it is what it was there.
-            Some(ready) if has_one_successor(record.steps[ready as usize].kind) => Known::Ready(ready),
-            _ if self.event(record, replay, thread, 0).is_some() => Known::Open,
-            _ => Known::Blocked,
-        };
+            self.ready.insert(rank);
+        } else if self.event(record, replay, thread, 0).is_some() {
+            self.open.insert(rank);
+        }
+    }
+
+    /// All that the thread of this rank could do here.
+    pub fn events(&mut self, facts: Facts<'_>, rank: usize) -> SmallVec<[Event; 1]> {
+        let Facts { record, replay, .. } = facts;
+        let thread = record.by_rank[rank];
+        self.look(facts, rank);
+        let mut events = SmallVec::new();
+        if self.ready.has(rank) || self.open.has(rank) {
+            events.extend((0..).map_while(|choice| self.event(record, replay, thread, choice)));
+        }
+        events
     }
 
     /// What the thread would do here with that choice; `None` if it cannot.

@@ -1,13 +1,14 @@
 //! Children of an execution.
 
 use raddle_model::{Choice, Execution, Footprint, Step, Touch};
-use raddle_vocab::OpKind;
+use raddle_vocab::{OpKind, Outcome};
 use smallvec::SmallVec;
 
 use super::Unit;
 use super::child::Sim;
-use super::cursor::{Cursor, Event, Facts, Replay, class_of, has_one_successor};
-use super::record::{Entry, NONE, Record};
+use super::cursor::{Cursor, Event, Facts, Replay, class_of, disturbs, has_one_successor};
+use super::ranks::Ranks;
+use super::record::{Entry, NONE, Record, mask};
 
 /// An event that could happen and was left out, until something disturbs it.
 #[derive(Clone, Debug)]
@@ -15,7 +16,23 @@ pub(super) struct Sleeper {
     /// The event as it was when it fell asleep.
     pub event: Event,
     /// Position of the step that was made instead.
-    pub since: u32,
+    since: u32,
+    /// The cells that it touches, as [`Record::mask`] says it.
+    mask: u64,
+}
+
+impl Sleeper {
+    pub fn new(event: Event, since: u32) -> Self {
+        let mask = mask(&event.touches);
+        Sleeper { event, since, mask }
+    }
+
+    /// Whether a step that touches this wakes it.
+    fn is_woken_by(&self, step: &Step, mask: u64, touches: &[Touch]) -> bool {
+        // What touches no common cell leaves it asleep, but for the last arrival at a barrier.
+        let may = self.mask & mask != 0 || step.thread == self.event.step.thread || step.outcome == Outcome::Last;
+        may && disturbs(step, touches, &self.event)
+    }
 }
 
 /// Computes children; keeps what the last execution has in common with the next.
@@ -26,17 +43,19 @@ pub struct Expander {
     pub(super) choices: Vec<u16>,
     /// How many steps were forced.
     pub(super) forced: usize,
-    /// Sleepers before each forced step, those that it leaves out included.
-    sleepers: Vec<Sleeper>,
-    first_sleeper: Vec<u32>,
+    /// Everybody who fell asleep along the execution, in order, and behind them those of the simulation under way.
+    pub(super) slept: Vec<Sleeper>,
+    /// Who of them is asleep before each forced step, those that it leaves out included.
+    rows: Vec<u32>,
+    first_of_row: Vec<u32>,
     /// Position of a step that shows that no child differs first at this position in any execution with this prefix.
     closed: Vec<u32>,
     /// Operations whose reversal may need several sleepers put back at once.
     pub(super) fragile: Vec<(u16, Footprint)>,
     pub(super) sim: Sim,
     pub(super) host: Cursor,
-    /// Moves along the execution.
-    pub(super) base: Cursor,
+    /// How far each thread is at the position that is looked at.
+    pub(super) base: Vec<u32>,
     /// Executions that were not the normal form of their trace.
     pub(super) irregular: u64,
 }
@@ -50,13 +69,14 @@ impl Expander {
             replay: Replay::new(spurious),
             choices: Vec::new(),
             forced: 0,
-            sleepers: Vec::new(),
-            first_sleeper: Vec::new(),
+            slept: Vec::new(),
+            rows: Vec::new(),
+            first_of_row: Vec::new(),
             closed: Vec::new(),
             fragile: Vec::new(),
             sim: Sim::default(),
             host: Cursor::default(),
-            base: Cursor::default(),
+            base: Vec::new(),
             irregular: 0,
         }
     }
@@ -73,12 +93,13 @@ impl Expander {
         self.reopen(common);
         self.put_to_sleep(common);
         self.find_fragile();
-        self.base.stand(&self.record, 0);
+        self.base.clear();
+        self.base.resize(self.record.positions.len(), 0);
         for position in 0..steps {
             if self.closed[position] == NONE && self.is_raced(position) {
                 self.children_at(position, children);
             }
-            self.base.pass(&self.record, position);
+            self.base[usize::from(self.record.steps[position].thread)] += 1;
         }
     }
 
@@ -91,54 +112,79 @@ impl Expander {
             }
         }
         self.closed.resize(self.record.steps.len(), NONE);
-        if common < self.first_sleeper.len() {
-            self.sleepers.truncate(self.first_sleeper[common] as usize);
-            self.first_sleeper.truncate(common);
+        if common < self.first_of_row.len() {
+            self.rows.truncate(self.first_of_row[common] as usize);
+            self.first_of_row.truncate(common);
+            let kept = self.slept.partition_point(|sleeper| (sleeper.since as usize) < common);
+            self.slept.truncate(kept);
         }
     }
 
     fn row_end(&self, position: usize) -> usize {
-        self.first_sleeper.get(position + 1).map_or(self.sleepers.len(), |&first| first as usize)
+        self.first_of_row.get(position + 1).map_or(self.rows.len(), |&first| first as usize)
     }
 
-    /// Sleepers before the step at `position`.
-    pub(super) fn sleepers(&self, position: usize) -> &[Sleeper] {
-        match self.first_sleeper.get(position) {
-            Some(&first) => &self.sleepers[first as usize..self.row_end(position)],
+    /// Who is asleep before the step at `position`.
+    pub(super) fn row(&self, position: usize) -> &[u32] {
+        match self.first_of_row.get(position) {
+            Some(&first) => &self.rows[first as usize..self.row_end(position)],
             None => &[],
         }
     }
 
+    /// Sleepers before the step at `position`.
+    fn sleepers(&self, position: usize) -> impl Iterator<Item = &Sleeper> {
+        self.row(position).iter().map(|&number| &self.slept[number as usize])
+    }
+
+    /// The threads that cannot step because their only successor is among these sleepers.
+    pub(super) fn still(&self, asleep: &[u32]) -> Ranks {
+        let mut still = Ranks::none(self.record.by_rank.len());
+        for &number in asleep {
+            let step = &self.slept[number as usize].event.step;
+            if has_one_successor(step.kind) {
+                still.insert(usize::from(self.record.ranks[usize::from(step.thread)]));
+            }
+        }
+        still
+    }
+
+    /// Whether the step at `position` wakes the sleeper.
+    pub(super) fn wakes(&self, position: usize, number: u32) -> bool {
+        let (step, touches) = (&self.record.steps[position], self.record.touches(position));
+        self.slept[number as usize].is_woken_by(step, self.record.mask(position), touches)
+    }
+
     /// Replays the forced part and notes who is asleep where.
     fn put_to_sleep(&mut self, common: usize) {
-        let from = common.min(self.forced).min(self.first_sleeper.len());
+        let from = common.min(self.forced).min(self.first_of_row.len());
         let mut cursor = std::mem::take(&mut self.host);
         cursor.stand(&self.record, from);
         for position in from..self.forced {
             self.replay.seek(&self.record.steps, position);
-            let first = self.sleepers.len();
+            let first = self.rows.len();
             if position > 0 {
                 self.inherit(position - 1);
             }
-            self.first_sleeper.push(first as u32);
-            self.add_sleepers(&cursor, position);
+            self.first_of_row.push(first as u32);
+            self.add_sleepers(&mut cursor, position);
             self.close(position);
-            cursor.next[usize::from(self.record.steps[position].thread)] += 1;
+            cursor.advance(&self.record, position as u32);
         }
         self.host = cursor;
-        let left = self.forced.checked_sub(1).map(|last| self.still_asleep(last).count());
-        self.irregular += u64::from(left.is_some_and(|left| left > 0));
+        if let Some(last) = self.forced.checked_sub(1) {
+            self.irregular += u64::from(self.row(last).iter().any(|&sleeper| !self.wakes(last, sleeper)));
+        }
     }
 
-    /// Sleepers that the step at `position` leaves asleep.
-    fn still_asleep(&self, position: usize) -> impl Iterator<Item = &Sleeper> {
-        let awake = self.own_event(position);
-        self.sleepers(position).iter().filter(move |sleeper| !awake.disturbs(&sleeper.event))
-    }
-
+    /// Adds those to the row under way whom the step at `position` leaves asleep.
     fn inherit(&mut self, position: usize) {
-        let kept: Vec<Sleeper> = self.still_asleep(position).cloned().collect();
-        self.sleepers.extend(kept);
+        for index in self.first_of_row[position] as usize..self.rows.len() {
+            let sleeper = self.rows[index];
+            if !self.wakes(position, sleeper) {
+                self.rows.push(sleeper);
+            }
+        }
     }
 
     /// The step at `position` as an event.
@@ -151,51 +197,52 @@ impl Expander {
     }
 
     /// Puts to sleep what the policy would have preferred to the step at `position`.
-    fn add_sleepers(&mut self, cursor: &Cursor, position: usize) {
+    fn add_sleepers(&mut self, cursor: &mut Cursor, position: usize) {
         let step = &self.record.steps[position];
-        let limit = (class_of(step), self.record.ranks[usize::from(step.thread)], self.choices[position]);
-        let first = self.first_sleeper[position] as usize;
-        let inherited = self.sleepers.len();
-        for index in 0..self.record.by_rank.len() {
-            let thread = self.record.by_rank[index];
-            for choice in 0.. {
-                let Some(event) = cursor.event(&self.record, &self.replay, thread, choice) else { break };
-                let key = (class_of(&event.step), self.record.ranks[usize::from(thread)], choice);
-                let is_new = !self.sleepers[first..inherited]
-                    .iter()
-                    .any(|sleeper| sleeper.event.step.thread == thread && sleeper.event.choice == choice);
-                if key < limit && is_new {
-                    self.sleepers.push(Sleeper { event, since: position as u32 });
+        let rank = self.record.ranks[usize::from(step.thread)];
+        let limit = (class_of(step), rank, self.choices[position]);
+        // Time-outs are preferred least, whatever the rank.
+        let last = if limit.0 > 0 { self.record.by_rank.len() } else { usize::from(rank) + 1 };
+        let (first, inherited) = (self.first_of_row[position] as usize, self.slept.len());
+        let still = self.still(&self.rows[first..]);
+        for rank in (0..last).filter(|&rank| !still.has(rank)) {
+            for event in cursor.events(self.facts(), rank) {
+                let key = (class_of(&event.step), rank as u16, event.choice);
+                let is_old = self.rows[first..].iter().any(|&number| {
+                    let other = &self.slept[number as usize].event;
+                    (other.step.thread, other.choice) == (event.step.thread, event.choice)
+                });
+                if key < limit && !is_old {
+                    self.slept.push(Sleeper::new(event, position as u32));
                 }
             }
         }
-        // Time-outs are preferred least, whatever the rank.
-        self.sleepers[inherited..].sort_by_key(|sleeper| class_of(&sleeper.event.step));
+        self.slept[inherited..].sort_by_key(|sleeper| class_of(&sleeper.event.step));
+        self.rows.extend(inherited as u32..self.slept.len() as u32);
     }
 
     /// If the step at `position` wakes somebody, closes earlier positions: a child that differs first at one of them would
     /// have to explain why this step came before the sleeper, and cannot.
     fn close(&mut self, position: usize) {
-        let x = self.own_event(position);
         let key = self.key(position);
         let mut before = 0;
-        for sleeper in self.sleepers(position) {
-            let event = &sleeper.event;
+        for &number in self.row(position) {
+            let Sleeper { event, since, .. } = &self.slept[number as usize];
             let sleeper_key = (class_of(&event.step), self.record.ranks[usize::from(event.step.thread)]);
-            if x.disturbs(event) && sleeper_key < key && stays_enabled(event) {
-                before = before.max(sleeper.since as usize);
+            if self.wakes(position, number) && sleeper_key < key && stays_enabled(event) {
+                before = before.max(*since as usize);
             }
         }
         if before == 0 {
             return;
         }
-        let thread = usize::from(x.step.thread);
+        let thread = usize::from(self.record.steps[position].thread);
         let previous = self.record.seq[position].checked_sub(1).map(|seq| self.record.positions[thread][seq as usize]);
         for other in (0..position).rev() {
             let is_before = self.record.is_before(other, position);
             if other < before && is_before && self.closed[other] == NONE {
                 let direct = previous.is_none_or(|previous| !self.record.is_before(other, previous as usize));
-                if !direct || self.sleepers(other).is_empty() {
+                if !direct || self.row(other).is_empty() {
                     self.closed[other] = position as u32;
                 }
             }
@@ -233,8 +280,10 @@ impl Expander {
                 })
         };
         let touches = record.touches(position);
-        touches.iter().any(|touch| {
-            self.overtakers(position, touch).any(|other| wakes_all(&record.steps[other], record.touches(other)))
+        touches.iter().enumerate().any(|(index, touch)| {
+            let entries = record.entries_of(position, index);
+            self.overtakers(position, touch, entries)
+                .any(|other| wakes_all(&record.steps[other], record.touches(other)))
         }) || record.pending.iter().enumerate().any(|(thread, pending)| {
             pending.as_ref().is_some_and(|(op, theirs)| {
                 op.thread != step.thread
@@ -247,7 +296,7 @@ impl Expander {
 
     /// The events asleep before the step at `position` that no step behind it wakes without depending on it.
     fn left_asleep(&self, position: usize) -> SmallVec<[&Event; 8]> {
-        let sleepers = self.sleepers(position).iter().map(|sleeper| &sleeper.event);
+        let sleepers = self.sleepers(position).map(|sleeper| &sleeper.event);
         sleepers.filter(|event| !self.may_be_woken(position, event, |_| false)).collect()
     }
 
@@ -270,11 +319,10 @@ impl Expander {
     }
 
     /// Steps behind the one at `position` that could come before it if the order of their touches were the other.
-    fn overtakers(&self, position: usize, touch: &Touch) -> impl Iterator<Item = usize> {
+    fn overtakers(&self, position: usize, touch: &Touch, entries: &[Entry]) -> impl Iterator<Item = usize> {
         let record = &self.record;
         let step = &record.steps[position];
-        let owned = self.releases_own(position, touch);
-        let later = record.entries(touch.cell).iter().rev().take_while(move |entry| entry.position as usize > position);
+        let later = entries.iter().rev().take_while(move |entry| entry.position as usize > position);
         let overtakes = move |entry: &&Entry| {
             let other = entry.position as usize;
             let thread = record.steps[other].thread;
@@ -282,7 +330,7 @@ impl Expander {
             thread != step.thread
                 && entry.bytes & touch.bytes != 0
                 && mode.is_none_or(|mode| !mode.commutes(touch.mode))
-                && !never_overtakes(step.kind, record.steps[other].kind, owned)
+                && !never_overtakes(step.kind, record.steps[other].kind, || self.releases_own(position, entries))
                 && record.seq[other].checked_sub(1).is_none_or(|seq| {
                     let previous = record.positions[usize::from(thread)][seq as usize];
                     !record.is_before(position, previous as usize)
@@ -293,9 +341,8 @@ impl Expander {
 
     /// Whether the last change of the cell before the step was its own thread's, so that what it gives up there is its own. Who
     /// unlocks what it has not locked gives up nothing.
-    fn releases_own(&self, position: usize, touch: &Touch) -> bool {
-        let earlier =
-            self.record.entries(touch.cell).iter().rev().skip_while(|entry| entry.position as usize >= position);
+    fn releases_own(&self, position: usize, entries: &[Entry]) -> bool {
+        let earlier = entries.iter().rev().skip_while(|entry| entry.position as usize >= position);
         let mut changes = earlier.into_iter().filter(|entry| entry.mode == Some(raddle_model::Mode::Write));
         let step = &self.record.steps[position];
         let last = changes.next().map(|entry| &self.record.steps[entry.position as usize]);
@@ -354,7 +401,7 @@ impl Expander {
         for (index, at) in all.enumerate() {
             let step = &self.record.steps[at as usize];
             schedule.push(Choice { thread: renamed(&numbers, step.thread), choice: self.choices[at as usize] });
-            if step.kind == OpKind::Create && step.outcome == raddle_vocab::Outcome::Done {
+            if step.kind == OpKind::Create && step.outcome == Outcome::Done {
                 if index >= position {
                     numbers.push((step.arg as u16, created));
                 }
@@ -382,9 +429,9 @@ fn stays_enabled(event: &Event) -> bool {
 
 /// Whether the second operation cannot happen while the first is still to come, though they conflict. `owned`: what the first gives
 /// up is its thread's own.
-fn never_overtakes(first: OpKind, second: OpKind, owned: bool) -> bool {
+fn never_overtakes(first: OpKind, second: OpKind, owned: impl Fn() -> bool) -> bool {
     match (first, second) {
-        (OpKind::Unlock, OpKind::Lock) => owned,
+        (OpKind::Unlock, OpKind::Lock) => owned(),
         (OpKind::ThreadEnd | OpKind::ThreadStart | OpKind::Create, OpKind::Join)
         | (OpKind::Create, OpKind::ThreadStart | OpKind::ThreadEnd) => true,
         _ => false,

@@ -57,6 +57,7 @@
 mod child;
 mod cursor;
 mod expand;
+mod ranks;
 mod record;
 
 use std::collections::VecDeque;

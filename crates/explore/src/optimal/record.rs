@@ -267,6 +267,13 @@ impl Record {
         self.cells.get(&cell).map_or(&[], |&list| &self.lists[list as usize].entries)
     }
 
+    /// The list of the cell that is the step's touch number `index`.
+    pub fn entries_of(&self, position: usize, index: usize) -> &[Entry] {
+        // A step enters the lists of what it touches before all others.
+        let list = self.member[self.first_member[position] as usize + index];
+        &self.lists[list as usize].entries
+    }
+
     /// Whether the step depends on something with these touches.
     pub fn conflicts(&self, position: usize, touches: &[Touch]) -> bool {
         conflict(self.touches(position), touches)
@@ -296,7 +303,8 @@ impl Record {
     }
 }
 
-fn mask(touches: &[Touch]) -> u64 {
+/// The cells, each as one of 64 bits.
+pub(super) fn mask(touches: &[Touch]) -> u64 {
     touches.iter().fold(0, |mask, touch| mask | 1 << (touch.cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58))
 }
 
