@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::Unit;
 use super::cursor::{Cursor, Event, Pick};
-use super::expand::{Expander, Sleeper, meets};
+use super::expand::{Dozing, Expander, Sleeper, meets};
 use super::ranks::Ranks;
 
 /// A run beside the execution, in which one of its steps sleeps.
@@ -16,8 +16,7 @@ pub(super) struct Sim {
     asleep: Vec<u32>,
     /// Index in `asleep` of the step that sleeps.
     z: usize,
-    /// Threads whose only successor is asleep.
-    still: Ranks,
+    dozing: Dozing,
     /// Steps made beside the execution.
     path: Vec<u32>,
 }
@@ -34,7 +33,7 @@ impl Expander {
         sim.z = sim.asleep.len();
         let slept = self.slept.len();
         self.fall_asleep(&mut sim, self.own_event(position));
-        sim.still = self.still(&sim.asleep);
+        sim.dozing = self.dozing(&sim.asleep);
         let mark = self.replay.leave();
         self.simulate(position, &mut sim, children);
         self.replay.come_back(mark);
@@ -55,19 +54,19 @@ impl Expander {
     /// the step that sleeps.
     fn simulate(&mut self, position: usize, sim: &mut Sim, children: &mut Vec<Unit>) {
         loop {
-            let Sim { cursor, asleep, still, .. } = &mut *sim;
+            let Sim { cursor, asleep, dozing, .. } = &mut *sim;
             let is_asleep = |thread, choice| {
                 let is_it = |event: &Event| (event.step.thread, event.choice) == (thread, choice);
                 asleep.iter().any(|&number| is_it(&self.slept[number as usize].event))
             };
-            match cursor.pick(self.facts(), still, is_asleep) {
+            match cursor.pick(self.facts(), &dozing.still, is_asleep) {
                 Pick::Nothing => return,
                 Pick::Next(next) => {
                     if self.may_stay_asleep(next, sim) {
                         let mut other = sim.clone();
                         let slept = self.slept.len();
                         self.fall_asleep(&mut other, self.own_event(next as usize));
-                        other.still = self.still(&other.asleep);
+                        other.dozing = self.dozing(&other.asleep);
                         let mark = self.replay.leave();
                         self.simulate(position, &mut other, children);
                         self.replay.come_back(mark);
@@ -77,7 +76,8 @@ impl Expander {
                         return;
                     }
                 }
-                Pick::Other(event) => {
+                Pick::Other(thread, choice) => {
+                    let Some(event) = sim.cursor.event(&self.record, &self.replay, thread, choice) else { return };
                     if event.disturbs(&self.slept[sim.asleep[sim.z] as usize].event) {
                         self.stop(position, sim, &event, children);
                     }
@@ -87,7 +87,7 @@ impl Expander {
                         return;
                     }
                     self.fall_asleep(sim, event);
-                    sim.still = self.still(&sim.asleep);
+                    sim.dozing = self.dozing(&sim.asleep);
                 }
             }
         }
@@ -95,7 +95,9 @@ impl Expander {
 
     /// Makes a step that the execution makes, too; false if it disturbs what sleeps, which cannot be in a sound execution.
     fn take(&mut self, next: u32, sim: &mut Sim) -> bool {
-        let woken = if self.record.steps[next as usize].kind == OpKind::BarrierArrive {
+        let woken = if self.record.mask(next as usize) & sim.dozing.cells == 0 {
+            Some(SmallVec::new())
+        } else if self.record.steps[next as usize].kind == OpKind::BarrierArrive {
             let mut event = self.own_event(next as usize);
             self.reconsider(&mut event);
             self.woken(sim, |number| event.disturbs(&self.slept[number as usize].event))
@@ -110,7 +112,7 @@ impl Expander {
             for &index in woken.iter().rev() {
                 sim.asleep.remove(index);
             }
-            sim.still = self.still(&sim.asleep);
+            sim.dozing = self.dozing(&sim.asleep);
         }
         true
     }
@@ -208,13 +210,13 @@ impl Expander {
         let nobody = Ranks::none(self.record.by_rank.len());
         loop {
             // Behind the forced part the execution itself shows what the policy does.
-            if cursor.low == cursor.made && cursor.low as usize >= self.forced {
+            if cursor.is_along(&self.record).is_some_and(|made| made as usize >= self.forced) {
                 return true;
             }
             match cursor.pick(self.facts(), &nobody, |_, _| false) {
                 Pick::Next(next) => cursor.take(&self.record, &mut self.replay, next),
                 Pick::Nothing => return cursor.made as usize == self.record.steps.len(),
-                Pick::Other(_) => return false,
+                Pick::Other(..) => return false,
             }
         }
     }

@@ -4,7 +4,6 @@ use raddle_model::depend::{conflict, footprint};
 use raddle_model::world::Mark;
 use raddle_model::{Footprint, Step, Touch, World};
 use raddle_vocab::{OpKind, Outcome};
-use smallvec::SmallVec;
 
 use super::ranks::Ranks;
 use super::record::Record;
@@ -51,8 +50,8 @@ pub(super) enum Pick {
     Nothing,
     /// The execution goes on with this step, too.
     Next(u32),
-    /// It is something that the execution does not do here.
-    Other(Event),
+    /// It is something that the execution does not do here: this successor of the thread's operation.
+    Other(u16, u16),
 }
 
 /// The semantics, standing at some position of the execution or beside it.
@@ -137,8 +136,8 @@ pub(super) struct Cursor {
     pub next: Vec<u32>,
     /// Steps made in all.
     pub made: u32,
-    /// First position of the execution that is not in.
-    pub low: u32,
+    /// No position before this one is missing.
+    low: u32,
     /// Threads that were not looked at. What is known of the others stays true until they step themselves, or somebody
     /// touches what their operation touches.
     unknown: Ranks,
@@ -146,6 +145,8 @@ pub(super) struct Cursor {
     ready: Ranks,
     /// Threads that can do something else, or have several successors.
     open: Ranks,
+    /// Threads that cannot step until somebody else does.
+    blocked: Ranks,
     /// What each thread's operation touches, as [`Record::mask`] says it, by rank.
     wants: Vec<u64>,
 }
@@ -174,6 +175,7 @@ impl Cursor {
         self.unknown.fill(record.by_rank.len());
         self.ready.clear(record.by_rank.len());
         self.open.clear(record.by_rank.len());
+        self.blocked.clear(record.by_rank.len());
         self.wants.clear();
         let next = &self.next;
         self.wants.extend(record.by_rank.iter().map(|&thread| record.mask_of(thread, next[usize::from(thread)])));
@@ -185,6 +187,7 @@ impl Cursor {
         self.unknown.copy_from(&other.unknown);
         self.ready.copy_from(&other.ready);
         self.open.copy_from(&other.open);
+        self.blocked.copy_from(&other.blocked);
         self.wants.clone_from(&other.wants);
     }
 
@@ -206,24 +209,32 @@ impl Cursor {
     pub fn take(&mut self, record: &Record, replay: &mut Replay, position: u32) {
         replay.apply(&record.steps[position as usize]);
         self.advance(record, position);
+    }
+
+    /// How many steps are in, if they are the first ones of the execution.
+    pub fn is_along(&mut self, record: &Record) -> Option<u32> {
         while (self.low as usize) < record.steps.len() && self.has(record, self.low) {
             self.low += 1;
         }
+        (self.low == self.made).then_some(self.low)
     }
 
     /// Counts the step as made and forgets what it may have changed.
     pub fn advance(&mut self, record: &Record, position: u32) {
         let thread = record.steps[position as usize].thread;
         let mask = record.mask(position as usize);
-        // Nobody makes a step that depends on one that is ready before that.
-        let (unknown, open) = (self.unknown.words_mut(), self.open.words_mut());
-        for (word, wants) in self.wants.chunks(64).enumerate() {
+        for word in 0..self.unknown.words() {
+            // Nobody makes a step that depends on one that is ready before that.
+            let mut settled = self.blocked.word(word) | self.open.word(word);
             let mut affected = 0;
-            for (bit, wants) in wants.iter().enumerate() {
-                affected |= u64::from(wants & mask != 0) << bit;
+            while settled != 0 {
+                let bit = settled.trailing_zeros();
+                settled &= settled - 1;
+                affected |= u64::from(self.wants[word * 64 + bit as usize] & mask != 0) << bit;
             }
-            unknown[word] |= affected & !self.ready.word(word);
-            open[word] &= !affected;
+            *self.unknown.word_mut(word) |= affected;
+            *self.open.word_mut(word) &= !affected;
+            *self.blocked.word_mut(word) &= !affected;
         }
         self.next[usize::from(thread)] += 1;
         self.made += 1;
@@ -231,6 +242,7 @@ impl Cursor {
         self.unknown.insert(rank);
         self.ready.remove(rank);
         self.open.remove(rank);
+        self.blocked.remove(rank);
         self.wants[rank] = record.mask_of(thread, self.next[usize::from(thread)]);
     }
 
@@ -238,7 +250,7 @@ impl Cursor {
     pub fn pick(&mut self, facts: Facts<'_>, still: &Ranks, asleep: impl Fn(u16, u16) -> bool) -> Pick {
         let mut late = Pick::Nothing;
         for word in 0..self.unknown.words() {
-            let mut left = (self.unknown.word(word) | self.ready.word(word) | self.open.word(word)) & !still.word(word);
+            let mut left = self.may_step(word) & !still.word(word);
             while left != 0 {
                 let rank = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
@@ -276,7 +288,7 @@ impl Cursor {
             }
             let class = class_of(&event.step);
             let next = ready.filter(|&ready| choices[ready as usize] == choice);
-            return (next.map_or(Pick::Other(event), Pick::Next), class);
+            return (next.map_or(Pick::Other(thread, choice), Pick::Next), class);
         }
         (Pick::Nothing, 0)
     }
@@ -302,19 +314,20 @@ impl Cursor {
             self.ready.insert(rank);
         } else if self.event(record, replay, thread, 0).is_some() {
             self.open.insert(rank);
+        } else if self.wants[rank] != 0 {
+            self.blocked.insert(rank);
         }
     }
 
-    /// All that the thread of this rank could do here.
-    pub fn events(&mut self, facts: Facts<'_>, rank: usize) -> SmallVec<[Event; 1]> {
-        let Facts { record, replay, .. } = facts;
-        let thread = record.by_rank[rank];
+    /// Threads of ranks `64 * word` and on that are not known to be blocked, a bit each.
+    pub fn may_step(&self, word: usize) -> u64 {
+        self.unknown.word(word) | self.ready.word(word) | self.open.word(word)
+    }
+
+    /// Whether the thread of this rank can step here.
+    pub fn can_step(&mut self, facts: Facts<'_>, rank: usize) -> bool {
         self.look(facts, rank);
-        let mut events = SmallVec::new();
-        if self.ready.has(rank) || self.open.has(rank) {
-            events.extend((0..).map_while(|choice| self.event(record, replay, thread, choice)));
-        }
-        events
+        self.ready.has(rank) || self.open.has(rank)
     }
 
     /// What the thread would do here with that choice; `None` if it cannot.

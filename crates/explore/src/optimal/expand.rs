@@ -21,6 +21,15 @@ pub(super) struct Sleeper {
     mask: u64,
 }
 
+/// What several sleepers have in common.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dozing {
+    /// Threads that cannot step because their only successor is asleep.
+    pub still: Ranks,
+    /// Cells of which a step must touch one to wake somebody, as [`Record::mask`] says it.
+    pub cells: u64,
+}
+
 impl Sleeper {
     pub fn new(event: Event, since: u32) -> Self {
         let mask = mask(&event.touches);
@@ -137,16 +146,18 @@ impl Expander {
         self.row(position).iter().map(|&number| &self.slept[number as usize])
     }
 
-    /// The threads that cannot step because their only successor is among these sleepers.
-    pub(super) fn still(&self, asleep: &[u32]) -> Ranks {
-        let mut still = Ranks::none(self.record.by_rank.len());
+    /// These sleepers together.
+    pub(super) fn dozing(&self, asleep: &[u32]) -> Dozing {
+        let mut dozing = Dozing { still: Ranks::none(self.record.by_rank.len()), cells: 0 };
         for &number in asleep {
-            let step = &self.slept[number as usize].event.step;
-            if has_one_successor(step.kind) {
-                still.insert(usize::from(self.record.ranks[usize::from(step.thread)]));
+            let Sleeper { event, mask, .. } = &self.slept[number as usize];
+            if has_one_successor(event.step.kind) {
+                dozing.still.insert(usize::from(self.record.ranks[usize::from(event.step.thread)]));
             }
+            let by_others = event.step.kind == OpKind::BarrierArrive || !has_one_successor(event.step.kind);
+            dozing.cells |= if by_others { u64::MAX } else { *mask };
         }
-        still
+        dozing
     }
 
     /// Whether the step at `position` wakes the sleeper.
@@ -202,23 +213,37 @@ impl Expander {
         let rank = self.record.ranks[usize::from(step.thread)];
         let limit = (class_of(step), rank, self.choices[position]);
         // Time-outs are preferred least, whatever the rank.
-        let last = if limit.0 > 0 { self.record.by_rank.len() } else { usize::from(rank) + 1 };
+        let last = if limit.0 > 0 { self.record.by_rank.len() } else { usize::from(rank) + usize::from(limit.2 > 0) };
         let (first, inherited) = (self.first_of_row[position] as usize, self.slept.len());
-        let still = self.still(&self.rows[first..]);
-        for rank in (0..last).filter(|&rank| !still.has(rank)) {
-            for event in cursor.events(self.facts(), rank) {
-                let key = (class_of(&event.step), rank as u16, event.choice);
-                let is_old = self.rows[first..].iter().any(|&number| {
-                    let other = &self.slept[number as usize].event;
-                    (other.step.thread, other.choice) == (event.step.thread, event.choice)
-                });
-                if key < limit && !is_old {
-                    self.slept.push(Sleeper::new(event, position as u32));
+        let still = self.dozing(&self.rows[first..]).still;
+        for word in 0..last.div_ceil(64) {
+            let mut left = cursor.may_step(word) & !still.word(word);
+            while left != 0 {
+                let rank = word * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                if rank < last && cursor.can_step(self.facts(), rank) {
+                    self.add_events(cursor, rank, limit, first, position as u32);
                 }
             }
         }
         self.slept[inherited..].sort_by_key(|sleeper| class_of(&sleeper.event.step));
         self.rows.extend(inherited as u32..self.slept.len() as u32);
+    }
+
+    /// Puts to sleep what the thread of this rank could do and the policy prefers to the limit, but for what sleeps in the row that
+    /// begins with `first`.
+    fn add_events(&mut self, cursor: &Cursor, rank: usize, limit: (u8, u16, u16), first: usize, position: u32) {
+        let thread = self.record.by_rank[rank];
+        for choice in 0.. {
+            let Some(event) = cursor.event(&self.record, &self.replay, thread, choice) else { break };
+            let is_old = self.rows[first..].iter().any(|&number| {
+                let other = &self.slept[number as usize].event;
+                (other.step.thread, other.choice) == (thread, choice)
+            });
+            if (class_of(&event.step), rank as u16, choice) < limit && !is_old {
+                self.slept.push(Sleeper::new(event, position));
+            }
+        }
     }
 
     /// If the step at `position` wakes somebody, closes earlier positions: a child that differs first at one of them would
