@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let own = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let workspace = own.parent().and_then(Path::parent).ok_or("this package is not inside its workspace")?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    for name in ["rt", "wire", "vocab"] {
+    for name in ["rt", "wire", "vocab", "x86"] {
         println!("cargo::rerun-if-changed={}", workspace.join("crates").join(name).display());
     }
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,7 +1,9 @@
 //! Searches that start anew when more is known about busy waiting.
 //!
 //! Failed rounds of a loop are left out of traces as soon as the loop is known. So an execution that shows a new one makes those
-//! before it another search's: [`Anew`] starts again, until there is nothing to learn. What was found stays found.
+//! before it another search's: [`Anew`] starts again, until there is nothing to learn. What was found stays found. A round of a
+//! known loop may also be recognised only after it was part of a run: then that run's beginning cannot be repeated, which is
+//! seen when the search goes on from there, and it starts again, too.
 //!
 //! The optimal search, moreover, has to foresee what a thread would do in states that it has not met, and with busy waiting that depends on
 //! which values would end a loop: an execution does not tell. The same goes for operations that compare memory with a value, if plain
@@ -34,14 +36,24 @@ pub struct Anew {
     /// Which attempt asked for each run, oldest first.
     under_way: VecDeque<u32>,
     attempt: u32,
+    /// How often a known beginning could not be repeated.
+    lost: u32,
 }
+
+/// Attempts that are given up because a known beginning could not be repeated, before that is taken to be the program's fault.
+const LOST_AT_MOST: u32 = 20;
 
 impl Anew {
     /// `begin` makes a search for a program in which so many loops are known.
     #[must_use]
     pub fn new(begin: impl Fn(u32) -> Box<dyn Strategy> + 'static) -> Self {
         let search = begin(0);
-        Anew { begin: Box::new(begin), search, loops: 0, under_way: VecDeque::new(), attempt: 0 }
+        Anew { begin: Box::new(begin), search, loops: 0, under_way: VecDeque::new(), attempt: 0, lost: 0 }
+    }
+
+    fn start_again(&mut self) {
+        self.search = (self.begin)(self.loops);
+        self.attempt += 1;
     }
 }
 
@@ -90,11 +102,19 @@ impl Strategy for Anew {
     fn learn(&mut self, execution: &Execution) -> Worth {
         let loops = loops_of(execution);
         if loops > self.loops {
-            self.search = (self.begin)(loops);
             self.loops = loops;
-            self.attempt += 1;
+            self.start_again();
         }
-        if self.under_way.pop_front() == Some(self.attempt) { self.search.learn(execution) } else { Worth::Void }
+        if self.under_way.pop_front() != Some(self.attempt) {
+            return Worth::Void;
+        }
+        let worth = self.search.learn(execution);
+        if self.loops > 0 && self.lost < LOST_AT_MOST && self.search.gap() == Some(Gap::Diverged) {
+            self.lost += 1;
+            self.start_again();
+            return Worth::Void;
+        }
+        worth
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -131,6 +131,24 @@ fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     false
 }
 
+/// Declares hooks by their names and tells whether an address is that of one of them.
+macro_rules! known_hooks {
+    ($($name:ident)*) => {
+        /// Whether this is a hook that tells of an access to an aligned variable.
+        pub fn is_access_hook(address: usize) -> bool {
+            unsafe extern "C" {
+                $(fn $name();)*
+            }
+            [$($name as *const () as usize),*].contains(&address)
+        }
+    };
+}
+
+known_hooks!(
+    __tsan_read1 __tsan_read2 __tsan_read4 __tsan_read8 __tsan_read16
+    __tsan_write1 __tsan_write2 __tsan_write4 __tsan_write8 __tsan_write16
+);
+
 extern "C" fn plain<const KIND: u8, const SIZE: u16>(address: u64, pc: u64) {
     access::<KIND, SIZE, 0>(address, pc);
 }

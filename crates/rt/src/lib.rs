@@ -33,6 +33,7 @@ mod entry;
 mod fail;
 mod fiber;
 mod files;
+mod frames;
 mod futex;
 mod granular;
 mod heap;

@@ -13,6 +13,8 @@ pub struct Mapping {
     pub readable: bool,
     /// May be written.
     pub writable: bool,
+    /// May be executed.
+    pub executable: bool,
     /// Not shared.
     pub private: bool,
 }
@@ -41,10 +43,10 @@ impl Maps {
         let end = self.hexadecimal()?;
         let readable = self.byte()? == b'r';
         let writable = self.byte()? == b'w';
-        self.byte()?;
+        let executable = self.byte()? == b'x';
         let private = self.byte()? == b'p';
         while self.byte()? != b'\n' {}
-        Some(Mapping { start, end, readable, writable, private })
+        Some(Mapping { start, end, readable, writable, executable, private })
     }
 
     /// A number and the character that ends it.

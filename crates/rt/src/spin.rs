@@ -15,7 +15,8 @@
 //!
 //! The state of a thread is hashed from all that it has read so far: the outcomes of its operations and, once busy waiting was
 //! seen, the values of its plain reads. What is compared to recognise a round: callee-saved registers and stack pointer at the call,
-//! and the part of the stack where a loop keeps its variables (a window above the stack pointer and one below the frame pointer).
+//! and the part of the stack where a loop keeps its variables (a window above the stack pointer and one below the frame pointer; what
+//! is further up as a hash). Bytes of the first round that differ but are dead (`frames`) make no difference.
 //! Memory outside the own stack is covered by the write hooks: a write clears the list of candidates.
 
 use core::sync::atomic::Ordering::Relaxed;
@@ -27,7 +28,7 @@ use raddle_wire::{LOOP_ENTRIES, LOOP_PLACES, LOOPS_OFFSET, Loops};
 use crate::enabled::{Enabled, enabled};
 use crate::entry::{Registers, registers, return_address};
 use crate::state::{Handover, Op, Standing, keep, run, spins};
-use crate::{mutex, rwlock, sched, sem, spinlock};
+use crate::{frames, mutex, rwlock, sched, sem, spinlock};
 
 /// Reading operations remembered per thread: rounds of up to five reads are recognised.
 const RING: usize = 16;
@@ -35,6 +36,8 @@ const RING: usize = 16;
 pub const ABOVE_STACK_POINTER: usize = 768;
 /// Bytes compared below the frame pointer.
 pub const BELOW_FRAME_POINTER: usize = 512;
+/// Bytes hashed behind those.
+const FURTHER_UP: usize = 4096;
 /// Reads that a thread makes alone before it is taken to go on.
 const EXAMINED: u32 = 24;
 /// Examinations in vain after which a place is not examined any more.
@@ -64,6 +67,8 @@ pub struct Head {
     frame: [u8; BELOW_FRAME_POINTER],
     stack_len: u16,
     frame_len: u16,
+    /// Hash of the stack further up, once busy waiting was seen.
+    far: u64,
 }
 
 impl Head {
@@ -77,6 +82,7 @@ impl Head {
         let (stack, frame) = (usize::from(self.stack_len), usize::from(self.frame_len));
         self.registers == later.registers
             && self.depth == later.depth
+            && self.far == later.far
             && (self.stack_len, self.frame_len) == (later.stack_len, later.frame_len)
             && self.stack[..stack] == later.stack[..stack]
             && self.frame[..frame] == later.frame[..frame]
@@ -103,6 +109,7 @@ impl Candidates {
             frame: [0; BELOW_FRAME_POINTER],
             stack_len: 0,
             frame_len: 0,
+            far: 0,
         };
         Candidates { heads: [UNUSED; RING] }
     }
@@ -145,6 +152,12 @@ fn reads(kind: OpKind) -> bool {
             | OpKind::SemTryWait
             | OpKind::Read
     )
+}
+
+/// Whether the running thread only looks at or changes its own stack, which is compared when it comes back: neither progress nor a look.
+pub fn is_private(op: &Op) -> bool {
+    let (low, high) = run().hot.stack;
+    matches!(op.kind, OpKind::Read | OpKind::Write) && (low..high).contains(&(op.obj as usize))
 }
 
 /// What the operation of the thread would find now; `None` if that would be progress.
@@ -213,7 +226,7 @@ pub fn is_stale(tid: usize) -> bool {
 
 /// Called before a thread stands before `op`. The answer says whether it may turn out to lead nowhere.
 pub fn arriving(op: &Op) -> bool {
-    if !keep().fold_spins {
+    if !keep().fold_spins || is_private(op) {
         return false;
     }
     let alone = run().steps >= keep().plan.examine_at;
@@ -264,14 +277,14 @@ pub fn arriving(op: &Op) -> bool {
     loops().used.load(Relaxed) > 0
 }
 
-/// Earlier rounds of the same loop differ from the proven one only by the values they read, kept somewhere in the frame: they
+/// Earlier rounds of the same loop may differ from the proven one only by what they leave in places that are dead: they
 /// made no progress either. Returns where the first of them starts.
 fn first_round(candidates: &Candidates, index: usize, len: usize) -> usize {
     let length = len - index;
     let mut first = index;
     while first >= length {
         let (earlier, later) = (&candidates.heads[first - length], &candidates.heads[first]);
-        if earlier.op.pc != later.op.pc || !explained(earlier, later, &candidates.heads[first - length..first]) {
+        if earlier.op.pc != later.op.pc || !explained(earlier, later) {
             break;
         }
         first -= length;
@@ -279,28 +292,21 @@ fn first_round(candidates: &Candidates, index: usize, len: usize) -> usize {
     first
 }
 
-/// Whether every difference between the two states is a copy of a value that was read in between, or of the address it was read from:
-/// what a compiler that does not optimise leaves in temporaries.
-fn explained(earlier: &Head, later: &Head, round: &[Head]) -> bool {
-    let copied = |word: u64| {
-        let is = |value: u64| value & 0xffff_ffff == word & 0xffff_ffff;
-        round.iter().any(|read| is(read.value) || is(read.op.obj) || is(read.op.obj >> 32))
-    };
-    let registers = earlier.registers.saved.iter().zip(&later.registers.saved);
-    earlier.registers.sp == later.registers.sp
+/// Whether the two states differ in nothing but dead bytes of the stack: what a compiler that does not optimise leaves in temporaries.
+fn explained(earlier: &Head, later: &Head) -> bool {
+    let dead_from = |start: usize| move |index: usize| frames::is_dead(&later.registers, later.op.pc, start + index);
+    let ((sp, _), (frame, _)) = windows(&later.registers);
+    frames::are_alike(&earlier.registers, &later.registers, later.op.pc)
+        && earlier.far == later.far
         && (earlier.stack_len, earlier.frame_len) == (later.stack_len, later.frame_len)
-        && registers.into_iter().all(|(a, b)| a == b || copied(*b))
-        && words_explained(&earlier.stack, &later.stack, usize::from(later.stack_len), copied)
-        && words_explained(&earlier.frame, &later.frame, usize::from(later.frame_len), copied)
+        && differences(&earlier.stack, &later.stack, later.stack_len).all(dead_from(sp))
+        && differences(&earlier.frame, &later.frame, later.frame_len).all(dead_from(frame))
 }
 
-/// Compares words of 4 bytes; one of the two bytes-wide copies of a narrow value counts as the value too.
-fn words_explained(earlier: &[u8], later: &[u8], len: usize, copied: impl Fn(u64) -> bool) -> bool {
-    let words = earlier[..len].chunks_exact(4).zip(later[..len].chunks_exact(4));
-    words.into_iter().all(|(a, b)| {
-        let (old, new) = (u32::from_le_bytes([a[0], a[1], a[2], a[3]]), u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        old == new || copied(u64::from(new)) || (0..4).all(|i| a[i] == b[i] || copied(u64::from(b[i])))
-    })
+/// Where the two copies of a part of the stack differ.
+fn differences(earlier: &[u8], later: &[u8], len: u16) -> impl Iterator<Item = usize> {
+    let both = earlier.iter().zip(later).take(usize::from(len));
+    both.enumerate().filter(|(_, (a, b))| a != b).map(|(index, _)| index)
 }
 
 /// Called when an operation was performed: a reading one becomes a candidate, everything else is progress.
@@ -329,6 +335,7 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
             me.ring.depth += 1;
             me.ring.moves = me.ring.moves.wrapping_add(1);
         }
+        _ if is_private(op) => {}
         _ => me.ring.len = 0,
     }
     me.ring.pending = false;
@@ -384,7 +391,7 @@ fn examine(candidates: &Candidates, first: usize, len: usize) {
     let reads = &candidates.heads[first..len];
     if reads.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
         // Alone it would read other values. So this is a round of a known loop if it looks like one.
-        if verdicts == IS_LOOP && explained(&candidates.heads[first], &candidates.heads[len], reads) {
+        if verdicts == IS_LOOP && explained(&candidates.heads[first], &candidates.heads[len]) {
             let locks = candidates.heads[first].moves != candidates.heads[len].moves;
             conclude(key, round(len - first, locks), pc);
         }
@@ -509,6 +516,14 @@ pub fn windows(registers: &Registers) -> ((usize, usize), (usize, usize)) {
     ((sp, above), (frame - below, below))
 }
 
+/// Hash of the running thread's stack from there on.
+fn further_up(start: usize) -> u64 {
+    let end = run().hot.stack.1.min(start + FURTHER_UP);
+    let words = (start.next_multiple_of(8)..end.saturating_sub(7)).step_by(8);
+    // SAFETY: the words lie within the running thread's stack.
+    words.fold(0, |hash, word| mix(hash ^ unsafe { *(word as *const u64) }))
+}
+
 fn remember(head: &mut Head, op: &Op) {
     let now = registers();
     let ((sp, above), (frame, below)) = windows(&now);
@@ -516,6 +531,7 @@ fn remember(head: &mut Head, op: &Op) {
     head.registers = now;
     head.stack_len = above as u16;
     head.frame_len = below as u16;
+    head.far = if run().hot.hashing { further_up(sp + above) } else { 0 };
     // SAFETY: both windows lie within the running thread's stack, above its stack pointer.
     unsafe {
         core::ptr::copy_nonoverlapping(sp as *const u8, head.stack.as_mut_ptr(), above);

@@ -516,6 +516,8 @@ pub struct Keep {
     pub next_epoch: u64,
     /// Process that owns this state (a forked child of the program's has another id).
     pub pid: i32,
+    /// A mapping of code that was looked into, first byte and one past the last.
+    pub code: (usize, usize),
 }
 
 /// Why a fiber switched to the controller.
@@ -548,6 +550,7 @@ impl Keep {
             arena_bytes: 0,
             fsgsbase: false,
             access_granularity: false,
+            code: (0, 0),
             fold_spins: false,
             spurious: 0,
             exit_events: 0,

@@ -228,10 +228,11 @@ pub fn progress() {
 /// Called for every operation once some thread has timed out or read its clock.
 pub fn performed(op: &Op, outcome: Outcome) {
     let me = run().hot.tid as usize;
-    if changes(op.kind, outcome) {
+    let is_private = spin::is_private(op);
+    if changes(op.kind, outcome) && !is_private {
         progress();
     }
-    if run().fibers[me].private.timeouts.idle {
+    if run().fibers[me].private.timeouts.idle && !is_private {
         watch_all(op);
     }
     for tid in (0..run().threads).filter(|&tid| tid != me) {

@@ -1,0 +1,356 @@
+//! One instruction: its length, where it goes, and what it does to the frame.
+
+/// No instruction has more bytes.
+pub const LONGEST: usize = 15;
+
+/// Where control goes after an instruction. Distances count from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// To the next one; calls by a pointer come back.
+    Next,
+    /// To the next one, after a function.
+    Call(i64),
+    /// Elsewhere.
+    Jump(i64),
+    /// To the next one or elsewhere.
+    Branch(i64),
+    /// The frame is given up, or the process is.
+    End,
+    /// Not known.
+    Unknown,
+}
+
+/// What an instruction does to the bytes of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Looks at so many of them at most, perhaps writes them, too.
+    Reads(u8),
+    /// Writes this many of them and looks at none.
+    Writes(u8),
+    /// Makes a pointer to them, or to somewhere behind.
+    Points,
+}
+
+/// Memory at a distance from the frame pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Distance of the first byte.
+    pub displacement: i32,
+    /// What happens there.
+    pub access: Access,
+}
+
+/// An instruction, as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Bytes that it takes.
+    pub length: usize,
+    /// Where it goes.
+    pub flow: Flow,
+    /// What it does to the frame.
+    pub operand: Option<Operand>,
+    /// General registers that it may look at, a bit for each number; calls are taken to look at none.
+    pub reads: u16,
+    /// General registers that it writes and does not look at.
+    pub writes: u16,
+}
+
+/// The frame pointer, as the number of a register.
+const FRAME_POINTER: u8 = 5;
+
+/// Prefixes that change the meaning of what follows.
+#[derive(Clone, Copy, Default)]
+struct Prefixes {
+    /// 0x66.
+    narrow: bool,
+    /// 0xf2 or 0xf3, the last one.
+    repeat: u8,
+    /// The four low bits of REX.
+    rex: u8,
+}
+
+impl Prefixes {
+    fn is_wide(self) -> bool {
+        self.rex & 8 != 0
+    }
+
+    /// Bytes of an ordinary operand.
+    fn size(self) -> u8 {
+        match (self.is_wide(), self.narrow) {
+            (true, _) => 8,
+            (false, true) => 2,
+            (false, false) => 4,
+        }
+    }
+
+    /// Bytes of an operand in a vector register.
+    fn scalar(self) -> u8 {
+        match self.repeat {
+            0xf3 => 4,
+            0xf2 => 8,
+            _ => 16,
+        }
+    }
+
+    /// Bytes of an ordinary immediate operand.
+    fn immediate(self) -> usize {
+        if self.narrow && !self.is_wide() { 2 } else { 4 }
+    }
+}
+
+/// The bytes that are not yet understood.
+struct Reader<'a> {
+    code: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.code.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn skip(&mut self, bytes: usize) -> Option<()> {
+        self.at += bytes;
+        (self.at <= self.code.len()).then_some(())
+    }
+
+    /// A signed number of one or four bytes.
+    fn number(&mut self, bytes: usize) -> Option<i32> {
+        if bytes == 1 {
+            return Some(i32::from(self.byte()?.cast_signed()));
+        }
+        let at = self.at;
+        self.skip(4)?;
+        Some(i32::from_le_bytes(self.code[at..at + 4].try_into().ok()?))
+    }
+}
+
+/// The operands that a ModRM byte describes.
+struct Operands {
+    /// The middle bits: a register, or more of the opcode.
+    middle: u8,
+    /// The other register, if there is one.
+    other: Option<u8>,
+    /// Registers that make up the address.
+    address: u16,
+    /// If that is in the frame: how far, and whether an index is added.
+    frame: Option<(i32, bool)>,
+}
+
+fn operands(code: &mut Reader<'_>, prefixes: Prefixes) -> Option<Operands> {
+    let byte = code.byte()?;
+    let (mode, middle, low) = (byte >> 6, byte >> 3 & 7, byte & 7);
+    let (high_base, high_index) = ((prefixes.rex & 1) << 3, (prefixes.rex & 2) << 2);
+    if mode == 3 {
+        return Some(Operands { middle, other: Some(low | high_base), address: 0, frame: None });
+    }
+    let (mut base, mut indexed, mut index) = (low, false, 0);
+    if low == 4 {
+        let sib = code.byte()?;
+        base = sib & 7;
+        let number = sib >> 3 & 7 | high_index;
+        indexed = number != 4;
+        index = u16::from(indexed) << number;
+    }
+    let address = 1 << (base | high_base) | index;
+    let displacement = match mode {
+        0 if base == FRAME_POINTER => code.number(4).map(|_| None)?,
+        0 => None,
+        1 => Some(code.number(1)?),
+        _ => Some(code.number(4)?),
+    };
+    let in_frame = base == FRAME_POINTER && prefixes.rex & 1 == 0;
+    Some(Operands { middle, other: None, address, frame: displacement.filter(|_| in_frame).map(|at| (at, indexed)) })
+}
+
+/// What an opcode is followed by, and what it does.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// So many bytes of immediate operand.
+    Plain(usize),
+    /// A ModRM byte and so many bytes of immediate operand.
+    Operands(usize, Access),
+    /// A distance of four bytes.
+    Call,
+    /// A distance of so many bytes.
+    Jump(usize),
+    Branch(usize),
+    /// The end, after so many bytes.
+    End(usize),
+}
+
+/// The first instruction of these bytes; `None` if it is not known.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Option<Instruction> {
+    let mut code = Reader { code: &bytes[..bytes.len().min(LONGEST)], at: 0 };
+    let mut prefixes = Prefixes::default();
+    let mut opcode = code.byte()?;
+    loop {
+        match opcode {
+            0x66 => prefixes.narrow = true,
+            0xf2 | 0xf3 => prefixes.repeat = opcode,
+            0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 | 0xf0 => {}
+            _ => break,
+        }
+        opcode = code.byte()?;
+    }
+    if opcode & 0xf0 == 0x40 {
+        prefixes.rex = opcode & 15;
+        opcode = code.byte()?;
+    }
+    let extended_by = if opcode == 0x0f { Some(code.byte()?) } else { None };
+    let shape = match extended_by {
+        Some(second) => extended(second, &mut code, prefixes)?,
+        None => ordinary(opcode, prefixes)?,
+    };
+    let mut flow = Flow::Next;
+    let mut operand = None;
+    let (mut reads, mut writes) = (0, 0);
+    match shape {
+        Shape::Plain(immediate) => {
+            code.skip(immediate)?;
+            (reads, writes) = implied(opcode, prefixes);
+        }
+        Shape::Call => flow = Flow::Call(i64::from(code.number(4)?)),
+        Shape::Jump(bytes) => flow = Flow::Jump(i64::from(code.number(bytes)?)),
+        Shape::Branch(bytes) => flow = Flow::Branch(i64::from(code.number(bytes)?)),
+        Shape::End(bytes) => {
+            code.skip(bytes)?;
+            flow = Flow::End;
+        }
+        Shape::Operands(immediate, access) => {
+            let found = operands(&mut code, prefixes)?;
+            // Those that share their opcode with `test` have no immediate operand.
+            let has_none = matches!(opcode, 0xf6 | 0xf7) && found.middle >= 2;
+            code.skip(if has_none { 0 } else { immediate })?;
+            if opcode == 0xff && matches!(found.middle, 4 | 5) {
+                flow = Flow::Unknown;
+            }
+            (reads, writes) = used(extended_by.unwrap_or(opcode), extended_by.is_some(), prefixes, &found);
+            operand = found.frame.map(|(displacement, indexed)| Operand {
+                displacement,
+                access: if indexed { Access::Points } else { access },
+            });
+        }
+    }
+    Some(Instruction { length: code.at, flow, operand, reads, writes })
+}
+
+/// Registers that an instruction without a ModRM byte looks at and writes. Those that it takes for granted are none that outlive a call.
+fn implied(opcode: u8, prefixes: Prefixes) -> (u16, u16) {
+    let register = 1 << (opcode & 7 | (prefixes.rex & 1) << 3);
+    match opcode {
+        0x50..=0x57 | 0x90..=0x97 | 0xb0..=0xb7 => (register, 0),
+        0x58..=0x5f => (0, register),
+        0xb8..=0xbf if prefixes.size() >= 4 => (0, register),
+        0xb8..=0xbf => (register, 0),
+        _ => (0, 0),
+    }
+}
+
+/// Registers that an instruction with a ModRM byte looks at and writes.
+fn used(opcode: u8, is_extended: bool, prefixes: Prefixes, operands: &Operands) -> (u16, u16) {
+    let middle = operands.middle | (prefixes.rex & 4) << 1;
+    let (middle_bit, other_bit) = (1 << middle, operands.other.map_or(0, |number| 1 << number));
+    let is_whole = prefixes.size() >= 4;
+    match (is_extended, opcode) {
+        (false, 0x63 | 0x8b | 0x8d) | (true, 0xb6 | 0xb7 | 0xbe | 0xbf) if is_whole => {
+            (operands.address | other_bit, middle_bit)
+        }
+        (false, 0x89) if is_whole => (operands.address | middle_bit, other_bit),
+        (false, 0xc7) if is_whole => (operands.address, other_bit),
+        (false, 0x29 | 0x2b | 0x31 | 0x33) if is_whole && operands.other == Some(middle) => (0, middle_bit),
+        // The middle bits are more of the opcode.
+        (false, 0x80..=0x83 | 0xc0 | 0xc1 | 0xc6 | 0xc7 | 0xd0..=0xd3 | 0xf6 | 0xf7 | 0xfe | 0xff) => {
+            (operands.address | other_bit, 0)
+        }
+        _ => (operands.address | middle_bit | other_bit, 0),
+    }
+}
+
+/// Instructions of one byte, prefixes and operands apart.
+fn ordinary(opcode: u8, prefixes: Prefixes) -> Option<Shape> {
+    use Access::{Points, Reads, Writes};
+    let (size, immediate) = (prefixes.size(), prefixes.immediate());
+    Some(match opcode {
+        0x00..=0x3f => match opcode & 7 {
+            0 | 2 => Shape::Operands(0, Reads(1)),
+            1 | 3 => Shape::Operands(0, Reads(size)),
+            4 => Shape::Plain(1),
+            5 => Shape::Plain(immediate),
+            _ => return None,
+        },
+        // The saved frame pointer comes back.
+        0x5d if prefixes.rex & 1 == 0 => Shape::End(0),
+        0x50..=0x5f | 0x90..=0x99 | 0x9b..=0x9f | 0xa4..=0xa7 | 0xaa..=0xaf | 0xf5 | 0xf8..=0xfd => Shape::Plain(0),
+        0x63 => Shape::Operands(0, Reads(4)),
+        0x84 | 0x86 | 0x8a | 0xd0 | 0xd2 | 0xfe => Shape::Operands(0, Reads(1)),
+        0x85 | 0x87 | 0x8b | 0xd1 | 0xd3 => Shape::Operands(0, Reads(size)),
+        // Pushing, and calling by a pointer.
+        0xff => Shape::Operands(0, Reads(8)),
+        0xd8..=0xdf => Shape::Operands(0, Reads(16)),
+        0x68 | 0xa9 => Shape::Plain(immediate),
+        0x6a | 0xa8 | 0xb0..=0xb7 => Shape::Plain(1),
+        0x69 | 0x81 | 0xf7 => Shape::Operands(immediate, Reads(size)),
+        0x6b | 0x83 | 0xc1 => Shape::Operands(1, Reads(size)),
+        0x80 | 0xc0 | 0xf6 => Shape::Operands(1, Reads(1)),
+        0x70..=0x7f => Shape::Branch(1),
+        0x88 => Shape::Operands(0, Writes(1)),
+        0x89 => Shape::Operands(0, Writes(size)),
+        0x8d => Shape::Operands(0, Points),
+        0xb8..=0xbf if prefixes.is_wide() => Shape::Plain(8),
+        0xb8..=0xbf => Shape::Plain(immediate),
+        0xc2 => Shape::End(2),
+        0xc3 | 0xc9 | 0xcc | 0xf4 => Shape::End(0),
+        0xc6 => Shape::Operands(1, Writes(1)),
+        0xc7 => Shape::Operands(immediate, Writes(size)),
+        0xe8 => Shape::Call,
+        0xe9 => Shape::Jump(4),
+        0xeb => Shape::Jump(1),
+        _ => return None,
+    })
+}
+
+/// Instructions that begin with 0x0f.
+fn extended(opcode: u8, code: &mut Reader<'_>, prefixes: Prefixes) -> Option<Shape> {
+    use Access::{Reads, Writes};
+    let (size, scalar) = (prefixes.size(), prefixes.scalar());
+    let word = if prefixes.is_wide() { 8 } else { 4 };
+    Some(match opcode {
+        0x0b => Shape::End(0),
+        0x05 | 0x31 | 0x77 | 0xa2 | 0xc8..=0xcf => Shape::Plain(0),
+        0x11 => Shape::Operands(0, Writes(scalar)),
+        0x13 | 0x17 => Shape::Operands(0, Writes(8)),
+        0x29 | 0x2b | 0xe7 => Shape::Operands(0, Writes(16)),
+        0x7e if prefixes.repeat == 0 => Shape::Operands(0, Writes(word)),
+        0x7e => Shape::Operands(0, Reads(8)),
+        0x7f if prefixes.narrow || prefixes.repeat == 0xf3 => Shape::Operands(0, Writes(16)),
+        0xd6 if prefixes.narrow => Shape::Operands(0, Writes(8)),
+        0x90..=0x9f => Shape::Operands(0, Writes(1)),
+        0x38 => {
+            code.byte()?;
+            Shape::Operands(0, Reads(16))
+        }
+        0x3a => {
+            code.byte()?;
+            Shape::Operands(1, Reads(16))
+        }
+        0x80..=0x8f => Shape::Branch(4),
+        0xa4 | 0xac | 0xba => Shape::Operands(1, Reads(size)),
+        0x70..=0x73 | 0xc2 | 0xc4..=0xc6 => Shape::Operands(1, Reads(16)),
+        0x40..=0x4f | 0xa3 | 0xa5 | 0xab | 0xad | 0xaf | 0xb1 | 0xb3 | 0xbb..=0xbd | 0xc1 => {
+            Shape::Operands(0, Reads(size))
+        }
+        0x2a | 0x6e => Shape::Operands(0, Reads(word)),
+        0xb0 | 0xb6 | 0xbe | 0xc0 => Shape::Operands(0, Reads(1)),
+        0xb7 | 0xbf => Shape::Operands(0, Reads(2)),
+        0x10 | 0x51..=0x5f => Shape::Operands(0, Reads(scalar)),
+        0x2e | 0x2f => Shape::Operands(0, Reads(if prefixes.narrow { 8 } else { 4 })),
+        0x0d | 0x12..=0x1f | 0x28..=0x2d | 0x50 | 0x60..=0x7f | 0xb8 | 0xc3 | 0xc7 | 0xd0..=0xfe => {
+            Shape::Operands(0, Reads(16))
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,148 @@
+//! What a function may still read of its frame and registers.
+
+use crate::decode::{Access, Flow, Instruction, LONGEST, decode};
+
+/// Places where paths part or meet that are followed at most; a function with more of them is taken to read everything.
+const PLACES: usize = 192;
+/// Instructions that are looked at, at most.
+const INSTRUCTIONS: usize = 6000;
+/// The register of the first argument.
+const FIRST_ARGUMENT: u16 = 1 << 7;
+/// Registers that do not outlive a call: all but rbx, rsp, rbp and r12 to r15.
+const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
+
+/// What may be dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The byte at this distance from the frame pointer.
+    Byte(i32),
+    /// One of the registers that outlive calls, by its number.
+    Register(u8),
+}
+
+/// The program's code.
+pub trait Code {
+    /// The bytes from this address on.
+    fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]>;
+    /// Whether the function at this address does nothing with a pointer that it is given.
+    fn only_notes(&mut self, function: u64) -> bool;
+}
+
+/// Whether the function that goes on at `pc` writes the place on every path before it reads it; a byte of the frame may
+/// also be given up with it. What it never writes is not dead: who knows whose it is.
+#[must_use]
+pub fn is_dead(pc: u64, place: Place, code: &mut dyn Code) -> bool {
+    let mut walk = Walk { code, places: [pc; PLACES], len: 1, budget: INSTRUCTIONS, start: None, pointed: None };
+    let mut next = 0;
+    while next < walk.len {
+        if walk.follow(walk.places[next], place).is_none() {
+            return false;
+        }
+        next += 1;
+    }
+    walk.start.is_some_and(|start| walk.pointed.is_none_or(|pointed| pointed < start))
+}
+
+/// All paths from one place.
+struct Walk<'a> {
+    code: &'a mut dyn Code,
+    /// Where paths begin that were or will be followed.
+    places: [u64; PLACES],
+    len: usize,
+    budget: usize,
+    /// Where the variable starts that the byte belongs to, if it is written.
+    start: Option<i32>,
+    /// Where the nearest object starts to which there are pointers and that the byte may be part of.
+    pointed: Option<i32>,
+}
+
+/// What an instruction means for the place.
+enum Meaning {
+    Nothing,
+    Written,
+}
+
+impl Walk<'_> {
+    /// Follows a path to where the place is written or given up; `None` if it is read, or may be.
+    fn follow(&mut self, from: u64, place: Place) -> Option<()> {
+        let mut at = from;
+        loop {
+            self.budget = self.budget.checked_sub(1)?;
+            let instruction = decode(&self.code.fetch(at)?)?;
+            let end = at.wrapping_add(instruction.length as u64);
+            let meaning = match place {
+                Place::Byte(distance) => self.byte(distance, &instruction, end)?,
+                Place::Register(number) => self.register(number, &instruction)?,
+            };
+            if matches!(meaning, Meaning::Written) {
+                return Some(());
+            }
+            match instruction.flow {
+                Flow::Next | Flow::Call(_) => {}
+                Flow::Branch(by) => self.add(end.wrapping_add_signed(by))?,
+                Flow::Jump(by) => return self.add(end.wrapping_add_signed(by)),
+                // The caller gets the register.
+                Flow::End => return matches!(place, Place::Byte(_)).then_some(()),
+                Flow::Unknown => return None,
+            }
+            at = end;
+        }
+    }
+
+    /// Adds a place to follow, unless it is known; `None` if there is no room.
+    fn add(&mut self, place: u64) -> Option<()> {
+        if !self.places[..self.len].contains(&place) {
+            *self.places.get_mut(self.len)? = place;
+            self.len += 1;
+        }
+        Some(())
+    }
+
+    fn byte(&mut self, distance: i32, instruction: &Instruction, end: u64) -> Option<Meaning> {
+        let Some(operand) = instruction.operand else { return Some(Meaning::Nothing) };
+        let first = operand.displacement;
+        let behind = distance.saturating_sub(first);
+        match operand.access {
+            Access::Reads(size) if (0..i32::from(size)).contains(&behind) => return None,
+            Access::Writes(size) if (0..i32::from(size)).contains(&behind) => {
+                self.start = Some(self.start.map_or(first, |start| start.min(first)));
+                return Some(Meaning::Written);
+            }
+            Access::Points if behind >= 0 && !self.is_only_noted(instruction, end) => {
+                self.pointed = Some(self.pointed.map_or(first, |nearest| nearest.max(first)));
+            }
+            Access::Reads(_) | Access::Writes(_) | Access::Points => {}
+        }
+        Some(Meaning::Nothing)
+    }
+
+    fn register(&mut self, number: u8, instruction: &Instruction) -> Option<Meaning> {
+        if instruction.reads >> number & 1 != 0 {
+            return None;
+        }
+        if instruction.writes >> number & 1 == 0 {
+            return Some(Meaning::Nothing);
+        }
+        self.start = Some(0);
+        Some(Meaning::Written)
+    }
+
+    /// Whether the pointer that the instruction makes is handed to a function that only notes it, and to nobody else: it is
+    /// made for the first argument, perhaps by way of another register that does not outlive the call.
+    fn is_only_noted(&mut self, instruction: &Instruction, end: u64) -> bool {
+        let mut holder = instruction.writes;
+        let mut at = end;
+        for _ in 0..2 {
+            let Some(next) = self.code.fetch(at).and_then(|bytes| decode(&bytes)) else { return false };
+            at = at.wrapping_add(next.length as u64);
+            match next.flow {
+                Flow::Call(by) => return holder == FIRST_ARGUMENT && self.code.only_notes(at.wrapping_add_signed(by)),
+                Flow::Next if next.operand.is_none() && next.reads == holder && holder & SHORT_LIVED != 0 => {
+                    holder = next.writes;
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+}
