@@ -1,7 +1,7 @@
 //! The command line: one table, from which help, completions and manual are made.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -127,6 +127,46 @@ pub enum ReportForm {
     Tsan,
 }
 
+/// How the program is run, whatever for.
+#[derive(Clone, Debug, Args)]
+pub struct TargetArgs {
+    /// Cut a run after so many events
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: u64,
+    /// Events that threads may still make after the process has exited
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
+    pub exit_events: u64,
+    /// Standard input of the program [default: /dev/null]
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Let the program write to the real files instead of private copies
+    #[arg(long)]
+    pub share_files: bool,
+}
+
+impl TargetArgs {
+    /// Options for a target that runs the program with these arguments.
+    pub fn options(&self, program: &Path, args: &[OsString]) -> raddle_exec::Options {
+        let mut options = raddle_exec::Options::new(program);
+        options.args = args.to_vec();
+        options.stdin.clone_from(&self.stdin);
+        options.exit_events = self.exit_events;
+        options.share_files = self.share_files;
+        options
+    }
+}
+
+/// How source files are compiled.
+#[derive(Clone, Debug, Args)]
+pub struct BuildArgs {
+    /// Compiler for source files
+    #[arg(long, value_name = "CC")]
+    pub compiler: Option<OsString>,
+    /// Flags for the compiler
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub cflags: Option<OsString>,
+}
+
 /// `raddle check`.
 #[derive(Clone, Debug, Args)]
 #[command(args_override_self = true)]
@@ -152,12 +192,9 @@ pub struct CheckArgs {
     /// Stop after so many executions
     #[arg(long, value_name = "N")]
     pub max_executions: Option<u64>,
-    /// Cut a run after so many events
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_events: u64,
-    /// Events that threads may still make after the process has exited
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
-    pub exit_events: u64,
+    /// How the program is run
+    #[command(flatten)]
+    pub target: TargetArgs,
     /// Stop after so many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time_limit: Option<f64>,
@@ -176,12 +213,6 @@ pub struct CheckArgs {
     /// Check raddle itself on every N-th execution: run it again, and in another equivalent order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub self_check: Option<u64>,
-    /// Standard input of the program [default: /dev/null]
-    #[arg(long, value_name = "FILE")]
-    pub stdin: Option<PathBuf>,
-    /// Let the program write to the real files instead of private copies
-    #[arg(long)]
-    pub share_files: bool,
     /// Do not report what a line of this file matches (ThreadSanitizer's syntax)
     #[arg(long, value_name = "FILE")]
     pub suppressions: Option<PathBuf>,
@@ -212,12 +243,9 @@ pub struct CheckArgs {
     /// Directory for witnesses and reports [default: .raddle/PROGRAM]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Compiler for source files
-    #[arg(long, value_name = "CC")]
-    pub compiler: Option<OsString>,
-    /// Flags for the compiler
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
-    pub cflags: Option<OsString>,
+    /// How source files are compiled
+    #[command(flatten)]
+    pub build: BuildArgs,
     /// Print nothing but findings and verdict
     #[arg(long)]
     pub quiet: bool,
@@ -270,24 +298,15 @@ pub struct RunArgs {
     /// How the run gets a fresh state
     #[arg(long, value_enum, default_value = "fork")]
     pub mode: ModeName,
-    /// Cut the run after so many events
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_events: u64,
-    /// Events that threads may still make after the process has exited
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
-    pub exit_events: u64,
+    /// How the program is run
+    #[command(flatten)]
+    pub target: TargetArgs,
     /// Spurious wake-ups that each thread may have
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub spurious: u32,
     /// Check raddle itself: run the schedule so often again, and in other equivalent orders
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub self_check: u32,
-    /// Standard input of the program [default: /dev/null]
-    #[arg(long, value_name = "FILE")]
-    pub stdin: Option<PathBuf>,
-    /// Let the program write to the real files instead of private copies
-    #[arg(long)]
-    pub share_files: bool,
     /// Bytes of memory that the program may have [default: three quarters of what is free]
     #[arg(long, value_name = "BYTES")]
     pub memory_limit: Option<u64>,
@@ -368,30 +387,18 @@ pub struct PredictArgs {
     /// Candidates that are decided at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: u32,
-    /// Cut a run after so many events
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_events: u64,
-    /// Events that threads may still make after the process has exited
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
-    pub exit_events: u64,
-    /// Standard input of the program [default: /dev/null]
-    #[arg(long, value_name = "FILE")]
-    pub stdin: Option<PathBuf>,
-    /// Let the program write to the real files instead of private copies
-    #[arg(long)]
-    pub share_files: bool,
+    /// How the program is run
+    #[command(flatten)]
+    pub target: TargetArgs,
     /// Write the report as JSON; - for standard output
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
     /// Directory for witnesses and reports [default: .raddle/PROGRAM]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Compiler for source files
-    #[arg(long, value_name = "CC")]
-    pub compiler: Option<OsString>,
-    /// Flags for the compiler
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
-    pub cflags: Option<OsString>,
+    /// How source files are compiled
+    #[command(flatten)]
+    pub build: BuildArgs,
     /// Print nothing but findings and verdict
     #[arg(long)]
     pub quiet: bool,
@@ -486,7 +493,7 @@ mod tests {
         assert_eq!(args.inputs, [PathBuf::from("a.c"), PathBuf::from("b.c")]);
         assert_eq!(args.args, ["--seed", "1"]);
         assert_eq!(args.strategy, StrategyName::Dpor);
-        assert_eq!((args.json, args.cflags), (Some("-".into()), Some("-O2".into())));
+        assert_eq!((args.json, args.build.cflags), (Some("-".into()), Some("-O2".into())));
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
 
 /// The program to check, built into `directory` where it has to be.
 pub fn program(args: &CheckArgs, input: &Input, directory: &Path) -> Result<PathBuf, Failure> {
-    let tools = Tools { compiler: args.compiler.as_deref(), cflags: args.cflags.as_deref() };
+    let tools = Tools { compiler: args.build.compiler.as_deref(), cflags: args.build.cflags.as_deref() };
     input.program(&tools, directory)
 }
 
@@ -145,7 +145,7 @@ fn search(
     let symbols = symbols(&options.program, target.modules());
     let only_races = property(args) == PropertyName::Race;
     let Knowing { knowledge, notes } = knowledge::gather(args, &options.program, target.modules());
-    let confirmer = Confirmer::new(options.clone(), args.max_events);
+    let confirmer = Confirmer::new(options.clone(), args.target.max_events);
     let mut collector = Collector::new(&symbols, confirmer, directory, only_races).bounded(args.preemptions);
     // With suppressions the search may start again: what is found is shown at its end.
     let at_once = suppressions.is_empty();
@@ -222,13 +222,9 @@ fn property(args: &CheckArgs) -> PropertyName {
 }
 
 fn options(args: &CheckArgs, program: &Path) -> Options {
-    let mut options = Options::new(program);
-    options.args.clone_from(&args.args);
-    options.stdin.clone_from(&args.stdin);
+    let mut options = args.target.options(program, &args.args);
     options.granularity = args.granularity.into();
     options.spurious = args.spurious;
-    options.exit_events = args.exit_events;
-    options.share_files = args.share_files;
     options.output = Output::Discard;
     options
 }

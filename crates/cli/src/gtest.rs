@@ -90,7 +90,7 @@ fn arguments(args: &CheckArgs, program: &Path, base: &Path, test: &Test) -> Chec
     one.args.push("--gtest_throw_on_failure=1".into());
     one.args.push("--gtest_catch_exceptions=0".into());
     one.out = Some(base.join(test.directory()));
-    (one.compiler, one.cflags, one.junit, one.gtest) = (None, None, None, false);
+    (one.build.compiler, one.build.cflags, one.junit, one.gtest) = (None, None, None, false);
     one
 }
 

@@ -64,14 +64,10 @@ fn load(path: &Path) -> Result<Recording, Failure> {
 }
 
 fn options(args: &RunArgs) -> Options {
-    let mut options = Options::new(&args.program);
-    options.args.clone_from(&args.args);
-    options.stdin.clone_from(&args.stdin);
+    let mut options = args.target.options(&args.program, &args.args);
     options.granularity = args.granularity.into();
     options.mode = args.mode.into();
     options.spurious = args.spurious;
-    options.exit_events = args.exit_events;
-    options.share_files = args.share_files;
     options.memory_limit = args.memory_limit.or(options.memory_limit);
     options.hang_timeout = Duration::from_secs_f64(args.hang_timeout);
     options.output = Output::Inherit;
@@ -85,7 +81,7 @@ fn plan(args: &RunArgs, recording: Option<&Recording>) -> Result<Plan, Failure> 
         return Ok(plan_of(recording)?);
     }
     let policy = args.seed.map_or(Policy::LeastRank, |seed| Policy::Random { seed });
-    Ok(Plan::from(Request { schedule: Vec::new(), policy, max_events: args.max_events }))
+    Ok(Plan::from(Request { schedule: Vec::new(), policy, max_events: args.target.max_events }))
 }
 
 fn save_trace(

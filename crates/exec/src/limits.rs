@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its sentence.
-const SENTENCES: [(u64, &str); 12] = [
+const SENTENCES: [(u64, &str); 13] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -19,6 +19,10 @@ const SENTENCES: [(u64, &str); 12] = [
     (limit::EXTERNAL_WAIT, "a thread waited in the kernel for something outside the program"),
     (limit::DLOPEN, "a library was loaded during the run: what it does is seen only if it was built with raddle"),
     (limit::DESCRIPTORS, "descriptors above 255 were used: the order of what threads do with them was not searched"),
+    (
+        limit::REQUEUE,
+        "FUTEX_REQUEUE would have moved threads to another futex; they were woken instead, so that a wake-up that they lack there is not missed",
+    ),
 ];
 
 /// The sentences for a set of bits; bits without a name (a newer runtime, or a program that wrote there) are named, too.

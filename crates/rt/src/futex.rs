@@ -2,7 +2,8 @@
 //! woken or timed out.
 //!
 //! Every user of a futex must be ready to be woken for no reason. So where the kernel would move waiters to another word, or wake only
-//! some by their bit sets, all of those are woken: they look again and wait where they should.
+//! some by their bit sets, all of those are woken: they look again and wait where they should. Who would have been moved to where
+//! nobody wakes him is not found that way, which is noted.
 
 use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::limit;
@@ -41,12 +42,12 @@ pub fn perform(call: &Call) -> i64 {
         libc::FUTEX_WAKE_BITSET => {
             wake(call.word, if call.value3 == ALL { call.value } else { i32::MAX as u32 }, call.pc)
         }
-        libc::FUTEX_REQUEUE => wake(call.word, call.value.saturating_add(call.time as u32), call.pc),
+        libc::FUTEX_REQUEUE => requeue(call),
         libc::FUTEX_CMP_REQUEUE => {
             if look(call.word, call.pc) != call.value3 {
                 return -i64::from(libc::EAGAIN);
             }
-            wake(call.word, call.value.saturating_add(call.time as u32), call.pc)
+            requeue(call)
         }
         libc::FUTEX_WAKE_OP => wake_after_change(call),
         _ => {
@@ -54,6 +55,15 @@ pub fn perform(call: &Call) -> i64 {
             -i64::from(libc::ENOSYS)
         }
     }
+}
+
+/// Wakes those who would be moved, too.
+fn requeue(call: &Call) -> i64 {
+    let woken = wake(call.word, call.value.saturating_add(call.time as u32), call.pc);
+    if woken > i64::from(call.value) {
+        note_limit(limit::REQUEUE);
+    }
+    woken
 }
 
 /// When a wait ends: never, at a moment of the thread's clock; or the error.

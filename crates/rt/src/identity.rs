@@ -144,10 +144,15 @@ extern "C" fn kill_process(process: i32, signal: i32, _pc: u64) -> i32 {
     // SAFETY: no preconditions.
     let process = if own { unsafe { hidden::getpid() } } else { process };
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::kill(process, signal) }
+    let result = unsafe { hidden::kill(process, signal) };
+    if own {
+        crate::sigwait::sent();
+    }
+    result
 }
 
-/// Only signals to oneself are delivered: all threads are one to the kernel.
+/// Only signals to oneself are delivered, all threads being one to the kernel, and such as both block: those wait until somebody
+/// takes them.
 extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
@@ -159,12 +164,17 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     }
     if tid != run().hot.tid as usize {
         note_limit(limit::TIMER);
-        return 0;
+        if !crate::masks::blocks(tid, signal) || !crate::masks::blocks(run().hot.tid as usize, signal) {
+            return 0;
+        }
+        // It would still be there in the next run.
+        crate::undo::needs_own_process();
     }
     // SAFETY: sends a signal to the own kernel thread.
     let sent = unsafe {
         syscall!(libc::SYS_tgkill, sys::call(libc::SYS_getpid, [0; 6]), sys::call(libc::SYS_gettid, [0; 6]), signal)
     };
+    crate::sigwait::sent();
     -sent as i32
 }
 

@@ -54,6 +54,7 @@ mod rwlock;
 mod sched;
 mod sem;
 mod sem_names;
+mod sigwait;
 mod snapshot;
 mod spin;
 mod spinlock;

@@ -44,6 +44,11 @@ pub fn at_root() {
     KERNEL.store(blocked, Ordering::Relaxed);
 }
 
+/// Whether the thread has blocked the signal.
+pub fn blocks(tid: usize, signal: i32) -> bool {
+    (1..=64).contains(&signal) && run().fibers[tid].blocked & bit(signal) != 0
+}
+
 /// The running thread's signals from here on. A signal that was held back arrives at once, so the caller must be on the
 /// thread's own stack already.
 #[inline]

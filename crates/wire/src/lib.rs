@@ -190,6 +190,8 @@ pub mod limit {
     pub const DLOPEN: u64 = 1024;
     /// More descriptors were in use than are looked after.
     pub const DESCRIPTORS: u64 = 2048;
+    /// Waiters of a futex were woken that should have been moved to another.
+    pub const REQUEUE: u64 = 4096;
 }
 
 /// Bits of [`Job::flags`].

@@ -53,7 +53,7 @@ pub fn build_shared(args: &CheckArgs) -> Result<Box<dyn Strategy>, Failure> {
 }
 
 fn within_bounds(args: &CheckArgs, mut strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
-    strategy = Box::new(MaxEvents::new(strategy, args.max_events));
+    strategy = Box::new(MaxEvents::new(strategy, args.target.max_events));
     let unbounded = args.max_executions.is_none() && args.time_limit.is_none();
     if let Some(limit) = args.max_executions.or((unbounded && samples(args.strategy)).then_some(SAMPLES)) {
         strategy = Box::new(MaxExecutions::new(strategy, limit));

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use raddle_exec::recording::describe_step;
-use raddle_exec::{NativeTarget, Options as TargetOptions, Output, interrupt};
+use raddle_exec::{NativeTarget, Output, interrupt};
 use raddle_model::Execution;
 use raddle_model::finding::{AccessReport, Finding, Kind, Severity, Stats, Verdict};
 use raddle_model::race::Touching;
@@ -35,17 +35,13 @@ pub fn run(args: &PredictArgs) -> Outcome {
     let begun = Instant::now();
     let input = Input::of(&args.inputs)?;
     let directory = RunDirectory::create(args.out.as_deref(), &input.name())?;
-    let tools = Tools { compiler: args.compiler.as_deref(), cflags: args.cflags.as_deref() };
+    let tools = Tools { compiler: args.build.compiler.as_deref(), cflags: args.build.cflags.as_deref() };
     let program = input.program(&tools, directory.path())?;
-    let mut target_options = TargetOptions::new(&program);
-    target_options.args.clone_from(&args.args);
-    target_options.stdin.clone_from(&args.stdin);
-    target_options.exit_events = args.exit_events;
-    target_options.share_files = args.share_files;
+    let mut target_options = args.target.options(&program, &args.args);
     target_options.output = Output::Discard;
     let mut target = NativeTarget::start(target_options.clone())?;
     let symbols = symbols(&program, target.modules());
-    let confirmer = Confirmer::new(target_options, args.max_events);
+    let confirmer = Confirmer::new(target_options, args.target.max_events);
     let mut watcher = Watcher {
         args,
         symbols: &symbols,
@@ -61,7 +57,7 @@ pub fn run(args: &PredictArgs) -> Outcome {
         rounds: args.rounds,
         assume_any_value: args.assume_any_value,
         policy: args.seed.map_or(Policy::LeastRank, |seed| Policy::Random { seed }),
-        max_events: args.max_events,
+        max_events: args.target.max_events,
     };
     let totals = predict(&mut target, &options, &mut watcher)?;
     let Watcher { collector, ledger, failure, .. } = watcher;

@@ -4,6 +4,7 @@
 //! error, a line that the program `prints`, further `options`. Each is run by fork and by snapshot, and leaves nobody behind.
 
 mod commands;
+mod forged;
 mod tools;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -19,7 +20,7 @@ fn main() {
             trials.push(Trial::test(name, move || check_program(&source, mode)));
         }
     }
-    for &(name, test) in commands::TESTS {
+    for &(name, test) in commands::TESTS.iter().chain(forged::TESTS) {
         trials.push(Trial::test(name, move || {
             test();
             Ok::<(), Failed>(())

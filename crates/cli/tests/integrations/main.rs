@@ -121,7 +121,7 @@ fn github_actions() {
     let workflow = std::fs::read_to_string(project.path("share/examples/github-actions.yml")).unwrap();
     let commands: Vec<&str> = workflow.lines().filter_map(|line| line.trim().strip_prefix("run: ")).collect();
     assert_eq!(commands.len(), 1);
-    let example = "share/examples/make";
+    let example = "share/examples";
     project.succeed(example, "bash", &["-e", "-c", commands[0]]);
     let listed: Vec<&str> = workflow.lines().map(str::trim).filter(|line| line.starts_with("raddle.")).collect();
     assert_eq!(listed, ["raddle.html", "raddle.xml"]);

@@ -257,6 +257,29 @@ fn thread_names_are_read_strictly() {
     }
 }
 
+#[test]
+fn no_part_of_a_file_passes_for_the_whole() {
+    for with_execution in [false, true] {
+        let bytes = recording(with_execution).to_bytes().unwrap();
+        // The readable form ends with a line break that does not matter.
+        for length in 0..bytes.len() - 1 {
+            assert!(Recording::from_bytes(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+        }
+    }
+}
+
+#[test]
+fn every_changed_bit_of_a_trace_is_noticed() {
+    let bytes = recording(true).to_bytes().unwrap();
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            assert!(Recording::from_bytes(&changed).is_err(), "bit {bit} of byte {at}");
+        }
+    }
+}
+
 /// Puts the right checksum on a payload.
 fn sealed(payload: &[u8], size: u64) -> Vec<u8> {
     let packed = miniz_oxide::deflate::compress_to_vec(payload, 1);
