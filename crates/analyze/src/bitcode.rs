@@ -4,16 +4,18 @@ use object::{Object as _, ObjectSection as _};
 
 use crate::Failure;
 
-/// Section into which clang puts it.
-const SECTION: &str = ".llvmbc";
+/// Sections that hold it: `raddle cc` gives the one that clang makes another name, which other tools do not look for.
+const SECTIONS: [&str; 2] = [".raddle", ".llvmbc"];
 const MAGIC: [u8; 4] = *b"BC\xc0\xde";
 
 /// The bitcode of each translation unit.
 pub fn of_program(bytes: &[u8]) -> Result<Vec<&[u8]>, Failure> {
     let file = object::File::parse(bytes).map_err(|error| Failure::NoProgram(error.to_string()))?;
-    let section = file.section_by_name(SECTION).ok_or(Failure::NoBitcode)?;
-    let data = section.data().map_err(|error| Failure::NoProgram(error.to_string()))?;
-    let modules = split(data)?;
+    let mut modules = Vec::new();
+    for section in file.sections().filter(|section| section.name().is_ok_and(|name| SECTIONS.contains(&name))) {
+        let data = section.data().map_err(|error| Failure::NoProgram(error.to_string()))?;
+        modules.extend(split(data)?);
+    }
     if modules.is_empty() { Err(Failure::NoBitcode) } else { Ok(modules) }
 }
 

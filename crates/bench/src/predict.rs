@@ -2,21 +2,22 @@
 //!
 //! raddle observes one run of each scenario. The others, where valgrind is installed, have ten runs of the program as the
 //! compiler builds it; a race counts as found in a run if the report names its variable. RAPID, where it is installed, reads
-//! the traces that raddle exports (`rapid` on the path, or its jar in `RAPID_JAR`).
+//! the traces that raddle exports (`rapid` on the path, or its class path in `RAPID_JAR`); each variable on which it predicts a race is
+//! looked up among those that raddle confirmed or showed to be infeasible.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::tools::{self, Failure, has, number_behind};
+use crate::tools::{self, Failure, has};
 
 const RUNS: usize = 10;
 const ENGINES: [&str; 3] = ["HB", "WCP", "SyncPreserving"];
 
-/// Sums over all scenarios.
-#[derive(Default)]
-struct Sums {
+/// Figures of a scenario, or sums of them.
+#[derive(Clone, Copy, Default)]
+struct Figures {
     lines: usize,
     real: usize,
     size: u64,
@@ -28,50 +29,66 @@ struct Sums {
     drd: f64,
 }
 
+impl Figures {
+    fn add(&mut self, other: &Figures) {
+        self.lines += other.lines;
+        self.real += other.real;
+        self.size += other.size;
+        self.checks += other.checks;
+        self.found += other.found;
+        self.infeasible += other.infeasible;
+        self.seconds += other.seconds;
+        self.helgrind += other.helgrind;
+        self.drd += other.drd;
+    }
+
+    fn row(&self, name: &str, valgrind: bool) -> String {
+        let other = |value: f64| if valgrind { format!("{value:.1}") } else { "-".into() };
+        format!(
+            "{name:<24} {:>6} {:>10} {:>10} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8.1}",
+            self.lines,
+            self.real,
+            self.size,
+            self.checks,
+            self.found,
+            self.infeasible,
+            other(self.helgrind),
+            other(self.drd),
+            self.seconds
+        )
+    }
+}
+
 /// Prints the table.
 pub fn run() -> Result<(), Failure> {
     let place = tempfile::tempdir()?;
-    let mut sums = Sums::default();
-    let scenarios = scenarios()?;
-    let mut predicted = Vec::new();
-    let (helgrind, drd) = (has("valgrind"), has("valgrind"));
-    for path in &scenarios {
-        let text = std::fs::read_to_string(path)?;
-        let real: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("// race: ")).collect();
-        sums.lines += text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("//")).count();
-        sums.real += real.len();
-        predicted.push(predict(path, place.path(), &real, &mut sums)?);
-        if helgrind {
-            let program = native(path, place.path())?;
-            sums.helgrind += average(&program, "helgrind", &real)?;
-            if drd {
-                sums.drd += average(&program, "drd", &real)?;
-            }
-        }
-    }
+    let valgrind = has("valgrind");
     println!("predict: the paper's columns, one observed run for raddle, {RUNS} runs for the others");
     println!(
-        "{:>9} {:>6} {:>10} {:>10} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8}",
-        "Scenarios", "LOC", "Real races", "Trace size", "Checks", "Races", "Infeasible", "HG-Races", "DRD", "Seconds"
+        "{:<24} {:>6} {:>10} {:>10} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8}",
+        "Scenario", "LOC", "Real races", "Trace size", "Checks", "Races", "Infeasible", "HG-Races", "DRD", "Seconds"
     );
-    let other = |present: bool, value: f64| if present { format!("{value:.1}") } else { "-".into() };
-    println!(
-        "{:>9} {:>6} {:>10} {:>10} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8.1}",
-        scenarios.len(),
-        sums.lines,
-        sums.real,
-        sums.size,
-        sums.checks,
-        sums.found,
-        sums.infeasible,
-        other(helgrind, sums.helgrind),
-        other(drd, sums.drd),
-        sums.seconds
-    );
-    if !helgrind {
+    let (mut sums, mut settled) = (Figures::default(), Vec::new());
+    for path in scenarios()? {
+        let text = std::fs::read_to_string(&path)?;
+        let real: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("// race: ")).collect();
+        let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("//")).count();
+        let mut figures = Figures { lines, real: real.len(), ..Figures::default() };
+        let variables = predict(&path, place.path(), &real, &mut figures)?;
+        if valgrind {
+            let program = native(&path, place.path())?;
+            figures.helgrind = average(&program, "helgrind", &real)?;
+            figures.drd = average(&program, "drd", &real)?;
+        }
+        println!("{}", figures.row(&stem(&path), valgrind));
+        sums.add(&figures);
+        settled.push((path, variables));
+    }
+    println!("{}", sums.row(&format!("{} scenarios", settled.len()), valgrind));
+    if !valgrind {
         println!("  (valgrind is not installed)");
     }
-    rapid(&scenarios.into_iter().zip(predicted).collect::<Vec<_>>(), place.path())
+    rapid(&settled, place.path())
 }
 
 fn scenarios() -> Result<Vec<PathBuf>, Failure> {
@@ -86,8 +103,8 @@ fn scenarios() -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// One prediction; its figures are added. Says whether there was anything to predict.
-fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, sums: &mut Sums) -> Result<bool, Failure> {
+/// One prediction; its figures are added. The variables whose races were confirmed or shown to be infeasible.
+fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, figures: &mut Figures) -> Result<BTreeSet<String>, Failure> {
     let text = std::fs::read_to_string(path)?;
     let options = text.lines().find_map(|line| line.strip_prefix("// options: ")).unwrap_or_default();
     let begun = Instant::now();
@@ -98,18 +115,22 @@ fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, sums: &mut Sums) ->
         .arg("--export")
         .arg(place.join(stem(path)));
     let output = command.args(options.split_whitespace()).arg(path).output()?;
-    sums.seconds += begun.elapsed().as_secs_f64();
+    figures.seconds += begun.elapsed().as_secs_f64();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    sums.size += number_before(&said, " steps and shared accesses");
-    sums.checks += number_before(&said, " checks");
-    sums.infeasible += report["stats"]["infeasible"].as_u64().unwrap_or(0);
+    figures.size += number_before(&said, " steps and shared accesses");
+    figures.checks += number_before(&said, " checks");
+    figures.infeasible += report["stats"]["infeasible"].as_u64().unwrap_or(0);
     let findings = report["findings"].as_array().cloned().unwrap_or_default();
     let shows = |finding: &serde_json::Value, name: &str| {
         finding["confirmed"] == true && (finding["variable"] == name || finding["detail"] == name)
     };
-    sums.found += real.iter().filter(|name| findings.iter().any(|finding| shows(finding, name))).count();
-    Ok(report["stats"]["predicted"].as_u64().unwrap_or(0) > 0)
+    figures.found += real.iter().filter(|name| findings.iter().any(|finding| shows(finding, name))).count();
+    let settled = |finding: &&serde_json::Value| {
+        finding["kind"] == "data-race" && !finding["message"].as_str().unwrap_or_default().starts_with("undecided")
+    };
+    let names = findings.iter().filter(settled).filter_map(|finding| finding["variable"].as_str());
+    Ok(names.map(str::to_owned).collect())
 }
 
 fn stem(path: &Path) -> String {
@@ -149,39 +170,49 @@ fn average(program: &Path, tool: &str, real: &BTreeSet<&str>) -> Result<f64, Fai
 }
 
 /// What RAPID's engines find on the exported traces.
-fn rapid(scenarios: &[(PathBuf, bool)], place: &Path) -> Result<(), Failure> {
-    let jar = std::env::var_os("RAPID_JAR");
-    if jar.is_none() && !has("rapid") {
-        println!("  (RAPID is not installed: put `rapid` on the path, or name its jar in RAPID_JAR)");
+fn rapid(scenarios: &[(PathBuf, BTreeSet<String>)], place: &Path) -> Result<(), Failure> {
+    let classes = std::env::var_os("RAPID_JAR");
+    if classes.is_none() && !has("rapid") {
+        println!("  (RAPID is not installed: put `rapid` on the path, or its class path in RAPID_JAR)");
         return Ok(());
     }
     for engine in ENGINES {
-        let (mut racy, mut ours) = (0, 0);
-        for (path, predicted) in scenarios {
+        let (mut races, mut missing) = (0, Vec::new());
+        for (path, settled) in scenarios {
             let trace = place.join(stem(path)).join("trace.std");
-            let mut command = match &jar {
-                Some(jar) => {
-                    let mut command = Command::new("java");
-                    command.arg("-classpath").arg(jar).arg(engine);
-                    command
-                }
-                None => {
-                    let mut command = Command::new("rapid");
-                    command.arg(engine);
-                    command
-                }
-            };
-            let output = command.arg("-f=std").arg(format!("-p={}", trace.display())).output()?;
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            let found = number_behind(&said, "Number of 'racy' events found = ").unwrap_or(0) > 0;
-            racy += usize::from(found);
-            ours += usize::from(found && *predicted);
+            let mut command = Command::new(if classes.is_some() { "java" } else { "rapid" });
+            if let Some(classes) = &classes {
+                command.arg("-classpath").arg(classes);
+            }
+            let output = command.arg(engine).arg("-f=std").arg(format!("-p={}", trace.display())).output()?;
+            let said = String::from_utf8_lossy(&output.stdout);
+            if !said.contains("Analysis complete") {
+                return Err(format!(
+                    "RAPID cannot read {}: {}",
+                    trace.display(),
+                    String::from_utf8_lossy(&output.stderr)
+                )
+                .into());
+            }
+            let named = variables_at(&std::fs::read_to_string(&trace)?, &said);
+            races += named.len();
+            let lost = named.iter().filter(|name| !settled.contains(*name));
+            missing.extend(lost.map(|name| format!("{}:{name}", stem(path))));
         }
-        println!(
-            "  RAPID {engine}: races on the traces of {racy} of {} scenarios; raddle confirmed or refuted some on {ours} of \
-             them",
-            scenarios.len()
-        );
+        let verdict =
+            if missing.is_empty() { "raddle settled them all".into() } else { format!("not settled: {missing:?}") };
+        println!("  RAPID {engine}: races on {races} variables of {} traces; {verdict}", scenarios.len());
     }
     Ok(())
+}
+
+/// The variables that are accessed at the locations which RAPID names, each on a line of its own.
+fn variables_at(trace: &str, said: &str) -> BTreeSet<String> {
+    let locations: BTreeSet<&str> = said.lines().take_while(|line| !line.starts_with("Analysis")).collect();
+    let access = |line: &str| {
+        let mut fields = line.split('|');
+        let operation = fields.nth(1)?.strip_prefix(['r', 'w'])?.strip_prefix('(')?.strip_suffix(')')?;
+        locations.contains(fields.next()?).then(|| operation.to_owned())
+    };
+    trace.lines().filter_map(access).collect()
 }

@@ -86,14 +86,7 @@ fn compile(source: &str, flags: &[&str], into: &Path) -> Result<std::path::PathB
     let program = into.join("program");
     let source = tools::root().join("bench/pruning").join(source);
     let mut command = Command::new(tools::raddle());
-    command
-        .env("RADDLE_CC", "clang-19")
-        .args(["cc", "-Xclang", "-fembed-bitcode=all"])
-        .args(flags)
-        .arg(&source)
-        .arg("-o")
-        .arg(&program)
-        .arg("-pthread");
+    command.env("RADDLE_CC", "clang-19").arg("cc").args(flags).arg(&source).arg("-o").arg(&program).arg("-pthread");
     if !command.status()?.success() {
         return Err(format!("cannot compile {}", source.display()).into());
     }

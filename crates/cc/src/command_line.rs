@@ -7,6 +7,7 @@
 use crate::compiler::Language;
 use crate::input::{self, Input};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 /// An option or input together with all words that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,19 @@ impl Piece {
     pub(crate) fn text(&self) -> String {
         let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
         words.join(" ")
+    }
+
+    /// The file that `-o` names.
+    pub(crate) fn output(&self) -> Option<&OsStr> {
+        match self.words.as_slice() {
+            [option, value] if option == "-o" || option == "--output" => Some(value),
+            [word] if self.kind == Kind::Plain => {
+                let bytes = word.as_bytes();
+                let joined = bytes.strip_prefix(b"--output=").or_else(|| bytes.strip_prefix(b"-o"));
+                joined.filter(|name| !name.is_empty()).map(OsStr::from_bytes)
+            }
+            _ => None,
+        }
     }
 }
 

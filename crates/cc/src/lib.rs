@@ -26,6 +26,7 @@
 //! probes (gcc answers in 2 ms, clang in 25 ms).
 #![forbid(unsafe_code)]
 
+mod bitcode;
 mod command_line;
 mod compiler;
 mod environment;

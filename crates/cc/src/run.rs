@@ -1,5 +1,6 @@
 //! Carries plans out, and the whole wrapper from arguments to exit status.
 
+use crate::bitcode;
 use crate::compiler::Language;
 use crate::environment::{Environment, HIDE_VARIABLE, INSIDE_VARIABLE, VERBOSE_VARIABLE};
 use crate::find::{FindError, find_compiler};
@@ -62,6 +63,9 @@ pub fn execute(plan: &Plan) -> Result<i32, ExecuteError> {
         }
     }
     let status = command.status().map_err(|source| ExecuteError::Start { program: plan.program.clone(), source })?;
+    for path in plan.with_bitcode.iter().filter(|_| status.success()) {
+        bitcode::hide(path).map_err(|source| ExecuteError::Write { path: path.clone(), source })?;
+    }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
 }
 
@@ -162,6 +166,7 @@ mod tests {
             args,
             action: Action::PassThrough,
             support_files: Vec::new(),
+            with_bitcode: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -3,10 +3,9 @@
 mod common;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
+use common::analyser::analyser;
 use common::{Place, finish, raddle};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::careful::careful;
@@ -16,22 +15,6 @@ use raddle_explore::memory::print::print;
 use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_model::RaceDetector;
 use serde_json::Value;
-
-/// Builds the analyser beside the command, where it looks for it.
-fn analyser() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.args(["build", "--quiet", "--package", "raddle-analyze"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-        if !cfg!(debug_assertions) {
-            command.arg("--release");
-        }
-        let done = finish(&mut command);
-        assert!(done.status.success(), "{}", done.all());
-        raddle().with_file_name("raddle-analyze")
-    })
-}
 
 /// The report of a check.
 fn check(place: &Place, options: &[&str]) -> Value {
@@ -45,9 +28,6 @@ fn build(place: &Place, compiler: &str) {
         .current_dir(place.path("."))
         .env("RADDLE_CC", compiler)
         .args(["cc", "-O0", "-o", "prog", "prog.c", "-pthread"]);
-    if compiler.starts_with("clang") {
-        command.args(["-Xclang", "-fembed-bitcode=all"]);
-    }
     let done = finish(&mut command);
     assert!(done.status.success(), "{}", done.all());
 }
@@ -125,6 +105,53 @@ fn without_bitcode_nothing_is_pruned_and_the_answer_is_the_same() {
     build(&place, "clang-19");
     let report = check(&place, &["--strategy", "pdp", "prog"]);
     assert_eq!((&report["verdict"], &report["stats"]["executions"]), (&"verified".into(), &1.into()), "{report:#}");
+}
+
+/// Translation units that are compiled one by one, one of them in an archive: plugins of other LLVMs that `ar` and `nm` may load do
+/// not see the bitcode, the analyser does.
+#[test]
+fn objects_and_archives_carry_bitcode_unseen() {
+    analyser();
+    let place = Place::new();
+    let (counter, main) = COUNTER.split_once("int main").unwrap();
+    place.write("counter.c", counter.replace("static void *inc", "void *inc"));
+    place.write("main.c", format!("#include <pthread.h>\nvoid *inc(void *);\nint main{main}"));
+    let run = |words: &str| {
+        let (program, args) = words.split_once(' ').unwrap();
+        let program = if program == "raddle" { raddle().as_os_str() } else { program.as_ref() };
+        let mut command = Command::new(program);
+        command.current_dir(place.path(".")).env("RADDLE_CC", "clang-19").args(args.split(' '));
+        let done = finish(&mut command);
+        assert!(done.status.success(), "{}", done.all());
+        done
+    };
+    run("raddle cc -c counter.c");
+    run("ar rcs libcounter.a counter.o");
+    let symbols = run("nm libcounter.a");
+    assert!(symbols.stdout.contains("T inc") && symbols.stderr.is_empty(), "{}", symbols.all());
+    run("raddle cc -o prog main.c -L. -lcounter -pthread");
+    let report = check(&place, &["--strategy", "pdp", "prog"]);
+    assert_eq!((&report["verdict"], &report["stats"]["executions"]), (&"verified".into(), &1.into()), "{report:#}");
+    assert_eq!(report["limits"].as_array().map(Vec::len), Some(0), "{report:#}");
+}
+
+/// The counts of the papers: accesses that conflict, and those that no lock keeps apart.
+#[test]
+fn conflicts_and_races_are_counted() {
+    analyser();
+    for (source, racy) in [(COUNTER.to_string(), false), (COUNTER.replace("pthread_mutex_lock(&m);", ""), true)] {
+        let place = Place::new();
+        place.write(
+            "prog.c",
+            source.replace("pthread_mutex_unlock(&m);", if racy { "" } else { "pthread_mutex_unlock(&m);" }),
+        );
+        build(&place, "clang-19");
+        for strategy in ["pdp", "dhtc"] {
+            let prune = &check(&place, &["--strategy", strategy, "prog"])["stats"]["prune"];
+            let count = |name: &str| prune[name].as_u64().unwrap();
+            assert!(count("conflicts") > 0 && (count("races") > 0) == racy, "{strategy}: {prune}");
+        }
+    }
 }
 
 #[test]

@@ -96,9 +96,9 @@ pub struct Prune {
     pub race_free: u64,
     /// Branches that were left out.
     pub skipped: u64,
-    /// Pairs of accesses that conflict.
+    /// Accesses, made or possible, that conflict with one of another thread.
     pub conflicts: u64,
-    /// Pairs that race.
+    /// Those of them that no lock keeps apart from it.
     pub races: u64,
 }
 

@@ -159,7 +159,7 @@ impl<'a> Analysis<'a> {
     /// What the first search for witnesses needs beside the analysis.
     #[must_use]
     pub fn keeper(&self) -> Keeper<'_> {
-        Keeper::new(self.trace, &self.order, &self.flow)
+        Keeper::new(self.trace, &self.flow)
     }
 
     /// Decides some pairs of places, several at the same time, and makes something of each decision. The result is in the

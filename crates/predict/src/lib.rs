@@ -3,6 +3,7 @@
 //! 1. [`observe()`] or [`std_format`] gives a [`Trace`]: what each thread did to which object.
 //! 2. [`candidates`] and [`cycles`] are the cheap filter: happens-before without mutexes ([`order`]) and locksets.
 //! 3. [`closure`] and [`search`] look for a reordering that brings the threads of a candidate to their places.
+//!    [`values`] excludes what needs reads to see other values, where there is no program to ask.
 //! 4. [`model`] is the paper's CSP model of a variable and two threads, with its refinement check.
 //! 5. [`session`] forces it on a [`raddle_model::Target`] and goes on from the runs that came of it.
 #![forbid(unsafe_code)]
@@ -20,10 +21,12 @@ pub mod order;
 pub mod pins;
 pub mod schedule;
 pub mod search;
+mod sections;
 pub mod session;
 mod state;
 pub mod std_format;
 pub mod trace;
+pub mod values;
 pub mod words;
 
 pub use observe::observe;

@@ -57,6 +57,13 @@ impl Order {
     /// Reads the order off a trace.
     #[must_use]
     pub fn of(trace: &Trace) -> Self {
+        Order::with(trace, |_, _| {})
+    }
+
+    /// The order in which steps need more than that: what the function adds for a step are threads and the positions that they must
+    /// have reached, all of them earlier in the trace.
+    #[must_use]
+    pub fn with(trace: &Trace, more: impl Fn(u32, &mut Vec<(Tid, u32)>)) -> Self {
         let threads = trace.threads.len();
         let mut scan = Scan {
             trace,
@@ -69,8 +76,11 @@ impl Order {
             clocks: vec![vec![(0, vec![0; threads])]; threads],
         };
         scan.collect();
+        let mut needs = Vec::new();
         for number in 0..trace.steps.len() as u32 {
-            scan.step(number);
+            needs.clear();
+            more(number, &mut needs);
+            scan.step(number, &mut needs);
         }
         Order { clocks: scan.clocks }
     }
@@ -81,6 +91,17 @@ impl Order {
         let own = &self.clocks[usize::from(thread)];
         let at = own.partition_point(|(from, _)| *from <= position);
         &own[at.saturating_sub(1)].1
+    }
+
+    /// Lets a thread, and all that it needs, come to a position at least.
+    pub(crate) fn raise(&self, limits: &mut [u32], thread: Tid, position: u32) {
+        let own = usize::from(thread);
+        limits[own] = limits[own].max(position);
+        for (other, &needed) in self.clock(thread, position).iter().enumerate() {
+            if other != own {
+                limits[other] = limits[other].max(needed);
+            }
+        }
     }
 
     /// Number of the clock that holds at a position: positions with the same number have the same clock.
@@ -119,9 +140,8 @@ impl Scan<'_> {
         }
     }
 
-    fn step(&mut self, number: u32) {
+    fn step(&mut self, number: u32, needs: &mut Vec<(Tid, u32)>) {
         let step = self.trace.steps[number as usize];
-        let mut needs: Vec<(Tid, u32)> = Vec::new();
         match step.op {
             Op::Join(thread) => needs.push((thread, self.trace.threads[usize::from(thread)].last())),
             Op::Leave { round, .. } => needs.extend(self.arrivals.get(&round).into_iter().flatten()),
@@ -138,7 +158,7 @@ impl Scan<'_> {
             _ => {}
         }
         let mut changed = false;
-        for need in needs {
+        for &need in &*needs {
             changed |= self.join(step.thread, need);
         }
         let own = usize::from(step.thread);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::trace::{Trace, Var};
+use crate::trace::{Tid, Trace, Var};
 
 /// A read of a variable by a transition, named by its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +56,12 @@ impl Flow {
     #[must_use]
     pub fn reads(&self, step: u32) -> &[(Var, u32)] {
         &self.reads[step as usize]
+    }
+
+    /// Threads and the positions that they must have reached for the transition to read what it read.
+    pub fn writers<'a>(&'a self, trace: &'a Trace, step: u32) -> impl Iterator<Item = (Tid, u32)> + 'a {
+        let writers = self.reads(step).iter().filter_map(|read| read.1.checked_sub(1));
+        writers.map(|writer| trace.position(writer)).map(|(thread, index)| (thread, index + 1))
     }
 
     /// What a transition writes.

@@ -85,7 +85,7 @@ impl<'a> Searcher<'a> {
     pub fn cone(&self, positions: &Goal) -> Vec<u32> {
         let mut limits = self.start.clone();
         for &(thread, position) in positions {
-            raise(&mut limits, thread, position, self.order);
+            self.order.raise(&mut limits, thread, position);
         }
         self.may(&[], &Pins::default(), &limits)
     }
@@ -94,14 +94,14 @@ impl<'a> Searcher<'a> {
     fn must(&self, goal: &Goal, pins: &Pins) -> Option<Vec<u32>> {
         let mut limits = self.start.clone();
         for &(thread, position) in goal {
-            raise(&mut limits, thread, position, self.order);
+            self.order.raise(&mut limits, thread, position);
         }
         loop {
             let before = limits.clone();
             for (reader, writer) in pins.writers() {
                 let ((thread, at), (other, behind)) = (self.trace.position(reader), self.trace.position(writer));
                 if at < limits[usize::from(thread)] {
-                    raise(&mut limits, other, behind + 1, self.order);
+                    self.order.raise(&mut limits, other, behind + 1);
                 }
             }
             if before == limits {
@@ -136,13 +136,13 @@ impl<'a> Searcher<'a> {
             }
             for step in &self.trace.steps {
                 if helps(&step.op).is_some_and(|slot| slots.contains(&slot)) {
-                    raise(&mut limits, step.thread, step.index + 1, self.order);
+                    self.order.raise(&mut limits, step.thread, step.index + 1);
                 }
             }
             for (reader, writer) in pins.writers() {
                 let ((thread, at), (other, behind)) = (self.trace.position(reader), self.trace.position(writer));
                 if at < limits[usize::from(thread)] {
-                    raise(&mut limits, other, behind + 1, self.order);
+                    self.order.raise(&mut limits, other, behind + 1);
                 }
             }
             for (thread, limit) in limits.iter_mut().enumerate() {
@@ -180,17 +180,6 @@ impl<'a> Searcher<'a> {
         let step = state.next(thread)?;
         let Op::Wake { queue, all: false } = self.trace.steps[step as usize].op else { return None };
         state.waiting(queue).into_iter().min_by_key(|&other| state.next(other))
-    }
-}
-
-/// Lets a thread, and all that it needs, come to a position at least.
-fn raise(limits: &mut [u32], thread: Tid, position: u32, order: &Order) {
-    let own = usize::from(thread);
-    limits[own] = limits[own].max(position);
-    for (other, &needed) in order.clock(thread, position).iter().enumerate() {
-        if other != own {
-            limits[other] = limits[other].max(needed);
-        }
     }
 }
 

@@ -246,30 +246,42 @@ impl Reader {
 pub fn write(trace: &Trace) -> String {
     let mut text = String::new();
     let mut signals = Signals::default();
+    let mut places = Places::default();
     let mut accesses = trace.accesses.iter().peekable();
     for (number, step) in trace.steps.iter().enumerate() {
         while let Some(access) = accesses.next_if(|access| access.after <= number as u32) {
-            line_of_access(&mut text, trace, access);
+            line_of_access(&mut text, trace, access, &mut places);
         }
         let thread = &trace.threads[usize::from(step.thread)].name;
         for event in signals.events(trace, number as u32) {
-            let _ = writeln!(text, "{}|{event}|{}", tidy(thread), step.place);
+            let _ = writeln!(text, "{}|{event}|{}", tidy(thread), places.number(step.place));
         }
     }
     for access in accesses {
-        line_of_access(&mut text, trace, access);
+        line_of_access(&mut text, trace, access, &mut places);
     }
     text
 }
 
-fn line_of_access(text: &mut String, trace: &Trace, access: &Access) {
+/// Numbers of locations: others read them as 32-bit integers, so addresses will not do.
+#[derive(Default)]
+struct Places(BTreeMap<u64, usize>);
+
+impl Places {
+    fn number(&mut self, place: u64) -> usize {
+        let next = self.0.len() + 1;
+        *self.0.entry(place).or_insert(next)
+    }
+}
+
+fn line_of_access(text: &mut String, trace: &Trace, access: &Access, places: &mut Places) {
     let word = match access.what {
         Touching::Read => "r",
         Touching::Write | Touching::Free => "w",
         Touching::AtomicRead | Touching::AtomicWrite | Touching::Use => return,
     };
     let (thread, var) = (&trace.threads[usize::from(access.thread)].name, &trace.vars[access.var as usize].name);
-    let _ = writeln!(text, "{}|{word}({})|{}", tidy(thread), tidy(var), access.place);
+    let _ = writeln!(text, "{}|{word}({})|{}", tidy(thread), tidy(var), places.number(access.place));
 }
 
 /// Names without the characters that the format needs.
@@ -408,6 +420,19 @@ mod tests {
         let shape =
             |text: &str| text.lines().map(|line| line.rsplit_once('|').unwrap().0.to_lowercase()).collect::<Vec<_>>();
         assert_eq!(shape(&again), shape(LISTING));
+    }
+
+    /// RAPID reads locations as 32-bit integers.
+    #[test]
+    fn locations_are_small_numbers() {
+        let mut read = read(LISTING).unwrap();
+        for access in &mut read.trace.accesses {
+            access.place = 0x5555_0000_0000 + u64::from(access.var);
+        }
+        let text = write(&read.trace);
+        let numbers: Vec<i32> = text.lines().map(|line| line.rsplit_once('|').unwrap().1.parse().unwrap()).collect();
+        assert_eq!(numbers.len(), 8, "{text}");
+        assert!(numbers.iter().all(|&number| (1..=8).contains(&number)), "{text}");
     }
 
     #[test]

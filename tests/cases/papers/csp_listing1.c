@@ -2,7 +2,13 @@
 // check:
 // verdict: bug
 // executions: 2
-// finding: data-race var=y line=16 line2=28
+// finding: data-race var=y line=22 line2=34
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=y line=22 line2=34
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=y line=22 line2=34
 
 // Listing 1.1 of the paper on witnessing races with CSP: y++; L{x++} || L{x++}; y++. If T1 comes first, the lock orders
 // the two accesses to y by accident; only the other order shows the race.

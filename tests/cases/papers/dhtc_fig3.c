@@ -1,7 +1,14 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // executions: 3
-// finding: data-race var=v2 line=19 line2=30
+// finding: data-race var=v2 line=26 line2=37
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=v2 line=26 line2=37
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=v2 line=26 line2=37
 
 // Figure 3 of the DHTC paper: T2 touches v2 without its lock if it saw v1 still 0. Executions: T2 first at l1 (and never
 // at l2), or T1 first, and then two orders at l2.

@@ -1,11 +1,18 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // executions: 3
-// finding: data-race var=r detail=write-write line=23 line2=40
+// finding: data-race var=r detail=write-write line=30 line2=47
 // check: --strategy dpor
 // verdict: bug
 // executions: 3
-// finding: data-race var=r detail=write-write line=23 line2=40
+// finding: data-race var=r detail=write-write line=30 line2=47
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=r detail=write-write line=30 line2=47
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=r detail=write-write line=30 line2=47
 
 // L{x=1}; r=2; M{c=1} || M{t=c}; if(!t){ L{u=x}; if(!u) r=1 }. A search that prunes the subtree after the first
 // reversal loses the request that the subtree would have made. Executions: T1's M first (T2 then does nothing more);

@@ -1,7 +1,14 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // executions: 3
-// finding: data-race var=r detail=write-write line=18 line2=34
+// finding: data-race var=r detail=write-write line=25 line2=41
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=r detail=write-write line=25 line2=41
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=r detail=write-write line=25 line2=41
 
 // M{t=f}; if(t) r=1; N{g=1} || N{u=g}; if(!u){ M{f=1}; r=2 }.
 #include <pthread.h>

@@ -1,7 +1,14 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // executions: 6
-// finding: data-race var=r detail=write-write line=18 line2=18
+// finding: data-race var=r detail=write-write line=25 line2=25
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=r detail=write-write line=25 line2=25
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=r detail=write-write line=25 line2=25
 
 // M{t=f}; if(t) r=1 || the same || M{f=1}: both see f only if the writer comes first.
 #include <pthread.h>

@@ -2,7 +2,13 @@
 // check:
 // verdict: bug
 // executions: 2
-// finding: data-race var=x detail=write-write line=15 line2=24
+// finding: data-race var=x detail=write-write line=21 line2=30
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=x detail=write-write line=21 line2=30
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=x detail=write-write line=21 line2=30
 
 // x=1; L{} || L{x=2}: only the reversal of the two critical sections breaks the chain that hides the race.
 #include <pthread.h>

@@ -1,12 +1,19 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // executions: 3
 // blocked: 0
-// finding: data-race var=r detail=write-write line=25 line2=38
+// finding: data-race var=r detail=write-write line=32 line2=45
 // check: --strategy dpor
 // verdict: bug
 // executions: 3
-// finding: data-race var=r detail=write-write line=25 line2=38
+// finding: data-race var=r detail=write-write line=32 line2=45
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=r detail=write-write line=32 line2=45
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=r detail=write-write line=32 line2=45
 
 // M{t=f}; if(t) r=1 || N{u=g}; if(u){ M{f=1}; r=2 } || N{g=1}. With sleep sets, adding any thread that could start the
 // reversal loses traces; it has to be one that is not asleep or a source initial. Executions: T2's N before T3's (T2

@@ -1,12 +1,19 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // executions: 6
 // blocked: 0
-// finding: data-race var=r detail=write-write line=35 line2=50
+// finding: data-race var=r detail=write-write line=42 line2=57
 // check: --strategy dpor
 // verdict: bug
 // executions: 6
-// finding: data-race var=r detail=write-write line=35 line2=50
+// finding: data-race var=r detail=write-write line=42 line2=57
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=r detail=write-write line=42 line2=57
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=r detail=write-write line=42 line2=57
 
 // B{b=1}; A{a=1} || A{t=a}; if(t) r=1 || B{u=b}; if(!u){ B{v=b}; if(v) r=2 }. At B: T3 after T1 (once), or before it
 // with its second look before or after: 3; at A two orders each: 6.

@@ -1,7 +1,14 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // executions: 6
-// finding: data-race var=y line=20 line2=37
+// finding: data-race var=y line=27 line2=44
+// check: --strategy pdp
+// verdict: bug
+// finding: data-race var=y line=27 line2=44
+// check: --strategy dhtc
+// verdict: bug
+// finding: data-race var=y line=27 line2=44
 
 // The situation of Figure 1 of the paper on property-driven pruning: x and z are always protected, y is written without
 // its lock by T2 only if its look at x came before T1's increment. Executions: each of T2's two sections on f1 goes into

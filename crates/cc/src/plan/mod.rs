@@ -1,5 +1,6 @@
 //! From a command line to the command that builds the same thing with raddle's hooks in it.
 
+use crate::bitcode;
 use crate::command_line::{self, Kind, Piece, Stage};
 use crate::compiler::{Compiler, Family, Language};
 use crate::flags;
@@ -8,7 +9,7 @@ use crate::input::Input;
 use crate::runtime::{Runtime, SupportFile};
 use crate::sanitizers::Sanitizers;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the user typed, with response files already expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Plan {
     pub action: Action,
     /// Files that the command reads and that must exist first.
     pub support_files: Vec<SupportFile>,
+    /// Files that the command makes and that then carry bitcode.
+    pub with_bitcode: Vec<PathBuf>,
     /// What was left out of the user's options, a sentence each.
     pub notes: Vec<String>,
 }
@@ -98,14 +101,21 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
     args.extend(options);
     args.extend(request.sanitizers.options().into_iter().map(OsString::from));
     let mut support_files = Vec::new();
+    let mut with_bitcode = Vec::new();
     if compiles {
         args.extend(request.compile_options(compiler, runtime, action, invocation.hide_tsan));
+        if compiler.family == Family::Clang {
+            with_bitcode = request.objects(action);
+        }
+        if !with_bitcode.is_empty() {
+            args.extend(bitcode::EMBED.map(OsString::from));
+        }
         if compiler.family == Family::Gcc && action == Action::CompileAndLink {
             support_files.push(runtime.gcc_specs());
         }
     }
     args.extend(inputs_only);
-    Ok(Plan { program: compiler.program.clone(), args, action, support_files, notes })
+    Ok(Plan { program: compiler.program.clone(), args, action, support_files, with_bitcode, notes })
 }
 
 fn pass_through(invocation: &Invocation, compiler: &Compiler) -> Plan {
@@ -114,6 +124,7 @@ fn pass_through(invocation: &Invocation, compiler: &Compiler) -> Plan {
         args: compiler.leading.iter().chain(&invocation.args).cloned().collect(),
         action: Action::PassThrough,
         support_files: Vec::new(),
+        with_bitcode: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -257,6 +268,30 @@ impl Request {
             options.extend(hide::options(compiler.family, language, standard).into_iter().map(OsString::from));
         }
         options
+    }
+
+    /// The files of machine code that the command makes from sources; none where it makes something else.
+    fn objects(&self, action: Action) -> Vec<PathBuf> {
+        let words = || self.pieces.iter().filter_map(|piece| piece.words.first()?.to_str());
+        let only_objects = words().any(|word| matches!(word, "-c" | "--compile"));
+        let something_else = words().any(|word| {
+            matches!(
+                word,
+                "-S" | "--assemble" | "-fsyntax-only" | "--precompile" | "-emit-ast" | "-emit-llvm" | "-fmodule-only"
+            )
+        });
+        if something_else || !(only_objects || action == Action::CompileAndLink) {
+            return Vec::new();
+        }
+        match self.pieces.iter().rev().find_map(Piece::output) {
+            Some(name) => vec![name.into()],
+            None if action == Action::CompileAndLink => vec!["a.out".into()],
+            None => {
+                let sources = self.pieces.iter().filter(|piece| matches!(piece.kind, Kind::Input(Input::Source(_))));
+                let stems = sources.filter_map(|piece| Path::new(piece.words.first()?).file_stem());
+                stems.map(|stem| Path::new(stem).with_added_extension("o")).collect()
+            }
+        }
     }
 
     fn optimizes_for_size(&self) -> bool {

@@ -87,7 +87,7 @@ fn clang_compiles_with_every_hook() {
     let words = CLANG.words("-O2 -c a.c -o a.o");
     let expected = "-O2 -c a.c -o a.o -Xclang -fsanitize=thread -g -mllvm \
         -tsan-instrument-read-before-write \
-        -mllvm -tsan-distinguish-volatile -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0";
+        -mllvm -tsan-distinguish-volatile -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -Xclang -fembed-bitcode=bitcode";
     assert_eq!(words.join(" "), expected);
 }
 
@@ -151,6 +151,30 @@ fn the_stage_decides_what_is_added() {
             assert_eq!(instruments(&words), compiles, "{line}");
             assert_eq!(links_runtime(&words), links, "{line}");
         }
+    }
+}
+
+/// Bitcode goes into what is linked later, and into nothing else.
+#[test]
+fn clang_puts_bitcode_into_machine_code_alone() {
+    for (line, outputs) in [
+        ("-c a.c -o dir/a.o", &["dir/a.o"][..]),
+        ("-c a.c -odir/a.o", &["dir/a.o"]),
+        ("-c src/a.c b.x.c c.o", &["a.o", "b.x.o"]),
+        ("a.c", &["a.out"]),
+        ("a.c b.o -o prog", &["prog"]),
+        ("-S a.c", &[]),
+        ("-c -emit-llvm a.c", &[]),
+        ("-fsyntax-only a.c", &[]),
+        ("-E a.c", &[]),
+        ("a.h", &[]),
+        ("a.o -o prog", &[]),
+    ] {
+        let plan = CLANG.plan(line).expect("planned");
+        let expected: Vec<PathBuf> = outputs.iter().map(PathBuf::from).collect();
+        assert_eq!(plan.with_bitcode, expected, "{line}");
+        assert_eq!(has(&CLANG.words(line), "-fembed-bitcode=bitcode"), !outputs.is_empty(), "{line}");
+        assert!(GCC.plan(line).expect("planned").with_bitcode.is_empty(), "{line}");
     }
 }
 

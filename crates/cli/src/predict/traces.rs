@@ -1,7 +1,7 @@
 //! Prediction on a trace without a program: nothing can be confirmed.
 //!
 //! A trace does not say which reads decided the way of their threads, so all of them keep their writers, unless
-//! `--assume-any-value` is given. What only other values make possible is undecided.
+//! `--assume-any-value` is given. What only other values make possible is infeasible.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,11 +10,15 @@ use std::time::Instant;
 use raddle_model::finding::{AccessReport, Finding, Kind, Place, Prediction as Figures, Severity, Stats};
 use raddle_model::race::Touching;
 use raddle_predict::analysis::{Analysis, Budget, Decision, Witness};
+use raddle_predict::candidates::Candidate;
 use raddle_predict::checks::refine;
+use raddle_predict::closure::Keeper;
+use raddle_predict::cycles::Cycle;
 use raddle_predict::pins::{Pins, Read as PinnedRead};
 use raddle_predict::search::{Reach, Searcher};
 use raddle_predict::session::{Seconds, Totals};
 use raddle_predict::std_format::{self, Read};
+use raddle_predict::values::{Kept, Values};
 use raddle_predict::words::counterexample;
 
 use super::{export, told};
@@ -26,7 +30,16 @@ const PINNED_STEPS: usize = 5_000;
 /// States of such a search.
 const PINNED_STATES: usize = 20_000;
 
-const VALUES: &str = "only if some read on the way may see another value (--assume-any-value)";
+const VALUES: &str = "only if some read on the way sees another value (--assume-any-value)";
+const ORDERS: &str = "no order that was tried keeps what every read sees, and there are more (--assume-any-value)";
+
+/// What became of a candidate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Predicted,
+    Infeasible,
+    Undecided,
+}
 
 /// Reads, predicts and reports.
 pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
@@ -46,20 +59,20 @@ pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
         export::all(directory, "trace", &analysis, &place)?;
     }
     let deciding = Instant::now();
-    let teller = Teller { args, read: &read, analysis: &analysis, pinned: all_reads(&analysis) };
     let keeper = analysis.keeper();
+    let teller = Teller::new(args, &read, &analysis, &keeper);
     let (candidates, cycles) = (analysis.candidates(), analysis.cycles());
     let races = analysis.races(&keeper, &candidates, |number, decision| {
         let (candidate, window) = candidates[number];
-        (teller.race(candidate.instances[0], &decision, window.steps.start), decision.without_steps())
+        (teller.race(candidate, &decision, window.steps.start), decision.without_steps())
     });
-    let mut found: Vec<(Finding, bool)> = races.iter().filter_map(|(finding, _)| finding.clone()).collect();
+    let mut found: Vec<(Finding, Fate)> = races.iter().filter_map(|(finding, _)| finding.clone()).collect();
     let decisions =
         candidates.iter().zip(races).map(|(&(candidate, window), (_, decision))| (candidate, window, decision));
     totals.refinements = refine(&analysis, &decisions.collect::<Vec<_>>());
     let deadlocks = analysis.deadlocks(&keeper, &cycles, |number, decision| {
         let (cycle, _) = cycles[number];
-        teller.deadlock(&cycle.places, &cycle.instances[0], &decision)
+        teller.deadlock(cycle, &decision)
     });
     found.extend(deadlocks.into_iter().flatten());
     for window in &analysis.windows {
@@ -77,9 +90,14 @@ pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
     report(args, path, begun, &totals, found)
 }
 
-fn report(args: &PredictArgs, path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, bool)>) -> Outcome {
-    let predicted = found.iter().filter(|(_, predicted)| *predicted).count() as u64;
-    let figures = Figures { predicted, confirmed: 0, infeasible: 0, undecided: found.len() as u64 - predicted };
+fn report(args: &PredictArgs, path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, Fate)>) -> Outcome {
+    let count = |wanted: Fate| found.iter().filter(|(_, fate)| *fate == wanted).count() as u64;
+    let figures = Figures {
+        predicted: count(Fate::Predicted),
+        confirmed: 0,
+        infeasible: count(Fate::Infeasible),
+        undecided: count(Fate::Undecided),
+    };
     let mut findings: Vec<Finding> = found.into_iter().map(|(finding, _)| finding).collect();
     for (number, finding) in findings.iter_mut().enumerate() {
         finding.id = format!("p{}", number + 1);
@@ -110,8 +128,8 @@ fn report(args: &PredictArgs, path: &Path, begun: Instant, totals: &Totals, foun
         super::print(args, &format!("{}: {}\n", finding.id, finding.message));
     }
     let text = format!(
-        "incomplete {name}: {} predicted, {} undecided; nothing can be confirmed without the program\n",
-        figures.predicted, figures.undecided
+        "incomplete {name}: {} predicted, {} infeasible, {} undecided; nothing can be confirmed without the program\n",
+        figures.predicted, figures.infeasible, figures.undecided
     );
     super::print(args, &text);
     Ok(super::status(&report))
@@ -134,16 +152,30 @@ struct Teller<'a> {
     args: &'a PredictArgs,
     read: &'a Read,
     analysis: &'a Analysis<'a>,
+    keeper: &'a Keeper<'a>,
+    /// What reads keeping their writers imply; not with windows, whose first steps stay as they were.
+    values: Option<Values<'a>>,
+    /// All reads, for traces that are short enough to be searched.
     pinned: Option<Pins>,
 }
 
-impl Teller<'_> {
-    /// A finding, and whether it is predicted (or undecided).
-    fn race(&self, instance: (u32, u32), decision: &Decision, start: u32) -> Option<(Finding, bool)> {
-        let instance = match decision {
-            Decision::Possible(Witness { accesses: Some(instance), .. }) => *instance,
-            _ => instance,
-        };
+impl<'a> Teller<'a> {
+    fn new(args: &'a PredictArgs, read: &'a Read, analysis: &'a Analysis<'a>, keeper: &'a Keeper<'a>) -> Self {
+        let whole = analysis.windows.len() == 1 && !args.assume_any_value;
+        let values = whole.then(|| Values::new(&read.trace, &analysis.flow));
+        Teller { args, read, analysis, keeper, values, pinned: all_reads(analysis) }
+    }
+
+    fn race(&self, candidate: &Candidate, decision: &Decision, start: u32) -> Option<(Finding, Fate)> {
+        let mut instance = candidate.instances[0];
+        if let Decision::Possible(Witness { accesses: Some(found), .. }) = decision {
+            instance = *found;
+        }
+        let kept = self.kept(decision, start, |values| {
+            let (kept, found) = values.race(candidate, self.keeper);
+            instance = found.unwrap_or(instance);
+            kept
+        });
         let trace = &self.read.trace;
         let sides = [instance.0, instance.1].map(|index| &trace.accesses[index as usize]);
         let accesses: Vec<AccessReport> = sides
@@ -155,46 +187,60 @@ impl Teller<'_> {
         let variable = trace.vars[sides[0].var as usize].name.clone();
         let sentence = format!("data race on `{variable}`: {}", listed(&accesses));
         let finding = self.finding(Kind::DataRace, Some(variable), accesses);
-        self.judge(finding, &sentence, decision, start)
+        self.judge(finding, &sentence, decision, kept)
     }
 
-    fn deadlock(&self, places: &[u64], goal: &[(u16, u32)], decision: &Decision) -> Option<(Finding, bool)> {
-        let accesses: Vec<AccessReport> =
-            goal.iter().zip(places).map(|(&(thread, _), &place)| self.access(thread, place, "lock")).collect();
-        let sentence = format!("deadlock: {}", listed(&accesses));
-        let finding = self.finding(Kind::Deadlock, None, accesses);
-        self.judge(finding, &sentence, decision, 0)
-    }
-
-    fn judge(&self, mut finding: Finding, sentence: &str, decision: &Decision, start: u32) -> Option<(Finding, bool)> {
-        let undecided = |reason: &str| format!("undecided: {sentence}: {reason}");
-        match decision {
-            Decision::Impossible => return None,
-            Decision::Open(reason) => finding.message = undecided(reason),
-            Decision::Possible(witness) => {
-                let kept = self.kept(witness, start);
-                match kept {
-                    Some(steps) => {
-                        let events = told::trace(&counterexample(&self.read.trace, &steps));
-                        finding.message = format!("predicted: {sentence} (counterexample: {events})");
-                        return Some((finding, true));
-                    }
-                    None => finding.message = undecided(VALUES),
+    fn deadlock(&self, cycle: &Cycle, decision: &Decision) -> Option<(Finding, Fate)> {
+        let kept = self.kept(decision, 0, |values| {
+            let mut all = Kept::Impossible;
+            for goal in &cycle.instances {
+                match self.keeper.witness(goal).map_or_else(|| values.decide(goal), Kept::Possible) {
+                    Kept::Impossible => {}
+                    Kept::Unknown => all = Kept::Unknown,
+                    possible => return possible,
                 }
             }
-        }
-        Some((finding, false))
+            if cycle.more && all == Kept::Impossible { Kept::Unknown } else { all }
+        });
+        let goal = &cycle.instances[0];
+        let accesses: Vec<AccessReport> =
+            goal.iter().zip(&cycle.places).map(|(&(thread, _), &place)| self.access(thread, place, "lock")).collect();
+        let sentence = format!("deadlock: {}", listed(&accesses));
+        let finding = self.finding(Kind::Deadlock, None, accesses);
+        self.judge(finding, &sentence, decision, kept)
     }
 
-    /// The witness, if values are no matter or it keeps them; else another one that does.
-    fn kept(&self, witness: &Witness, start: u32) -> Option<Vec<raddle_predict::search::Taken>> {
-        if witness.keeps_values || self.args.assume_any_value {
-            return Some(witness.steps.clone());
-        }
+    fn judge(&self, mut finding: Finding, sentence: &str, decision: &Decision, kept: Kept) -> Option<(Finding, Fate)> {
+        let (text, fate) = match (kept, decision) {
+            (_, Decision::Impossible) => return None,
+            (Kept::Possible(steps), _) => {
+                let events = told::trace(&counterexample(&self.read.trace, &steps));
+                (format!("predicted: {sentence} (counterexample: {events})"), Fate::Predicted)
+            }
+            (Kept::Impossible, _) => (format!("infeasible: {sentence}: {VALUES}"), Fate::Infeasible),
+            (Kept::Unknown, Decision::Open(reason)) => (format!("undecided: {sentence}: {reason}"), Fate::Undecided),
+            (Kept::Unknown, _) => (format!("undecided: {sentence}: {ORDERS}"), Fate::Undecided),
+        };
+        finding.message = text;
+        Some((finding, fate))
+    }
+
+    /// Whether it is possible although every read keeps its writer, if that matters.
+    fn kept(&self, decision: &Decision, start: u32, by_values: impl FnOnce(&Values<'_>) -> Kept) -> Kept {
+        let witness = match decision {
+            Decision::Impossible => return Kept::Impossible,
+            Decision::Possible(witness) if witness.keeps_values || self.args.assume_any_value => {
+                return Kept::Possible(witness.steps.clone());
+            }
+            Decision::Possible(witness) => Some(witness),
+            Decision::Open(_) => None,
+        };
+        let kept = self.values.as_ref().map_or(Kept::Unknown, by_values);
+        let (Kept::Unknown, Some(witness), Some(pinned)) = (&kept, witness, &self.pinned) else { return kept };
         let searcher = Searcher::new(&self.read.trace, &self.analysis.order, PINNED_STATES).behind(start);
-        match searcher.reach(&witness.goal, self.pinned.as_ref()?) {
-            Reach::Yes(steps) => Some(steps),
-            Reach::No | Reach::Unknown => None,
+        match searcher.reach(&witness.goal, pinned) {
+            Reach::Yes(steps) => Kept::Possible(steps),
+            Reach::No | Reach::Unknown => Kept::Unknown,
         }
     }
 

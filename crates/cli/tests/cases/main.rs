@@ -4,6 +4,8 @@
 //! Each run of each file is a test of its own, named after file, compiler and options; arguments are those of any test
 //! (`cargo test --test cases -- cond/`).
 
+#[path = "../common/analyser.rs"]
+mod analyser;
 mod compare;
 mod directives;
 mod process;

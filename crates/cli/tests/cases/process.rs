@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use serde_json::Value;
 
+use crate::analyser::analyser;
 use crate::directives::Run;
 
 /// No case takes nearly as long.
@@ -69,6 +70,9 @@ pub fn compiler(family: &str, path: &Path) -> Option<String> {
 
 /// Checks a file.
 pub fn check(path: &Path, compiler: &str, run: &Run) -> Result<Ended, Failed> {
+    if run.options.iter().any(|option| option == "pdp" || option == "dhtc") {
+        analyser();
+    }
     let directory = tempfile::tempdir()?;
     let standard = if path.extension().is_some_and(|end| end == "cpp") { "-std=c++20" } else { "-std=gnu11" };
     let flags = [&[standard.to_string()], &run.flags[..]].concat().join(" ");

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part of this")]
 
+pub mod analyser;
+
 use std::ffi::OsStr;
 use std::hash::Hasher;
 use std::io::Read;

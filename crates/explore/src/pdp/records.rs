@@ -97,8 +97,25 @@ pub(super) struct Future {
     all: Vec<Record>,
     /// Whether an object's thread state is asked before its records are compared.
     filter: bool,
-    /// Pairs that clash.
-    pub conflicts: u64,
+}
+
+/// How a record stands to others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Meeting {
+    /// Another thread may touch the same bytes, and one of the two writes: a data conflict.
+    pub conflict: bool,
+    /// No lock keeps the two apart: a data race, as far as locks tell.
+    pub race: bool,
+}
+
+impl Meeting {
+    /// Notes another record.
+    pub fn meet(&mut self, facts: &Facts, threads: &Threads, one: &Record, other: &Record) {
+        if !self.race && conflict(facts, threads, one, other) {
+            self.conflict = true;
+            self.race = !one.held.excludes(&other.held);
+        }
+    }
 }
 
 impl Future {
@@ -106,15 +123,15 @@ impl Future {
         Future { filter, ..Future::default() }
     }
 
-    /// Adds a record; `Some` if it is new, saying whether it clashes with one that is there.
-    pub fn add(&mut self, record: &Record, facts: &Facts, threads: &Threads) -> Option<bool> {
+    /// Adds a record; `Some` if it is new, saying how it stands to those that are there.
+    pub fn add(&mut self, record: &Record, facts: &Facts, threads: &Threads) -> Option<Meeting> {
         if !self.met.insert(record.clone()) {
             return None;
         }
         let many = threads.differ(record.key, record.key);
         self.all.push(record.clone());
-        let mut clashing = false;
-        let mut compare = |other: &Record| clashing = clashing || clash(facts, threads, record, other);
+        let mut meeting = Meeting::default();
+        let mut compare = |other: &Record| meeting.meet(facts, threads, record, other);
         match cells_of(record) {
             Some(cells) => {
                 for cell in cells {
@@ -133,8 +150,7 @@ impl Future {
                 self.all.iter().for_each(&mut compare);
             }
         }
-        self.conflicts += u64::from(clashing);
-        Some(clashing)
+        Some(meeting)
     }
 }
 
@@ -145,13 +161,9 @@ fn cells_of(record: &Record) -> Option<std::ops::RangeInclusive<u64>> {
     }
 }
 
-/// Whether two records of different threads conflict and no lock keeps them apart.
-pub(super) fn clash(facts: &Facts, threads: &Threads, a: &Record, b: &Record) -> bool {
-    (a.write || b.write)
-        && !(a.atomic && b.atomic)
-        && threads.differ(a.key, b.key)
-        && overlap(facts, a, b)
-        && !a.held.excludes(&b.held)
+/// Whether two records of different threads conflict.
+fn conflict(facts: &Facts, threads: &Threads, a: &Record, b: &Record) -> bool {
+    (a.write || b.write) && !(a.atomic && b.atomic) && threads.differ(a.key, b.key) && overlap(facts, a, b)
 }
 
 /// An access that was made.

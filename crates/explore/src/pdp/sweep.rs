@@ -11,7 +11,7 @@ use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashSet;
 
 use super::Sites;
-use super::records::{Future, HomeKey, Made, Past, Record, clash};
+use super::records::{Future, HomeKey, Made, Meeting, Past, Record};
 use super::threads::{Key, Threads};
 use super::trace::Trace;
 
@@ -54,6 +54,9 @@ pub(super) struct Sweep<'a> {
     bad: Option<usize>,
     unknown: bool,
     clashes: bool,
+    /// Records that conflict with another, and those of them that no lock keeps apart from it.
+    conflicts: u64,
+    races: u64,
 }
 
 impl<'a> Sweep<'a> {
@@ -75,6 +78,8 @@ impl<'a> Sweep<'a> {
             bad: None,
             unknown: false,
             clashes: false,
+            conflicts: 0,
+            races: 0,
         }
     }
 
@@ -103,7 +108,8 @@ impl<'a> Sweep<'a> {
             figures.race_free += 1;
             (from, ops) = (state, self.ops.len());
         }
-        figures.conflicts += self.future.conflicts;
+        figures.conflicts += self.conflicts;
+        figures.races += self.races;
         self.ops.truncate(ops);
         Swept { from, ops: self.ops, threads: self.threads }
     }
@@ -255,20 +261,29 @@ impl<'a> Sweep<'a> {
 
     /// A record that is part of the future in all states up to `state`.
     fn add(&mut self, record: &Record, state: usize) {
-        let Some(clashes) = self.future.add(record, self.flow.facts(), &self.threads) else { return };
-        self.clashes |= clashes;
+        let Some(mut meeting) = self.future.add(record, self.flow.facts(), &self.threads) else { return };
+        self.clashes |= meeting.race;
         let thread = self.threads.real(record.key);
         let mut bad = self.bad;
         self.past.near(record, |made| {
-            if made.at < state && clash(self.flow.facts(), &self.threads, &made.record, record) {
-                let ordered = self.trace.first_synced(thread, made.thread, made.count + 2);
-                let last = state.min(ordered.saturating_sub(1));
-                if last > made.at {
-                    bad = bad.max(Some(last));
-                }
+            let mut with_past = Meeting::default();
+            if made.at < state {
+                with_past.meet(self.flow.facts(), &self.threads, &made.record, record);
+            }
+            if !with_past.conflict {
+                return;
+            }
+            let ordered = self.trace.first_synced(thread, made.thread, made.count + 2);
+            let last = state.min(ordered.saturating_sub(1));
+            if last > made.at {
+                meeting.conflict = true;
+                meeting.race |= with_past.race;
+                bad = if with_past.race { bad.max(Some(last)) } else { bad };
             }
         });
         self.bad = bad;
+        self.conflicts += u64::from(meeting.conflict);
+        self.races += u64::from(meeting.race);
     }
 
     fn hypothesise(&mut self, key: Key, op: Hypothesis) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use raddle_model::finding::{Kind, Report, Severity, Stats, Verdict};
+use raddle_model::finding::{Kind, Prune, Report, Severity, Stats, Verdict};
 
 use super::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint};
 use crate::escape::clean;
@@ -22,6 +22,9 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "suppressed:"), clean(one));
     }
     let _ = writeln!(text, "  {}", paint(FAINT, &figures(&report.stats)));
+    if report.stats.prune.checks > 0 {
+        let _ = writeln!(text, "  {}", paint(FAINT, &pruned(&report.stats.prune)));
+    }
     if let Some(directory) = directory {
         let _ = writeln!(text, "  {}", paint(FAINT, &format!("report in {}", clean(directory))));
     }
@@ -107,6 +110,17 @@ fn figures(stats: &Stats) -> String {
         duration(stats.seconds)
     );
     text
+}
+
+fn pruned(prune: &Prune) -> String {
+    format!(
+        "pruning: {} checks, {} free of races, {} backtracks left out; {} data conflicts, {} data races by locks alone",
+        grouped(prune.checks),
+        grouped(prune.race_free),
+        grouped(prune.skipped),
+        grouped(prune.conflicts),
+        grouped(prune.races)
+    )
 }
 
 /// Digits in groups of three.

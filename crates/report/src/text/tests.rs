@@ -1,6 +1,6 @@
 use raddle_model::finding::{
-    AccessReport, Created, Finding, Kind, ObjectInfo, ObjectKind, Place, Reason, Report, SCHEMA, Severity, Stats,
-    Verdict, Wait, WitnessKind,
+    AccessReport, Created, Finding, Kind, ObjectInfo, ObjectKind, Place, Prune, Reason, Report, SCHEMA, Severity,
+    Stats, Verdict, Wait, WitnessKind,
 };
 
 use super::*;
@@ -198,6 +198,12 @@ fn verified_says_exactly_what_it_covers() {
     let text = summed_up(&report);
     assert!(text.starts_with("verified bank: free of data races, whatever the schedule"), "{text}");
     assert!(text.contains("deadlocks and failures may be there"), "{text}");
+    assert!(!text.contains("pruning"), "{text}");
+    report.stats.prune = Prune { checks: 5000, race_free: 40, skipped: 3, conflicts: 2, races: 1 };
+    let text = summed_up(&report);
+    let figures =
+        "5 000 checks, 40 free of races, 3 backtracks left out; 2 data conflicts, 1 data races by locks alone";
+    assert!(text.contains(figures), "{text}");
 }
 
 #[test]

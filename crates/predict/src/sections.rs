@@ -1,0 +1,103 @@
+//! Critical sections of a trace, found by lock, thread and position.
+
+use std::collections::BTreeMap;
+
+use crate::trace::{Op, Slot, Tid, Trace};
+
+/// From an acquisition to its release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// The acquisition.
+    pub step: u32,
+    /// The thread's position before it.
+    pub index: u32,
+    /// The thread's position behind the release, if there is one.
+    pub release: Option<u32>,
+    /// Whether the lock is held alone.
+    pub alone: bool,
+}
+
+impl Section {
+    /// Whether the two cannot be entered at the same time.
+    pub fn excludes(&self, other: &Section) -> bool {
+        self.alone || other.alone
+    }
+
+    /// Whether a thread that has come so far has entered it and not left it.
+    pub fn is_open(&self, limit: u32) -> bool {
+        self.index < limit && self.release.is_none_or(|release| release > limit)
+    }
+}
+
+/// All sections of a trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Sections {
+    /// Sections of each thread, in order, of each lock that several threads take.
+    by_lock: BTreeMap<Slot, Vec<(Tid, Vec<Section>)>>,
+}
+
+impl Sections {
+    /// Reads them off.
+    pub fn of(trace: &Trace) -> Self {
+        let mut all: BTreeMap<Slot, BTreeMap<Tid, Vec<Section>>> = BTreeMap::new();
+        // A reader may come in again before it has left.
+        let mut depth: BTreeMap<(Slot, Tid), u32> = BTreeMap::new();
+        for (number, step) in trace.steps.iter().enumerate() {
+            if let Some((slot, alone)) = acquires(&step.op) {
+                let depth = depth.entry((slot, step.thread)).or_default();
+                *depth += 1;
+                if *depth == 1 {
+                    let section = Section { step: number as u32, index: step.index, release: None, alone };
+                    all.entry(slot).or_default().entry(step.thread).or_default().push(section);
+                }
+            }
+            if let Some(slot) = releases(&step.op)
+                && let Some(depth) = depth.get_mut(&(slot, step.thread)).filter(|depth| **depth > 0)
+            {
+                *depth -= 1;
+                let own = all.get_mut(&slot).and_then(|threads| threads.get_mut(&step.thread)?.last_mut());
+                if let Some(section) = own.filter(|_| *depth == 0) {
+                    section.release = Some(step.index + 1);
+                }
+            }
+        }
+        let shared = all.into_iter().filter(|(_, threads)| threads.len() > 1);
+        Sections { by_lock: shared.map(|(slot, threads)| (slot, threads.into_iter().collect())).collect() }
+    }
+
+    /// Locks that several threads take.
+    pub fn shared(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.by_lock.keys().copied()
+    }
+
+    /// The last section that each thread has entered before it came to its limit.
+    pub fn last(&self, slot: Slot, limits: &[u32]) -> Vec<(Tid, Section)> {
+        let threads = self.by_lock.get(&slot).map_or(&[][..], Vec::as_slice);
+        let last = |(thread, sections): &(Tid, Vec<Section>)| {
+            let entered = sections.partition_point(|section| section.index < limits[usize::from(*thread)]);
+            Some((*thread, sections[entered.checked_sub(1)?]))
+        };
+        threads.iter().filter_map(last).collect()
+    }
+}
+
+/// The lock that a step takes, and whether alone.
+fn acquires(op: &Op) -> Option<(Slot, bool)> {
+    match *op {
+        Op::Lock(slot) | Op::WriteLock(slot) | Op::Resume { mutex: Some(slot), .. } => Some((slot, true)),
+        Op::ReadLock(slot) => Some((slot, false)),
+        _ => None,
+    }
+}
+
+/// The lock that a step gives back.
+fn releases(op: &Op) -> Option<Slot> {
+    match *op {
+        Op::Unlock(slot)
+        | Op::WriteUnlock(slot)
+        | Op::ReadUnlock(slot)
+        | Op::OnceEnd(slot)
+        | Op::Enqueue { mutex: Some(slot), .. } => Some(slot),
+        _ => None,
+    }
+}

@@ -1,0 +1,282 @@
+//! Which pairs of accesses no reordering brings together in which every read keeps its writer.
+//!
+//! For a trace without a program nothing says which reads decided the way of their threads, so all of them have to keep their writers. Then
+//! much more is ordered than otherwise, and most pairs are excluded without a search: one of the two needs what the other thread
+//! wrote later, or a lock that is held at one of them (or taken later by somebody who needs what was done under it) makes
+//! another thread finish a section that lies behind the pair. What is left is decided by which thread leaves a lock first that
+//! two hold at the end, and by an order of the steps that this needs, made step by step.
+
+use rustc_hash::FxHashMap;
+
+use crate::candidates::Candidate;
+use crate::closure::Keeper;
+use crate::order::Order;
+use crate::pins::{Flow, Pins};
+use crate::search::{Goal, Taken};
+use crate::sections::{Section, Sections};
+use crate::state::State;
+use crate::trace::{Access, Op, Slot, Tid, Trace, Var};
+
+/// Choices of who leaves a lock first, for one goal.
+const MOST_CHOICES: u32 = 200;
+
+/// Whether a reordering with all values kept reaches a goal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// These steps do.
+    Possible(Vec<Taken>),
+    /// None does.
+    Impossible,
+    /// Not known.
+    Unknown,
+}
+
+/// What reads keeping their writers imply, worked out once for a trace.
+#[derive(Clone, Debug)]
+pub struct Values<'a> {
+    trace: &'a Trace,
+    flow: &'a Flow,
+    order: Order,
+    sections: Sections,
+}
+
+impl<'a> Values<'a> {
+    /// Looks at all steps.
+    #[must_use]
+    pub fn new(trace: &'a Trace, flow: &'a Flow) -> Self {
+        let order = Order::with(trace, |step, needs| needs.extend(flow.writers(trace, step)));
+        Values { trace, flow, order, sections: Sections::of(trace) }
+    }
+
+    /// Decides a candidate, over all its pairs of accesses, and says which pair it is.
+    #[must_use]
+    pub fn race(&self, candidate: &Candidate, keeper: &Keeper<'_>) -> (Kept, Option<(u32, u32)>) {
+        let side = |index: u32| {
+            let access = &self.trace.accesses[index as usize];
+            (access.thread, access.position)
+        };
+        let pairs = self.pairs(candidate);
+        // Cheap and mostly enough.
+        for &(a, b) in &pairs {
+            if let Some(steps) = keeper.witness(&[side(a), side(b)]) {
+                return (Kept::Possible(steps), Some((a, b)));
+            }
+        }
+        let mut all = Kept::Impossible;
+        for &(a, b) in &pairs {
+            match self.decide(&[side(a), side(b)]) {
+                Kept::Impossible => {}
+                Kept::Unknown => all = Kept::Unknown,
+                possible => return (possible, Some((a, b))),
+            }
+        }
+        (all, None)
+    }
+
+    /// Decides one goal.
+    #[must_use]
+    pub fn decide(&self, goal: &Goal) -> Kept {
+        let mut choices = MOST_CHOICES;
+        match self.needed(goal) {
+            Some(limits) => self.choose(goal, limits, &mut choices),
+            None => Kept::Impossible,
+        }
+    }
+
+    /// Where two threads would hold a lock at the end, one of them has to leave it first.
+    fn choose(&self, goal: &Goal, limits: Vec<u32>, choices: &mut u32) -> Kept {
+        let open = |slot: Slot| {
+            let mut last = self.sections.last(slot, &limits);
+            last.retain(|(thread, section)| section.is_open(limits[usize::from(*thread)]));
+            let one = last.first().copied()?;
+            last.into_iter().skip(1).find(|other| other.1.excludes(&one.1)).map(|two| [one, two])
+        };
+        let Some(both) = self.sections.shared().find_map(open) else { return self.arrange(goal, &limits) };
+        let mut all = Kept::Impossible;
+        for (thread, section) in both {
+            let Some(left) = choices.checked_sub(1) else { return Kept::Unknown };
+            *choices = left;
+            let mut further = limits.clone();
+            let Some(release) = section.release else { continue };
+            self.order.raise(&mut further, thread, release);
+            let Some(further) = self.close(goal, further) else { continue };
+            match self.choose(goal, further, choices) {
+                Kept::Impossible => {}
+                Kept::Unknown => all = Kept::Unknown,
+                possible => return possible,
+            }
+        }
+        all
+    }
+
+    /// Makes the steps up to the limits, always the earliest of the trace that spoils nothing: no read loses its writer, and a lock that is
+    /// kept is taken after everybody else. It may come to a stop where another order would not.
+    fn arrange(&self, goal: &Goal, limits: &[u32]) -> Kept {
+        let pins = Pins::default();
+        let mut state = State::new(self.trace, &pins);
+        let mut plan = Plan::of(self, limits);
+        let mut taken = Vec::new();
+        loop {
+            let threads = (0..limits.len()).filter(|&thread| state.position(thread as Tid) < limits[thread]);
+            let next = threads.filter_map(|thread| Some((state.next(thread as Tid)?, thread as Tid)));
+            let able = next.filter(|&(step, thread)| state.enabled(thread) && plan.allows(self, step));
+            let Some((step, thread)) = able.min() else { break };
+            state.make(thread, None);
+            plan.make(self, step);
+            taken.push(Taken { step, woken: None });
+        }
+        let all = (0..limits.len()).all(|thread| state.position(thread as Tid) == limits[thread]);
+        let alive = goal.iter().all(|&(thread, _)| state.is_alive(thread));
+        if all && alive { Kept::Possible(taken) } else { Kept::Unknown }
+    }
+
+    /// All pairs of accesses of a candidate that are not excluded.
+    #[must_use]
+    pub fn pairs(&self, candidate: &Candidate) -> Vec<(u32, u32)> {
+        let (one, two) = candidate.places;
+        let fits = |access: &Access| candidate.var.is_none_or(|var| var == access.var);
+        let mut sides: [Vec<Vec<u32>>; 2] = [0, 1].map(|_| vec![Vec::new(); self.trace.threads.len()]);
+        for (index, access) in self.trace.accesses.iter().enumerate().filter(|(_, access)| fits(access)) {
+            for (side, place) in sides.iter_mut().zip([one, two]) {
+                if access.place == place {
+                    side[usize::from(access.thread)].push(index as u32);
+                }
+            }
+        }
+        let mut pairs = Vec::new();
+        for mine in &sides[0] {
+            for theirs in &sides[1] {
+                self.pairs_of(mine, theirs, &mut pairs);
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    /// The pairs of two threads: what is unordered with an access of one thread is an interval of the other.
+    fn pairs_of(&self, mine: &[u32], theirs: &[u32], pairs: &mut Vec<(u32, u32)>) {
+        let access = |index: &u32| &self.trace.accesses[*index as usize];
+        let Some(other) = theirs.first().map(|first| access(first).thread) else { return };
+        for a in mine.iter().filter(|a| access(a).thread != other) {
+            let one = access(a);
+            let from = self.order.clock(one.thread, one.position)[usize::from(other)];
+            let start = theirs.partition_point(|b| access(b).position < from);
+            for b in &theirs[start..] {
+                let two = access(b);
+                if self.order.ordered((one.thread, one.position), (two.thread, two.position)) {
+                    break;
+                }
+                let held = |side: &Access| self.trace.threads[usize::from(side.thread)].held[side.position as usize];
+                let goal = [(one.thread, one.position), (two.thread, two.position)];
+                if one.conflicts(two)
+                    && self.trace.locks.compatible(held(one), held(two))
+                    && self.needed(&goal).is_some()
+                {
+                    pairs.push((*a.min(b), *a.max(b)));
+                }
+            }
+        }
+    }
+
+    /// How far each thread must have come at least; `None` if one of the goal would be beyond it.
+    #[must_use]
+    pub fn needed(&self, goal: &Goal) -> Option<Vec<u32>> {
+        let mut limits = vec![0; self.trace.threads.len()];
+        for &(thread, position) in goal {
+            self.order.raise(&mut limits, thread, position);
+        }
+        self.close(goal, limits)
+    }
+
+    fn close(&self, goal: &Goal, mut limits: Vec<u32>) -> Option<Vec<u32>> {
+        loop {
+            if goal.iter().any(|&(thread, position)| limits[usize::from(thread)] > position) {
+                return None;
+            }
+            let before = limits.clone();
+            for slot in self.sections.shared() {
+                self.finish(slot, goal, &mut limits)?;
+            }
+            if before == limits {
+                return Some(limits);
+            }
+        }
+    }
+
+    /// Makes threads leave sections of a lock that somebody enters later in every order.
+    fn finish(&self, slot: Slot, goal: &Goal, limits: &mut [u32]) -> Option<()> {
+        let last = self.sections.last(slot, limits);
+        for &(thread, section) in &last {
+            if !section.is_open(limits[usize::from(thread)]) {
+                continue;
+            }
+            let later = |&&(other, ref entered): &&(Tid, Section)| {
+                let stays = goal.iter().any(|&(one, position)| one == other && entered.is_open(position));
+                let behind = self.order.clock(other, entered.index + 1)[usize::from(thread)] > section.index;
+                other != thread && section.excludes(entered) && (stays || behind)
+            };
+            if last.iter().any(|other| later(&other)) {
+                self.order.raise(limits, thread, section.release?);
+            }
+        }
+        Some(())
+    }
+}
+
+/// What is still to come of the steps up to some limits.
+#[derive(Default)]
+struct Plan {
+    /// Reads of what a step (plus 1; 0 for the first value) wrote to a variable.
+    reads: FxHashMap<(Var, u32), u32>,
+    /// Acquisitions of each lock.
+    acquisitions: FxHashMap<Slot, u32>,
+    /// Acquisitions without a release.
+    kept: FxHashMap<u32, Slot>,
+    last: FxHashMap<Var, u32>,
+}
+
+impl Plan {
+    fn of(values: &Values<'_>, limits: &[u32]) -> Self {
+        let mut plan = Plan::default();
+        for (thread, &limit) in limits.iter().enumerate() {
+            for &step in &values.trace.threads[thread].steps[..limit as usize] {
+                for &read in values.flow.reads(step) {
+                    *plan.reads.entry(read).or_default() += 1;
+                }
+                if let Op::Lock(slot) = values.trace.steps[step as usize].op {
+                    *plan.acquisitions.entry(slot).or_default() += 1;
+                }
+            }
+        }
+        for slot in values.sections.shared() {
+            for (thread, section) in values.sections.last(slot, limits) {
+                if section.is_open(limits[usize::from(thread)]) {
+                    plan.kept.insert(section.step, slot);
+                }
+            }
+        }
+        plan
+    }
+
+    fn allows(&self, values: &Values<'_>, step: u32) -> bool {
+        let writer = |var: Var| self.last.get(&var).copied().unwrap_or(0);
+        let own = |var: Var| values.flow.reads(step).iter().filter(|read| read.0 == var).count() as u32;
+        let awaited = |var: Var| self.reads.get(&(var, writer(var))).copied().unwrap_or(0);
+        values.flow.reads(step).iter().all(|&(var, from)| writer(var) == from)
+            && values.flow.writes(step).iter().all(|&var| awaited(var) <= own(var))
+            && self.kept.get(&step).is_none_or(|slot| self.acquisitions.get(slot) == Some(&1))
+    }
+
+    fn make(&mut self, values: &Values<'_>, step: u32) {
+        for read in values.flow.reads(step) {
+            self.reads.entry(*read).and_modify(|count| *count -= 1);
+        }
+        if let Op::Lock(slot) = values.trace.steps[step as usize].op {
+            self.acquisitions.entry(slot).and_modify(|count| *count -= 1);
+        }
+        for &var in values.flow.writes(step) {
+            self.last.insert(var, step + 1);
+        }
+    }
+}
