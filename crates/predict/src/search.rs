@@ -116,27 +116,22 @@ impl<'a> Searcher<'a> {
     fn may(&self, goal: &Goal, pins: &Pins, must: &[u32]) -> Vec<u32> {
         let mut limits = must.to_vec();
         let mut looked: Vec<u32> = self.start.clone();
-        let wanted = |number: Tid| goal.iter().find(|(thread, _)| *thread == number).map(|(_, position)| *position);
         let mut slots: FxHashSet<u32> = FxHashSet::default();
         loop {
-            let mut fresh = Vec::new();
+            let before = (limits.clone(), slots.len());
+            self.leave_sections(&mut limits);
             for thread in 0..limits.len() {
                 for position in looked[thread]..limits[thread] {
                     let step = self.trace.threads[thread].steps[position as usize];
-                    if let Some(slot) = waits_for(&self.trace.steps[step as usize].op)
-                        && slots.insert(slot)
-                    {
-                        fresh.push(slot);
-                    }
+                    slots.extend(waits_for(&self.trace.steps[step as usize].op));
                 }
                 looked[thread] = limits[thread].max(looked[thread]);
             }
-            if fresh.is_empty() {
-                return limits;
-            }
-            for step in &self.trace.steps {
-                if helps(&step.op).is_some_and(|slot| slots.contains(&slot)) {
-                    self.order.raise(&mut limits, step.thread, step.index + 1);
+            if slots.len() > before.1 {
+                for step in &self.trace.steps {
+                    if helps(&step.op).is_some_and(|slot| slots.contains(&slot)) {
+                        self.order.raise(&mut limits, step.thread, step.index + 1);
+                    }
                 }
             }
             for (reader, writer) in pins.writers() {
@@ -145,11 +140,22 @@ impl<'a> Searcher<'a> {
                     self.order.raise(&mut limits, other, behind + 1);
                 }
             }
-            for (thread, limit) in limits.iter_mut().enumerate() {
-                if let Some(position) = wanted(thread as Tid) {
-                    *limit = position;
-                }
+            for &(thread, position) in goal {
+                limits[usize::from(thread)] = position;
             }
+            if before == (limits.clone(), slots.len()) {
+                return limits;
+            }
+        }
+    }
+
+    /// Lets threads that would stop inside a critical section go on to its end: others may need the lock.
+    fn leave_sections(&self, limits: &mut [u32]) {
+        for thread in 0..limits.len() {
+            let held = &self.trace.threads[thread].held[limits[thread] as usize..];
+            let free = held.iter().position(|&locks| self.trace.locks.get(locks).is_empty());
+            let further = limits[thread] + free.unwrap_or(held.len() - 1) as u32;
+            self.order.raise(limits, thread as Tid, further);
         }
     }
 
@@ -193,7 +199,6 @@ fn waits_for(op: &Op) -> Option<u32> {
         | Op::Empty(slot)
         | Op::Await(slot)
         | Op::Resume { queue: slot, woken: true, .. } => Some(slot),
-        // Somebody else may have to give it back.
         _ => None,
     }
 }
