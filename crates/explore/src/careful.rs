@@ -75,6 +75,9 @@ pub(crate) fn loops_of(execution: &Execution) -> u32 {
 
 /// Whether an operation compares memory that a transition writes whose value is not known.
 fn compares_plain(execution: &Execution) -> bool {
+    if !execution.steps.iter().any(|step| step.kind == OpKind::Write) {
+        return false;
+    }
     let compares = |kind| matches!(kind, OpKind::AtomicCas | OpKind::FutexWait | OpKind::FutexTimedWait);
     let mut compared: Vec<u64> = Vec::new();
     compared.extend(execution.steps.iter().filter(|step| compares(step.kind)).map(|step| step.obj));

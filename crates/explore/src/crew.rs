@@ -18,7 +18,7 @@ use crate::driver::{Outcome, Summary};
 use crate::strategy::{Gap, Strategy, Worth};
 use crate::units::Work;
 
-/// Runs that a member takes at a time, at most.
+/// Runs that a member takes at a time, at most, and whose results it hands over together: waking somebody costs as much as a run.
 const HANDFUL: usize = 16;
 /// How long members have to leave.
 const FAREWELL: Duration = Duration::from_millis(300);
@@ -35,7 +35,7 @@ pub struct Look {
 }
 
 /// Looks at the execution with this number, which a request led to.
-pub type Looker = Box<dyn FnMut(u64, &Request, &Execution) -> Look>;
+pub type Looker = Box<dyn FnMut(u64, Request, &Execution) -> Look>;
 
 /// A run that was made.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub struct Made {
 
 #[derive(Debug)]
 enum Message {
-    Made(u64, Box<Made>),
+    Made(Vec<(u64, Made)>),
     Lost(TargetError),
     Left(Vec<String>),
 }
@@ -110,7 +110,7 @@ pub struct Crew {
     sender: Sender<Message>,
     members: usize,
     window: usize,
-    early: BTreeMap<u64, Box<Made>>,
+    early: BTreeMap<u64, Made>,
     remarks: Vec<String>,
 }
 
@@ -149,21 +149,24 @@ impl Crew {
         });
     }
 
-    fn submit(&self, number: u64, request: Request) {
-        self.queue.lock().waiting.push_back(Task { number, request });
-        self.queue.changed.notify_one();
+    /// Hands over tasks; `tasks` is empty then.
+    fn submit(&self, tasks: &mut Vec<Task>) {
+        // One member is enough for a handful.
+        let members = tasks.len().div_ceil(HANDFUL);
+        self.queue.lock().waiting.extend(tasks.drain(..));
+        for _ in 0..members.min(self.members) {
+            self.queue.changed.notify_one();
+        }
     }
 
     /// Waits for the run with this number.
-    fn receive(&mut self, number: u64) -> Result<Box<Made>, TargetError> {
+    fn receive(&mut self, number: u64) -> Result<Made, TargetError> {
         loop {
             if let Some(made) = self.early.remove(&number) {
                 return Ok(made);
             }
             match self.messages.recv() {
-                Ok(Message::Made(number, made)) => {
-                    self.early.insert(number, made);
-                }
+                Ok(Message::Made(made)) => self.early.extend(made),
                 Ok(Message::Lost(error)) => return Err(error),
                 Ok(Message::Left(_)) | Err(_) => return Err(TargetError::Lost("a worker ended unexpectedly".into())),
             }
@@ -199,6 +202,7 @@ fn work<T: Target>(
     out: &Sender<Message>,
 ) -> Result<(), TargetError> {
     let mut under_way: VecDeque<Task> = VecDeque::new();
+    let mut results = Vec::new();
     let mut execution = Execution::empty();
     loop {
         // The target shall have the next handful before it is through with the last.
@@ -209,14 +213,19 @@ fn work<T: Target>(
                 under_way.push_back(task);
             }
         }
-        target.finish(&mut execution)?;
-        let Some(task) = under_way.pop_front() else { continue };
-        let Look { work, keep, note } = looker(task.number, &task.request, &execution);
+        if let Err(error) = target.finish(&mut execution) {
+            let _ = out.send(Message::Made(results));
+            return Err(error);
+        }
+        let Some(Task { number, request }) = under_way.pop_front() else { continue };
+        let Look { work, keep, note } = looker(number, request, &execution);
         let summary = Summary::of(&execution);
         let keep = keep || work.is_none();
         let execution = keep.then(|| Box::new(std::mem::replace(&mut execution, Execution::empty())));
-        let made = Made { summary, worked: work.is_some(), work, execution, note };
-        if out.send(Message::Made(task.number, Box::new(made))).is_err() {
+        results.push((number, Made { summary, worked: work.is_some(), work, execution, note }));
+        if (under_way.is_empty() || results.len() >= HANDFUL)
+            && out.send(Message::Made(std::mem::take(&mut results))).is_err()
+        {
             return Ok(());
         }
     }
@@ -233,13 +242,18 @@ pub fn explore_with(
 ) -> Result<Outcome, TargetError> {
     let mut stats = Stats::default();
     let (mut asked, mut seen) = (0, 0);
+    let mut tasks = Vec::new();
     let mut crowded = false;
     loop {
         while asked - seen < crew.window as u64
             && let Some(request) = strategy.next()
         {
-            crew.submit(asked, request);
+            tasks.push(Task { number: asked, request });
             asked += 1;
+        }
+        // What is at hand is looked at first: what comes of it goes out together.
+        if !tasks.is_empty() && (tasks.len() >= HANDFUL || !crew.early.contains_key(&seen)) {
+            crew.submit(&mut tasks);
         }
         let under_way = (asked - seen) as usize;
         if under_way == 0 || strategy.is_over() {

@@ -22,8 +22,8 @@ const WINDOW: usize = 40;
 
 fn member(program: Program) -> Result<(MemoryTarget, Looker), TargetError> {
     let mut worker = Worker::new(0);
-    let looker: Looker = Box::new(move |_, request: &Request, execution: &Execution| {
-        let work = worker.work(&Unit { schedule: request.schedule.clone() }, execution);
+    let looker: Looker = Box::new(move |_, request: Request, execution: &Execution| {
+        let work = worker.work(&Unit { schedule: request.schedule }, execution);
         Look { work: Some(work), keep: true, note: None }
     });
     Ok((MemoryTarget::new(&program, Granularity::Access), looker))

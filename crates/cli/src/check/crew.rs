@@ -40,7 +40,7 @@ fn worker(spurious: u32, self_check: Option<u64>) -> Looker {
     let (mut worker, mut finder) = (Worker::new(spurious), DefectFinder::new());
     let mut known: BTreeSet<Signature> = BTreeSet::new();
     Box::new(move |number, request, execution| {
-        let work = worker.work(&Unit { schedule: request.schedule.clone() }, execution);
+        let work = worker.work(&Unit { schedule: request.schedule }, execution);
         let mut keep = self_check.is_some_and(|every| (number + 1).is_multiple_of(every));
         for defect in finder.find(execution) {
             keep |= known.insert(defect.signature);

@@ -19,7 +19,7 @@ use super::progress::Progress;
 use crate::failure::Failure;
 
 /// Executions that are all compared with the semantics; of later ones, every [`SPARSELY`]th is.
-const CLOSELY: u64 = 1000;
+const CLOSELY: u64 = 256;
 const SPARSELY: u64 = 64;
 /// Executions between two estimates of the total.
 const ESTIMATE_EVERY: u64 = 64;

@@ -194,20 +194,72 @@ impl Decoder {
             if first == 0 && extent == Extent::Beginning {
                 return Ok(());
             }
-            let (kind, flags, tid, count) = record::parse_header(first);
-            let length = record::words(kind, count).ok_or(Wrong::Kind(kind))?;
-            let Some((body, tail)) = rest.split_at_checked(length) else {
-                return Err(Wrong::Truncated);
+            let header = Header::parse(first);
+            // Nearly all records are steps and accesses, which have a fixed length.
+            rest = if let Some(kind) = OpKind::from_byte(header.kind) {
+                let (body, tail) = rest.split_first_chunk().ok_or(Wrong::Truncated)?;
+                self.check_thread(header)?;
+                self.operation(header, kind, body, into)?;
+                tail
+            } else if matches!(header.kind, record::READ | record::WRITE) && header.flags & flag::PENDING == 0 {
+                let (&[_, addr, pc], tail) = rest.split_first_chunk().ok_or(Wrong::Truncated)?;
+                self.check_thread(header)?;
+                self.check_running(header)?;
+                let access = self.parse_access(header, &[addr, pc], into)?;
+                into.events += 1;
+                into.accesses.push(access);
+                tail
+            } else {
+                let length = record::words(header.kind, header.count).ok_or(Wrong::Kind(header.kind))?;
+                let (body, tail) = rest.split_at_checked(length).ok_or(Wrong::Truncated)?;
+                self.check_thread(header)?;
+                self.record(header, &body[1..], into)?;
+                tail
             };
-            if usize::from(tid) >= self.progress.len() {
-                return Err(Wrong::Thread(tid.into()));
-            }
-            self.record(Header { kind, flags, tid, count }, &body[1..], into)?;
-            rest = tail;
         }
         Ok(())
     }
 
+    #[inline]
+    fn check_thread(&self, header: Header) -> Result<(), Wrong> {
+        if usize::from(header.tid) < self.progress.len() { Ok(()) } else { Err(Wrong::Thread(header.tid.into())) }
+    }
+
+    /// No text is due, no stack belongs to what was before, and the thread still runs.
+    #[inline]
+    fn check_running(&mut self, header: Header) -> Result<(), Wrong> {
+        self.check_text()?;
+        if self.progress[usize::from(header.tid)].pending {
+            return Err(Wrong::AfterPending(header.tid));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check_text(&mut self) -> Result<(), Wrong> {
+        self.stack_owner = StackOwner::End;
+        if self.text_due == 0 { Ok(()) } else { Err(Wrong::Text(self.text_due)) }
+    }
+
+    /// A step, or what a thread stands before at the end.
+    #[inline]
+    fn operation(
+        &mut self,
+        header: Header,
+        kind: OpKind,
+        body: &[u64; record::STEP_WORDS],
+        into: &mut Execution,
+    ) -> Result<(), Wrong> {
+        if header.flags & flag::PENDING != 0 {
+            self.check_text()?;
+            return self.pending(header, kind, body, into);
+        }
+        self.check_running(header)?;
+        into.events += 1;
+        self.step(header, kind, body, into)
+    }
+
+    /// Any other record.
     fn record(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
         if header.kind == record::TEXT {
             return self.text(header, body, into);
@@ -229,30 +281,28 @@ impl Decoder {
             into.threads[usize::from(header.tid)].name = Some(name);
             return Ok(());
         }
-        let is_step = OpKind::from_byte(header.kind).is_some();
-        if is_step && header.flags & flag::PENDING != 0 {
-            return self.pending(header, body, into);
-        }
-        if self.progress[usize::from(header.tid)].pending {
-            return Err(Wrong::AfterPending(header.tid));
-        }
+        self.check_running(header)?;
         if header.flags & flag::PENDING != 0 {
             return self.parked(header, body, into);
         }
         into.events += 1;
-        match header.kind {
-            record::READ | record::WRITE | record::READ_RANGE | record::WRITE_RANGE | record::ALLOC | record::FREE => {
-                let access = self.parse_access(header, body, into)?;
-                into.accesses.push(access);
-                Ok(())
-            }
-            record::FAILURE | record::MISUSE => self.incident(header, body, into),
-            _ => self.step(header, body, into),
+        if matches!(header.kind, record::FAILURE | record::MISUSE) {
+            return self.incident(header, body, into);
         }
+        let access = self.parse_access(header, body, into)?;
+        into.accesses.push(access);
+        Ok(())
     }
 
-    fn step(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
-        let step = parse_step(header, body)?;
+    #[inline]
+    fn step(
+        &mut self,
+        header: Header,
+        kind: OpKind,
+        body: &[u64; record::STEP_WORDS],
+        into: &mut Execution,
+    ) -> Result<(), Wrong> {
+        let step = parse_step(header, kind, body)?;
         self.counted(header, header.count)?;
         if step.kind == OpKind::Create && step.outcome == Outcome::Done {
             if step.arg != self.progress.len() as u64 {
@@ -264,8 +314,9 @@ impl Decoder {
             self.add_thread(into, Some(header.tid));
         }
         self.check_partner(&step)?;
-        self.progress[usize::from(header.tid)].accesses = 0;
-        self.progress[usize::from(header.tid)].ended = step.kind == OpKind::ThreadEnd;
+        let progress = &mut self.progress[usize::from(header.tid)];
+        progress.accesses = 0;
+        progress.ended = step.kind == OpKind::ThreadEnd;
         into.steps.push(step);
         Ok(())
     }
@@ -280,6 +331,7 @@ impl Decoder {
     }
 
     /// Accesses are numbered upwards within a thread from one transition to the next.
+    #[inline]
     fn counted(&mut self, header: Header, count: u32) -> Result<(), Wrong> {
         let progress = &mut self.progress[usize::from(header.tid)];
         if count < progress.accesses {
@@ -289,8 +341,14 @@ impl Decoder {
         Ok(())
     }
 
-    fn pending(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
-        let step = parse_step(header, body)?;
+    fn pending(
+        &mut self,
+        header: Header,
+        kind: OpKind,
+        body: &[u64; record::STEP_WORDS],
+        into: &mut Execution,
+    ) -> Result<(), Wrong> {
+        let step = parse_step(header, kind, body)?;
         let progress = &mut self.progress[usize::from(header.tid)];
         if progress.pending {
             return Err(Wrong::SecondPending(header.tid));
@@ -328,6 +386,7 @@ impl Decoder {
         Ok(())
     }
 
+    #[inline]
     fn parse_access(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<Access, Wrong> {
         self.counted(header, header.count)?;
         let (pc, extra) = record::unpack_pc(body[1]);
@@ -437,6 +496,14 @@ struct Header {
     count: u32,
 }
 
+impl Header {
+    #[inline]
+    fn parse(word: u64) -> Self {
+        let (kind, flags, tid, count) = record::parse_header(word);
+        Header { kind, flags, tid, count }
+    }
+}
+
 /// Where a thread stands that did not say so.
 fn unknown_pending(thread: u16) -> Pending {
     let step = Step {
@@ -455,29 +522,19 @@ fn unknown_pending(thread: u16) -> Pending {
     Pending { step, state: PendingState::Enabled }
 }
 
-fn parse_step(header: Header, body: &[u64]) -> Result<Step, Wrong> {
-    let kind = OpKind::from_byte(header.kind).ok_or(Wrong::Kind(header.kind))?;
-    let (pc, extra) = record::unpack_pc(body[1]);
+#[inline]
+fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Step, Wrong> {
+    let &[_, obj, packed, arg, value, old] = body;
+    let (pc, extra) = record::unpack_pc(packed);
     let (order, outcome, log_size) = record::parse_step_extra(extra);
     let order = MemOrder::from_byte(order).ok_or(Wrong::Order(order))?;
     let outcome = Outcome::from_byte(outcome).ok_or(Wrong::Outcome(outcome))?;
-    let accesses_memory = kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write);
     if log_size > 31 {
         return Err(Wrong::Size(log_size));
     }
-    Ok(Step {
-        thread: header.tid,
-        kind,
-        outcome,
-        order,
-        size: if accesses_memory { 1 << log_size } else { 0 },
-        obj: body[0],
-        arg: body[2],
-        value: body[3],
-        old: body[4],
-        pc,
-        accesses: header.count,
-    })
+    let accesses_memory = kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write);
+    let size = if accesses_memory { 1 << log_size } else { 0 };
+    Ok(Step { thread: header.tid, kind, outcome, order, size, obj, arg, value, old, pc, accesses: header.count })
 }
 
 /// The text in the words of a text record.

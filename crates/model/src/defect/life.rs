@@ -9,6 +9,9 @@ use crate::depend::{Footprint, conflict, footprint};
 use crate::execution::{Access, AccessKind, Execution, Pending, PendingState, Step};
 use crate::finding::{Kind, Severity};
 
+/// Objects that were initialised by a call and not destroyed since, with the number of that step.
+pub(super) type Live = FxHashMap<u64, usize>;
+
 /// A lock that a thread still holds at its end.
 pub(super) fn locks_at_end(step: &Step, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
     for held in holdings.of_thread(step.thread) {
@@ -109,7 +112,7 @@ fn comes_after(steps: &[Step], thread: u16) -> bool {
 ///
 /// One that was ended on purpose (`exit`, `_exit`: the step knows its caller, a return from main has none) need not have
 /// joined its threads; the system clears everything else away too, but who initialises with a call should destroy.
-pub(super) fn warnings(execution: &Execution, into: &mut Vec<Defect>) {
+pub(super) fn warnings(execution: &Execution, live: &mut Live, into: &mut Vec<Defect>) {
     let main_is_over =
         matches!(execution.pending.first(), Some(p) if matches!(p.state, PendingState::Exited | PendingState::Ended));
     let orderly = execution.pending.iter().all(|pending| pending.state != PendingState::Failed);
@@ -121,7 +124,7 @@ pub(super) fn warnings(execution: &Execution, into: &mut Vec<Defect>) {
         main_returns_early(execution, into);
         never_joined(execution, into);
     }
-    not_destroyed(execution, into);
+    not_destroyed(execution, live, into);
 }
 
 /// Main returned before some thread had ended.
@@ -171,8 +174,8 @@ fn never_joined(execution: &Execution, into: &mut Vec<Defect>) {
 }
 
 /// Objects that were initialised by a call, are still there and were not destroyed.
-fn not_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
-    let mut live: FxHashMap<u64, usize> = FxHashMap::default();
+fn not_destroyed(execution: &Execution, live: &mut Live, into: &mut Vec<Defect>) {
+    live.clear();
     for (number, step) in execution.steps.iter().enumerate() {
         match step.kind {
             // A semaphore with a name, which `value` 1 says, lives on without its users.
@@ -200,7 +203,7 @@ fn not_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
             !(freed.addr..freed.addr.saturating_add(freed.size)).contains(&object) || *number >= freed.after as usize
         });
     }
-    let mut left: Vec<usize> = live.into_values().collect();
+    let mut left: Vec<usize> = live.values().copied().collect();
     left.sort_unstable();
     for number in left {
         let step = &execution.steps[number];

@@ -122,6 +122,7 @@ impl Defect {
 pub struct DefectFinder {
     races: RaceDetector,
     holdings: Holdings,
+    live: life::Live,
 }
 
 impl DefectFinder {
@@ -158,7 +159,7 @@ impl DefectFinder {
         }
         deadlock::find(execution, &self.holdings, &mut found);
         life::waiting_for_destroyed(execution, &mut found);
-        life::warnings(execution, &mut found);
+        life::warnings(execution, &mut self.live, &mut found);
         once_each(&mut found);
         found
     }

@@ -1,18 +1,37 @@
 //! Vector clocks of threads and of what passes order from one to another.
-
-use rustc_hash::FxHashMap;
+//!
+//! What carries a clock lies at an address. The clocks of one cell of memory make a list, whose head is kept with the cell, so that
+//! finding one takes no search: hardly any cell has more than one or two. Rounds of a barrier come and go; the latest is
+//! at the front.
 
 /// Sorts of things that carry a clock. Rounds of a barrier and atomic locations have name spaces of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
     /// A mutex, semaphore, once control, channel; writers of an rwlock.
-    Object(u64),
+    Object,
     /// Readers that have left an rwlock.
-    Readers(u64),
+    Readers,
     /// A round of a barrier.
-    Round(u64, u64),
+    Round(u64),
     /// The value that an atomic location holds now.
-    Atomic(u64),
+    Atomic,
+}
+
+/// The first clock of a list, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct List(u32);
+
+impl List {
+    /// No clock.
+    pub const NONE: List = List(0);
+}
+
+/// A clock in a list; the clock itself has the same number among the carried ones.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    carrier: Carrier,
+    addr: u64,
+    next: List,
 }
 
 /// Clocks of one execution: all have one entry per thread and lie in one buffer.
@@ -21,7 +40,7 @@ pub(super) struct Clocks {
     threads: usize,
     /// Per thread three clocks: its own, what its last release fence published, what its next acquire fence will take.
     own: Vec<u32>,
-    carriers: FxHashMap<Carrier, u32>,
+    entries: Vec<Entry>,
     carried: Vec<u32>,
     /// Whether the thread has made a release fence.
     fenced: Vec<bool>,
@@ -32,7 +51,7 @@ impl Clocks {
         self.threads = threads;
         self.own.clear();
         self.own.resize(3 * threads * threads, 0);
-        self.carriers.clear();
+        self.entries.clear();
         self.carried.clear();
         self.fenced.clear();
         self.fenced.resize(threads, false);
@@ -48,7 +67,7 @@ impl Clocks {
 
     /// The thread's own time.
     pub fn epoch(&self, thread: u16) -> u32 {
-        self.seen(thread)[usize::from(thread)]
+        self.own[self.at(usize::from(thread), 0) + usize::from(thread)]
     }
 
     /// How much of each thread's time has happened before this thread's position.
@@ -72,50 +91,78 @@ impl Clocks {
         }
     }
 
-    fn slot(&mut self, carrier: Carrier) -> usize {
-        let (carried, threads) = (&mut self.carried, self.threads);
-        let number = *self.carriers.entry(carrier).or_insert_with(|| {
-            let number = carried.len() / threads;
-            carried.resize(carried.len() + threads, 0);
-            number as u32
-        });
-        number as usize * self.threads
+    /// The place of a clock of the list among the carried ones.
+    #[inline]
+    fn find(&self, list: List, addr: u64, carrier: Carrier) -> Option<usize> {
+        let mut at = list;
+        while let Some(number) = at.0.checked_sub(1) {
+            let entry = &self.entries[number as usize];
+            if entry.addr == addr && entry.carrier == carrier {
+                return Some(number as usize * self.threads);
+            }
+            at = entry.next;
+        }
+        None
+    }
+
+    /// As [`Clocks::find`]; an empty one is added if there is none.
+    fn slot(&mut self, list: &mut List, addr: u64, carrier: Carrier) -> usize {
+        if let Some(found) = self.find(*list, addr, carrier) {
+            return found;
+        }
+        let at = self.carried.len();
+        self.carried.resize(at + self.threads, 0);
+        self.entries.push(Entry { carrier, addr, next: *list });
+        *list = List(self.entries.len() as u32);
+        at
     }
 
     /// Adds the thread's clock to the carrier's.
-    pub fn release(&mut self, thread: u16, carrier: Carrier) {
-        let (into, from) = (self.slot(carrier), self.at(usize::from(thread), 0));
+    pub fn release(&mut self, thread: u16, list: &mut List, addr: u64, carrier: Carrier) {
+        let (into, from) = (self.slot(list, addr, carrier), self.at(usize::from(thread), 0));
         join(&mut self.carried[into..into + self.threads], &self.own[from..from + self.threads]);
     }
 
     /// Takes over the carrier's clock.
-    pub fn acquire(&mut self, thread: u16, carrier: Carrier) {
-        self.take(thread, 0, carrier);
+    pub fn acquire(&mut self, thread: u16, list: List, addr: u64, carrier: Carrier) {
+        self.take(thread, 0, list, addr, carrier);
     }
 
-    /// Remembers the carrier's clock for the thread's next acquire fence.
-    pub fn acquire_later(&mut self, thread: u16, carrier: Carrier) {
-        self.take(thread, 2, carrier);
+    /// Remembers the clock of an atomic location for the thread's next acquire fence.
+    pub fn acquire_later(&mut self, thread: u16, list: List, addr: u64) {
+        self.take(thread, 2, list, addr, Carrier::Atomic);
     }
 
-    fn take(&mut self, thread: u16, which: usize, carrier: Carrier) {
-        let Some(&number) = self.carriers.get(&carrier) else { return };
-        let (into, from) = (self.at(usize::from(thread), which), number as usize * self.threads);
+    fn take(&mut self, thread: u16, which: usize, list: List, addr: u64, carrier: Carrier) {
+        let Some(from) = self.find(list, addr, carrier) else { return };
+        let into = self.at(usize::from(thread), which);
         join(&mut self.own[into..into + self.threads], &self.carried[from..from + self.threads]);
     }
 
-    /// The carrier carries nothing any more; false if it never did.
-    pub fn clear(&mut self, carrier: Carrier) -> bool {
-        let Some(&number) = self.carriers.get(&carrier) else { return false };
-        let at = number as usize * self.threads;
-        self.carried[at..at + self.threads].fill(0);
-        true
+    /// The carrier carries nothing any more.
+    pub fn clear(&mut self, list: List, addr: u64, carrier: Carrier) {
+        if let Some(at) = self.find(list, addr, carrier) {
+            self.carried[at..at + self.threads].fill(0);
+        }
     }
 
-    /// Adds what the thread's last release fence published, if it has made one.
-    pub fn release_fenced(&mut self, thread: u16, carrier: Carrier) {
+    /// Nothing that lies at the address carries anything any more.
+    pub fn clear_all(&mut self, list: List, addr: u64) {
+        let mut at = list;
+        while let Some(number) = at.0.checked_sub(1) {
+            let entry = self.entries[number as usize];
+            if entry.addr == addr {
+                let at = number as usize * self.threads;
+                self.carried[at..at + self.threads].fill(0);
+            }
+            at = entry.next;
+        }
+    }
+
+    /// Adds what the thread's last release fence published to an atomic location, if it has made one.
+    pub fn release_fenced(&mut self, thread: u16, list: &mut List, addr: u64) {
         if self.fenced[usize::from(thread)] {
-            let (into, from) = (self.slot(carrier), self.at(usize::from(thread), 1));
+            let (into, from) = (self.slot(list, addr, Carrier::Atomic), self.at(usize::from(thread), 1));
             join(&mut self.carried[into..into + self.threads], &self.own[from..from + self.threads]);
         }
     }

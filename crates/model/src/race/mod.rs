@@ -26,7 +26,7 @@ use rustc_hash::FxHashSet;
 use crate::depend::{LIFE_WORDS, looked_at};
 use crate::execution::{Access, AccessKind, Execution, Step};
 use clock::{Carrier, Clocks};
-use shadow::{Compared, Record, STEP, Shadow};
+use shadow::{CellRef, Compared, Record, STEP, Shadow};
 
 pub use shadow::Touching;
 
@@ -77,6 +77,8 @@ pub struct RaceDetector {
     shadow: Shadow,
     /// Blocks that were given back, by address; cells inside that nobody had met know nothing of it.
     freed: BTreeMap<u64, Freed>,
+    /// Whether anything is given back in this execution: if not, using an object cannot race with that.
+    frees: bool,
     known: FxHashSet<(u64, u64, u64)>,
     races: Vec<Race>,
 }
@@ -93,6 +95,8 @@ impl RaceDetector {
         self.clocks.reset(execution.threads.len());
         self.shadow.reset();
         self.freed.clear();
+        self.frees = execution.accesses.iter().any(|access| access.kind == AccessKind::Free)
+            || execution.steps.iter().any(|step| step.kind == OpKind::Free);
         self.known.clear();
         self.races.clear();
         let threads = execution.threads.len();
@@ -135,7 +139,7 @@ impl RaceDetector {
         let (thread, obj) = (step.thread, step.obj);
         let done = step.outcome == Outcome::Done;
         let other = |number: u64| u16::try_from(number).ok().filter(|&n| usize::from(n) < threads && n != thread);
-        let object = Carrier::Object(obj);
+        let object = Carrier::Object;
         match step.kind {
             OpKind::Create => {
                 if let Some(child) = other(step.arg).filter(|_| done) {
@@ -150,71 +154,71 @@ impl RaceDetector {
             }
             OpKind::Lock | OpKind::TryLock | OpKind::TimedLock => {
                 if done {
-                    self.clocks.acquire(thread, object);
+                    self.acquire(thread, obj, object);
                 }
                 self.uses(obj, step, number);
             }
             OpKind::Unlock => {
                 self.uses(obj, step, number);
                 if done {
-                    self.release(thread, object);
+                    self.release(thread, obj, object);
                 }
             }
             OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock => {
                 if done {
-                    self.clocks.acquire(thread, object);
+                    self.acquire(thread, obj, object);
                 }
                 self.uses(obj, step, number);
             }
             OpKind::WriteLock | OpKind::TryWriteLock | OpKind::TimedWriteLock => {
                 if done {
-                    self.clocks.acquire(thread, object);
-                    self.clocks.acquire(thread, Carrier::Readers(obj));
+                    self.acquire(thread, obj, object);
+                    self.acquire(thread, obj, Carrier::Readers);
                 }
                 self.uses(obj, step, number);
             }
             OpKind::RwUnlock => {
                 self.uses(obj, step, number);
-                self.release(thread, if step.arg == 1 { object } else { Carrier::Readers(obj) });
+                self.release(thread, obj, if step.arg == 1 { object } else { Carrier::Readers });
             }
             OpKind::CondWait | OpKind::CondTimedWait => {
                 self.uses(obj, step, number);
                 self.uses(step.arg, step, number);
-                self.release(thread, Carrier::Object(step.arg));
+                self.release(thread, step.arg, object);
             }
             OpKind::CondReacquire => {
-                self.clocks.acquire(thread, Carrier::Object(step.arg));
+                self.acquire(thread, step.arg, object);
                 self.uses(step.arg, step, number);
             }
             OpKind::SemWait | OpKind::SemTryWait | OpKind::SemTimedWait => {
                 if done {
-                    self.clocks.acquire(thread, object);
+                    self.acquire(thread, obj, object);
                 }
                 self.uses(obj, step, number);
             }
             OpKind::SemPost => {
                 self.uses(obj, step, number);
-                self.release(thread, object);
+                self.release(thread, obj, object);
             }
             OpKind::BarrierArrive => {
                 self.uses(obj, step, number);
-                self.release(thread, Carrier::Round(obj, step.arg));
+                self.release(thread, obj, Carrier::Round(step.arg));
             }
             // Whoever leaves first may destroy the barrier, so leaving is no use of it.
-            OpKind::BarrierLeave => self.clocks.acquire(thread, Carrier::Round(obj, step.arg)),
+            OpKind::BarrierLeave => self.acquire(thread, obj, Carrier::Round(step.arg)),
             OpKind::OnceBegin => {
-                self.clocks.acquire(thread, object);
+                self.acquire(thread, obj, object);
                 // A guard is finished by an atomic store.
-                self.clocks.acquire(thread, Carrier::Atomic(obj));
+                self.acquire(thread, obj, Carrier::Atomic);
             }
-            OpKind::OnceEnd | OpKind::OnceAbort => self.release(thread, object),
+            OpKind::OnceEnd | OpKind::OnceAbort => self.release(thread, obj, object),
             OpKind::Io => {
                 let things = [(Some(obj), io::OBSERVES), (io::second(step.arg), io::SECOND_OBSERVES)];
                 for (thing, observes) in things {
-                    let Some(carrier) = thing.map(Carrier::Object) else { continue };
-                    self.clocks.acquire(thread, carrier);
+                    let Some(thing) = thing else { continue };
+                    self.acquire(thread, thing, object);
                     if step.arg & observes == 0 {
-                        self.release(thread, carrier);
+                        self.release(thread, thing, object);
                     }
                 }
             }
@@ -247,7 +251,8 @@ impl RaceDetector {
                 self.free(obj, step.arg, record);
             }
             OpKind::MutexInit | OpKind::RwInit | OpKind::SemInit | OpKind::BarrierInit => {
-                self.forget_order(obj);
+                let at = self.meet(obj >> 3);
+                self.forget_order(at, obj);
                 self.uses(obj, step, number);
             }
             OpKind::Signal
@@ -267,32 +272,44 @@ impl RaceDetector {
         }
     }
 
-    fn release(&mut self, thread: u16, carrier: Carrier) {
-        self.clocks.release(thread, carrier);
+    /// The cell that an address lies in; one that is met for the first time may lie in a block that is dead.
+    #[inline]
+    fn meet(&mut self, cell: u64) -> CellRef {
+        let (at, fresh) = self.shadow.cell(cell);
+        if fresh && !self.freed.is_empty() {
+            self.inherit_free(at, cell);
+        }
+        at
+    }
+
+    fn acquire(&mut self, thread: u16, addr: u64, carrier: Carrier) {
+        let at = self.meet(addr >> 3);
+        self.clocks.acquire(thread, *self.shadow.clocks(at), addr, carrier);
+    }
+
+    fn release(&mut self, thread: u16, addr: u64, carrier: Carrier) {
+        let at = self.meet(addr >> 3);
+        self.clocks.release(thread, self.shadow.clocks(at), addr, carrier);
         self.clocks.tick(thread);
     }
 
     fn uses(&mut self, obj: u64, step: &Step, number: u32) {
-        let record = self.record(step.thread, Touching::Use, step.pc, number | STEP);
-        self.touch(obj, 1, record);
-        self.carries(obj);
+        if self.frees {
+            let record = self.record(step.thread, Touching::Use, step.pc, number | STEP);
+            self.touch(obj, 1, record);
+        }
+        let at = self.meet(obj >> 3);
+        self.carries(at, obj);
     }
 
     /// Notes that there is a clock for the address, so that writing over it ends that.
-    fn carries(&mut self, addr: u64) {
-        let (cell, _) = self.shadow.cell(addr >> 3);
-        *self.shadow.carriers(cell) |= 1 << (addr & 7);
+    fn carries(&mut self, at: CellRef, addr: u64) {
+        *self.shadow.carriers(at) |= 1 << (addr & 7);
     }
 
     /// What lies at the address from now on is new: nobody has published anything through it.
-    fn forget_order(&mut self, addr: u64) {
-        for carrier in [Carrier::Atomic(addr), Carrier::Object(addr), Carrier::Readers(addr)] {
-            self.clocks.clear(carrier);
-        }
-        let mut round = 0;
-        while self.clocks.clear(Carrier::Round(addr, round)) {
-            round += 1;
-        }
+    fn forget_order(&mut self, at: CellRef, addr: u64) {
+        self.clocks.clear_all(*self.shadow.clocks(at), addr);
     }
 
     fn fence(&mut self, thread: u16, order: MemOrder) {
@@ -306,34 +323,36 @@ impl RaceDetector {
     }
 
     fn atomic(&mut self, step: &Step, number: u32) {
-        let (thread, location) = (step.thread, Carrier::Atomic(step.obj));
+        let (thread, addr) = (step.thread, step.obj);
         let reads = step.kind != OpKind::AtomicStore;
         let writes = match step.kind {
             OpKind::AtomicLoad => false,
             OpKind::AtomicCas => step.outcome == Outcome::Done,
             _ => true,
         };
+        let at = self.meet(addr >> 3);
+        let clocks = *self.shadow.clocks(at);
         if reads && step.order.acquires() {
-            self.clocks.acquire(thread, location);
+            self.clocks.acquire(thread, clocks, addr, Carrier::Atomic);
         } else if reads {
-            self.clocks.acquire_later(thread, location);
+            self.clocks.acquire_later(thread, clocks, addr);
         }
         let what = if writes { Touching::AtomicWrite } else { Touching::AtomicRead };
         let record = self.record(thread, what, step.pc, number | STEP);
-        self.touch(step.obj, u64::from(step.size), record);
+        self.touch(addr, u64::from(step.size), record);
         if !writes {
             return;
         }
         if !reads {
             // A store starts anew; only a read-modify-write continues what it found.
-            self.clocks.clear(location);
+            self.clocks.clear(clocks, addr, Carrier::Atomic);
         }
-        self.carries(step.obj);
+        self.carries(at, addr);
         if step.order.releases() {
-            self.clocks.release(thread, location);
+            self.clocks.release(thread, self.shadow.clocks(at), addr, Carrier::Atomic);
             self.clocks.tick(thread);
         } else {
-            self.clocks.release_fenced(thread, location);
+            self.clocks.release_fenced(thread, self.shadow.clocks(at), addr);
         }
     }
 
@@ -351,10 +370,7 @@ impl RaceDetector {
 
     #[inline]
     fn touch_cell(&mut self, cell: u64, record: Record) {
-        let (at, fresh) = self.shadow.cell(cell);
-        if fresh && !self.freed.is_empty() {
-            self.inherit_free(cell);
-        }
+        let at = self.meet(cell);
         if self.shadow.compare(at, &record, self.clocks.seen(record.thread)) == Compared::Racing {
             self.report(at, cell, &record);
         }
@@ -364,11 +380,11 @@ impl RaceDetector {
     }
 
     /// A plain write gives atomic locations a value that nobody published, and makes synchronising objects new.
-    fn end_order(&mut self, at: shadow::CellRef, cell: u64, bytes: u8) {
+    fn end_order(&mut self, at: CellRef, cell: u64, bytes: u8) {
         let carriers = *self.shadow.carriers(at) & bytes;
         if carriers != 0 {
             for byte in (0..8).filter(|byte| carriers & (1 << byte) != 0) {
-                self.forget_order((cell << 3) | byte);
+                self.forget_order(at, (cell << 3) | byte);
             }
             *self.shadow.carriers(at) &= !bytes;
         }
@@ -376,7 +392,7 @@ impl RaceDetector {
 
     /// Reports every pair that the access makes with one before it.
     #[cold]
-    fn report(&mut self, at: shadow::CellRef, cell: u64, second: &Record) {
+    fn report(&mut self, at: CellRef, cell: u64, second: &Record) {
         let seen = self.clocks.seen(second.thread);
         for first in self.shadow.records(at).iter() {
             let racing = first.thread != second.thread
@@ -429,16 +445,15 @@ impl RaceDetector {
         }
     }
 
-    /// A cell that is met for the first time may lie in a block that is dead.
+    /// Notes the end of the block that a cell lies in, if it has met one.
     #[cold]
-    fn inherit_free(&mut self, cell: u64) {
+    fn inherit_free(&mut self, at: CellRef, cell: u64) {
         let start = cell << 3;
         let Some((&from, freed)) = self.freed.range(..start + 8).next_back() else { return };
         let (from, to) = (from.max(start), freed.end.min(start + 8));
         if from < to {
             let bytes = (((1u16 << (to - from)) - 1) << (from - start)) as u8;
             let record = Record { bytes, ..freed.record };
-            let (at, _) = self.shadow.cell(cell);
             self.shadow.push(at, record);
         }
     }

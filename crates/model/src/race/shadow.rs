@@ -8,6 +8,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::clock::List;
+
 /// Cells in a page.
 const PAGE: usize = 64;
 /// Pages that are found without hashing, at most.
@@ -110,9 +112,11 @@ struct Cell {
     room: u16,
     /// Bytes at which something that carries a clock starts.
     carriers: u8,
+    /// Their clocks.
+    clocks: List,
 }
 
-const UNMET: Cell = Cell { run: 0, start: 0, len: 0, room: 0, carriers: 0 };
+const UNMET: Cell = Cell { run: 0, start: 0, len: 0, room: 0, carriers: 0, clocks: List::NONE };
 
 /// All cells of one address space.
 #[derive(Debug, Default)]
@@ -246,6 +250,12 @@ impl Shadow {
     #[inline]
     pub fn carriers(&mut self, at: CellRef) -> &mut u8 {
         &mut self.state(at).carriers
+    }
+
+    /// Clocks of what lies in the cell.
+    #[inline]
+    pub fn clocks(&mut self, at: CellRef) -> &mut List {
+        &mut self.state(at).clocks
     }
 
     /// The cells between two (the second excluded) that were met in this execution, in order.
