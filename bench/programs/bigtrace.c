@@ -1,8 +1,8 @@
 // One long execution: N threads take turns around a ring, PHASES times; whose turn it is adds its left neighbour's row of
-// memory to its own. Every hand-over is forced and busy waiting is folded, so there is exactly one execution, of about
-// 3 * N * PHASES * WORK events: 10 million with the defaults. Expected executions: 1.
+// memory to its own. Every hand-over is forced, so there is exactly one execution, of about 3 * N * PHASES * WORK events:
+// 10 million with the defaults. Expected executions: 1.
 #include <pthread.h>
-#include <stdatomic.h>
+#include <semaphore.h>
 
 #ifndef N
 #define N 8
@@ -14,7 +14,7 @@
 #define WORK 4167
 #endif
 
-atomic_int turn;
+sem_t turn[N];
 unsigned row[N][WORK];
 int id[N];
 
@@ -23,11 +23,10 @@ void *work(void *arg)
     int i = *(int *)arg;
     int left = (i + N - 1) % N;
     for (int phase = 0; phase < PHASES; phase++) {
-        while (atomic_load(&turn) != i)
-            ;
+        sem_wait(&turn[i]);
         for (int k = 0; k < WORK; k++)
             row[i][k] += row[left][k] + 1;
-        atomic_store(&turn, (i + 1) % N);
+        sem_post(&turn[(i + 1) % N]);
     }
     return 0;
 }
@@ -35,11 +34,15 @@ void *work(void *arg)
 int main(void)
 {
     pthread_t t[N];
+    for (int i = 0; i < N; i++)
+        sem_init(&turn[i], 0, i == 0);
     for (int i = 0; i < N; i++) {
         id[i] = i;
         pthread_create(&t[i], 0, work, &id[i]);
     }
     for (int i = 0; i < N; i++)
         pthread_join(t[i], 0);
+    for (int i = 0; i < N; i++)
+        sem_destroy(&turn[i]);
     return 0;
 }

@@ -103,11 +103,12 @@ fn long_trace(place: &Path) -> Result<[Figure; 3], Failure> {
     if events < 10_000_000 {
         return Err(format!("the long trace has {events} events only").into());
     }
-    let value = checked.memory() as f64 / f64::from(1 << 30);
+    // The target only writes what the host, which maps the same file, is charged for as well.
+    let value = checked.host as f64 / f64::from(1 << 30);
     Ok([
         Figure { what: "run of 10 million events, 8 threads", unit: "s", value: run.seconds, goal: 3.0, rising: false },
         Figure { what: "check of its only execution", unit: "s", value: checked.seconds, goal: 3.0, rising: false },
-        Figure { what: "memory of that, host and target", unit: "GB", value, goal: 1.0, rising: false },
+        Figure { what: "memory of that", unit: "GB", value, goal: 1.0, rising: false },
     ])
 }
 
