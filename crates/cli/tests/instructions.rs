@@ -1,0 +1,86 @@
+//! A guard against searches that become slower, which does not depend on the clock: instructions of the host per execution, as
+//! callgrind counts them, compared with those that were written down (`bench/instructions.json`). `docs/performance.md` says how to
+//! write down new ones.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use common::{Place, built, finish, raddle};
+use serde_json::{Value, json};
+
+/// The programs: file of `bench/programs`, what to define.
+const PROGRAMS: [(&str, &[&str]); 3] = [
+    ("locked_increments", &["-O2", "-DN=5"]),
+    ("readers", &["-O2", "-DN=7"]),
+    ("buffer_two_conditions", &["-O2", "-DPRODUCERS=2", "-DCONSUMERS=1", "-DITEMS=1"]),
+];
+/// How far a figure may be from the one that was written down.
+const TOLERANCE: f64 = 0.1;
+/// Set to write down what is measured.
+const RECORD: &str = "RADDLE_RECORD";
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench").join(name)
+}
+
+fn compiler() -> String {
+    let done = finish(std::process::Command::new("rustc").arg("--version"));
+    done.stdout.trim().to_string()
+}
+
+/// Instructions of a search that is cut after so many executions, and how many there were.
+fn count(program: &Path, most: &str) -> (u64, u64) {
+    let place = Place::new();
+    let counts = place.path("callgrind.out");
+    let mut command = place.command("valgrind");
+    command.args(["--tool=callgrind", "-q", "--trace-children=no"]);
+    command.arg(format!("--callgrind-out-file={}", counts.display())).arg(raddle());
+    command.args(["check", "--quiet", "--json", "report.json", "--max-executions", most]).arg(program);
+    let done = finish(&mut command);
+    let text = std::fs::read_to_string(&counts).unwrap_or_else(|error| panic!("{error}: {}", done.all()));
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).expect("callgrind counts");
+    let report = std::fs::read_to_string(place.path("report.json")).unwrap_or_else(|_| panic!("{}", done.all()));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    (total.trim().parse().unwrap(), report["stats"]["executions"].as_u64().unwrap())
+}
+
+/// Instructions per execution, what it takes to get to the first one taken off.
+fn per_execution(source: &str, flags: &[&str]) -> u64 {
+    let program = built(&path("programs").join(source).with_extension("c"), flags);
+    let (first, one) = count(&program, "1");
+    let (all, executions) = count(&program, "1000000");
+    assert!(one == 1 && executions > 10, "{source}: {executions} executions");
+    (all - first) / (executions - 1)
+}
+
+#[test]
+fn instructions_per_execution_are_those_that_were_written_down() {
+    if finish(std::process::Command::new("sh").args(["-c", "command -v valgrind"])).code() != Some(0) {
+        eprintln!("valgrind is not installed: nothing is counted");
+        return;
+    }
+    let file = path("instructions.json");
+    let now: BTreeMap<&str, u64> =
+        PROGRAMS.iter().map(|(source, flags)| (*source, per_execution(source, flags))).collect();
+    // Another compiler makes other instructions.
+    let rustc = compiler();
+    if std::env::var_os(RECORD).is_some() {
+        let text = serde_json::to_string_pretty(&json!({ "rustc": rustc, "programs": now })).unwrap();
+        std::fs::write(&file, text + "\n").unwrap();
+        return;
+    }
+    let then: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    for (program, count) in now {
+        let before = then["programs"][program].as_u64().unwrap_or(0);
+        let change = count as f64 / before.max(1) as f64 - 1.0;
+        assert!(
+            change.abs() <= TOLERANCE,
+            "{program}: {count} instructions per execution instead of {before} ({:+.1}%; {} then, {rustc} now). If that is \
+             meant, or the compiler's doing, `./x bench guard --record` writes the new figures down",
+            change * 100.0,
+            then["rustc"]
+        );
+    }
+}
