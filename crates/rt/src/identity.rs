@@ -165,6 +165,7 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     if tid != run().hot.tid as usize {
         note_limit(limit::TIMER);
         if !crate::masks::blocks(tid, signal) || !crate::masks::blocks(run().hot.tid as usize, signal) {
+            run().fibers[tid].private.signalled = true;
             return 0;
         }
         // It would still be there in the next run.

@@ -126,32 +126,34 @@ fn is_ours(signal: i32) -> bool {
 }
 
 extern "C" fn set_action(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
-    if controlled() {
-        if is_ours(signal) {
-            return crate::fail::program_handler(signal, new, old);
-        }
-        if !new.is_null() {
-            undo::save_action(signal);
-        }
+    if controlled() && is_ours(signal) {
+        return crate::fail::program_handler(signal, new, old);
     }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::sigaction(signal, new, old) }
+    if !controlled() || new.is_null() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::sigaction(signal, new, old) };
+    }
+    undo::save_action(signal);
+    // SAFETY: not null, so the caller passes an action.
+    let mut action = unsafe { *new };
+    // What the kernel holds back while a handler runs, it would hold back from other threads, too, that run meanwhile.
+    action.sa_flags |= libc::SA_NODEFER;
+    // SAFETY: all-zero is the empty set.
+    action.sa_mask = unsafe { core::mem::zeroed() };
+    // SAFETY: the action is a local; `old` is the caller's.
+    unsafe { hidden::sigaction(signal, &raw const action, old) }
 }
 
 extern "C" fn set_handler(signal: i32, handler: usize) -> usize {
-    if controlled() {
-        if is_ours(signal) {
-            // SAFETY: all-zero is a valid value for both.
-            let (mut new, mut old): (libc::sigaction, libc::sigaction) =
-                unsafe { (core::mem::zeroed(), core::mem::zeroed()) };
-            new.sa_sigaction = handler;
-            crate::fail::program_handler(signal, &raw const new, &raw mut old);
-            return old.sa_sigaction;
-        }
-        undo::save_action(signal);
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::signal(signal, handler) };
     }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::signal(signal, handler) }
+    // SAFETY: all-zero is a valid value for both.
+    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { (core::mem::zeroed(), core::mem::zeroed()) };
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    if set_action(signal, &raw const new, &raw mut old) < 0 { libc::SIG_ERR } else { old.sa_sigaction }
 }
 
 extern "C" fn change_directory(path: *const c_char) -> i32 {

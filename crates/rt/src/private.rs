@@ -29,6 +29,8 @@ pub struct Private {
     pub over: bool,
     /// Whether it was detached by an operation, not from the start.
     pub was_detached: bool,
+    /// Whether another thread has sent it a signal, which is not delivered.
+    pub signalled: bool,
     /// Whether main, which has ended, has seen its end.
     pub outlived: bool,
     /// Whether it has said, since its last transition, that others may go first: it has yielded, slept, timed out or looked at the time.
@@ -60,6 +62,7 @@ impl Private {
         robust: 0,
         over: false,
         was_detached: false,
+        signalled: false,
         outlived: false,
         polite: false,
         idle_calls: 0,

@@ -161,6 +161,10 @@ pub fn parked_at_access(kind: u8, address: u64, size: u64, pc: u64) {
 pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
     let flags = flag::PENDING
         | match fiber.standing {
+            // Who knows what its signal would have done: it is at rest.
+            Standing::Pending | Standing::Watching | Standing::Awaiting if blocked && fiber.private.signalled => {
+                flag::FAILED
+            }
             Standing::Awaiting => flag::AWAIT,
             Standing::Watching if crate::spin::leads_nowhere(tid) => {
                 flag::AWAIT | if crate::spin::is_stale(tid) { flag::STALE } else { 0 }

@@ -14,7 +14,9 @@ pub enum Flow {
     Jump(i64),
     /// To the next one or elsewhere.
     Branch(i64),
-    /// The frame is given up, or the process is.
+    /// The caller's frame pointer comes back: the frame is given up.
+    Leave,
+    /// Nothing of the function follows.
     End,
     /// Not known.
     Unknown,
@@ -53,10 +55,14 @@ pub struct Instruction {
     pub reads: u16,
     /// General registers that it writes and does not look at.
     pub writes: u16,
+    /// Whether it looks at or writes memory at a distance from the stack pointer.
+    pub is_by_stack_pointer: bool,
 }
 
 /// The frame pointer, as the number of a register.
 const FRAME_POINTER: u8 = 5;
+/// The stack pointer, likewise.
+const STACK_POINTER: u8 = 4;
 
 /// Prefixes that change the meaning of what follows.
 #[derive(Clone, Copy, Default)]
@@ -177,6 +183,8 @@ enum Shape {
     /// A distance of so many bytes.
     Jump(usize),
     Branch(usize),
+    /// The saved frame pointer comes back.
+    Leave,
     /// The end, after so many bytes.
     End(usize),
 }
@@ -207,7 +215,7 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
     };
     let mut flow = Flow::Next;
     let mut operand = None;
-    let (mut reads, mut writes) = (0, 0);
+    let (mut reads, mut writes, mut is_by_stack_pointer) = (0, 0, false);
     match shape {
         Shape::Plain(immediate) => {
             code.skip(immediate)?;
@@ -216,6 +224,7 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
         Shape::Call => flow = Flow::Call(i64::from(code.number(4)?)),
         Shape::Jump(bytes) => flow = Flow::Jump(i64::from(code.number(bytes)?)),
         Shape::Branch(bytes) => flow = Flow::Branch(i64::from(code.number(bytes)?)),
+        Shape::Leave => flow = Flow::Leave,
         Shape::End(bytes) => {
             code.skip(bytes)?;
             flow = Flow::End;
@@ -229,13 +238,14 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
                 flow = Flow::Unknown;
             }
             (reads, writes) = used(extended_by.unwrap_or(opcode), extended_by.is_some(), prefixes, &found);
+            is_by_stack_pointer = found.address >> STACK_POINTER & 1 != 0;
             operand = found.frame.map(|(displacement, indexed)| Operand {
                 displacement,
                 access: if indexed { Access::Points } else { access },
             });
         }
     }
-    Some(Instruction { length: code.at, flow, operand, reads, writes })
+    Some(Instruction { length: code.at, flow, operand, reads, writes, is_by_stack_pointer })
 }
 
 /// Registers that an instruction without a ModRM byte looks at and writes. Those that it takes for granted are none that outlive a call.
@@ -282,8 +292,7 @@ fn ordinary(opcode: u8, prefixes: Prefixes) -> Option<Shape> {
             5 => Shape::Plain(immediate),
             _ => return None,
         },
-        // The saved frame pointer comes back.
-        0x5d if prefixes.rex & 1 == 0 => Shape::End(0),
+        0x5d if prefixes.rex & 1 == 0 => Shape::Leave,
         0x50..=0x5f | 0x90..=0x99 | 0x9b..=0x9f | 0xa4..=0xa7 | 0xaa..=0xaf | 0xf5 | 0xf8..=0xfd => Shape::Plain(0),
         0x63 => Shape::Operands(0, Reads(4)),
         0x84 | 0x86 | 0x8a | 0xd0 | 0xd2 | 0xfe => Shape::Operands(0, Reads(1)),
@@ -303,7 +312,8 @@ fn ordinary(opcode: u8, prefixes: Prefixes) -> Option<Shape> {
         0xb8..=0xbf if prefixes.is_wide() => Shape::Plain(8),
         0xb8..=0xbf => Shape::Plain(immediate),
         0xc2 => Shape::End(2),
-        0xc3 | 0xc9 | 0xcc | 0xf4 => Shape::End(0),
+        0xc9 => Shape::Leave,
+        0xc3 | 0xcc | 0xf4 => Shape::End(0),
         0xc6 => Shape::Operands(1, Writes(1)),
         0xc7 => Shape::Operands(immediate, Writes(size)),
         0xe8 => Shape::Call,

@@ -29,10 +29,19 @@ pub trait Code {
 }
 
 /// Whether the function that goes on at `pc` writes the place on every path before it reads it; a byte of the frame may
-/// also be given up with it. What it never writes is not dead: who knows whose it is.
+/// also be given up with it. A byte that it never writes is dead only if all its memory is addressed by the frame pointer.
 #[must_use]
 pub fn is_dead(pc: u64, place: Place, code: &mut dyn Code) -> bool {
-    let mut walk = Walk { code, places: [pc; PLACES], len: 1, budget: INSTRUCTIONS, start: None, pointed: None };
+    let mut walk = Walk {
+        code,
+        places: [pc; PLACES],
+        len: 1,
+        budget: INSTRUCTIONS,
+        start: None,
+        pointed: None,
+        leaves: false,
+        is_by_stack_pointer: false,
+    };
     let mut next = 0;
     while next < walk.len {
         if walk.follow(walk.places[next], place).is_none() {
@@ -40,7 +49,10 @@ pub fn is_dead(pc: u64, place: Place, code: &mut dyn Code) -> bool {
         }
         next += 1;
     }
-    walk.start.is_some_and(|start| walk.pointed.is_none_or(|pointed| pointed < start))
+    match walk.start {
+        Some(start) => walk.pointed.is_none_or(|pointed| pointed < start),
+        None => walk.leaves && !walk.is_by_stack_pointer && walk.pointed.is_none(),
+    }
 }
 
 /// All paths from one place.
@@ -54,6 +66,10 @@ struct Walk<'a> {
     start: Option<i32>,
     /// Where the nearest object starts to which there are pointers and that the byte may be part of.
     pointed: Option<i32>,
+    /// Whether some path gives the frame up.
+    leaves: bool,
+    /// Whether some memory is addressed by the stack pointer.
+    is_by_stack_pointer: bool,
 }
 
 /// What an instruction means for the place.
@@ -70,6 +86,7 @@ impl Walk<'_> {
             self.budget = self.budget.checked_sub(1)?;
             let instruction = decode(&self.code.fetch(at)?)?;
             let end = at.wrapping_add(instruction.length as u64);
+            self.is_by_stack_pointer |= instruction.is_by_stack_pointer;
             let meaning = match place {
                 Place::Byte(distance) => self.byte(distance, &instruction, end)?,
                 Place::Register(number) => self.register(number, &instruction)?,
@@ -82,7 +99,12 @@ impl Walk<'_> {
                 Flow::Branch(by) => self.add(end.wrapping_add_signed(by))?,
                 Flow::Jump(by) => return self.add(end.wrapping_add_signed(by)),
                 // The caller gets the register.
-                Flow::End => return matches!(place, Place::Byte(_)).then_some(()),
+                Flow::Leave | Flow::End if matches!(place, Place::Register(_)) => return None,
+                Flow::Leave => {
+                    self.leaves = true;
+                    return Some(());
+                }
+                Flow::End => return Some(()),
                 Flow::Unknown => return None,
             }
             at = end;

@@ -104,12 +104,21 @@ fn a_variable_that_outlives_the_loop_is_not_dead() {
     for byte in 0..4 {
         assert!(dead(LOOP, 0, Place::Byte(-4 + byte)));
         assert!(!dead(LOOP, 0, Place::Byte(-8 + byte)));
-        assert!(!dead(LOOP, 0, Place::Byte(-12 + byte)), "nobody writes it");
+        assert!(dead(LOOP, 0, Place::Byte(-24 + byte)), "nobody needs it");
         assert!(dead(LOOP, 24, Place::Byte(-8 + byte)), "inside the loop it is written first");
     }
     assert!(dead(LOOP, 0, Place::Register(3)), "written at once, and given back in the end");
     assert!(!dead(LOOP, 14, Place::Register(3)));
     assert!(!dead(LOOP, 0, Place::Register(12)), "the caller's");
+}
+
+#[test]
+fn without_a_frame_pointer_nothing_is_known_of_what_is_never_written() {
+    let mut code = LOOP.to_vec();
+    code[39] = 0x90;
+    assert!(!is_dead(0, Place::Byte(-24), &mut Bytes(&code)), "the frame is not given up");
+    let by_stack_pointer = [&[0x8b, 0x44, 0x24, 0x08][..], LOOP].concat();
+    assert!(!is_dead(0, Place::Byte(-24), &mut Bytes(&by_stack_pointer)));
 }
 
 #[test]
