@@ -104,7 +104,12 @@ fn scenarios() -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// One prediction; its figures are added. The variables whose races were confirmed or shown to be infeasible.
-fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, figures: &mut Figures) -> Result<BTreeSet<String>, Failure> {
+fn predict(
+    path: &Path,
+    place: &Path,
+    real: &BTreeSet<&str>,
+    figures: &mut Figures,
+) -> Result<BTreeSet<String>, Failure> {
     let text = std::fs::read_to_string(path)?;
     let options = text.lines().find_map(|line| line.strip_prefix("// options: ")).unwrap_or_default();
     let begun = Instant::now();
@@ -129,8 +134,10 @@ fn predict(path: &Path, place: &Path, real: &BTreeSet<&str>, figures: &mut Figur
     let settled = |finding: &&serde_json::Value| {
         finding["kind"] == "data-race" && !finding["message"].as_str().unwrap_or_default().starts_with("undecided")
     };
-    let names = findings.iter().filter(settled).filter_map(|finding| finding["variable"].as_str());
-    Ok(names.map(str::to_owned).collect())
+    let settled = || findings.iter().filter(settled);
+    let names = settled().filter_map(|finding| finding["variable"].as_str());
+    let on_heap = settled().filter_map(|finding| finding["object"]["kind"].as_str()).filter(|kind| *kind == "heap");
+    Ok(names.chain(on_heap).map(str::to_owned).collect())
 }
 
 fn stem(path: &Path) -> String {
@@ -196,7 +203,9 @@ fn rapid(scenarios: &[(PathBuf, BTreeSet<String>)], place: &Path) -> Result<(), 
             }
             let named = variables_at(&std::fs::read_to_string(&trace)?, &said);
             races += named.len();
-            let lost = named.iter().filter(|name| !settled.contains(*name));
+            // What lies on the heap is called by the expression that reaches it.
+            let known = |name: &String| settled.contains(name) || name.starts_with("heap#") && settled.contains("heap");
+            let lost = named.iter().filter(|name| !known(name));
             missing.extend(lost.map(|name| format!("{}:{name}", stem(path))));
         }
         let verdict =

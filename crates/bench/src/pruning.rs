@@ -65,7 +65,7 @@ pub fn run() -> Result<(), Failure> {
         "analysis",
         STRATEGIES.map(|name| format!("{name:>28}")).join(" ")
     );
-    let mut bars = Vec::new();
+    let (mut bars, mut worse) = (Vec::new(), Vec::new());
     for (title, source, defines) in PROGRAMS {
         let flags: Vec<&str> = defines.iter().copied().chain(["-g", "-O0"]).collect();
         let program = compile(source, &flags, place.path())?;

@@ -170,6 +170,76 @@ fn damaged_bitcode_is_named_and_costs_nothing_but_pruning() {
     assert!(report["limits"][0].as_str().unwrap().contains("bitcode"), "{report:#}");
 }
 
+/// Facts that no analyser would give: the search goes on without them.
+#[test]
+fn an_analyser_that_fails_costs_nothing_but_pruning() {
+    let place = Place::new();
+    place.write("prog.c", COUNTER);
+    build(&place, "gcc");
+    // A copy of the command looks for the analyser beside itself.
+    std::fs::create_dir(place.path("bin")).unwrap();
+    std::fs::copy(raddle(), place.path("bin/raddle")).unwrap();
+    for (script, words) in [
+        ("echo '{\"version\": 1, \"nodes\": 7}'", "damaged"),
+        ("echo nonsense", "damaged"),
+        ("echo 'raddle-analyze: LLVM 19 cannot read it' >&2; exit 2", "LLVM 19 cannot read it"),
+        ("kill -9 $$", "signal: 9"),
+    ] {
+        place.write("bin/raddle-analyze", format!("#!/bin/sh\n{script}\n"));
+        finish(Command::new("chmod").arg("+x").arg(place.path("bin/raddle-analyze")));
+        let mut command = Command::new(place.path("bin/raddle"));
+        let done =
+            finish(command.current_dir(place.path(".")).args(["check", "--json", "-", "--strategy", "dhtc", "prog"]));
+        let report: Value = serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{}", done.all()));
+        assert_eq!((&report["verdict"], &report["stats"]["executions"]), (&"verified".into(), &2.into()), "{report:#}");
+        let limit = report["limits"][0].as_str().unwrap();
+        assert!(limit.contains("nothing was pruned") && limit.contains(words), "{limit}");
+    }
+}
+
+/// More than 10,000 lines in few seconds and little memory, by limits that the system sets.
+#[test]
+fn a_large_program_is_analysed_in_seconds() {
+    use std::fmt::Write as _;
+    let place = Place::new();
+    let mut text = String::from("#include <pthread.h>\n#include <stdlib.h>\n");
+    text += "struct node { struct node *next; int key, value[4]; void (*visit)(struct node *); };\n";
+    for lock in 0..20 {
+        let _ = writeln!(
+            text,
+            "static pthread_mutex_t m{lock} = PTHREAD_MUTEX_INITIALIZER; int g{lock}; struct node *l{lock};"
+        );
+    }
+    const FUNCTIONS: usize = 360;
+    for number in 0..FUNCTIONS {
+        let _ = writeln!(text, "static int f{number}(struct node *n, int depth);");
+    }
+    for number in 0..FUNCTIONS {
+        let (lock, one, two) = (number % 20, number * 7919 % FUNCTIONS, number * 104_729 % FUNCTIONS);
+        let _ = writeln!(
+            text,
+            "static void visit{number}(struct node *n)\n{{\n    n->value[{}] += n->key;\n    if (n->next)\n        \
+             n->next->key ^= {number};\n}}\nstatic int f{number}(struct node *n, int depth)\n{{\n    int sum = 0;\n    \
+             if (depth <= 0)\n        return 0;\n    pthread_mutex_lock(&m{lock});\n    g{lock} += depth;\n    \
+             for (struct node *p = l{lock}; p; p = p->next) {{\n        sum += p->value[depth & 3];\n        \
+             if (p->visit)\n            p->visit(p);\n    }}\n    pthread_mutex_unlock(&m{lock});\n    \
+             if (sum > {number})\n        sum += f{one}(n, depth - 1);\n    else\n        sum -= f{two}(n, depth - 2);\n    \
+             if (n->key == {number}) {{\n        struct node *fresh = calloc(1, sizeof *fresh);\n        \
+             fresh->visit = visit{number};\n        fresh->next = l{lock};\n        l{lock} = fresh;\n    }}\n    \
+             return sum;\n}}",
+            number % 4
+        );
+    }
+    text += "static void *work(void *arg) { struct node n = { 0 }; n.key = 1; f0(&n, 3); return arg; }\n";
+    text += "int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); pthread_join(t, 0); return 0; }\n";
+    assert!(text.lines().count() > 10_000, "{} lines", text.lines().count());
+    place.write("prog.c", text);
+    build(&place, "clang-19");
+    let limits = format!("ulimit -t 5 -v 1048576; exec '{}' prog", analyser().display());
+    let done = finish(Command::new("sh").current_dir(place.path(".")).args(["-c", &limits]));
+    assert_eq!(done.code(), Some(0), "{}", done.stderr);
+}
+
 #[test]
 fn pruning_is_for_races_only() {
     let place = Place::new();

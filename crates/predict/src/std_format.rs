@@ -5,9 +5,9 @@
 //! line that makes it so.
 //!
 //! Writing: what the format has no word for orders by threads that do nothing (`fork` on one side, `join` on the other), a
-//! rwlock is a lock, and an atomic access is left out (its order is kept).
+//! rwlock is one lock for each thread that reads, all of which a writer takes, and an atomic access is left out (its order is kept).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use raddle_model::race::Touching;
@@ -318,11 +318,23 @@ impl Signals {
     fn events(&mut self, trace: &Trace, number: u32) -> Vec<String> {
         let step = &trace.steps[number as usize];
         let name = |slot: Slot| tidy(&trace.slots[slot as usize].name);
+        let reader =
+            |slot: Slot, thread: Tid| format!("{}.{}", name(slot), tidy(&trace.threads[usize::from(thread)].name));
         match step.op {
             Op::Fork(child) => vec![format!("fork({})", tidy(&trace.threads[usize::from(child)].name))],
             Op::Join(child) => vec![format!("join({})", tidy(&trace.threads[usize::from(child)].name))],
-            Op::Lock(slot) | Op::WriteLock(slot) => vec![format!("acq({})", name(slot))],
-            Op::Unlock(slot) | Op::WriteUnlock(slot) => vec![format!("rel({})", name(slot))],
+            Op::Lock(slot) => vec![format!("acq({})", name(slot))],
+            Op::Unlock(slot) => vec![format!("rel({})", name(slot))],
+            Op::ReadLock(slot) => vec![format!("acq({})", reader(slot, step.thread))],
+            Op::ReadUnlock(slot) => vec![format!("rel({})", reader(slot, step.thread))],
+            Op::WriteLock(slot) => {
+                let readers = readers(trace, slot).into_iter().map(|thread| format!("acq({})", reader(slot, thread)));
+                std::iter::once(format!("acq({})", name(slot))).chain(readers).collect()
+            }
+            Op::WriteUnlock(slot) => {
+                let readers = readers(trace, slot).into_iter().map(|thread| format!("rel({})", reader(slot, thread)));
+                readers.rev().chain([format!("rel({})", name(slot))]).collect()
+            }
             Op::OnceEnd(slot) => {
                 let followers =
                     trace.steps[number as usize..].iter().filter(|step| step.op == Op::OnceSeen(slot)).count();
@@ -363,6 +375,11 @@ impl Signals {
             _ => Vec::new(),
         }
     }
+}
+
+/// Threads that take a rwlock for reading.
+fn readers(trace: &Trace, slot: Slot) -> BTreeSet<Tid> {
+    trace.steps.iter().filter(|step| step.op == Op::ReadLock(slot)).map(|step| step.thread).collect()
 }
 
 /// A trace as a table, one column per thread.
@@ -420,6 +437,19 @@ mod tests {
         let shape =
             |text: &str| text.lines().map(|line| line.rsplit_once('|').unwrap().0.to_lowercase()).collect::<Vec<_>>();
         assert_eq!(shape(&again), shape(LISTING));
+    }
+
+    /// Readers do not exclude each other, and a writer excludes all.
+    #[test]
+    fn a_rwlock_is_a_lock_for_each_reader() {
+        let mut trace = read("T1|w(x)|1\nT2|w(x)|2\nT3|w(x)|3\n").unwrap().trace;
+        let slot = trace.slot("l".into(), None);
+        trace.accesses.clear();
+        let ops = [Op::ReadLock(slot), Op::ReadLock(slot), Op::WriteLock(slot)];
+        trace.steps.iter_mut().zip(ops).for_each(|(step, op)| step.op = op);
+        let text = write(&trace);
+        let events: Vec<&str> = text.lines().map(|line| line.rsplit_once('|').unwrap().0).collect();
+        assert_eq!(events, ["t1|acq(l.t1)", "t2|acq(l.t2)", "t3|acq(l)", "t3|acq(l.t1)", "t3|acq(l.t2)"]);
     }
 
     /// RAPID reads locations as 32-bit integers.

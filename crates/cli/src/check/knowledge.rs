@@ -27,7 +27,7 @@ pub fn gather(args: &CheckArgs, program: &Path, modules: &[Module]) -> Knowing {
         let note = "nothing was pruned: at access granularity every access is a transition of its own";
         return Knowing { knowledge: None, notes: vec![note.into()] };
     }
-    match facts::of_program(program).and_then(|facts| facts::locate(facts, program, modules)) {
+    match facts::of_program(program, Some(facts::PATIENCE)).and_then(|facts| facts::locate(facts, program, modules)) {
         Ok(knowledge) => Knowing { knowledge: Some(knowledge), notes: Vec::new() },
         Err(why) => Knowing { knowledge: None, notes: vec![format!("nothing was pruned: {why}")] },
     }
