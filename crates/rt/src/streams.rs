@@ -9,6 +9,7 @@ use crate::state::controlled;
 
 unsafe extern "C" {
     static stdin: *mut c_void;
+    fn __errno_location() -> *mut i32;
     fn fileno(stream: *mut c_void) -> i32;
 }
 
@@ -19,8 +20,13 @@ fn descriptor(stream: usize) -> Option<i32> {
     if !controlled() || stream == 0 {
         return None;
     }
-    // SAFETY: the program passes a stream.
-    Some(unsafe { fileno(stream as *mut c_void) })
+    // SAFETY: the program passes a stream. One in memory has no descriptor, which must not show in errno.
+    unsafe {
+        let before = *__errno_location();
+        let descriptor = fileno(stream as *mut c_void);
+        *__errno_location() = before;
+        Some(descriptor)
+    }
 }
 
 pub fn input(stream: usize, pc: u64) {

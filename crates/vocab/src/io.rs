@@ -55,3 +55,20 @@ pub const fn second(arg: u64) -> Option<u64> {
 pub const fn without_descriptor(arg: u64) -> u64 {
     arg & !0xffff_0000
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_keep_what_they_are_made_of() {
+        let arg = waits_for(700, 5) | and(u32::MAX) | OBSERVES | SECOND_OBSERVES;
+        assert_eq!(waited_for(arg), (700, 5));
+        assert_eq!(second(arg), Some(file(u32::MAX)));
+        assert_eq!(second(waits_for(3, 1)), None);
+        assert_eq!(
+            without_descriptor(arg),
+            without_descriptor(waits_for(3, 5) | and(u32::MAX) | OBSERVES | SECOND_OBSERVES)
+        );
+    }
+}

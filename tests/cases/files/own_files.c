@@ -3,7 +3,9 @@
 // executions: 1
 
 // Each thread has a file of its own: nobody can tell in which order they work.
+#define _GNU_SOURCE
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,6 +28,13 @@ static void *work(void *arg)
     assert(fclose(stream) == 0);
     assert(stat(name, &about) == 0 && about.st_size == 9);
     assert(unlink(name) == 0);
+    // A stream in memory has no descriptor, and nothing is wrong with that.
+    char number[] = "12";
+    int value = 0;
+    stream = fmemopen(number, 2, "r");
+    errno = 0;
+    assert(fscanf(stream, "%d", &value) == 1 && value == 12 && errno == 0);
+    fclose(stream);
     return NULL;
 }
 
