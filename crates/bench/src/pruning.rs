@@ -74,7 +74,15 @@ pub fn run() -> Result<(), Failure> {
             STRATEGIES.iter().map(|strategy| search(&program, strategy, place.path())).collect();
         let results = results?;
         println!("{}", row(title, &facts, seconds, &results));
+        let [_, pdp, dhtc, optimal] = [0, 1, 2, 3].map(|number: usize| results[number].executions);
+        if pdp > optimal || dhtc != pdp {
+            worse.push(title);
+        }
         bars.push((title.to_string(), results.iter().map(|result| Some(result.executions as f64)).collect()));
+    }
+    match worse.is_empty() {
+        true => println!("pdp and dhtc explore the same, and nowhere more than optimal"),
+        false => println!("pdp and dhtc differ, or explore more than optimal: {}", worse.join(", ")),
     }
     let path = tools::root().join("target/pruning.svg");
     std::fs::write(&path, chart::bars(&STRATEGIES, &bars))?;
