@@ -23,6 +23,7 @@ mod witness;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use raddle_exec::{NativeTarget, Options, Output, interrupt};
 use raddle_explore::Strategy;
@@ -132,6 +133,12 @@ struct Round {
     benign: Vec<u64>,
 }
 
+/// When the search gives up waiting for runs: those under way at its end have a moment to finish.
+fn deadline(args: &CheckArgs) -> Option<Instant> {
+    let limit = Duration::try_from_secs_f64(args.time_limit?).ok()?;
+    Instant::now().checked_add(limit)?.checked_add(Duration::from_secs(1))
+}
+
 /// One search from its start.
 fn search(
     args: &CheckArgs,
@@ -141,7 +148,8 @@ fn search(
     progress: &mut Progress,
     printer: &Printer,
 ) -> Result<Round, Failure> {
-    let mut target = NativeTarget::start(options.clone())?;
+    let within = Options { deadline: deadline(args), ..options.clone() };
+    let mut target = NativeTarget::start(within.clone())?;
     let symbols = symbols(&options.program, target.modules());
     let only_races = property(args) == PropertyName::Race;
     let Knowing { knowledge, notes } = knowledge::gather(args, &options.program, target.modules());
@@ -154,7 +162,7 @@ fn search(
         Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options.clone())?)),
         None => None,
     };
-    let crew = crew(args, options, &target)?;
+    let crew = crew(args, &within, &target)?;
     let searched = Search {
         strategy: strategies::build(args, knowledge)?,
         target: &mut target,

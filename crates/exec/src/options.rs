@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_wire::{Config, config_flag, mode};
@@ -83,6 +83,8 @@ pub struct Options {
     pub start_timeout: Duration,
     /// How long a run may go without any event.
     pub hang_timeout: Duration,
+    /// When no run is waited for any longer, whatever it does.
+    pub deadline: Option<Instant>,
 }
 
 impl Options {
@@ -113,6 +115,7 @@ impl Options {
             memory_limit: crate::process::sensible_memory_limit(),
             start_timeout: Duration::from_secs(30),
             hang_timeout: Duration::from_secs(10),
+            deadline: None,
         }
     }
 

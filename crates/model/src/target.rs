@@ -41,6 +41,9 @@ pub enum TargetError {
     /// Somebody asked to stop.
     #[error("interrupted")]
     Interrupted,
+    /// The time that it may take is over.
+    #[error("the time is over")]
+    Late,
 }
 
 /// Runs requests; results come in the order of the requests.

@@ -196,6 +196,7 @@ impl Watch<'_, '_> {
                 outcome.gap.map(reason_of)
             }
             (None, Err(TargetError::Interrupted)) => Some(reason("interrupted", "the search was interrupted")),
+            (None, Err(TargetError::Late)) => Some(reason_of(Gap::Time)),
             // A program that never ran is a failure, one that got lost on the way leaves the answer open.
             (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),

@@ -222,8 +222,10 @@ impl NativeTarget {
             )));
         }
         let waited = session.wait(&self.options);
-        if waited == Waited::Interrupted {
-            return Err(TargetError::Interrupted);
+        match waited {
+            Waited::Interrupted => return Err(TargetError::Interrupted),
+            Waited::Late => return Err(TargetError::Late),
+            Waited::Completed | Waited::Broken(_) => {}
         }
         if let Waited::Broken(_) = waited {
             session.kill();

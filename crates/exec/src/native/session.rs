@@ -56,6 +56,7 @@ pub(super) enum Waited {
     Completed,
     Broken(Fault),
     Interrupted,
+    Late,
 }
 
 /// A batch that the target is working on, or has finished.
@@ -164,6 +165,9 @@ impl Session {
             }
             if interrupt::requested() {
                 return Waited::Interrupted;
+            }
+            if options.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Waited::Late;
             }
             match self.process.as_mut().map(Process::ended) {
                 Some(None) => {}
