@@ -107,7 +107,7 @@ fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
 #[test]
 fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
     let (mut compared, mut races, mut cycles) = (0, 0, 0);
-    for seed in seeds(200) {
+    for seed in seeds(80) {
         let knobs = Knobs {
             branches: false,
             tries: false,
@@ -133,7 +133,7 @@ fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
         cycles += expected.iter().filter(|one| one.0 == Kind::Deadlock).count();
     }
     println!("{compared} programs, {races} races, {cycles} cycles");
-    assert!(compared > 100 && races > 200 && cycles > 0, "{compared} programs, {races} races, {cycles} cycles");
+    assert!(compared > 40 && races > 80 && cycles > 0, "{compared} programs, {races} races, {cycles} cycles");
 }
 
 /// Whatever is confirmed is there; with rounds to the end most of what is there is confirmed, too.
