@@ -174,18 +174,30 @@ extern "C" fn set_mask(mask: u32) -> u32 {
     unsafe { hidden::umask(mask) }
 }
 
-/// The child of a fork is an ordinary process with one thread: the runtime steps aside in it.
 extern "C" fn fork_process() -> i32 {
-    if controlled() {
-        note_limit(limit::CHILD_PROCESS);
-        undo::needs_own_process();
-    }
+    starts_child();
     // SAFETY: the C library's own fork.
-    let child = unsafe { hidden::fork() };
-    if child == 0 {
-        run().hot.controlled = false;
-    }
-    child
+    unsafe { hidden::fork() }
+}
+
+/// The child of a fork is an ordinary process with one thread: the runtime steps aside in it.
+extern "C" fn step_aside() {
+    run().hot.controlled = false;
+}
+
+unsafe extern "C" {
+    fn __register_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+        library: *mut c_void,
+    ) -> i32;
+}
+
+/// Sees to it that a child's own handlers are not taken for the program's: called before anybody else can register some.
+pub fn watch_forks() {
+    // SAFETY: the function has the signature that is wanted, and the runtime is never unloaded.
+    unsafe { __register_atfork(None, None, Some(step_aside), core::ptr::null_mut()) };
 }
 
 /// A child process started by the C library.

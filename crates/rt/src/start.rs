@@ -35,6 +35,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     crate::undo::at_root();
     crate::masks::at_root();
     crate::fail::watch_ends();
+    crate::kernel::watch_forks();
     begin();
 }
 
