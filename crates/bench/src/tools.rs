@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use raddle_exec::{Mode, NativeTarget, Options};
 use raddle_model::{Execution, Request, Target};
@@ -71,4 +72,24 @@ pub fn has(command: &str) -> bool {
 pub fn number_behind(text: &str, words: &str) -> Option<u64> {
     let rest = &text[text.find(words)? + words.len()..];
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Calls for each number, as many at a time as there are processors; the answers are in the order of the numbers.
+pub fn in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let numbers =
+            std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|&number| number < count);
+        numbers.map(|number| (number, work(number))).collect::<Vec<_>>()
+    };
+    let workers = std::thread::available_parallelism().map_or(1, |number| number.get().min(count));
+    let mut all: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
+        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<(usize, T)>>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().flat_map(join).collect()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, answer)| answer).collect()
 }

@@ -5,7 +5,8 @@
 //! line that makes it so.
 //!
 //! Writing: what the format has no word for orders by threads that do nothing (`fork` on one side, `join` on the other), a
-//! rwlock is one lock for each thread that reads, all of which a writer takes, and an atomic access is left out (its order is kept).
+//! rwlock is one lock for each thread that reads, all of which a writer takes, and an atomic access is left out with the order that it
+//! makes: who reads the trace elsewhere may predict what the program excludes, and misses nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -246,11 +247,11 @@ impl Reader {
 pub fn write(trace: &Trace) -> String {
     let mut text = String::new();
     let mut signals = Signals::default();
-    let mut places = Places::default();
+    let places = Places::of(trace);
     let mut accesses = trace.accesses.iter().peekable();
     for (number, step) in trace.steps.iter().enumerate() {
         while let Some(access) = accesses.next_if(|access| access.after <= number as u32) {
-            line_of_access(&mut text, trace, access, &mut places);
+            line_of_access(&mut text, trace, access, &places);
         }
         let thread = &trace.threads[usize::from(step.thread)].name;
         for event in signals.events(trace, number as u32) {
@@ -258,23 +259,28 @@ pub fn write(trace: &Trace) -> String {
         }
     }
     for access in accesses {
-        line_of_access(&mut text, trace, access, &mut places);
+        line_of_access(&mut text, trace, access, &places);
     }
     text
 }
 
 /// Numbers of locations: others read them as 32-bit integers, so addresses will not do.
-#[derive(Default)]
 struct Places(BTreeMap<u64, usize>);
 
 impl Places {
-    fn number(&mut self, place: u64) -> usize {
-        let next = self.0.len() + 1;
-        *self.0.entry(place).or_insert(next)
+    /// Numbers those of a trace from 1, by address.
+    fn of(trace: &Trace) -> Self {
+        let steps = trace.steps.iter().map(|step| step.place);
+        let all: BTreeSet<u64> = steps.chain(trace.accesses.iter().map(|access| access.place)).collect();
+        Places(all.into_iter().zip(1..).collect())
+    }
+
+    fn number(&self, place: u64) -> usize {
+        self.0.get(&place).copied().unwrap_or(0)
     }
 }
 
-fn line_of_access(text: &mut String, trace: &Trace, access: &Access, places: &mut Places) {
+fn line_of_access(text: &mut String, trace: &Trace, access: &Access, places: &Places) {
     let word = match access.what {
         Touching::Read => "r",
         Touching::Write | Touching::Free => "w",
@@ -382,14 +388,16 @@ fn readers(trace: &Trace, slot: Slot) -> BTreeSet<Tid> {
     trace.steps.iter().filter(|step| step.op == Op::ReadLock(slot)).map(|step| step.thread).collect()
 }
 
-/// A trace as a table, one column per thread.
+/// A trace as a table, one column per thread, each row behind the number that its location has in the trace as [`write()`] writes it.
 #[must_use]
 pub fn table(trace: &Trace, place: &dyn Fn(u64) -> String) -> String {
     let mut text = String::new();
     let mut accesses = trace.accesses.iter().peekable();
+    let places = Places::of(trace);
     let mut row = |thread: Tid, what: &str, at: u64| {
         let indent = usize::from(thread) * 4;
-        let _ = writeln!(text, "{:<6} {:indent$}{what}  {}", trace.threads[usize::from(thread)].name, "", place(at));
+        let (number, name) = (places.number(at), &trace.threads[usize::from(thread)].name);
+        let _ = writeln!(text, "{number:>4}  {name:<6} {:indent$}{what}  {}", "", place(at));
     };
     let of = |access: &Access| format!("{} {}", word_of(access.what), trace.vars[access.var as usize].name);
     for (number, step) in trace.steps.iter().enumerate() {
