@@ -285,8 +285,8 @@ fn a_large_trace_takes_seconds_and_little_memory() {
     println!("{:?}\n{}", done.time, done.stderr);
     let report: Value = serde_json::from_str(&std::fs::read_to_string(place.path("out.json")).unwrap()).unwrap();
     let figure = |name: &str| report["stats"][name].as_u64().unwrap();
-    // Keeping what every read sees leaves less than half of the candidates, and nearly all are settled.
-    assert!(figure("predicted") >= 380 && figure("undecided") <= 50, "{}", report["stats"]);
+    // Keeping what every read sees leaves about half of the candidates.
+    assert!(figure("predicted") >= 400 && figure("undecided") == 0, "{}", report["stats"]);
     assert!(figure("predicted") + figure("infeasible") + figure("undecided") > 800, "{}", report["stats"]);
     assert!(done.time.as_secs() < 30, "{:?}\n{}", done.time, done.stderr);
     for word in ["observed", "filter", "decide"] {

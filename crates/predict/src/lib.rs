@@ -19,6 +19,7 @@ pub mod model;
 pub mod observe;
 pub mod order;
 pub mod pins;
+mod saturation;
 pub mod schedule;
 pub mod search;
 mod sections;

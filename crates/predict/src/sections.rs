@@ -79,6 +79,27 @@ impl Sections {
         };
         threads.iter().filter_map(last).collect()
     }
+
+    /// The same of those that exclude a section.
+    pub fn last_excluding(&self, slot: Slot, section: &Section, limits: &[u32]) -> Vec<(Tid, Section)> {
+        let threads = self.by_lock.get(&slot).map_or(&[][..], Vec::as_slice);
+        let last = |(thread, sections): &(Tid, Vec<Section>)| {
+            let entered = sections.partition_point(|section| section.index < limits[usize::from(*thread)]);
+            let other = sections[..entered].iter().rfind(|other| other.excludes(section))?;
+            Some((*thread, *other))
+        };
+        threads.iter().filter_map(last).collect()
+    }
+
+    /// The section that a step begins or ends, of a lock that several threads take.
+    pub fn at(&self, trace: &Trace, step: u32) -> Option<(Slot, Section)> {
+        let step = &trace.steps[step as usize];
+        let slot = acquires(&step.op).map(|(slot, _)| slot).or_else(|| releases(&step.op))?;
+        let threads = self.by_lock.get(&slot)?;
+        let (_, sections) = threads.iter().find(|(thread, _)| *thread == step.thread)?;
+        let entered = sections.partition_point(|section| section.index <= step.index);
+        Some((slot, sections[entered.checked_sub(1)?]))
+    }
 }
 
 /// The lock that a step takes, and whether alone.

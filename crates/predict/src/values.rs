@@ -4,21 +4,29 @@
 //! much more is ordered than otherwise, and most pairs are excluded without a search: one of the two needs what the other thread
 //! wrote later, or a lock that is held at one of them (or taken later by somebody who needs what was done under it) makes
 //! another thread finish a section that lies behind the pair. What is left is decided by which thread leaves a lock first that
-//! two hold at the end, and by an order of the steps that this needs, made step by step.
+//! two hold at the end, and by an order of the steps that this needs, made step by step, or shown not to be there ([`crate::saturation`]).
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidates::Candidate;
 use crate::closure::Keeper;
 use crate::order::Order;
 use crate::pins::{Flow, Pins};
+use crate::saturation::{Ground, Saturated, Unsaturated, Users};
 use crate::search::{Goal, Taken};
 use crate::sections::{Section, Sections};
 use crate::state::State;
 use crate::trace::{Access, Op, Slot, Tid, Trace, Var};
 
-/// Choices of who leaves a lock first, for one goal.
+/// Choices of who leaves a lock, for one goal.
 const MOST_CHOICES: u32 = 200;
+
+/// What was chosen for one goal.
+struct Choices {
+    left: u32,
+    /// Limits that were looked at, or are being.
+    tried: FxHashSet<Vec<u32>>,
+}
 
 /// Whether a reordering with all values kept reaches a goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +46,7 @@ pub struct Values<'a> {
     flow: &'a Flow,
     order: Order,
     sections: Sections,
+    users: Users,
 }
 
 impl<'a> Values<'a> {
@@ -45,7 +54,7 @@ impl<'a> Values<'a> {
     #[must_use]
     pub fn new(trace: &'a Trace, flow: &'a Flow) -> Self {
         let order = Order::with(trace, |step, needs| needs.extend(flow.writers(trace, step)));
-        Values { trace, flow, order, sections: Sections::of(trace) }
+        Values { trace, flow, order, sections: Sections::of(trace), users: Users::of(trace, flow) }
     }
 
     /// Decides a candidate, over all its pairs of accesses, and says which pair it is.
@@ -76,30 +85,34 @@ impl<'a> Values<'a> {
     /// Decides one goal.
     #[must_use]
     pub fn decide(&self, goal: &Goal) -> Kept {
-        let mut choices = MOST_CHOICES;
+        let mut choices = Choices { left: MOST_CHOICES, tried: FxHashSet::default() };
         match self.needed(goal) {
             Some(limits) => self.choose(goal, limits, &mut choices),
             None => Kept::Impossible,
         }
     }
 
-    /// Where two threads would hold a lock at the end, one of them has to leave it first.
-    fn choose(&self, goal: &Goal, limits: Vec<u32>, choices: &mut u32) -> Kept {
-        let open = |slot: Slot| {
-            let mut last = self.sections.last(slot, &limits);
-            last.retain(|(thread, section)| section.is_open(limits[usize::from(*thread)]));
-            let one = last.first().copied()?;
-            last.into_iter().skip(1).find(|other| other.1.excludes(&one.1)).map(|two| [one, two])
+    /// Where two threads would hold a lock at the end, one of them has to leave it first; and where the steps up to the limits have no order,
+    /// they may have one if somebody leaves a lock that others take, too.
+    fn choose(&self, goal: &Goal, limits: Vec<u32>, choices: &mut Choices) -> Kept {
+        if !choices.tried.insert(limits.clone()) {
+            return Kept::Impossible;
+        }
+        let leave = match self.held_twice(&limits) {
+            Some(both) => both.to_vec(),
+            None => match self.arrange(goal, &limits) {
+                Kept::Impossible => self.held(&limits),
+                decided => return decided,
+            },
         };
-        let Some(both) = self.sections.shared().find_map(open) else { return self.arrange(goal, &limits) };
         let mut all = Kept::Impossible;
-        for (thread, section) in both {
-            let Some(left) = choices.checked_sub(1) else { return Kept::Unknown };
-            *choices = left;
+        for (thread, section) in leave {
             let mut further = limits.clone();
             let Some(release) = section.release else { continue };
             self.order.raise(&mut further, thread, release);
             let Some(further) = self.close(goal, further) else { continue };
+            let Some(left) = choices.left.checked_sub(1) else { return Kept::Unknown };
+            choices.left = left;
             match self.choose(goal, further, choices) {
                 Kept::Impossible => {}
                 Kept::Unknown => all = Kept::Unknown,
@@ -109,9 +122,42 @@ impl<'a> Values<'a> {
         all
     }
 
+    /// Sections of one lock that two threads are in at their limits.
+    fn held_twice(&self, limits: &[u32]) -> Option<[(Tid, Section); 2]> {
+        self.sections.shared().find_map(|slot| {
+            let mut last = self.sections.last(slot, limits);
+            last.retain(|(thread, section)| section.is_open(limits[usize::from(*thread)]));
+            let one = last.first().copied()?;
+            last.into_iter().skip(1).find(|other| other.1.excludes(&one.1)).map(|two| [one, two])
+        })
+    }
+
+    /// Sections that threads are in at their limits and that others have been in, too.
+    fn held(&self, limits: &[u32]) -> Vec<(Tid, Section)> {
+        let of_lock = |slot: Slot| {
+            let last = self.sections.last(slot, limits);
+            let contended = last.len() > 1;
+            last.into_iter().filter(move |(thread, section)| contended && section.is_open(limits[usize::from(*thread)]))
+        };
+        self.sections.shared().flat_map(of_lock).collect()
+    }
+
+    /// Orders the steps up to the limits: as they come, or else with the order that they have to keep.
+    fn arrange(&self, goal: &Goal, limits: &[u32]) -> Kept {
+        if let Some(steps) = self.line_up(goal, limits, None) {
+            return Kept::Possible(steps);
+        }
+        let Values { trace, flow, order, sections, users } = self;
+        match Saturated::new(Ground { trace, flow, order, sections, users }, limits) {
+            Ok(saturated) => self.line_up(goal, limits, Some(&saturated)).map_or(Kept::Unknown, Kept::Possible),
+            Err(Unsaturated::Contradiction) => Kept::Impossible,
+            Err(Unsaturated::TooLarge) => Kept::Unknown,
+        }
+    }
+
     /// Makes the steps up to the limits, always the earliest of the trace that spoils nothing: no read loses its writer, and a lock that is
     /// kept is taken after everybody else. It may come to a stop where another order would not.
-    fn arrange(&self, goal: &Goal, limits: &[u32]) -> Kept {
+    fn line_up(&self, goal: &Goal, limits: &[u32], saturated: Option<&Saturated<'_>>) -> Option<Vec<Taken>> {
         let pins = Pins::default();
         let mut state = State::new(self.trace, &pins);
         let mut plan = Plan::of(self, limits);
@@ -119,7 +165,12 @@ impl<'a> Values<'a> {
         loop {
             let threads = (0..limits.len()).filter(|&thread| state.position(thread as Tid) < limits[thread]);
             let next = threads.filter_map(|thread| Some((state.next(thread as Tid)?, thread as Tid)));
-            let able = next.filter(|&(step, thread)| state.enabled(thread) && plan.allows(self, step));
+            let able = next.filter(|&(step, thread)| {
+                let at = (thread, state.position(thread));
+                state.enabled(thread)
+                    && plan.allows(self, step)
+                    && saturated.is_none_or(|order| order.allows(at, |other| state.position(other)))
+            });
             let Some((step, thread)) = able.min() else { break };
             state.make(thread, None);
             plan.make(self, step);
@@ -127,7 +178,7 @@ impl<'a> Values<'a> {
         }
         let all = (0..limits.len()).all(|thread| state.position(thread as Tid) == limits[thread]);
         let alive = goal.iter().all(|&(thread, _)| state.is_alive(thread));
-        if all && alive { Kept::Possible(taken) } else { Kept::Unknown }
+        (all && alive).then_some(taken)
     }
 
     /// All pairs of accesses of a candidate that are not excluded.

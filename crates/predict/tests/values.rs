@@ -16,11 +16,11 @@ fn random_trace(seed: u64) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
-    let threads = 2 + random(2);
-    let (locks, vars) = (1 + random(3), 1 + random(3));
+    let threads = 2 + random(3);
+    let (locks, vars) = (1 + random(4), 1 + random(4));
     let mut held: Vec<Vec<usize>> = vec![Vec::new(); threads];
     let mut text = String::new();
-    for line in 1..=10 + random(14) {
+    for line in 1..=10 + random(26) {
         let thread = random(threads);
         let lock = random(locks);
         let event = match random(5) {
@@ -39,7 +39,8 @@ fn random_trace(seed: u64) -> String {
 #[test]
 fn decisions_agree_with_a_search() {
     let (mut possible, mut impossible, mut unknown) = (0, 0, 0);
-    for seed in 0..3000 {
+    // The last one needs a thread to leave a lock that nobody else holds.
+    for seed in (0..2000).chain([34_321]) {
         let text = random_trace(seed);
         let read = std_format::read(&text).unwrap();
         let trace = &read.trace;
@@ -77,7 +78,7 @@ fn decisions_agree_with_a_search() {
     }
     println!("{possible} possible, {impossible} impossible, {unknown} not known");
     assert!(
-        possible > 1000 && impossible > 1000 && unknown * 50 < possible + impossible,
+        possible > 1000 && impossible > 1000 && unknown * 1000 < possible + impossible,
         "{possible} {impossible} {unknown}"
     );
 }

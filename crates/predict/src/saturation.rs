@@ -1,0 +1,272 @@
+//! What more is ordered if certain steps are all made and every read keeps its writer.
+//!
+//! To the order of the trace's reads and forks three rules add what every arrangement of the steps needs, until nothing new comes:
+//!
+//! * A write that comes before a read comes before the read's writer, and one that comes behind the writer comes behind the read.
+//! * A section of a lock that begins before another one ends is over before the other one begins.
+//! * A section that is not left comes behind all others of its lock.
+//!
+//! If a step has to come before itself there is no arrangement. Steps are known by thread and index; a row holds for one
+//! step how many steps of each thread have been made once it is, itself among them.
+
+use rustc_hash::FxHashMap;
+
+use crate::order::Order;
+use crate::pins::Flow;
+use crate::sections::{Section, Sections};
+use crate::trace::{Slot, Tid, Trace, Var};
+
+/// Entries of all rows together, at most.
+const MOST_ENTRIES: usize = 8_000_000;
+
+/// Thread and index of a step.
+type At = (Tid, u32);
+
+/// Who writes and reads each variable, worked out once for a trace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Users {
+    /// Steps of a thread that write a variable, in order.
+    writes: FxHashMap<(Var, Tid), Vec<u32>>,
+    /// Steps that read what a step (plus 1; 0 for the first value) wrote.
+    readers: FxHashMap<(Var, u32), Vec<At>>,
+}
+
+impl Users {
+    pub(crate) fn of(trace: &Trace, flow: &Flow) -> Self {
+        let mut users = Users::default();
+        for (number, step) in trace.steps.iter().enumerate() {
+            for &read in flow.reads(number as u32) {
+                users.readers.entry(read).or_default().push((step.thread, step.index));
+            }
+            for &var in flow.writes(number as u32) {
+                users.writes.entry((var, step.thread)).or_default().push(step.index);
+            }
+        }
+        users
+    }
+
+    /// The last write of a thread before an index.
+    fn last_write(&self, var: Var, thread: Tid, before: u32) -> Option<u32> {
+        let writes = self.writes.get(&(var, thread))?;
+        writes[..writes.partition_point(|&index| index < before)].last().copied()
+    }
+
+    fn readers(&self, var: Var, writer: u32) -> &[At] {
+        self.readers.get(&(var, writer)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What the rules look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub trace: &'a Trace,
+    pub flow: &'a Flow,
+    pub order: &'a Order,
+    pub sections: &'a Sections,
+    pub users: &'a Users,
+}
+
+/// Why there is no [`Saturated`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsaturated {
+    /// The steps cannot all be made.
+    Contradiction,
+    /// There are too many of them.
+    TooLarge,
+}
+
+/// An order of the steps before some limits in which the rules add nothing.
+pub(crate) struct Saturated<'a> {
+    ground: Ground<'a>,
+    limits: &'a [u32],
+    /// Rows of each thread, one behind the other.
+    rows: Vec<Vec<u32>>,
+    /// Where a thread has rows that are to be looked at again, and the last of these.
+    again: Vec<(u32, u32)>,
+}
+
+impl<'a> Saturated<'a> {
+    /// Applies the rules.
+    pub(crate) fn new(ground: Ground<'a>, limits: &'a [u32]) -> Result<Self, Unsaturated> {
+        let width = limits.len();
+        let steps: usize = limits.iter().map(|&limit| limit as usize).sum();
+        if steps.saturating_mul(width) > MOST_ENTRIES {
+            return Err(Unsaturated::TooLarge);
+        }
+        let row = |thread: Tid, index: u32| {
+            let mut row = ground.order.clock(thread, index + 1).to_vec();
+            row[usize::from(thread)] = index + 1;
+            row
+        };
+        let rows_of = |thread: usize| (0..limits[thread]).flat_map(|index| row(thread as Tid, index)).collect();
+        let rows = (0..width).map(rows_of).collect();
+        let again = limits.iter().map(|&limit| (0, limit)).collect();
+        let mut saturated = Saturated { ground, limits, rows, again };
+        saturated.saturate().ok_or(Unsaturated::Contradiction)?;
+        Ok(saturated)
+    }
+
+    /// Whether all steps that a step needs are made by threads at these positions.
+    pub(crate) fn allows(&self, (thread, index): At, position: impl Fn(Tid) -> u32) -> bool {
+        let row = self.row((thread, index));
+        (0..self.limits.len()).all(|other| other == usize::from(thread) || row[other] <= position(other as Tid))
+    }
+
+    fn row(&self, (thread, index): At) -> &[u32] {
+        let width = self.limits.len();
+        &self.rows[usize::from(thread)][index as usize * width..][..width]
+    }
+
+    fn saturate(&mut self) -> Option<()> {
+        while let Some(thread) = (0..self.again.len()).find(|&thread| self.again[thread].0 < self.again[thread].1) {
+            let (from, to) = std::mem::replace(&mut self.again[thread], (u32::MAX, 0));
+            for index in from..to {
+                self.apply((thread as Tid, index))?;
+            }
+        }
+        Some(())
+    }
+
+    /// Applies the rules at one step.
+    fn apply(&mut self, at: At) -> Option<()> {
+        let step = self.ground.trace.step_at(at.0, at.1)?;
+        for &(var, writer) in self.ground.flow.reads(step) {
+            self.read(at, var, writer)?;
+        }
+        for &var in self.ground.flow.writes(step) {
+            self.write(at, var)?;
+        }
+        if let Some((slot, section)) = self.ground.sections.at(self.ground.trace, step) {
+            let open = section.is_open(self.limits[usize::from(at.0)]);
+            if open || section.release == Some(at.1 + 1) {
+                self.leave(at.0, slot, section, open)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Writes that come before the read come before its writer.
+    fn read(&mut self, at: At, var: Var, writer: u32) -> Option<()> {
+        let source = writer.checked_sub(1).map(|step| self.ground.trace.position(step));
+        for thread in 0..self.limits.len() as Tid {
+            let before = if thread == at.0 { at.1 } else { self.row(at)[usize::from(thread)] };
+            let Some(index) = self.ground.users.last_write(var, thread, before) else { continue };
+            if source != Some((thread, index)) {
+                self.put((thread, index), source?)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Reads of what comes before the write come before it, too.
+    fn write(&mut self, at: At, var: Var) -> Option<()> {
+        let users = self.ground.users;
+        self.put_all(users.readers(var, 0), at)?;
+        for thread in 0..self.limits.len() as Tid {
+            let before = if thread == at.0 { at.1 } else { self.row(at)[usize::from(thread)] };
+            let earlier = users.last_write(var, thread, before);
+            let Some(step) = earlier.and_then(|index| self.ground.trace.step_at(thread, index)) else { continue };
+            self.put_all(users.readers(var, step + 1), at)?;
+        }
+        Some(())
+    }
+
+    fn put_all(&mut self, readers: &[At], at: At) -> Option<()> {
+        let made = |&&(thread, index): &&At| index < self.limits[usize::from(thread)] && (thread, index) != at;
+        let readers: Vec<At> = readers.iter().filter(made).copied().collect();
+        readers.into_iter().try_for_each(|reader| self.put(reader, at))
+    }
+
+    /// Sections that begin before this one ends are over before it begins.
+    fn leave(&mut self, thread: Tid, slot: Slot, section: Section, open: bool) -> Option<()> {
+        let bounds = match section.release.filter(|_| !open) {
+            Some(release) => self.row((thread, release - 1)).to_vec(),
+            None => self.limits.to_vec(),
+        };
+        for (other, entered) in self.ground.sections.last_excluding(slot, &section, &bounds) {
+            if other == thread {
+                continue;
+            }
+            let release = entered.release.filter(|&release| release <= self.limits[usize::from(other)])?;
+            self.put((other, release - 1), (thread, section.index))?;
+        }
+        Some(())
+    }
+
+    /// Puts a step before another one; `None` if that one comes before it.
+    fn put(&mut self, first: At, second: At) -> Option<()> {
+        let known = if first.0 == second.0 { second.1 } else { self.row(second)[usize::from(first.0)] };
+        if known > first.1 {
+            return Some(());
+        }
+        if first.0 == second.0 || self.row(first)[usize::from(second.0)] > second.1 {
+            return None;
+        }
+        let needed = self.row(first).to_vec();
+        let mut rows = vec![(second, needed)];
+        while let Some(((thread, start), needed)) = rows.pop() {
+            // Whatever lies behind in the thread needs it as well, up to where it is needed already.
+            let mut end = start;
+            while end < self.limits[usize::from(thread)] && self.join((thread, end), &needed)? {
+                end += 1;
+            }
+            if end > start {
+                self.look_again(thread, start, end);
+                rows.extend(self.dependents(thread, start, end));
+            }
+        }
+        Some(())
+    }
+
+    /// Adds to a row; whether that changed it, `None` if a step would come before itself.
+    fn join(&mut self, (thread, index): At, needed: &[u32]) -> Option<bool> {
+        let width = self.limits.len();
+        let row = &mut self.rows[usize::from(thread)][index as usize * width..][..width];
+        let mut changed = false;
+        for (own, &other) in row.iter_mut().zip(needed) {
+            changed |= *own < other;
+            *own = (*own).max(other);
+        }
+        (row[usize::from(thread)] == index + 1).then_some(changed)
+    }
+
+    fn look_again(&mut self, thread: Tid, start: u32, end: u32) {
+        let again = &mut self.again[usize::from(thread)];
+        *again = (again.0.min(start), again.1.max(end));
+    }
+
+    /// Rows of other threads that have to grow with these: for each thread, the first ones that need them.
+    fn dependents(&self, thread: Tid, start: u32, end: u32) -> Vec<(At, Vec<u32>)> {
+        let width = self.limits.len();
+        let mut found = Vec::new();
+        for other in (0..width).filter(|&other| other != usize::from(thread)) {
+            let mut at = start;
+            // Rows that need the same index grow by the same row.
+            while at < end {
+                let needs = |index: u32| self.row((other as Tid, index))[usize::from(thread)];
+                let first = first_index(self.limits[other], |index| needs(index) > at);
+                if first == self.limits[other] {
+                    break;
+                }
+                let last_needed = needs(first).min(end);
+                found.push(((other as Tid, first), self.row((thread, last_needed - 1)).to_vec()));
+                at = last_needed;
+            }
+        }
+        found
+    }
+}
+
+/// The first index for which it holds, of those where it does from some index on.
+fn first_index(count: u32, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
