@@ -464,8 +464,9 @@ mod tests {
     #[test]
     fn locations_are_small_numbers() {
         let mut read = read(LISTING).unwrap();
-        for access in &mut read.trace.accesses {
-            access.place = 0x5555_0000_0000 + u64::from(access.var);
+        let steps = read.trace.steps.iter_mut().map(|step| &mut step.place);
+        for place in steps.chain(read.trace.accesses.iter_mut().map(|access| &mut access.place)) {
+            *place += 0x5555_0000_0000;
         }
         let text = write(&read.trace);
         let numbers: Vec<i32> = text.lines().map(|line| line.rsplit_once('|').unwrap().1.parse().unwrap()).collect();
