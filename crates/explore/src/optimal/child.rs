@@ -145,7 +145,7 @@ impl Expander {
 
     /// The child that ends in `x`, if the execution is its parent.
     fn stop(&mut self, position: usize, sim: &Sim, x: &Event, children: &mut Vec<Unit>) {
-        if !self.asleep(sim).all(|event| x.disturbs(event)) {
+        if !self.has_required(position, &sim.cursor) || !self.asleep(sim).all(|event| x.disturbs(event)) {
             return;
         }
         for later in (sim.z + 1..sim.asleep.len()).rev() {

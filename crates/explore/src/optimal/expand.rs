@@ -1,6 +1,6 @@
 //! Children of an execution.
 
-use raddle_model::{Choice, Execution, Footprint, Step, Touch};
+use raddle_model::{Choice, Execution, Footprint, Mode, Step, Touch};
 use raddle_vocab::{OpKind, Outcome};
 use smallvec::SmallVec;
 
@@ -44,6 +44,9 @@ impl Sleeper {
     }
 }
 
+/// The rank of nobody.
+const NO_RANK: u16 = u16::MAX;
+
 /// Computes children; keeps what the last execution has in common with the next.
 #[derive(Debug)]
 pub struct Expander {
@@ -59,6 +62,8 @@ pub struct Expander {
     first_of_row: Vec<u32>,
     /// Position of a step that shows that no child differs first at this position in any execution with this prefix.
     closed: Vec<u32>,
+    /// Positions of steps that a child which differs first at this position makes before it departs from this execution.
+    required: Vec<SmallVec<[u32; 4]>>,
     /// Operations whose reversal may need several sleepers put back at once.
     pub(super) fragile: Vec<(u16, Footprint)>,
     pub(super) sim: Sim,
@@ -82,6 +87,7 @@ impl Expander {
             rows: Vec::new(),
             first_of_row: Vec::new(),
             closed: Vec::new(),
+            required: Vec::new(),
             fragile: Vec::new(),
             sim: Sim::default(),
             host: Cursor::default(),
@@ -121,6 +127,15 @@ impl Expander {
             }
         }
         self.closed.resize(self.record.steps.len(), NONE);
+        for required in &mut self.required {
+            while required.last().is_some_and(|&step| step as usize >= common) {
+                required.pop();
+            }
+        }
+        for required in self.required.iter_mut().skip(common) {
+            required.clear();
+        }
+        self.required.resize(self.record.steps.len(), SmallVec::new());
         if common < self.first_of_row.len() {
             self.rows.truncate(self.first_of_row[common] as usize);
             self.first_of_row.truncate(common);
@@ -265,9 +280,12 @@ impl Expander {
         let previous = self.record.seq[position].checked_sub(1).map(|seq| self.record.positions[thread][seq as usize]);
         for other in (0..position).rev() {
             let is_before = self.record.is_before(other, position);
+            if other < before && !is_before {
+                self.required[other].push(position as u32);
+            }
             if other < before && is_before && self.closed[other] == NONE {
                 let direct = previous.is_none_or(|previous| !self.record.is_before(other, previous as usize));
-                if !direct || self.row(other).is_empty() {
+                if !direct || self.wakes_row(other) {
                     self.closed[other] = position as u32;
                 }
             }
@@ -275,6 +293,14 @@ impl Expander {
                 return;
             }
         }
+    }
+
+    /// Whether the step, for which the row behind it is known, wakes everybody who is asleep before it.
+    fn wakes_row(&self, position: usize) -> bool {
+        let next = self.row(position + 1);
+        // Those who sleep on come first, then those who fall asleep there.
+        next.first().is_none_or(|&number| self.slept[number as usize].since as usize > position)
+            && (self.row(position).is_empty() || self.record.steps[position].kind != OpKind::BarrierArrive)
     }
 
     fn key(&self, position: usize) -> (u8, u16) {
@@ -291,56 +317,130 @@ impl Expander {
         {
             return true;
         }
-        let mut left: Option<SmallVec<[&Event; 8]>> = None;
-        let mut wakes_all = |op: &Step, touches: &[Touch]| {
-            let left = left.get_or_insert_with(|| self.left_asleep(position));
+        let mut asleep: Option<SmallVec<[(&Event, u16); 8]>> = None;
+        let mut wakes_all = |op: &Step, seq: usize, touches: &[Touch]| {
+            let asleep = asleep.get_or_insert_with(|| self.with_wakers(position));
+            let limit = self.last_rank(position, (op, seq, touches), asleep);
+            if self.required[position].iter().any(|&step| limit < NO_RANK && self.key(step as usize) > (0, limit)) {
+                return false;
+            }
             touches_vary(op.kind)
-                || left.iter().all(|event| {
-                    // A thread whose only successor sleeps on cannot overtake anybody.
-                    if event.step.thread == op.thread {
-                        !has_one_successor(event.step.kind)
-                    } else {
-                        meets(&event.touches, touches)
-                    }
+                || asleep.iter().all(|&(event, waker)| {
+                    waker != NO_RANK && waker <= limit
+                        || if event.step.thread == op.thread {
+                            // A thread whose only successor sleeps on cannot overtake anybody.
+                            !has_one_successor(event.step.kind)
+                        } else {
+                            meets(&event.touches, touches)
+                        }
                 })
         };
         let touches = record.touches(position);
         touches.iter().enumerate().any(|(index, touch)| {
             let entries = record.entries_of(position, index);
             self.overtakers(position, touch, entries)
-                .any(|other| wakes_all(&record.steps[other], record.touches(other)))
+                .any(|other| wakes_all(&record.steps[other], record.seq[other] as usize, record.touches(other)))
         }) || record.pending.iter().enumerate().any(|(thread, pending)| {
             pending.as_ref().is_some_and(|(op, theirs)| {
                 op.thread != step.thread
                     && record.positions[thread].last().is_none_or(|&last| !record.is_before(position, last as usize))
                     && meets(theirs, touches)
-                    && wakes_all(op, theirs)
+                    && wakes_all(op, record.positions[thread].len(), theirs)
             })
         })
     }
 
-    /// The events asleep before the step at `position` that no step behind it wakes without depending on it.
-    fn left_asleep(&self, position: usize) -> SmallVec<[&Event; 8]> {
-        let sleepers = self.sleepers(position).map(|sleeper| &sleeper.event);
-        sleepers.filter(|event| !self.may_be_woken(position, event, |_| false)).collect()
+    /// If the thread of an operation that overtakes the step at `position` can go on until then, whatever others do: its rank, because the
+    /// policy makes nothing of a higher rank before. `seq`: number of the operation within its thread.
+    fn last_rank(
+        &self,
+        position: usize,
+        (op, seq, touches): (&Step, usize, &[Touch]),
+        asleep: &[(&Event, u16)],
+    ) -> u16 {
+        let (record, thread) = (&self.record, usize::from(op.thread));
+        let own = &record.positions[thread][self.base[thread] as usize..seq];
+        let goes_on = self.is_possible_instead(position, op)
+            && self.covers(position, touches)
+            && asleep.iter().all(|(event, _)| event.step.thread != op.thread)
+            && own.last().is_none_or(|&last| {
+                let past = record.clock(last as usize).iter().zip(&self.base).enumerate();
+                let is_simple = |&step: &u32| {
+                    let step = &record.steps[step as usize];
+                    has_one_successor(step.kind) && class_of(step) == 0
+                };
+                self.fragile.is_empty()
+                    && own.iter().all(is_simple)
+                    && past.into_iter().all(|(other, (clock, base))| clock <= base || other == thread)
+            });
+        if goes_on { record.ranks[thread] } else { NO_RANK }
+    }
+
+    /// Whether the step depends on everything that depends on something with these touches: if that falls asleep, nothing wakes it before.
+    fn covers(&self, position: usize, touches: &[Touch]) -> bool {
+        let own = self.record.touches(position);
+        touches.iter().all(|touch| {
+            let covers =
+                |own: &Touch| own.cell == touch.cell && own.mode == Mode::Write && touch.bytes & !own.bytes == 0;
+            own.iter().any(covers)
+        })
+    }
+
+    /// Whether the operation is possible instead of the step at `position`, and stays so until something happens that depends on the step.
+    fn is_possible_instead(&self, position: usize, op: &Step) -> bool {
+        let step = &self.record.steps[position];
+        match op.kind {
+            OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => true,
+            OpKind::AtomicLoad => op.arg != 1 && !self.record.awaiting[usize::from(op.thread)],
+            OpKind::Lock => {
+                // Nobody but the owner changes a mutex, so it is free if the last change was another thread's.
+                let changes =
+                    self.record.entries(op.obj >> 3).iter().rev().filter(|entry| entry.mode == Some(Mode::Write));
+                let last = changes.map(|entry| entry.position as usize).find(|&other| other < position);
+                step.kind == OpKind::Lock
+                    && step.obj == op.obj
+                    && step.outcome == Outcome::Done
+                    && last.is_none_or(|last| self.record.steps[last].thread != step.thread)
+            }
+            _ => false,
+        }
+    }
+
+    /// The events asleep before the step at `position`, each with the least rank of a thread that wakes it behind there by a step that does
+    /// not depend on the one there.
+    fn with_wakers(&self, position: usize) -> SmallVec<[(&Event, u16); 8]> {
+        let waker = |event: &Event| {
+            let rank = |other: u32| self.record.ranks[usize::from(self.record.steps[other as usize].thread)];
+            if event.step.kind == OpKind::BarrierArrive {
+                0
+            } else {
+                self.wakers(position, event).map(rank).min().unwrap_or(NO_RANK)
+            }
+        };
+        self.sleepers(position).map(|sleeper| (&sleeper.event, waker(&sleeper.event))).collect()
     }
 
     /// Whether a step behind `position` that does not depend on the one there, and is not among those left out, could wake the event.
     pub(super) fn may_be_woken(&self, position: usize, event: &Event, is_out: impl Fn(u32) -> bool) -> bool {
-        if event.step.kind == OpKind::BarrierArrive {
-            return true;
-        }
-        event.touches.iter().any(|touch| {
-            let later =
-                self.record.entries(touch.cell).iter().rev().take_while(|entry| entry.position as usize > position);
-            later.into_iter().any(|entry| {
-                entry.bytes & touch.bytes != 0
-                    && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode))
-                    && self.record.steps[entry.position as usize].thread != event.step.thread
-                    && !self.record.is_before(position, entry.position as usize)
-                    && !is_out(entry.position)
+        event.step.kind == OpKind::BarrierArrive || self.wakers(position, event).any(|step| !is_out(step))
+    }
+
+    /// Steps behind `position` that do not depend on the one there and touch what the event touches.
+    fn wakers(&self, position: usize, event: &Event) -> impl Iterator<Item = u32> {
+        event
+            .touches
+            .iter()
+            .flat_map(move |touch| {
+                let entries = self.record.entries(touch.cell).iter().rev();
+                let later = entries.take_while(move |entry| entry.position as usize > position);
+                later.filter(move |entry| {
+                    entry.bytes & touch.bytes != 0
+                        && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode))
+                        && self.record.steps[entry.position as usize].thread != event.step.thread
+                        && !self.record.is_before(position, entry.position as usize)
+                })
             })
-        })
+            .map(|entry| entry.position)
     }
 
     /// Steps behind the one at `position` that could come before it if the order of their touches were the other.
@@ -368,7 +468,7 @@ impl Expander {
     /// unlocks what it has not locked gives up nothing.
     fn releases_own(&self, position: usize, entries: &[Entry]) -> bool {
         let earlier = entries.iter().rev().skip_while(|entry| entry.position as usize >= position);
-        let mut changes = earlier.into_iter().filter(|entry| entry.mode == Some(raddle_model::Mode::Write));
+        let mut changes = earlier.into_iter().filter(|entry| entry.mode == Some(Mode::Write));
         let step = &self.record.steps[position];
         let last = changes.next().map(|entry| &self.record.steps[entry.position as usize]);
         let acquires =
@@ -410,6 +510,11 @@ impl Expander {
             }
             _ => false,
         }
+    }
+
+    /// Whether the steps that a child at `position` has to make before it departs from the execution are in.
+    pub(super) fn has_required(&self, position: usize, cursor: &Cursor) -> bool {
+        self.required[position].iter().all(|&step| cursor.has(&self.record, step))
     }
 
     pub(super) fn facts(&self) -> Facts<'_> {
