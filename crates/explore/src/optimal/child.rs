@@ -47,7 +47,7 @@ impl Expander {
 
     fn fall_asleep(&mut self, sim: &mut Sim, event: Event) {
         sim.asleep.push(self.slept.len() as u32);
-        self.slept.push(Sleeper::new(event, sim.cursor.made));
+        self.slept.push(Sleeper::new(event, sim.cursor.made, &mut self.record));
     }
 
     /// Goes on by the policy without those asleep, as long as the execution does the same, and stops at what disturbs

@@ -194,7 +194,7 @@ impl Cursor {
     /// Whether the step is in.
     pub fn has(&self, record: &Record, position: u32) -> bool {
         let position = position as usize;
-        record.seq[position] < self.next[usize::from(record.steps[position].thread)]
+        record.briefs[position].seq < self.next[usize::from(record.steps[position].thread)]
     }
 
     /// Whether everything that happens before the step is in. The step is its thread's next.
@@ -345,10 +345,11 @@ impl Cursor {
         if op.kind == OpKind::AtomicCas && !replay.keeps_memory {
             self.predict_exchange(record, &mut op);
         }
-        if has_one_successor(op.kind) && choice > 0 || choice >= world.successors(&op) {
-            return None;
-        }
-        let step = world.outcome_of(&op, choice);
+        let step = if has_one_successor(op.kind) {
+            world.outcome(&op, 0).filter(|_| choice == 0)?
+        } else {
+            (choice < world.successors(&op)).then(|| world.outcome_of(&op, choice))?
+        };
         Some(Event { step, choice, touches: footprint(&step) })
     }
 

@@ -8,7 +8,7 @@ use super::Unit;
 use super::child::Sim;
 use super::cursor::{Cursor, Event, Facts, Replay, class_of, disturbs, has_one_successor};
 use super::ranks::Ranks;
-use super::record::{Entry, NONE, Record, mask};
+use super::record::{Brief, Entry, NONE, Record, mask};
 
 /// An event that could happen and was left out, until something disturbs it.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Sleeper {
     since: u32,
     /// The cells that it touches, as [`Record::mask`] says it.
     mask: u64,
+    /// Numbers of the lists of what it touches.
+    lists: SmallVec<[u32; 3]>,
 }
 
 /// What several sleepers have in common.
@@ -31,9 +33,10 @@ pub(super) struct Dozing {
 }
 
 impl Sleeper {
-    pub fn new(event: Event, since: u32) -> Self {
+    pub fn new(event: Event, since: u32, record: &mut Record) -> Self {
         let mask = mask(&event.touches);
-        Sleeper { event, since, mask }
+        let lists = event.touches.iter().map(|touch| record.list_of(touch.cell)).collect();
+        Sleeper { event, since, mask, lists }
     }
 
     /// Whether a step that touches this wakes it.
@@ -256,7 +259,7 @@ impl Expander {
                 (other.step.thread, other.choice) == (thread, choice)
             });
             if (class_of(&event.step), rank as u16, choice) < limit && !is_old {
-                self.slept.push(Sleeper::new(event, position));
+                self.slept.push(Sleeper::new(event, position, &mut self.record));
             }
         }
     }
@@ -264,7 +267,7 @@ impl Expander {
     /// If the step at `position` wakes somebody, closes earlier positions: a child that differs first at one of them would
     /// have to explain why this step came before the sleeper, and cannot.
     fn close(&mut self, position: usize) {
-        let key = self.key(position);
+        let Brief { key, thread, seq, .. } = self.record.briefs[position];
         let mut before = 0;
         for &number in self.row(position) {
             let Sleeper { event, since, .. } = &self.slept[number as usize];
@@ -276,20 +279,21 @@ impl Expander {
         if before == 0 {
             return;
         }
-        let thread = usize::from(self.record.steps[position].thread);
-        let previous = self.record.seq[position].checked_sub(1).map(|seq| self.record.positions[thread][seq as usize]);
-        for other in (0..position).rev() {
-            let is_before = self.record.is_before(other, position);
+        let clock = self.record.clock(position);
+        let previous = seq.checked_sub(1).map(|seq| self.record.positions[usize::from(thread)][seq as usize] as usize);
+        let of_previous = previous.map_or(&[][..], |previous| self.record.clock(previous));
+        for (other, brief) in self.record.briefs[..position].iter().enumerate().rev() {
+            let number = usize::from(brief.thread);
+            let is_before = clock[number] > brief.seq;
             if other < before && !is_before {
                 self.required[other].push(position as u32);
-            }
-            if other < before && is_before && self.closed[other] == NONE {
-                let direct = previous.is_none_or(|previous| !self.record.is_before(other, previous as usize));
+            } else if other < before && self.closed[other] == NONE {
+                let direct = of_previous.get(number).is_none_or(|&clock| clock <= brief.seq);
                 if !direct || self.wakes_row(other) {
                     self.closed[other] = position as u32;
                 }
             }
-            if !is_before && self.key(other) > key {
+            if !is_before && brief.key > key {
                 return;
             }
         }
@@ -303,11 +307,6 @@ impl Expander {
             && (self.row(position).is_empty() || self.record.steps[position].kind != OpKind::BarrierArrive)
     }
 
-    fn key(&self, position: usize) -> (u8, u16) {
-        let step = &self.record.steps[position];
-        (class_of(step), self.record.ranks[usize::from(step.thread)])
-    }
-
     /// Whether some other thread's operation might overtake the step and wake everybody who is asleep.
     fn is_raced(&self, position: usize) -> bool {
         let record = &self.record;
@@ -317,11 +316,20 @@ impl Expander {
         {
             return true;
         }
+        let touches = record.touches(position);
+        let is_last =
+            |index| record.entries_of(position, index).last().is_none_or(|last| last.position as usize == position);
+        if record.stopped.is_empty() && (0..touches.len()).all(is_last) {
+            return false;
+        }
         let mut asleep: Option<SmallVec<[(&Event, u16); 8]>> = None;
         let mut wakes_all = |op: &Step, seq: usize, touches: &[Touch]| {
             let asleep = asleep.get_or_insert_with(|| self.with_wakers(position));
             let limit = self.last_rank(position, (op, seq, touches), asleep);
-            if self.required[position].iter().any(|&step| limit < NO_RANK && self.key(step as usize) > (0, limit)) {
+            if self.required[position]
+                .iter()
+                .any(|&step| limit < NO_RANK && record.briefs[step as usize].key > (0, limit))
+            {
                 return false;
             }
             touches_vary(op.kind)
@@ -335,13 +343,13 @@ impl Expander {
                         }
                 })
         };
-        let touches = record.touches(position);
         touches.iter().enumerate().any(|(index, touch)| {
             let entries = record.entries_of(position, index);
             self.overtakers(position, touch, entries)
-                .any(|other| wakes_all(&record.steps[other], record.seq[other] as usize, record.touches(other)))
-        }) || record.pending.iter().enumerate().any(|(thread, pending)| {
-            pending.as_ref().is_some_and(|(op, theirs)| {
+                .any(|other| wakes_all(&record.steps[other], record.briefs[other].seq as usize, record.touches(other)))
+        }) || record.stopped.iter().any(|&thread| {
+            let thread = usize::from(thread);
+            record.pending[thread].as_ref().is_some_and(|(op, theirs)| {
                 op.thread != step.thread
                     && record.positions[thread].last().is_none_or(|&last| !record.is_before(position, last as usize))
                     && meets(theirs, touches)
@@ -409,54 +417,54 @@ impl Expander {
     /// The events asleep before the step at `position`, each with the least rank of a thread that wakes it behind there by a step that does
     /// not depend on the one there.
     fn with_wakers(&self, position: usize) -> SmallVec<[(&Event, u16); 8]> {
-        let waker = |event: &Event| {
-            let rank = |other: u32| self.record.ranks[usize::from(self.record.steps[other as usize].thread)];
-            if event.step.kind == OpKind::BarrierArrive {
-                0
-            } else {
-                self.wakers(position, event).map(rank).min().unwrap_or(NO_RANK)
-            }
+        let waker = |sleeper: &Sleeper| {
+            let rank = |other: u32| self.record.briefs[other as usize].key.1;
+            let wakers = self.wakers(position, &sleeper.event, |index| self.record.list(sleeper.lists[index]));
+            if sleeper.event.step.kind == OpKind::BarrierArrive { 0 } else { wakers.map(rank).min().unwrap_or(NO_RANK) }
         };
-        self.sleepers(position).map(|sleeper| (&sleeper.event, waker(&sleeper.event))).collect()
+        self.sleepers(position).map(|sleeper| (&sleeper.event, waker(sleeper))).collect()
     }
 
     /// Whether a step behind `position` that does not depend on the one there, and is not among those left out, could wake the event.
     pub(super) fn may_be_woken(&self, position: usize, event: &Event, is_out: impl Fn(u32) -> bool) -> bool {
-        event.step.kind == OpKind::BarrierArrive || self.wakers(position, event).any(|step| !is_out(step))
+        let mut wakers = self.wakers(position, event, |index| self.record.entries(event.touches[index].cell));
+        event.step.kind == OpKind::BarrierArrive || wakers.any(|step| !is_out(step))
     }
 
-    /// Steps behind `position` that do not depend on the one there and touch what the event touches.
-    fn wakers(&self, position: usize, event: &Event) -> impl Iterator<Item = u32> {
-        event
-            .touches
-            .iter()
-            .flat_map(move |touch| {
-                let entries = self.record.entries(touch.cell).iter().rev();
-                let later = entries.take_while(move |entry| entry.position as usize > position);
-                later.filter(move |entry| {
-                    entry.bytes & touch.bytes != 0
-                        && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode))
-                        && self.record.steps[entry.position as usize].thread != event.step.thread
-                        && !self.record.is_before(position, entry.position as usize)
-                })
+    /// Steps behind `position` that do not depend on the one there and touch what the event touches; `list`: who touched that.
+    fn wakers<'a>(
+        &'a self,
+        position: usize,
+        event: &'a Event,
+        list: impl Fn(usize) -> &'a [Entry],
+    ) -> impl Iterator<Item = u32> {
+        let positions = event.touches.iter().enumerate().flat_map(move |(index, touch)| {
+            let later = list(index).iter().rev().take_while(move |entry| entry.position as usize > position);
+            later.filter(move |entry| {
+                entry.bytes & touch.bytes != 0
+                    && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode))
+                    && self.record.briefs[entry.position as usize].thread != event.step.thread
+                    && !self.record.is_before(position, entry.position as usize)
             })
-            .map(|entry| entry.position)
+        });
+        positions.map(|entry| entry.position)
     }
 
     /// Steps behind the one at `position` that could come before it if the order of their touches were the other.
     fn overtakers(&self, position: usize, touch: &Touch, entries: &[Entry]) -> impl Iterator<Item = usize> {
         let record = &self.record;
         let step = &record.steps[position];
+        let owned = step.kind == OpKind::Unlock && self.releases_own(position, entries);
         let later = entries.iter().rev().take_while(move |entry| entry.position as usize > position);
         let overtakes = move |entry: &&Entry| {
             let other = entry.position as usize;
-            let thread = record.steps[other].thread;
+            let Brief { thread, seq, .. } = record.briefs[other];
             let mode = entry.mode.filter(|_| !entry.may_write);
             thread != step.thread
                 && entry.bytes & touch.bytes != 0
                 && mode.is_none_or(|mode| !mode.commutes(touch.mode))
-                && !never_overtakes(step.kind, record.steps[other].kind, || self.releases_own(position, entries))
-                && record.seq[other].checked_sub(1).is_none_or(|seq| {
+                && !never_overtakes(step.kind, record.steps[other].kind, owned)
+                && seq.checked_sub(1).is_none_or(|seq| {
                     let previous = record.positions[usize::from(thread)][seq as usize];
                     !record.is_before(position, previous as usize)
                 })
@@ -464,19 +472,16 @@ impl Expander {
         later.filter(overtakes).map(|entry| entry.position as usize)
     }
 
-    /// Whether the last change of the cell before the step was its own thread's, so that what it gives up there is its own. Who
-    /// unlocks what it has not locked gives up nothing.
+    /// Whether the last change of the cell before the unlocking step was its own thread's acquisition, so that what it gives up there is
+    /// its own. Who unlocks what it has not locked gives up nothing.
     fn releases_own(&self, position: usize, entries: &[Entry]) -> bool {
-        let earlier = entries.iter().rev().skip_while(|entry| entry.position as usize >= position);
-        let mut changes = earlier.into_iter().filter(|entry| entry.mode == Some(Mode::Write));
-        let step = &self.record.steps[position];
-        let last = changes.next().map(|entry| &self.record.steps[entry.position as usize]);
-        let acquires =
-            |kind| matches!(kind, OpKind::Lock | OpKind::TryLock | OpKind::TimedLock | OpKind::CondReacquire);
-        match last {
-            None => step.kind != OpKind::Unlock,
-            Some(last) => last.thread == step.thread && (step.kind != OpKind::Unlock || acquires(last.kind)),
-        }
+        let earlier = &entries[..entries.partition_point(|entry| (entry.position as usize) < position)];
+        let last = earlier.iter().rev().find(|entry| entry.mode == Some(Mode::Write));
+        last.is_some_and(|last| {
+            let last = &self.record.steps[last.position as usize];
+            let acquires = [OpKind::Lock, OpKind::TryLock, OpKind::TimedLock, OpKind::CondReacquire];
+            last.thread == self.record.briefs[position].thread && acquires.contains(&last.kind)
+        })
     }
 
     /// Collects operations that a sleeper put back before them could disable or change while they still have to disturb
@@ -559,9 +564,9 @@ fn stays_enabled(event: &Event) -> bool {
 
 /// Whether the second operation cannot happen while the first is still to come, though they conflict. `owned`: what the first gives
 /// up is its thread's own.
-fn never_overtakes(first: OpKind, second: OpKind, owned: impl Fn() -> bool) -> bool {
+fn never_overtakes(first: OpKind, second: OpKind, owned: bool) -> bool {
     match (first, second) {
-        (OpKind::Unlock, OpKind::Lock) => owned(),
+        (OpKind::Unlock, OpKind::Lock) => owned,
         (OpKind::ThreadEnd | OpKind::ThreadStart | OpKind::Create, OpKind::Join)
         | (OpKind::Create, OpKind::ThreadStart | OpKind::ThreadEnd) => true,
         _ => false,

@@ -8,6 +8,9 @@ use raddle_model::depend::{conflict, footprint};
 use raddle_model::{Cell, Execution, Footprint, Mode, PendingState, Step, ThreadPath, Touch};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::cursor::class_of;
 
 /// "No position", where a position in the execution could stand.
 pub(super) const NONE: u32 = u32::MAX;
@@ -37,13 +40,38 @@ struct CellList {
     last_share: u32,
 }
 
+/// What is asked most often about a step, close together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Brief {
+    pub thread: u16,
+    /// How the policy ranks it: class, then rank of the thread.
+    pub key: (u8, u16),
+    /// Number of the step within its thread.
+    pub seq: u32,
+    /// Cells that the step touches, as [`Record::mask`] says it.
+    mask: u64,
+    first_touch: u32,
+    first_member: u32,
+}
+
+/// What follows from a step alone. Threads do the same again and again, in other orders.
+#[derive(Debug)]
+struct Known {
+    step: Step,
+    touches: Footprint,
+    /// The lists that it enters, those of its touches first, then those of cells that it touches in other states only.
+    lists: SmallVec<[(u32, u8); 4]>,
+    mask: u64,
+    may_write: bool,
+}
+
 /// The facts of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Number of each step within its thread.
-    pub seq: Vec<u32>,
+    /// The same, shorter.
+    pub briefs: Vec<Brief>,
     /// Positions of each thread's steps.
     pub positions: Vec<Vec<u32>>,
     /// Ranks of the threads.
@@ -52,21 +80,21 @@ pub(super) struct Record {
     pub by_rank: Vec<u16>,
     /// What each thread stands before at the end, if it could ever go on: the operation and its footprint.
     pub pending: Vec<Option<(Step, Footprint)>>,
+    /// Threads that stand before something at the end.
+    pub stopped: Vec<u16>,
     /// Whether that is busy waiting.
     pub awaiting: Vec<bool>,
-    /// Cells that each step touches, as [`Record::mask`] says it.
-    masks: Vec<u64>,
-    /// The same for what is pending.
+    /// The cells that what is pending touches, as [`Record::mask`] says it.
     pending_masks: Vec<u64>,
     paths: Vec<ThreadPath>,
     touches: Vec<Touch>,
-    first_touch: Vec<u32>,
     clocks: Vec<u32>,
     cells: FxHashMap<Cell, u32>,
     lists: Vec<CellList>,
     /// Lists that each step is in, to take it out again.
     member: Vec<u32>,
-    first_member: Vec<u32>,
+    /// By thread and number within it, what is known of the step that was there last.
+    known: Vec<Vec<Known>>,
 }
 
 impl Record {
@@ -95,6 +123,7 @@ impl Record {
         self.paths.clear();
         self.paths.extend(execution.threads.iter().map(|thread| thread.path.clone()));
         self.positions.resize(count, Vec::new());
+        self.known.resize_with(count, Vec::new);
         self.by_rank.clear();
         self.by_rank.extend(0..count as u16);
         let paths = &self.paths;
@@ -118,137 +147,89 @@ impl Record {
         let mask = |pending: &Option<(Step, Footprint)>| pending.as_ref().map_or(0, |(_, touches)| mask(touches));
         self.pending_masks.extend(self.pending.iter().map(mask));
         self.awaiting.resize(self.positions.len(), false);
+        self.stopped.clear();
+        self.stopped
+            .extend((0..self.pending.len() as u16).filter(|&thread| self.pending[usize::from(thread)].is_some()));
     }
 
     /// Takes steps back until `len` are left.
     fn truncate(&mut self, len: usize) {
-        for position in (len..self.steps.len()).rev() {
-            self.positions[usize::from(self.steps[position].thread)].pop();
-            let first = self.first_member[position] as usize;
-            for index in (first..self.member.len()).rev() {
-                let list = &mut self.lists[self.member[index] as usize];
+        for brief in self.briefs.drain(len..).rev() {
+            self.positions[usize::from(brief.thread)].pop();
+            for list in self.member.drain(brief.first_member as usize..).rev() {
+                let list = &mut self.lists[list as usize];
                 if let Some(entry) = list.entries.pop() {
                     (list.last_write, list.last_share) = (entry.last_write, entry.last_share);
                 }
             }
-            self.member.truncate(first);
-            self.touches.truncate(self.first_touch[position] as usize);
+            self.touches.truncate(brief.first_touch as usize);
         }
         self.steps.truncate(len);
-        self.masks.truncate(len);
-        self.seq.truncate(len);
-        self.first_touch.truncate(len);
-        self.first_member.truncate(len);
         self.clocks.truncate(len * self.positions.len());
     }
 
     fn push(&mut self, step: &Step) {
         let (position, thread) = (self.steps.len() as u32, usize::from(step.thread));
+        let seq = self.positions[thread].len();
+        if self.known[thread].get(seq).is_none_or(|known| known.step != *step) {
+            self.get_to_know(step, thread, seq);
+        }
+        let known = &self.known[thread][seq];
         let threads = self.positions.len();
         let row = self.clocks.len();
         match self.positions[thread].last() {
             Some(&last) => self.clocks.extend_from_within(last as usize * threads..(last as usize + 1) * threads),
             None => self.clocks.resize(row + threads, 0),
         }
-        let touches = footprint(step);
-        self.first_touch.push(self.touches.len() as u32);
-        self.first_member.push(self.member.len() as u32);
-        for touch in &touches {
-            let list = self.list_of(touch.cell);
-            self.join_list(row, list, *touch);
+        for (touch, (list, _)) in known.touches.iter().zip(&known.lists) {
+            join_list(&mut self.clocks, row, &self.lists[*list as usize], *touch, &self.briefs);
         }
         self.clocks[row + thread] += 1;
-        self.seq.push(self.positions[thread].len() as u32);
         self.positions[thread].push(position);
         self.steps.push(*step);
-        self.masks.push(mask(&touches));
-        let may_write = may_write(step);
-        for touch in &touches {
-            self.enter(position, touch.cell, touch.bytes, Some(touch.mode), may_write || touch.mode != Mode::Observe);
+        self.briefs.push(Brief {
+            thread: step.thread,
+            key: (class_of(step), self.ranks[thread]),
+            seq: seq as u32,
+            mask: known.mask,
+            first_touch: self.touches.len() as u32,
+            first_member: self.member.len() as u32,
+        });
+        for (index, &(number, bytes)) in known.lists.iter().enumerate() {
+            self.member.push(number);
+            let mode = known.touches.get(index).map(|touch| touch.mode);
+            let may_write = known.may_write || mode != Some(Mode::Observe);
+            self.lists[number as usize].enter(position, bytes, mode, may_write);
         }
-        self.enter_potential(position, step);
-        self.touches.extend_from_slice(&touches);
+        self.touches.extend_from_slice(&known.touches);
     }
 
-    fn list_of(&mut self, cell: Cell) -> u32 {
-        *self.cells.entry(cell).or_insert_with(|| {
-            self.lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE });
-            self.lists.len() as u32 - 1
-        })
-    }
-
-    fn enter(&mut self, position: u32, cell: Cell, bytes: u8, mode: Option<Mode>, may_write: bool) {
-        let number = self.list_of(cell);
-        self.member.push(number);
-        let list = &mut self.lists[number as usize];
-        let (last_write, last_share) = (list.last_write, list.last_share);
-        match mode {
-            Some(Mode::Write) => list.last_write = list.entries.len() as u32,
-            Some(Mode::Share) => list.last_share = list.entries.len() as u32,
-            _ => {}
-        }
-        list.entries.push(Entry { position, bytes, mode, may_write, last_write, last_share });
-    }
-
-    /// Cells that the operation touches in other states only.
-    fn enter_potential(&mut self, position: u32, step: &Step) {
-        let other = |outcome: Outcome| footprint(&Step { outcome, ..*step });
-        let more = match step.kind {
-            OpKind::FutexWait | OpKind::FutexTimedWait if step.outcome != Outcome::Done => other(Outcome::Done),
-            OpKind::CondReacquire | OpKind::FutexResume if step.outcome == Outcome::Done => other(Outcome::TimedOut),
-            // In another state it belongs to another round.
-            OpKind::BarrierArrive => {
-                Footprint::from_slice(&[Touch { cell: step.obj >> 3, bytes: 0xff, mode: Mode::Write }])
-            }
-            _ => return,
-        };
-        for touch in more {
-            self.enter(position, touch.cell, touch.bytes, None, true);
+    fn get_to_know(&mut self, step: &Step, thread: usize, seq: usize) {
+        let touches = footprint(step);
+        let potential = potential(step);
+        let both = touches.iter().chain(&potential);
+        let lists = both.map(|touch| (list_of(&mut self.cells, &mut self.lists, touch.cell), touch.bytes)).collect();
+        let known = Known { step: *step, mask: mask(&touches), touches, lists, may_write: may_write(step) };
+        match self.known[thread].get_mut(seq) {
+            Some(old) => *old = known,
+            None => self.known[thread].push(known),
         }
     }
 
-    /// Puts the step whose clock is under way behind all in the list that it depends on.
-    fn join_list(&mut self, row: usize, list: u32, touch: Touch) {
-        let list = &self.lists[list as usize];
-        // A write that covers the bytes is behind everything before it.
-        let mut at = list.last_write;
-        let mut barrier = 0;
-        while at != NONE {
-            let entry = list.entries[at as usize];
-            if entry.bytes & touch.bytes != 0 {
-                join(&mut self.clocks, row, entry.position, &self.steps, &self.seq, self.positions.len());
-                if entry.bytes & touch.bytes == touch.bytes {
-                    barrier = at + 1;
-                    break;
-                }
-            }
-            at = entry.last_write;
-        }
-        match touch.mode {
-            Mode::Observe => {
-                let mut at = list.last_share;
-                while at != NONE && at >= barrier {
-                    let entry = list.entries[at as usize];
-                    if entry.bytes & touch.bytes != 0 {
-                        join(&mut self.clocks, row, entry.position, &self.steps, &self.seq, self.positions.len());
-                    }
-                    at = entry.last_share;
-                }
-            }
-            Mode::Share | Mode::Write => {
-                for entry in &list.entries[barrier as usize..] {
-                    if entry.bytes & touch.bytes != 0 && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode)) {
-                        join(&mut self.clocks, row, entry.position, &self.steps, &self.seq, self.positions.len());
-                    }
-                }
-            }
-        }
+    /// The number of the list of a cell, for [`Record::list`].
+    pub fn list_of(&mut self, cell: Cell) -> u32 {
+        list_of(&mut self.cells, &mut self.lists, cell)
+    }
+
+    /// Who touched the cell whose list has this number.
+    pub fn list(&self, number: u32) -> &[Entry] {
+        &self.lists[number as usize].entries
     }
 
     /// What the step touches.
     pub fn touches(&self, position: usize) -> &[Touch] {
-        let end = self.first_touch.get(position + 1).map_or(self.touches.len(), |&end| end as usize);
-        &self.touches[self.first_touch[position] as usize..end]
+        let end = self.briefs.get(position + 1).map_or(self.touches.len(), |brief| brief.first_touch as usize);
+        &self.touches[self.briefs[position].first_touch as usize..end]
     }
 
     /// How many steps of each thread happen before the step or are the step.
@@ -259,7 +240,8 @@ impl Record {
 
     /// Whether the first step happens before the second or is it.
     pub fn is_before(&self, first: usize, second: usize) -> bool {
-        self.clock(second)[usize::from(self.steps[first].thread)] > self.seq[first]
+        let brief = &self.briefs[first];
+        self.clocks[second * self.positions.len() + usize::from(brief.thread)] > brief.seq
     }
 
     /// The list of a cell.
@@ -270,7 +252,7 @@ impl Record {
     /// The list of the cell that is the step's touch number `index`.
     pub fn entries_of(&self, position: usize, index: usize) -> &[Entry] {
         // A step enters the lists of what it touches before all others.
-        let list = self.member[self.first_member[position] as usize + index];
+        let list = self.member[self.briefs[position].first_member as usize + index];
         &self.lists[list as usize].entries
     }
 
@@ -290,14 +272,14 @@ impl Record {
 
     /// The cells that the step touches, each as one of 64 bits: what touches a common cell has a common bit.
     pub fn mask(&self, position: usize) -> u64 {
-        self.masks[position]
+        self.briefs[position].mask
     }
 
     /// The same for the operation that the thread stands before after `count` of its steps.
     pub fn mask_of(&self, thread: u16, count: u32) -> u64 {
         let number = usize::from(thread);
         match self.positions[number].get(count as usize) {
-            Some(&position) => self.masks[position as usize],
+            Some(&position) => self.briefs[position as usize].mask,
             None => self.pending_masks[number],
         }
     }
@@ -308,14 +290,84 @@ pub(super) fn mask(touches: &[Touch]) -> u64 {
     touches.iter().fold(0, |mask, touch| mask | 1 << (touch.cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58))
 }
 
+impl CellList {
+    fn enter(&mut self, position: u32, bytes: u8, mode: Option<Mode>, may_write: bool) {
+        let (last_write, last_share) = (self.last_write, self.last_share);
+        match mode {
+            Some(Mode::Write) => self.last_write = self.entries.len() as u32,
+            Some(Mode::Share) => self.last_share = self.entries.len() as u32,
+            _ => {}
+        }
+        self.entries.push(Entry { position, bytes, mode, may_write, last_write, last_share });
+    }
+}
+
+fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Cell) -> u32 {
+    *cells.entry(cell).or_insert_with(|| {
+        lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE });
+        lists.len() as u32 - 1
+    })
+}
+
+/// What the operation touches in other states only.
+fn potential(step: &Step) -> Footprint {
+    let other = |outcome: Outcome| footprint(&Step { outcome, ..*step });
+    match step.kind {
+        OpKind::FutexWait | OpKind::FutexTimedWait if step.outcome != Outcome::Done => other(Outcome::Done),
+        OpKind::CondReacquire | OpKind::FutexResume if step.outcome == Outcome::Done => other(Outcome::TimedOut),
+        // In another state it belongs to another round.
+        OpKind::BarrierArrive => {
+            Footprint::from_slice(&[Touch { cell: step.obj >> 3, bytes: 0xff, mode: Mode::Write }])
+        }
+        _ => Footprint::new(),
+    }
+}
+
+/// Puts the step whose clock is the last row behind all in the list that it depends on.
+fn join_list(clocks: &mut [u32], row: usize, list: &CellList, touch: Touch, briefs: &[Brief]) {
+    // A write that covers the bytes is behind everything before it.
+    let mut at = list.last_write;
+    let mut barrier = 0;
+    while at != NONE {
+        let entry = list.entries[at as usize];
+        if entry.bytes & touch.bytes != 0 {
+            join(clocks, row, entry.position, briefs);
+            if entry.bytes & touch.bytes == touch.bytes {
+                barrier = at + 1;
+                break;
+            }
+        }
+        at = entry.last_write;
+    }
+    match touch.mode {
+        Mode::Observe => {
+            let mut at = list.last_share;
+            while at != NONE && at >= barrier {
+                let entry = list.entries[at as usize];
+                if entry.bytes & touch.bytes != 0 {
+                    join(clocks, row, entry.position, briefs);
+                }
+                at = entry.last_share;
+            }
+        }
+        Mode::Share | Mode::Write => {
+            for entry in &list.entries[barrier as usize..] {
+                if entry.bytes & touch.bytes != 0 && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode)) {
+                    join(clocks, row, entry.position, briefs);
+                }
+            }
+        }
+    }
+}
+
 /// Joins the clock of the step at `position` into the last row.
-fn join(clocks: &mut [u32], row: usize, position: u32, steps: &[Step], seq: &[u32], threads: usize) {
-    let position = position as usize;
-    if clocks[row + usize::from(steps[position].thread)] > seq[position] {
+fn join(clocks: &mut [u32], row: usize, position: u32, briefs: &[Brief]) {
+    let brief = &briefs[position as usize];
+    if clocks[row + usize::from(brief.thread)] > brief.seq {
         return;
     }
     let (before, mine) = clocks.split_at_mut(row);
-    let other = &before[position * threads..(position + 1) * threads];
+    let other = &before[position as usize * mine.len()..(position as usize + 1) * mine.len()];
     for (mine, other) in mine.iter_mut().zip(other) {
         *mine = (*mine).max(*other);
     }

@@ -260,12 +260,14 @@ impl World {
     /// operation comes back unchanged.
     #[must_use]
     pub fn outcome_of(&self, op: &Step, choice: u16) -> Step {
-        match self.predict(op, choice) {
-            Some(effect) => {
-                Step { outcome: effect.outcome, value: effect.value, old: effect.old, arg: effect.arg, ..*op }
-            }
-            None => *op,
-        }
+        self.outcome(op, choice).unwrap_or(*op)
+    }
+
+    /// The same; `None` if the operation is disabled.
+    #[must_use]
+    pub fn outcome(&self, op: &Step, choice: u16) -> Option<Step> {
+        let effect = self.predict(op, choice)?;
+        Some(Step { outcome: effect.outcome, value: effect.value, old: effect.old, arg: effect.arg, ..*op })
     }
 
     /// Which successor of its operation a step that is made now is; 0 if it is none of them.
