@@ -13,13 +13,13 @@ use crate::trace::{Op, Tid, Trace};
 /// Pairs of one trace that are turned round, at most.
 const MOST: usize = 400;
 
-/// A reordering, and a thread that then makes a step which the trace does not have.
+/// A reordering, and threads that then make a step each, which the trace may not have.
 #[derive(Clone, Debug)]
 pub struct Flip {
     /// The reordering.
     pub steps: Vec<Taken>,
-    /// Who goes on.
-    pub then: Option<Tid>,
+    /// Who goes on, in this order.
+    pub then: Vec<Tid>,
 }
 
 /// Reorderings that make the later one of two transitions first, and such that let a thread go on which waited at the end.
@@ -31,7 +31,7 @@ pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Fl
     let met = pairs(trace, flow);
     let wanted = stuck(trace, order).into_iter().chain(met.into_iter().flat_map(|pair| goals(trace, order, pair)));
     for (goal, then) in wanted {
-        if !tried.insert((goal.clone(), then)) {
+        if !tried.insert((goal.clone(), then.clone())) {
             continue;
         }
         if tried.len() > MOST {
@@ -44,27 +44,30 @@ pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Fl
     found
 }
 
-type Wanted = (Vec<(Tid, u32)>, Option<Tid>);
+type Wanted = (Vec<(Tid, u32)>, Vec<Tid>);
 
 /// States from which the two transitions of a pair come about in another way.
 fn goals(trace: &Trace, order: &Order, (a, b): (u32, u32)) -> Vec<Wanted> {
     let ((one, at), (two, behind)) = (trace.position(a), trace.position(b));
     let mut wanted = Vec::new();
-    let mut add = |thread: Tid, position: u32, other: Tid, limit: u32, then: Option<Tid>| {
+    let mut add = |thread: Tid, position: u32, other: Tid, limit: u32, then: &[Tid]| {
         let needed = order.clock(thread, position)[usize::from(other)];
         if needed <= limit {
-            wanted.push((vec![(thread, position), (other, needed)], then));
+            wanted.push((vec![(thread, position), (other, needed)], then.to_vec()));
         }
     };
     // The later one first, as it was.
-    add(two, behind + 1, one, at, None);
+    add(two, behind + 1, one, at, &[]);
     if waits_or_tries(&trace.steps[a as usize].op) || waits_or_tries(&trace.steps[b as usize].op) {
         // The later one before the earlier one, with another outcome; and the earlier one behind the later one.
-        add(two, behind, one, at, Some(two));
-        add(one, at, two, behind, Some(one));
-        wanted.push((vec![(two, behind), (one, at + 1)], Some(two)));
-        wanted.push((vec![(one, at), (two, behind + 1)], Some(one)));
+        add(two, behind, one, at, &[two]);
+        add(one, at, two, behind, &[one]);
+        wanted.push((vec![(two, behind), (one, at + 1)], vec![two]));
+        wanted.push((vec![(one, at), (two, behind + 1)], vec![one]));
     }
+    // One immediately behind the other, so that a read sees this write and none that its own thread has made before.
+    wanted.push((vec![(one, at), (two, behind)], vec![two, one]));
+    wanted.push((vec![(one, at), (two, behind)], vec![one, two]));
     wanted
 }
 
@@ -83,7 +86,7 @@ fn stuck(trace: &Trace, order: &Order) -> Vec<Wanted> {
             let needed = order.clock(number, last)[usize::from(step.thread)];
             for position in [needed, step.index] {
                 if needed <= step.index {
-                    wanted.push((vec![(number, last), (step.thread, position)], Some(number)));
+                    wanted.push((vec![(number, last), (step.thread, position)], vec![number]));
                 }
             }
         }

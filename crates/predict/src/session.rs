@@ -467,7 +467,8 @@ impl Session<'_> {
                 return Ok(());
             }
             let mut schedule = choices(execution, &flip.steps);
-            schedule.extend(flip.then.and_then(|thread| number_in(execution, &flip.steps, thread)).map(Choice::of));
+            let then = flip.then.iter().map(|&thread| number_in(execution, &flip.steps, thread).map(Choice::of));
+            schedule.extend(then.collect::<Option<Vec<Choice>>>().unwrap_or_default());
             let run = self.make(schedule, Policy::LeastRank)?;
             self.keep(run);
         }

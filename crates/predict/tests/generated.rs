@@ -30,10 +30,14 @@ type Found = BTreeSet<(Kind, Vec<u64>)>;
 
 /// Every race and cycle of locks that some schedule has; nothing if there are too many schedules.
 fn exhaustive(program: &Program) -> Option<Found> {
+    searched(program, Granularity::Sync, 1000)
+}
+
+fn searched(program: &Program, granularity: Granularity, most: u64) -> Option<Found> {
     let mut finder = DefectFinder::new();
     let mut found = Found::new();
-    let mut strategy = MaxExecutions::new(Dfs::of_traces(0), 3000);
-    let mut target = MemoryTarget::new(program, Granularity::Sync);
+    let mut strategy = MaxExecutions::new(Dfs::of_traces(0), most);
+    let mut target = MemoryTarget::new(program, granularity);
     let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
         for defect in finder.find(execution) {
             let cycle = defect.signature.kind == Kind::Deadlock && defect.signature.detail == "cycle";
@@ -136,7 +140,7 @@ fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
     assert!(compared > 40 && races > 80 && cycles > 0, "{compared} programs, {races} races, {cycles} cycles");
 }
 
-/// Whatever is confirmed is there; with rounds to the end most of what is there is confirmed, too.
+/// Whatever is confirmed is there; with rounds to the end nearly all of what is there is confirmed, too.
 #[test]
 fn nothing_false_is_confirmed() {
     let (mut compared, mut found, mut there) = (0, 0, 0);
@@ -146,11 +150,15 @@ fn nothing_false_is_confirmed() {
         let Some(expected) = exhaustive(&program) else { continue };
         let totals = predicted(&program, 0, seed);
         let got = confirmed(&totals);
+        // Where a branch depends on who won a race, only the order of all accesses tells what there is.
+        let expected =
+            if got.is_subset(&expected) { Some(expected) } else { searched(&program, Granularity::Access, 500) };
+        let Some(expected) = expected else { continue };
         assert!(got.is_subset(&expected), "seed {seed}: {:?} {program:#?}", got.difference(&expected));
         compared += 1;
         found += got.len();
         there += expected.len();
     }
     println!("{compared} programs, {found} of {there}");
-    assert!(compared > 100 && found * 10 > there * 9, "{compared} programs, {found} of {there}");
+    assert!(compared > 100 && found * 100 > there * 99, "{compared} programs, {found} of {there}");
 }
