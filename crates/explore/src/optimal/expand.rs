@@ -1,5 +1,7 @@
 //! Children of an execution.
 
+use std::ops::Range;
+
 use raddle_model::{Choice, Execution, Footprint, Mode, Step, Touch};
 use raddle_vocab::{OpKind, Outcome};
 use smallvec::SmallVec;
@@ -8,7 +10,7 @@ use super::Unit;
 use super::child::Sim;
 use super::cursor::{Cursor, Event, Facts, Replay, class_of, disturbs, has_one_successor};
 use super::ranks::Ranks;
-use super::record::{Brief, Entry, NONE, Record, mask};
+use super::record::{Brief, Entry, Record, mask};
 
 /// An event that could happen and was left out, until something disturbs it.
 #[derive(Clone, Debug)]
@@ -21,6 +23,9 @@ pub(super) struct Sleeper {
     mask: u64,
     /// Numbers of the lists of what it touches.
     lists: SmallVec<[u32; 3]>,
+    rank: u16,
+    /// Whether it is the only thing that its thread could do.
+    is_alone: bool,
 }
 
 /// What several sleepers have in common.
@@ -36,15 +41,18 @@ impl Sleeper {
     pub fn new(event: Event, since: u32, record: &mut Record) -> Self {
         let mask = mask(&event.touches);
         let lists = event.touches.iter().map(|touch| record.list_of(touch.cell)).collect();
-        Sleeper { event, since, mask, lists }
+        let rank = record.ranks[usize::from(event.step.thread)];
+        let is_alone = has_one_successor(event.step.kind);
+        Sleeper { event, since, mask, lists, rank, is_alone }
     }
+}
 
-    /// Whether a step that touches this wakes it.
-    fn is_woken_by(&self, step: &Step, mask: u64, touches: &[Touch]) -> bool {
-        // What touches no common cell leaves it asleep, but for the last arrival at a barrier.
-        let may = self.mask & mask != 0 || step.thread == self.event.step.thread || step.outcome == Outcome::Last;
-        may && disturbs(step, touches, &self.event)
-    }
+/// A forced step that wakes somebody who was preferred. A child that differs first at one of the `positions` has made this step when it departs
+/// from the execution: behind there, the policy would have made the sleeper first.
+#[derive(Clone, Debug)]
+struct Inversion {
+    step: u32,
+    positions: Range<u32>,
 }
 
 /// The rank of nobody.
@@ -63,10 +71,8 @@ pub struct Expander {
     /// Who of them is asleep before each forced step, those that it leaves out included.
     rows: Vec<u32>,
     first_of_row: Vec<u32>,
-    /// Position of a step that shows that no child differs first at this position in any execution with this prefix.
-    closed: Vec<u32>,
-    /// Positions of steps that a child which differs first at this position makes before it departs from this execution.
-    required: Vec<SmallVec<[u32; 4]>>,
+    /// Forced steps that came before a sleeper that the policy would have preferred, in order.
+    inversions: Vec<Inversion>,
     /// Operations whose reversal may need several sleepers put back at once.
     pub(super) fragile: Vec<(u16, Footprint)>,
     pub(super) sim: Sim,
@@ -89,8 +95,7 @@ impl Expander {
             slept: Vec::new(),
             rows: Vec::new(),
             first_of_row: Vec::new(),
-            closed: Vec::new(),
-            required: Vec::new(),
+            inversions: Vec::new(),
             fragile: Vec::new(),
             sim: Sim::default(),
             host: Cursor::default(),
@@ -114,31 +119,17 @@ impl Expander {
         self.base.clear();
         self.base.resize(self.record.positions.len(), 0);
         for position in 0..steps {
-            if self.closed[position] == NONE && self.is_raced(position) {
+            if self.may_be_raced(position) && !self.is_closed(position) && self.is_raced(position) {
                 self.children_at(position, children);
             }
-            self.base[usize::from(self.record.steps[position].thread)] += 1;
+            self.base[usize::from(self.record.briefs[position].thread)] += 1;
         }
     }
 
     /// Forgets what steps behind the common prefix had shown.
     fn reopen(&mut self, common: usize) {
-        self.closed.truncate(common);
-        for closed in &mut self.closed {
-            if *closed as usize >= common {
-                *closed = NONE;
-            }
-        }
-        self.closed.resize(self.record.steps.len(), NONE);
-        for required in &mut self.required {
-            while required.last().is_some_and(|&step| step as usize >= common) {
-                required.pop();
-            }
-        }
-        for required in self.required.iter_mut().skip(common) {
-            required.clear();
-        }
-        self.required.resize(self.record.steps.len(), SmallVec::new());
+        let kept = self.inversions.partition_point(|inversion| (inversion.step as usize) < common);
+        self.inversions.truncate(kept);
         if common < self.first_of_row.len() {
             self.rows.truncate(self.first_of_row[common] as usize);
             self.first_of_row.truncate(common);
@@ -166,22 +157,31 @@ impl Expander {
 
     /// These sleepers together.
     pub(super) fn dozing(&self, asleep: &[u32]) -> Dozing {
-        let mut dozing = Dozing { still: Ranks::none(self.record.by_rank.len()), cells: 0 };
+        let mut dozing = Dozing { still: self.still(asleep), cells: 0 };
         for &number in asleep {
-            let Sleeper { event, mask, .. } = &self.slept[number as usize];
-            if has_one_successor(event.step.kind) {
-                dozing.still.insert(usize::from(self.record.ranks[usize::from(event.step.thread)]));
-            }
-            let by_others = event.step.kind == OpKind::BarrierArrive || !has_one_successor(event.step.kind);
+            let Sleeper { event, mask, is_alone, .. } = &self.slept[number as usize];
+            let by_others = event.step.kind == OpKind::BarrierArrive || !is_alone;
             dozing.cells |= if by_others { u64::MAX } else { *mask };
         }
         dozing
     }
 
+    /// Threads that cannot step because their only successor is among those asleep.
+    fn still(&self, asleep: &[u32]) -> Ranks {
+        let mut still = Ranks::none(self.record.by_rank.len());
+        for sleeper in asleep.iter().map(|&number| &self.slept[number as usize]).filter(|sleeper| sleeper.is_alone) {
+            still.insert(usize::from(sleeper.rank));
+        }
+        still
+    }
+
     /// Whether the step at `position` wakes the sleeper.
     pub(super) fn wakes(&self, position: usize, number: u32) -> bool {
-        let (step, touches) = (&self.record.steps[position], self.record.touches(position));
-        self.slept[number as usize].is_woken_by(step, self.record.mask(position), touches)
+        let sleeper = &self.slept[number as usize];
+        let brief = &self.record.briefs[position];
+        // What touches no common cell leaves it asleep, but for the last arrival at a barrier.
+        let may = sleeper.mask & brief.mask != 0 || brief.thread == sleeper.event.step.thread || brief.is_last;
+        may && disturbs(&self.record.steps[position], self.record.touches(position), &sleeper.event)
     }
 
     /// Replays the forced part and notes who is asleep where.
@@ -197,7 +197,7 @@ impl Expander {
             }
             self.first_of_row.push(first as u32);
             self.add_sleepers(&mut cursor, position);
-            self.close(position);
+            self.note_inversion(position);
             cursor.advance(&self.record, position as u32);
         }
         self.host = cursor;
@@ -233,7 +233,7 @@ impl Expander {
         // Time-outs are preferred least, whatever the rank.
         let last = if limit.0 > 0 { self.record.by_rank.len() } else { usize::from(rank) + usize::from(limit.2 > 0) };
         let (first, inherited) = (self.first_of_row[position] as usize, self.slept.len());
-        let still = self.dozing(&self.rows[first..]).still;
+        let still = self.still(&self.rows[first..]);
         for word in 0..last.div_ceil(64) {
             let mut left = cursor.may_step(word) & !still.word(word);
             while left != 0 {
@@ -264,39 +264,45 @@ impl Expander {
         }
     }
 
-    /// If the step at `position` wakes somebody, closes earlier positions: a child that differs first at one of them would
-    /// have to explain why this step came before the sleeper, and cannot.
-    fn close(&mut self, position: usize) {
-        let Brief { key, thread, seq, .. } = self.record.briefs[position];
+    /// Notes if the step at `position` wakes somebody whom the policy preferred.
+    fn note_inversion(&mut self, position: usize) {
+        let Brief { key, .. } = self.record.briefs[position];
         let mut before = 0;
         for &number in self.row(position) {
-            let Sleeper { event, since, .. } = &self.slept[number as usize];
-            let sleeper_key = (class_of(&event.step), self.record.ranks[usize::from(event.step.thread)]);
-            if self.wakes(position, number) && sleeper_key < key && stays_enabled(event) {
-                before = before.max(*since as usize);
+            let Sleeper { event, since, rank, .. } = &self.slept[number as usize];
+            if (class_of(&event.step), *rank) < key && self.wakes(position, number) && stays_enabled(event) {
+                before = before.max(*since);
             }
         }
-        if before == 0 {
-            return;
-        }
-        let clock = self.record.clock(position);
-        let previous = seq.checked_sub(1).map(|seq| self.record.positions[usize::from(thread)][seq as usize] as usize);
-        let of_previous = previous.map_or(&[][..], |previous| self.record.clock(previous));
-        for (other, brief) in self.record.briefs[..position].iter().enumerate().rev() {
-            let number = usize::from(brief.thread);
-            let is_before = clock[number] > brief.seq;
-            if other < before && !is_before {
-                self.required[other].push(position as u32);
-            } else if other < before && self.closed[other] == NONE {
-                let direct = of_previous.get(number).is_none_or(|&clock| clock <= brief.seq);
-                if !direct || self.wakes_row(other) {
-                    self.closed[other] = position as u32;
-                }
-            }
-            if !is_before && brief.key > key {
-                return;
+        if before > 0 {
+            let clock = self.record.clock(position);
+            // An earlier step that this one is preferred to, and does not depend on, could come later.
+            let is_later = |brief: &Brief| brief.key > key && clock[usize::from(brief.thread)] <= brief.seq;
+            let last = self.record.briefs[..position].iter().rposition(is_later).unwrap_or(0) as u32;
+            if last < before {
+                self.inversions.push(Inversion { step: position as u32, positions: last..before });
             }
         }
+    }
+
+    /// Positions of the steps that a child which differs first at `position` must have made when it departs.
+    fn required(&self, position: usize) -> impl Iterator<Item = usize> {
+        let inversions =
+            self.inversions.iter().filter(move |inversion| inversion.positions.contains(&(position as u32)));
+        inversions.map(|inversion| inversion.step as usize)
+    }
+
+    /// Whether no child differs first at `position`, because it would have to make something that depends on the step there.
+    fn is_closed(&self, position: usize) -> bool {
+        self.required(position).any(|step| {
+            let Brief { thread, seq, .. } = self.record.briefs[step];
+            let is_direct = || {
+                let previous = seq.checked_sub(1).map(|seq| self.record.positions[usize::from(thread)][seq as usize]);
+                previous.is_none_or(|previous| !self.record.is_before(position, previous as usize))
+            };
+            // What depends on it directly could be what is made behind it to wake the others.
+            self.record.is_before(position, step) && (self.wakes_row(position) || !is_direct())
+        })
     }
 
     /// Whether the step, for which the row behind it is known, wakes everybody who is asleep before it.
@@ -305,6 +311,13 @@ impl Expander {
         // Those who sleep on come first, then those who fall asleep there.
         next.first().is_none_or(|&number| self.slept[number as usize].since as usize > position)
             && (self.row(position).is_empty() || self.record.steps[position].kind != OpKind::BarrierArrive)
+    }
+
+    /// Whether some other thread's operation might overtake the step, at a first glance.
+    fn may_be_raced(&self, position: usize) -> bool {
+        let record = &self.record;
+        !record.stopped.is_empty()
+            || (0..record.touches(position).len()).any(|index| !record.is_undisputed(position, index))
     }
 
     /// Whether some other thread's operation might overtake the step and wake everybody who is asleep.
@@ -317,19 +330,12 @@ impl Expander {
             return true;
         }
         let touches = record.touches(position);
-        let is_last =
-            |index| record.entries_of(position, index).last().is_none_or(|last| last.position as usize == position);
-        if record.stopped.is_empty() && (0..touches.len()).all(is_last) {
-            return false;
-        }
         let mut asleep: Option<SmallVec<[(&Event, u16); 8]>> = None;
         let mut wakes_all = |op: &Step, seq: usize, touches: &[Touch]| {
             let asleep = asleep.get_or_insert_with(|| self.with_wakers(position));
             let limit = self.last_rank(position, (op, seq, touches), asleep);
-            if self.required[position]
-                .iter()
-                .any(|&step| limit < NO_RANK && record.briefs[step as usize].key > (0, limit))
-            {
+            let too_late = |step: usize| record.briefs[step].key > (0, limit) && !record.is_before(position, step);
+            if limit < NO_RANK && self.required(position).any(too_late) {
                 return false;
             }
             touches_vary(op.kind)
@@ -519,7 +525,8 @@ impl Expander {
 
     /// Whether the steps that a child at `position` has to make before it departs from the execution are in.
     pub(super) fn has_required(&self, position: usize, cursor: &Cursor) -> bool {
-        self.required[position].iter().all(|&step| cursor.has(&self.record, step))
+        self.required(position)
+            .all(|step| cursor.has(&self.record, step as u32) || self.record.is_before(position, step))
     }
 
     pub(super) fn facts(&self) -> Facts<'_> {
@@ -529,18 +536,20 @@ impl Expander {
     /// The schedule of the first `position` steps, then those of the path, then one event.
     pub(super) fn schedule(&self, position: usize, path: &[u32], last: &Event) -> Vec<Choice> {
         let mut schedule = Vec::with_capacity(position + path.len() + 1);
+        let briefs = self.record.briefs.iter().zip(&self.choices);
+        schedule.extend(briefs.take(position).map(|(brief, &choice)| Choice { thread: brief.thread, choice }));
         // Threads are numbered in order of creation, which the path may change.
-        let mut numbers: Vec<(u16, u16)> = Vec::new();
-        let mut created = 1;
-        let all = (0..position as u32).chain(path.iter().copied());
-        for (index, at) in all.enumerate() {
+        let mut numbers: SmallVec<[(u16, u16); 8]> = SmallVec::new();
+        let creates = |step: &&Step| step.kind == OpKind::Create && step.outcome == Outcome::Done;
+        let mut created = None;
+        for &at in path {
             let step = &self.record.steps[at as usize];
             schedule.push(Choice { thread: renamed(&numbers, step.thread), choice: self.choices[at as usize] });
-            if step.kind == OpKind::Create && step.outcome == Outcome::Done {
-                if index >= position {
-                    numbers.push((step.arg as u16, created));
-                }
-                created += 1;
+            if creates(&step) {
+                let before = || 1 + self.record.steps[..position].iter().filter(creates).count() as u16;
+                let number = created.unwrap_or_else(before);
+                numbers.push((step.arg as u16, number));
+                created = Some(number + 1);
             }
         }
         schedule.push(Choice { thread: renamed(&numbers, last.step.thread), choice: last.choice });

@@ -30,6 +30,8 @@ pub(super) struct Entry {
     last_write: u32,
     /// Index in the list of the last `Share` before it.
     last_share: u32,
+    /// Whether it is one of the steps that threads and plain mutexes live by.
+    is_usual: bool,
 }
 
 /// Who touched a cell, in order.
@@ -38,6 +40,8 @@ struct CellList {
     entries: Vec<Entry>,
     last_write: u32,
     last_share: u32,
+    /// How many entries are not usual.
+    unusual: u32,
 }
 
 /// What is asked most often about a step, close together.
@@ -49,7 +53,11 @@ pub(super) struct Brief {
     /// Number of the step within its thread.
     pub seq: u32,
     /// Cells that the step touches, as [`Record::mask`] says it.
-    mask: u64,
+    pub mask: u64,
+    /// Whether it is the last arrival of a barrier's round.
+    pub is_last: bool,
+    /// Whether it is the first half of something of which others do the second half, see [`Record::is_undisputed`].
+    is_first_half: bool,
     first_touch: u32,
     first_member: u32,
 }
@@ -99,6 +107,8 @@ pub(super) struct Record {
 
 impl Record {
     /// Moves to another execution and returns how many steps it shares with the last one.
+    ///
+    /// Once a thread is alone and behind everything that others did, whatever it does is left out: it has no other order.
     pub fn load(&mut self, execution: &Execution) -> usize {
         let same_threads = self.paths.len() == execution.threads.len()
             && self.paths.iter().zip(&execution.threads).all(|(path, thread)| *path == thread.path);
@@ -112,10 +122,20 @@ impl Record {
             self.set_threads(execution);
         }
         self.load_pending(execution);
+        let alone = if self.stopped.is_empty() { start_of_the_end(&execution.steps) } else { execution.steps.len() };
         for step in &execution.steps[common..] {
+            if self.steps.len() > alone && self.is_behind_all() {
+                break;
+            }
             self.push(step);
         }
         common
+    }
+
+    /// Whether the last step is behind all others.
+    fn is_behind_all(&self) -> bool {
+        let clock = &self.clocks[self.clocks.len() - self.positions.len()..];
+        clock.iter().zip(&self.positions).all(|(&clock, positions)| clock as usize == positions.len())
     }
 
     fn set_threads(&mut self, execution: &Execution) {
@@ -159,6 +179,7 @@ impl Record {
             for list in self.member.drain(brief.first_member as usize..).rev() {
                 let list = &mut self.lists[list as usize];
                 if let Some(entry) = list.entries.pop() {
+                    list.unusual -= u32::from(!entry.is_usual);
                     (list.last_write, list.last_share) = (entry.last_write, entry.last_share);
                 }
             }
@@ -192,6 +213,11 @@ impl Record {
             key: (class_of(step), self.ranks[thread]),
             seq: seq as u32,
             mask: known.mask,
+            is_last: step.outcome == Outcome::Last,
+            is_first_half: matches!(
+                step.kind,
+                OpKind::Create | OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Unlock
+            ),
             first_touch: self.touches.len() as u32,
             first_member: self.member.len() as u32,
         });
@@ -199,7 +225,13 @@ impl Record {
             self.member.push(number);
             let mode = known.touches.get(index).map(|touch| touch.mode);
             let may_write = known.may_write || mode != Some(Mode::Observe);
-            self.lists[number as usize].enter(position, bytes, mode, may_write);
+            let list = &mut self.lists[number as usize];
+            let is_usual = match step.kind {
+                OpKind::Create | OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Join | OpKind::Lock => true,
+                OpKind::Unlock => list.is_locked_by(step.thread, &self.steps),
+                _ => false,
+            };
+            list.enter(position, bytes, mode, may_write, is_usual);
         }
         self.touches.extend_from_slice(&known.touches);
     }
@@ -256,6 +288,15 @@ impl Record {
         &self.lists[list as usize].entries
     }
 
+    /// Whether no step of the execution overtakes this one for the sake of its touch number `index`: there is none behind it, or there are
+    /// only such as have to wait for it. Starting follows creating, joining follows the end, locking follows the owner's unlocking.
+    pub fn is_undisputed(&self, position: usize, index: usize) -> bool {
+        let brief = &self.briefs[position];
+        let list = &self.lists[self.member[brief.first_member as usize + index] as usize];
+        brief.is_first_half && list.unusual == 0
+            || list.entries.last().is_none_or(|last| last.position as usize == position)
+    }
+
     /// Whether the step depends on something with these touches.
     pub fn conflicts(&self, position: usize, touches: &[Touch]) -> bool {
         conflict(self.touches(position), touches)
@@ -290,21 +331,36 @@ pub(super) fn mask(touches: &[Touch]) -> u64 {
     touches.iter().fold(0, |mask, touch| mask | 1 << (touch.cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58))
 }
 
+/// Position of the first step behind which only one thread steps.
+fn start_of_the_end(steps: &[Step]) -> usize {
+    let Some(last) = steps.last() else { return 0 };
+    steps.iter().rposition(|step| step.thread != last.thread).map_or(0, |other| other + 1)
+}
+
 impl CellList {
-    fn enter(&mut self, position: u32, bytes: u8, mode: Option<Mode>, may_write: bool) {
+    /// Whether the last change was that the thread has locked what lies there.
+    fn is_locked_by(&self, thread: u16, steps: &[Step]) -> bool {
+        self.entries.get(self.last_write as usize).is_some_and(|entry| {
+            let last = &steps[entry.position as usize];
+            last.thread == thread && last.kind == OpKind::Lock
+        })
+    }
+
+    fn enter(&mut self, position: u32, bytes: u8, mode: Option<Mode>, may_write: bool, is_usual: bool) {
+        self.unusual += u32::from(!is_usual);
         let (last_write, last_share) = (self.last_write, self.last_share);
         match mode {
             Some(Mode::Write) => self.last_write = self.entries.len() as u32,
             Some(Mode::Share) => self.last_share = self.entries.len() as u32,
             _ => {}
         }
-        self.entries.push(Entry { position, bytes, mode, may_write, last_write, last_share });
+        self.entries.push(Entry { position, bytes, mode, may_write, last_write, last_share, is_usual });
     }
 }
 
 fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Cell) -> u32 {
     *cells.entry(cell).or_insert_with(|| {
-        lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE });
+        lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE, unusual: 0 });
         lists.len() as u32 - 1
     })
 }

@@ -161,7 +161,7 @@ impl RaceDetector {
             OpKind::Unlock => {
                 self.uses(obj, step, number);
                 if done {
-                    self.release(thread, obj, object);
+                    self.give_up(thread, obj, object);
                 }
             }
             OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock => {
@@ -179,12 +179,12 @@ impl RaceDetector {
             }
             OpKind::RwUnlock => {
                 self.uses(obj, step, number);
-                self.release(thread, obj, if step.arg == 1 { object } else { Carrier::Readers });
+                self.give_up(thread, obj, if step.arg == 1 { object } else { Carrier::Readers });
             }
             OpKind::CondWait | OpKind::CondTimedWait => {
                 self.uses(obj, step, number);
                 self.uses(step.arg, step, number);
-                self.release(thread, step.arg, object);
+                self.give_up(thread, step.arg, object);
             }
             OpKind::CondReacquire => {
                 self.acquire(thread, step.arg, object);
@@ -198,11 +198,11 @@ impl RaceDetector {
             }
             OpKind::SemPost => {
                 self.uses(obj, step, number);
-                self.release(thread, obj, object);
+                self.give_up(thread, obj, object);
             }
             OpKind::BarrierArrive => {
                 self.uses(obj, step, number);
-                self.release(thread, obj, Carrier::Round(step.arg));
+                self.give_up(thread, obj, Carrier::Round(step.arg));
             }
             // Whoever leaves first may destroy the barrier, so leaving is no use of it.
             OpKind::BarrierLeave => self.acquire(thread, obj, Carrier::Round(step.arg)),
@@ -293,13 +293,19 @@ impl RaceDetector {
         self.clocks.tick(thread);
     }
 
+    /// As [`RaceDetector::release`], through an object that is gone once something is written over it.
+    fn give_up(&mut self, thread: u16, addr: u64, carrier: Carrier) {
+        let at = self.meet(addr >> 3);
+        self.clocks.release(thread, self.shadow.clocks(at), addr, carrier);
+        self.clocks.tick(thread);
+        self.carries(at, addr);
+    }
+
     fn uses(&mut self, obj: u64, step: &Step, number: u32) {
         if self.frees {
             let record = self.record(step.thread, Touching::Use, step.pc, number | STEP);
             self.touch(obj, 1, record);
         }
-        let at = self.meet(obj >> 3);
-        self.carries(at, obj);
     }
 
     /// Notes that there is a clock for the address, so that writing over it ends that.
