@@ -81,7 +81,8 @@ impl Expander {
                     if event.disturbs(&self.slept[sim.asleep[sim.z] as usize].event) {
                         self.stop(position, sim, &event, children);
                     }
-                    if self.fragile.is_empty()
+                    let z = &self.slept[sim.asleep[sim.z] as usize].event;
+                    if !self.is_delicate(&event, z)
                         && !self.may_be_woken(position, &event, |step| sim.cursor.has(&self.record, step))
                     {
                         return;

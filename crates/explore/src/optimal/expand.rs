@@ -10,7 +10,7 @@ use super::Unit;
 use super::child::Sim;
 use super::cursor::{Cursor, Event, Facts, Replay, class_of, disturbs, has_one_successor};
 use super::ranks::Ranks;
-use super::record::{Brief, Entry, Record, mask};
+use super::record::{Brief, Entry, Record, mask, potential};
 
 /// An event that could happen and was left out, until something disturbs it.
 #[derive(Clone, Debug)]
@@ -81,6 +81,7 @@ pub struct Expander {
     pub(super) base: Vec<u32>,
     /// Executions that were not the normal form of their trace.
     pub(super) irregular: u64,
+    spurious: u32,
 }
 
 impl Expander {
@@ -101,6 +102,7 @@ impl Expander {
             host: Cursor::default(),
             base: Vec::new(),
             irregular: 0,
+            spurious,
         }
     }
 
@@ -317,6 +319,7 @@ impl Expander {
     fn may_be_raced(&self, position: usize) -> bool {
         let record = &self.record;
         !record.stopped.is_empty()
+            || self.has_alternative(position)
             || (0..record.touches(position).len()).any(|index| !record.is_undisputed(position, index))
     }
 
@@ -324,9 +327,7 @@ impl Expander {
     fn is_raced(&self, position: usize) -> bool {
         let record = &self.record;
         let step = &record.steps[position];
-        if step.old > 1 && matches!(step.kind, OpKind::Signal | OpKind::FutexWake)
-            || matches!(step.kind, OpKind::CondReacquire | OpKind::FutexResume)
-        {
+        if self.has_alternative(position) && self.alternative_wakes_all(position) {
             return true;
         }
         let touches = record.touches(position);
@@ -334,8 +335,7 @@ impl Expander {
         let mut wakes_all = |op: &Step, seq: usize, touches: &[Touch]| {
             let asleep = asleep.get_or_insert_with(|| self.with_wakers(position));
             let limit = self.last_rank(position, (op, seq, touches), asleep);
-            let too_late = |step: usize| record.briefs[step].key > (0, limit) && !record.is_before(position, step);
-            if limit < NO_RANK && self.required(position).any(too_late) {
+            if self.comes_too_early(position, limit) {
                 return false;
             }
             touches_vary(op.kind)
@@ -364,6 +364,43 @@ impl Expander {
         })
     }
 
+    /// Whether the thread could do something else than the step at `position`, which the policy prefers less.
+    fn has_alternative(&self, position: usize) -> bool {
+        let step = &self.record.steps[position];
+        match step.kind {
+            OpKind::Signal | OpKind::FutexWake => u64::from(self.choices[position]) + 1 < step.old,
+            OpKind::CondReacquire | OpKind::FutexResume => self.spurious > 0 && step.outcome != Outcome::Done,
+            _ => false,
+        }
+    }
+
+    /// Whether such an alternative might wake everybody who is asleep.
+    fn alternative_wakes_all(&self, position: usize) -> bool {
+        let Brief { thread, key, .. } = self.record.briefs[position];
+        let wakes_others = matches!(self.record.steps[position].kind, OpKind::Signal | OpKind::FutexWake);
+        // Whom a signal wakes instead notices it.
+        let waits = |kind| {
+            matches!(kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::FutexWait | OpKind::FutexTimedWait)
+                || !has_one_successor(kind)
+        };
+        let touches = self.record.touches(position);
+        !wakes_others
+            || !self.comes_too_early(position, key.1)
+                && self.with_wakers(position).iter().all(|&(event, waker)| {
+                    waker != NO_RANK && waker <= key.1
+                        || event.step.thread == thread
+                        || waits(event.step.kind)
+                        || meets(&event.touches, touches)
+                })
+    }
+
+    /// Whether something before which nothing of a higher rank is made comes before a step that a child at `position` has to make first.
+    fn comes_too_early(&self, position: usize, last_rank: u16) -> bool {
+        let record = &self.record;
+        let is_later = |step: usize| record.briefs[step].key > (0, last_rank) && !record.is_before(position, step);
+        last_rank != NO_RANK && self.required(position).any(is_later)
+    }
+
     /// If the thread of an operation that overtakes the step at `position` can go on until then, whatever others do: its rank, because the
     /// policy makes nothing of a higher rank before. `seq`: number of the operation within its thread.
     fn last_rank(
@@ -379,12 +416,13 @@ impl Expander {
             && asleep.iter().all(|(event, _)| event.step.thread != op.thread)
             && own.last().is_none_or(|&last| {
                 let past = record.clock(last as usize).iter().zip(&self.base).enumerate();
-                let is_simple = |&step: &u32| {
-                    let step = &record.steps[step as usize];
-                    has_one_successor(step.kind) && class_of(step) == 0
+                let is_simple = |&at: &u32| {
+                    let (step, touches) = (&record.steps[at as usize], record.touches(at as usize));
+                    has_one_successor(step.kind)
+                        && class_of(step) == 0
+                        && self.fragile.iter().all(|(_, cells)| !meets(cells, touches))
                 };
-                self.fragile.is_empty()
-                    && own.iter().all(is_simple)
+                own.iter().all(is_simple)
                     && past.into_iter().all(|(other, (clock, base))| clock <= base || other == thread)
             });
         if goes_on { record.ranks[thread] } else { NO_RANK }
@@ -460,7 +498,7 @@ impl Expander {
     fn overtakers(&self, position: usize, touch: &Touch, entries: &[Entry]) -> impl Iterator<Item = usize> {
         let record = &self.record;
         let step = &record.steps[position];
-        let owned = step.kind == OpKind::Unlock && self.releases_own(position, entries);
+        let owned = releases(step.kind) && self.releases_own(position, entries);
         let later = entries.iter().rev().take_while(move |entry| entry.position as usize > position);
         let overtakes = move |entry: &&Entry| {
             let other = entry.position as usize;
@@ -478,7 +516,7 @@ impl Expander {
         later.filter(overtakes).map(|entry| entry.position as usize)
     }
 
-    /// Whether the last change of the cell before the unlocking step was its own thread's acquisition, so that what it gives up there is
+    /// Whether the last change of the cell before the step was that its own thread locked a mutex there, so that what it unlocks is
     /// its own. Who unlocks what it has not locked gives up nothing.
     fn releases_own(&self, position: usize, entries: &[Entry]) -> bool {
         let earlier = &entries[..entries.partition_point(|entry| (entry.position as usize) < position)];
@@ -497,15 +535,24 @@ impl Expander {
         fragile.clear();
         for (position, step) in self.record.steps.iter().enumerate() {
             if self.is_fragile(step) {
-                fragile.push((step.thread, Footprint::from_slice(self.record.touches(position))));
+                let mut cells = Footprint::from_slice(self.record.touches(position));
+                cells.extend(potential(step));
+                fragile.push((step.thread, cells));
             }
         }
         for (step, touches) in self.record.pending.iter().flatten() {
             if self.is_fragile(step) {
-                fragile.push((step.thread, touches.clone()));
+                fragile.push((step.thread, touches.iter().copied().chain(potential(step)).collect()));
             }
         }
         self.fragile = fragile;
+    }
+
+    /// Whether something that disturbs both events might not do so once one of them is made.
+    pub(super) fn is_delicate(&self, a: &Event, b: &Event) -> bool {
+        let meets_both = |(_, cells): &(u16, Footprint)| meets(cells, &a.touches) && meets(cells, &b.touches);
+        let is_alone = |event: &Event| has_one_successor(event.step.kind);
+        !is_alone(a) || !is_alone(b) || self.fragile.iter().any(meets_both)
     }
 
     fn is_fragile(&self, step: &Step) -> bool {
@@ -575,11 +622,16 @@ fn stays_enabled(event: &Event) -> bool {
 /// up is its thread's own.
 fn never_overtakes(first: OpKind, second: OpKind, owned: bool) -> bool {
     match (first, second) {
-        (OpKind::Unlock, OpKind::Lock) => owned,
+        (_, OpKind::Lock | OpKind::CondReacquire) if releases(first) => owned,
         (OpKind::ThreadEnd | OpKind::ThreadStart | OpKind::Create, OpKind::Join)
         | (OpKind::Create, OpKind::ThreadStart | OpKind::ThreadEnd) => true,
         _ => false,
     }
+}
+
+/// Whether the operation unlocks a mutex.
+fn releases(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Unlock | OpKind::CondWait | OpKind::CondTimedWait)
 }
 
 /// Whether the operation touches other cells in other states.

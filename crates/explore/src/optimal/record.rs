@@ -216,7 +216,12 @@ impl Record {
             is_last: step.outcome == Outcome::Last,
             is_first_half: matches!(
                 step.kind,
-                OpKind::Create | OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Unlock
+                OpKind::Create
+                    | OpKind::ThreadStart
+                    | OpKind::ThreadEnd
+                    | OpKind::Unlock
+                    | OpKind::CondWait
+                    | OpKind::CondTimedWait
             ),
             first_touch: self.touches.len() as u32,
             first_member: self.member.len() as u32,
@@ -226,9 +231,13 @@ impl Record {
             let mode = known.touches.get(index).map(|touch| touch.mode);
             let may_write = known.may_write || mode != Some(Mode::Observe);
             let list = &mut self.lists[number as usize];
+            let is_mutex = || known.touches.get(index).is_some_and(|touch| touch.cell == step.arg >> 3);
             let is_usual = match step.kind {
                 OpKind::Create | OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Join | OpKind::Lock => true,
+                OpKind::MutexInit => list.entries.is_empty(),
                 OpKind::Unlock => list.is_locked_by(step.thread, &self.steps),
+                OpKind::CondReacquire => is_mutex(),
+                OpKind::CondWait | OpKind::CondTimedWait => is_mutex() && list.is_locked_by(step.thread, &self.steps),
                 _ => false,
             };
             list.enter(position, bytes, mode, may_write, is_usual);
@@ -342,7 +351,7 @@ impl CellList {
     fn is_locked_by(&self, thread: u16, steps: &[Step]) -> bool {
         self.entries.get(self.last_write as usize).is_some_and(|entry| {
             let last = &steps[entry.position as usize];
-            last.thread == thread && last.kind == OpKind::Lock
+            last.thread == thread && matches!(last.kind, OpKind::Lock | OpKind::CondReacquire)
         })
     }
 
@@ -366,7 +375,7 @@ fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Ce
 }
 
 /// What the operation touches in other states only.
-fn potential(step: &Step) -> Footprint {
+pub(super) fn potential(step: &Step) -> Footprint {
     let other = |outcome: Outcome| footprint(&Step { outcome, ..*step });
     match step.kind {
         OpKind::FutexWait | OpKind::FutexTimedWait if step.outcome != Outcome::Done => other(Outcome::Done),
