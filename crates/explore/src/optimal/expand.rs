@@ -445,14 +445,16 @@ impl Expander {
             OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => true,
             OpKind::AtomicLoad => op.arg != 1 && !self.record.awaiting[usize::from(op.thread)],
             OpKind::Lock => {
+                let is_same = match step.kind {
+                    OpKind::Lock => step.obj == op.obj && step.outcome == Outcome::Done,
+                    OpKind::CondReacquire => step.arg == op.obj,
+                    _ => false,
+                };
                 // Nobody but the owner changes a mutex, so it is free if the last change was another thread's.
-                let changes =
-                    self.record.entries(op.obj >> 3).iter().rev().filter(|entry| entry.mode == Some(Mode::Write));
-                let last = changes.map(|entry| entry.position as usize).find(|&other| other < position);
-                step.kind == OpKind::Lock
-                    && step.obj == op.obj
-                    && step.outcome == Outcome::Done
-                    && last.is_none_or(|last| self.record.steps[last].thread != step.thread)
+                let entries = self.record.entries(op.obj >> 3);
+                let before = entries.partition_point(|entry| (entry.position as usize) < position);
+                let last = entries[..before].iter().rev().find(|entry| entry.mode == Some(Mode::Write));
+                is_same && last.is_none_or(|last| self.record.briefs[last.position as usize].thread != step.thread)
             }
             _ => false,
         }
@@ -511,9 +513,25 @@ impl Expander {
                 && seq.checked_sub(1).is_none_or(|seq| {
                     let previous = record.positions[usize::from(thread)][seq as usize];
                     !record.is_before(position, previous as usize)
+                        && !self.waits_for(position, other, record.steps[previous as usize].kind)
                 })
         };
         later.filter(overtakes).map(|entry| entry.position as usize)
+    }
+
+    /// Whether the second step, behind one of the kind `previous`, is the end of a wait that only something behind the first can bring about.
+    fn waits_for(&self, first: usize, second: usize, previous: OpKind) -> bool {
+        let step = &self.record.steps[second];
+        let wakers = match (previous, step.kind) {
+            (OpKind::CondWait, OpKind::CondReacquire) => self.record.entries_of(second, 1),
+            (OpKind::FutexWait, OpKind::FutexResume) => self.record.entries_of(second, 0),
+            _ => return false,
+        };
+        let before = wakers.partition_point(|entry| (entry.position as usize) < second);
+        // Threads with high numbers share the place where they learn of it.
+        self.spurious == 0
+            && step.thread < 63
+            && wakers[..before].last().is_some_and(|waker| self.record.is_before(first, waker.position as usize))
     }
 
     /// Whether the last change of the cell before the step was that its own thread locked a mutex there, so that what it unlocks is
