@@ -15,7 +15,7 @@ const CELLS_PER_STATE: u64 = 20;
 
 /// Checks every assertion and prints what became of it.
 pub fn check(args: &CspCheckArgs) -> Outcome {
-    let source = read(&args.file)?;
+    let source = read_text(&args.file)?;
     let end = args.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let cancel = move || end.is_some_and(|end| Instant::now() >= end);
     let limits = Limits {
@@ -35,7 +35,8 @@ pub fn check(args: &CspCheckArgs) -> Outcome {
     Ok(status(&outcomes))
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+/// A file that is to be text; the error says where it is not.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
     String::from_utf8(bytes).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();

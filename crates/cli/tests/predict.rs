@@ -207,8 +207,13 @@ fn broken_input_is_refused_with_its_line() {
         ("forks.std", "T0|fork(T1)|1\nT1|w(x)|2\nT0|fork(T1)|3\n", "forks.std:3: "),
         ("noise.std", "\u{1}\u{2}|((\n", "noise.std:1: "),
         ("empty.std", "", "empty.std:1: "),
+        ("bytes.std", "T1|w(x)|1\n", "bytes.std:2: this is not UTF-8"),
     ] {
-        place.write(name, text);
+        let mut bytes = text.as_bytes().to_vec();
+        if name == "bytes.std" {
+            bytes.push(0xff);
+        }
+        place.write(name, bytes);
         let done = place.raddle(["predict", name]);
         assert_eq!(done.code(), Some(2), "{}", done.all());
         assert!(done.stderr.contains(words), "{}", done.all());

@@ -254,8 +254,8 @@ impl<'a> Analysis<'a> {
         open.map_or(Decision::Impossible, Decision::Open)
     }
 
-    /// Calls for each number, on several threads.
-    fn in_parallel<T: Send>(&self, count: usize, decide: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    /// Calls for each number, on several threads; the result is in the order of the numbers.
+    pub fn in_parallel<T: Send>(&self, count: usize, decide: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let jobs = self.budget.jobs.clamp(1, count.max(1));
         if jobs == 1 {
             return (0..count).map(decide).collect();

@@ -17,6 +17,14 @@ const MOST_INSTANCES: usize = 256;
 const MOST_OF_UNIT: usize = 64;
 /// With more candidates than this, a variable and pair of threads adds only one.
 const MANY: usize = 1_000;
+/// Candidates of one trace, at most.
+const MOST_CANDIDATES: usize = 20_000;
+/// Pairs of groups of one variable and pair of threads. Of more than that only the nearest are looked at.
+const MOST_GROUPS: usize = 1_000_000;
+/// The same for all of a trace.
+const MOST_GROUPS_IN_ALL: usize = 50_000_000;
+/// How many are near, on either side.
+const MOST_NEIGHBOURS: usize = 16;
 /// Positions of one group that take part in instances.
 const MOST_POSITIONS: usize = 24;
 
@@ -65,7 +73,6 @@ pub struct Filtered {
 
 /// Accesses of one thread to one variable that differ only in position.
 struct Group {
-    place: u64,
     what: Touching,
     bytes: u8,
     locks: u32,
@@ -76,6 +83,11 @@ struct Group {
 }
 
 impl Group {
+    /// Index of its first access.
+    fn first(&self) -> u32 {
+        self.members[0].1
+    }
+
     fn from(&self, position: u32) -> &[(u32, u32)] {
         &self.members[self.members.partition_point(|member| member.0 < position)..]
     }
@@ -93,18 +105,20 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
     }
     let mut found: BTreeMap<(u64, u64, Option<Var>), Candidate> = BTreeMap::new();
     let mut filtered = Filtered::default();
+    let mut looker = Looker { trace, order, stages: Stages::default(), left: MOST_GROUPS_IN_ALL };
     for (var, accesses) in by_var.iter().enumerate().filter(|(_, accesses)| !accesses.is_empty()) {
-        filtered.stages.variables += 1;
+        looker.stages.variables += 1;
         let groups = groups(trace, order, accesses);
         for (first, (&one, mine)) in groups.iter().enumerate() {
             for (&two, theirs) in groups.iter().skip(first + 1) {
-                let before = filtered.stages.unlocked;
+                let before = looker.stages.unlocked;
                 let (mut added, mut left_out) = (0, 0);
-                pairs(trace, order, mine, theirs, &mut filtered.stages, &mut |a, b, more| {
+                let unseen = looker.pairs(mine, theirs, &mut |a, b, more| {
                     let (x, y) = (trace.accesses[a as usize].place, trace.accesses[b as usize].place);
                     let key = (x.min(y), x.max(y), by_variable.then_some(var as Var));
                     if !found.contains_key(&key) {
-                        if added >= MOST_OF_UNIT || (added > 0 && found.len() >= MANY) {
+                        let enough = added >= MOST_OF_UNIT || (added > 0 && found.len() >= MANY);
+                        if enough || found.len() >= MOST_CANDIDATES {
                             left_out += 1;
                             return;
                         }
@@ -121,8 +135,8 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
                         candidate.instances.push((a, b));
                     }
                 });
-                filtered.left_out += left_out;
-                if filtered.stages.unlocked > before {
+                filtered.left_out += left_out + unseen;
+                if looker.stages.unlocked > before {
                     filtered.units.push((var as Var, one, two));
                 }
             }
@@ -133,6 +147,7 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
         let after = |index: u32| trace.accesses[index as usize].after;
         candidate.instances.sort_by_key(|&(a, b)| (after(a).max(after(b)), a, b));
     }
+    filtered.stages = looker.stages;
     filtered.stages.checks = filtered.units.len() as u64;
     filtered.stages.candidates = filtered.candidates.len() as u64;
     filtered
@@ -152,50 +167,84 @@ fn groups(trace: &Trace, order: &Order, accesses: &[u32]) -> BTreeMap<Tid, Vec<G
         }
     }
     let mut groups: BTreeMap<Tid, Vec<Group>> = BTreeMap::new();
-    for ((thread, place, _, bytes, locks, _), members) in keyed {
+    for ((thread, _, _, bytes, locks, _), members) in keyed {
         let what = trace.accesses[members[0].1 as usize].what;
         let clock = (thread, members[0].0);
-        groups.entry(thread).or_default().push(Group { place, what, bytes, locks, clock, members });
+        groups.entry(thread).or_default().push(Group { what, bytes, locks, clock, members });
+    }
+    for own in groups.values_mut() {
+        own.sort_by_key(Group::first);
     }
     groups
 }
 
-/// Hands out the pairs of two threads that stay.
-fn pairs(
-    trace: &Trace,
-    order: &Order,
-    mine: &[Group],
-    theirs: &[Group],
-    stages: &mut Stages,
-    take: &mut dyn FnMut(u32, u32, bool),
-) {
-    for a in mine {
-        for b in theirs {
-            if a.bytes & b.bytes == 0 || !a.what.conflicts(b.what) {
-                continue;
-            }
-            debug_assert!(a.place != u64::MAX && b.place != u64::MAX);
-            stages.pairs += (a.members.len() * b.members.len()) as u64;
-            // Whatever the clock of one side covers on the other side is ordered before it.
-            let (clock_a, clock_b) = (order.clock(a.clock.0, a.clock.1), order.clock(b.clock.0, b.clock.1));
-            let left = a.from(clock_b[usize::from(a.clock.0)]);
-            let right = b.from(clock_a[usize::from(b.clock.0)]);
-            if left.is_empty() || right.is_empty() {
-                continue;
-            }
-            stages.unordered += (left.len() * right.len()) as u64;
-            if !trace.locks.compatible(a.locks, b.locks) {
-                continue;
-            }
-            stages.unlocked += (left.len() * right.len()) as u64;
-            let more = left.len() > MOST_POSITIONS || right.len() > MOST_POSITIONS;
-            for &(_, x) in spread(left) {
-                for &(_, y) in spread(right) {
+/// What stays of two groups: the members that the order does not separate.
+struct Near<'a> {
+    /// How far the first of them lie apart in the trace.
+    distance: u32,
+    mine: &'a [(u32, u32)],
+    theirs: &'a [(u32, u32)],
+}
+
+/// Looks at pairs of groups.
+struct Looker<'a> {
+    trace: &'a Trace,
+    order: &'a Order,
+    stages: Stages,
+    /// How many pairs of groups may still be looked at, other than those that are nearest to each other.
+    left: usize,
+}
+
+impl Looker<'_> {
+    /// Hands out the pairs of two threads that stay, the nearest first: they need least. How many pairs of groups were not looked at,
+    /// because there are too many.
+    fn pairs(&mut self, mine: &[Group], theirs: &[Group], take: &mut dyn FnMut(u32, u32, bool)) -> u64 {
+        let all = mine.len() * theirs.len();
+        let whole = all <= MOST_GROUPS.min(self.left);
+        let mut looked = 0;
+        let mut near: Vec<Near<'_>> = Vec::new();
+        for a in mine {
+            let around = if whole { theirs } else { neighbours(a, theirs) };
+            looked += around.len();
+            near.extend(around.iter().filter_map(|b| self.look(a, b)));
+        }
+        self.left -= if whole { all } else { 0 };
+        near.sort_by_key(|pair| pair.distance);
+        for pair in near {
+            let more = pair.mine.len() > MOST_POSITIONS || pair.theirs.len() > MOST_POSITIONS;
+            for &(_, x) in spread(pair.mine) {
+                for &(_, y) in spread(pair.theirs) {
                     take(x, y, more);
                 }
             }
         }
+        (all - looked) as u64
     }
+
+    fn look<'g>(&mut self, a: &'g Group, b: &'g Group) -> Option<Near<'g>> {
+        if a.bytes & b.bytes == 0 || !a.what.conflicts(b.what) {
+            return None;
+        }
+        self.stages.pairs += (a.members.len() * b.members.len()) as u64;
+        // Whatever the clock of one side covers on the other side is ordered before it.
+        let clock_a = self.order.clock(a.clock.0, a.clock.1);
+        let clock_b = self.order.clock(b.clock.0, b.clock.1);
+        let mine = a.from(clock_b[usize::from(a.clock.0)]);
+        let theirs = b.from(clock_a[usize::from(b.clock.0)]);
+        let ((_, first), (_, second)) = (mine.first()?, theirs.first()?);
+        self.stages.unordered += (mine.len() * theirs.len()) as u64;
+        if !self.trace.locks.compatible(a.locks, b.locks) {
+            return None;
+        }
+        self.stages.unlocked += (mine.len() * theirs.len()) as u64;
+        Some(Near { distance: first.abs_diff(*second), mine, theirs })
+    }
+}
+
+/// The groups that begin nearest to another one.
+fn neighbours<'a>(group: &Group, others: &'a [Group]) -> &'a [Group] {
+    let at = others.partition_point(|other| other.first() < group.first());
+    &others[at.saturating_sub(MOST_NEIGHBOURS)..(at + MOST_NEIGHBOURS).min(others.len())]
 }
 
 /// The first ones, of which there may be many.

@@ -14,6 +14,8 @@ const LARGEST: u64 = 20_000;
 const LONGEST: usize = 4_000;
 /// Checks of one trace, at most.
 const MOST: usize = 200;
+/// Models of one trace that are looked at, at most.
+const MOST_TRIED: usize = 2_000;
 
 /// What became of the checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +52,8 @@ pub fn refine(analysis: &Analysis<'_>, decisions: &[(&Candidate, &Window, Decisi
     }
     let searcher = Searcher::new(analysis.trace, &analysis.order, 1);
     let mut verdicts: BTreeMap<(Var, Tid, Tid), bool> = BTreeMap::new();
-    for &(var, one, two) in &units {
+    refinements.skipped = units.len().saturating_sub(MOST_TRIED) as u64;
+    for &(var, one, two) in units.iter().take(MOST_TRIED) {
         let check = Check::new(analysis.trace, &searcher, var, (one, two));
         let small = check.ok().filter(|check| check.size <= LARGEST && verdicts.len() < MOST);
         match small.and_then(|mut check| check.decide(LARGEST as usize * 4).ok()) {

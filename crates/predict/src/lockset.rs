@@ -1,5 +1,7 @@
 //! Sets of locks that a thread holds, each kept once.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::trace::{Op, Slot, SlotInfo};
@@ -10,13 +12,14 @@ type Held = u32;
 /// All sets of locks that a trace shows; a set is then a number, and 0 is the empty one.
 #[derive(Clone, Debug)]
 pub struct LockSets {
-    sets: Vec<Vec<Held>>,
-    numbers: FxHashMap<Vec<Held>, u32>,
+    sets: Vec<Arc<[Held]>>,
+    numbers: FxHashMap<Arc<[Held]>, u32>,
 }
 
 impl Default for LockSets {
     fn default() -> Self {
-        LockSets { sets: vec![Vec::new()], numbers: FxHashMap::from_iter([(Vec::new(), 0)]) }
+        let none: Arc<[Held]> = Arc::default();
+        LockSets { sets: vec![none.clone()], numbers: FxHashMap::from_iter([(none, 0)]) }
     }
 }
 
@@ -27,8 +30,9 @@ impl LockSets {
             return number;
         }
         let number = self.sets.len() as u32;
-        self.sets.push(set.to_vec());
-        self.numbers.insert(set.to_vec(), number);
+        let set: Arc<[Held]> = set.into();
+        self.sets.push(set.clone());
+        self.numbers.insert(set, number);
         number
     }
 

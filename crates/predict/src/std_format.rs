@@ -15,6 +15,13 @@ use raddle_model::race::Touching;
 
 use crate::trace::{Access, Op, Slot, Thread, Tid, Trace, Var, VarInfo};
 
+/// Threads of one trace: there is a table of all pairs of them.
+const MOST_THREADS: usize = 4_000;
+/// Events times threads: what events need of each thread is kept.
+const MOST_WORDS: usize = 100_000_000;
+/// Locks that a thread holds at the same time: each set of them is kept.
+const MOST_HELD: u32 = 1_000;
+
 /// What is wrong with a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {message}")]
@@ -37,6 +44,8 @@ struct Life {
     forked: Option<usize>,
     first: Option<usize>,
     joined: Option<usize>,
+    /// Locks that it holds.
+    held: u32,
 }
 
 #[derive(Default)]
@@ -103,6 +112,11 @@ impl Reader {
             return self.wrong(format!("expected an operation with its object, as `acq(m)`, found `{operation}`"));
         };
         let object = object.trim();
+        if self.trace.steps.len() * self.threads.len() > MOST_WORDS {
+            let (events, threads) = (self.trace.steps.len(), self.threads.len());
+            return self
+                .wrong(format!("{events} events of {threads} threads are too many; cut the trace before this line"));
+        }
         let place = place.map_or_else(|| format!("line {}", self.line), str::to_owned);
         let next = self.places.len() as u64;
         let place = *self.places.entry(place).or_insert(next);
@@ -123,15 +137,25 @@ impl Reader {
         if let Some(&thread) = self.threads.get(name) {
             return Ok(thread);
         }
-        let Ok(number) = Tid::try_from(self.threads.len()) else { return self.wrong("there are too many threads") };
+        let number = Tid::try_from(self.threads.len()).ok().filter(|_| self.threads.len() < MOST_THREADS);
+        let Some(number) = number else {
+            return self.wrong(format!("there are more than {MOST_THREADS} threads, too many to compare them all"));
+        };
         self.threads.insert(name.to_owned(), number);
         self.lives.push(Life::default());
-        // As the model writes them.
-        let digits =
-            name.strip_prefix('T').filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
-        let name = digits.map_or_else(|| name.to_owned(), |digits| format!("t{digits}"));
+        let name = self.display_name(name);
         self.trace.threads.push(Thread { name, ..Thread::default() });
         Ok(number)
+    }
+
+    /// A name of its own for a thread, as the model writes it where that is possible: `t1` for `T1`.
+    fn display_name(&self, name: &str) -> String {
+        let digits =
+            name.strip_prefix('T').filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+        let first = digits.map_or_else(|| name.to_owned(), |digits| format!("t{digits}"));
+        let numbered = (2..).map(|number: u32| format!("{first}_{number}"));
+        let is_free = |name: &String| self.trace.threads.iter().all(|thread| thread.name != *name);
+        std::iter::once(first.clone()).chain(numbered).find(is_free).unwrap_or(first)
     }
 
     /// Notes that the thread does something, which it cannot after somebody has joined it.
@@ -179,6 +203,13 @@ impl Reader {
             }
             none => {
                 *none = Some((thread, 1));
+                let held = &mut self.lives[usize::from(thread)].held;
+                *held += 1;
+                if *held > MOST_HELD {
+                    let thread = &self.trace.threads[usize::from(thread)].name;
+                    let message = format!("{thread} holds more than {MOST_HELD} locks at the same time");
+                    return Err(TraceError { line, message });
+                }
                 Op::Lock(lock.slot)
             }
         };
@@ -197,6 +228,7 @@ impl Reader {
                 }
                 _ => {
                     *holder = None;
+                    self.lives[usize::from(thread)].held -= 1;
                     Op::Unlock(*slot)
                 }
             },
@@ -493,6 +525,13 @@ mod tests {
             assert_eq!(error.line, line, "{text}: {error}");
             assert!(error.message.contains(words), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn threads_have_names_of_their_own() {
+        let read = read("T1|w(x)|1\nt1|w(x)|2\nt1_2|w(x)|3\nT1|w(x)|4").unwrap();
+        let names: Vec<&str> = read.trace.threads.iter().map(|thread| thread.name.as_str()).collect();
+        assert_eq!(names, ["t1", "t1_2", "t1_2_2"]);
     }
 
     #[test]

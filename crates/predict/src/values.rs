@@ -18,13 +18,17 @@ use crate::sections::{Section, Sections};
 use crate::state::State;
 use crate::trace::{Access, Op, Slot, Tid, Trace, Var};
 
-/// Choices of who leaves a lock, for one goal.
-const MOST_CHOICES: u32 = 200;
+/// Choices of who leaves a lock, for one candidate.
+const MOST_CHOICES: usize = 1_000;
+/// The same for long traces.
+const FEWEST_CHOICES: usize = 20;
+/// Steps that are put in order for one candidate.
+const MOST_STEPS: usize = 4_000_000;
 
-/// What was chosen for one goal.
+/// What is chosen for one candidate.
 struct Choices {
-    left: u32,
-    /// Limits that were looked at, or are being.
+    left: usize,
+    /// Limits that were looked at for one goal, or are being.
     tried: FxHashSet<Vec<u32>>,
 }
 
@@ -57,9 +61,10 @@ impl<'a> Values<'a> {
         Values { trace, flow, order, sections: Sections::of(trace), users: Users::of(trace, flow) }
     }
 
-    /// Decides a candidate, over all its pairs of accesses, and says which pair it is.
+    /// Decides a candidate, over all its pairs of accesses, and says which pair it is. Unless it is to be `thorough`, only what costs little is
+    /// tried.
     #[must_use]
-    pub fn race(&self, candidate: &Candidate, keeper: &Keeper<'_>) -> (Kept, Option<(u32, u32)>) {
+    pub fn race(&self, candidate: &Candidate, keeper: &Keeper<'_>, thorough: bool) -> (Kept, Option<(u32, u32)>) {
         let side = |index: u32| {
             let access = &self.trace.accesses[index as usize];
             (access.thread, access.position)
@@ -71,9 +76,13 @@ impl<'a> Values<'a> {
                 return (Kept::Possible(steps), Some((a, b)));
             }
         }
+        if !thorough && !pairs.is_empty() {
+            return (Kept::Unknown, None);
+        }
         let mut all = Kept::Impossible;
+        let mut choices = self.choices();
         for &(a, b) in &pairs {
-            match self.decide(&[side(a), side(b)]) {
+            match self.decide_with(&[side(a), side(b)], &mut choices) {
                 Kept::Impossible => {}
                 Kept::Unknown => all = Kept::Unknown,
                 possible => return (possible, Some((a, b))),
@@ -85,11 +94,19 @@ impl<'a> Values<'a> {
     /// Decides one goal.
     #[must_use]
     pub fn decide(&self, goal: &Goal) -> Kept {
-        let mut choices = Choices { left: MOST_CHOICES, tried: FxHashSet::default() };
-        match self.needed(goal) {
-            Some(limits) => self.choose(goal, limits, &mut choices),
-            None => Kept::Impossible,
-        }
+        self.decide_with(goal, &mut self.choices())
+    }
+
+    fn decide_with(&self, goal: &Goal, choices: &mut Choices) -> Kept {
+        let Some(limits) = self.needed(goal) else { return Kept::Impossible };
+        choices.tried.clear();
+        self.choose(goal, limits, choices)
+    }
+
+    /// What may be tried for one candidate: the longer the trace, the more a try costs.
+    fn choices(&self) -> Choices {
+        let affordable = MOST_STEPS / self.trace.steps.len().max(1);
+        Choices { left: affordable.clamp(FEWEST_CHOICES, MOST_CHOICES), tried: FxHashSet::default() }
     }
 
     /// Where two threads would hold a lock at the end, one of them has to leave it first; and where the steps up to the limits have no order,
@@ -98,6 +115,8 @@ impl<'a> Values<'a> {
         if !choices.tried.insert(limits.clone()) {
             return Kept::Impossible;
         }
+        let Some(left) = choices.left.checked_sub(1) else { return Kept::Unknown };
+        choices.left = left;
         let leave = match self.held_twice(&limits) {
             Some(both) => both.to_vec(),
             None => match self.arrange(goal, &limits) {
@@ -111,8 +130,6 @@ impl<'a> Values<'a> {
             let Some(release) = section.release else { continue };
             self.order.raise(&mut further, thread, release);
             let Some(further) = self.close(goal, further) else { continue };
-            let Some(left) = choices.left.checked_sub(1) else { return Kept::Unknown };
-            choices.left = left;
             match self.choose(goal, further, choices) {
                 Kept::Impossible => {}
                 Kept::Unknown => all = Kept::Unknown,

@@ -60,7 +60,7 @@ fn decisions_agree_with_a_search() {
                 answer != Reach::No
             };
             let there = candidate.instances.iter().any(reached);
-            let (kept, pair) = values.race(candidate, &keeper);
+            let (kept, pair) = values.race(candidate, &keeper, true);
             match kept {
                 Kept::Possible(steps) => {
                     assert!(there && pair.is_some_and(|pair| reached(&pair)), "seed {seed} {candidate:?}\n{text}");

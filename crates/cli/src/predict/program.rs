@@ -93,7 +93,7 @@ pub fn run(args: &PredictArgs) -> Outcome {
 
 /// Candidates that were too many.
 pub fn left_out(count: u64) -> String {
-    format!("{count} more pairs of places, of variables and threads that have candidates enough")
+    format!("up to {count} more pairs of places, of variables and threads that have candidates enough")
 }
 
 /// What the prediction did not look at.

@@ -23,8 +23,11 @@ use raddle_predict::words::counterexample;
 
 use super::{export, told};
 use crate::args::PredictArgs;
+use crate::csp::read_text;
 use crate::failure::{Failure, Outcome, say};
 
+/// Steps of all the candidates together that are put in order to settle them.
+const MOST_STEPS: usize = 20_000_000;
 /// Longer traces are not searched with every read pinned.
 const PINNED_STEPS: usize = 5_000;
 /// States of such a search.
@@ -45,8 +48,7 @@ enum Fate {
 pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
     let begun = Instant::now();
     let name = path.display();
-    let bytes = std::fs::read(path).map_err(|error| Failure(format!("{name}: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure(format!("{name}: this is not UTF-8 text")))?;
+    let text = read_text(path)?;
     let read = std_format::read(&text).map_err(|error| Failure(format!("{name}:{error}")))?;
     let budget = Budget { by_variable: true, ..super::budget(args) };
     let analysis = Analysis::new(&read.trace, budget);
@@ -62,10 +64,20 @@ pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
     let keeper = analysis.keeper();
     let teller = Teller::new(args, &read, &analysis, &keeper);
     let (candidates, cycles) = (analysis.candidates(), analysis.cycles());
-    let races = analysis.races(&keeper, &candidates, |number, decision| {
+    let mut races = analysis.races(&keeper, &candidates, |number, decision| {
         let (candidate, window) = candidates[number];
-        (teller.race(candidate, &decision, window.steps.start), decision.without_steps())
+        (teller.race(candidate, &decision, window.steps.start, false), decision.without_steps())
     });
+    // What is left open costs more; the first ones, as many as the length of the trace allows.
+    let open = (0..races.len()).filter(|&number| matches!(races[number].0, Some((_, Fate::Undecided))));
+    let open: Vec<usize> = open.take(MOST_STEPS / read.trace.steps.len().max(1)).collect();
+    let settled = analysis.in_parallel(open.len(), |number| {
+        let (candidate, window) = candidates[open[number]];
+        teller.race(candidate, &races[open[number]].1, window.steps.start, true)
+    });
+    for (number, settled) in open.into_iter().zip(settled) {
+        races[number].0 = settled;
+    }
     let mut found: Vec<(Finding, Fate)> = races.iter().filter_map(|(finding, _)| finding.clone()).collect();
     let decisions =
         candidates.iter().zip(races).map(|(&(candidate, window), (_, decision))| (candidate, window, decision));
@@ -166,13 +178,13 @@ impl<'a> Teller<'a> {
         Teller { args, read, analysis, keeper, values, pinned: all_reads(analysis) }
     }
 
-    fn race(&self, candidate: &Candidate, decision: &Decision, start: u32) -> Option<(Finding, Fate)> {
+    fn race(&self, candidate: &Candidate, decision: &Decision, start: u32, thorough: bool) -> Option<(Finding, Fate)> {
         let mut instance = candidate.instances[0];
         if let Decision::Possible(Witness { accesses: Some(found), .. }) = decision {
             instance = *found;
         }
         let kept = self.kept(decision, start, |values| {
-            let (kept, found) = values.race(candidate, self.keeper);
+            let (kept, found) = values.race(candidate, self.keeper, thorough);
             instance = found.unwrap_or(instance);
             kept
         });

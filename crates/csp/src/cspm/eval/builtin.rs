@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::closure::Code;
-use super::{Eval, Evaluation, SIZE_LIMIT, error};
+use super::{Eval, Evaluation, error};
 use crate::core::ProcId;
 use crate::error::Place;
 use crate::value::Value;
@@ -91,15 +91,33 @@ fn united(sets: &[List]) -> Value {
     Value::set(sets.iter().flat_map(|set| set.iter().cloned()).collect())
 }
 
-fn power_set(elements: &List, place: Place) -> Eval {
-    if elements.len() >= SIZE_LIMIT.ilog2() as usize {
-        return error(place, format!("a set of {} elements has too many subsets", elements.len()));
-    }
+fn power_set(elements: &List) -> Value {
     let subset = |bits: usize| {
         let chosen = elements.iter().enumerate().filter(move |(index, _)| bits & (1 << index) != 0);
         Value::Set(chosen.map(|(_, value)| value.clone()).collect())
     };
-    Ok(Value::set((0..1 << elements.len()).map(subset).collect()))
+    Value::set((0..1usize << elements.len()).map(subset).collect())
+}
+
+/// How many elements the result of a built-in has at most, those of its subsets among them.
+fn most_elements(builtin: Builtin, arguments: &[Value]) -> usize {
+    let elements = |value: &Value| match value {
+        Value::Set(elements) | Value::Seq(elements) => elements.len(),
+        _ => 0,
+    };
+    match (builtin, arguments) {
+        (Builtin::UnionAll | Builtin::Concat, [Value::Set(lists) | Value::Seq(lists)]) => {
+            lists.iter().map(elements).sum()
+        }
+        (Builtin::Union | Builtin::Inter | Builtin::Diff | Builtin::ToSet | Builtin::Tail, _) => {
+            arguments.iter().map(elements).sum()
+        }
+        (Builtin::PowerSet, [all]) => {
+            let subsets = 1usize.checked_shl(elements(all) as u32).unwrap_or(usize::MAX);
+            subsets.saturating_mul(elements(all) / 2 + 1)
+        }
+        _ => 0,
+    }
 }
 
 impl Evaluation<'_, '_> {
@@ -110,6 +128,7 @@ impl Evaluation<'_, '_> {
             let message = format!("`{}` takes {wanted} arguments and is given {given}", builtin.name());
             return error(place, message);
         }
+        self.admit(most_elements(builtin, arguments), place)?;
         Ok(match (builtin, arguments) {
             (Builtin::Identity, [value]) => value.clone(),
             (Builtin::Bool, _) => Value::set(vec![false.into(), true.into()]),
@@ -134,7 +153,7 @@ impl Evaluation<'_, '_> {
             (Builtin::Card, [elements]) => number(set(elements, place)?.len()),
             (Builtin::Empty, [elements]) => set(elements, place)?.is_empty().into(),
             (Builtin::ToSet, [elements]) => Value::set(sequence(elements, place)?.to_vec()),
-            (Builtin::PowerSet, [elements]) => power_set(&set(elements, place)?, place)?,
+            (Builtin::PowerSet, [elements]) => power_set(&set(elements, place)?),
             (Builtin::ToSeq, [elements]) => Value::Seq(set(elements, place)?),
             (Builtin::Head, [elements]) => match sequence(elements, place)?.first() {
                 Some(first) => first.clone(),

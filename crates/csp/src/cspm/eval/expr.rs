@@ -19,13 +19,13 @@ impl<'a> Evaluation<'_, 'a> {
             ExprKind::Dot(parts) => Ok(Value::dot(this.values(parts, env)?)),
             ExprKind::List(bracket, elements) => {
                 let elements = this.values(elements, env)?;
+                this.admit(elements.len(), place)?;
                 this.collection(*bracket, elements, place)
             }
             ExprKind::Range(bracket, first, last) => {
                 let (first, last) = (this.integer(first, env)?, this.integer(last, env)?);
-                if last.checked_sub(first).is_none_or(|length| length >= SIZE_LIMIT as i64) {
-                    return error(place, format!("{first}..{last} has more than {SIZE_LIMIT} elements"));
-                }
+                let length = last.checked_sub(first).and_then(|length| length.checked_add(1));
+                this.admit(length.map_or(usize::MAX, |length| length.max(0) as usize), place)?;
                 this.collection(*bracket, (first..=last).map(Value::Int).collect(), place)
             }
             ExprKind::Comprehension(bracket, elements, statements) => {
@@ -37,6 +37,7 @@ impl<'a> Evaluation<'_, 'a> {
                         false => Ok(()),
                     }
                 })?;
+                this.admit(all.len(), place)?;
                 this.collection(*bracket, all, place)
             }
             ExprKind::Unary(operator, operand) => this.unary(*operator, operand, env),

@@ -34,7 +34,10 @@ const STEP_LIMIT: u64 = 2_000_000_000;
 /// How deep calls may nest. The evaluation runs on a stack that holds this many.
 const DEPTH_LIMIT: usize = 10_000;
 /// How many elements a set or sequence may have.
-const SIZE_LIMIT: usize = 10_000_000;
+const SIZE_LIMIT: usize = 1_000_000;
+/// How many elements of sets and sequences one expression may put together, with all that it calls: what is alive at the same time
+/// cannot be more.
+const BUILT_LIMIT: usize = 20_000_000;
 
 type Eval<T = Value> = Result<T, CheckError>;
 
@@ -60,6 +63,7 @@ pub(crate) struct Evaluator<'a> {
     processes: FxHashMap<usize, bool>,
     steps: u64,
     depth: usize,
+    built: usize,
 }
 
 /// An evaluator at work on a model.
@@ -98,6 +102,7 @@ impl<'a> Evaluator<'a> {
             processes: FxHashMap::default(),
             steps: 0,
             depth: 0,
+            built: 0,
         }
     }
 }
@@ -127,9 +132,25 @@ impl<'a> Evaluation<'_, 'a> {
             let limit = DEPTH_LIMIT as u64;
             return Err(LimitReached::Evaluation { place, limit, unit: "nested calls" }.into());
         }
+        if evaluator.depth == 0 {
+            evaluator.built = 0;
+        }
         evaluator.depth += 1;
         let result = work(self);
         self.evaluator.depth -= 1;
         result
+    }
+
+    /// Admits a set or sequence of so many elements, before it is made.
+    fn admit(&mut self, elements: usize, place: Place) -> Eval<()> {
+        if elements > SIZE_LIMIT {
+            return error(place, format!("this has more than {SIZE_LIMIT} elements"));
+        }
+        self.evaluator.built += elements;
+        if self.evaluator.built > BUILT_LIMIT {
+            let (limit, unit) = (BUILT_LIMIT as u64, "elements of sets and sequences");
+            return Err(LimitReached::Evaluation { place, limit, unit }.into());
+        }
+        Ok(())
     }
 }
