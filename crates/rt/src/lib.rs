@@ -42,6 +42,7 @@ mod identity;
 mod kernel;
 mod keys;
 mod library;
+mod lines;
 mod maps;
 mod masks;
 mod memory;

@@ -1,12 +1,13 @@
 //! Putting memory back between runs, at a cost that depends on what a run writes and not on the size of the process.
 //!
 //! At the root all private writable memory becomes read-only. The first write to a page faults; its content is saved and the
-//! page stays writable for good (it is *hot*). A restore copies the saved content of the hot pages back. A checkpoint in the
-//! middle of a run saves the hot pages once more; pages that become hot later were not touched before it, so the root's
-//! copy is right for them.
+//! page stays writable for good (it is *hot*). A restore copies the lines of the hot pages back that differ from what was saved
+//! (`lines`). A checkpoint in the middle of a run saves the hot pages once more; pages that become hot later were not touched
+//! before it, so the root's copy is right for them.
 
 use raddle_wire::MAX_CHECKPOINTS;
 
+use crate::lines::{self, Habits, Restore};
 use crate::state::{keep, run_ranges};
 use crate::sys::{self, syscall};
 
@@ -21,6 +22,13 @@ const LAST_PAGES: usize = 1 << 10;
 struct Region {
     start: usize,
     end: usize,
+}
+
+/// A page that was written.
+#[derive(Clone, Copy)]
+struct HotPage {
+    address: usize,
+    habits: Habits,
 }
 
 /// A saved state: the hot pages as they were.
@@ -38,8 +46,9 @@ struct Saved {
 pub struct Snapshot {
     regions: [Region; MAX_REGIONS],
     region_count: usize,
-    hot: *mut usize,
+    hot: *mut HotPage,
     hot_count: usize,
+    restore_page: Restore,
     saved: [Saved; MAX_CHECKPOINTS as usize],
     own: [Region; 16],
     own_count: usize,
@@ -55,6 +64,7 @@ impl Snapshot {
             region_count: 0,
             hot: core::ptr::null_mut(),
             hot_count: 0,
+            restore_page: lines::restore,
             saved: [Saved { pages: core::ptr::null_mut(), len: 0, room: 0 }; MAX_CHECKPOINTS as usize],
             own: [NOWHERE; 16],
             own_count: 0,
@@ -76,11 +86,12 @@ impl Snapshot {
     /// # Errors
     /// A sentence if the process is too large for it or memory is short.
     pub fn take_root(&mut self) -> Result<(), &'static str> {
-        let list = sys::map(MAX_HOT * size_of::<usize>()).ok_or("no memory for the list of pages")?;
+        let list = sys::map(MAX_HOT * size_of::<HotPage>()).ok_or("no memory for the list of pages")?;
         let pages = sys::map(MAX_HOT * PAGE).ok_or("no memory for saved pages")?;
-        self.exclude(list as usize, MAX_HOT * size_of::<usize>());
+        self.exclude(list as usize, MAX_HOT * size_of::<HotPage>());
         self.exclude(pages as usize, MAX_HOT * PAGE);
         self.hot = list.cast();
+        self.restore_page = lines::fastest();
         self.saved[0] = Saved { pages, len: 0, room: MAX_HOT };
         let own = crate::start::module_range();
         self.collect(own)?;
@@ -100,8 +111,9 @@ impl Snapshot {
         let index = self.hot_count;
         // SAFETY: `index` is below MAX_HOT, the room of both lists; the page is readable, being in a region.
         unsafe {
-            self.hot.add(index).write(page);
-            core::ptr::copy_nonoverlapping(page as *const u8, self.saved[0].pages.add(index * PAGE), PAGE);
+            let saved = self.saved[0].pages.add(index * PAGE);
+            core::ptr::copy_nonoverlapping(page as *const u8, saved, PAGE);
+            self.hot.add(index).write(HotPage { address: page, habits: Habits::new(saved.cast()) });
         }
         self.hot_count += 1;
         protect(page, page + PAGE, libc::PROT_READ | libc::PROT_WRITE);
@@ -139,10 +151,16 @@ impl Snapshot {
         }
     }
 
+    fn hot(&self) -> &'static mut [HotPage] {
+        if self.hot_count == 0 {
+            return &mut [];
+        }
+        // SAFETY: `hot_count` entries are initialised and stay where they are; callers keep no two references.
+        unsafe { core::slice::from_raw_parts_mut(self.hot, self.hot_count) }
+    }
+
     fn is_hot(&self, page: usize) -> bool {
-        // SAFETY: `hot_count` entries are initialised.
-        let hot = unsafe { core::slice::from_raw_parts(self.hot, self.hot_count) };
-        hot.contains(&page)
+        self.hot().iter().any(|hot| hot.address == page)
     }
 
     /// Saves the present state under the id.
@@ -150,34 +168,37 @@ impl Snapshot {
     /// # Errors
     /// A sentence if memory is short.
     pub fn save(&mut self, id: u32) -> Result<(), &'static str> {
+        let hot = self.hot();
         let saved = &mut self.saved[id as usize];
-        if saved.room < self.hot_count {
-            let room = (self.hot_count * 2).max(64);
+        if saved.room < hot.len() {
+            let room = (hot.len() * 2).max(64);
             let pages = sys::map(room * PAGE).ok_or("no memory for a checkpoint")?;
             release(saved);
             *saved = Saved { pages, len: 0, room };
         }
-        for index in 0..self.hot_count {
+        for (index, page) in hot.iter().enumerate() {
             // SAFETY: both sides are whole pages: a hot page of the program and room in the saved state.
             unsafe {
-                let page = self.hot.add(index).read() as *const u8;
-                core::ptr::copy_nonoverlapping(page, saved.pages.add(index * PAGE), PAGE);
+                core::ptr::copy_nonoverlapping(page.address as *const u8, saved.pages.add(index * PAGE), PAGE);
             }
         }
-        saved.len = self.hot_count;
+        saved.len = hot.len();
         Ok(())
     }
 
     /// Puts the state with this id back.
     pub fn restore(&mut self, id: u32) {
         let root = self.saved[0];
-        let saved = self.saved[id as usize];
-        for index in 0..self.hot_count {
-            let from = if id != 0 && index < saved.len { saved.pages } else { root.pages };
+        let checkpoint = if id == 0 { 0 } else { self.saved[id as usize].len };
+        for (index, page) in self.hot().iter_mut().enumerate() {
             // SAFETY: as in `save`; hot pages are writable.
             unsafe {
-                let page = self.hot.add(index).read() as *mut u8;
-                core::ptr::copy_nonoverlapping(from.add(index * PAGE), page, PAGE);
+                if index < checkpoint {
+                    let saved = self.saved[id as usize].pages.add(index * PAGE);
+                    core::ptr::copy_nonoverlapping(saved, page.address as *mut u8, PAGE);
+                } else {
+                    (self.restore_page)(page.address as *mut _, root.pages.add(index * PAGE).cast(), &mut page.habits);
+                }
             }
         }
     }
