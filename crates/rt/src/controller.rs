@@ -206,7 +206,7 @@ fn attempt(keep: &mut Keep, job: &mut Job, number: u32) -> bool {
     let start = open_trace(keep, job, number);
     let run = run();
     run.hot.controlled = true;
-    run.hot.hashing = crate::spin::is_seen();
+    crate::spin::begin();
     loop {
         // SAFETY: the fiber that runs next saved its stack pointer when it switched to the controller.
         unsafe { fiber::switch(&raw mut keep.controller_sp, run.me().sp, run.me().fs) };

@@ -46,8 +46,9 @@ fn now(tid: usize, op: &Op) -> Enabled {
     let thread = tid as u16;
     match op.kind {
         OpKind::Join => yes(threads::can_look(tid, op.arg as usize)),
+        OpKind::AtomicLoad if !threads::is_life_word(op.obj) => Enabled::Yes,
         OpKind::AtomicLoad if threads::lingers(tid) => yes(threads::can_look(tid, threads::looked_at(op.obj))),
-        OpKind::AtomicLoad if threads::is_life_word(op.obj) => or_time_out(threads::life_word(op.obj) != 0),
+        OpKind::AtomicLoad => or_time_out(threads::life_word(op.obj) != 0),
         OpKind::Lock if op.arg == MutexKind::Spin as u64 => yes(spinlock::can_lock(op.obj)),
         OpKind::Lock => yes(mutex::can_lock(op.obj, thread)),
         OpKind::TimedLock => or_time_out(mutex::can_lock(op.obj, thread)),

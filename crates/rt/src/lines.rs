@@ -24,6 +24,11 @@ impl Habits {
         // SAFETY: the caller's promise.
         Habits { changed: 0, zero: unsafe { (*saved).as_flattened() }.iter().all(|&word| word == 0) }
     }
+
+    /// Whether the page was always found as it was saved.
+    pub fn are_none(&self) -> bool {
+        self.changed == 0
+    }
 }
 
 /// Makes the first page as the second.

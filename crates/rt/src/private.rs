@@ -1,7 +1,6 @@
 //! What the runtime keeps for each thread beside its place in the schedule.
 
 use crate::cancel::Cancel;
-use crate::timeouts::Timeouts;
 
 /// Bytes of a thread's name, the zero at the end included.
 pub const NAME_BYTES: usize = 16;
@@ -45,8 +44,6 @@ pub struct Private {
     pub keys: u32,
     /// Whether somebody asked it to end.
     pub cancel: Cancel,
-    /// Whether it times out again and again.
-    pub timeouts: Timeouts,
 }
 
 impl Private {
@@ -70,6 +67,5 @@ impl Private {
         readings: 0,
         keys: 0,
         cancel: Cancel::NEW,
-        timeouts: Timeouts::NEW,
     };
 }

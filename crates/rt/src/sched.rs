@@ -7,7 +7,7 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 
 use crate::enabled::{Enabled, enabled};
 use crate::fiber;
-use crate::state::{Handover, Op, Standing, Wait, keep, run};
+use crate::state::{Handover, Op, Place, Standing, keep, run};
 use crate::trace;
 
 /// Accesses without a transition after which a thread that only reads is taken to wait for others.
@@ -25,7 +25,13 @@ pub fn arrive(op: Op) {
     me.conflicts = 0;
     me.standing = if watches { Standing::Watching } else { Standing::Pending };
     run.watching += u32::from(watches);
-    mark(run.hot.tid as usize);
+    let rank = run.me().rank as usize;
+    if crate::timeouts::stalls(run.hot.tid as usize) {
+        mark(run.hot.tid as usize);
+    } else {
+        // Whether it really is, is found out if it is chosen.
+        run.place(rank, Place::Runnable);
+    }
     give_way();
     trace::ensure_room();
 }
@@ -66,29 +72,26 @@ pub fn choice(successors: usize) -> usize {
 }
 
 /// Tells that the state of the object changed so that threads before an operation on it may now be enabled.
+#[inline]
 pub fn changed(obj: u64) {
-    let run = run();
-    for tid in 0..run.threads {
-        let fiber = &run.fibers[tid];
-        let concerned = match fiber.standing {
-            Standing::Pending => fiber.pending.obj == obj || fiber.pending.arg == obj,
-            _ => false,
-        };
-        if concerned {
-            mark(tid);
-        }
-    }
+    mark_waiting(|op| op.obj == obj || op.arg == obj);
 }
 
 /// Tells that the thread has ended, so that joiners may go on.
 pub fn changed_thread(ended: u16) {
+    mark_waiting(|op| op.kind == OpKind::Join && op.arg == u64::from(ended));
+}
+
+/// Marks the threads that were found unable to step and stand before such an operation.
+#[inline]
+fn mark_waiting(is_concerned: impl Fn(&Op) -> bool) {
     let run = run();
-    for tid in 0..run.threads {
+    let mut rest = run.blocked.union(&run.reluctant);
+    while let Some(rank) = rest.first() {
+        rest.remove(rank);
+        let tid = run.by_rank[rank] as usize;
         let fiber = &run.fibers[tid];
-        if fiber.standing == Standing::Pending
-            && fiber.pending.kind == OpKind::Join
-            && fiber.pending.arg == u64::from(ended)
-        {
+        if fiber.standing == Standing::Pending && is_concerned(&fiber.pending) {
             mark(tid);
         }
     }
@@ -99,13 +102,14 @@ pub fn mark(tid: usize) {
     let state = enabled(tid);
     let run = run();
     let rank = run.fibers[tid].rank as usize;
-    run.runnable.remove(rank);
-    run.reluctant.remove(rank);
-    match state {
-        Enabled::Yes if !crate::timeouts::stalls(tid) => run.runnable.insert(rank),
-        Enabled::Yes | Enabled::Reluctant => run.reluctant.insert(rank),
-        Enabled::No => {}
-    }
+    run.place(
+        rank,
+        match state {
+            Enabled::Yes if !crate::timeouts::stalls(tid) => Place::Runnable,
+            Enabled::Yes | Enabled::Reluctant => Place::Reluctant,
+            Enabled::No => Place::Blocked,
+        },
+    );
 }
 
 /// Runs others until it is this thread's turn.
@@ -126,8 +130,7 @@ pub fn leave(standing: Standing) -> ! {
     me.standing = standing;
     me.count = count;
     let rank = me.rank as usize;
-    run.runnable.remove(rank);
-    run.reluctant.remove(rank);
+    run.place(rank, Place::Nowhere);
     give_way();
     unreachable!("a thread that has left was given a turn")
 }
@@ -141,7 +144,7 @@ pub fn park_at_access() {
     run.me().standing = Standing::AtAccess;
     run.me().count = run.hot.count;
     let rank = run.me().rank as usize;
-    run.runnable.insert(rank);
+    run.place(rank, Place::Runnable);
     crate::debug::parked();
     give_way();
 }
@@ -153,8 +156,7 @@ pub fn yield_in_stretch() {
     let rank = run.me().rank as usize;
     run.me().standing = Standing::AtAccess;
     run.me().count = run.hot.count;
-    run.runnable.remove(rank);
-    run.reluctant.insert(rank);
+    run.place(rank, Place::Reluctant);
     give_way();
 }
 
@@ -263,7 +265,7 @@ fn grant(next: usize) {
 pub fn stop_after(count: u32) {
     let run = run();
     run.stop_after = count;
-    let at_once = keep().access_granularity || crate::annotate_benign::any();
+    let at_once = keep().looks_at_all || crate::annotate_benign::any();
     run.hot.stop_at = if at_once { 0 } else { count };
 }
 
@@ -401,27 +403,23 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
     let rank = rank_of_new_child(parent);
     let pool = keep().pool[slot];
+    // Nobody has used the entry in this run: all else is as in `Fiber::UNUSED`.
     let fiber = &mut run.fibers[tid];
-    *fiber = crate::state::Fiber {
-        slot: slot as u16,
-        parent: parent as u16,
-        key,
-        clock,
-        entry,
-        blocked,
-        ..crate::state::Fiber::UNUSED
-    };
+    fiber.slot = slot as u16;
+    fiber.parent = parent as u16;
+    fiber.key = key;
+    fiber.clock = clock;
+    fiber.entry = entry;
+    fiber.blocked = blocked;
     fiber.fs = pool.fs;
     fiber.stack = pool.stack;
     fiber.standing = Standing::Pending;
-    fiber.pending = Op::new(OpKind::ThreadStart, 0, 0, 0);
-    fiber.wait = Wait::None;
     fiber.spurious_left = keep().spurious;
     // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame is free.
     fiber.sp = unsafe { fiber::prepare(pool.stack.1, crate::start::fiber_body) };
     run.threads += 1;
     insert_rank(tid, rank);
-    run.runnable.insert(rank);
+    run.place(rank, Place::Runnable);
     tid
 }
 
@@ -463,7 +461,7 @@ fn insert_rank(tid: usize, rank: usize) {
 
 fn move_membership(from: usize, to: usize) {
     let run = run();
-    for set in [&mut run.runnable, &mut run.reluctant] {
+    for set in [&mut run.runnable, &mut run.reluctant, &mut run.blocked] {
         if set.contains(from) {
             set.insert(to);
         } else {

@@ -29,6 +29,36 @@ struct Region {
 struct HotPage {
     address: usize,
     habits: Habits,
+    /// How often it was put back, up to [`PATIENCE`].
+    restored: u16,
+    /// It is read-only once more.
+    cold: bool,
+}
+
+/// A page that was found unchanged so often is made read-only, once: it was written before the runs came to a habit, or by a
+/// write that changes nothing.
+const PATIENCE: u16 = 256;
+
+impl HotPage {
+    /// Makes it writable if it is not.
+    fn heat(&mut self) {
+        if self.cold {
+            self.cold = false;
+            protect(self.address, self.address + PAGE, libc::PROT_READ | libc::PROT_WRITE);
+        }
+    }
+
+    /// Called when it was put back.
+    #[inline]
+    fn cool(&mut self) {
+        if self.restored < PATIENCE {
+            self.restored += 1;
+            if self.restored == PATIENCE && self.habits.are_none() {
+                self.cold = true;
+                protect(self.address, self.address + PAGE, libc::PROT_READ);
+            }
+        }
+    }
 }
 
 /// A saved state: the hot pages as they were.
@@ -105,6 +135,9 @@ impl Snapshot {
     /// Handles a fault; `false` if it is not ours.
     pub fn fault(&mut self, address: usize) -> bool {
         let page = address & !(PAGE - 1);
+        if self.reheat(page) {
+            return true;
+        }
         if self.hot_count == MAX_HOT || !self.holds(page) {
             return false;
         }
@@ -113,10 +146,22 @@ impl Snapshot {
         unsafe {
             let saved = self.saved[0].pages.add(index * PAGE);
             core::ptr::copy_nonoverlapping(page as *const u8, saved, PAGE);
-            self.hot.add(index).write(HotPage { address: page, habits: Habits::new(saved.cast()) });
+            self.hot.add(index).write(HotPage {
+                address: page,
+                habits: Habits::new(saved.cast()),
+                restored: 0,
+                cold: false,
+            });
         }
         self.hot_count += 1;
         protect(page, page + PAGE, libc::PROT_READ | libc::PROT_WRITE);
+        true
+    }
+
+    /// Makes a page writable that was, and is read-only once more; `false` if it is not such a page.
+    fn reheat(&self, page: usize) -> bool {
+        let Some(hot) = self.hot().iter_mut().find(|hot| hot.cold && hot.address == page) else { return false };
+        hot.heat();
         true
     }
 
@@ -160,7 +205,7 @@ impl Snapshot {
     }
 
     fn is_hot(&self, page: usize) -> bool {
-        self.hot().iter().any(|hot| hot.address == page)
+        self.hot().iter().any(|hot| hot.address == page && !hot.cold)
     }
 
     /// Saves the present state under the id.
@@ -191,14 +236,18 @@ impl Snapshot {
         let root = self.saved[0];
         let checkpoint = if id == 0 { 0 } else { self.saved[id as usize].len };
         for (index, page) in self.hot().iter_mut().enumerate() {
-            // SAFETY: as in `save`; hot pages are writable.
-            unsafe {
-                if index < checkpoint {
+            if index < checkpoint {
+                page.heat();
+                // SAFETY: as in `save`; hot pages are writable.
+                unsafe {
                     let saved = self.saved[id as usize].pages.add(index * PAGE);
                     core::ptr::copy_nonoverlapping(saved, page.address as *mut u8, PAGE);
-                } else {
-                    (self.restore_page)(page.address as *mut _, root.pages.add(index * PAGE).cast(), &mut page.habits);
                 }
+            } else if !page.cold {
+                let saved = root.pages.wrapping_add(index * PAGE).cast();
+                // SAFETY: as in `save`; hot pages are writable.
+                unsafe { (self.restore_page)(page.address as *mut _, saved, &mut page.habits) };
+                page.cool();
             }
         }
     }

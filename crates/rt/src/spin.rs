@@ -27,7 +27,7 @@ use raddle_wire::{LOOP_ENTRIES, LOOP_PLACES, LOOPS_OFFSET, Loops};
 
 use crate::enabled::{Enabled, enabled};
 use crate::entry::{Registers, registers, return_address};
-use crate::state::{Handover, Op, Standing, keep, run, spins};
+use crate::state::{Handover, Op, Ring, Standing, keep, run, spins, spots};
 use crate::{frames, mutex, rwlock, sched, sem, spinlock};
 
 /// Reading operations remembered per thread: rounds of up to five reads are recognised.
@@ -51,6 +51,21 @@ const LENGTH: u64 = 7;
 /// The round locks and unlocks.
 const LOCKS: u64 = 8;
 
+/// Where a thread stood before a reading operation: what it would come back to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    pc: u64,
+    obj: u64,
+    sp: u64,
+}
+
+/// The spots of a thread's last reading operations, with nothing but reads between them. How many there are stands in the
+/// thread's own entry, so that threads that never read touch nothing here.
+pub type Spots = [Spot; RING];
+
+/// None yet.
+pub const NO_SPOTS: Spots = [Spot { pc: 0, obj: 0, sp: 0 }; RING];
+
 /// A reading operation that may turn out to be the head of a loop.
 #[derive(Clone, Copy)]
 pub struct Head {
@@ -67,16 +82,11 @@ pub struct Head {
     frame: [u8; BELOW_FRAME_POINTER],
     stack_len: u16,
     frame_len: u16,
-    /// Hash of the stack further up, once busy waiting was seen.
+    /// Hash of the stack further up.
     far: u64,
 }
 
 impl Head {
-    /// Whether this is the same read at the same depth of calls.
-    fn returns_as(&self, later: &Head) -> bool {
-        (self.op.pc, self.op.obj, self.registers.sp) == (later.op.pc, later.op.obj, later.registers.sp)
-    }
-
     /// Whether nothing that a loop could count with has changed.
     fn is_in_state_of(&self, later: &Head) -> bool {
         let (stack, frame) = (usize::from(self.stack_len), usize::from(self.frame_len));
@@ -89,8 +99,7 @@ impl Head {
     }
 }
 
-/// The last reading operations of a thread, with nothing but reads between them. How many there are stands in the thread's
-/// own entry, so that threads that never read touch nothing here.
+/// What else there is to know about the same operations, once busy waiting was seen.
 pub struct Candidates {
     heads: [Head; RING],
 }
@@ -121,9 +130,15 @@ fn loops() -> &'static Loops {
     unsafe { &*keep().file.add(LOOPS_OFFSET).cast::<Loops>() }
 }
 
-/// Whether a thread was seen to come back to a read in this or an earlier run.
-pub fn is_seen() -> bool {
-    loops().seen.load(Relaxed) != 0
+/// Called when a run starts, at the root or a checkpoint: values are hashed if a thread was seen to come back to a read in this or an
+/// earlier run. Of rounds that threads were in before that, not enough is known.
+pub fn begin() {
+    let run = run();
+    let seen = loops().seen.load(Relaxed) != 0;
+    if seen != run.hot.hashing {
+        run.hot.hashing = seen;
+        run.fibers[..run.threads].iter_mut().for_each(|fiber| fiber.ring = Ring::EMPTY);
+    }
 }
 
 /// Places where threads were found to wait busily.
@@ -244,24 +259,36 @@ pub fn arriving(op: &Op) -> bool {
         }
         return false;
     }
-    let candidates = spins(run().hot.tid as usize);
+    let thread = run().hot.tid as usize;
+    let spots = spots(thread);
     let ring = &mut run().me().ring;
     if ring.len == RING {
         ring.len = 0;
     }
     ring.pending = true;
     let len = ring.len;
+    spots[len] = Spot { pc: op.pc, obj: op.obj, sp: registers().sp };
+    let latest = spots[..len].iter().rposition(|spot| *spot == spots[len]);
+    if !run().hot.hashing {
+        if latest.is_some() {
+            loops().seen.store(1, Relaxed);
+            again();
+        }
+        return false;
+    }
+    let candidates = spins(thread);
     remember(&mut candidates.heads[len], op);
     (candidates.heads[len].depth, candidates.heads[len].moves) = (ring.depth, ring.moves);
-    let came_back = |head: &Head| head.returns_as(&candidates.heads[len]);
-    if let Some(latest) = candidates.heads[..len].iter().rposition(came_back) {
+    if let Some(latest) = latest {
         if !alone {
             examine(candidates, latest, len);
         }
         // A loop has as many beginnings as reads: the one that the thread came back to first is taken.
         let is_beginning = !alone || op.pc == loops().examine_place.load(Relaxed);
-        let is_same = |head: &Head| came_back(head) && head.is_in_state_of(&candidates.heads[len]);
-        if let Some(index) = candidates.heads[..len].iter().rposition(is_same).filter(|_| is_beginning) {
+        let is_same = |index: &usize| {
+            spots[*index] == spots[len] && candidates.heads[*index].is_in_state_of(&candidates.heads[len])
+        };
+        if let Some(index) = (0..len).rev().find(is_same).filter(|_| is_beginning) {
             let first = first_round(candidates, index, len);
             let last = &candidates.heads[first + len - index - 1];
             let locks = candidates.heads[index].moves != candidates.heads[len].moves;
@@ -311,19 +338,40 @@ fn differences(earlier: &[u8], later: &[u8], len: u16) -> impl Iterator<Item = u
 
 /// Called when an operation was performed: a reading one becomes a candidate, everything else is progress.
 pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
+    let me = run().me();
+    // A thread that has read nothing, and does not now, has no round to be in.
+    if me.ring.pending || me.ring.len > 0 {
+        note_round(op, outcome, value != old);
+    }
+    // All that follows is about reads in the table, where nothing is before busy waiting was seen.
+    if !run().hot.hashing {
+        return;
+    }
+    let me = run().me();
+    // What others did to threads and queues is named in a way that depends on their order.
+    let result = if op.kind.is_atomic_access() { mix(value ^ mix(old)) } else { 0 };
+    let what = op.obj ^ (op.kind as u64) << 56 ^ (outcome as u64) << 48;
+    me.history = mix(me.history ^ mix(what ^ result));
+}
+
+/// Keeps the round up to date that the running thread may be in, after an operation.
+fn note_round(op: &Op, outcome: Outcome, changed: bool) {
     let thread = run().hot.tid;
     let values = run().hot.values;
+    let hashing = run().hot.hashing;
     let me = run().me();
     let looked = match op.kind {
         OpKind::AtomicLoad | OpKind::Read => true,
-        OpKind::AtomicRmw => value == old,
+        OpKind::AtomicRmw => !changed,
         kind => reads(kind) && outcome == Outcome::Failed,
     };
     match finds(op, thread) {
         Some(value) if looked && me.ring.pending => {
-            let head = &mut spins(usize::from(thread)).heads[me.ring.len];
-            head.value = value;
-            head.key = key(me.history, values, op, value);
+            if hashing {
+                let head = &mut spins(usize::from(thread)).heads[me.ring.len];
+                head.value = value;
+                head.key = key(me.history, values, op, value);
+            }
             me.ring.len += 1;
         }
         // Whoever locks and unlocks may still be in the same round.
@@ -339,10 +387,6 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
         _ => me.ring.len = 0,
     }
     me.ring.pending = false;
-    // What others did to threads and queues is named in a way that depends on their order.
-    let result = if op.kind.is_atomic_access() { mix(value ^ mix(old)) } else { 0 };
-    let what = op.obj ^ (op.kind as u64) << 56 ^ (outcome as u64) << 48;
-    me.history = mix(me.history ^ mix(what ^ result));
 }
 
 /// Adds what the running thread is about to read to the hash of what it has read.
@@ -380,10 +424,6 @@ pub fn alone() -> usize {
 fn examine(candidates: &Candidates, first: usize, len: usize) {
     let (key, pc) = (candidates.heads[len - 1].key, candidates.heads[len].op.pc);
     let loops = loops();
-    loops.seen.store(1, Relaxed);
-    if !run().hot.hashing {
-        again();
-    }
     let verdicts = place(pc).map_or(IN_VAIN, |place| place.load(Relaxed));
     if look_up(key).is_some() || (IN_VAIN..IS_LOOP).contains(&verdicts) {
         return;
@@ -407,11 +447,7 @@ fn examine(candidates: &Candidates, first: usize, len: usize) {
 /// A read was found to close a round, at whose beginning the thread stands.
 fn conclude(key: u64, verdict: u64, pc: u64) {
     let loops = loops();
-    loops.seen.store(1, Relaxed);
     let examined = loops.examine_at.swap(0, Relaxed) != 0;
-    if !run().hot.hashing {
-        again();
-    }
     if place(pc).is_some_and(|place| place.swap(IS_LOOP, Relaxed) != IS_LOOP) {
         loops.found.fetch_add(1, Relaxed);
     }
@@ -531,7 +567,7 @@ fn remember(head: &mut Head, op: &Op) {
     head.registers = now;
     head.stack_len = above as u16;
     head.frame_len = below as u16;
-    head.far = if run().hot.hashing { further_up(sp + above) } else { 0 };
+    head.far = further_up(sp + above);
     // SAFETY: both windows lie within the running thread's stack, above its stack pointer.
     unsafe {
         core::ptr::copy_nonoverlapping(sp as *const u8, head.stack.as_mut_ptr(), above);

@@ -1,13 +1,13 @@
 //! Taking over: before any constructor of the program runs, if the host is there.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::{Control, MAGIC, PROTOCOL_VERSION, config_flag};
 
-use crate::state::{Fiber, Op, PoolEntry, Standing, Wait, keep, run};
+use crate::state::{Fiber, Op, Place, PoolEntry, Standing, Wait, keep, run};
 use crate::sys::{self, syscall};
 use crate::{controller, fiber, sched};
 
@@ -127,6 +127,7 @@ fn attach(descriptor: i32) {
     keep.arena_bytes = config.trace_bytes as usize;
     keep.access_granularity = config.flags & config_flag::ACCESS_GRANULARITY != 0;
     crate::entry::READS_ARE_OPERATIONS.store(keep.access_granularity, core::sync::atomic::Ordering::Relaxed);
+    keep.looks_at_all = keep.access_granularity || control.benign_count > 0;
     keep.fold_spins = config.flags & config_flag::FOLD_SPINS != 0;
     keep.config_flags = config.flags;
     keep.spurious = config.spurious;
@@ -163,14 +164,19 @@ fn create_pool() {
                 "cannot create threads for the program: lower the number of threads or raise the limits",
             );
         }
-        // SAFETY: the entry's first word is written once, by the new thread.
-        let reported = unsafe { AtomicU64::from_ptr(&raw mut keep.pool[slot].fs) };
-        while reported.load(Ordering::Acquire) == 0 {
-            // SAFETY: yields the processor.
-            unsafe { syscall!(libc::SYS_sched_yield) };
+    }
+    let all = keep.pool_len as u32 - 1;
+    loop {
+        let parked = PARKED.load(Ordering::Acquire);
+        if parked == all {
+            return;
         }
+        sys::futex_wait(&PARKED, parked);
     }
 }
+
+/// Threads of the pool that have reported. Futex word.
+static PARKED: AtomicU32 = AtomicU32::new(0);
 
 /// The mapping that the address lies in.
 fn mapping_around(address: usize) -> (usize, usize) {
@@ -203,14 +209,14 @@ extern "C" fn park(entry: *mut PoolEntry) -> *mut c_void {
     let here = (&raw const entry) as usize;
     let base = fiber::storage_base();
     let all_signals = u64::MAX;
-    // SAFETY: the entry outlives the thread and is read by nobody until `fs` is set; the mask is a local.
+    // SAFETY: the entry outlives the thread and is read by nobody until all have reported; the mask is a local.
     unsafe {
-        (*entry).stack = (lowest_stack_address(here), here - PARKED_FRAME);
-        (*entry).handle = base;
+        *entry = PoolEntry { fs: base, stack: (lowest_stack_address(here), here - PARKED_FRAME), handle: base };
         syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all_signals, 0usize, 8usize);
-        AtomicU64::from_ptr(&raw mut (*entry).fs).store(base, Ordering::Release);
     }
-    static NEVER: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+    PARKED.fetch_add(1, Ordering::Release);
+    sys::futex_wake(&PARKED);
+    static NEVER: AtomicU32 = AtomicU32::new(0);
     loop {
         sys::futex_wait(&NEVER, 0);
     }
@@ -239,7 +245,7 @@ fn begin() {
         key: 1,
         ..Fiber::UNUSED
     };
-    run.runnable.insert(0);
+    run.place(0, Place::Runnable);
     run.hot.stack = keep.pool[0].stack;
     // SAFETY: the controller's stack is fresh.
     keep.controller_sp = unsafe { fiber::prepare(stack as usize + CONTROLLER_STACK, controller::body) };

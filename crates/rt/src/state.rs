@@ -12,7 +12,7 @@ use crate::kernel::KernelAction;
 use crate::keys::Keys;
 use crate::private::Private;
 use crate::snapshot::Snapshot;
-use crate::spin::Candidates;
+use crate::spin::{Candidates, NO_SPOTS, Spots};
 use crate::timeouts::View;
 
 /// A static that only the one running fiber touches.
@@ -55,6 +55,15 @@ pub fn spins(tid: usize) -> &'static mut Candidates {
     unsafe { &mut (*SPINS.get())[tid] }
 }
 
+static SPOTS: Global<[Spots; MAX_THREADS]> = Global::new([NO_SPOTS; MAX_THREADS]);
+
+/// Spots of a thread's last reads; part of the state of the run.
+#[inline(always)]
+pub fn spots(tid: usize) -> &'static mut Spots {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut (*SPOTS.get())[tid] }
+}
+
 static KEYS: Global<Keys> = Global::new(Keys::new());
 
 /// Keys and values of thread-specific data; part of the state of the run.
@@ -90,10 +99,11 @@ pub const fn run_pointer() -> *const Run {
 }
 
 /// Address and size of what belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 4] {
+pub fn run_ranges() -> [(usize, usize); 5] {
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (SPINS.get() as usize, size_of_val(&SPINS)),
+        (SPOTS.get() as usize, size_of_val(&SPOTS)),
         (KEYS.get() as usize, size_of_val(&KEYS)),
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
     ]
@@ -215,15 +225,19 @@ pub struct Ring {
     pub moves: u32,
 }
 
-/// One thread of the program.
+impl Ring {
+    /// No operation is remembered.
+    pub const EMPTY: Ring = Ring { len: 0, pending: false, depth: 0, moves: 0 };
+}
+
+/// One thread of the program. What every step needs comes first, in two cache lines.
 #[derive(Clone, Copy)]
+#[repr(C, align(64))]
 pub struct Fiber {
     /// Stack pointer while it does not run.
     pub sp: usize,
     /// Base of its thread-local storage.
     pub fs: u64,
-    /// How it stands.
-    pub standing: Standing,
     /// What it stands before.
     pub pending: Op,
     /// Accesses since its last transition, while it does not run.
@@ -236,36 +250,42 @@ pub struct Fiber {
     pub slot: u16,
     /// Creator.
     pub parent: u16,
-    /// Threads that it has created.
-    pub children: u32,
-    /// Hash of the spawn path.
-    pub key: u64,
+    /// How it stands.
+    pub standing: Standing,
+    /// Whether it was made to dump its stack (see `sched::dump_stacks`).
+    pub dump: bool,
+    /// Lowest and one past the highest address of its stack.
+    pub stack: (usize, usize),
+    /// Signals that it blocks, as far as it knows.
+    pub blocked: u64,
+    /// Hash of what it has read between transitions, while it does not run.
+    pub values: u64,
+    /// Open regions in which the program asked not to look at its accesses.
+    pub ignoring: u32,
     /// Conflicting steps of others since its operation became pending (for partial order sampling).
     pub conflicts: u32,
+    /// Heads of possible loops.
+    pub ring: Ring,
+    /// Hash of the transitions that it has made, with what came of them.
+    pub history: u64,
+    /// Its clock, in nanoseconds after the start of the run.
+    pub clock: u64,
+    /// Hash of the spawn path.
+    pub key: u64,
     /// Start function and argument.
     pub entry: (usize, usize),
     /// What it returned.
     pub result: usize,
+    /// Threads that it has created.
+    pub children: u32,
+    /// Spurious wake-ups that it may still have.
+    pub spurious_left: u32,
+    /// Queue it waits in.
+    pub wait: Wait,
     /// `pthread_detach` was called or the attribute says so.
     pub detached: bool,
     /// Somebody has joined it.
     pub joined: bool,
-    /// Queue it waits in.
-    pub wait: Wait,
-    /// Spurious wake-ups that it may still have.
-    pub spurious_left: u32,
-    /// Its clock, in nanoseconds after the start of the run.
-    pub clock: u64,
-    /// Hash of the transitions that it has made, with what came of them.
-    pub history: u64,
-    /// Hash of what it has read between them, while it does not run.
-    pub values: u64,
-    /// Lowest and one past the highest address of its stack.
-    pub stack: (usize, usize),
-    /// Heads of possible loops.
-    pub ring: Ring,
-    /// Open regions in which the program asked not to look at its accesses.
-    pub ignoring: u32,
     /// Pipes and the like that it has made, and files that it has opened.
     pub channels: u32,
     /// Temporary files that it has made.
@@ -274,10 +294,6 @@ pub struct Fiber {
     pub mapped_bytes: usize,
     /// Blocks of other threads' arenas that it has freed: first of the list, or 0.
     pub foreign_frees: usize,
-    /// Signals that it blocks, as far as it knows.
-    pub blocked: u64,
-    /// Whether it was made to dump its stack (see `sched::dump_stacks`).
-    pub dump: bool,
     /// What else the runtime keeps for it.
     pub private: Private,
 }
@@ -307,7 +323,7 @@ impl Fiber {
         history: 0,
         values: 0,
         stack: (0, 0),
-        ring: Ring { len: 0, pending: false, depth: 0, moves: 0 },
+        ring: Ring::EMPTY,
         ignoring: 0,
         channels: 0,
         temporary_files: 0,
@@ -319,37 +335,56 @@ impl Fiber {
     };
 }
 
-/// The state of a run: restored with the program's memory.
+/// The sets that a thread can be in, by what is known of whether it can step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// [`Run::runnable`]
+    Runnable,
+    /// [`Run::reluctant`]
+    Reluctant,
+    /// [`Run::blocked`]
+    Blocked,
+    /// In none: it is over.
+    Nowhere,
+}
+
+/// The state of a run: restored with the program's memory. What all runs use comes first, in as few pages as possible.
 #[repr(C)]
 pub struct Run {
     /// What hooks need.
     pub hot: Hot,
     /// Where the running thread's accesses really leave the fast path, while all of them do because some are benign.
     pub stop_after: u32,
-    /// Bytes on which races are meant to be.
-    pub benign: crate::annotate_benign::Ranges,
-    /// Threads created so far.
-    pub threads: usize,
     /// Transitions made so far.
     pub steps: u32,
+    /// Threads created so far.
+    pub threads: usize,
     /// Ranks of the threads that may be able to step; checked again when chosen.
     pub runnable: RankSet,
     /// Ranks of the threads that could only step by timing out or waking spuriously.
     pub reluctant: RankSet,
-    /// Run-local numbers by rank.
-    pub by_rank: [u16; MAX_THREADS],
-    /// Pool entries in use.
-    pub slots: RankSet,
-    /// Threads that the users of each pool entry have created in fresh ones.
-    pub slot_children: [u16; MAX_THREADS],
-    /// Whether the process has exited, and how.
-    pub exit: Option<i32>,
-    /// Bytes of all heap blocks ever handed out fresh.
-    pub heap_bytes: usize,
+    /// Ranks of the threads that were found unable to step; looked at again when their object changes.
+    pub blocked: RankSet,
     /// Threads that stand before a read that may lead nowhere.
     pub watching: u32,
     /// The thread to go back to after a stack was dumped.
     pub dump_for: u16,
+    /// Whether a thread has timed out or read its clock.
+    pub timed: bool,
+    /// Whether the process has exited, and how.
+    pub exit: Option<i32>,
+    /// Bytes of all heap blocks ever handed out fresh.
+    pub heap_bytes: usize,
+    /// Pool entries in use.
+    pub slots: RankSet,
+    /// Run-local numbers by rank.
+    pub by_rank: [u16; MAX_THREADS],
+    /// Threads that the users of each pool entry have created in fresh ones.
+    pub slot_children: [u16; MAX_THREADS],
+    /// Threads by run-local number.
+    pub fibers: [Fiber; MAX_THREADS],
+    /// Bytes on which races are meant to be.
+    pub benign: crate::annotate_benign::Ranges,
     /// Identity of what each descriptor leads to, if it can make a thread wait.
     pub channels: [u64; MAX_CHANNELS],
     /// Regular files that descriptors lead to.
@@ -358,14 +393,10 @@ pub struct Run {
     pub copies: Copies,
     /// Handlers that the program wants for the signals of a crash.
     pub handlers: [KernelAction; 32],
-    /// Whether a thread has timed out or read its clock.
-    pub timed: bool,
     /// Clocks that were left at objects.
     pub clocks: crate::clock::Clocks,
     /// Named semaphores.
     pub names: crate::sem_names::Names,
-    /// Threads by run-local number.
-    pub fibers: [Fiber; MAX_THREADS],
 }
 
 impl Run {
@@ -392,6 +423,7 @@ impl Run {
             steps: 0,
             runnable: RankSet::new(),
             reluctant: RankSet::new(),
+            blocked: RankSet::new(),
             by_rank: [0; MAX_THREADS],
             slots: RankSet::new(),
             slot_children: [0; MAX_THREADS],
@@ -410,6 +442,22 @@ impl Run {
         }
     }
 
+    /// Moves the thread with this rank to one of the sets.
+    #[inline]
+    pub fn place(&mut self, rank: usize, place: Place) {
+        for (set, here) in [
+            (&mut self.runnable, Place::Runnable),
+            (&mut self.reluctant, Place::Reluctant),
+            (&mut self.blocked, Place::Blocked),
+        ] {
+            if place == here {
+                set.insert(rank);
+            } else {
+                set.remove(rank);
+            }
+        }
+    }
+
     /// The running thread.
     #[inline(always)]
     pub fn me(&mut self) -> &mut Fiber {
@@ -420,7 +468,7 @@ impl Run {
 /// A real thread that was created once and sleeps for ever, while fibers use its stack and thread-local storage.
 #[derive(Clone, Copy)]
 pub struct PoolEntry {
-    /// Base of thread-local storage; 0 until the thread has reported.
+    /// Base of thread-local storage.
     pub fs: u64,
     /// Lowest and one past the highest address of the stack that fibers may use.
     pub stack: (usize, usize),
@@ -486,6 +534,8 @@ pub struct Keep {
     pub fsgsbase: bool,
     /// Data accesses are transitions.
     pub access_granularity: bool,
+    /// Every access leaves the fast path: all are transitions, or those at places that the host names.
+    pub looks_at_all: bool,
     /// Busy waiting is folded.
     pub fold_spins: bool,
     /// Spurious wake-ups per thread.
@@ -550,6 +600,7 @@ impl Keep {
             arena_bytes: 0,
             fsgsbase: false,
             access_granularity: false,
+            looks_at_all: false,
             code: (0, 0),
             fold_spins: false,
             spurious: 0,

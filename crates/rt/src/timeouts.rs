@@ -19,7 +19,7 @@ use crate::{sched, spin};
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
 const OBJECTS: usize = 12;
 
-/// What a loop can carry from one round to the next, as far as it is looked at: see [`spin`].
+/// What a loop can carry from one round to the next, as far as it is looked at (see [`spin`]), and the thread's place in the loop.
 #[repr(C, align(4096))]
 #[derive(Clone, Copy)]
 pub struct View {
@@ -28,6 +28,7 @@ pub struct View {
     frame: [u8; spin::BELOW_FRAME_POINTER],
     stack_len: usize,
     frame_len: usize,
+    timeouts: Timeouts,
 }
 
 /// How two views compare.
@@ -47,6 +48,15 @@ impl View {
         frame: [0; spin::BELOW_FRAME_POINTER],
         stack_len: 0,
         frame_len: 0,
+        timeouts: Timeouts {
+            pc: 0,
+            idle: false,
+            undisturbed: false,
+            rounds: 0,
+            spent: false,
+            objects: [0; OBJECTS],
+            len: 0,
+        },
     };
 
     /// What the running thread sees, having entered the runtime with these registers.
@@ -95,7 +105,7 @@ fn words<'a>(earlier: &'a [u8], later: &'a [u8]) -> impl Iterator<Item = (u64, u
 
 /// A thread's place in a loop of timed waits.
 #[derive(Clone, Copy)]
-pub struct Timeouts {
+struct Timeouts {
     /// Return address of the last timed wait, 0 if there was none.
     pc: u64,
     /// Whether that wait timed out, and the thread has made no progress since.
@@ -111,20 +121,15 @@ pub struct Timeouts {
     len: u8,
 }
 
-impl Timeouts {
-    /// No timed wait so far.
-    pub const NEW: Timeouts =
-        Timeouts { pc: 0, idle: false, undisturbed: false, rounds: 0, spent: false, objects: [0; OBJECTS], len: 0 };
-}
-
 /// The running thread is about to stand before a timed wait that it called at `pc`.
 pub fn entering(pc: u64) {
     let view = views(run().hot.tid as usize);
     let wrote = run().hot.wrote;
-    let mine = &mut run().me().private.timeouts;
+    let mine = &view.timeouts;
     let came_back = mine.idle && mine.undisturbed && !wrote && mine.pc == pc;
     let same = if came_back { view.compare(registers()) } else { Sameness::Different };
     view.take(registers());
+    let mine = &mut view.timeouts;
     mine.rounds = if same == Sameness::Different { 0 } else { mine.rounds.saturating_add(1) };
     mine.spent = match same {
         Sameness::Different => false,
@@ -142,7 +147,7 @@ pub fn entering(pc: u64) {
 pub fn timed_out(op: &Op, deadline: u64) {
     clock::not_before(deadline);
     be_polite();
-    let mine = &mut run().me().private.timeouts;
+    let mine = &mut views(run().hot.tid as usize).timeouts;
     mine.idle = true;
     mine.undisturbed = true;
     if mine.rounds > 0 {
@@ -161,7 +166,12 @@ pub fn be_polite() {
 }
 
 /// Whether the thread goes round in a loop in which it lets others go first: it changes nothing but, say, counts or looks at the time.
+#[inline]
 pub fn stalls(tid: usize) -> bool {
+    run().timed && goes_round(tid)
+}
+
+fn goes_round(tid: usize) -> bool {
     let theirs = &run().fibers[tid].private;
     theirs.polite && theirs.stalled >= PATIENCE
 }
@@ -172,7 +182,14 @@ pub fn turns(tid: usize) -> u16 {
 }
 
 /// The thread is let through to its operation.
+#[inline]
 pub fn granted(tid: usize) {
+    if run().timed {
+        count_politeness(tid);
+    }
+}
+
+fn count_politeness(tid: usize) {
     let theirs = &mut run().fibers[tid].private;
     theirs.stalled = if theirs.polite { theirs.stalled.saturating_add(1) } else { theirs.stalled };
     theirs.polite = false;
@@ -199,11 +216,10 @@ pub fn idle_call(pc: u64) {
         return;
     }
     let view = views(run().hot.tid as usize);
-    let mine = &mut run().me().private.timeouts;
-    let came_back = mine.pc == pc && calls > MANY;
+    let came_back = view.timeouts.pc == pc && calls > MANY;
     let same = if came_back { view.compare(entered) } else { Sameness::Different };
     view.take(entered);
-    mine.pc = pc;
+    view.timeouts.pc = pc;
     if same != Sameness::Different {
         let me = run().me();
         me.pending = Op::new(OpKind::Fence, 0, 0, pc);
@@ -213,14 +229,22 @@ pub fn idle_call(pc: u64) {
 
 /// Whether the thread has had its time-outs.
 pub fn exhausted(tid: usize) -> bool {
-    let theirs = &run().fibers[tid].private.timeouts;
+    let theirs = &views(tid).timeouts;
     theirs.spent && theirs.undisturbed
 }
 
 /// The running thread has made progress.
+#[inline]
 pub fn progress() {
+    // Nobody has been idle before somebody was polite.
+    if run().timed {
+        start_anew();
+    }
+}
+
+fn start_anew() {
     let mine = &mut run().me().private;
-    mine.timeouts.idle = false;
+    views(run().hot.tid as usize).timeouts.idle = false;
     mine.readings = 0;
     mine.stalled = 0;
 }
@@ -232,7 +256,7 @@ pub fn performed(op: &Op, outcome: Outcome) {
     if changes(op.kind, outcome) && !is_private {
         progress();
     }
-    if run().fibers[me].private.timeouts.idle && !is_private {
+    if views(me).timeouts.idle && !is_private {
         watch_all(op);
     }
     for tid in (0..run().threads).filter(|&tid| tid != me) {
@@ -250,7 +274,7 @@ fn watch_all(op: &Op) {
 
 /// Remembers an object of the running thread's round.
 fn watch(object: u64) {
-    let mine = &mut run().me().private.timeouts;
+    let mine = &mut views(run().hot.tid as usize).timeouts;
     let len = mine.len as usize;
     if object == 0 || mine.objects[..len].contains(&object) {
         return;
@@ -265,7 +289,7 @@ fn watch(object: u64) {
 
 /// Tells a thread that another one has touched something, if that is one of its objects.
 fn disturb(tid: usize, op: &Op) {
-    let theirs = &mut run().fibers[tid].private.timeouts;
+    let theirs = &mut views(tid).timeouts;
     let objects = &theirs.objects[..theirs.len as usize];
     if theirs.undisturbed && (objects.contains(&op.obj) || objects.contains(&op.arg)) {
         theirs.undisturbed = false;

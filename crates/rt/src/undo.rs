@@ -14,8 +14,12 @@ const WATCHED: usize = 64;
 /// kernel's cost of closing a range grows with the highest number in use.
 const COPIES: usize = 960;
 const PATH: usize = 4096;
-/// Every so many runs all descriptors of runs are closed, whatever it looks like.
+/// Every so many runs the descriptors of runs are closed, whatever it looks like: the lowest numbers, as the kernel hands those out
+/// first …
 const SWEEP: u32 = 64;
+/// … which are so many, and now and then all.
+const LOW: u32 = 64;
+const WHOLE_SWEEP: u32 = 64 * SWEEP;
 const SIGNALS: usize = 65;
 const MAX_MAPPINGS: usize = 512;
 
@@ -173,8 +177,9 @@ pub fn after_run() {
     // then everything is swept, as closing a range costs more than a whole run of a small program.
     // SAFETY: asks about a descriptor.
     let opened = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
-    if opened || root.runs.is_multiple_of(SWEEP) {
-        close_opened(root);
+    let whole = opened || root.runs.is_multiple_of(WHOLE_SWEEP);
+    if whole || root.runs.is_multiple_of(SWEEP) {
+        close_opened(root, whole);
     }
     let changed = core::mem::replace(&mut root.changed, 0);
     if changed == 0 {
@@ -205,15 +210,17 @@ pub fn after_run() {
     }
 }
 
-/// Closes what the run has opened.
-fn close_opened(root: &Root) {
+/// Closes what the run has opened: all of it, or what has low numbers.
+fn close_opened(root: &Root, whole: bool) {
     for descriptor in (0..root.first.min(WATCHED as u32)).filter(|&index| !root.open[index as usize]) {
         // SAFETY: as below.
         unsafe { syscall!(libc::SYS_close, descriptor) };
     }
     // SAFETY: the program's state knows nothing of these descriptors any more; the copies in between stay.
     unsafe {
-        if root.any_copied {
+        if !whole {
+            syscall!(libc::SYS_close_range, root.first, root.first + LOW, 0);
+        } else if root.any_copied {
             syscall!(libc::SYS_close_range, root.first, COPIES as u32 - 1, 0);
             syscall!(libc::SYS_close_range, (COPIES + WATCHED) as u32, u32::MAX, 0);
         } else {

@@ -52,6 +52,18 @@ impl RankSet {
         None
     }
 
+    /// The ranks that are in one of the two.
+    #[must_use]
+    pub const fn union(&self, other: &RankSet) -> RankSet {
+        let mut both = *self;
+        let mut word = 0;
+        while word < MAX_THREADS / 64 {
+            both.words[word] |= other.words[word];
+            word += 1;
+        }
+        both
+    }
+
     /// How many ranks are in the set.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -269,6 +281,9 @@ mod tests {
         );
         set.remove(3);
         assert!(!set.contains(3) && set.contains(64) && !set.contains(MAX_THREADS));
+        let mut other = RankSet::new();
+        other.insert(7);
+        assert_eq!((other.union(&set).len(), other.union(&set).first()), (3, Some(7)));
     }
 
     #[test]
