@@ -39,11 +39,15 @@
 //! operations fragile. There the children of one execution can be as many as sets of readers.
 //!
 //! # Speed
-//! Executions share prefixes with the last one, and so do the facts about them (`record`). A position is *closed* if some later
-//! step y of the forced part came before a sleeper that the policy would have preferred, fell asleep behind the position, and stays
-//! possible: if y depends on z it is not in A, and if it is x' nobody asleep needed that; so y would have been made by the policy, which
-//! would have made the sleeper first, or some earlier step that y is preferred to and does not depend on; if there is none, no child
-//! differs first at this position. This holds for all executions with this prefix.
+//! Executions share prefixes with the last one, and so do the facts about them (`record`). Nearly all positions are dismissed without a simulation:
+//!
+//! * An *inversion* is a step y of the forced part that came before a sleeper which the policy would have preferred, and which stays possible. Let
+//!   z be a position before the sleeper fell asleep, and nothing between z and y independent of y and less preferred. Then y is in A: if the policy
+//!   had made it, it would have made the sleeper first. So if y depends on z, no child differs first at z (unless y can be x').
+//! * A child needs an x, another thread's operation that conflicts with z, and everybody asleep has to be woken by x or in A. Where the thread of
+//!   x can go on to x whatever others do, and nothing but what depends on z could wake x, A has only steps of a lower rank: inversions
+//!   and wakers of a higher rank come too late.
+//! * What a thread does when it is alone, and behind everything that others did, has no other order.
 //!
 //! # Deviations and limits
 //! * Arrivals at a barrier commute, but the one that fills a round decides who is left for the next; so a
