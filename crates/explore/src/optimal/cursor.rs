@@ -312,7 +312,7 @@ impl Cursor {
         if next.is_some_and(|position| has_one(position) && self.is_ready(record, position)) {
             // It depends on nothing that is missing: here it is what it was there.
             self.ready.insert(rank);
-        } else if self.event(record, replay, thread, 0).is_some() {
+        } else if self.is_possible(record, replay, thread, next) {
             self.open.insert(rank);
         } else if self.wants[rank] != 0 {
             self.blocked.insert(rank);
@@ -328,6 +328,18 @@ impl Cursor {
     pub fn can_step(&mut self, facts: Facts<'_>, rank: usize) -> bool {
         self.look(facts, rank);
         self.ready.has(rank) || self.open.has(rank)
+    }
+
+    /// Whether the thread, whose next step in the execution is at `next`, can do anything here.
+    fn is_possible(&self, record: &Record, replay: &Replay, thread: u16, next: Option<u32>) -> bool {
+        let Some(op) = record.operation(thread, self.next[usize::from(thread)]) else { return false };
+        let world = replay.world();
+        world.is_alive(thread)
+            && match op.kind {
+                OpKind::AtomicLoad if self.awaits(record, op, next) => false,
+                OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => true,
+                _ => world.enabled(op).possible(),
+            }
     }
 
     /// What the thread would do here with that choice; `None` if it cannot.
