@@ -1,18 +1,23 @@
 //! Putting a page back by its cache lines. A run writes to a few lines of a page, nearly always the same as the runs before: these
-//! are copied, and all others are only looked at.
+//! are copied, and all others are only looked at. What it costs is the memory that is read: of a saved page, only what is not zero.
 
 /// One line of a page.
 type Line = [u64; 8];
 /// A page.
 pub type Page = [Line; 64];
 
+#[repr(align(64))]
+struct Aligned(Line);
+
+static ZERO: Aligned = Aligned([0; 8]);
+
 /// What is known about a page that is put back again and again.
 #[derive(Clone, Copy)]
 pub struct Habits {
     /// Lines that were found changed, a bit each.
     changed: u64,
-    /// Whether the saved page has nothing but zeroes.
-    zero: bool,
+    /// Lines of the saved page that are zero, a bit each: it is not read where it need not be.
+    zero: u64,
 }
 
 impl Habits {
@@ -22,7 +27,9 @@ impl Habits {
     /// The saved page must be readable.
     pub unsafe fn new(saved: *const Page) -> Self {
         // SAFETY: the caller's promise.
-        Habits { changed: 0, zero: unsafe { (*saved).as_flattened() }.iter().all(|&word| word == 0) }
+        let saved = unsafe { &*saved };
+        let zero = (0..saved.len()).filter(|&index| saved[index] == ZERO.0).fold(0, |mask, index| mask | 1 << index);
+        Habits { changed: 0, zero }
     }
 
     /// Whether the page was always found as it was saved.
@@ -41,42 +48,52 @@ pub type Restore = unsafe fn(*mut Page, *const Page, &mut Habits);
 #[inline(always)]
 pub unsafe fn restore(page: *mut Page, saved: *const Page, habits: &mut Habits) {
     // SAFETY: the caller's promise.
-    let (page, saved) = unsafe { (&mut *page, &*saved) };
+    let (page, saved) = unsafe { (&mut *page, Saved { page: &*saved, zero: habits.zero }) };
     copy(page, saved, habits.changed);
-    let same = if habits.zero { is_zero(page) } else { is_same(page, saved) };
-    if !same {
-        let changed = differences(page, saved);
+    if !is_same(page, saved) {
+        let changed = differences(page, saved.page);
         copy(page, saved, changed);
         habits.changed |= changed;
     }
 }
 
+/// A saved page, and which of its lines are zero.
+#[derive(Clone, Copy)]
+struct Saved<'a> {
+    page: &'a Page,
+    zero: u64,
+}
+
+impl Saved<'_> {
+    #[inline(always)]
+    fn line(&self, index: usize) -> &Line {
+        if self.zero >> index & 1 != 0 { &ZERO.0 } else { &self.page[index] }
+    }
+}
+
 #[inline(always)]
-fn copy(page: &mut Page, saved: &Page, lines: u64) {
+fn copy(page: &mut Page, saved: Saved, lines: u64) {
     let mut rest = lines;
     while rest != 0 {
         let index = rest.trailing_zeros() as usize;
-        page[index] = saved[index];
+        page[index] = *saved.line(index);
         rest &= rest - 1;
     }
 }
 
-// Both look at everything without a branch, which is quicker than to stop at the first difference: there hardly ever is one.
-
+/// Looks at everything without a branch, which is quicker than to stop at the first difference: there hardly ever is one.
 #[inline(always)]
-fn is_zero(page: &Page) -> bool {
+fn is_same(page: &Page, saved: Saved) -> bool {
     let mut all = [0; 8];
-    for line in page {
-        (0..8).for_each(|word| all[word] |= line[word]);
-    }
-    all == [0; 8]
-}
-
-#[inline(always)]
-fn is_same(page: &Page, saved: &Page) -> bool {
-    let mut all = [0; 8];
-    for (line, original) in page.iter().zip(saved) {
-        (0..8).for_each(|word| all[word] |= line[word] ^ original[word]);
+    if saved.zero == u64::MAX {
+        for line in page {
+            (0..8).for_each(|word| all[word] |= line[word]);
+        }
+    } else {
+        for (index, line) in page.iter().enumerate() {
+            let original = saved.line(index);
+            (0..8).for_each(|word| all[word] |= line[word] ^ original[word]);
+        }
     }
     all == [0; 8]
 }
