@@ -24,6 +24,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("help_completions_and_manual_come_from_one_table", help_and_manual),
     ("links_are_the_compiler", links_are_the_compiler),
     ("gdb_stops_where_it_is_told", gdb_stops),
+    ("a_suppressed_race_hides_no_order", a_suppressed_race_hides_no_order),
 ];
 
 fn a_trace_leads_through_the_same_run() {
@@ -270,4 +271,18 @@ fn gdb_stops() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(place.processes().is_empty(), "{:?}", place.processes());
+}
+
+/// The accesses of a suppressed race are scheduling points: what depends on their order is found.
+fn a_suppressed_race_hides_no_order() {
+    let place = Place::new();
+    let (source, known) = (place.text("order.c"), place.text("known"));
+    let program = "#include <pthread.h>\n#include <assert.h>\nstatic int x;\n\
+        static void *work(void *a) { x = 1; return a; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); int seen = x; pthread_join(t, 0); assert(!seen); }\n";
+    std::fs::write(&source, program).unwrap();
+    std::fs::write(&known, "race:work\n").unwrap();
+    let checked = place.raddle(&["check", "--suppressions", &known, &source]);
+    assert_eq!(checked.status(), Some(1), "{}", checked.all());
+    assert!(checked.all().contains("assertion"), "{}", checked.all());
 }

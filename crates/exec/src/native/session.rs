@@ -104,7 +104,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn start(options: &Options) -> Result<Self, StartError> {
-        let shared = SharedFile::create(&options.config()).map_err(|error| StartError::Resources(error.to_string()))?;
+        let shared = SharedFile::for_options(options).map_err(|error| StartError::Resources(error.to_string()))?;
         let process = Process::start(options, &shared)?;
         Ok(Session { process: Some(process), shared, flights: VecDeque::new(), submitted: 0 })
     }
