@@ -252,9 +252,6 @@ fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
     plan.examined = 0;
     plan.examine_at = crate::spin::examine_at();
     plan.load();
-    // SAFETY: as above.
-    let segments = unsafe { core::slice::from_raw_parts(plan.segments, plan.len) };
-    plan.forced = segments.iter().fold(run().steps, |sum, segment| sum.saturating_add(segment.steps));
 }
 
 /// Sets the room for records up and puts the records of the base first.

@@ -14,7 +14,16 @@ use crate::trace;
 pub const LONG_STRETCH: u32 = 1 << 20;
 
 /// Stands before the operation until it is this thread's turn and the operation is enabled.
+#[inline(always)]
 pub fn arrive(op: Op) {
+    // In registers: the processor waits if what was just written in parts is read as a whole.
+    let Op { kind, order, log_size, obj, arg, pc } = op;
+    stand_before(kind, order, log_size, obj, arg, pc);
+}
+
+#[inline(never)]
+fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
+    let op = Op { kind, order, log_size, obj, arg, pc };
     let watches = crate::spin::arriving(&op);
     let run = run();
     let (count, values) = (run.hot.count, run.hot.values);
@@ -423,9 +432,12 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     tid
 }
 
-/// A new child comes right after everything that descends from its parent, as its last component is the largest.
+/// A new child comes right after everything that descends from its parent, as its last component is the largest; from main, all do.
 fn rank_of_new_child(parent: usize) -> usize {
     let run = run();
+    if parent == 0 {
+        return run.threads;
+    }
     let mut rank = run.fibers[parent].rank as usize + 1;
     while rank < run.threads && descends(run.by_rank[rank] as usize, parent) {
         rank += 1;

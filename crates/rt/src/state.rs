@@ -486,8 +486,6 @@ pub struct Plan {
     pub at: usize,
     /// A copy of the present one, whose `steps` count down.
     pub current: Segment,
-    /// Transitions that the schedule forces, counted from the root.
-    pub forced: u32,
     /// Which successor the operation just let through shall have; `NO_CHOICE` for the policy's.
     pub choice: u16,
     /// How to go on afterwards.
@@ -615,7 +613,6 @@ impl Keep {
                 len: 0,
                 at: 0,
                 current: Segment { tid: 0, choice: 0, steps: 0, accesses: 0, reserved: 0 },
-                forced: 0,
                 choice: raddle_wire::NO_CHOICE,
                 chooser: Chooser::new(Policy::LeastRank),
                 keep_at: u32::MAX,
