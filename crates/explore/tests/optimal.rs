@@ -10,9 +10,14 @@ use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::careful::careful;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::memory::generate::{Knobs, generate};
+use raddle_explore::memory::program::build::locked;
+use raddle_explore::memory::program::{Mode, Op, Place};
 use raddle_explore::memory::shrink::minimise;
 use raddle_explore::memory::{Granularity, MemoryTarget, Program};
-use raddle_explore::optimal::Optimal;
+use raddle_explore::optimal::{Expander, Optimal, Unit};
+use raddle_explore::strategy::scheduled;
+use raddle_model::{Execution, Target};
+use raddle_vocab::RunStatus;
 
 /// Runs of brute force beyond which a program is left out.
 const LIMIT: u64 = 3000;
@@ -87,4 +92,53 @@ fn meets_every_trace_of_programs_that_wait_busily_once() {
     let knobs = |seed| Knobs { awaits: true, atomics: true, ..Knobs::drawn(seed ^ 0xcccc, 3, 3) };
     let compared = compare(seeds(200), knobs);
     assert!(compared > 75, "{compared}");
+}
+
+/// Children of up to `limit` executions, found with and without simulating every position. They agree?
+fn dismissals_are_sound(program: &Program, granularity: Granularity, spurious: u32, limit: usize) -> bool {
+    let mut target = MemoryTarget::with(program, granularity, spurious, 5);
+    let (mut quick, mut thorough) = (Expander::new(spurious), Expander::thorough(spurious));
+    let (mut units, mut execution) = (vec![Unit::default()], Execution::empty());
+    let (mut children, mut all) = (Vec::new(), Vec::new());
+    for _ in 0..limit {
+        let Some(unit) = units.pop() else { break };
+        target.submit(scheduled(unit.schedule.clone()));
+        target.finish(&mut execution).unwrap();
+        if execution.status == RunStatus::Rest {
+            quick.expand(&unit, &execution, &mut children);
+            thorough.expand(&unit, &execution, &mut all);
+        }
+        if children != all {
+            return false;
+        }
+        all.clear();
+        units.append(&mut children);
+    }
+    true
+}
+
+#[test]
+fn positions_that_are_dismissed_have_no_children() {
+    for seed in seeds(1200) {
+        let (threads, length) = [(4, 4), (2, 7), (3, 5), (5, 3)][seed as usize % 4];
+        let knobs = Knobs { awaits: false, races: false, ..Knobs::drawn(seed ^ 0x7777, threads, length) };
+        let program = generate(seed, &knobs);
+        let spurious = u32::from(seed.is_multiple_of(5));
+        let wrong = |program: &Program| !dismissals_are_sound(program, Granularity::Sync, spurious, 150);
+        if wrong(&program) {
+            panic!("seed {seed} {spurious}: {:#?}", minimise(&program, 2000, wrong));
+        }
+    }
+}
+
+/// A wait that is over by itself has written to the condition variable, but it has not locked it.
+#[test]
+fn a_wait_overtakes_another_on_the_same_condition_variable() {
+    let wait = |mutex| Op::Wait(1, 0, Place::of(mutex), Mode::Timed).into();
+    let first = locked(1, vec![wait(1)]);
+    let mut second = locked(0, vec![wait(0)]);
+    second.extend(locked(2, vec![wait(2)]));
+    let program = Program { conds: 1, ..Program::parallel(0, 3, vec![first, second]) };
+    assert_eq!(agrees(&program, Granularity::Sync, 0, true), Some(true));
+    assert!(dismissals_are_sound(&program, Granularity::Sync, 0, 1000));
 }

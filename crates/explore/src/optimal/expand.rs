@@ -82,6 +82,7 @@ pub struct Expander {
     /// Executions that were not the normal form of their trace.
     pub(super) irregular: u64,
     spurious: u32,
+    thorough: bool,
 }
 
 impl Expander {
@@ -103,7 +104,14 @@ impl Expander {
             base: Vec::new(),
             irregular: 0,
             spurious,
+            thorough: false,
         }
+    }
+
+    /// The same, but one that dismisses no position without a simulation: for comparison.
+    #[must_use]
+    pub fn thorough(spurious: u32) -> Self {
+        Expander { thorough: true, ..Expander::new(spurious) }
     }
 
     /// Appends the children of the unit whose run gave this execution.
@@ -121,7 +129,7 @@ impl Expander {
         self.base.clear();
         self.base.resize(self.record.positions.len(), 0);
         for position in 0..steps {
-            if self.may_be_raced(position) && !self.is_closed(position) && self.is_raced(position) {
+            if self.thorough || self.may_be_raced(position) && !self.is_closed(position) && self.is_raced(position) {
                 self.children_at(position, children);
             }
             self.base[usize::from(self.record.briefs[position].thread)] += 1;
@@ -500,7 +508,8 @@ impl Expander {
     fn overtakers(&self, position: usize, touch: &Touch, entries: &[Entry]) -> impl Iterator<Item = usize> {
         let record = &self.record;
         let step = &record.steps[position];
-        let owned = releases(step.kind) && self.releases_own(position, entries);
+        let mutex = if step.kind == OpKind::Unlock { step.obj } else { step.arg };
+        let owned = releases(step.kind) && touch.cell == mutex >> 3 && self.releases_own(position, entries);
         let later = entries.iter().rev().take_while(move |entry| entry.position as usize > position);
         let overtakes = move |entry: &&Entry| {
             let other = entry.position as usize;
@@ -590,8 +599,10 @@ impl Expander {
 
     /// Whether the steps that a child at `position` has to make before it departs from the execution are in.
     pub(super) fn has_required(&self, position: usize, cursor: &Cursor) -> bool {
-        self.required(position)
-            .all(|step| cursor.has(&self.record, step as u32) || self.record.is_before(position, step))
+        self.thorough
+            || self
+                .required(position)
+                .all(|step| cursor.has(&self.record, step as u32) || self.record.is_before(position, step))
     }
 
     pub(super) fn facts(&self) -> Facts<'_> {
