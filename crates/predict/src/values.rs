@@ -4,7 +4,7 @@
 //! much more is ordered than otherwise, and most pairs are excluded without a search: one of the two needs what the other thread
 //! wrote later, or a lock that is held at one of them (or taken later by somebody who needs what was done under it) makes
 //! another thread finish a section that lies behind the pair. What is left is decided by which thread leaves a lock first that
-//! two hold at the end, and by an order of the steps that this needs, made step by step, or shown not to be there ([`crate::saturation`]).
+//! two hold at the end, and by an order of the steps that this needs, made step by step, or shown not to be there (`saturation`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
