@@ -30,11 +30,16 @@ const SENTENCES: [(u64, &str); 13] = [
 pub fn sentences(bits: u64) -> Vec<String> {
     let mut all: Vec<String> =
         SENTENCES.iter().filter(|(bit, _)| bits & bit != 0).map(|&(_, text)| text.into()).collect();
-    let named = SENTENCES.iter().fold(0, |mask, (bit, _)| mask | bit);
-    if bits & !named != 0 {
-        all.push(format!("limits without a name were met ({:#x})", bits & !named));
+    if unnamed(bits) != 0 {
+        all.push(format!("limits without a name were met ({:#x})", unnamed(bits)));
     }
     all
+}
+
+/// Those of the bits that have no name.
+#[must_use]
+pub fn unnamed(bits: u64) -> u64 {
+    SENTENCES.iter().fold(bits, |left, (bit, _)| left & !bit)
 }
 
 #[cfg(test)]

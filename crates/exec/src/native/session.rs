@@ -14,6 +14,7 @@ use super::plan::{NOT_RUN, Plan};
 use super::recover::Trouble;
 use crate::decode::RunResult;
 use crate::error::StartError;
+use crate::limits;
 use crate::options::Options;
 use crate::process::{self, Process};
 use crate::shared::{SharedFile, WORD};
@@ -251,6 +252,13 @@ impl Session {
         }
         if let (None, Waited::Broken(fault)) = (&trouble, waited) {
             trouble = Some(Trouble::Fault(fault));
+        }
+        let strange = limits::unnamed(self.limits());
+        if strange != 0 {
+            // Who writes there has written over the rest, too, whatever it looks like.
+            results.clear();
+            end = 0;
+            trouble = Some(Trouble::Fault(Fault::Garbled(format!("limits {strange:#x}, which there are not"))));
         }
         let beginning = if trouble.is_some() { self.beginning(number, end) } else { Vec::new() };
         let mut words = Vec::with_capacity(end);
