@@ -204,9 +204,9 @@ pub struct CheckArgs {
     /// Spurious wake-ups that each thread may have
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub spurious: u32,
-    /// Targets that run at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub jobs: u32,
+    /// Processors to use: all, if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
     /// Start of the pseudo-random sequence
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,

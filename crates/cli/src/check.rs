@@ -26,8 +26,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use raddle_exec::{NativeTarget, Options, Output, interrupt};
-use raddle_explore::Strategy;
-use raddle_explore::crew::Crew;
 use raddle_model::Target;
 use raddle_model::finding::{Finding, Reason, Report, SCHEMA, Verdict, verdict};
 use raddle_report::run::Run;
@@ -46,6 +44,7 @@ use crate::serve::Live;
 use build::{Input, Tools};
 use collect::Collector;
 use confirm::Confirmer;
+use crew::Together;
 use directory::{REPORT, RunDirectory};
 use knowledge::Knowing;
 use progress::Progress;
@@ -162,11 +161,11 @@ fn search(
         Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options.clone())?)),
         None => None,
     };
-    let crew = crew(args, &within, &target)?;
+    let together = together(args, &within, &target)?;
     let searched = Search {
         strategy: strategies::build(args, knowledge)?,
         target: &mut target,
-        crew,
+        together,
         collector: &mut collector,
         progress,
         self_check,
@@ -188,23 +187,27 @@ fn search(
     Ok(Round { report, suppressed, benign })
 }
 
-/// Targets that search together, with their strategy.
-type Shared = (Crew, Box<dyn Strategy>);
-
-/// The targets that search together, if several are asked for and can be.
-fn crew(args: &CheckArgs, options: &Options, target: &NativeTarget) -> Result<Option<Shared>, Failure> {
-    match args.jobs {
-        1 => Ok(None),
-        _ if crew::can_share(args) => {
-            Ok(Some((crew::start(args, options, target.window()), strategies::build_shared(args)?)))
-        }
-        _ => {
-            say(
-                "raddle: this search cannot be shared and runs with one job (--jobs goes with optimal, random, pct and pos)",
-            );
-            Ok(None)
-        }
+/// What several targets need to search together, if there can be several.
+fn together(args: &CheckArgs, options: &Options, target: &NativeTarget) -> Result<Option<Together>, Failure> {
+    let jobs = jobs(args);
+    if jobs == 1 {
+        return Ok(None);
     }
+    if crew::can_share(args) {
+        return crew::prepare(args, options, jobs, target.window()).map(Some);
+    }
+    if args.jobs.is_some() {
+        say(
+            "raddle: this search cannot be shared and runs with one job (--jobs goes with optimal, random, pct and pos)",
+        );
+    }
+    Ok(None)
+}
+
+/// Processors to use: all that there are, unless the command line says otherwise.
+fn jobs(args: &CheckArgs) -> usize {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    args.jobs.map_or_else(all, |jobs| jobs as usize)
 }
 
 /// Options that contradict each other.
@@ -234,6 +237,7 @@ fn options(args: &CheckArgs, program: &Path) -> Options {
     options.granularity = args.granularity.into();
     options.spurious = args.spurious;
     options.output = Output::Discard;
+    options.takes_turns = jobs(args) == 1;
     options
 }
 

@@ -85,6 +85,9 @@ pub struct Options {
     pub hang_timeout: Duration,
     /// When no run is waited for any longer, whatever it does.
     pub deadline: Option<Instant>,
+    /// Whether target and host work one after the other, as one processor is all they have; otherwise the target makes runs while the host
+    /// looks at earlier ones.
+    pub takes_turns: bool,
 }
 
 impl Options {
@@ -116,6 +119,7 @@ impl Options {
             start_timeout: Duration::from_secs(30),
             hang_timeout: Duration::from_secs(10),
             deadline: None,
+            takes_turns: false,
         }
     }
 

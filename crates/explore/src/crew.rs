@@ -2,14 +2,17 @@
 //!
 //! A strategy is asked for runs and told of them by one thread, in the order of asking, exactly as [`crate::driver::explore`] does with one target:
 //! as many runs are under way at any time, however many targets there are. So what comes out does not depend on their number.
-//! Each target belongs to a thread of its own, which also does what work on an execution needs nothing but the execution.
+//!
+//! That thread makes runs itself. The members of the crew, with a thread and a target each, come when the search turns out not to be short; from then on
+//! every target takes turns with its thread, so that there are as many processors at work as targets. A thread also does what work on an execution needs
+//! nothing but the execution.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_model::finding::Stats;
 use raddle_model::{Execution, Request, Target, TargetError};
@@ -18,12 +21,14 @@ use crate::driver::{Outcome, Summary};
 use crate::strategy::{Gap, Strategy, Worth};
 use crate::units::Work;
 
-/// Runs that a member takes at a time, at most, and whose results it hands over together: waking somebody costs as much as a run.
-const HANDFUL: usize = 16;
+/// Runs that somebody takes at a time, at most, and whose results are handed over together: waking somebody costs as much as a run.
+const HANDFUL: usize = 32;
+/// How long a handful shall take, at most: nobody else gets what comes of it before.
+const SOON: Duration = Duration::from_millis(5);
 /// How long members have to leave.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// What a member makes of an execution.
+/// What is made of an execution where its run was made.
 #[derive(Debug, Default)]
 pub struct Look {
     /// The strategy's share of the work, if it takes that.
@@ -44,7 +49,7 @@ pub struct Made {
     pub summary: Summary,
     /// The strategy's share of the work, until the strategy has it.
     work: Option<Work>,
-    /// Whether a member did the strategy's share of the work.
+    /// Whether the strategy's share of the work was done.
     pub worked: bool,
     /// The execution, if it was wanted.
     pub execution: Option<Box<Execution>>,
@@ -55,7 +60,10 @@ pub struct Made {
 #[derive(Debug)]
 enum Message {
     Made(Vec<(u64, Made)>),
+    /// A target broke.
     Lost(TargetError),
+    /// A target did not start, and the member is not there.
+    Absent,
     Left(Vec<String>),
 }
 
@@ -68,7 +76,17 @@ struct Task {
 #[derive(Debug, Default)]
 struct Tasks {
     waiting: VecDeque<Task>,
+    /// Members that wait for some.
+    idle: usize,
     closed: bool,
+}
+
+impl Tasks {
+    /// Takes a fair share, if `sharers` want some.
+    fn share(&mut self, at_most: usize, sharers: usize) -> Vec<Task> {
+        let count = self.waiting.len().div_ceil(sharers).min(at_most);
+        self.waiting.drain(..count).collect()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -82,17 +100,24 @@ impl Queue {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes some tasks; waits for one if `patient`. `None`: there will be no more.
-    fn take(&self, patient: bool) -> Option<Vec<Task>> {
+    /// Waits for tasks and takes some. `None`: there will be no more.
+    fn take(&self, at_most: usize, sharers: usize) -> Option<Vec<Task>> {
         let mut tasks = self.lock();
-        while patient && tasks.waiting.is_empty() && !tasks.closed {
+        while tasks.waiting.is_empty() && !tasks.closed {
+            tasks.idle += 1;
             tasks = self.changed.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+            tasks.idle -= 1;
         }
-        if tasks.closed {
-            return None;
+        (!tasks.closed).then(|| tasks.share(at_most, sharers))
+    }
+
+    /// Adds tasks; `new` is empty then.
+    fn add(&self, new: &mut Vec<Task>) {
+        let mut tasks = self.lock();
+        tasks.waiting.extend(new.drain(..));
+        for _ in 0..tasks.idle.min(tasks.waiting.len()) {
+            self.changed.notify_one();
         }
-        let count = tasks.waiting.len().min(HANDFUL);
-        Some(tasks.waiting.drain(..count).collect())
     }
 
     fn close(&self) {
@@ -101,26 +126,80 @@ impl Queue {
     }
 }
 
+/// A target, who looks at its executions, and what it is to run.
+struct Hand<'a, T> {
+    target: &'a mut T,
+    looker: &'a mut Looker,
+    under_way: VecDeque<Task>,
+    execution: Execution,
+    /// When the tasks under way were taken, and how many.
+    taken: (Instant, usize),
+    /// As many runs as shall be taken at a time, by the time that the last ones took.
+    limit: usize,
+}
+
+impl<'a, T: Target> Hand<'a, T> {
+    fn new(target: &'a mut T, looker: &'a mut Looker) -> Self {
+        let (under_way, execution, taken) = (VecDeque::new(), Execution::empty(), (Instant::now(), 0));
+        Hand { target, looker, under_way, execution, taken, limit: 1 }
+    }
+
+    fn take(&mut self, tasks: Vec<Task>) {
+        if self.under_way.is_empty() {
+            self.taken = (Instant::now(), tasks.len());
+        }
+        for task in tasks {
+            self.target.submit(task.request.clone());
+            self.under_way.push_back(task);
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Waits for the oldest run under way, and looks at it.
+    fn finish(&mut self) -> Result<(u64, Made), TargetError> {
+        self.target.finish(&mut self.execution)?;
+        let nothing = || TargetError::Lost("a run came back that nobody asked for".into());
+        let Task { number, request } = self.under_way.pop_front().ok_or_else(nothing)?;
+        let Look { work, keep, note } = (self.looker)(number, request, &self.execution);
+        let summary = Summary::of(&self.execution);
+        let keep = keep || work.is_none();
+        let execution = keep.then(|| Box::new(std::mem::replace(&mut self.execution, Execution::empty())));
+        if self.under_way.is_empty() {
+            let (since, count) = self.taken;
+            let each = since.elapsed().as_nanos() / count.max(1) as u128;
+            self.limit = usize::try_from(SOON.as_nanos() / each.max(1)).unwrap_or(HANDFUL).clamp(1, HANDFUL);
+        }
+        Ok((number, Made { summary, worked: work.is_some(), work, execution, note }))
+    }
+}
+
+/// Somebody who will come if needed.
+type Recruit = Box<dyn FnOnce(Arc<Queue>, Sender<Message>, usize)>;
+
 /// Threads with a target each.
-#[derive(Debug)]
 pub struct Crew {
     queue: Arc<Queue>,
     messages: Receiver<Message>,
     /// For new members.
     sender: Sender<Message>,
+    recruits: Vec<Recruit>,
     members: usize,
     window: usize,
-    early: BTreeMap<u64, Made>,
+    /// Runs and time before the members come.
+    alone: (u64, Duration),
     remarks: Vec<String>,
 }
 
 impl Crew {
-    /// Nobody yet; `window` runs shall be under way at a time.
+    /// Nobody yet; `window` runs shall be under way at a time. Members come after so many runs, or when the time is over.
     #[must_use]
-    pub fn new(window: usize) -> Self {
+    pub fn new(window: usize, runs: u64, time: Duration) -> Self {
         let (sender, messages) = channel();
-        let (queue, early, remarks) = (Arc::default(), BTreeMap::new(), Vec::new());
-        Crew { queue, messages, sender, members: 0, window: window.max(1), early, remarks }
+        let (queue, recruits, remarks) = (Arc::default(), Vec::new(), Vec::new());
+        Crew { queue, messages, sender, recruits, members: 0, window: window.max(1), alone: (runs, time), remarks }
     }
 
     /// One more member. `begin` starts its target, `remarks` is asked what there is to say about the target in the end.
@@ -129,48 +208,47 @@ impl Crew {
         begin: impl FnOnce() -> Result<(T, Looker), TargetError> + Send + 'static,
         remarks: impl FnOnce(&T) -> Vec<String> + Send + 'static,
     ) {
-        let (queue, out) = (Arc::clone(&self.queue), self.sender.clone());
-        self.members += 1;
-        thread::spawn(move || {
-            let left = match begin() {
-                Ok((mut target, mut looker)) => {
-                    if let Err(error) = work(&queue, &mut target, &mut looker, &out) {
-                        let _ = out.send(Message::Lost(error));
-                    }
-                    remarks(&target)
+        self.recruits.push(Box::new(move |queue, out, sharers| {
+            thread::spawn(move || {
+                let Ok((mut target, mut looker)) = begin() else {
+                    let _ = out.send(Message::Absent);
+                    return;
+                };
+                let mut leave = Leave { out, remarks: Vec::new() };
+                target.take_turns();
+                if let Err(error) = work(&queue, Hand::new(&mut target, &mut looker), sharers, &leave.out) {
+                    let _ = leave.out.send(Message::Lost(error));
                 }
-                Err(error) => {
-                    let _ = out.send(Message::Lost(error));
-                    Vec::new()
-                }
-            };
-            // Nobody listens any more if the search was stopped.
-            let _ = out.send(Message::Left(left));
-        });
+                leave.remarks = remarks(&target);
+            });
+        }));
     }
 
-    /// Hands over tasks; `tasks` is empty then.
-    fn submit(&self, tasks: &mut Vec<Task>) {
-        // One member is enough for a handful.
-        let members = tasks.len().div_ceil(HANDFUL);
-        self.queue.lock().waiting.extend(tasks.drain(..));
-        for _ in 0..members.min(self.members) {
-            self.queue.changed.notify_one();
+    /// Whether it is time for the members to come.
+    fn is_due(&self, runs: u64, begun: Instant) -> bool {
+        !self.recruits.is_empty() && (runs >= self.alone.0 || begun.elapsed() >= self.alone.1)
+    }
+
+    fn begin(&mut self) {
+        let sharers = self.recruits.len() + 1;
+        for recruit in self.recruits.drain(..) {
+            self.members += 1;
+            recruit(Arc::clone(&self.queue), self.sender.clone(), sharers);
         }
     }
 
-    /// Waits for the run with this number.
-    fn receive(&mut self, number: u64) -> Result<Made, TargetError> {
-        loop {
-            if let Some(made) = self.early.remove(&number) {
-                return Ok(made);
-            }
-            match self.messages.recv() {
-                Ok(Message::Made(made)) => self.early.extend(made),
-                Ok(Message::Lost(error)) => return Err(error),
-                Ok(Message::Left(_)) | Err(_) => return Err(TargetError::Lost("a worker ended unexpectedly".into())),
+    /// Enters results that have come; waits for some if `patient`.
+    fn collect(&mut self, book: &mut Book, patient: bool) -> Result<(), TargetError> {
+        let mut first = patient.then(|| self.messages.recv().ok()).flatten();
+        while let Some(message) = first.take().or_else(|| self.messages.try_recv().ok()) {
+            match message {
+                Message::Made(made) => made.into_iter().for_each(|made| book.enter(made)),
+                Message::Lost(error) => return Err(error),
+                Message::Absent => self.members -= 1,
+                Message::Left(_) => return Err(TargetError::Lost("a worker ended unexpectedly".into())),
             }
         }
+        Ok(())
     }
 
     /// Sends all members home and returns what they have to say about their targets. Those that are still busy after a
@@ -194,83 +272,138 @@ impl Crew {
     }
 }
 
+/// Says that a member is gone, however it went. Nobody listens any more if the search was stopped.
+struct Leave {
+    out: Sender<Message>,
+    remarks: Vec<String>,
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        let _ = self.out.send(Message::Left(std::mem::take(&mut self.remarks)));
+    }
+}
+
 /// What a member does.
 fn work<T: Target>(
     queue: &Queue,
-    target: &mut T,
-    looker: &mut Looker,
+    mut hand: Hand<'_, T>,
+    sharers: usize,
     out: &Sender<Message>,
 ) -> Result<(), TargetError> {
-    let mut under_way: VecDeque<Task> = VecDeque::new();
-    let mut results = Vec::new();
-    let mut execution = Execution::empty();
-    loop {
-        // The target shall have the next handful before it is through with the last.
-        if under_way.len() <= HANDFUL {
-            let Some(tasks) = queue.take(under_way.is_empty()) else { return Ok(()) };
-            for task in tasks {
-                target.submit(task.request.clone());
-                under_way.push_back(task);
+    while let Some(tasks) = queue.take(hand.limit, sharers) {
+        let mut results = Vec::with_capacity(tasks.len());
+        hand.take(tasks);
+        while !hand.is_idle() {
+            match hand.finish() {
+                Ok(made) => results.push(made),
+                Err(error) => {
+                    let _ = out.send(Message::Made(results));
+                    return Err(error);
+                }
             }
         }
-        if let Err(error) = target.finish(&mut execution) {
-            let _ = out.send(Message::Made(results));
-            return Err(error);
+        if out.send(Message::Made(results)).is_err() {
+            break;
         }
-        let Some(Task { number, request }) = under_way.pop_front() else { continue };
-        let Look { work, keep, note } = looker(number, request, &execution);
-        let summary = Summary::of(&execution);
-        let keep = keep || work.is_none();
-        let execution = keep.then(|| Box::new(std::mem::replace(&mut execution, Execution::empty())));
-        results.push((number, Made { summary, worked: work.is_some(), work, execution, note }));
-        if (under_way.is_empty() || results.len() >= HANDFUL)
-            && out.send(Message::Made(std::mem::take(&mut results))).is_err()
+    }
+    Ok(())
+}
+
+/// Runs that were asked for, in order.
+#[derive(Default)]
+struct Book {
+    asked: u64,
+    seen: u64,
+    /// Those from `seen` on, as far as they were made.
+    made: VecDeque<Option<Made>>,
+}
+
+impl Book {
+    fn ask(&mut self, request: Request) -> Task {
+        self.made.push_back(None);
+        self.asked += 1;
+        Task { number: self.asked - 1, request }
+    }
+
+    fn under_way(&self) -> usize {
+        self.made.len()
+    }
+
+    fn enter(&mut self, (number, made): (u64, Made)) {
+        if let Some(entry) = number.checked_sub(self.seen).and_then(|index| self.made.get_mut(index as usize)) {
+            *entry = Some(made);
+        }
+    }
+
+    /// The oldest run that was not looked at, if it was made.
+    fn next(&mut self) -> Option<Made> {
+        let made = self.made.front_mut()?.take()?;
+        self.made.pop_front();
+        self.seen += 1;
+        Some(made)
+    }
+}
+
+/// As [`crate::driver::explore`], together with a crew. `observe` sees an execution only if it was kept where it was made.
+///
+/// # Errors
+/// If a target is lost or the search interrupted.
+pub fn explore_with<T: Target>(
+    strategy: &mut dyn Strategy,
+    (target, looker): (&mut T, &mut Looker),
+    crew: &mut Crew,
+    observe: &mut dyn FnMut(&Made, Worth, &Stats) -> ControlFlow<()>,
+) -> Result<Outcome, TargetError> {
+    let (mut stats, mut crowded) = (Stats::default(), false);
+    let (mut own, mut book, mut tasks) = (Hand::new(target, looker), Book::default(), Vec::new());
+    let begun = Instant::now();
+    loop {
+        while book.under_way() < crew.window
+            && let Some(request) = strategy.next()
         {
-            return Ok(());
+            tasks.push(book.ask(request));
+        }
+        if book.under_way() == 0 || strategy.is_over() {
+            let crowd = crowded.then_some(Gap::Crowd);
+            return Ok(Outcome { stats, gap: strategy.gap().or(crowd), under_way: book.under_way() });
+        }
+        if let Some(mut made) = book.next() {
+            let worth = match (made.work.take(), &made.execution) {
+                (Some(work), _) => strategy.learn_work(work),
+                (None, Some(execution)) => strategy.learn(execution),
+                (None, None) => Worth::Redundant,
+            };
+            made.summary.count(&mut stats, worth);
+            crowded = crowded || made.summary.crowded;
+            if observe(&made, worth, &stats).is_break() {
+                return Ok(Outcome { stats, gap: Some(Gap::Stopped), under_way: book.under_way() });
+            }
+            continue;
+        }
+        if crew.is_due(book.seen, begun) {
+            own.target.take_turns();
+            crew.begin();
+        }
+        hand_out(&mut tasks, &mut own, crew);
+        crew.collect(&mut book, own.is_idle())?;
+        if !own.is_idle() {
+            book.enter(own.finish()?);
         }
     }
 }
 
-/// As [`crate::driver::explore`], with several targets. `observe` sees the execution only if a member kept it.
-///
-/// # Errors
-/// If a target is lost or the search interrupted.
-pub fn explore_with(
-    strategy: &mut dyn Strategy,
-    crew: &mut Crew,
-    observe: &mut dyn FnMut(&Made, Worth, &Stats) -> ControlFlow<()>,
-) -> Result<Outcome, TargetError> {
-    let mut stats = Stats::default();
-    let (mut asked, mut seen) = (0, 0);
-    let mut tasks = Vec::new();
-    let mut crowded = false;
-    loop {
-        while asked - seen < crew.window as u64
-            && let Some(request) = strategy.next()
-        {
-            tasks.push(Task { number: asked, request });
-            asked += 1;
-        }
-        // What is at hand is looked at first: what comes of it goes out together.
-        if !tasks.is_empty() && (tasks.len() >= HANDFUL || !crew.early.contains_key(&seen)) {
-            crew.submit(&mut tasks);
-        }
-        let under_way = (asked - seen) as usize;
-        if under_way == 0 || strategy.is_over() {
-            let crowd = crowded.then_some(Gap::Crowd);
-            return Ok(Outcome { stats, gap: strategy.gap().or(crowd), under_way });
-        }
-        let mut made = crew.receive(seen)?;
-        seen += 1;
-        let worth = match (made.work.take(), &made.execution) {
-            (Some(work), _) => strategy.learn_work(work),
-            (None, Some(execution)) => strategy.learn(execution),
-            (None, None) => Worth::Redundant,
-        };
-        made.summary.count(&mut stats, worth);
-        crowded = crowded || made.summary.crowded;
-        if observe(&made, worth, &stats).is_break() {
-            return Ok(Outcome { stats, gap: Some(Gap::Stopped), under_way: under_way - 1 });
-        }
+/// Gives tasks to the crew, by the handful, and to the own target: all of them while there is nobody else.
+fn hand_out<T: Target>(tasks: &mut Vec<Task>, own: &mut Hand<'_, T>, crew: &Crew) {
+    if crew.members == 0 {
+        tasks.splice(..0, crew.queue.lock().waiting.drain(..));
+        own.take(std::mem::take(tasks));
+        return;
+    }
+    if tasks.len() >= HANDFUL || own.is_idle() {
+        crew.queue.add(tasks);
+    }
+    if own.is_idle() {
+        own.take(crew.queue.lock().share(own.limit, crew.members + 1));
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use common::seeds;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions};
@@ -34,17 +35,20 @@ type Shown = (Vec<u64>, Stats, Option<Gap>);
 
 fn together(jobs: usize, strategy: &mut dyn Strategy, program: &Program) -> Shown {
     let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
-    let mut crew = Crew::new(WINDOW);
-    for _ in 0..jobs {
+    // Sometimes the others come later.
+    let mut crew = Crew::new(WINDOW, jobs as u64 % 3 * 30, Duration::MAX);
+    for _ in 1..jobs {
         let program = program.clone();
         crew.join(move || member(program), |_| vec!["a remark".into()]);
     }
-    let outcome = explore_with(strategy, &mut crew, &mut |made, _, _| {
+    let (mut target, mut looker) = member(program.clone()).unwrap();
+    let outcome = explore_with(strategy, (&mut target, &mut looker), &mut crew, &mut |made, _, _| {
         trail.extend(made.execution.as_ref().map(|execution| hasher.hash(execution)));
         ControlFlow::Continue(())
     });
     let outcome = outcome.unwrap();
-    assert_eq!(crew.dismiss(), ["a remark"]);
+    let remarks = crew.dismiss();
+    assert!(remarks.is_empty() || remarks == ["a remark"], "{remarks:?}");
     (trail, outcome.stats, outcome.gap)
 }
 
@@ -86,15 +90,16 @@ fn a_frontier_can_be_explored_alone() {
 fn samples_are_the_same_by_seed() {
     let program = generate(5, &Knobs { awaits: false, ..Knobs::drawn(5, 3, 4) });
     let sample = |jobs: usize| {
-        let mut crew = Crew::new(WINDOW);
-        for _ in 0..jobs {
+        let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
+        let idle = || -> Looker { Box::new(|_, _, _| Look::default()) };
+        for _ in 1..jobs {
             let program = program.clone();
-            let looker = || -> Looker { Box::new(|_, _, _| Look::default()) };
-            crew.join(move || Ok((MemoryTarget::new(&program, Granularity::Access), looker())), |_| Vec::new());
+            crew.join(move || Ok((MemoryTarget::new(&program, Granularity::Access), idle())), |_| Vec::new());
         }
+        let (mut target, mut looker) = (MemoryTarget::new(&program, Granularity::Access), idle());
         let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
         let mut strategy = MaxEvents::new(MaxExecutions::of_runs(Sampling::pct(7, 3), 300), 10_000);
-        let outcome = explore_with(&mut strategy, &mut crew, &mut |made, _, _| {
+        let outcome = explore_with(&mut strategy, (&mut target, &mut looker), &mut crew, &mut |made, _, _| {
             trail.extend(made.execution.as_ref().map(|execution| hasher.hash(execution)));
             ControlFlow::Continue(())
         });
@@ -108,19 +113,20 @@ fn samples_are_the_same_by_seed() {
 #[test]
 fn the_observer_can_stop_it() {
     let program = Program::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5]);
-    let mut crew = Crew::new(WINDOW);
-    for _ in 0..3 {
+    let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
+    for _ in 0..2 {
         let program = program.clone();
-        crew.join(move || member(program), |_| Vec::new());
+        crew.join(move || member(program), |_| vec!["a remark".into()]);
     }
+    let (mut target, mut looker) = member(program).unwrap();
     let mut seen = 0;
-    let outcome = explore_with(&mut Units::new(0), &mut crew, &mut |_, _, _| {
+    let outcome = explore_with(&mut Units::new(0), (&mut target, &mut looker), &mut crew, &mut |_, _, _| {
         seen += 1;
         if seen == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let outcome = outcome.unwrap();
     assert_eq!((outcome.stats.executions, outcome.gap), (7, Some(Gap::Stopped)));
-    assert!(crew.dismiss().is_empty());
+    assert_eq!(crew.dismiss(), ["a remark"]);
 }
 
 /// A target that breaks.
@@ -136,16 +142,59 @@ impl Target for Broken {
     }
 }
 
+fn broken(last: u32) -> (Broken, Looker) {
+    (Broken(last), Box::new(|_, _, _| Look::default()))
+}
+
 #[test]
 fn a_lost_target_ends_it() {
-    for last in [1, 5] {
-        let mut crew = Crew::new(WINDOW);
-        let looker = || -> Looker { Box::new(|_, _, _| Look::default()) };
-        crew.join(move || Ok((Broken(last), looker())), |_| Vec::new());
-        crew.join(|| Err::<(Broken, Looker), _>(TargetError::Lost("it broke".into())), |_| Vec::new());
-        let outcome = explore_with(&mut Sampling::random(1), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
+    for (own, other) in [(1, 1000), (5, 1000), (1_000_000, 1), (1_000_000, 5)] {
+        let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
+        crew.join(move || Ok(broken(other)), |_| Vec::new());
+        let (mut target, mut looker) = broken(own);
+        let mut ask = Sampling::random(1);
+        let outcome =
+            explore_with(&mut ask, (&mut target, &mut looker), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
         assert_eq!(outcome.err(), Some(TargetError::Lost("it broke".into())));
     }
+}
+
+#[test]
+fn who_cannot_come_is_not_waited_for() {
+    let program = Program::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5]);
+    let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
+    for _ in 0..3 {
+        crew.join(|| Err::<(Broken, Looker), _>(TargetError::Lost("no memory".into())), |_| Vec::new());
+    }
+    let (mut target, mut looker) = member(program).unwrap();
+    let mut units = Units::new(0);
+    let outcome =
+        explore_with(&mut units, (&mut target, &mut looker), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
+    assert_eq!(outcome.unwrap().stats.executions, 120);
+    assert!(crew.dismiss().is_empty());
+}
+
+/// A target whose thread ends without a word.
+struct Panicking;
+
+impl Target for Panicking {
+    fn submit(&mut self, _: Request) {}
+
+    fn finish(&mut self, _: &mut Execution) -> Result<(), TargetError> {
+        panic!("on purpose")
+    }
+}
+
+#[test]
+fn a_member_that_panics_is_noticed() {
+    let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
+    let looker = || -> Looker { Box::new(|_, _, _| Look::default()) };
+    crew.join(move || Ok((Panicking, looker())), |_| Vec::new());
+    let (mut target, mut looker) = broken(1_000_000);
+    let mut ask = Sampling::random(1);
+    let outcome =
+        explore_with(&mut ask, (&mut target, &mut looker), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
+    assert!(matches!(outcome.err(), Some(TargetError::Lost(text)) if text.contains("unexpectedly")));
 }
 
 /// When everything is explored, nothing is left to be guessed.

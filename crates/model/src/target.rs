@@ -59,6 +59,9 @@ pub trait Target {
     /// If the target is lost. Calling it with nothing under way is an error of the caller.
     fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError>;
 
+    /// Says that others need the other processors: from now on the target shall work only while the search waits for it.
+    fn take_turns(&mut self) {}
+
     /// How many requests it is worth to have under way.
     fn window(&self) -> usize {
         1

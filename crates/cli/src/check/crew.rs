@@ -1,8 +1,10 @@
 //! Several targets for one search (`--jobs`).
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use raddle_exec::{NativeTarget, Options};
+use raddle_explore::Strategy;
 use raddle_explore::crew::{Crew, Look, Looker};
 use raddle_explore::optimal::Unit;
 use raddle_explore::units::Worker;
@@ -10,7 +12,9 @@ use raddle_model::defect::Signature;
 use raddle_model::{DefectFinder, TargetError, world};
 
 use super::search::is_compared;
+use super::strategies;
 use crate::args::{CheckArgs, StrategyName};
+use crate::failure::Failure;
 
 /// Whether the search can be shared: each run has to be a matter of its own.
 pub fn can_share(args: &CheckArgs) -> bool {
@@ -18,20 +22,39 @@ pub fn can_share(args: &CheckArgs) -> bool {
     matches!(args.strategy, Optimal | Random | Pct | Pos) && args.preemptions.is_none()
 }
 
-/// Starts the targets; `window` runs shall be under way at a time.
-pub fn start(args: &CheckArgs, options: &Options, window: usize) -> Crew {
-    let mut crew = Crew::new(window);
-    for _ in 0..args.jobs {
-        let options = options.clone();
-        let (works, spurious, self_check) = (args.strategy == StrategyName::Optimal, args.spurious, args.self_check);
+/// Runs and time that a search takes before other targets than the first come to help: starting them takes as long as hundreds of runs.
+const ALONE: (u64, Duration) = (256, Duration::from_millis(100));
+
+/// Everything that a search with several targets needs besides the first target.
+pub struct Together {
+    /// The other targets.
+    pub crew: Crew,
+    /// Looks at the executions of the first.
+    pub looker: Looker,
+    /// Decides what to run.
+    pub strategy: Box<dyn Strategy>,
+    /// For a target that does not know what others have learnt.
+    pub options: Options,
+}
+
+/// What `jobs` targets need; `window` runs shall be under way at a time.
+pub fn prepare(args: &CheckArgs, options: &Options, jobs: usize, window: usize) -> Result<Together, Failure> {
+    let mut crew = Crew::new(window, ALONE.0, ALONE.1);
+    for _ in 1..jobs {
+        let (options, looker) = (options.clone(), looker(args));
         let begin = move || {
             let target = NativeTarget::start(options).map_err(|error| TargetError::Lost(error.to_string()))?;
-            let looker: Looker = if works { worker(spurious, self_check) } else { Box::new(|_, _, _| Look::default()) };
-            Ok((target, looker))
+            Ok((target, looker()))
         };
         crew.join(begin, NativeTarget::limits);
     }
-    crew
+    Ok(Together { crew, looker: looker(args)(), strategy: strategies::build_shared(args)?, options: options.clone() })
+}
+
+/// What makes somebody who looks at executions.
+fn looker(args: &CheckArgs) -> impl FnOnce() -> Looker + Send + 'static {
+    let (works, spurious, self_check) = (args.strategy == StrategyName::Optimal, args.spurious, args.self_check);
+    move || if works { worker(spurious, self_check) } else { Box::new(|_, _, _| Look::default()) }
 }
 
 /// Finds children and defects where the execution was made. It is kept if it shows something that this worker has not seen

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use raddle_exec::{NativeTarget, selfcheck};
-use raddle_explore::crew::{Crew, explore_with};
+use raddle_explore::crew::{Crew, Looker, explore_with};
 use raddle_explore::driver::{Outcome, explore};
 use raddle_explore::units::Work;
 use raddle_explore::{Gap, Strategy, Worth};
@@ -15,6 +15,7 @@ use raddle_report::story::Story;
 use raddle_vocab::policy::{Policy, mix};
 
 use super::collect::Collector;
+use super::crew::Together;
 use super::progress::Progress;
 use crate::failure::Failure;
 
@@ -43,8 +44,8 @@ pub struct Search<'a, 'b> {
     pub strategy: Box<dyn Strategy>,
     /// Runs it.
     pub target: &'a mut NativeTarget,
-    /// Targets that run it together, and how.
-    pub crew: Option<(Crew, Box<dyn Strategy>)>,
+    /// What others need to run it together with the target.
+    pub together: Option<Together>,
     /// Takes what is found.
     pub collector: &'a mut Collector<'b>,
     /// Shows how far it is.
@@ -75,17 +76,20 @@ type Show<'a> = dyn FnMut(&Progress, &Finding, &Story) + 'a;
 impl Search<'_, '_> {
     /// Searches.
     pub fn run(self, show: &mut Show<'_>) -> Result<Searched, Failure> {
-        let Search { strategy, target, crew, collector, progress, self_check, stop_at_first, spurious } = self;
+        let Search { strategy, target, together, collector, progress, self_check, stop_at_first, spurious } = self;
         let estimate = Rc::new(Cell::new(None));
         let (last, ended, seen) = (Stats::default(), None, 0);
         let mut watch =
             Watch { collector, progress, self_check, stop_at_first, spurious, show, estimate, last, ended, seen };
-        if let Some((mut crew, strategy)) = crew {
-            let outcome = watch.together(strategy, &mut crew);
-            let limits = crew.dismiss();
+        if let Some(Together { mut crew, mut looker, strategy, options }) = together {
+            let outcome = watch.together(strategy, (&mut *target, &mut looker), &mut crew);
+            let mut limits = crew.dismiss();
             if !matches!(watch.ended, Some(Ended::BusyWaiting)) {
+                limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
                 return watch.searched(outcome, limits);
             }
+            // What a target knows about loops changes its runs.
+            *target = NativeTarget::start(options)?;
             (watch.last, watch.ended, watch.seen) = (Stats::default(), None, 0);
         }
         let outcome = watch.alone(strategy, target);
@@ -120,9 +124,14 @@ impl Watch<'_, '_> {
         })
     }
 
-    fn together(&mut self, strategy: Box<dyn Strategy>, crew: &mut Crew) -> Result<Outcome, TargetError> {
+    fn together(
+        &mut self,
+        strategy: Box<dyn Strategy>,
+        own: (&mut NativeTarget, &mut Looker),
+        crew: &mut Crew,
+    ) -> Result<Outcome, TargetError> {
         let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
-        explore_with(&mut strategy, crew, &mut |made, _, stats| {
+        explore_with(&mut strategy, own, crew, &mut |made, _, stats| {
             self.note(stats);
             if made.summary.waits {
                 self.ended = Some(Ended::BusyWaiting);

@@ -193,6 +193,9 @@ impl NativeTarget {
         let at_most = self.jobs_per_batch();
         let Some(session) = &mut self.session else { return };
         while session.has_room() && !self.waiting.is_empty() {
+            if self.options.takes_turns && !(self.ready.is_empty() && session.flights.is_empty()) {
+                return;
+            }
             let enough = session.flights.is_empty() || self.waiting.len() >= at_most.div_ceil(2);
             if !enough || (self.suspect && !session.flights.is_empty()) || !session.send(&mut self.waiting, at_most) {
                 return;
@@ -327,6 +330,10 @@ impl Target for NativeTarget {
             }
             self.receive()?;
         }
+    }
+
+    fn take_turns(&mut self) {
+        self.options.takes_turns = true;
     }
 
     fn window(&self) -> usize {
