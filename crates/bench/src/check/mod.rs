@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A search is repeated until it has taken so many CPU seconds, or often enough.
 const ENOUGH: f64 = 1.5;
 const OFTEN: usize = 5;
+/// The others have one processor, too.
+const ONE_JOB: [&str; 2] = ["--jobs", "1"];
 
 /// One program, searched.
 struct Searched {
@@ -169,14 +171,14 @@ fn compile(name: &str, defines: &[&str], place: &Path) -> Result<PathBuf, Failur
 
 /// Searches, more than once if that is quick.
 fn search(program: &Path) -> Result<Searched, Failure> {
-    let first = check(program, &["--max-executions", "1"])?.0.cpu;
-    let (mut best, mut report) = check(program, &[])?;
+    let first = check(program, &["--jobs", "1", "--max-executions", "1"])?.0.cpu;
+    let (mut best, mut report) = check(program, &ONE_JOB)?;
     let mut spent = best.cpu;
     for _ in 1..OFTEN {
         if spent > ENOUGH {
             break;
         }
-        let (again, same) = check(program, &[])?;
+        let (again, same) = check(program, &ONE_JOB)?;
         spent += again.cpu;
         if again.cpu < best.cpu {
             (best, report) = (again, same);
