@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use raddle_model::depend::conflict;
 use raddle_model::{Choice, Execution, Footprint, Mode, Step, Touch};
 use raddle_vocab::{OpKind, Outcome};
 use smallvec::SmallVec;
@@ -129,7 +130,11 @@ impl Expander {
         self.base.clear();
         self.base.resize(self.record.positions.len(), 0);
         for position in 0..steps {
-            if self.thorough || self.may_be_raced(position) && !self.is_closed(position) && self.is_raced(position) {
+            let is_promising = self.may_be_raced(position)
+                && !self.is_closed(position)
+                && self.is_raced(position)
+                && !self.is_barred(position);
+            if is_promising || self.thorough {
                 self.children_at(position, children);
             }
             self.base[usize::from(self.record.briefs[position].thread)] += 1;
@@ -315,6 +320,54 @@ impl Expander {
         })
     }
 
+    /// Whether no child differs first at `position`, because before something that it would have to make, the policy makes something that
+    /// has to be left out, and that nothing wakes then.
+    fn is_barred(&self, position: usize) -> bool {
+        self.fragile.is_empty()
+            && self.required(position).any(|step| {
+                !self.record.is_before(position, step)
+                    && self.sleepers(step).any(|sleeper| self.bars(sleeper, position, step))
+            })
+    }
+
+    /// Whether the sleeper would be made before the step in any child that differs first at `position`.
+    fn bars(&self, sleeper: &Sleeper, position: usize, step: usize) -> bool {
+        let (record, event) = (&self.record, &sleeper.event);
+        let is_possible = match event.step.kind {
+            OpKind::AtomicStore => true,
+            OpKind::AtomicLoad => event.step.arg != 1 && !record.awaiting[usize::from(event.step.thread)],
+            _ => false,
+        };
+        is_possible
+            && sleeper.since as usize > position
+            && (0, sleeper.rank) < record.briefs[step].key
+            && self.is_reached(event.step.thread, position, step)
+            && !self.is_delicate(event, &self.own_event(position))
+            && !self.may_be_woken(position, event, |_| false)
+    }
+
+    /// Whether the policy makes everything that the thread has made before the step, and what that depends on, before the step even if the
+    /// one at `position` is left out.
+    fn is_reached(&self, thread: u16, position: usize, step: usize) -> bool {
+        let record = &self.record;
+        let own = &record.positions[usize::from(thread)];
+        let before = own.partition_point(|&other| (other as usize) < step);
+        let Some(&last) = before.checked_sub(1).map(|index| &own[index]) else { return false };
+        let sleeps =
+            |thread: usize| self.sleepers(position).any(|other| usize::from(other.event.step.thread) == thread);
+        let past = record.clock(last as usize).iter().zip(&self.base).enumerate();
+        !sleeps(usize::from(thread))
+            && !record.is_before(position, last as usize)
+            && past.into_iter().filter(|(_, (clock, base))| clock > base).all(|(other, (&clock, &base))| {
+                (0, record.ranks[other]) < record.briefs[step].key
+                    && !sleeps(other)
+                    && record.positions[other][base as usize..clock as usize].iter().all(|&at| {
+                        let made = &record.steps[at as usize];
+                        has_one_successor(made.kind) && class_of(made) == 0
+                    })
+            })
+    }
+
     /// Whether the step, for which the row behind it is known, wakes everybody who is asleep before it.
     fn wakes_row(&self, position: usize) -> bool {
         let next = self.row(position + 1);
@@ -352,6 +405,8 @@ impl Expander {
                         || if event.step.thread == op.thread {
                             // A thread whose only successor sleeps on cannot overtake anybody.
                             !has_one_successor(event.step.kind)
+                        } else if op.kind == OpKind::AtomicLoad {
+                            conflict(&event.touches, touches)
                         } else {
                             meets(&event.touches, touches)
                         }
