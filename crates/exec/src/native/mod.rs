@@ -11,6 +11,7 @@ mod session;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
+use std::time::Duration;
 
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;
@@ -28,6 +29,9 @@ use crate::{elf, limits};
 
 /// What the kernel calls the shared file among the target's mappings.
 const SHARED_FILE: &str = "/memfd:raddle (deleted)";
+
+/// How long a batch shall take, at most: none of its results can be looked at before.
+const SOON: Duration = Duration::from_millis(50);
 
 /// Figures about the runs so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -203,13 +207,15 @@ impl NativeTarget {
         }
     }
 
-    /// As many as will hardly fill the arena.
+    /// As many as will hardly fill the arena, and will not keep anybody waiting for long.
     fn jobs_per_batch(&self) -> usize {
         if self.suspect {
             return 1;
         }
         let arena = self.session.as_ref().map_or(0, |session| session.shared.arena()) / crate::shared::WORD;
-        (arena / 2 / (self.longest + 1)).clamp(1, MAX_JOBS)
+        let Statistics { runs, nanoseconds, .. } = self.statistics;
+        let soon = SOON.as_nanos() / (u128::from(nanoseconds / runs.max(1)) + 1);
+        (arena / 2 / (self.longest + 1)).min(usize::try_from(soon).unwrap_or(MAX_JOBS)).clamp(1, MAX_JOBS)
     }
 
     /// Waits for the oldest batch under way and takes over what it brought.
