@@ -165,6 +165,7 @@ fn is_own(path: &Path, environment: &Environment) -> bool {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+    use std::process::Command;
 
     /// A directory of programs that answer like compilers.
     struct Bin(tempfile::TempDir);
@@ -179,9 +180,12 @@ mod tests {
         }
 
         fn script(&self, name: &str, body: &str) {
-            let path = self.path(name);
-            fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("written");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+            let text = self.path("script");
+            fs::write(&text, format!("#!/bin/sh\n{body}\n")).expect("written");
+            // By another process: nothing can be run while a child of this one, between fork and exec, has it open for writing.
+            let installed = Command::new("install").arg("-m755").args([&text, &self.path(name)]).status();
+            assert!(installed.expect("started").success());
+            fs::remove_file(text).expect("removed");
         }
 
         /// A script that says `-v` as gcc of this version does.

@@ -15,9 +15,9 @@ fn check_out(shop: &Workshop, project: &str) {
     for folder in ["shared", project] {
         for entry in fs::read_dir(projects.join(folder)).expect("listed") {
             let file = entry.expect("readable").path();
-            let name = file.file_name().expect("a name");
-            // With its permissions: the configure script is executable.
-            fs::copy(&file, shop.path("src").join(name)).expect("copied");
+            // By another process: the configure script could not be run while a child of this one, between fork and exec, has it
+            // open for writing.
+            succeeded(output(shop.command("cp").arg(file).arg(shop.path("src"))));
         }
     }
 }

@@ -583,8 +583,9 @@ fn a_wrapper_around_the_wrapper_does_not_loop() {
     for shop in Workshop::each() {
         program(&shop);
         // `cc` in front of PATH starts the wrapper, as users do to catch makefiles that say `cc`.
-        shop.write("front/cc", "#!/bin/sh\nexec raddle-cc \"$@\"\n");
-        succeeded(shop.command("chmod").args(["+x", "front/cc"]).output().expect("chmod"));
+        shop.write("front.sh", "#!/bin/sh\nexec raddle-cc \"$@\"\n");
+        // By another process: nothing can be run while a child of this one, between fork and exec, has it open for writing.
+        succeeded(common::output(shop.command("install").args(["-D", "-m755", "front.sh", "front/cc"])));
         let inherited = std::env::var("PATH").expect("PATH");
         let path = format!("{}:{}:{inherited}", shop.path("front").display(), shop.path("bin").display());
         let mut command = shop.command("cc");

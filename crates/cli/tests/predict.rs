@@ -283,8 +283,9 @@ fn large_trace() -> String {
 fn a_large_trace_takes_seconds_and_little_memory() {
     let place = Place::new();
     place.write("large.std", large_trace());
+    // Seconds of computing, which do not depend on what else the machine does.
     let command =
-        format!("ulimit -v 1048576; exec '{}' predict --jobs 2 --json out.json large.std", raddle().display());
+        format!("ulimit -v 1048576 -t 60; exec '{}' predict --jobs 2 --json out.json large.std", raddle().display());
     let done = finish(place.command("sh").args(["-c", &command]));
     assert_eq!(done.code(), Some(3), "{}", done.stderr);
     println!("{:?}\n{}", done.time, done.stderr);
@@ -293,7 +294,6 @@ fn a_large_trace_takes_seconds_and_little_memory() {
     // Keeping what every read sees leaves about half of the candidates.
     assert!(figure("predicted") >= 400 && figure("undecided") == 0, "{}", report["stats"]);
     assert!(figure("predicted") + figure("infeasible") + figure("undecided") > 800, "{}", report["stats"]);
-    assert!(done.time.as_secs() < 30, "{:?}\n{}", done.time, done.stderr);
     for word in ["observed", "filter", "decide"] {
         assert!(done.stderr.contains(word), "{}", done.stderr);
     }

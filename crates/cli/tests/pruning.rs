@@ -4,9 +4,10 @@ mod common;
 
 use std::ops::ControlFlow;
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::analyser::analyser;
-use common::{Place, finish, raddle};
+use common::{Place, finish, for_each, raddle};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::careful::careful;
 use raddle_explore::explore;
@@ -45,34 +46,47 @@ fn is_racy(program: &Program) -> Option<bool> {
     (found || outcome.unwrap().gap.is_none()).then_some(found)
 }
 
+/// What came of the generated programs.
+#[derive(Default)]
+struct Counts {
+    racy: AtomicU64,
+    free: AtomicU64,
+    pruned: AtomicU64,
+}
+
+/// Compares what is said about one program with what an exhaustive search in memory finds.
+fn compare(class: Class, forks: bool, seed: u64, counts: &Counts) -> Result<(), String> {
+    let program = generate(seed, class, forks);
+    let Some(expected) = is_racy(&program) else { return Ok(()) };
+    let place = Place::new();
+    place.write("prog.c", print(&program).text);
+    build(&place, "clang-19");
+    for strategy in ["pdp", "dhtc"] {
+        let report = check(&place, &["--strategy", strategy, "--stop-at-first", "prog"]);
+        let verdict = if expected { "bug" } else { "verified" };
+        let limits = report["limits"].as_array().map(Vec::len);
+        if report["property"] != "race" || report["verdict"] != verdict || limits != Some(0) {
+            let text = print(&program).text;
+            return Err(format!("{class:?} {forks} {seed} {strategy}, not {verdict}: {report:#}\n{text}"));
+        }
+        let skipped = report["stats"]["prune"]["skipped"].as_u64().unwrap_or(0);
+        counts.pruned.fetch_add(skipped, Ordering::Relaxed);
+    }
+    (if expected { &counts.racy } else { &counts.free }).fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
 /// 72 programs, 504 with RADDLE_TEST_MORE.
 #[test]
 fn generated_programs_through_the_whole_pipeline() {
     analyser();
     let each = if std::env::var_os("RADDLE_TEST_MORE").is_some() { 21 } else { 3 };
-    let (mut racy, mut free, mut pruned) = (0, 0, 0);
-    for class in Class::ALL {
-        for forks in [false, true] {
-            for seed in 0..each {
-                let program = generate(seed, class, forks);
-                let Some(expected) = is_racy(&program) else { continue };
-                let place = Place::new();
-                place.write("prog.c", print(&program).text);
-                build(&place, "clang-19");
-                for strategy in ["pdp", "dhtc"] {
-                    let report = check(&place, &["--strategy", strategy, "--stop-at-first", "prog"]);
-                    let context =
-                        || format!("{class:?} {forks} {seed} {strategy}: {report:#}\n{}", print(&program).text);
-                    assert_eq!(report["property"], "race");
-                    assert_eq!(report["verdict"] == "bug", expected, "{}", context());
-                    assert!(expected || report["verdict"] == "verified", "{}", context());
-                    assert_eq!(report["limits"].as_array().map(Vec::len), Some(0), "{}", context());
-                    pruned += report["stats"]["prune"]["skipped"].as_u64().unwrap_or(0);
-                }
-                if expected { racy += 1 } else { free += 1 }
-            }
-        }
-    }
+    let kinds = Class::ALL.iter().flat_map(|&class| [(class, false), (class, true)]);
+    let all: Vec<(Class, bool, u64)> =
+        kinds.flat_map(|(class, forks)| (0..each).map(move |seed| (class, forks, seed))).collect();
+    let counts = Counts::default();
+    for_each(&all, |&(class, forks, seed)| compare(class, forks, seed, &counts));
+    let (racy, free, pruned) = (counts.racy.into_inner(), counts.free.into_inner(), counts.pruned.into_inner());
     println!("{racy} with a race, {free} without, {pruned} backtracks left out");
     assert!(racy >= 15 && free >= 15 && pruned > 20, "{racy} {free} {pruned}");
 }
@@ -164,7 +178,7 @@ fn damaged_bitcode_is_named_and_costs_nothing_but_pruning() {
     let magic = bytes.windows(4).position(|window| window == b"BC\xc0\xde").unwrap();
     // An identification block that speaks of a later epoch is refused as bitcode of a newer LLVM is.
     bytes[magic + 24..magic + 400].fill(0xff);
-    std::fs::write(place.path("prog"), bytes).unwrap();
+    place.write_program("prog", bytes);
     let report = check(&place, &["--strategy", "pdp", "prog"]);
     assert_eq!((&report["verdict"], &report["stats"]["executions"]), (&"verified".into(), &2.into()), "{report:#}");
     assert!(report["limits"][0].as_str().unwrap().contains("bitcode"), "{report:#}");
@@ -178,15 +192,14 @@ fn an_analyser_that_fails_costs_nothing_but_pruning() {
     build(&place, "gcc");
     // A copy of the command looks for the analyser beside itself.
     std::fs::create_dir(place.path("bin")).unwrap();
-    std::fs::copy(raddle(), place.path("bin/raddle")).unwrap();
+    place.write_program("bin/raddle", std::fs::read(raddle()).unwrap());
     for (script, words) in [
         ("echo '{\"version\": 1, \"nodes\": 7}'", "damaged"),
         ("echo nonsense", "damaged"),
         ("echo 'raddle-analyze: LLVM 19 cannot read it' >&2; exit 2", "LLVM 19 cannot read it"),
         ("kill -9 $$", "signal: 9"),
     ] {
-        place.write("bin/raddle-analyze", format!("#!/bin/sh\n{script}\n"));
-        finish(Command::new("chmod").arg("+x").arg(place.path("bin/raddle-analyze")));
+        place.write_program("bin/raddle-analyze", format!("#!/bin/sh\n{script}\n"));
         let mut command = Command::new(place.path("bin/raddle"));
         let done =
             finish(command.current_dir(place.path(".")).args(["check", "--json", "-", "--strategy", "dhtc", "prog"]));

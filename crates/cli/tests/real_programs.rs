@@ -14,8 +14,8 @@ use common::{Place, finish, for_each, kept, raddle, sources};
 
 /// Random schedules for each program.
 const SEEDS: u32 = 10;
-/// Names and versions of the packages; other versions may lay their files out in another way.
-const PACKAGES: [(&str, &str); 3] = [("zstd-sys", "2.0"), ("libsqlite3-sys", "0.30"), ("lzma-sys", "0.1")];
+/// Names and versions of the packages; other versions may lay their files out in another way, or compress in another way.
+const PACKAGES: [(&str, &str); 3] = [("zstd-sys", "=2.1.2"), ("libsqlite3-sys", "=0.30.1"), ("lzma-sys", "=0.1.20")];
 
 /// Directory of a package's sources, downloaded if they are not there yet.
 fn package(name: &str) -> PathBuf {

@@ -8,8 +8,14 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::process;
+
+/// How long a process may be without an environment while it starts its program.
+const STARTING: Duration = Duration::from_millis(500);
 
 /// Targets that are under control: children that look like orphans and are none.
 static ALIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
@@ -56,10 +62,22 @@ fn is_orphan(child: Pid, known: &BTreeSet<i32>, mark: &OsString) -> bool {
     if known.contains(&child.as_raw_nonzero().get()) {
         return false;
     }
-    let Ok(environment) = std::fs::read(format!("/proc/{}/environ", child.as_raw_nonzero())) else {
-        return false;
-    };
-    environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
+    environment(child).split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
+}
+
+/// What stands in a child's environment. A process that is just starting its program has none for a moment: whoever lives is asked
+/// again, for as long as that may take on a busy machine.
+fn environment(child: Pid) -> Vec<u8> {
+    let id = child.as_raw_nonzero().get().unsigned_abs();
+    let deadline = Instant::now() + STARTING;
+    loop {
+        let found = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        let lives = process::state(id).is_some_and(|state| state != 'Z');
+        if !found.is_empty() || !lives || Instant::now() > deadline {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Children of this process, of all its threads.

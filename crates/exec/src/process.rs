@@ -17,6 +17,7 @@ use raddle_wire::{ENV_DESCRIPTOR, PROTOCOL_VERSION, state};
 use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions};
 
 use crate::error::StartError;
+use crate::native::silence::Activity;
 use crate::options::{Options, Output};
 use crate::shared::SharedFile;
 use crate::{interrupt, orphans, wait};
@@ -217,6 +218,21 @@ pub fn own_memory(id: u32) -> u64 {
     kilobytes(&status, "RssAnon:").saturating_mul(1024)
 }
 
+/// Whether a process is ready to compute, and for how long its first thread, which makes the runs, has; `None` if it is gone.
+pub(crate) fn activity(id: u32) -> Option<Activity> {
+    let schedule = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
+    let computed = schedule.split_whitespace().next()?.parse().ok()?;
+    Some(Activity { runnable: state(id)? == 'R', computed: Duration::from_nanos(computed) })
+}
+
+/// The kernel's letter for what a process is doing; `None` if it is gone.
+pub(crate) fn state(id: u32) -> Option<char> {
+    let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+    // The name before it, in parentheses, may contain anything.
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    stat.get(end + 2).map(|&letter| letter.into())
+}
+
 /// Three quarters of what the machine has to give; `None` if it does not say.
 #[must_use]
 pub fn sensible_memory_limit() -> Option<u64> {
@@ -373,6 +389,22 @@ mod tests {
         assert!(own_memory(std::process::id()) > 4096);
         assert_eq!(own_memory(0), 0);
         assert!(sensible_memory_limit().is_some_and(|limit| limit > 1 << 20));
+    }
+
+    #[test]
+    fn who_computes_is_told_from_who_sleeps() {
+        let own = activity(std::process::id()).unwrap();
+        assert!(own.computed > Duration::ZERO);
+        let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+        // It computes while it starts.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while activity(sleeper.id()).unwrap().runnable && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!activity(sleeper.id()).unwrap().runnable);
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert_eq!(activity(sleeper.id()), None);
     }
 
     #[test]

@@ -129,6 +129,15 @@ impl Place {
         self.path(name)
     }
 
+    /// Writes a file in it that can be run at once: by another process, because a file cannot be run while a child of this one, between
+    /// fork and exec, has it open for writing.
+    pub fn write_program(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let (source, program) = (self.write("program-to-install", text), self.path(name));
+        let done = finish(Command::new("install").arg("-m755").args([&source, &program]));
+        assert!(done.status.success(), "{}", done.all());
+        program
+    }
+
     /// A command that works here and whose processes can be found.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
@@ -183,19 +192,17 @@ pub fn build(compiler: &[&OsStr], source: &Path, flags: &[&str]) -> Result<PathB
     if program.exists() {
         return Ok(program);
     }
+    // Under a name of its own, by the linker itself: others may build the same at the same time, and a file that this process, or
+    // a child between fork and exec, has open for writing cannot be run.
     let place = Place::new();
-    let output = place.path("program");
+    let whole = kept("programs").join(place.path("").file_name().unwrap());
     let mut command = place.command(compiler[0]);
-    command.args(&compiler[1..]).args(["-g", "-pthread"]).arg(source).args(flags).arg("-o").arg(&output);
+    command.args(&compiler[1..]).args(["-g", "-pthread"]).arg(source).args(flags).arg("-o").arg(&whole);
     let done = finish(&mut command);
     if !done.status.success() {
         return Err(done.all());
     }
-    // Others may build the same at the same time: whoever is last replaces it as a whole. The directory may be another disk.
-    let whole = program.with_extension(format!("new-{}", std::process::id()));
-    std::fs::copy(&output, &whole)
-        .and_then(|_| std::fs::rename(&whole, &program))
-        .map_err(|error| error.to_string())?;
+    std::fs::rename(&whole, &program).map_err(|error| error.to_string())?;
     Ok(program)
 }
 

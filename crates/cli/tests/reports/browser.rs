@@ -6,6 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::common::{Done, Place, finish, kept};
 
+/// Of this version: a later one may want a later Node.
+const PACKAGE: &str = "playwright-core@1.65.0";
+
 /// Playwright, installed once by the package manager of Node.
 fn playwright() -> std::path::PathBuf {
     // Tests run side by side, installations must not.
@@ -17,7 +20,7 @@ fn playwright() -> std::path::PathBuf {
     if !complete.exists() {
         let mut command = Command::new("npm");
         command.args(["install", "--no-audit", "--no-fund", "--silent", "--prefix"]).arg(&directory);
-        let done = finish(command.arg("playwright-core"));
+        let done = finish(command.arg(PACKAGE));
         assert!(done.status.success(), "{}", done.all());
         std::fs::write(complete, "").unwrap();
     }

@@ -42,7 +42,7 @@ fn running() -> Running {
     let place = Place::new();
     place.write("long.c", LONG);
     let mut command = place.command(raddle());
-    command.args(["check", "--serve", "--time-limit", "60", "long.c"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["check", "--serve", "--time-limit", "1000", "long.c"]).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();

@@ -8,6 +8,7 @@
 mod plan;
 mod recover;
 mod session;
+pub(crate) mod silence;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;

@@ -12,6 +12,7 @@ use raddle_wire::{Job, MAX_JOBS, trace_offset};
 
 use super::plan::{NOT_RUN, Plan};
 use super::recover::Trouble;
+use super::silence::{Activity, Silence};
 use crate::decode::RunResult;
 use crate::error::StartError;
 use crate::limits;
@@ -23,7 +24,7 @@ use crate::{interrupt, wait};
 /// Batches that can be under way at once: the file has buffers for two.
 const BUFFERS: usize = 2;
 
-/// How long a batch may take before anybody looks at the target's memory.
+/// How long a batch may take before anybody looks at the target's processes.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A target that broke, in a way that only a new process heals.
@@ -152,7 +153,7 @@ impl Session {
         let number = flight.number;
         let mut pause = wait::Pause::new();
         let begun = Instant::now();
-        let mut last_sign = (self.signs_of_life(), begun);
+        let mut silence = Silence::begin(self.signs_of_life(), begun);
         loop {
             let control = self.shared.control();
             let completed = control.completed().load(Ordering::Acquire);
@@ -176,14 +177,12 @@ impl Session {
                 Some(Some(_)) => return Waited::Completed,
                 None => return Waited::Broken(Fault::Garbled("the process was ended".into())),
             }
-            let signs = self.signs_of_life();
-            if signs != last_sign.0 {
-                last_sign = (signs, Instant::now());
-            } else if last_sign.1.elapsed() > hang {
-                return Waited::Broken(Fault::Hung(hang));
-            }
             // Looking is not free, and nobody takes much memory in a few milliseconds.
             let long = begun.elapsed() > PATIENCE;
+            let activity = || if long { self.activity() } else { None };
+            if silence.look(self.signs_of_life(), Instant::now(), activity) > hang {
+                return Waited::Broken(Fault::Hung(hang));
+            }
             if let Some(limit) = options.memory_limit.filter(|&limit| long && self.memory() > limit) {
                 return Waited::Broken(Fault::Greedy(limit));
             }
@@ -191,12 +190,24 @@ impl Session {
         }
     }
 
-    /// Memory of the target and of the process that makes the present run.
-    fn memory(&self) -> u64 {
-        let target = self.process_id().unwrap_or(0);
+    /// The target's process and, if that is another one, the process that makes the present run.
+    fn processes(&self) -> impl Iterator<Item = u32> {
+        let target = self.process_id();
         let worker = self.shared.control().worker().load(Ordering::Relaxed);
-        let worker = if worker == target { 0 } else { process::own_memory(worker) };
-        process::own_memory(target).saturating_add(worker)
+        target.into_iter().chain(Some(worker).filter(|&worker| worker != 0 && Some(worker) != target))
+    }
+
+    fn memory(&self) -> u64 {
+        self.processes().map(process::own_memory).fold(0, u64::saturating_add)
+    }
+
+    /// What the processes are doing; `None` if the kernel does not say it of each of them.
+    fn activity(&self) -> Option<Activity> {
+        self.processes().map(process::activity).reduce(|all, one| {
+            let (all, one) = (all?, one?);
+            let computed = all.computed.saturating_add(one.computed);
+            Some(Activity { runnable: all.runnable || one.runnable, computed })
+        })?
     }
 
     fn completed_meanwhile(&self, number: u32) -> bool {

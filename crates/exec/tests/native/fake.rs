@@ -217,8 +217,10 @@ fn misbehave(file: &File, job: &mut Job, trace: &mut Vec<u64>) {
             for offset in (0..4096).step_by(8) {
                 file.word64(offset).store(0x6666_6666_6666_6666, Ordering::Relaxed);
             }
-            // Long enough for the host to see it.
-            std::thread::sleep(std::time::Duration::from_secs(60));
+            // Until the host sees it.
+            loop {
+                std::thread::sleep(std::time::Duration::from_secs(1));
+            }
         }
         seed::EXIT => std::process::exit(5),
         seed::LEAVE_CHILDREN => leave_children(),

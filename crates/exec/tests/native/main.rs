@@ -43,12 +43,15 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
+/// Nothing that ends by itself takes nearly as long, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn options() -> Options {
     let mut options = Options::new(std::env::current_exe().unwrap());
     options.trace_bytes = 1 << 20;
     options.max_trace_bytes = 1 << 21;
-    options.hang_timeout = Duration::from_millis(500);
-    options.start_timeout = Duration::from_secs(20);
+    options.hang_timeout = PATIENCE;
+    options.start_timeout = PATIENCE;
     options
 }
 
@@ -143,12 +146,12 @@ fn an_accident_is_repeated_and_named() {
 }
 
 fn a_hang_is_ended() {
-    let mut target = start();
-    let begun = Instant::now();
+    let mut options = options();
+    options.hang_timeout = Duration::from_millis(500);
+    let mut target = NativeTarget::start_unchecked(options).unwrap();
     let execution = one(&mut target, seed::HANG);
     assert!(crashed(&execution));
     assert_eq!((execution.incidents[0].arg, steps(&execution)), (libc::SIGXCPU as u64, 3));
-    assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!(one(&mut target, seed::FINE).status, RunStatus::Rest);
 }
 
@@ -257,7 +260,7 @@ fn nobody_is_left_behind() {
     let child: i32 = std::fs::read_to_string(&marker).unwrap().parse().unwrap();
     assert!(alive(child));
     // The target, its child and the daemon: while that one starts its program, it has no environment for a moment.
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while marked(&marker).len() < 3 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -270,7 +273,9 @@ fn nobody_is_left_behind() {
 fn targets_that_do_not_start() {
     let failing = |how: &str| {
         let mut options = options();
-        options.start_timeout = Duration::from_millis(if how == "hang" { 300 } else { 20_000 });
+        if how == "hang" {
+            options.start_timeout = Duration::from_millis(300);
+        }
         options.env.push((fake::STARTUP.into(), how.into()));
         NativeTarget::start_unchecked(options).unwrap_err()
     };

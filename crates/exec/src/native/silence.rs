@@ -1,0 +1,92 @@
+//! Tells a target that hangs from one that is not let run.
+//!
+//! On a busy machine a target may have to wait for a processor, and so may the host; a machine may even stop for a while as a whole.
+//! None of that is silence of the target. Its silence is the time in which it slept, and the time for which it computed.
+
+use std::time::{Duration, Instant};
+
+/// The host looks far more often: of a longer time between two looks, the rest is nobody's silence.
+const LONGEST_LOOK: Duration = Duration::from_millis(200);
+
+/// What the processes of a target are doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// One of them computes, or would if there were a processor for it.
+    pub runnable: bool,
+    /// For how long they have computed up to now.
+    pub computed: Duration,
+}
+
+/// The time since the last sign of life.
+#[derive(Debug)]
+pub(super) struct Silence<S> {
+    last_sign: S,
+    lasted: Duration,
+    looked: Instant,
+    computed: Option<Duration>,
+}
+
+impl<S: PartialEq> Silence<S> {
+    pub(super) fn begin(sign: S, now: Instant) -> Self {
+        Silence { last_sign: sign, lasted: Duration::ZERO, looked: now, computed: None }
+    }
+
+    /// Takes note of what there is to see; how long the silence has lasted. Activity is asked for only if the sign is still the same.
+    pub(super) fn look(&mut self, sign: S, now: Instant, activity: impl FnOnce() -> Option<Activity>) -> Duration {
+        if sign != self.last_sign {
+            *self = Self::begin(sign, now);
+            return Duration::ZERO;
+        }
+        let mut passed = now.saturating_duration_since(self.looked).min(LONGEST_LOOK);
+        self.looked = now;
+        if let Some(Activity { runnable, computed }) = activity() {
+            let before = self.computed.replace(computed).unwrap_or(computed);
+            if runnable {
+                passed = passed.min(computed.saturating_sub(before));
+            }
+        }
+        self.lasted += passed;
+        self.lasted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOK: Duration = Duration::from_millis(50);
+
+    /// How long the silence is after so many looks, each of which sees the target so.
+    fn after(looks: u32, step: Duration, activity: impl Fn(u32) -> Option<Activity>) -> Duration {
+        let begun = Instant::now();
+        let mut silence = Silence::begin(0, begun);
+        (1..=looks).map(|look| silence.look(0, begun + step * look, || activity(look))).last().unwrap()
+    }
+
+    #[test]
+    fn sleeping_and_computing_are_silence() {
+        let asleep = Activity { runnable: false, computed: Duration::ZERO };
+        assert_eq!(after(20, LOOK, |_| Some(asleep)), LOOK * 20);
+        // Before the first look nobody knows for how long it has computed.
+        assert_eq!(after(20, LOOK, |look| Some(Activity { runnable: true, computed: LOOK * look })), LOOK * 19);
+        assert_eq!(after(20, LOOK, |_| None), LOOK * 20);
+    }
+
+    #[test]
+    fn waiting_for_a_processor_is_none() {
+        let starved = |look| Some(Activity { runnable: true, computed: LOOK / 10 * look });
+        assert_eq!(after(21, LOOK, starved), LOOK * 2);
+        // Nor is the time in which the host itself, or the whole machine, stood still.
+        let asleep = Activity { runnable: false, computed: Duration::ZERO };
+        assert_eq!(after(2, Duration::from_secs(60), |_| Some(asleep)), LONGEST_LOOK * 2);
+    }
+
+    #[test]
+    fn a_sign_of_life_ends_it() {
+        let begun = Instant::now();
+        let mut silence = Silence::begin(0, begun);
+        assert_eq!(silence.look(0, begun + LOOK, || None), LOOK);
+        assert_eq!(silence.look(1, begun + 2 * LOOK, || unreachable!()), Duration::ZERO);
+        assert_eq!(silence.look(1, begun + 3 * LOOK, || None), LOOK);
+    }
+}
