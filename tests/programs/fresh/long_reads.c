@@ -24,15 +24,15 @@ int main(int n, char **a) {
     while ((c = fgetc(file)) != EOF) again++;
     CHECK(again == count);
     fclose(file);
-    DIR *d = opendir("/usr/bin");
+    DIR *d = opendir("many");
     int names = 0;
     while (readdir(d)) names++;
     closedir(d);
     CHECK(names > 200);
     struct dirent **list;
-    CHECK(scandir("/usr/bin", &list, 0, alphasort) == names);
+    CHECK(scandir("many", &list, 0, alphasort) == names);
     char *line = 0; size_t room = 0; long lines = 0;
-    file = popen("ls /usr/bin", "r");
+    file = popen("ls many", "r");
     while (getline(&line, &room, file) > 0) lines++;
     CHECK(pclose(file) == 0);
     CHECK(lines == names - 2);

@@ -4,9 +4,11 @@
 //! * The programs under `tests/engine` use every feature of the thread libraries and check themselves. Each says at its top what it
 //!   prints, whatever the schedule; it is built by every compiler of its language that is there, with and without
 //!   optimisation, and must print that in every one of a hundred runs, and without raddle.
+//! * The programs under `tests/programs/fresh` check that no run notices those before it.
 
 #[path = "../common/mod.rs"]
 mod common;
+mod fresh;
 mod same;
 
 use std::path::Path;
@@ -44,6 +46,10 @@ fn main() {
     for source in common::all_sources("cases") {
         let name = source.strip_prefix(&cases).unwrap_or(&source).display().to_string();
         trials.push(Trial::test(format!("cases/{name}"), move || same::check_case(&source)));
+    }
+    for source in common::all_sources("programs/fresh") {
+        let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        trials.push(Trial::test(format!("fresh/{name}"), move || fresh::check(&source)));
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
