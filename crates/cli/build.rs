@@ -39,8 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let mut cargo = Command::new(env::var("CARGO")?);
     // What it needs was fetched for the outer build already.
-    cargo.current_dir(workspace).args(["build", "--release", "--offline", "--quiet", "--package", "raddle-rt"]);
-    cargo.arg("--target-dir").arg(target);
+    cargo.current_dir(workspace).args(["rustc", "--release", "--offline", "--quiet", "--package", "raddle-rt"]);
+    cargo.args(["--crate-type", "cdylib"]).arg("--target-dir").arg(target);
     for name in FOREIGN {
         cargo.env_remove(name);
     }

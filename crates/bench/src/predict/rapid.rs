@@ -1,4 +1,4 @@
-//! RAPID on the exported traces: `rapid` on the path, or its class path in `RAPID_JAR`.
+//! RAPID on the exported traces: `rapid` on the path, or its class path, libraries included, in `RAPID_JAR`.
 //!
 //! A race of RAPID is the event at which an engine reports one, and so a variable and a location. raddle must have settled it:
 //! confirmed a race of this variable at this location, or shown it to be infeasible.
@@ -74,7 +74,9 @@ const HEAP: &str = "heap";
 pub fn run(scenarios: &[Scenario], settled: &[Settled], place: &Path) -> Result<(), Failure> {
     let classes = std::env::var_os("RAPID_JAR");
     if classes.is_none() && !has("rapid") {
-        println!("  (RAPID is not installed: put `rapid` on the path, or its class path in RAPID_JAR)");
+        println!(
+            "  (RAPID is not installed: put `rapid` on the path, or its class path in RAPID_JAR: 'rapid.jar:lib/*:lib/jgrapht/*')"
+        );
         return Ok(());
     }
     eprintln!("predict: RAPID");
@@ -158,7 +160,10 @@ fn predicted(export: &Path, engine: &str, classes: Option<&OsString>) -> Result<
     let output = command.output().map_err(|error| format!("RAPID: {error}"))?;
     let said = String::from_utf8_lossy(&output.stdout);
     if !said.contains("Analysis complete") {
-        return Err(format!("RAPID cannot read {}: {}", path.display(), String::from_utf8_lossy(&output.stderr)));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let hint =
+            if errors.contains("NoClassDefFoundError") { " (RAPID_JAR must name its libraries, too)" } else { "" };
+        return Err(format!("RAPID cannot read {}{hint}: {errors}", path.display()));
     }
     let read = |name: &str| std::fs::read_to_string(export.join(name)).map_err(|error| format!("{name}: {error}"));
     let (trace, table) = (read("trace.std")?, read("trace.txt")?);

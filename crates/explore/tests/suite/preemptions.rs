@@ -1,11 +1,9 @@
 //! Bounds on preemptions: what is left out, and that it is left out by all searches alike.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use common::seeds;
+use crate::common::seeds;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::memory::generate::{Knobs, generate};

@@ -1,10 +1,8 @@
 //! The race detector against happens-before by the book, on random executions of random programs.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{naive, seeds};
+use crate::common::{naive, seeds};
 use raddle_explore::memory::generate::{Knobs, generate};
 use raddle_explore::memory::{Granularity, MemoryTarget};
 use raddle_model::{Execution, RaceDetector, Request, Target};

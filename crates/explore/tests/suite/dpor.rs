@@ -1,11 +1,9 @@
 //! Dynamic partial-order reduction against brute force over traces.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use common::{obeys_the_semantics, seeds};
+use crate::common::{obeys_the_semantics, seeds};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::dpor::Dpor;

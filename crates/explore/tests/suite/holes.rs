@@ -1,8 +1,6 @@
 //! Programs on which published reductions lose traces or races. `L{..}` is a critical section, `||` separates threads.
 
-mod common;
-
-use common::all_traces;
+use crate::common::all_traces;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::explore;
 use raddle_explore::memory::program::Stmt;

@@ -1,8 +1,6 @@
 //! Exact counts of brute force: schedules by counting orders, traces by hand.
 
-mod common;
-
-use common::{all_traces, brute_force};
+use crate::common::{all_traces, brute_force};
 use raddle_explore::memory::program::Stmt;
 use raddle_explore::memory::program::build::*;
 use raddle_explore::memory::{Granularity, Program};

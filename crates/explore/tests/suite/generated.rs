@@ -1,10 +1,8 @@
 //! Random programs: the dependence relation and the semantics against brute force.
 
-mod common;
-
 use std::ops::ControlFlow;
 
-use common::{all_defects, all_traces, obeys_the_semantics, search_with, seeds};
+use crate::common::{all_defects, all_traces, obeys_the_semantics, search_with, seeds};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::memory::generate::{Knobs, generate};
 use raddle_explore::memory::{Granularity, MemoryTarget, Program};

@@ -1,11 +1,9 @@
 //! The driver: windows, bounds, stopping.
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use common::{all_traces, search_with};
+use crate::common::{all_traces, search_with};
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::driver::drain;

@@ -1,11 +1,9 @@
 //! Samplers find what they should, with the probability that they promise.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use common::all_traces;
+use crate::common::all_traces;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::memory::program::Op;
 use raddle_explore::memory::program::build::*;

@@ -1,7 +1,5 @@
 //! What is found in abstract programs under all schedules, at both granularities.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

@@ -1,10 +1,8 @@
 //! The optimal search against brute force over traces: every trace, each once, and no run in vain.
 
-mod common;
-
 use std::ops::Range;
 
-use common::{Seen, search_with, seeds};
+use crate::common::{Seen, search_with, seeds};
 use raddle_explore::Strategy;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::careful::careful;

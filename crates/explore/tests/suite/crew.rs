@@ -1,11 +1,9 @@
 //! Several targets find what one does, in the same order.
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use common::seeds;
+use crate::common::seeds;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions};
 use raddle_explore::crew::{Crew, Look, Looker, explore_with};
 use raddle_explore::memory::generate::{Knobs, generate};

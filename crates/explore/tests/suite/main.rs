@@ -1,0 +1,17 @@
+//! The searches on programs in memory, against brute force and each other. One program, so that it is built once and its long tests
+//! run side by side.
+
+mod common;
+mod crew;
+mod defects;
+mod dfs;
+mod dpor;
+mod driver;
+mod generated;
+mod holes;
+mod memory_target;
+mod optimal;
+mod preemptions;
+mod pruning;
+mod races;
+mod sampling;
