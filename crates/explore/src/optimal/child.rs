@@ -4,7 +4,7 @@ use raddle_vocab::OpKind;
 use smallvec::SmallVec;
 
 use super::Unit;
-use super::cursor::{Cursor, Event, Pick};
+use super::cursor::{Cursor, Event, Pick, has_one_successor};
 use super::expand::{Dozing, Expander, Sleeper, meets};
 use super::ranks::Ranks;
 
@@ -47,7 +47,7 @@ impl Expander {
 
     fn fall_asleep(&mut self, sim: &mut Sim, event: Event) {
         sim.asleep.push(self.slept.len() as u32);
-        self.slept.push(Sleeper::new(event, sim.cursor.made, &mut self.record));
+        self.slept.push(Sleeper::new(event, sim.cursor.made, &mut self.record, &self.replay));
     }
 
     /// Goes on by the policy without those asleep, as long as the execution does the same, and stops at what disturbs
@@ -82,9 +82,11 @@ impl Expander {
                         self.stop(position, sim, &event, children);
                     }
                     let z = &self.slept[sim.asleep[sim.z] as usize].event;
-                    if !self.is_delicate(&event, z)
-                        && !self.may_be_woken(position, &event, |step| sim.cursor.has(&self.record, step))
-                    {
+                    let stays_asleep = || {
+                        !self.is_delicate(&event, z)
+                            && !self.may_be_woken(position, &event, |step| sim.cursor.has(&self.record, step))
+                    };
+                    if self.is_always_put_back(position, &event, sim) || stays_asleep() {
                         return;
                     }
                     self.fall_asleep(sim, event);
@@ -92,6 +94,15 @@ impl Expander {
                 }
             }
         }
+    }
+
+    /// Whether the event, once asleep, is what would be put back of every child: what wakes it disturbs the step that sleeps, too.
+    fn is_always_put_back(&self, position: usize, event: &Event, sim: &Sim) -> bool {
+        !self.thorough
+            && has_one_successor(event.step.kind)
+            && event.step.kind != OpKind::BarrierArrive
+            && self.covers(position, &event.touches)
+            && self.asleep(sim).all(|sleeper| event.disturbs(sleeper))
     }
 
     /// Makes a step that the execution makes, too; false if it disturbs what sleeps, which cannot be in a sound execution.

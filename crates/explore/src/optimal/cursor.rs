@@ -64,11 +64,13 @@ pub(super) struct Replay {
     marks: Vec<Mark>,
     /// Whether memory is left to the world (operations on futexes look at it).
     keeps_memory: bool,
+    /// Whether threads wake up spuriously.
+    is_spurious: bool,
 }
 
 impl Replay {
     pub fn new(spurious: u32) -> Self {
-        Replay { world: World::new(spurious), at: 0, marks: Vec::new(), keeps_memory: false }
+        Replay { world: World::new(spurious), at: 0, marks: Vec::new(), keeps_memory: false, is_spurious: spurious > 0 }
     }
 
     /// Prepares for an execution of which the first `common` steps are those of the last one.
@@ -122,6 +124,11 @@ impl Replay {
         if self.keeps_memory || !memory {
             self.world.apply(step);
         }
+    }
+
+    /// Whether the operation has at most one successor in every state of this program: what else a wait can come to is to end by itself.
+    pub fn has_one_successor(&self, kind: OpKind) -> bool {
+        has_one_successor(kind) || !self.is_spurious && matches!(kind, OpKind::CondReacquire | OpKind::FutexResume)
     }
 
     pub fn world(&self) -> &World {
@@ -307,7 +314,7 @@ impl Cursor {
         self.unknown.remove(rank);
         let Facts { record, replay, .. } = facts;
         let thread = record.by_rank[rank];
-        let has_one = |position: u32| has_one_successor(record.steps[position as usize].kind);
+        let has_one = |position: u32| replay.has_one_successor(record.steps[position as usize].kind);
         let next = self.next_of(record, thread);
         if next.is_some_and(|position| has_one(position) && self.is_ready(record, position)) {
             // It depends on nothing that is missing: here it is what it was there.
@@ -428,7 +435,7 @@ pub(super) struct Facts<'a> {
     pub choices: &'a [u16],
 }
 
-/// Whether the operation has at most one successor in every state.
+/// Whether the operation has at most one successor in every state of every program.
 pub(super) fn has_one_successor(kind: OpKind) -> bool {
     !matches!(kind, OpKind::Signal | OpKind::FutexWake | OpKind::CondReacquire | OpKind::FutexResume)
 }

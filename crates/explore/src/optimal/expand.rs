@@ -39,11 +39,11 @@ pub(super) struct Dozing {
 }
 
 impl Sleeper {
-    pub fn new(event: Event, since: u32, record: &mut Record) -> Self {
+    pub fn new(event: Event, since: u32, record: &mut Record, replay: &Replay) -> Self {
         let mask = mask(&event.touches);
         let lists = event.touches.iter().map(|touch| record.list_of(touch.cell)).collect();
         let rank = record.ranks[usize::from(event.step.thread)];
-        let is_alone = has_one_successor(event.step.kind);
+        let is_alone = replay.has_one_successor(event.step.kind);
         Sleeper { event, since, mask, lists, rank, is_alone }
     }
 }
@@ -83,7 +83,7 @@ pub struct Expander {
     /// Executions that were not the normal form of their trace.
     pub(super) irregular: u64,
     spurious: u32,
-    thorough: bool,
+    pub(super) thorough: bool,
 }
 
 impl Expander {
@@ -274,7 +274,7 @@ impl Expander {
                 (other.step.thread, other.choice) == (thread, choice)
             });
             if (class_of(&event.step), rank as u16, choice) < limit && !is_old {
-                self.slept.push(Sleeper::new(event, position, &mut self.record));
+                self.slept.push(Sleeper::new(event, position, &mut self.record, &self.replay));
             }
         }
     }
@@ -404,7 +404,7 @@ impl Expander {
                     waker != NO_RANK && waker <= limit
                         || if event.step.thread == op.thread {
                             // A thread whose only successor sleeps on cannot overtake anybody.
-                            !has_one_successor(event.step.kind)
+                            !self.replay.has_one_successor(event.step.kind)
                         } else if op.kind == OpKind::AtomicLoad {
                             conflict(&event.touches, touches)
                         } else {
@@ -492,7 +492,7 @@ impl Expander {
     }
 
     /// Whether the step depends on everything that depends on something with these touches: if that falls asleep, nothing wakes it before.
-    fn covers(&self, position: usize, touches: &[Touch]) -> bool {
+    pub(super) fn covers(&self, position: usize, touches: &[Touch]) -> bool {
         let own = self.record.touches(position);
         touches.iter().all(|touch| {
             let covers =
