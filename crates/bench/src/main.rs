@@ -1,7 +1,8 @@
-//! `./x bench [check|engine|predict|pruning]`: benchmarks of raddle, as ratios of figures from one run, since machines are shared and noisy.
+//! `./x bench [check|checkpoints|engine|predict|pruning]`: benchmarks of raddle, as ratios of figures from one run, since machines are shared and noisy.
 
 mod chart;
 mod check;
+mod checkpoints;
 mod engine;
 mod predict;
 mod pruning;
@@ -13,13 +14,18 @@ type Benchmark = fn() -> Result<(), tools::Failure>;
 fn main() {
     let what: Vec<String> = std::env::args().skip(1).collect();
     let wants = |name: &str| what.is_empty() || what.iter().any(|given| given == name);
-    let known = ["check", "engine", "predict", "pruning"];
+    let known = ["check", "checkpoints", "engine", "predict", "pruning"];
     if let Some(unknown) = what.iter().find(|given| !known.contains(&given.as_str())) {
         eprintln!("bench: there is no benchmark called {unknown}; there are: {}", known.join(", "));
         std::process::exit(2);
     }
-    let all: [(&str, Benchmark); 4] =
-        [("check", check::run), ("engine", engine::run), ("predict", predict::run), ("pruning", pruning::run)];
+    let all: [(&str, Benchmark); 5] = [
+        ("check", check::run),
+        ("checkpoints", checkpoints::run),
+        ("engine", engine::run),
+        ("predict", predict::run),
+        ("pruning", pruning::run),
+    ];
     for (name, run) in all {
         if wants(name)
             && let Err(error) = run()

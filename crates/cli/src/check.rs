@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use raddle_exec::{NativeTarget, Options, Output, interrupt};
+use raddle_exec::{Checkpoints, NativeTarget, Options, Output, interrupt};
 use raddle_model::Target;
 use raddle_model::finding::{Finding, Reason, Report, SCHEMA, Verdict, verdict};
 use raddle_report::run::Run;
@@ -158,7 +158,10 @@ fn search(
     let at_once = suppressions.is_empty();
     collector.suppressions = std::mem::take(suppressions);
     let self_check = match args.self_check {
-        Some(every) => Some(SelfCheck::new(every, NativeTarget::start(options.clone())?)),
+        Some(every) => {
+            let from_the_beginning = Options { checkpoints: Checkpoints::Never, ..options.clone() };
+            Some(SelfCheck::new(every, NativeTarget::start(from_the_beginning)?))
+        }
         None => None,
     };
     let together = together(args, &within, &target)?;

@@ -133,6 +133,7 @@ fn tell(args: &RunArgs, target: &NativeTarget, execution: &Execution) {
 fn self_check(args: &RunArgs, target: &NativeTarget, request: &Request, before: &Execution) -> Result<(), Failure> {
     let mut options = target.options().clone();
     options.output = Output::Discard;
+    options.checkpoints = raddle_exec::Checkpoints::Never;
     let wrong = |what: &str, difference| Failure(format!("self-check failed: {what}: {difference}"));
     for mode in [raddle_exec::Mode::Snapshot, raddle_exec::Mode::Fork] {
         options.mode = mode;

@@ -39,6 +39,18 @@ pub enum Output {
     Error,
 }
 
+/// Whether runs start from states in the middle of earlier ones, which changes nothing but how long they take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checkpoints {
+    /// Where that is quicker.
+    #[default]
+    WherePaying,
+    /// Never.
+    Never,
+    /// Wherever they can.
+    Always,
+}
+
 /// How a target runs.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -56,6 +68,8 @@ pub struct Options {
     pub output: Output,
     /// Fresh state by snapshot or fork.
     pub mode: Mode,
+    /// Whether runs start from the middle of earlier ones; not with real files or visible output.
+    pub checkpoints: Checkpoints,
     /// What is a transition.
     pub granularity: Granularity,
     /// Threads of one run to start with; grows when a run needs more.
@@ -105,6 +119,7 @@ impl Options {
             stdin: None,
             output: Output::default(),
             mode: Mode::default(),
+            checkpoints: Checkpoints::default(),
             granularity: Granularity::default(),
             pool: 16,
             stack_bytes: 8 << 20,
@@ -135,7 +150,8 @@ impl Options {
             flags: flag(self.granularity == Granularity::Access, config_flag::ACCESS_GRANULARITY)
                 | flag(self.share_files, config_flag::SHARE_FILES)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
-                | flag(self.fold_spins, config_flag::FOLD_SPINS),
+                | flag(self.fold_spins, config_flag::FOLD_SPINS)
+                | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL),
             pool: self.pool.clamp(1, MAX_THREADS as u32),
             spurious: self.spurious,
             stack_bytes: self.stack_bytes,

@@ -213,6 +213,8 @@ control_words! {
     heartbeat: word64 -> AtomicU64;
     /// Limits met.
     limits: word64 -> AtomicU64;
+    /// Bytes of memory that checkpoints take.
+    checkpoint_bytes: word64 -> AtomicU64;
 }
 
 impl ControlWords<'_> {
@@ -289,10 +291,10 @@ macro_rules! job_fields {
 }
 
 job_fields! {
-    narrow: base as u32, flags as u32, first_segment as u32, segments as u32, keep_as as u32, keep_at as u32,
+    narrow: base as u32, flags as u32, first_segment as u32, segments as u32, keeps as u32, started_at as u32,
         policy as u32, policy_depth as u32, policy_horizon as u32, status as u32, code as i32, exited as u32,
         diverged_at as u32, steps as u32, awaits as u32, reserved as u32;
-    wide: policy_seed, max_events, trace_start, trace_bytes, nanoseconds
+    wide: policy_seed, max_events, trace_start, trace_bytes, nanoseconds, skipped
 }
 
 #[cfg(test)]
@@ -311,8 +313,8 @@ mod tests {
             flags: 2,
             first_segment: 3,
             segments: 4,
-            keep_as: 5,
-            keep_at: 6,
+            keeps: 5,
+            started_at: 6,
             policy: 7,
             policy_depth: 8,
             policy_seed: 9 << 40,
@@ -328,6 +330,7 @@ mod tests {
             trace_start: 17 << 35,
             trace_bytes: 18,
             nanoseconds: u64::MAX,
+            skipped: 21,
         };
         file.put_job(1, 63, &job);
         assert_eq!(format!("{:?}", file.job(1, 63)), format!("{job:?}"));

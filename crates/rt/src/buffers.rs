@@ -6,6 +6,7 @@ use core::ffi::{c_char, c_void};
 use crate::real::real;
 use crate::snapshot::touch;
 use crate::state::controlled;
+use crate::undo;
 
 /// Size of a structure that only the C library and the kernel know.
 const ANY: usize = 512;
@@ -22,6 +23,14 @@ pub fn prepare() {
     unsafe { _IO_doallocbuf(stdout) };
 }
 
+/// What these say is another thing in every run, which shows only if it is asked for in every run.
+#[inline(always)]
+fn note_chance(name: &str) {
+    if matches!(name, "getrandom" | "getentropy" | "getrusage" | "sysinfo" | "ioctl") {
+        undo::changed(undo::kind::OTHER);
+    }
+}
+
 /// Functions with what the kernel writes: first byte and number of bytes of each piece.
 macro_rules! written {
     ($(fn $name:ident($($arg:ident: $type:ty),*) -> $ret:ty { $($at:expr => $bytes:expr),+ })*) => {
@@ -32,6 +41,7 @@ macro_rules! written {
             pub unsafe extern "C" fn $name($($arg: $type),*) -> $ret {
                 if controlled() {
                     $(touch($at as *const u8, $bytes as usize);)+
+                    note_chance(stringify!($name));
                 }
                 // SAFETY: passes on what the caller gave.
                 unsafe { hidden::$name($($arg),*) }

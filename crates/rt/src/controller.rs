@@ -5,42 +5,19 @@ use core::sync::atomic::Ordering;
 
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Chooser, Policy};
-use raddle_wire::{Job, MAX_CHECKPOINTS, MAX_JOBS, MAX_SEGMENTS, NO_CHECKPOINT, Segment, mode, state};
+use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, mode, state};
 
-use crate::fiber;
 use crate::state::{Handover, Keep, keep, run};
 use crate::sys::{self, syscall};
 use crate::trace::RESERVE;
-
-/// Records that a checkpoint carries along, so that every trace is whole: their bytes, at most.
-const MAX_PREFIX_BYTES: usize = 1 << 22;
+use crate::{checkpoint, fiber};
 
 /// Status of a forked run that has to be made anew; the host never sees it.
 const AGAIN: u32 = u32::MAX - 1;
 
-/// What a checkpoint must remember besides memory.
-#[derive(Clone, Copy)]
-struct Prefix {
-    records: *mut u8,
-    len: usize,
-}
-
-struct Prefixes(core::cell::UnsafeCell<[Prefix; MAX_CHECKPOINTS as usize]>);
-
-// SAFETY: rule 4 of the crate: only the controller touches it.
-unsafe impl Sync for Prefixes {}
-
-static PREFIXES: Prefixes = Prefixes(core::cell::UnsafeCell::new(
-    [Prefix { records: core::ptr::null_mut(), len: 0 }; MAX_CHECKPOINTS as usize],
-));
-
-fn prefix(id: u32) -> &'static mut Prefix {
-    // SAFETY: rule 4 of the crate; ids are checked when a job is taken.
-    unsafe { &mut (*PREFIXES.0.get())[id as usize] }
-}
-
 /// Adds a bit to the limits met.
 pub fn note_limit(bit: u64) {
+    crate::undo::changed(crate::undo::kind::OTHER);
     // SAFETY: the control page stays mapped.
     unsafe { (*keep().control).limits.fetch_or(bit, Ordering::Relaxed) };
 }
@@ -78,6 +55,7 @@ pub extern "C" fn body() -> ! {
     {
         refuse(reason);
     }
+    crate::undo::note_address_space();
     control.state.store(state::READY, Ordering::Release);
     sys::futex_wake(&control.state);
     loop {
@@ -179,15 +157,19 @@ fn fork_once(keep: &mut Keep, job: *mut Job, number: u32) {
     }
 }
 
-/// One run in this process, from the job's base.
+/// One run in this process, from the job's base if there is one.
 fn run_job(keep: &mut Keep, job: &mut Job, number: u32) {
-    if !valid(job) || !keep.snapshot.has(job.base) {
+    if !valid(job) {
         job.status = RunStatus::Damaged as u32;
         job.trace_bytes = 0;
         return;
     }
-    // In a process of its own the parent tries again.
-    while !attempt(keep, job, number) {
+    let mut base = if keep.forks() { 0 } else { checkpoint::base_of(job) };
+    while !attempt(keep, job, number, base) {
+        keep.given_up += 1;
+        // What was learned may concern transitions before the base.
+        base = 0;
+        // In a process of its own the parent tries again.
         if keep.forks() {
             job.status = AGAIN;
             return;
@@ -196,14 +178,16 @@ fn run_job(keep: &mut Keep, job: &mut Job, number: u32) {
 }
 
 /// One attempt at a run; false if it has to start anew.
-fn attempt(keep: &mut Keep, job: &mut Job, number: u32) -> bool {
+fn attempt(keep: &mut Keep, job: &mut Job, number: u32, base: u32) -> bool {
     if keep.used {
-        keep.snapshot.restore(job.base);
+        checkpoint::restore(base);
         crate::undo::after_run();
     }
     keep.used = true;
     load_plan(keep, job, number);
-    let start = open_trace(keep, job, number);
+    // SAFETY: `valid` checked that they lie within the file, behind the segments of the schedule.
+    checkpoint::expect(job, base, unsafe { keep.plan.segments.add(keep.plan.len) });
+    let start = open_trace(keep, job, number, base);
     let run = run();
     run.hot.controlled = true;
     crate::spin::begin();
@@ -219,15 +203,14 @@ fn attempt(keep: &mut Keep, job: &mut Job, number: u32) -> bool {
                 keep.next_epoch = run.hot.epoch + 1;
                 return false;
             }
-            Handover::Checkpoint => keep_checkpoint(keep, job, start),
+            Handover::Checkpoint => checkpoint::keep_here(keep, job, start.cast()),
         }
     }
 }
 
 fn valid(job: &Job) -> bool {
-    job.base < MAX_CHECKPOINTS
-        && (job.keep_as == NO_CHECKPOINT || (job.keep_as > 0 && job.keep_as < MAX_CHECKPOINTS))
-        && (job.first_segment as usize).saturating_add(job.segments as usize) <= MAX_SEGMENTS
+    let segments = (job.segments as usize).saturating_add(job.keeps as usize);
+    (job.first_segment as usize).saturating_add(segments) <= MAX_SEGMENTS
 }
 
 fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
@@ -240,7 +223,6 @@ fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
     plan.at = 0;
     plan.choice = raddle_wire::NO_CHOICE;
     plan.flags = job.flags;
-    plan.keep_at = if job.keep_as == NO_CHECKPOINT { u32::MAX } else { job.keep_at };
     let seed = job.policy_seed;
     plan.chooser = Chooser::new(match job.policy {
         1 => Policy::Random { seed },
@@ -255,48 +237,25 @@ fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
 }
 
 /// Sets the room for records up and puts the records of the base first.
-fn open_trace(keep: &mut Keep, job: &Job, number: u32) -> *mut u64 {
+fn open_trace(keep: &mut Keep, job: &Job, number: u32, base: u32) -> *mut u64 {
     let used = job.trace_start as usize;
     // SAFETY: the arena lies within the file, `used` within the arena.
     let (start, end) = unsafe {
         let arena = keep.file.add(raddle_wire::trace_offset(number, keep.arena_bytes));
         (arena.add(used).cast::<u64>(), arena.add(keep.arena_bytes).cast::<u64>())
     };
-    let base = prefix(job.base);
     let hot = &mut run().hot;
-    let room = keep.arena_bytes.saturating_sub(used + RESERVE);
-    let copied = if job.base != 0 && base.len <= room { base.len } else { 0 };
-    // SAFETY: `copied` bytes fit before the reserve; the prefix has that many.
-    unsafe {
-        core::ptr::copy_nonoverlapping(base.records, start.cast::<u8>(), copied);
-        hot.next = start.byte_add(copied);
-        hot.end = if room > 0 { end.byte_sub(RESERVE) } else { hot.next };
-    }
     hot.events_left = i64::try_from(job.max_events).unwrap_or(i64::MAX);
+    let has_room = keep.arena_bytes > used + RESERVE;
+    let copied = checkpoint::resume(keep, base, start.cast());
+    // SAFETY: what was copied fits before the reserve, which lies within the arena.
+    unsafe {
+        hot.next = start.byte_add(copied);
+        hot.end = if has_room { end.byte_sub(RESERVE) } else { hot.next };
+    }
     // Entries of the hooks' cache are valid for one epoch: no number may come back.
     hot.epoch = keep.next_epoch;
     start
-}
-
-/// Saves the state at which the running fiber has just handed over.
-fn keep_checkpoint(keep: &mut Keep, job: &Job, start: *mut u64) {
-    let id = job.keep_as;
-    let len = run().hot.next as usize - start as usize;
-    if len > MAX_PREFIX_BYTES {
-        return;
-    }
-    let slot = prefix(id);
-    if slot.records.is_null() {
-        let Some(room) = sys::map(MAX_PREFIX_BYTES) else { return };
-        keep.snapshot.exclude(room as usize, MAX_PREFIX_BYTES);
-        slot.records = room;
-    }
-    // SAFETY: `len` bytes of records lie at `start`; the room has MAX_PREFIX_BYTES.
-    unsafe { core::ptr::copy_nonoverlapping(start.cast::<u8>(), slot.records, len) };
-    slot.len = len;
-    if let Err(reason) = keep.snapshot.save(id) {
-        refuse(reason);
-    }
 }
 
 fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {

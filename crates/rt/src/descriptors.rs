@@ -284,14 +284,13 @@ extern "C" fn read_stream(into: *mut c_void, size: usize, count: usize, stream: 
     if controlled() {
         crate::streams::input(stream as usize, pc);
         touch(into.cast(), size.saturating_mul(count));
-        undo::changed(kind::DESCRIPTORS);
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fread(into, size, count, stream) }
 }
 
 /// Notes that the state of a descriptor from before the run is about to change.
-fn moves(descriptor: i32) {
+pub fn moves(descriptor: i32) {
     if controlled() && descriptor != 1 && descriptor != 2 && undo::is_watched(descriptor) {
         undo::changed(kind::DESCRIPTORS);
     }

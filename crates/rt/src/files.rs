@@ -14,6 +14,7 @@ use crate::real::real;
 use crate::regular::{self, Touch};
 use crate::state::{controlled, keep, run};
 use crate::sys::syscall;
+use crate::undo;
 
 /// Longest name of a file, and longest path of its directory, that can have a private copy.
 const PATH: usize = 255;
@@ -270,10 +271,15 @@ fn stand(path: &CStr, flags: i32, pc: u64) {
     }
 }
 
-/// Notes that the path was opened as this descriptor; what is no regular file is not looked after here.
+/// Notes that the path was opened as this descriptor; what is no regular file is not looked after here, and may give something else
+/// to every reader.
 fn opened(path: &CStr, descriptor: i32) -> i32 {
-    if controlled() && descriptor >= 0 && regular::is_regular(descriptor) {
-        regular::opened(descriptor, regular::content(path));
+    if controlled() && descriptor >= 0 {
+        if regular::is_regular(descriptor) {
+            regular::opened(descriptor, regular::content(path));
+        } else {
+            undo::changed(undo::kind::OTHER);
+        }
     }
     descriptor
 }

@@ -256,6 +256,7 @@ extern "C" fn control_process(option: i32, a: usize, b: usize, c: usize, d: usiz
             0
         }
         _ => {
+            crate::undo::changed(crate::undo::kind::OTHER);
             // SAFETY: what the program asks of the kernel.
             let result = unsafe { syscall!(libc::SYS_prctl, option, a, b, c, d) };
             if result < 0 {

@@ -2,16 +2,15 @@
 //!
 //! At the root all private writable memory becomes read-only. The first write to a page faults; its content is saved and the
 //! page stays writable for good (it is *hot*). A restore copies the lines of the hot pages back that differ from what was saved
-//! (`lines`). A checkpoint in the middle of a run saves the hot pages once more; pages that become hot later were not touched
-//! before it, so the root's copy is right for them.
-
-use raddle_wire::MAX_CHECKPOINTS;
+//! (`lines`). A checkpoint in the middle of a run (`checkpoint`) saves the hot pages once more; pages that become hot later were not
+//! touched before it, so the root's copy is right for them.
 
 use crate::lines::{self, Habits, Restore};
 use crate::state::{keep, run_ranges};
 use crate::sys::{self, syscall};
 
-const PAGE: usize = 4096;
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
 const MAX_REGIONS: usize = 1024;
 /// Beyond this many hot pages restoring costs more than a new process.
 const MAX_HOT: usize = 1 << 16;
@@ -61,17 +60,6 @@ impl HotPage {
     }
 }
 
-/// A saved state: the hot pages as they were.
-#[derive(Clone, Copy)]
-struct Saved {
-    /// Copies, in the order of the hot list; null if not in use.
-    pages: *mut u8,
-    /// How many pages were hot then.
-    len: usize,
-    /// Room at `pages`, in pages.
-    room: usize,
-}
-
 /// Everything that the snapshot knows. Never part of what it restores.
 pub struct Snapshot {
     regions: [Region; MAX_REGIONS],
@@ -79,7 +67,8 @@ pub struct Snapshot {
     hot: *mut HotPage,
     hot_count: usize,
     restore_page: Restore,
-    saved: [Saved; MAX_CHECKPOINTS as usize],
+    /// The hot pages as they were at the root, in the order of the list.
+    root: *mut u8,
     own: [Region; 16],
     own_count: usize,
     protected: bool,
@@ -95,7 +84,7 @@ impl Snapshot {
             hot: core::ptr::null_mut(),
             hot_count: 0,
             restore_page: lines::restore,
-            saved: [Saved { pages: core::ptr::null_mut(), len: 0, room: 0 }; MAX_CHECKPOINTS as usize],
+            root: core::ptr::null_mut(),
             own: [NOWHERE; 16],
             own_count: 0,
             protected: false,
@@ -122,7 +111,8 @@ impl Snapshot {
         self.exclude(pages as usize, MAX_HOT * PAGE);
         self.hot = list.cast();
         self.restore_page = lines::fastest();
-        self.saved[0] = Saved { pages, len: 0, room: MAX_HOT };
+        self.root = pages;
+        grow_main_stack();
         let own = crate::start::module_range();
         self.collect(own)?;
         for region in &self.regions[..self.region_count] {
@@ -144,7 +134,7 @@ impl Snapshot {
         let index = self.hot_count;
         // SAFETY: `index` is below MAX_HOT, the room of both lists; the page is readable, being in a region.
         unsafe {
-            let saved = self.saved[0].pages.add(index * PAGE);
+            let saved = self.root.add(index * PAGE);
             core::ptr::copy_nonoverlapping(page as *const u8, saved, PAGE);
             self.hot.add(index).write(HotPage {
                 address: page,
@@ -208,53 +198,45 @@ impl Snapshot {
         self.hot().iter().any(|hot| hot.address == page && !hot.cold)
     }
 
-    /// Saves the present state under the id.
+    /// How many pages a saved state has now.
+    pub fn hot_pages(&self) -> usize {
+        self.hot_count
+    }
+
+    /// Saves the present state.
     ///
-    /// # Errors
-    /// A sentence if memory is short.
-    pub fn save(&mut self, id: u32) -> Result<(), &'static str> {
-        let hot = self.hot();
-        let saved = &mut self.saved[id as usize];
-        if saved.room < hot.len() {
-            let room = (hot.len() * 2).max(64);
-            let pages = sys::map(room * PAGE).ok_or("no memory for a checkpoint")?;
-            release(saved);
-            *saved = Saved { pages, len: 0, room };
-        }
-        for (index, page) in hot.iter().enumerate() {
-            // SAFETY: both sides are whole pages: a hot page of the program and room in the saved state.
-            unsafe {
-                core::ptr::copy_nonoverlapping(page.address as *const u8, saved.pages.add(index * PAGE), PAGE);
-            }
-        }
-        saved.len = hot.len();
-        Ok(())
-    }
-
-    /// Puts the state with this id back.
-    pub fn restore(&mut self, id: u32) {
-        let root = self.saved[0];
-        let checkpoint = if id == 0 { 0 } else { self.saved[id as usize].len };
-        for (index, page) in self.hot().iter_mut().enumerate() {
-            if index < checkpoint {
-                page.heat();
-                // SAFETY: as in `save`; hot pages are writable.
-                unsafe {
-                    let saved = self.saved[id as usize].pages.add(index * PAGE);
-                    core::ptr::copy_nonoverlapping(saved, page.address as *mut u8, PAGE);
-                }
-            } else if !page.cold {
-                let saved = root.pages.wrapping_add(index * PAGE).cast();
-                // SAFETY: as in `save`; hot pages are writable.
-                unsafe { (self.restore_page)(page.address as *mut _, saved, &mut page.habits) };
-                page.cool();
-            }
+    /// # Safety
+    /// There must be room for [`Self::hot_pages`] pages, outside of what is put back.
+    pub unsafe fn save(&self, into: *mut u8) {
+        for (index, page) in self.hot().iter().enumerate() {
+            // SAFETY: a hot page of the program, and the caller's promise.
+            unsafe { core::ptr::copy_nonoverlapping(page.address as *const u8, into.add(index * PAGE), PAGE) };
         }
     }
 
-    /// Whether there is a state with this id.
-    pub fn has(&self, id: u32) -> bool {
-        id == 0 || self.saved.get(id as usize).is_some_and(|saved| saved.len > 0)
+    /// Puts the state at the root back.
+    pub fn restore(&mut self) {
+        // SAFETY: no page comes from elsewhere.
+        unsafe { self.restore_from(core::ptr::null(), 0) };
+    }
+
+    /// Puts a state back that was saved when so many pages were hot.
+    ///
+    /// # Safety
+    /// They must be what [`Self::save`] has written.
+    pub unsafe fn restore_from(&mut self, saved: *const u8, pages: usize) {
+        let (checkpoint, later) = self.hot().split_at_mut(pages.min(self.hot_count));
+        for (index, page) in checkpoint.iter_mut().enumerate() {
+            page.heat();
+            // SAFETY: hot pages are writable; the caller's promise.
+            unsafe { core::ptr::copy_nonoverlapping(saved.add(index * PAGE), page.address as *mut u8, PAGE) };
+        }
+        for (index, page) in later.iter_mut().enumerate().filter(|(_, page)| !page.cold) {
+            let original = self.root.wrapping_add((pages + index) * PAGE).cast();
+            // SAFETY: hot pages are writable, and the root has as many; nobody else looks at either.
+            unsafe { (self.restore_page)(page.address as *mut _, original, &mut page.habits) };
+            page.cool();
+        }
     }
 
     /// Finds all private writable memory that is not the runtime's own.
@@ -300,10 +282,18 @@ impl Snapshot {
     }
 }
 
-fn release(saved: &Saved) {
-    if !saved.pages.is_null() {
-        // SAFETY: mapped by `save` with exactly this size and used by nobody else.
-        unsafe { syscall!(libc::SYS_munmap, saved.pages, saved.room * PAGE) };
+/// Lets the main thread's stack have all the room that the system allows: what grows later is in no region, and looks read-only where
+/// its upper part does.
+fn grow_main_stack() {
+    const ENOUGH: u64 = 64 << 20;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: asks for a limit, into the local.
+    let failed = unsafe { syscall!(libc::SYS_prlimit64, 0usize, libc::RLIMIT_STACK, 0usize, &raw mut limit) } < 0;
+    let (start, end) = crate::start::mapping_around(keep().pool[0].stack.1 - 1);
+    let lowest = end.saturating_sub(limit.rlim_cur.min(ENOUGH) as usize) & !(PAGE - 1);
+    if !failed && lowest > 0 && lowest + PAGE < start {
+        // SAFETY: lets the kernel look at a set of signals there, which makes the stack grow and is empty; it refuses if it cannot.
+        unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, lowest + PAGE, 0usize, 8usize) };
     }
 }
 

@@ -179,7 +179,7 @@ fn create_pool() {
 static PARKED: AtomicU32 = AtomicU32::new(0);
 
 /// The mapping that the address lies in.
-fn mapping_around(address: usize) -> (usize, usize) {
+pub fn mapping_around(address: usize) -> (usize, usize) {
     let Some(mut maps) = crate::maps::Maps::open() else { return (0, 0) };
     while let Some(mapping) = maps.next() {
         if mapping.start <= address && address < mapping.end {

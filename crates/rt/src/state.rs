@@ -490,7 +490,7 @@ pub struct Plan {
     pub choice: u16,
     /// How to go on afterwards.
     pub chooser: Chooser,
-    /// Keep a checkpoint right before the transition with this number.
+    /// A checkpoint is wanted right before the transition with this number.
     pub keep_at: u32,
     /// Bits of `job_flag`.
     pub flags: u32,
@@ -505,6 +505,19 @@ impl Plan {
     pub fn advance(&mut self) {
         self.at += 1;
         self.load();
+    }
+
+    /// Leaves out the first transitions, which were made before.
+    pub fn skip(&mut self, mut steps: u32) {
+        while steps > 0 && self.at < self.len {
+            if self.current.steps > steps {
+                self.current.steps -= steps;
+                self.current.choice = raddle_wire::NO_CHOICE;
+                return;
+            }
+            steps -= self.current.steps;
+            self.advance();
+        }
     }
 
     /// Copies the present segment, skipping empty ones.
@@ -562,6 +575,8 @@ pub struct Keep {
     pub used: bool,
     /// First epoch that no run has used.
     pub next_epoch: u64,
+    /// Runs that were given up because something about busy waiting was learned.
+    pub given_up: u64,
     /// Process that owns this state (a forked child of the program's has another id).
     pub pid: i32,
     /// A mapping of code that was looked into, first byte and one past the last.
@@ -578,7 +593,7 @@ pub enum Handover {
         /// Code that belongs to the status.
         code: i32,
     },
-    /// A checkpoint is to be kept here; the fiber goes on when it is switched to.
+    /// A checkpoint is wanted here; the fiber goes on when it is switched to.
     Checkpoint,
     /// Something about busy waiting was learned: the run starts anew with that knowledge.
     Again,
@@ -625,6 +640,7 @@ impl Keep {
             snapshot: Snapshot::new(),
             used: false,
             next_epoch: 1,
+            given_up: 0,
             pid: 0,
         }
     }

@@ -32,12 +32,14 @@ fn descriptor(stream: usize) -> Option<i32> {
 pub fn input(stream: usize, pc: u64) {
     if let Some(descriptor) = descriptor(stream) {
         regular::touches_at_offset(descriptor, Touch::Observe, pc);
+        crate::descriptors::moves(descriptor);
     }
 }
 
 fn output(stream: usize, pc: u64) {
     if let Some(descriptor) = descriptor(stream) {
         regular::touches_at_offset(descriptor, Touch::Change, pc);
+        crate::descriptors::moves(descriptor);
     }
 }
 

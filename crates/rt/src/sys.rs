@@ -1,6 +1,7 @@
 //! System calls, made directly: they touch neither errno nor anything else of libc.
 
 use core::arch::asm;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Makes a system call with up to six operands; errors come back as negative numbers.
 ///
@@ -31,6 +32,14 @@ macro_rules! syscall {
 }
 pub(crate) use syscall;
 
+/// Bytes that the runtime itself has mapped.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// See [`map`].
+pub fn mapped_bytes() -> usize {
+    MAPPED.load(Ordering::Relaxed)
+}
+
 /// Anonymous private memory that is filled on first touch; `None` if the kernel refuses.
 pub fn map(bytes: usize) -> Option<*mut u8> {
     // SAFETY: a fresh anonymous mapping at an address of the kernel's choice affects nobody.
@@ -45,7 +54,34 @@ pub fn map(bytes: usize) -> Option<*mut u8> {
             0usize
         )
     };
-    (at > 0).then_some(at as *mut u8)
+    if at <= 0 {
+        return None;
+    }
+    MAPPED.fetch_add(bytes.next_multiple_of(4096), Ordering::Relaxed);
+    Some(at as *mut u8)
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It must be all of what [`map`] gave, and nobody may use it.
+pub unsafe fn unmap(memory: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_munmap, memory, bytes) };
+    MAPPED.fetch_sub(bytes.next_multiple_of(4096), Ordering::Relaxed);
+}
+
+/// The first bytes of a file of the kernel's.
+pub fn read_file<const N: usize>(path: &core::ffi::CStr) -> Option<([u8; N], usize)> {
+    let mut text = [0u8; N];
+    // SAFETY: a valid path, and reading into the local.
+    let read = unsafe {
+        let file = syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0);
+        let read = syscall!(libc::SYS_read, file, text.as_mut_ptr(), N);
+        syscall!(libc::SYS_close, file);
+        read
+    };
+    usize::try_from(read).ok().map(|read| (text, read))
 }
 
 /// Writes to standard error, for the messages of a runtime that cannot go on.

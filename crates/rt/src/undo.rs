@@ -35,6 +35,8 @@ pub mod kind {
     pub const DESCRIPTORS: u32 = 8;
     /// Mappings.
     pub const MAPPINGS: u32 = 16;
+    /// What nobody can undo, or looks after.
+    pub const OTHER: u32 = 32;
 }
 
 struct Root {
@@ -56,6 +58,10 @@ struct Root {
     action_saved: [bool; SIGNALS],
     mappings: [(usize, usize); MAX_MAPPINGS],
     mapping_count: usize,
+    /// How many descriptors were open at the root.
+    descriptors: usize,
+    /// Bytes of the address space that were not the runtime's own.
+    address_space: usize,
 }
 
 struct Cell(UnsafeCell<Root>);
@@ -78,6 +84,8 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     action_saved: [false; SIGNALS],
     mappings: [(0, 0); MAX_MAPPINGS],
     mapping_count: 0,
+    descriptors: 0,
+    address_space: 0,
 }));
 
 fn root() -> &'static mut Root {
@@ -116,6 +124,74 @@ pub fn at_root() {
         root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
         syscall!(libc::SYS_umask, root.mask);
     }
+    root.descriptors = open_descriptors();
+}
+
+/// Notes how large the process is. Called once, when all memory is as every run finds it.
+pub fn note_address_space() {
+    root().address_space = address_space();
+}
+
+/// Whether the run has changed nothing so far that memory does not hold.
+pub fn is_nothing_to_undo() -> bool {
+    let root = root();
+    let copies = root.copied.iter().filter(|&&copied| copied).count();
+    root.changed == 0
+        && root.mapping_count == 0
+        && !signal_waits()
+        && offsets_are_kept(root)
+        && open_descriptors() == root.descriptors + copies
+        && address_space() == root.address_space
+}
+
+/// Whether a signal is there that the running thread has blocked.
+fn signal_waits() -> bool {
+    let mut waiting = 0u64;
+    // SAFETY: asks for a set, into the local.
+    let failed = unsafe { syscall!(libc::SYS_rt_sigpending, &raw mut waiting, 8usize) } < 0;
+    failed || waiting != 0
+}
+
+fn offsets_are_kept(root: &Root) -> bool {
+    let mut with_offset = (0..WATCHED).filter(|&descriptor| root.offsets[descriptor] >= 0);
+    with_offset.all(|descriptor| {
+        // SAFETY: asks for the offset.
+        let offset = unsafe { syscall!(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR) };
+        offset as i64 == root.offsets[descriptor]
+    })
+}
+
+/// How many descriptors are open, and a few more.
+fn open_descriptors() -> usize {
+    let mut entries = [0u8; 4096];
+    let mut count = 0;
+    // SAFETY: a valid path; entries are written into the local.
+    unsafe {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        let list = syscall!(libc::SYS_openat, libc::AT_FDCWD, c"/proc/self/fd".as_ptr(), flags, 0);
+        loop {
+            let bytes = syscall!(libc::SYS_getdents64, list, entries.as_mut_ptr(), entries.len());
+            if bytes <= 0 {
+                break;
+            }
+            let mut at = 0;
+            while at < bytes as usize {
+                // The length of an entry stands behind two numbers.
+                at += usize::from(u16::from_le_bytes([entries[at + 16], entries[at + 17]])).max(19);
+                count += 1;
+            }
+        }
+        syscall!(libc::SYS_close, list);
+    }
+    count
+}
+
+/// Bytes of the address space that are not the runtime's own.
+fn address_space() -> usize {
+    let Some((text, len)) = crate::sys::read_file::<128>(c"/proc/self/statm") else { return 0 };
+    let digits = text[..len].iter().take_while(|byte| byte.is_ascii_digit());
+    let pages = digits.fold(0usize, |pages, digit| pages * 10 + usize::from(digit - b'0'));
+    (pages * crate::snapshot::PAGE).wrapping_sub(crate::sys::mapped_bytes())
 }
 
 /// Whether the descriptor was open at the root, so that what happens to it must be undone.

@@ -24,7 +24,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable through which a target learns the descriptor of the file; without it the runtime stays passive.
@@ -37,8 +37,8 @@ pub const MAX_SEGMENTS: usize = 1 << 18;
 pub const MAX_CHECKPOINTS: u32 = 64;
 /// Places whose accesses are meant to race, at most.
 pub const MAX_BENIGN: usize = 128;
-/// `Job::base` and `Job::keep_as` use it for "none".
-pub const NO_CHECKPOINT: u32 = u32::MAX;
+/// Bytes that all checkpoints together may take.
+pub const CHECKPOINT_BYTES: u64 = 256 << 20;
 /// A [`Segment::choice`] that leaves the choice to the policy (the first).
 pub const NO_CHOICE: u16 = u16::MAX;
 /// A [`Segment::accesses`] that does not stop between two synchronising operations.
@@ -97,6 +97,8 @@ pub mod config_flag {
     pub const KEEP_OUTPUT: u32 = 4;
     /// Fold busy waiting.
     pub const FOLD_SPINS: u32 = 8;
+    /// Keep every checkpoint that is asked for, whether it pays or not.
+    pub const KEEP_ALL: u32 = 16;
 }
 
 /// What the host fixes before the target starts.
@@ -156,6 +158,8 @@ pub struct Control {
     pub heartbeat: AtomicU64,
     /// Limits met, a bit each of [`limit`].
     pub limits: AtomicU64,
+    /// Bytes of memory that checkpoints take, up to [`CHECKPOINT_BYTES`].
+    pub checkpoint_bytes: AtomicU64,
     /// Why the target failed, zero-terminated.
     pub message: [u8; 512],
     /// How many of `benign` are in use. Fixed by the host.
@@ -206,18 +210,19 @@ pub mod job_flag {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Job {
-    /// Checkpoint to start from.
+    /// Checkpoint to start from, which the schedule leads to. If there is none, or not any more, the run starts from the root: that
+    /// makes no difference to what comes of it.
     pub base: u32,
     /// Bits of [`job_flag`].
     pub flags: u32,
     /// First segment in the batch's segment area.
     pub first_segment: u32,
-    /// How many segments.
+    /// How many segments. They are the whole schedule, wherever the run starts.
     pub segments: u32,
-    /// Keep a checkpoint as this id, or [`NO_CHECKPOINT`] …
-    pub keep_as: u32,
-    /// … right before the transition with this number (counted from the root).
-    pub keep_at: u32,
+    /// How many more follow that say where checkpoints are wanted ([`Segment::keep`]), in order.
+    pub keeps: u32,
+    /// Transitions that were not made because the run started behind them (result).
+    pub started_at: u32,
     /// Encoded `Policy`: 0 least rank, 1 random, 2 pct, 3 pos.
     pub policy: u32,
     /// `depth` of pct.
@@ -248,6 +253,8 @@ pub struct Job {
     pub trace_bytes: u64,
     /// Nanoseconds the run took, restore included: the mean of its batch (result).
     pub nanoseconds: u64,
+    /// Nanoseconds that the transitions before `started_at` took when they were made (result).
+    pub skipped: u64,
 }
 
 /// Reads that the runtime can remember as leading nowhere.
@@ -296,4 +303,13 @@ pub struct Segment {
     pub accesses: u32,
     /// Must be 0.
     pub reserved: u32,
+}
+
+impl Segment {
+    /// Says that a checkpoint is wanted right before the transition with number `at` (from 0, counted from the root), as number `id`, and
+    /// that so many runs are known to start from it.
+    #[must_use]
+    pub const fn keep(id: u16, at: u32, uses: u32) -> Self {
+        Segment { tid: id, choice: NO_CHOICE, steps: at, accesses: uses, reserved: 0 }
+    }
 }

@@ -1,4 +1,5 @@
-//! The same schedule gives the same run: again, in a process of its own, and in every order of independent steps.
+//! The same schedule gives the same run: again, in a process of its own, from the middle of another, and in every order of independent
+//! steps.
 //!
 //! * Every program under `tests/cases` under several policies.
 //! * The programs under `tests/engine` use every feature of the thread libraries and check themselves. Each says at its top what it
@@ -6,6 +7,7 @@
 //!   optimisation, and must print that in every one of a hundred runs, and without raddle.
 //! * The programs under `tests/programs/fresh` check that no run notices those before it.
 
+mod bases;
 #[path = "../common/mod.rs"]
 mod common;
 mod fresh;
@@ -87,7 +89,8 @@ fn feature(source: &Path, compiler: &str, degree: &str) -> Result<(), Failed> {
             return Err(format!("{mode}: {} lines printed, {}\n{said}", printed.lines().count(), output.status).into());
         }
     }
-    same::check(&program, &[], SEEDS / 20)
+    same::check(&program, &[], SEEDS / 20)?;
+    bases::check(&program, &[]).map(|_| ())
 }
 
 /// Runs all schedules with the program's output on ours; anything but a clean end ends this process, too.

@@ -5,6 +5,7 @@
 //! waits. When something goes wrong, everything from the run concerned on moves back to the waiting ones, a new process
 //! is started if need be, and they are handed over again (`recover`).
 
+mod bases;
 mod plan;
 mod recover;
 mod session;
@@ -43,6 +44,8 @@ pub struct Statistics {
     pub starts: u64,
     /// Nanoseconds that the target spent on runs, restoring included.
     pub nanoseconds: u64,
+    /// Runs that started in the middle of an earlier one.
+    pub resumed: u64,
 }
 
 /// A run whose trace was taken over, waiting to be decoded.
@@ -260,6 +263,7 @@ impl NativeTarget {
             self.longest = self.longest.max(finished.trace.len());
             self.statistics.runs += 1;
             self.statistics.nanoseconds += finished.nanoseconds;
+            self.statistics.resumed += u64::from(finished.resumed);
             let mut result = finished.result;
             if result.status == RunStatus::TraceFull {
                 // It may not grow any more: as if a bound on events had stopped it.

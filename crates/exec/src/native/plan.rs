@@ -2,7 +2,7 @@
 
 use raddle_model::{Choice, Request};
 use raddle_vocab::policy::Policy;
-use raddle_wire::{Job, MAX_SEGMENTS, NO_ACCESS_STOP, NO_CHECKPOINT, NO_CHOICE, Segment, job_flag};
+use raddle_wire::{Job, MAX_SEGMENTS, NO_ACCESS_STOP, NO_CHOICE, Segment, job_flag};
 
 /// A place in the schedule where a thread stops between two of its transitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,6 @@ impl Plan {
             flags: flag(self.detail, job_flag::DETAIL) | flag(self.all_accesses, job_flag::ALL_ACCESSES),
             first_segment: first as u32,
             segments: (segments.len() - first) as u32,
-            keep_as: NO_CHECKPOINT,
             policy,
             policy_depth,
             policy_seed,

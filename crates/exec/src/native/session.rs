@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use raddle_vocab::RunStatus;
 use raddle_wire::record;
-use raddle_wire::{Job, MAX_JOBS, trace_offset};
+use raddle_wire::{CHECKPOINT_BYTES, Job, MAX_JOBS, trace_offset};
 
+use super::bases::{Bases, Start};
 use super::plan::{NOT_RUN, Plan};
 use super::recover::Trouble;
 use super::silence::{Activity, Silence};
@@ -66,6 +67,8 @@ pub(super) enum Waited {
 pub(super) struct Flight {
     pub number: u32,
     pub plans: Vec<Plan>,
+    /// Where they start, one by one, if not all from the root.
+    starts: Vec<Start>,
 }
 
 /// What came of a job, checked.
@@ -76,6 +79,8 @@ pub(super) struct Finished {
     /// Words of the batch's arena.
     pub trace: Range<usize>,
     pub nanoseconds: u64,
+    /// Whether it started in the middle of an earlier run.
+    pub resumed: bool,
 }
 
 /// All that one batch brought.
@@ -102,13 +107,20 @@ pub(super) struct Session {
     pub shared: SharedFile,
     pub flights: VecDeque<Flight>,
     submitted: u32,
+    bases: Bases,
 }
 
 impl Session {
     pub(super) fn start(options: &Options) -> Result<Self, StartError> {
         let shared = SharedFile::for_options(options).map_err(|error| StartError::Resources(error.to_string()))?;
         let process = Process::start(options, &shared)?;
-        Ok(Session { process: Some(process), shared, flights: VecDeque::new(), submitted: 0 })
+        Ok(Session {
+            process: Some(process),
+            shared,
+            flights: VecDeque::new(),
+            submitted: 0,
+            bases: Bases::new(options),
+        })
     }
 
     /// Number of the target's process while it lives.
@@ -123,10 +135,15 @@ impl Session {
     /// Hands over as many of the plans as fit into one batch, from the front; false if not even the first does.
     pub(super) fn send(&mut self, plans: &mut VecDeque<Plan>, at_most: usize) -> bool {
         let number = self.submitted;
-        let mut flight = Flight { number, plans: Vec::new() };
+        let mut flight = Flight { number, plans: Vec::new(), starts: Vec::new() };
         let mut segments = Vec::new();
+        let from_bases = self.bases.are_wanted();
         while flight.plans.len() < at_most.min(MAX_JOBS) {
-            let Some(job) = plans.front().and_then(|plan| plan.encode(&mut segments)) else { break };
+            let Some(plan) = plans.front() else { break };
+            let Some(mut job) = plan.encode(&mut segments) else { break };
+            if from_bases {
+                flight.starts.push(self.bases.suggest(plan, plans.iter().skip(1), &mut job, &mut segments));
+            }
             self.shared.put_job(number, flight.plans.len(), &job);
             flight.plans.extend(plans.pop_front());
         }
@@ -198,7 +215,10 @@ impl Session {
     }
 
     fn memory(&self) -> u64 {
-        self.processes().map(process::own_memory).fold(0, u64::saturating_add)
+        let all = self.processes().map(process::own_memory).fold(0, u64::saturating_add);
+        // What the target keeps for later runs is not the program's.
+        let kept = self.shared.control().checkpoint_bytes().load(Ordering::Relaxed).min(CHECKPOINT_BYTES);
+        all.saturating_sub(kept)
     }
 
     /// What the processes are doing; `None` if the kernel does not say it of each of them.
@@ -236,7 +256,7 @@ impl Session {
     /// Takes the oldest batch out. Everything is copied before it is looked at.
     pub(super) fn collect(&mut self, waited: Waited, may_grow: bool) -> Collected {
         let done = self.jobs_done(&waited);
-        let Some(Flight { number, plans }) = self.flights.pop_front() else {
+        let Some(Flight { number, plans, starts }) = self.flights.pop_front() else {
             let (plans, results, words, beginning) = Default::default();
             return Collected { plans, results, words, trouble: None, beginning, first: false };
         };
@@ -253,6 +273,7 @@ impl Session {
                         break;
                     }
                     end = finished.trace.end;
+                    self.bases.learn(starts.get(index), &job);
                     results.push(finished);
                 }
                 Err(what) => {
@@ -341,6 +362,7 @@ fn check_job(job: &Job, start: usize, arena: usize) -> Result<Finished, String> 
         code: job.code,
         trace: start..start + bytes / WORD,
         nanoseconds: job.nanoseconds,
+        resumed: job.started_at > 0,
     })
 }
 

@@ -1,0 +1,89 @@
+//! Runs that start from the middle of others: what that brings, and what it costs where it brings nothing.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use raddle_exec::{Checkpoints, NativeTarget, Options};
+use raddle_explore::bounds::MaxExecutions;
+use raddle_explore::explore;
+use raddle_explore::optimal::Optimal;
+
+use crate::tools::{Failure, compile};
+
+/// Executions of a search, at most.
+const EXECUTIONS: u64 = 5000;
+/// Repetitions, of which the fastest counts.
+const TIMES: usize = 3;
+/// Programs with their definitions.
+const PROGRAMS: [(&str, &[&str]); 7] = [
+    ("phases", &[]),
+    ("phases", &["-DENTRIES=2000000", "-DROUNDS=1"]),
+    ("local_work", &["-DN=5", "-DITERATIONS=100000"]),
+    ("local_work", &["-DN=6", "-DITERATIONS=5000"]),
+    ("indexer_mutex", &["-DN=13"]),
+    ("buffer_two_conditions", &[]),
+    ("locked_increments", &["-DN=7"]),
+];
+
+/// What a search took.
+struct Searched {
+    /// Microseconds of the target per run.
+    microseconds: f64,
+    executions: u64,
+    /// Runs that started from the middle of others, of all.
+    resumed: (u64, u64),
+}
+
+/// Prints the table.
+pub fn run() -> Result<(), Failure> {
+    let place = tempfile::tempdir()?;
+    println!(
+        "checkpoints: microseconds of the target per run, from the root, from checkpoints, and as it chooses itself"
+    );
+    for (source, defines) in PROGRAMS {
+        let program = compile(&format!("programs/{source}.c"), defines, place.path())?;
+        let mut results = Vec::new();
+        for checkpoints in [Checkpoints::Never, Checkpoints::Always, Checkpoints::WherePaying] {
+            results.push(best(&program, checkpoints)?);
+        }
+        let title = format!("{source} {}", defines.join(" "));
+        let [never, always, chosen] = &results[..] else { continue };
+        if never.executions != always.executions || never.executions != chosen.executions {
+            return Err(format!("{title}: other executions with checkpoints").into());
+        }
+        println!(
+            "  {title:<46} {:>6} runs {:>10.1} {:>10.1} {:>10.1}   resumed: {:>5} {:>5}",
+            chosen.resumed.1,
+            never.microseconds,
+            always.microseconds,
+            chosen.microseconds,
+            always.resumed.0,
+            chosen.resumed.0,
+        );
+    }
+    Ok(())
+}
+
+fn best(program: &Path, checkpoints: Checkpoints) -> Result<Searched, Failure> {
+    let mut best = search(program, checkpoints)?;
+    for _ in 1..TIMES {
+        let next = search(program, checkpoints)?;
+        if next.microseconds < best.microseconds {
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+fn search(program: &Path, checkpoints: Checkpoints) -> Result<Searched, Failure> {
+    let mut target = NativeTarget::start(Options { checkpoints, ..Options::new(program) })?;
+    let mut strategy = MaxExecutions::new(Optimal::new(0), EXECUTIONS);
+    let mut executions = 0;
+    explore(&mut strategy, &mut target, &mut |_, _, _| {
+        executions += 1;
+        ControlFlow::Continue(())
+    })?;
+    let statistics = target.statistics();
+    let microseconds = statistics.nanoseconds as f64 / statistics.runs.max(1) as f64 / 1e3;
+    Ok(Searched { microseconds, executions, resumed: (statistics.resumed, statistics.runs) })
+}
