@@ -101,7 +101,7 @@ struct Table {
     last: u32,
     /// Nanoseconds from the root to there.
     nanoseconds: u64,
-    /// When the run was there.
+    /// When the run was there, by the time that was computed.
     since: u64,
 }
 
@@ -175,7 +175,7 @@ pub fn expect(job: &mut Job, base: u32, wanted: *const Segment) {
         }
     }
     if table.left > 0 {
-        table.since = sys::now();
+        table.since = sys::computed();
     }
     table.announce();
 }
@@ -206,7 +206,7 @@ pub fn keep_here(keep: &mut Keep, job: &Job, trace: *const u8) {
     if id == ROOT || table.slots.get(id as usize).is_none_or(|slot| slot.content == Content::Kept) {
         return;
     }
-    let begun = sys::now();
+    let begun = sys::computed();
     let elapsed = begun - table.since;
     let pages = keep.snapshot.hot_pages();
     let records = run().hot.next as usize - trace as usize;
@@ -236,7 +236,7 @@ pub fn keep_here(keep: &mut Keep, job: &Job, trace: *const u8) {
         keep.snapshot.save(slot.pages());
     }
     table.last = id;
-    table.since = sys::now();
+    table.since = sys::computed();
     let cost = (table.since - begun) / pages.max(1) as u64;
     table.page_cost = (table.page_cost * 7 + cost) / 8;
 }

@@ -116,10 +116,19 @@ pub fn set_errno(code: i32) {
     unsafe { *libc::__errno_location() = code };
 }
 
-/// Monotonic time in nanoseconds.
-pub fn now() -> u64 {
+fn clock(number: i32) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes to a local of the right type.
-    unsafe { syscall!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+    unsafe { syscall!(libc::SYS_clock_gettime, number, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Monotonic time in nanoseconds.
+pub fn now() -> u64 {
+    clock(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds that this thread has had a processor.
+pub fn computed() -> u64 {
+    clock(libc::CLOCK_THREAD_CPUTIME_ID)
 }
