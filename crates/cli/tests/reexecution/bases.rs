@@ -1,6 +1,7 @@
 //! Runs that start from states in the middle of others are the same as those that start from the beginning.
 
 use std::ffi::OsString;
+use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -35,11 +36,8 @@ impl Target for Both {
         let mut other = Execution::empty();
         self.never.finish(into)?;
         self.always.finish(&mut other)?;
-        let (expected, found) = (format!("{into:#?}"), format!("{other:#?}"));
-        if expected != found && self.difference.is_none() {
-            let mut lines = expected.lines().zip(found.lines()).filter(|(a, b)| a != b);
-            let (one, other) = lines.next().unwrap_or(("an end", "more, or nothing more"));
-            self.difference = Some(format!("{} instead of {}", other.trim(), one.trim()));
+        if self.difference.is_none() {
+            self.difference = difference(into, &other);
         }
         Ok(())
     }
@@ -47,6 +45,29 @@ impl Target for Both {
     fn window(&self) -> usize {
         self.never.window()
     }
+}
+
+/// Where two executions differ in anything at all.
+fn difference(expected: &Execution, found: &Execution) -> Option<String> {
+    let first = |one: &dyn Debug, other: &dyn Debug| {
+        let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
+        let mut lines = one.lines().zip(other.lines()).filter(|(a, b)| a != b);
+        let (one, other) = lines.next().unwrap_or(("an end", "more, or nothing more"));
+        format!("{} instead of {}", other.trim(), one.trim())
+    };
+    if expected.steps != found.steps {
+        return Some(first(&expected.steps, &found.steps));
+    }
+    if expected.accesses != found.accesses {
+        return Some(first(&expected.accesses, &found.accesses));
+    }
+    let rest = |execution: &Execution| {
+        let Execution { threads, pending, incidents, status, exit, diverged_at, events, awaits, .. } =
+            execution.clone();
+        (threads, pending, incidents, status, exit, diverged_at, events, awaits)
+    };
+    let (expected, found) = (rest(expected), rest(found));
+    (expected != found).then(|| first(&expected, &found))
 }
 
 /// Searches a program both ways; gives the number of runs that started from the middle of others.
