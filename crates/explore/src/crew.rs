@@ -262,6 +262,7 @@ impl Crew {
                     self.members -= 1;
                     self.remarks.extend(remarks);
                 }
+                Ok(Message::Absent) => self.members -= 1,
                 Ok(_) => {}
                 Err(_) => break,
             }
