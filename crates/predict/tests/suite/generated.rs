@@ -78,21 +78,17 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     0..count * factor
 }
 
+/// For a program none of whose branches depends on what is shared.
+fn unbranched(seed: u64) -> Knobs {
+    Knobs { branches: false, tries: false, conds: false, awaits: false, asserts: false, ..Knobs::drawn(seed, 3, 6) }
+}
+
 /// No branch depends on what is shared: one run shows everything that any order of its events does.
 #[test]
 fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
     let (mut compared, mut races, mut cycles) = (0, 0, 0);
     for seed in seeds(200) {
-        let knobs = Knobs {
-            branches: false,
-            tries: false,
-            conds: false,
-            awaits: false,
-            asserts: false,
-            locks: false,
-            deadlocks: false,
-            ..Knobs::drawn(seed, 3, 6)
-        };
+        let knobs = Knobs { locks: false, deadlocks: false, ..unbranched(seed) };
         let program = generate(seed, &knobs);
         let Some(expected) = exhaustive(&program) else { continue };
         let totals = predicted(&program, 1, seed);
@@ -112,16 +108,7 @@ fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
 fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
     let (mut compared, mut races, mut cycles) = (0, 0, 0);
     for seed in seeds(80) {
-        let knobs = Knobs {
-            branches: false,
-            tries: false,
-            conds: false,
-            awaits: false,
-            asserts: false,
-            locks: true,
-            deadlocks: seed % 2 == 0,
-            ..Knobs::drawn(seed, 3, 6)
-        };
+        let knobs = Knobs { locks: true, deadlocks: seed % 2 == 0, ..unbranched(seed) };
         let nested =
             Knobs { mutexes: 2, vars: 1, length: 7, threads: 2, locks: false, barriers: false, ..knobs.clone() };
         let knobs = if seed % 4 == 0 { nested } else { knobs };
