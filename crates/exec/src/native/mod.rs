@@ -4,6 +4,8 @@
 //! the search reads the other. Order is kept: what is ready comes before what is under way, which comes before what
 //! waits. When something goes wrong, everything from the run concerned on moves back to the waiting ones, a new process
 //! is started if need be, and they are handed over again (`recover`).
+//!
+//! A target that takes turns with the search has one batch under way, and only while the search has nothing left to read.
 
 mod bases;
 mod plan;
