@@ -417,6 +417,7 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     fiber.slot = slot as u16;
     fiber.parent = parent as u16;
     fiber.key = key;
+    fiber.history = crate::spin::first_history(key, entry);
     fiber.clock = clock;
     fiber.entry = entry;
     fiber.blocked = blocked;

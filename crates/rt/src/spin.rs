@@ -13,8 +13,8 @@
 //! that stands in the middle of such a round holds locks that it would have given back. If others wait, such an end is covered
 //! by executions in which the thread begins its round later.
 //!
-//! The state of a thread is hashed from all that it has read so far: the outcomes of its operations and, once busy waiting was
-//! seen, the values of its plain reads. What is compared to recognise a round: callee-saved registers and stack pointer at the call,
+//! The state of a thread is hashed from all that it knows: who it is and what it was started with, the outcomes of its operations and, once
+//! busy waiting was seen, the values of its plain reads. What is compared to recognise a round: callee-saved registers and stack pointer at the call,
 //! and the part of the stack where a loop keeps its variables (a window above the stack pointer and one below the frame pointer; what
 //! is further up as a hash). Bytes of the first round that differ but are dead (`frames`) make no difference.
 //! Memory outside the own stack is covered by the write hooks: a write clears the list of candidates.
@@ -198,6 +198,11 @@ fn finds(op: &Op, thread: u16) -> Option<u64> {
 /// What the thread would find with the operation that it stands before.
 pub fn found(tid: usize) -> Option<u64> {
     finds(&run().fibers[tid].pending, tid as u16)
+}
+
+/// What the state of a new thread follows from: threads that do the same differ by what they were told.
+pub fn first_history(key: u64, (function, argument): (usize, usize)) -> u64 {
+    mix(key ^ mix(function as u64 ^ mix(argument as u64)))
 }
 
 fn key(history: u64, values: u64, op: &Op, value: u64) -> u64 {
