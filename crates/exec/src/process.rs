@@ -140,6 +140,11 @@ impl Process {
         self.child.id()
     }
 
+    /// The same number as the kernel's calls take it.
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
+    }
+
     /// Its status, once it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
@@ -220,9 +225,23 @@ pub fn own_memory(id: u32) -> u64 {
 
 /// Whether a process is ready to compute, and for how long its first thread, which makes the runs, has; `None` if it is gone.
 pub(crate) fn activity(id: u32) -> Option<Activity> {
-    let schedule = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
-    let computed = schedule.split_whitespace().next()?.parse().ok()?;
-    Some(Activity { runnable: state(id)? == 'R', computed: Duration::from_nanos(computed) })
+    Some(Activity { runnable: state(id)? == 'R', computed: scheduled(&id.to_string())?.computed })
+}
+
+/// How a process or thread has got on with the scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scheduled {
+    /// For how long it has computed.
+    pub computed: Duration,
+    /// For how long it has been ready to compute while others did.
+    pub waited: Duration,
+}
+
+/// What the kernel says of the first thread of a process, or of `thread-self`; `None` if it is gone or nobody counts.
+pub(crate) fn scheduled(who: &str) -> Option<Scheduled> {
+    let text = std::fs::read_to_string(format!("/proc/{who}/schedstat")).ok()?;
+    let mut times = text.split_whitespace().map_while(|word| word.parse().ok().map(Duration::from_nanos));
+    Some(Scheduled { computed: times.next()?, waited: times.next()? })
 }
 
 /// The kernel's letter for what a process is doing; `None` if it is gone.

@@ -18,8 +18,6 @@ real! { hidden:
     fn pthread_getname_np(thread: u64, name: *mut c_char, bytes: usize) -> i32;
     fn pthread_getattr_np(thread: u64, attr: *mut libc::pthread_attr_t) -> i32;
     fn pthread_kill(thread: u64, signal: i32) -> i32;
-    fn pthread_setaffinity_np(thread: u64, bytes: usize, set: *const libc::cpu_set_t) -> i32;
-    fn pthread_getaffinity_np(thread: u64, bytes: usize, set: *mut libc::cpu_set_t) -> i32;
     fn pthread_setschedparam(thread: u64, policy: i32, parameter: *const libc::sched_param) -> i32;
     fn pthread_getschedparam(thread: u64, policy: *mut i32, parameter: *mut libc::sched_param) -> i32;
     fn sched_yield() -> i32;
@@ -179,24 +177,6 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     -sent as i32
 }
 
-extern "C" fn set_affinity(handle: u64, bytes: usize, set: *const libc::cpu_set_t, _pc: u64) -> i32 {
-    if !controlled() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::pthread_setaffinity_np(handle, bytes, set) };
-    }
-    // Where a thread runs is nobody's business when only one runs at a time.
-    0
-}
-
-extern "C" fn get_affinity(handle: u64, bytes: usize, set: *mut libc::cpu_set_t, _pc: u64) -> i32 {
-    if !controlled() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::pthread_getaffinity_np(handle, bytes, set) };
-    }
-    // SAFETY: the caller passes room for a set of that size.
-    if unsafe { libc::sched_getaffinity(0, bytes, set) } < 0 { libc::EINVAL } else { 0 }
-}
-
 extern "C" fn set_schedule(handle: u64, policy: i32, parameter: *const libc::sched_param, _pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
@@ -272,8 +252,6 @@ export!(pthread_setname_np, 2 => setname);
 export!(pthread_getname_np, 3 => getname);
 export!(pthread_getattr_np, 2 => getattr);
 export!(pthread_kill, 2 => kill);
-export!(pthread_setaffinity_np, 3 => set_affinity);
-export!(pthread_getaffinity_np, 3 => get_affinity);
 export!(pthread_setschedparam, 3 => set_schedule);
 export!(pthread_getschedparam, 3 => get_schedule);
 export!(getpid, 0 => get_process);

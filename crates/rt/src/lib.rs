@@ -50,6 +50,7 @@ mod memory;
 mod mutex;
 mod once;
 mod private;
+mod processors;
 mod real;
 mod regular;
 mod rwlock;

@@ -137,6 +137,7 @@ fn attach(descriptor: i32) {
     keep.fsgsbase = unsafe { libc::getauxval(libc::AT_HWCAP2) } & 2 != 0;
     // SAFETY: getpid has no preconditions.
     keep.pid = unsafe { syscall!(libc::SYS_getpid) } as i32;
+    keep.processors.ask();
 }
 
 /// Creates the real threads whose stacks and storage fibers use.

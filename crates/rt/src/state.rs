@@ -11,6 +11,7 @@ use crate::files::Copies;
 use crate::kernel::KernelAction;
 use crate::keys::Keys;
 use crate::private::Private;
+use crate::processors::Processors;
 use crate::snapshot::Snapshot;
 use crate::spin::{Candidates, NO_SPOTS, Spots};
 use crate::timeouts::View;
@@ -579,6 +580,8 @@ pub struct Keep {
     pub given_up: u64,
     /// Process that owns this state (a forked child of the program's has another id).
     pub pid: i32,
+    /// What the program knows of the machine's processors.
+    pub processors: Processors,
     /// A mapping of code that was looked into, first byte and one past the last.
     pub code: (usize, usize),
 }
@@ -642,6 +645,7 @@ impl Keep {
             next_epoch: 1,
             given_up: 0,
             pid: 0,
+            processors: Processors::NONE,
         }
     }
 }

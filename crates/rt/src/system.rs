@@ -6,7 +6,7 @@ use crate::futex::{self, Call};
 use crate::real::real;
 use crate::state::{controlled, keep};
 use crate::sys::{self, set_errno};
-use crate::{identity, snapshot, time};
+use crate::{identity, processors, snapshot, time};
 use raddle_wire::limit;
 
 real! { hidden:
@@ -31,6 +31,8 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         }),
         libc::SYS_getpid => i64::from(keep().pid),
         libc::SYS_gettid => i64::from(identity::number()),
+        libc::SYS_sched_getaffinity => processors::get(a as i32, b, c as *mut u8),
+        libc::SYS_sched_setaffinity => processors::set(a as i32, b, c as *const u8),
         libc::SYS_sched_yield => i64::from(identity::give_way(pc)),
         libc::SYS_clock_gettime => i64::from(time::clock_gettime(a as i32, b as *mut libc::timespec, pc)),
         libc::SYS_nanosleep => -i64::from(time::sleep_span(a as *const libc::timespec, pc)),
@@ -57,7 +59,6 @@ fn is_harmless(number: i64) -> bool {
             | libc::SYS_getegid
             | libc::SYS_membarrier
             | libc::SYS_getcpu
-            | libc::SYS_sched_getaffinity
             | libc::SYS_uname
             | libc::SYS_sysinfo
             | libc::SYS_madvise

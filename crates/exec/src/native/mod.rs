@@ -10,6 +10,7 @@
 mod bases;
 mod plan;
 mod recover;
+mod seat;
 mod session;
 pub(crate) mod silence;
 
@@ -28,7 +29,7 @@ use session::{Collected, Fault, Session, Waited};
 use crate::decode::{Decoder, Detail, RunResult};
 use crate::error::StartError;
 use crate::modules::{self, Module};
-use crate::options::Options;
+use crate::options::{Mode, Options};
 use crate::{elf, limits};
 
 /// What the kernel calls the shared file among the target's mappings.
@@ -240,10 +241,9 @@ impl NativeTarget {
         match waited {
             Waited::Interrupted => return Err(TargetError::Interrupted),
             Waited::Late => return Err(TargetError::Late),
-            Waited::Completed | Waited::Broken(_) => {}
-        }
-        if let Waited::Broken(_) = waited {
-            session.kill();
+            Waited::Completed if self.options.takes_turns && self.options.mode == Mode::Snapshot => session.turn(),
+            Waited::Completed => {}
+            Waited::Broken(_) => session.kill(),
         }
         self.harvest(waited)
     }

@@ -13,6 +13,7 @@ use raddle_wire::{CHECKPOINT_BYTES, Job, MAX_JOBS, trace_offset};
 use super::bases::{Bases, Start};
 use super::plan::{NOT_RUN, Plan};
 use super::recover::Trouble;
+use super::seat::{self, Seat};
 use super::silence::{Activity, Silence};
 use crate::decode::RunResult;
 use crate::error::StartError;
@@ -102,6 +103,8 @@ pub(super) struct Collected {
 /// The target and the file shared with it.
 #[derive(Debug)]
 pub(super) struct Session {
+    /// Goes before the process: afterwards, its number may be somebody else's.
+    seat: Option<Seat>,
     /// `None` once it was killed.
     process: Option<Process>,
     pub shared: SharedFile,
@@ -113,8 +116,10 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn start(options: &Options) -> Result<Self, StartError> {
         let shared = SharedFile::for_options(options).map_err(|error| StartError::Resources(error.to_string()))?;
+        seat::unbind();
         let process = Process::start(options, &shared)?;
         Ok(Session {
+            seat: Some(Seat::new(process.pid())),
             process: Some(process),
             shared,
             flights: VecDeque::new(),
@@ -323,8 +328,16 @@ impl Session {
         self.shared.control().limits().load(Ordering::Relaxed)
     }
 
+    /// The target rests, and takes turns with this thread: whether they sit well is looked at.
+    pub(super) fn turn(&mut self) {
+        if let Some(seat) = &mut self.seat {
+            seat.turn();
+        }
+    }
+
     /// Kills the process; the file stays readable.
     pub(super) fn kill(&mut self) {
+        self.seat = None;
         self.process = None;
     }
 }
