@@ -25,6 +25,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("links_are_the_compiler", links_are_the_compiler),
     ("gdb_stops_where_it_is_told", gdb_stops),
     ("a_suppressed_race_hides_no_order", a_suppressed_race_hides_no_order),
+    ("a_program_keeps_its_processors", a_program_keeps_its_processors),
 ];
 
 fn a_trace_leads_through_the_same_run() {
@@ -285,4 +286,17 @@ fn a_suppressed_race_hides_no_order() {
     let checked = place.raddle(&["check", "--suppressions", &known, &source]);
     assert_eq!(checked.status(), Some(1), "{}", checked.all());
     assert!(checked.all().contains("assertion"), "{}", checked.all());
+}
+
+/// Where raddle binds a target to, in a search that is long enough for that, does not show in the program.
+fn a_program_keeps_its_processors() {
+    let place = Place::new();
+    let program = place.build(&program("processors"), &[]);
+    let output = Command::new(&program).output().unwrap().stdout;
+    let all = String::from_utf8(output).unwrap();
+    for jobs in ["1", "2"] {
+        let checked = place.raddle(&["check", "--jobs", jobs, program.to_str().unwrap(), "--", all.trim()]);
+        assert_eq!(checked.status(), Some(0), "{}", checked.all());
+        assert!(checked.all().contains("720 executions"), "{}", checked.all());
+    }
 }

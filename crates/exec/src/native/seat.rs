@@ -4,6 +4,7 @@
 //! The scheduler knows better than that on a busy machine: while others want the processor, too, the seat is given up for some time. The program
 //! sees nothing of all this, because the runtime answers for it (`rt::processors`).
 
+use std::cell::Cell;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -33,12 +34,21 @@ fn taken() -> MutexGuard<'static, Vec<usize>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the calling thread, and processes that it starts, use all processors again.
-pub(super) fn unbind() {
-    if let Some(all) = &*ALL {
-        // It may be bound because the thread is that created it.
-        let _ = sched_setaffinity(None, all);
+thread_local! {
+    /// Whether this thread sits somewhere.
+    static SEATED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Starts something that shall be allowed all processors: it would inherit what this thread is bound to. A thread that sits nowhere inherited that itself.
+pub(super) fn unbound<T>(start: impl FnOnce() -> T) -> T {
+    let Some(all) = &*ALL else { return start() };
+    let seat = sched_getaffinity(None).ok().filter(|_| SEATED.get());
+    let _ = sched_setaffinity(None, all);
+    let started = start();
+    if let Some(seat) = seat {
+        let _ = sched_setaffinity(None, &seat);
     }
+    started
 }
 
 /// How thread and target have got on with the scheduler up to now.
@@ -109,7 +119,11 @@ impl Seat {
 
     fn sit(&mut self, now: Instant) {
         self.state = State::Standing { until: now + LONGEST_STAND };
+        if SEATED.get() || thread::current().id() != self.thread {
+            return;
+        }
         let (Some(before), Some(processor)) = (self.figures(), claim()) else { return };
+        SEATED.set(true);
         let mut only = CpuSet::new();
         only.set(processor);
         self.state = State::Sitting { processor, looked: now, before };
@@ -126,6 +140,7 @@ impl Seat {
             // A thread that is over has nothing to rise from.
             if thread::current().id() == self.thread {
                 let _ = sched_setaffinity(None, all);
+                SEATED.set(false);
             }
         }
         taken().retain(|&other| other != processor);

@@ -116,8 +116,7 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn start(options: &Options) -> Result<Self, StartError> {
         let shared = SharedFile::for_options(options).map_err(|error| StartError::Resources(error.to_string()))?;
-        seat::unbind();
-        let process = Process::start(options, &shared)?;
+        let process = seat::unbound(|| Process::start(options, &shared))?;
         Ok(Session {
             seat: Some(Seat::new(process.pid())),
             process: Some(process),

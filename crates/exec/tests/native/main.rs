@@ -32,6 +32,7 @@ fn main() {
         ("limits_survive_a_restart", limits_survive),
         ("more_threads_than_possible_is_an_error", too_many_threads),
         ("nothing_under_way_is_an_error", nothing_under_way),
+        ("who_takes_turns_sits_on_one_processor", who_takes_turns_sits_on_one_processor),
     ];
     let trial = |&(name, test): &(&'static str, fn())| {
         Trial::test(name, move || {
@@ -309,4 +310,30 @@ fn too_many_threads() {
 
 fn nothing_under_way() {
     assert!(matches!(start().finish(&mut Execution::empty()), Err(TargetError::Lost(_))));
+}
+
+fn who_takes_turns_sits_on_one_processor() {
+    use rustix::process::Pid;
+    use rustix::thread::sched_getaffinity;
+    let all = sched_getaffinity(None).unwrap();
+    let processors_of = |target: &NativeTarget| {
+        let id = target.process_id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        sched_getaffinity(Some(id.unwrap())).unwrap()
+    };
+    let mut target = start();
+    target.take_turns();
+    let begun = Instant::now();
+    while all.count() > 1 && sched_getaffinity(None).unwrap() == all {
+        assert!(begun.elapsed() < PATIENCE, "nobody sits down");
+        one(&mut target, seed::FINE);
+    }
+    let own = sched_getaffinity(None).unwrap();
+    assert_eq!(own.count(), 1);
+    assert_eq!(processors_of(&target), own);
+    // Another target is not started onto the same seat, and starting it costs nobody his own.
+    let other = start();
+    assert_eq!(processors_of(&other), all);
+    assert_eq!(sched_getaffinity(None).unwrap(), own);
+    drop(target);
+    assert_eq!(sched_getaffinity(None).unwrap(), all);
 }
