@@ -6,6 +6,7 @@
 //! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
 //! | volatile accesses look like others | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
+//! | libstdc++ looks 16 times before it sleeps | a header that says so | a header that says so |
 //! | `memcpy` becomes `__memcpy_chk` | `_FORTIFY_SOURCE=0` | `_FORTIFY_SOURCE=0` |
 
 use crate::compiler::{Compiler, Family};
@@ -99,6 +100,11 @@ pub(crate) fn no_fortify(compiler: &Compiler) -> Vec<OsString> {
         options.push("-Wno-hardened".into());
     }
     options
+}
+
+/// Puts raddle's headers before those of the C++ library.
+pub(crate) fn headers(runtime: &Runtime) -> Vec<OsString> {
+    vec!["-isystem".into(), runtime.headers().into()]
 }
 
 /// Keeps warnings that the hooks can cause from becoming errors.

@@ -76,6 +76,7 @@ fn provide(file: &SupportFile) -> Result<(), ExecuteError> {
     }
     let failed = |source| ExecuteError::Write { path: file.path.clone(), source };
     let directory = file.path.parent().unwrap_or(&file.path);
+    fs::create_dir_all(directory).map_err(failed)?;
     let mut written = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
     written.write_all(file.contents.as_bytes()).map_err(failed)?;
     written.persist(&file.path).map_err(|error| failed(error.error))?;
@@ -156,7 +157,6 @@ fn own_name(language: Language) -> &'static str {
 mod tests {
     use super::*;
     use crate::plan::Action;
-    use std::path::Path;
 
     fn shell(script: &str, more: Vec<OsString>) -> Plan {
         let mut args = vec!["-c".into(), script.into(), "sh".into()];
@@ -205,7 +205,10 @@ mod tests {
         }
         let names = fs::read_dir(directory.path()).expect("listed").count();
         assert_eq!(names, 1, "no temporary file stays behind");
-        let nowhere = Runtime::in_directory(Path::new("/nonexistent")).expect("absolute");
+        let header = runtime.atomic_wait();
+        provide(&header).expect("provided with its directory");
+        assert!(header.path.exists());
+        let nowhere = Runtime::in_directory(&file.path).expect("absolute");
         assert!(matches!(provide(&nowhere.gcc_specs()), Err(ExecuteError::Write { .. })));
     }
 

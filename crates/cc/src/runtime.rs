@@ -12,6 +12,11 @@ const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
 /// built in; an entry of a specs file ends with an empty line.
 const GCC_SPECS: &str = "*cc1:\n+ -fsanitize=thread\n\n";
 
+/// Where headers stand that come before the system's, and below it the one that tells the runtime how libstdc++ waits.
+const HEADERS: &str = "include";
+const ATOMIC_WAIT_NAME: &str = "include/bits/atomic_wait.h";
+const ATOMIC_WAIT: &str = include_str!("../include/bits/atomic_wait.h");
+
 /// A small file that a plan needs; [`crate::execute`] writes it if it is not there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupportFile {
@@ -46,12 +51,22 @@ impl Runtime {
 
     /// The files that plans refer to, for whoever installs the runtime into a directory that is later read-only.
     pub fn support_files(&self) -> Vec<SupportFile> {
-        vec![self.gcc_specs()]
+        vec![self.gcc_specs(), self.atomic_wait()]
     }
 
     /// The specs file by which gcc instruments without linking its own runtime.
     pub(crate) fn gcc_specs(&self) -> SupportFile {
         SupportFile { path: self.directory.join(GCC_SPECS_NAME), contents: GCC_SPECS }
+    }
+
+    /// The header that stands before libstdc++'s own.
+    pub(crate) fn atomic_wait(&self) -> SupportFile {
+        SupportFile { path: self.directory.join(ATOMIC_WAIT_NAME), contents: ATOMIC_WAIT }
+    }
+
+    /// The directory of headers that come before those of the C++ library.
+    pub(crate) fn headers(&self) -> PathBuf {
+        self.directory.join(HEADERS)
     }
 }
 
@@ -65,6 +80,7 @@ mod tests {
         let runtime = Runtime::in_directory(Path::new("/opt/raddle/1")).expect("absolute");
         assert_eq!(runtime.library(), Path::new("/opt/raddle/1/libraddle_rt.so"));
         assert_eq!(runtime.directory(), Path::new("/opt/raddle/1"));
-        assert_eq!(runtime.support_files(), [runtime.gcc_specs()]);
+        assert_eq!(runtime.support_files(), [runtime.gcc_specs(), runtime.atomic_wait()]);
+        assert!(runtime.atomic_wait().path.starts_with(runtime.headers()));
     }
 }

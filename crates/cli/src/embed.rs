@@ -84,7 +84,6 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
     if fs::read(runtime.library()).is_ok_and(|found| found == LIBRARY) {
         return Ok(runtime);
     }
-    fs::create_dir_all(&directory)?;
     for file in runtime.support_files() {
         write_whole(&file.path, file.contents.as_bytes())?;
     }
@@ -103,6 +102,7 @@ fn check_ours(directory: &Path) -> io::Result<()> {
 /// Writes a file that is never seen half written.
 fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
+    fs::create_dir_all(directory)?;
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(contents)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;

@@ -44,6 +44,7 @@ mod kernel;
 mod keys;
 mod library;
 mod lines;
+mod looks;
 mod maps;
 mod masks;
 mod memory;

@@ -1,6 +1,7 @@
 //! What the runtime keeps for each thread beside its place in the schedule.
 
 use crate::cancel::Cancel;
+use crate::looks::Look;
 
 /// Bytes of a thread's name, the zero at the end included.
 pub const NAME_BYTES: usize = 16;
@@ -44,6 +45,8 @@ pub struct Private {
     pub keys: u32,
     /// Whether somebody asked it to end.
     pub cancel: Cancel,
+    /// What it saw when it last looked at an atomic word.
+    pub look: Look,
 }
 
 impl Private {
@@ -67,5 +70,6 @@ impl Private {
         readings: 0,
         keys: 0,
         cancel: Cancel::NEW,
+        look: Look::NONE,
     };
 }

@@ -531,7 +531,7 @@ fn place(pc: u64) -> Option<&'static core::sync::atomic::AtomicU64> {
 }
 
 /// The value of a word of 1 to 8 bytes; a hash of a wider one.
-fn word(address: u64, log_size: u8) -> u64 {
+pub fn word(address: u64, log_size: u8) -> u64 {
     if crate::threads::is_life_word(address) {
         return crate::threads::life_word(address);
     }

@@ -1,9 +1,11 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
-// findings: at-least
+// executions: 3
 // finding: deadlock
 
-// The value changes, but nobody notifies the one who waits. (An implementation may look a few times before it sleeps.)
+// The value changes, but nobody notifies the one who waits. It changes before he looks, between that and his sleeping, or when he sleeps;
+// that the library looks 16 times before it sleeps makes no difference.
 #include <atomic>
 #include <thread>
 

@@ -113,6 +113,9 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
         if compiler.family == Family::Gcc && action == Action::CompileAndLink {
             support_files.push(runtime.gcc_specs());
         }
+        if request.source_language() == Some(Language::Cxx) {
+            support_files.push(runtime.atomic_wait());
+        }
     }
     args.extend(inputs_only);
     Ok(Plan { program: compiler.program.clone(), args, action, support_files, with_bitcode, notes })
@@ -259,6 +262,9 @@ impl Request {
             }
         }
         options.extend(flags::no_fortify(compiler));
+        if self.source_language() == Some(Language::Cxx) {
+            options.extend(flags::headers(runtime));
+        }
         if let Some(language) = self.source_language().filter(|_| hide_tsan) {
             let standard = self.last(|kind| match kind {
                 Kind::Standard(name) => Some(name.clone()),

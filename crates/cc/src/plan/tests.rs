@@ -92,6 +92,16 @@ fn clang_compiles_with_every_hook() {
 }
 
 #[test]
+fn cxx_finds_raddles_headers_before_those_of_its_library() {
+    for words in [GXX.words("-c a.cc"), GCC.words("-E a.cpp"), CLANG.words("a.cc b.c -o prog")] {
+        assert_eq!(position(&words, "-isystem") + 1, position(&words, "/rt/include"));
+    }
+    let plan = GXX.plan("-c a.cc").expect("planned");
+    assert_eq!(plan.support_files[0].path, Path::new("/rt/include/bits/atomic_wait.h"));
+    assert!(!has(&GCC.words("-c a.c"), "-isystem"));
+}
+
+#[test]
 fn a_link_gets_the_runtime_first_and_no_sanitizer() {
     for words in both("a.o libb.a -lc -o prog") {
         let expected = "-Wl,--push-state,--no-as-needed /rt/libraddle_rt.so -Wl,--pop-state -Xlinker -rpath \

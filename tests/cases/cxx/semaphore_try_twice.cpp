@@ -1,0 +1,24 @@
+// compilers: gcc clang
+// flags: -O2
+// check:
+// verdict: bug
+// executions: 3
+// finding: assertion detail=assert
+
+// The second try finds what the first did not: tries are told apart, although each looks many times in vain.
+//
+// The release comes before the first try, between the two, or after the second.
+#include <cassert>
+#include <semaphore>
+#include <thread>
+
+std::binary_semaphore item(0);
+
+int main()
+{
+    std::thread supplier([] { item.release(); });
+    bool first = item.try_acquire();
+    bool second = item.try_acquire();
+    assert(first || !second);
+    supplier.join();
+}
