@@ -246,10 +246,22 @@ pub(crate) fn scheduled(who: &str) -> Option<Scheduled> {
 
 /// The kernel's letter for what a process is doing; `None` if it is gone.
 pub(crate) fn state(id: u32) -> Option<char> {
-    let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+    statistics(&id.to_string())?.chars().next()
+}
+
+/// Number of the processor that this thread runs on. Read rather than asked for: `getcpu` of rustix looks into a page that is not there under valgrind.
+pub(crate) fn present_processor() -> Option<usize> {
+    /// Counted from the state on.
+    const FIELD: usize = 36;
+    statistics("thread-self")?.split_whitespace().nth(FIELD)?.parse().ok()
+}
+
+/// What the kernel says about a process, from its state on; `None` if it is gone.
+fn statistics(who: &str) -> Option<String> {
+    let stat = std::fs::read(format!("/proc/{who}/stat")).ok()?;
     // The name before it, in parentheses, may contain anything.
     let end = stat.iter().rposition(|&byte| byte == b')')?;
-    stat.get(end + 2).map(|&letter| letter.into())
+    Some(String::from_utf8_lossy(stat.get(end + 2..)?).into_owned())
 }
 
 /// Three quarters of what the machine has to give; `None` if it does not say.

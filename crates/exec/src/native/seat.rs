@@ -158,8 +158,7 @@ fn claim() -> Option<usize> {
     let all = (*ALL).as_ref().filter(|all| all.count() > 1)?;
     let mut taken = taken();
     let is_free = |processor: &usize| all.is_set(*processor) && !taken.contains(processor);
-    // SAFETY: no preconditions. (What rustix has for it reads pages that the kernel does not give a process under valgrind.)
-    let present = usize::try_from(unsafe { libc::sched_getcpu() }).ok().filter(is_free);
+    let present = process::present_processor().filter(is_free);
     let processor = present.or_else(|| (0..CpuSet::MAX_CPU).find(is_free))?;
     taken.push(processor);
     Some(processor)
