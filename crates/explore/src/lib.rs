@@ -13,6 +13,7 @@ pub mod dfs;
 pub mod dhtc;
 pub mod dpor;
 pub mod driver;
+mod frontier;
 pub mod memory;
 pub mod optimal;
 pub mod pdp;

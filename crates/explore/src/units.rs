@@ -1,17 +1,16 @@
 //! The optimal search as a frontier of units that others explore.
 //!
 //! As [`crate::optimal::Optimal`], unit by unit and in the same order, but what needs only the unit and its execution ([`Worker`]) can
-//! be done elsewhere. The frontier is a stack, so its size is that of a few paths of the search.
+//! be done elsewhere.
 //!
 //! Busy waiting is not followed: the first sign of it ends the search with [`Gap::BusyWaiting`], and the caller starts another one.
-
-use std::collections::VecDeque;
 
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
+use crate::frontier::Frontier;
 use crate::optimal::{Expander, Unit};
-use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless, scheduled};
+use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless};
 
 /// What is to be known of a unit's execution.
 #[derive(Clone, Debug)]
@@ -61,13 +60,9 @@ pub(crate) fn waits_busily(execution: &Execution) -> bool {
 /// The frontier.
 #[derive(Debug)]
 pub struct Units {
-    /// Units to be explored, with the part of the whole search that each is guessed to be.
-    stack: Vec<(Unit, f64)>,
-    under_way: VecDeque<(Unit, f64)>,
+    frontier: Frontier,
     worker: Worker,
     explored: u64,
-    /// The part that is explored.
-    done: f64,
     gap: Option<Gap>,
 }
 
@@ -75,37 +70,30 @@ impl Units {
     /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
-        let (stack, under_way) = (vec![(Unit::default(), 1.0)], VecDeque::new());
-        Units { stack, under_way, worker: Worker::new(spurious), explored: 0, done: 0.0, gap: None }
+        Units { frontier: Frontier::new(), worker: Worker::new(spurious), explored: 0, gap: None }
     }
 }
 
 impl Strategy for Units {
     fn next(&mut self) -> Option<Request> {
-        let (unit, part) = self.stack.pop()?;
-        self.under_way.push_back((unit.clone(), part));
-        Some(scheduled(unit.schedule))
+        self.frontier.next()
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
-        let Some((unit, _)) = self.under_way.front() else { return Worth::Redundant };
+        let Some(unit) = self.frontier.oldest() else { return Worth::Redundant };
         let work = self.worker.work(unit, execution);
         self.learn_work(work)
     }
 
     fn learn_work(&mut self, work: Work) -> Worth {
-        let part = self.under_way.pop_front().map_or(0.0, |(_, part)| part);
+        self.frontier.explored(work.units.into_iter());
         if work.waits {
-            self.stack.clear();
+            self.frontier.close();
             self.gap = Some(Gap::BusyWaiting);
             return Worth::Redundant;
         }
         self.explored += 1;
         self.gap = self.gap.or(gap_of(work.status));
-        match work.units.len() {
-            0 => self.done += part,
-            count => self.stack.extend(work.units.into_iter().map(|unit| (unit, part / count as f64))),
-        }
         Worth::Counted
     }
 
@@ -114,6 +102,7 @@ impl Strategy for Units {
     }
 
     fn estimate(&self) -> Option<f64> {
-        (self.done > 0.0).then(|| self.explored as f64 / self.done)
+        let done = self.frontier.done;
+        (done > 0.0).then(|| self.explored as f64 / done)
     }
 }

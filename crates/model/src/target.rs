@@ -5,7 +5,7 @@ use raddle_vocab::policy::Policy;
 use crate::execution::Execution;
 
 /// One forced transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Choice {
     /// Run-local number of the thread, in the numbering that the schedule itself produces (order of creation).
     pub thread: u16,

@@ -64,12 +64,11 @@ mod expand;
 mod ranks;
 mod record;
 
-use std::collections::VecDeque;
-
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 
-use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless, scheduled};
+use crate::frontier::Frontier;
+use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless};
 
 pub use expand::Expander;
 
@@ -88,16 +87,11 @@ pub fn expand(unit: &Unit, execution: &Execution, spurious: u32) -> Vec<Unit> {
     children
 }
 
-/// The search, as the stack of units that are still to be explored.
+/// The search.
 #[derive(Debug)]
 pub struct Optimal {
-    /// Each with the part of the whole search that it is guessed to be.
-    stack: Vec<(Unit, f64)>,
-    /// Oldest first.
-    under_way: VecDeque<(Unit, f64)>,
+    frontier: Frontier,
     children: Vec<Unit>,
-    /// The part that is explored.
-    done: f64,
     expander: Expander,
     gap: Option<Gap>,
     counted: u64,
@@ -113,9 +107,8 @@ impl Optimal {
     /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
-        let (stack, under_way) = (vec![(Unit::default(), 1.0)], VecDeque::new());
-        let (expander, children) = (Expander::new(spurious), Vec::new());
-        Optimal { stack, under_way, children, done: 0.0, expander, gap: None, counted: 0, redundant: 0 }
+        let (frontier, children) = (Frontier::new(), Vec::new());
+        Optimal { frontier, children, expander: Expander::new(spurious), gap: None, counted: 0, redundant: 0 }
     }
 
     /// How many executions were not the normal form of their trace, which shows that the program has data races that
@@ -128,31 +121,26 @@ impl Optimal {
 
 impl Strategy for Optimal {
     fn next(&mut self) -> Option<Request> {
-        let (unit, part) = self.stack.pop()?;
-        self.under_way.push_back((unit.clone(), part));
-        Some(scheduled(unit.schedule))
+        self.frontier.next()
     }
 
     fn learn(&mut self, execution: &Execution) -> Worth {
-        let Some((unit, part)) = self.under_way.pop_front() else { return Worth::Redundant };
+        let Some(unit) = self.frontier.oldest() else { return Worth::Redundant };
         if execution.status == RunStatus::Diverged {
             self.redundant += 1;
+            self.frontier.explored(std::iter::empty());
             if self.redundant > REDUNDANT_AT_ALL + REDUNDANT_EACH * self.counted {
-                self.stack.clear();
+                self.frontier.close();
                 self.gap = Some(Gap::BusyWaiting);
             }
-            self.done += part;
             return Worth::Redundant;
         }
         self.counted += 1;
         self.gap = self.gap.or(gap_of(execution.status));
         if !is_endless(execution) {
-            self.expander.expand(&unit, execution, &mut self.children);
+            self.expander.expand(unit, execution, &mut self.children);
         }
-        match self.children.len() {
-            0 => self.done += part,
-            count => self.stack.extend(self.children.drain(..).map(|child| (child, part / count as f64))),
-        }
+        self.frontier.explored(self.children.drain(..));
         Worth::Counted
     }
 
@@ -161,6 +149,7 @@ impl Strategy for Optimal {
     }
 
     fn estimate(&self) -> Option<f64> {
-        (self.done > 0.0).then(|| (self.counted + self.redundant) as f64 / self.done)
+        let done = self.frontier.done;
+        (done > 0.0).then(|| (self.counted + self.redundant) as f64 / done)
     }
 }

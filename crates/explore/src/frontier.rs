@@ -1,0 +1,66 @@
+//! Units of the optimal search that are still to be explored, and those under way.
+
+use std::collections::VecDeque;
+
+use raddle_model::Request;
+
+use crate::optimal::Unit;
+use crate::strategy::scheduled;
+
+/// Units that are taken from the stack at a time, to be explored in the order of their schedules: one after the other share long prefixes then, and
+/// so does what is to be found out about their executions.
+const HANDFUL: usize = 64;
+
+/// A unit with the part of the whole search that it is guessed to be.
+type Part = (Unit, f64);
+
+/// A stack, so that its size is that of a few paths of the search.
+#[derive(Debug)]
+pub(crate) struct Frontier {
+    stack: Vec<Part>,
+    handful: VecDeque<Part>,
+    /// Oldest first.
+    under_way: VecDeque<Part>,
+    /// The part that is explored.
+    pub done: f64,
+}
+
+impl Frontier {
+    /// The whole search.
+    pub fn new() -> Self {
+        let stack = vec![(Unit::default(), 1.0)];
+        Frontier { stack, handful: VecDeque::new(), under_way: VecDeque::new(), done: 0.0 }
+    }
+
+    /// What to run next, if anything is known.
+    pub fn next(&mut self) -> Option<Request> {
+        if self.handful.is_empty() {
+            let rest = self.stack.len().saturating_sub(HANDFUL);
+            self.handful.extend(self.stack.drain(rest..));
+            self.handful.make_contiguous().sort_by(|(a, _), (b, _)| a.schedule.cmp(&b.schedule));
+        }
+        let (unit, part) = self.handful.pop_front()?;
+        self.under_way.push_back((unit.clone(), part));
+        Some(scheduled(unit.schedule))
+    }
+
+    /// The unit that has been under way for longest.
+    pub fn oldest(&self) -> Option<&Unit> {
+        self.under_way.front().map(|(unit, _)| unit)
+    }
+
+    /// That unit was explored, and these are its children.
+    pub fn explored(&mut self, children: impl ExactSizeIterator<Item = Unit>) {
+        let part = self.under_way.pop_front().map_or(0.0, |(_, part)| part);
+        match children.len() {
+            0 => self.done += part,
+            count => self.stack.extend(children.map(|child| (child, part / count as f64))),
+        }
+    }
+
+    /// Nothing is explored any more.
+    pub fn close(&mut self) {
+        self.stack.clear();
+        self.handful.clear();
+    }
+}
