@@ -257,7 +257,7 @@ fn exchange_or_tell<W: Word>(address: u64, expected: *mut W, desired: W, orders:
         // SAFETY: as above.
         unsafe { expected.write_unaligned(seen) };
         // The next round of a loop starts with another expectation, wherever that is kept.
-        crate::hooks::note_write(expected as u64);
+        crate::hooks::note_write(expected as u64, 1 << W::LOG_SIZE);
     }
     i32::from(seen == wanted)
 }

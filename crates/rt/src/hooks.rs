@@ -47,7 +47,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     let count = hot.count;
     hot.count = count.wrapping_add(1);
     if KIND == record::WRITE {
-        note_write(address);
+        note_write(address, u64::from(SIZE));
     } else if hot.hashing {
         spin::note_read(address, u64::from(SIZE));
     }
@@ -60,10 +60,15 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
 
 /// A write to anything but the own stack is progress, as far as busy waiting goes.
 #[inline(always)]
-pub fn note_write(address: u64) {
+pub fn note_write(address: u64, size: u64) {
     let hot = &mut run().hot;
     if (address as usize).wrapping_sub(hot.stack.0) >= hot.stack.1 - hot.stack.0 {
         hot.wrote = true;
+        if hot.hashing {
+            spin::note_foreign(address);
+        }
+    } else if hot.hashing {
+        spin::note_private_write(address, size);
     }
 }
 
@@ -78,7 +83,7 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     let count = hot.count;
     hot.count = count.wrapping_add(1);
     if kind == record::WRITE {
-        note_write(address);
+        note_write(address, size);
     } else if hot.hashing {
         spin::note_read(address, size);
     }

@@ -71,6 +71,7 @@ mod system;
 mod threads;
 mod time;
 mod timeouts;
+mod touched;
 mod trace;
 mod undo;
 mod unwind;

@@ -9,6 +9,9 @@
 //!   thread runs alone for a while, and either comes back in the same state or goes on; both are remembered.
 //! * A place where that was in vain a few times is not looked at again; a loop there that comes back in the same state is still seen.
 //!
+//! The data that a round reads counts, too: a race may be in the body of the loop. So a round is made that reads what the thread has not read
+//! since it last made progress, and only the next one leads nowhere.
+//!
 //! A round may also lock and unlock mutexes, as those do that try a second lock and step back: what it does to them it undoes. A thread
 //! that stands in the middle of such a round holds locks that it would have given back. If others wait, such an end is covered
 //! by executions in which the thread begins its round later.
@@ -27,7 +30,8 @@ use raddle_wire::{LOOP_ENTRIES, LOOP_PLACES, LOOPS_OFFSET, Loops};
 
 use crate::enabled::{Enabled, enabled};
 use crate::entry::{Registers, registers, return_address};
-use crate::state::{Handover, Op, Ring, Standing, keep, run, spins, spots};
+use crate::state::{Fiber, Handover, Op, Ring, Standing, keep, run, spins, spots};
+use crate::touched::{self, Touched};
 use crate::{frames, mutex, rwlock, sched, sem, spinlock};
 
 /// Reading operations remembered per thread: rounds of up to five reads are recognised.
@@ -84,6 +88,8 @@ pub struct Head {
     frame_len: u16,
     /// Hash of the stack further up.
     far: u64,
+    /// Whether data was read behind it that was not since the thread last made progress.
+    news: bool,
 }
 
 impl Head {
@@ -102,6 +108,7 @@ impl Head {
 /// What else there is to know about the same operations, once busy waiting was seen.
 pub struct Candidates {
     heads: [Head; RING],
+    touched: Touched,
 }
 
 impl Candidates {
@@ -119,13 +126,14 @@ impl Candidates {
             stack_len: 0,
             frame_len: 0,
             far: 0,
+            news: false,
         };
-        Candidates { heads: [UNUSED; RING] }
+        Candidates { heads: [UNUSED; RING], touched: Touched::NOTHING }
     }
 }
 
 /// What is known, in the shared file.
-fn loops() -> &'static Loops {
+pub fn loops() -> &'static Loops {
     // SAFETY: the file stays mapped and has room for it; everything in it is atomic.
     unsafe { &*keep().file.add(LOOPS_OFFSET).cast::<Loops>() }
 }
@@ -205,8 +213,8 @@ pub fn first_history(key: u64, (function, argument): (usize, usize)) -> u64 {
     mix(key ^ mix(function as u64 ^ mix(argument as u64)))
 }
 
-fn key(history: u64, values: u64, op: &Op, value: u64) -> u64 {
-    let place = mix(history ^ mix(values ^ op.pc));
+fn key(fiber: &Fiber, values: u64, op: &Op, value: u64) -> u64 {
+    let place = mix(fiber.history ^ mix(values ^ op.pc) ^ u64::from(touched::is_open(fiber.slot)));
     mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !VERDICT
 }
 
@@ -219,7 +227,7 @@ pub fn leads_nowhere(tid: usize) -> bool {
 fn verdict(tid: usize) -> Option<u64> {
     let fiber = &run().fibers[tid];
     let value = finds(&fiber.pending, tid as u16)?;
-    look_up(key(fiber.history, fiber.values, &fiber.pending, value))
+    look_up(key(fiber, fiber.values, &fiber.pending, value))
 }
 
 /// What a table entry says of a round of so many reads.
@@ -248,6 +256,9 @@ pub fn is_stale(tid: usize) -> bool {
 pub fn arriving(op: &Op) -> bool {
     if !keep().fold_spins || is_private(op) {
         return false;
+    }
+    if run().hot.hashing && op.kind.is_atomic_access() {
+        note_foreign(op.obj);
     }
     let alone = run().steps >= keep().plan.examine_at;
     if run().hot.wrote {
@@ -294,10 +305,12 @@ pub fn arriving(op: &Op) -> bool {
             spots[*index] == spots[len] && candidates.heads[*index].is_in_state_of(&candidates.heads[len])
         };
         if let Some(index) = (0..len).rev().find(is_same).filter(|_| is_beginning) {
-            let first = first_round(candidates, index, len);
-            let last = &candidates.heads[first + len - index - 1];
+            let length = len - index;
+            let mut lasts = (first_round(candidates, index, len)..len).skip(length - 1).step_by(length);
             let locks = candidates.heads[index].moves != candidates.heads[len].moves;
-            conclude(last.key, round(len - index, locks), op.pc);
+            if let Some(last) = lasts.find(|&last| !candidates.heads[last].news) {
+                conclude(candidates.heads[last].key, round(length, locks), op.pc);
+            }
         }
         if alone {
             keep().plan.examined += 1;
@@ -352,7 +365,11 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
     if !run().hot.hashing {
         return;
     }
+    let thread = usize::from(run().hot.tid);
     let me = run().me();
+    if me.ring.len == 0 {
+        spins(thread).touched.forget();
+    }
     // What others did to threads and queues is named in a way that depends on their order.
     let result = if op.kind.is_atomic_access() { mix(value ^ mix(old)) } else { 0 };
     let what = op.obj ^ (op.kind as u64) << 56 ^ (outcome as u64) << 48;
@@ -375,7 +392,7 @@ fn note_round(op: &Op, outcome: Outcome, changed: bool) {
             if hashing {
                 let head = &mut spins(usize::from(thread)).heads[me.ring.len];
                 head.value = value;
-                head.key = key(me.history, values, op, value);
+                head.key = key(me, values, op, value);
             }
             me.ring.len += 1;
         }
@@ -404,6 +421,43 @@ pub fn note_read(address: u64, size: u64) {
         at += 1 << log_size;
     }
     run().hot.values = values;
+    note_data(address, size, true);
+}
+
+/// The running thread is about to write to its own stack: what it reads there next is no news.
+pub fn note_private_write(address: u64, size: u64) {
+    note_data(address, size, false);
+}
+
+/// The running thread reads or writes data. What it has not touched since it last made progress is news in the round that it is in, but not
+/// on a stack that is only its own.
+fn note_data(address: u64, size: u64, reads: bool) {
+    let (low, high) = run().hot.stack;
+    if !(low..high).contains(&(address as usize)) {
+        note_foreign(address);
+    } else if !touched::is_open(run().me().slot) {
+        return;
+    }
+    let candidates = spins(usize::from(run().hot.tid));
+    let round = run().me().ring.len;
+    if round == 0 && candidates.touched.is_full() {
+        candidates.touched.forget();
+    }
+    if candidates.touched.is_new(address, size) && reads && round > 0 {
+        candidates.heads[round - 1].news = true;
+    }
+}
+
+/// The running thread accesses something that is not on its own stack. If it is on another one for the first time, there may be more to the
+/// rounds of that thread.
+pub fn note_foreign(address: u64) {
+    if touched::opens(address) {
+        let found = &loops().found;
+        if found.load(Relaxed) > 0 {
+            found.fetch_add(1, Relaxed);
+        }
+        again();
+    }
 }
 
 /// The running thread has made progress.
@@ -436,7 +490,8 @@ fn examine(candidates: &Candidates, first: usize, len: usize) {
     let reads = &candidates.heads[first..len];
     if reads.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
         // Alone it would read other values. So this is a round of a known loop if it looks like one.
-        if verdicts == IS_LOOP && explained(&candidates.heads[first], &candidates.heads[len]) {
+        let explained = || explained(&candidates.heads[first], &candidates.heads[len]);
+        if verdicts == IS_LOOP && !candidates.heads[len - 1].news && explained() {
             let locks = candidates.heads[first].moves != candidates.heads[len].moves;
             conclude(key, round(len - first, locks), pc);
         }
@@ -569,6 +624,7 @@ fn remember(head: &mut Head, op: &Op) {
     let now = registers();
     let ((sp, above), (frame, below)) = windows(&now);
     head.op = *op;
+    head.news = false;
     head.registers = now;
     head.stack_len = above as u16;
     head.frame_len = below as u16;

@@ -170,10 +170,11 @@ fn create_pool() {
     loop {
         let parked = PARKED.load(Ordering::Acquire);
         if parked == all {
-            return;
+            break;
         }
         sys::futex_wait(&PARKED, parked);
     }
+    keep.lowest_stack = keep.pool[..keep.pool_len].iter().map(|entry| entry.stack.0).min().unwrap_or(0);
 }
 
 /// Threads of the pool that have reported. Futex word.

@@ -564,6 +564,8 @@ pub struct Keep {
     pub pool: [PoolEntry; MAX_THREADS],
     /// Entries in the pool.
     pub pool_len: usize,
+    /// No stack of the pool lies below this address.
+    pub lowest_stack: usize,
     /// Schedule of the run under way.
     pub plan: Plan,
     /// Why the run gave control back to the controller.
@@ -626,6 +628,7 @@ impl Keep {
             main_fs: 0,
             pool: [PoolEntry { fs: 0, stack: (0, 0), handle: 0 }; MAX_THREADS],
             pool_len: 0,
+            lowest_stack: 0,
             plan: Plan {
                 segments: core::ptr::null(),
                 len: 0,

@@ -24,7 +24,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable through which a target learns the descriptor of the file; without it the runtime stays passive.
@@ -282,6 +282,8 @@ pub struct Loops {
     pub examine_key: AtomicU64,
     /// Where it came back to.
     pub examine_place: AtomicU64,
+    /// Entries of the pool whose stacks others access, a bit each.
+    pub open_stacks: [AtomicU64; raddle_vocab::policy::MAX_THREADS / 64],
     /// Place and verdicts, in turn.
     pub places: [AtomicU64; 2 * LOOP_PLACES],
     /// Reads, by the state of the reading thread and what it reads: those that lead nowhere and those that do not.
