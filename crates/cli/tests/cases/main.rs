@@ -4,13 +4,13 @@
 //! Each run of each file is a test of its own, named after file, compiler and options; arguments are those of any test
 //! (`cargo test --test cases -- cond/`).
 
-#[path = "../common/analyser.rs"]
-mod analyser;
+#[path = "../common/mod.rs"]
+mod common;
 mod compare;
 mod directives;
 mod process;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -22,30 +22,12 @@ const PARALLEL: usize = 2;
 fn main() {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(PARALLEL));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
-    let mut trials = Vec::new();
-    for path in sources(&root) {
-        trials.extend(trials_of(&root, &path));
-    }
+    let root = common::sources("cases");
+    let files = common::all_sources("cases");
+    let mut trials: Vec<Trial> = files.iter().flat_map(|path| trials_of(&root, path)).collect();
     trials.extend(directives::self_tests());
     trials.extend(compare::self_tests());
     libtest_mimic::run(&arguments, trials).exit();
-}
-
-/// All source files below a directory, in order.
-fn sources(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let Ok(entries) = std::fs::read_dir(directory) else { return found };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|end| end == "c" || end == "cpp") {
-            found.push(path);
-        }
-    }
-    found
 }
 
 /// One test for each compiler and each `check:` of a file; a file that cannot be understood is a test that fails.

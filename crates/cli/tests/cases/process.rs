@@ -1,17 +1,16 @@
-//! Runs `raddle check` and waits, but not for ever.
+//! Runs `raddle check`.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 use serde_json::Value;
 
-use crate::analyser::analyser;
+use crate::common::analyser::analyser;
+use crate::common::{self, Place};
 use crate::directives::Run;
 
-/// No case takes nearly as long, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// Versions of clang that are looked for where there is no unversioned one.
 const CLANG_VERSIONS: std::ops::RangeInclusive<u32> = 14..=30;
 
@@ -68,40 +67,25 @@ pub fn compiler(family: &str, path: &Path) -> Option<String> {
         .find(|name| Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok())
 }
 
-/// Checks a file.
+/// Checks a file. It is built before, once for all its runs; only where the sources say more than the program, they are what is checked.
 pub fn check(path: &Path, compiler: &str, run: &Run) -> Result<Ended, Failed> {
-    if run.options.iter().any(|option| option == "pdp" || option == "dhtc") {
-        analyser();
-    }
-    let directory = tempfile::tempdir()?;
+    let needs_sources = run.options.iter().any(|option| option == "pdp" || option == "dhtc");
     let standard = if path.extension().is_some_and(|end| end == "cpp") { "-std=c++20" } else { "-std=gnu11" };
-    let flags = [&[standard.to_string()], &run.flags[..]].concat().join(" ");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-    command.arg("check").args(["--json", "-", "--compiler", compiler, "--cflags", &flags]);
-    command.arg("--out").arg(directory.path().join("run"));
-    command.args(&run.options).arg(path);
-    if !run.args.is_empty() {
-        command.arg("--").args(&run.args);
+    let flags = [&[standard.to_string()], &run.flags[..]].concat();
+    let place = Place::new();
+    let mut words: Vec<OsString> = ["check", "--json", "-", "--out", "run"].map(OsString::from).to_vec();
+    words.extend(run.options.iter().map(OsString::from));
+    if needs_sources {
+        analyser();
+        words.extend(["--compiler".into(), compiler.into(), "--cflags".into(), flags.join(" ").into(), path.into()]);
+    } else {
+        words.push(common::built_around(compiler, path, &flags)?.into());
     }
-    let shown = format!("{command:?}");
-    // Through files: a pipe that nobody reads could fill up.
-    let (out, err) = (directory.path().join("out"), directory.path().join("err"));
-    command.stdin(Stdio::null()).stdout(std::fs::File::create(&out)?).stderr(std::fs::File::create(&err)?);
-    let mut child = command.spawn()?;
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if started.elapsed() > PATIENCE {
-            child.kill()?;
-            child.wait()?;
-            return Err(Failed::from(format!("{shown}\nstill ran after {PATIENCE:?}")));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
-    let read = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let (stdout, stderr) = (read(&out)?, read(&err)?);
-    let report = serde_json::from_str(&stdout).unwrap_or(Value::Null);
-    Ok(Ended { command: shown, status: status.code(), report, stdout, stderr })
+    if !run.args.is_empty() {
+        words.push("--".into());
+        words.extend(run.args.iter().map(OsString::from));
+    }
+    let done = place.raddle(words);
+    let report = serde_json::from_str(&done.stdout).unwrap_or(Value::Null);
+    Ok(Ended { command: done.command, status: done.status.code(), report, stdout: done.stdout, stderr: done.stderr })
 }

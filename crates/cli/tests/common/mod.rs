@@ -212,6 +212,15 @@ pub fn built(source: &Path, flags: &[&str]) -> PathBuf {
     build(&[raddle().as_os_str(), language.as_ref()], source, flags).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// A program built by the wrapper around this compiler.
+pub fn built_around(compiler: &str, source: &Path, flags: &[String]) -> Result<PathBuf, String> {
+    let is_cxx = source.extension().is_some_and(|end| end == "cpp");
+    let (language, variable) = if is_cxx { ("c++", "RADDLE_CXX") } else { ("cc", "RADDLE_CC") };
+    let setting = format!("{variable}={compiler}");
+    let wrapper: [&OsStr; 4] = ["env".as_ref(), setting.as_ref(), raddle().as_os_str(), language.as_ref()];
+    build(&wrapper, source, &flags.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// Size and time of the command: what it builds changes with it.
 fn raddle_stamp() -> [u8; 24] {
     let about = std::fs::metadata(raddle()).unwrap();

@@ -7,8 +7,7 @@ use raddle_exec::{Mode, NativeTarget, Options, Output};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
-use crate::common::Place;
-use crate::same;
+use crate::common::{self, Place};
 
 /// Runs in one process, or one after the other in processes of their own.
 const RUNS: u64 = 20;
@@ -30,7 +29,7 @@ pub fn check(source: &Path) -> Result<(), Failed> {
         place.write(&format!("many/{number}"), "");
     }
     let input = place.write("input", "abc");
-    let program = same::build(source, "gcc", &["-std=gnu11".into(), "-O0".into()])?;
+    let program = common::built_around("gcc", source, &["-std=gnu11".into(), "-O0".into()])?;
     for mode in [Mode::Snapshot, Mode::Fork] {
         let mut options = Options::new(&program);
         options.mode = mode;

@@ -74,7 +74,7 @@ fn directives(source: &Path, name: &str) -> Vec<String> {
 fn feature(source: &Path, compiler: &str, degree: &str) -> Result<(), Failed> {
     let mut flags = vec![degree.to_string(), "-w".into()];
     flags.extend(directives(source, "std").iter().map(|standard| format!("-std={standard}")));
-    let program = same::build(source, compiler, &flags)?;
+    let program = common::built_around(compiler, source, &flags)?;
     let expected = directives(source, "prints").join("\n") + "\n";
     let alone = Command::new(&program).output()?;
     if !alone.status.success() || alone.stdout != expected.as_bytes() {

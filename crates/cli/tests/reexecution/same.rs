@@ -1,7 +1,7 @@
 //! Comparing runs that must be the same.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -22,16 +22,6 @@ const LEARNING: u64 = 4;
 /// Longer runs of an example are cut.
 const MAX_EVENTS: u64 = 1_000_000;
 
-/// A program built by the wrapper around this compiler.
-pub fn build(source: &Path, compiler: &str, flags: &[String]) -> Result<PathBuf, Failed> {
-    let is_cxx = source.extension().is_some_and(|end| end == "cpp");
-    let (language, variable) = if is_cxx { ("c++", "RADDLE_CXX") } else { ("cc", "RADDLE_CC") };
-    let setting = format!("{variable}={compiler}");
-    let wrapper: [&OsStr; 4] = ["env".as_ref(), setting.as_ref(), common::raddle().as_os_str(), language.as_ref()];
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    common::build(&wrapper, source, &flags).map_err(Failed::from)
-}
-
 /// A program of `tests/cases`.
 pub fn check_case(source: &Path) -> Result<(), Failed> {
     let is_cxx = source.extension().is_some_and(|end| end == "cpp");
@@ -40,7 +30,7 @@ pub fn check_case(source: &Path) -> Result<(), Failed> {
     let mut flags = vec![standard.to_string()];
     flags.extend(words("flags").split_whitespace().map(String::from));
     let args: Vec<OsString> = words("args").split_whitespace().map(OsString::from).collect();
-    let program = build(source, compiler, &flags)?;
+    let program = common::built_around(compiler, source, &flags)?;
     check(&program, &args, 3)?;
     let resumed = bases::check(&program, &args)?;
     // Programs about what runs leave behind for others that start there.
