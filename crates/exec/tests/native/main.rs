@@ -3,6 +3,7 @@
 mod fake;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fake::seed;
@@ -11,6 +12,8 @@ use raddle_exec::{Mode, NativeTarget, Options, StartError};
 use raddle_model::{Choice, Execution, IncidentKind, PendingState, Request, Target, TargetError};
 use raddle_vocab::policy::Policy;
 use raddle_vocab::{Failure, OpKind, RunStatus};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 fn main() {
     if std::env::var_os(raddle_wire::ENV_DESCRIPTOR).is_some() {
@@ -33,6 +36,7 @@ fn main() {
         ("more_threads_than_possible_is_an_error", too_many_threads),
         ("nothing_under_way_is_an_error", nothing_under_way),
         ("who_takes_turns_sits_on_one_processor", who_takes_turns_sits_on_one_processor),
+        ("a_crowded_seat_is_given_up", a_crowded_seat_is_given_up),
     ];
     let trial = |&(name, test): &(&'static str, fn())| {
         Trial::test(name, move || {
@@ -312,9 +316,16 @@ fn nothing_under_way() {
     assert!(matches!(start().finish(&mut Execution::empty()), Err(TargetError::Lost(_))));
 }
 
+/// Makes runs until the processors that this thread may use satisfy the condition.
+fn take_turns_until(target: &mut NativeTarget, condition: impl Fn(&CpuSet) -> bool) {
+    let begun = Instant::now();
+    while !condition(&sched_getaffinity(None).unwrap()) {
+        assert!(begun.elapsed() < PATIENCE, "nobody sits down, or rises");
+        one(target, seed::FINE);
+    }
+}
+
 fn who_takes_turns_sits_on_one_processor() {
-    use rustix::process::Pid;
-    use rustix::thread::sched_getaffinity;
     let all = sched_getaffinity(None).unwrap();
     let processors_of = |target: &NativeTarget| {
         let id = target.process_id().and_then(|id| Pid::from_raw(id.cast_signed()));
@@ -322,13 +333,8 @@ fn who_takes_turns_sits_on_one_processor() {
     };
     let mut target = start();
     target.take_turns();
-    let begun = Instant::now();
-    while all.count() > 1 && sched_getaffinity(None).unwrap() == all {
-        assert!(begun.elapsed() < PATIENCE, "nobody sits down");
-        one(&mut target, seed::FINE);
-    }
+    take_turns_until(&mut target, |own| own.count() == 1);
     let own = sched_getaffinity(None).unwrap();
-    assert_eq!(own.count(), 1);
     assert_eq!(processors_of(&target), own);
     // Another target is not started onto the same seat, and starting it costs nobody his own.
     let other = start();
@@ -336,4 +342,25 @@ fn who_takes_turns_sits_on_one_processor() {
     assert_eq!(sched_getaffinity(None).unwrap(), own);
     drop(target);
     assert_eq!(sched_getaffinity(None).unwrap(), all);
+}
+
+fn a_crowded_seat_is_given_up() {
+    let all = sched_getaffinity(None).unwrap();
+    let mut target = start();
+    target.take_turns();
+    take_turns_until(&mut target, |own| own.count() == 1);
+    let seat = sched_getaffinity(None).unwrap();
+    let (over, begun) = (AtomicBool::new(all.count() == 1), Instant::now());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                sched_setaffinity(None, &seat).unwrap();
+                while !over.load(Ordering::Relaxed) && begun.elapsed() < 2 * PATIENCE {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        take_turns_until(&mut target, |own| *own == all);
+        over.store(true, Ordering::Relaxed);
+    });
 }
