@@ -9,8 +9,27 @@ use crate::depend::{Footprint, conflict, footprint};
 use crate::execution::{Access, AccessKind, Execution, Pending, PendingState, Step};
 use crate::finding::{Kind, Severity};
 
-/// Objects that were initialised by a call and not destroyed since, with the number of that step.
-pub(super) type Live = FxHashMap<u64, usize>;
+/// A thread, as far as others have to do with its life.
+#[derive(Clone, Copy, Debug, Default)]
+struct Child {
+    /// The step that created it, unless it is detached or was joined.
+    unjoined: Option<u32>,
+    runs: bool,
+}
+
+/// What an execution leaves over; keeps its buffers from one to the next.
+#[derive(Debug, Default)]
+pub(super) struct Leftovers {
+    /// By number, as far as there are threads.
+    children: Vec<Child>,
+    /// Objects that were initialised by a call and not destroyed since, with the number of that step.
+    live: FxHashMap<u64, u32>,
+    /// The first step that ends the process by main, and who runs then.
+    end_of_main: Option<u32>,
+    running: Vec<u16>,
+    /// Whether the process was ended by a call.
+    on_purpose: bool,
+}
 
 /// A lock that a thread still holds at its end.
 pub(super) fn locks_at_end(step: &Step, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
@@ -112,111 +131,127 @@ fn comes_after(steps: &[Step], thread: u16) -> bool {
 ///
 /// One that was ended on purpose (`exit`, `_exit`: the step knows its caller, a return from main has none) need not have
 /// joined its threads; the system clears everything else away too, but who initialises with a call should destroy.
-pub(super) fn warnings(execution: &Execution, live: &mut Live, into: &mut Vec<Defect>) {
+pub(super) fn warnings(execution: &Execution, leftovers: &mut Leftovers, into: &mut Vec<Defect>) {
     let main_is_over =
         matches!(execution.pending.first(), Some(p) if matches!(p.state, PendingState::Exited | PendingState::Ended));
     let orderly = execution.pending.iter().all(|pending| pending.state != PendingState::Failed);
     if execution.status != RunStatus::Rest || !main_is_over || !orderly {
         return;
     }
-    let on_purpose = execution.steps.iter().any(|step| step.kind == OpKind::Exit && step.pc != 0);
-    if !on_purpose {
-        main_returns_early(execution, into);
-        never_joined(execution, into);
+    leftovers.follow(execution);
+    if !leftovers.on_purpose {
+        leftovers.main_returns_early(execution, into);
+        leftovers.never_joined(execution, into);
     }
-    not_destroyed(execution, live, into);
+    leftovers.not_destroyed(execution, into);
 }
 
-/// Main returned before some thread had ended.
-fn main_returns_early(execution: &Execution, into: &mut Vec<Defect>) {
-    let Some(at) = execution.steps.iter().position(|step| step.kind == OpKind::Exit && step.thread == 0) else {
-        return;
-    };
-    let mut alive = vec![false; execution.threads.len()];
-    for step in &execution.steps[..at] {
-        let (thread, lives) = match step.kind {
-            OpKind::Create if step.outcome == Outcome::Done => (step.arg as usize, true),
-            OpKind::ThreadEnd => (usize::from(step.thread), false),
-            _ => continue,
-        };
-        if let Some(flag) = alive.get_mut(thread) {
-            *flag = lives;
+impl Leftovers {
+    fn follow(&mut self, execution: &Execution) {
+        self.children.clear();
+        self.children.resize(execution.threads.len(), Child::default());
+        self.live.clear();
+        self.running.clear();
+        (self.end_of_main, self.on_purpose) = (None, false);
+        for (number, step) in execution.steps.iter().enumerate() {
+            self.step(step, number as u32);
         }
     }
-    let running = (0..alive.len() as u16).filter(|&thread| alive[usize::from(thread)]);
-    let part = |thread: u16, position, pc| Part { thread, pc, position, waits: None, locks: Vec::new() };
-    let mut parts = vec![part(0, Position::Step(at as u32), execution.steps[at].pc)];
-    parts.extend(running.map(|thread| part(thread, Position::Pending, execution.pending[usize::from(thread)].step.pc)));
-    if parts.len() > 1 {
-        into.push(Defect::warning("main-returns-early", Vec::new()).with(parts));
-    }
-}
 
-/// Threads that nobody joined or detached. What has no place in the program was not done by it: when main ends by
-/// `pthread_exit`, the runtime waits for the others. A creation with `value` 1 made a detached thread.
-fn never_joined(execution: &Execution, into: &mut Vec<Defect>) {
-    let mut creations: Vec<Option<usize>> = vec![None; execution.threads.len()];
-    for (number, step) in execution.steps.iter().enumerate().filter(|(_, step)| step.outcome == Outcome::Done) {
-        let Some(slot) = creations.get_mut(step.arg as usize) else { continue };
+    fn step(&mut self, step: &Step, number: u32) {
         match step.kind {
-            OpKind::Create => *slot = (step.value != 1).then_some(number),
-            OpKind::Join | OpKind::Detach if step.pc != 0 => *slot = None,
-            _ => {}
-        }
-    }
-    for (thread, number) in creations.into_iter().enumerate().filter_map(|(thread, number)| Some((thread, number?))) {
-        let step = &execution.steps[number];
-        let position = Position::Step(number as u32);
-        let created = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
-        let child = Part { thread: thread as u16, ..created.clone() };
-        into.push(Defect::warning("never-joined", vec![step.pc]).with(vec![created, child]));
-    }
-}
-
-/// Objects that were initialised by a call, are still there and were not destroyed.
-fn not_destroyed(execution: &Execution, live: &mut Live, into: &mut Vec<Defect>) {
-    live.clear();
-    for (number, step) in execution.steps.iter().enumerate() {
-        match step.kind {
+            // A creation with `value` 1 made a detached thread.
+            OpKind::Create if step.outcome == Outcome::Done => {
+                if let Some(child) = self.children.get_mut(step.arg as usize) {
+                    *child = Child { unjoined: (step.value != 1).then_some(number), runs: true };
+                }
+            }
+            // What has no place in the program was not done by it: when main ends by `pthread_exit`, the runtime waits for the others.
+            OpKind::Join | OpKind::Detach if step.outcome == Outcome::Done && step.pc != 0 => {
+                if let Some(child) = self.children.get_mut(step.arg as usize) {
+                    child.unjoined = None;
+                }
+            }
+            OpKind::ThreadEnd => {
+                if let Some(child) = self.children.get_mut(usize::from(step.thread)) {
+                    child.runs = false;
+                }
+            }
+            OpKind::Exit => {
+                self.on_purpose |= step.pc != 0;
+                if step.thread == 0 && self.end_of_main.is_none() {
+                    self.end_of_main = Some(number);
+                    let running = self.children.iter().enumerate().filter(|(_, child)| child.runs);
+                    self.running.extend(running.map(|(thread, _)| thread as u16));
+                }
+            }
             // A semaphore with a name, which `value` 1 says, lives on without its users.
             OpKind::SemInit if step.value == 1 => {}
             OpKind::MutexInit | OpKind::RwInit | OpKind::CondInit | OpKind::SemInit | OpKind::BarrierInit => {
-                live.insert(step.obj, number);
+                self.live.insert(step.obj, number);
             }
             OpKind::MutexDestroy
             | OpKind::RwDestroy
             | OpKind::CondDestroy
             | OpKind::SemDestroy
             | OpKind::BarrierDestroy => {
-                live.remove(&step.obj);
+                self.live.remove(&step.obj);
             }
-            OpKind::Free => live.retain(|&object, _| !(step.obj..step.obj.saturating_add(step.arg)).contains(&object)),
+            OpKind::Free => {
+                let block = step.obj..step.obj.saturating_add(step.arg);
+                self.live.retain(|&object, _| !block.contains(&object));
+            }
             _ => {}
         }
     }
-    if live.is_empty() {
-        return;
+
+    /// Main returned before some thread had ended.
+    fn main_returns_early(&self, execution: &Execution, into: &mut Vec<Defect>) {
+        let Some(at) = self.end_of_main.filter(|_| !self.running.is_empty()) else { return };
+        let part = |thread: u16, position, pc| Part { thread, pc, position, waits: None, locks: Vec::new() };
+        let mut parts = vec![part(0, Position::Step(at), execution.steps[at as usize].pc)];
+        let pc = |thread: u16| execution.pending[usize::from(thread)].step.pc;
+        parts.extend(self.running.iter().map(|&thread| part(thread, Position::Pending, pc(thread))));
+        into.push(Defect::warning("main-returns-early", Vec::new()).with(parts));
     }
-    for freed in execution.accesses.iter().filter(|access| access.kind == AccessKind::Free) {
-        // Initialised again after the block came to life again: the later step stays.
-        live.retain(|&object, number| {
-            !(freed.addr..freed.addr.saturating_add(freed.size)).contains(&object) || *number >= freed.after as usize
-        });
+
+    /// Threads that nobody joined or detached.
+    fn never_joined(&self, execution: &Execution, into: &mut Vec<Defect>) {
+        let unjoined = self.children.iter().enumerate();
+        for (thread, number) in unjoined.filter_map(|(thread, child)| Some((thread, child.unjoined?))) {
+            let step = &execution.steps[number as usize];
+            let position = Position::Step(number);
+            let created = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
+            let child = Part { thread: thread as u16, ..created.clone() };
+            into.push(Defect::warning("never-joined", vec![step.pc]).with(vec![created, child]));
+        }
     }
-    let mut left: Vec<usize> = live.values().copied().collect();
-    left.sort_unstable();
-    for number in left {
-        let step = &execution.steps[number];
-        let detail = match step.kind {
-            OpKind::MutexInit => "mutex-not-destroyed",
-            OpKind::RwInit => "rwlock-not-destroyed",
-            OpKind::CondInit => "cond-not-destroyed",
-            OpKind::SemInit => "sem-not-destroyed",
-            _ => "barrier-not-destroyed",
-        };
-        let position = Position::Step(number as u32);
-        let part = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
-        into.push(Defect::warning(detail, vec![step.pc]).about(Some(step.obj)).with(vec![part]));
+
+    /// Objects that were initialised by a call, are still there and were not destroyed.
+    fn not_destroyed(&mut self, execution: &Execution, into: &mut Vec<Defect>) {
+        if self.live.is_empty() {
+            return;
+        }
+        for freed in execution.accesses.iter().filter(|access| access.kind == AccessKind::Free) {
+            let block = freed.addr..freed.addr.saturating_add(freed.size);
+            // Initialised again after the block came to life again: the later step stays.
+            self.live.retain(|object, number| !block.contains(object) || *number >= freed.after);
+        }
+        let mut left: Vec<u32> = self.live.values().copied().collect();
+        left.sort_unstable();
+        for number in left {
+            let step = &execution.steps[number as usize];
+            let detail = match step.kind {
+                OpKind::MutexInit => "mutex-not-destroyed",
+                OpKind::RwInit => "rwlock-not-destroyed",
+                OpKind::CondInit => "cond-not-destroyed",
+                OpKind::SemInit => "sem-not-destroyed",
+                _ => "barrier-not-destroyed",
+            };
+            let position = Position::Step(number);
+            let part = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
+            into.push(Defect::warning(detail, vec![step.pc]).about(Some(step.obj)).with(vec![part]));
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl Defect {
 pub struct DefectFinder {
     races: RaceDetector,
     holdings: Holdings,
-    live: life::Live,
+    leftovers: life::Leftovers,
 }
 
 impl DefectFinder {
@@ -159,7 +159,7 @@ impl DefectFinder {
         }
         deadlock::find(execution, &self.holdings, &mut found);
         life::waiting_for_destroyed(execution, &mut found);
-        life::warnings(execution, &mut self.live, &mut found);
+        life::warnings(execution, &mut self.leftovers, &mut found);
         once_each(&mut found);
         found
     }

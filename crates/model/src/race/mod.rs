@@ -363,7 +363,17 @@ impl RaceDetector {
     }
 
     /// Compares an access with all before it and remembers it.
+    #[inline]
     fn touch(&mut self, addr: u64, size: u64, record: Record) {
+        if (1..=8 - (addr & 7)).contains(&size) {
+            let bytes = (((1u16 << size) - 1) << (addr & 7)) as u8;
+            self.touch_cell(addr >> 3, Record { bytes, ..record });
+        } else {
+            self.touch_cells(addr, size, record);
+        }
+    }
+
+    fn touch_cells(&mut self, addr: u64, size: u64, record: Record) {
         let end = addr.saturating_add(size);
         let mut at = addr;
         while at < end {

@@ -218,10 +218,17 @@ impl Shadow {
     /// Adds a record.
     pub fn push(&mut self, at: CellRef, record: Record) {
         let cell = *self.state(at);
+        if cell.room == 0 {
+            // Most cells have one record.
+            let start = self.records.len() as u32;
+            *self.state(at) = Cell { start, len: 1, room: 1, ..cell };
+            self.records.push(record);
+            return;
+        }
         if cell.len == cell.room {
             // Moves to the end of the buffer, with twice the room.
             let (from, end) = (cell.start as usize, self.records.len());
-            let room = (cell.room * 2).max(1);
+            let room = cell.room * 2;
             self.records.extend_from_within(from..from + usize::from(cell.len));
             self.records.resize(end + usize::from(room), record);
             *self.state(at) = Cell { start: end as u32, room, ..cell };
