@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its sentence.
-const SENTENCES: [(u64, &str); 13] = [
+const SENTENCES: [(u64, &str); 14] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -22,6 +22,10 @@ const SENTENCES: [(u64, &str); 13] = [
     (
         limit::REQUEUE,
         "FUTEX_REQUEUE would have moved threads to another futex; they were woken instead, so that a wake-up that they lack there is not missed",
+    ),
+    (
+        limit::POLLED,
+        "a thread polls under a lock that another one only tries, or waits for with a time-out: rounds that make no progress were left out, which that one could have noticed",
     ),
 ];
 

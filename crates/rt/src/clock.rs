@@ -103,7 +103,9 @@ pub fn read() -> u64 {
     let further = me.private.readings.saturating_sub(PATIENCE).min(16);
     let tick = TICK.saturating_mul(GROWTH.saturating_pow(further)).min(LARGEST_TICK);
     me.clock = me.clock.saturating_add(tick);
-    me.clock
+    let now = me.clock;
+    crate::spin::note_clock(now);
+    now
 }
 
 /// The running thread has slept so long.

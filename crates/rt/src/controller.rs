@@ -18,6 +18,11 @@ const AGAIN: u32 = u32::MAX - 1;
 /// Adds a bit to the limits met.
 pub fn note_limit(bit: u64) {
     crate::undo::changed(crate::undo::kind::OTHER);
+    name_limit(bit);
+}
+
+/// As [`note_limit`], for what leaves nothing behind that had to be undone.
+pub fn name_limit(bit: u64) {
     // SAFETY: the control page stays mapped.
     unsafe { (*keep().control).limits.fetch_or(bit, Ordering::Relaxed) };
 }

@@ -50,6 +50,7 @@ mod masks;
 mod memory;
 mod mutex;
 mod once;
+mod poll;
 mod private;
 mod processors;
 mod real;

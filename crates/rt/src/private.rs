@@ -2,6 +2,7 @@
 
 use crate::cancel::Cancel;
 use crate::looks::Look;
+use crate::poll::Visit;
 
 /// Bytes of a thread's name, the zero at the end included.
 pub const NAME_BYTES: usize = 16;
@@ -47,6 +48,8 @@ pub struct Private {
     pub cancel: Cancel,
     /// What it saw when it last looked at an atomic word.
     pub look: Look,
+    /// When it last stood before a lock.
+    pub visit: Visit,
 }
 
 impl Private {
@@ -71,5 +74,6 @@ impl Private {
         keys: 0,
         cancel: Cancel::NEW,
         look: Look::NONE,
+        visit: Visit::NONE,
     };
 }

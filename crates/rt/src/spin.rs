@@ -32,7 +32,7 @@ use crate::enabled::{Enabled, enabled};
 use crate::entry::{Registers, registers, return_address};
 use crate::state::{Fiber, Handover, Op, Ring, Standing, keep, run, spins, spots};
 use crate::touched::{self, Touched};
-use crate::{frames, mutex, rwlock, sched, sem, spinlock};
+use crate::{frames, mutex, poll, rwlock, sched, sem, spinlock};
 
 /// Reading operations remembered per thread: rounds of up to five reads are recognised.
 const RING: usize = 16;
@@ -93,6 +93,27 @@ pub struct Head {
 }
 
 impl Head {
+    /// Of no operation.
+    pub const UNUSED: Head = Head {
+        op: Op::new(OpKind::AtomicLoad, 0, 0, 0),
+        registers: Registers { saved: [0; 6], sp: 0 },
+        value: 0,
+        key: 0,
+        depth: 0,
+        moves: 0,
+        stack: [0; ABOVE_STACK_POINTER],
+        frame: [0; BELOW_FRAME_POINTER],
+        stack_len: 0,
+        frame_len: 0,
+        far: 0,
+        news: false,
+    };
+
+    /// Whether the thread has come back in a state that differs in nothing, or in nothing that counts.
+    pub fn comes_back_as(&self, later: &Head) -> bool {
+        self.is_in_state_of(later) || explained(self, later)
+    }
+
     /// Whether nothing that a loop could count with has changed.
     fn is_in_state_of(&self, later: &Head) -> bool {
         let (stack, frame) = (usize::from(self.stack_len), usize::from(self.frame_len));
@@ -108,27 +129,13 @@ impl Head {
 /// What else there is to know about the same operations, once busy waiting was seen.
 pub struct Candidates {
     heads: [Head; RING],
-    touched: Touched,
+    pub touched: Touched,
 }
 
 impl Candidates {
     /// None yet.
     pub const fn new() -> Self {
-        const UNUSED: Head = Head {
-            op: Op::new(OpKind::AtomicLoad, 0, 0, 0),
-            registers: Registers { saved: [0; 6], sp: 0 },
-            value: 0,
-            key: 0,
-            depth: 0,
-            moves: 0,
-            stack: [0; ABOVE_STACK_POINTER],
-            frame: [0; BELOW_FRAME_POINTER],
-            stack_len: 0,
-            frame_len: 0,
-            far: 0,
-            news: false,
-        };
-        Candidates { heads: [UNUSED; RING], touched: Touched::NOTHING }
+        Candidates { heads: [Head::UNUSED; RING], touched: Touched::NOTHING }
     }
 }
 
@@ -213,14 +220,20 @@ pub fn first_history(key: u64, (function, argument): (usize, usize)) -> u64 {
     mix(key ^ mix(function as u64 ^ mix(argument as u64)))
 }
 
-fn key(fiber: &Fiber, values: u64, op: &Op, value: u64) -> u64 {
+/// Name of a read in the table: the state of the thread and what it would find.
+pub fn key(fiber: &Fiber, values: u64, op: &Op, value: u64) -> u64 {
     let place = mix(fiber.history ^ mix(values ^ op.pc) ^ u64::from(touched::is_open(fiber.slot)));
     mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !VERDICT
 }
 
+/// Name of something else that is known.
+pub fn name(what: u64) -> u64 {
+    mix(what) & !VERDICT
+}
+
 /// Whether what the thread would read now would only lead it back to where it has been.
 pub fn leads_nowhere(tid: usize) -> bool {
-    verdict(tid).is_some_and(|verdict| verdict > 0)
+    verdict(tid).is_some_and(|verdict| verdict > 0) || poll::leads_nowhere(tid)
 }
 
 /// What is known of what the thread would read now.
@@ -257,8 +270,11 @@ pub fn arriving(op: &Op) -> bool {
     if !keep().fold_spins || is_private(op) {
         return false;
     }
-    if run().hot.hashing && op.kind.is_atomic_access() {
-        note_foreign(op.obj);
+    if run().hot.hashing {
+        if op.kind.is_atomic_access() {
+            note_foreign(op.obj);
+        }
+        poll::note_try(op);
     }
     let alone = run().steps >= keep().plan.examine_at;
     if run().hot.wrote {
@@ -273,7 +289,7 @@ pub fn arriving(op: &Op) -> bool {
         if alone {
             conclude_alone();
         }
-        return false;
+        return poll::arriving(op);
     }
     let thread = run().hot.tid as usize;
     let spots = spots(thread);
@@ -367,7 +383,7 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
     }
     let thread = usize::from(run().hot.tid);
     let me = run().me();
-    if me.ring.len == 0 {
+    if me.ring.len == 0 && !poll::is_under_way() {
         spins(thread).touched.forget();
     }
     // What others did to threads and queues is named in a way that depends on their order.
@@ -443,8 +459,12 @@ fn note_data(address: u64, size: u64, reads: bool) {
     if round == 0 && candidates.touched.is_full() {
         candidates.touched.forget();
     }
-    if candidates.touched.is_new(address, size) && reads && round > 0 {
+    let is_new = candidates.touched.is_new(address, size);
+    if is_new && reads && round > 0 {
         candidates.heads[round - 1].news = true;
+    }
+    if reads {
+        poll::note_read(address, size, is_new);
     }
 }
 
@@ -460,11 +480,21 @@ pub fn note_foreign(address: u64) {
     }
 }
 
+/// The running thread has read the time: the next time that it comes by, it may be too late for another round.
+pub fn note_clock(now: u64) {
+    run().me().ring.len = 0;
+    poll::forget();
+    if run().hot.hashing {
+        run().hot.values = mix(run().hot.values ^ now);
+    }
+}
+
 /// The running thread has made progress.
 pub fn forget() {
     run().hot.wrote = false;
     crate::timeouts::progress();
     run().me().ring.len = 0;
+    poll::forget();
 }
 
 /// The thread that runs alone, or the end of the examination if it cannot.
@@ -508,9 +538,7 @@ fn examine(candidates: &Candidates, first: usize, len: usize) {
 fn conclude(key: u64, verdict: u64, pc: u64) {
     let loops = loops();
     let examined = loops.examine_at.swap(0, Relaxed) != 0;
-    if place(pc).is_some_and(|place| place.swap(IS_LOOP, Relaxed) != IS_LOOP) {
-        loops.found.fetch_add(1, Relaxed);
-    }
+    note_place(pc);
     let learned = insert(key | verdict);
     let asked = loops.examine_key.load(Relaxed);
     if examined && asked != key {
@@ -519,6 +547,13 @@ fn conclude(key: u64, verdict: u64, pc: u64) {
     }
     if learned || examined {
         again();
+    }
+}
+
+/// At this place threads wait busily.
+pub fn note_place(pc: u64) {
+    if place(pc).is_some_and(|place| place.swap(IS_LOOP, Relaxed) != IS_LOOP) {
+        loops().found.fetch_add(1, Relaxed);
     }
 }
 
@@ -534,7 +569,7 @@ fn conclude_alone() -> ! {
 }
 
 /// Starts the run anew.
-fn again() -> ! {
+pub fn again() -> ! {
     run().hot.controlled = false;
     keep().event = Handover::Again;
     loop {
@@ -543,7 +578,7 @@ fn again() -> ! {
 }
 
 /// The verdict about a read, 0 if the thread goes on after it; `None` if nothing is known of it.
-fn look_up(key: u64) -> Option<u64> {
+pub fn look_up(key: u64) -> Option<u64> {
     let table = &loops().table;
     // A program may have written over the table: the search has an end all the same.
     for step in 0..LOOP_ENTRIES {
@@ -557,7 +592,7 @@ fn look_up(key: u64) -> Option<u64> {
 }
 
 /// Adds an entry; false if there is one for this read, or no room.
-fn insert(entry: u64) -> bool {
+pub fn insert(entry: u64) -> bool {
     let loops = loops();
     // A table that is nearly full is slow, and one that is full has no end.
     if loops.used.load(Relaxed) as usize > LOOP_ENTRIES * 3 / 4 || look_up(entry & !VERDICT).is_some() {
@@ -620,7 +655,8 @@ fn further_up(start: usize) -> u64 {
     words.fold(0, |hash, word| mix(hash ^ unsafe { *(word as *const u64) }))
 }
 
-fn remember(head: &mut Head, op: &Op) {
+/// Takes down how the running thread stands before the operation.
+pub fn remember(head: &mut Head, op: &Op) {
     let now = registers();
     let ((sp, above), (frame, below)) = windows(&now);
     head.op = *op;

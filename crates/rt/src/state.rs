@@ -10,6 +10,7 @@ use crate::descriptors::MAX_CHANNELS;
 use crate::files::Copies;
 use crate::kernel::KernelAction;
 use crate::keys::Keys;
+use crate::poll::Poll;
 use crate::private::Private;
 use crate::processors::Processors;
 use crate::snapshot::Snapshot;
@@ -54,6 +55,14 @@ static SPINS: Global<[Candidates; MAX_THREADS]> = Global::new([const { Candidate
 pub fn spins(tid: usize) -> &'static mut Candidates {
     // SAFETY: rule 4 of the crate; the static lives for ever.
     unsafe { &mut (*SPINS.get())[tid] }
+}
+
+static POLLS: Global<[Poll; MAX_THREADS]> = Global::new([const { Poll::NONE }; MAX_THREADS]);
+
+/// What a thread has read since it last stood before a lock; part of the state of the run.
+pub fn polls(tid: usize) -> &'static mut Poll {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut (*POLLS.get())[tid] }
 }
 
 static SPOTS: Global<[Spots; MAX_THREADS]> = Global::new([NO_SPOTS; MAX_THREADS]);

@@ -196,6 +196,8 @@ pub mod limit {
     pub const DESCRIPTORS: u64 = 2048;
     /// Waiters of a futex were woken that should have been moved to another.
     pub const REQUEUE: u64 = 4096;
+    /// Rounds of polling under a lock were left out that others, who only try it, could notice.
+    pub const POLLED: u64 = 8192;
 }
 
 /// Bits of [`Job::flags`].
@@ -262,6 +264,24 @@ pub const LOOP_ENTRIES: usize = 1 << 17;
 /// Places of reads whose loops the runtime keeps count of.
 pub const LOOP_PLACES: usize = 256;
 
+/// Pieces of data that a round of polling may read.
+pub const POLL_PIECES: usize = 16;
+/// Rounds of polling that can be remembered.
+pub const POLL_ROUNDS: usize = 1 << 10;
+
+/// A round of polling under a lock.
+#[repr(C)]
+pub struct PollRound {
+    /// State of the thread before the lock; 0: no round.
+    pub key: AtomicU64,
+    /// Pieces of data that it reads.
+    pub len: AtomicU32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// Where they are, with their sizes, and what they hold.
+    pub pieces: [[AtomicU64; 2]; POLL_PIECES],
+}
+
 /// What the runtime has learned about busy waiting, kept from run to run. Only the runtime reads and writes it; it lies in the
 /// shared file so that forked runs and the parent have the same.
 #[repr(C)]
@@ -284,6 +304,12 @@ pub struct Loops {
     pub examine_place: AtomicU64,
     /// Entries of the pool whose stacks others access, a bit each.
     pub open_stacks: [AtomicU64; raddle_vocab::policy::MAX_THREADS / 64],
+    /// Entries of `polls` in use.
+    pub polls_used: AtomicU32,
+    /// Must be 0.
+    pub reserved_too: u32,
+    /// Rounds of polling under a lock that lead nowhere.
+    pub polls: [PollRound; POLL_ROUNDS],
     /// Place and verdicts, in turn.
     pub places: [AtomicU64; 2 * LOOP_PLACES],
     /// Reads, by the state of the reading thread and what it reads: those that lead nowhere and those that do not.
