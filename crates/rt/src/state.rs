@@ -109,10 +109,11 @@ pub const fn run_pointer() -> *const Run {
 }
 
 /// Address and size of what belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 5] {
+pub fn run_ranges() -> [(usize, usize); 6] {
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (SPINS.get() as usize, size_of_val(&SPINS)),
+        (POLLS.get() as usize, size_of_val(&POLLS)),
         (SPOTS.get() as usize, size_of_val(&SPOTS)),
         (KEYS.get() as usize, size_of_val(&KEYS)),
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
