@@ -7,14 +7,14 @@
 //!
 //! The optimal search, moreover, has to foresee what a thread would do in states that it has not met, and with busy waiting that depends on
 //! which values would end a loop: an execution does not tell. The same goes for operations that compare memory with a value, if plain
-//! writes to it are transitions: what they write is not known. So [`careful`] goes on with [`Dpor`] then, which asks the target
+//! writes to it are transitions: what they write is not known; and for input and output that may have to wait, because what a pipe holds is the kernel's business. So [`careful`] goes on with [`Dpor`] then, which asks the target
 //! instead. That meets every trace once, too, at the price of runs that are given up as redundant.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use raddle_model::{Execution, PendingState, Request};
-use raddle_vocab::OpKind;
+use raddle_model::{Execution, Pending, PendingState, Request, Step};
+use raddle_vocab::{OpKind, io};
 
 use crate::dpor::Dpor;
 use crate::optimal::Optimal;
@@ -65,12 +65,14 @@ impl fmt::Debug for Anew {
 
 /// Loops of busy waiting that the execution tells of, and what else cannot be foreseen.
 pub(crate) fn loops_of(execution: &Execution) -> u32 {
-    let waits = execution.pending.iter().any(|pending| pending.state == PendingState::Awaiting)
-        || execution
-            .steps
-            .iter()
-            .any(|step| step.kind == OpKind::AtomicLoad && step.arg == raddle_model::depend::AWAITED);
-    execution.awaits.max(u32::from(waits || compares_plain(execution)))
+    let waits = |step: &Step| match step.kind {
+        OpKind::AtomicLoad => step.arg == raddle_model::depend::AWAITED,
+        OpKind::Io => io::waited_for(step.arg).1 != 0,
+        _ => false,
+    };
+    let pending = |pending: &Pending| pending.state == PendingState::Awaiting || waits(&pending.step);
+    let cannot_be_foreseen = execution.steps.iter().any(waits) || execution.pending.iter().any(pending);
+    execution.awaits.max(u32::from(cannot_be_foreseen || compares_plain(execution)))
 }
 
 /// Whether an operation compares memory that a transition writes whose value is not known.

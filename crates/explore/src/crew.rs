@@ -164,7 +164,8 @@ impl<'a, T: Target> Hand<'a, T> {
         let nothing = || TargetError::Lost("a run came back that nobody asked for".into());
         let Task { number, request } = self.under_way.pop_front().ok_or_else(nothing)?;
         let Look { work, keep, note } = (self.looker)(number, request, &self.execution);
-        let summary = Summary::of(&self.execution);
+        let mut summary = Summary::of(&self.execution);
+        summary.waits |= work.as_ref().is_some_and(|work| work.waits);
         let keep = keep || work.is_none();
         let execution = keep.then(|| Box::new(std::mem::replace(&mut self.execution, Execution::empty())));
         if self.under_way.is_empty() {

@@ -3,11 +3,12 @@
 //! As [`crate::optimal::Optimal`], unit by unit and in the same order, but what needs only the unit and its execution ([`Worker`]) can
 //! be done elsewhere.
 //!
-//! Busy waiting is not followed: the first sign of it ends the search with [`Gap::BusyWaiting`], and the caller starts another one.
+//! What cannot be foreseen (busy waiting, above all, see [`crate::careful`]) is not followed: the first sign of it ends the search with [`Gap::BusyWaiting`], and the caller starts another one.
 
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
+use crate::careful::loops_of;
 use crate::frontier::Frontier;
 use crate::optimal::{Expander, Unit};
 use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless};
@@ -19,7 +20,7 @@ pub struct Work {
     pub units: Vec<Unit>,
     /// How it ended.
     pub status: RunStatus,
-    /// Whether it shows busy waiting.
+    /// Whether it shows busy waiting, or something else that cannot be foreseen.
     pub waits: bool,
 }
 
@@ -38,7 +39,7 @@ impl Worker {
 
     /// The work on the execution of a unit.
     pub fn work(&mut self, unit: &Unit, execution: &Execution) -> Work {
-        let (status, waits) = (execution.status, waits_busily(execution));
+        let (status, waits) = (execution.status, waits_busily(execution) || loops_of(execution) > 0);
         let mut units = Vec::new();
         if !waits && !is_endless(execution) {
             self.expander.expand(unit, execution, &mut units);
