@@ -3,13 +3,17 @@
 //! others do, and are no transitions: who comes to sleep could have made them all where the first was made, and who sees
 //! something else could have come no earlier than that.
 //!
-//! A round that does more than look (a semaphore that was there, and then taken by another) repeats nothing.
+//! A round that does more than look (a semaphore that was there, and then taken by another) repeats nothing. And who goes on looking
+//! when the library would sleep (`std::atomic<std::shared_ptr>` pauses in the same way and never sleeps) waits busily, as
+//! any other loop: every so many looks, one is a transition, so that `spin` sees it.
 
 use raddle_vocab::OpKind;
 
 use crate::spin;
 use crate::state::{Op, controlled, run};
 
+/// Times that libstdc++ only pauses before it yields.
+const PAUSES: u8 = 12;
 /// Times that libstdc++ yields before it sleeps, after the times that it only pauses.
 const YIELDS: u8 = 4;
 
@@ -19,13 +23,15 @@ pub struct Look {
     value: u64,
     /// The library looked in vain and will look again.
     in_vain: bool,
+    /// Times that it has paused since the last look that was a transition.
+    pauses: u8,
     /// Times that it has yielded since it last paused.
     yields: u8,
 }
 
 impl Look {
     /// Of a thread that has not looked yet.
-    pub const NONE: Look = Look { value: 0, in_vain: false, yields: 0 };
+    pub const NONE: Look = Look { value: 0, in_vain: false, pauses: 0, yields: 0 };
 }
 
 /// Called by libstdc++ after a look in vain, before it pauses or yields. Behind the last of these, it looks no more.
@@ -37,14 +43,21 @@ pub extern "C" fn __raddle_looked_in_vain(yields: bool) {
     }
     let me = run().me();
     let look = &mut me.private.look;
-    look.yields = if yields { look.yields.saturating_add(1) } else { 0 };
-    look.in_vain = me.pending.kind == OpKind::AtomicLoad && look.yields < YIELDS;
+    if yields {
+        look.yields = look.yields.saturating_add(1);
+    } else {
+        look.yields = 0;
+        look.pauses = look.pauses.saturating_add(1);
+    }
+    look.in_vain = me.pending.kind == OpKind::AtomicLoad && look.pauses <= PAUSES && look.yields < YIELDS;
 }
 
 /// The running thread has loaded an atomic word.
 #[inline(always)]
 pub fn looked(value: u64) {
-    run().me().private.look.value = value;
+    let look = &mut run().me().private.look;
+    look.value = value;
+    look.pauses = 0;
 }
 
 /// Whether the running thread's load repeats a look that was in vain, and would see the same.
