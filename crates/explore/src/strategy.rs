@@ -31,6 +31,8 @@ pub enum Gap {
     Time,
     /// Some run was stopped by the bound on events.
     Events,
+    /// Some run could not be followed to its end: the program broke off, hung, or waited for something that is not modelled.
+    Broken,
     /// Schedules with more preemptions than the bound were left out.
     Preemptions,
     /// A run did not do what its schedule asked for.
@@ -52,6 +54,7 @@ impl Gap {
             Gap::Executions => "max-executions",
             Gap::Time => "time-limit",
             Gap::Events => "max-events",
+            Gap::Broken => "broken-off",
             Gap::Preemptions => "preemptions",
             Gap::BusyWaiting => "busy-waiting",
             Gap::Diverged => "diverged",
@@ -151,8 +154,7 @@ pub fn gap_of(status: RunStatus) -> Option<Gap> {
     match status {
         RunStatus::Rest | RunStatus::Assumed => None,
         RunStatus::Diverged => Some(Gap::Diverged),
-        RunStatus::Cut | RunStatus::TraceFull | RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => {
-            Some(Gap::Events)
-        }
+        RunStatus::Cut | RunStatus::TraceFull => Some(Gap::Events),
+        RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => Some(Gap::Broken),
     }
 }

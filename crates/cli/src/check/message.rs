@@ -26,6 +26,10 @@ pub fn message(told: &Told<'_>) -> String {
             format!("exception of type `{}` is not caught in {}", told.text, thread(told))
         }
         Kind::Assertion => format!("assertion `{}` fails in {}", told.text, thread(told)),
+        // Of a signal that the program got, the text is its number; otherwise it says what ended the run, and no address is known.
+        Kind::Crash if told.text.parse::<u64>().is_err() => {
+            format!("{} in {}: {}", told.detail, thread(told), told.text)
+        }
         Kind::Crash => format!("{} at address {:#x} in {}", told.detail, told.address, thread(told)),
         Kind::Misuse => misuse(told),
     }
@@ -129,7 +133,11 @@ mod tests {
     }
 
     fn say(kind: Kind, detail: &str, accesses: &[AccessReport]) -> String {
-        message(&Told { kind, detail, object: "`m`", text: "x > 0", address: 16, accesses })
+        say_with(kind, detail, "x > 0", accesses)
+    }
+
+    fn say_with(kind: Kind, detail: &str, text: &str, accesses: &[AccessReport]) -> String {
+        message(&Told { kind, detail, object: "`m`", text, address: 16, accesses })
     }
 
     #[test]
@@ -140,7 +148,8 @@ mod tests {
             "data race on `m`: write by T1 at bank.c:14, read by T2 at bank.c:12"
         );
         assert_eq!(say(Kind::Assertion, "assert", &two), "assertion `x > 0` fails in T1");
-        assert_eq!(say(Kind::Crash, "SIGSEGV", &two), "SIGSEGV at address 0x10 in T1");
+        assert_eq!(say_with(Kind::Crash, "SIGSEGV", "11", &two), "SIGSEGV at address 0x10 in T1");
+        assert_eq!(say_with(Kind::Crash, "SIGXCPU", "it hung", &two), "SIGXCPU in T1: it hung");
         assert_eq!(say(Kind::Livelock, "spin", &two), "livelock: T1 and T2 go round in a loop that nobody can end");
         assert_eq!(say(Kind::Misuse, "unlock-not-owner", &two), "T1 unlocks `m`, which another thread holds");
     }

@@ -319,6 +319,7 @@ fn reason_of(gap: Gap) -> Reason {
         Gap::Executions => "the bound on executions was reached (--max-executions)",
         Gap::Time => "the time limit was reached (--time-limit)",
         Gap::Events => "some run was cut before its end (--max-events)",
+        Gap::Broken => "some run could not be followed to its end",
         Gap::Preemptions => "schedules with more preemptions were left out (--preemptions)",
         Gap::Diverged => {
             "some run did not follow its schedule: the program does not do the same twice, or raddle has a bug"

@@ -23,6 +23,10 @@ use crate::options::Mode;
 pub(super) const ACCIDENT: &str = "the program broke raddle's control in a run that went well when it was repeated: it \
                                    depends on more than its input and the schedule";
 
+/// Said when a run was given up because it slept.
+const ASLEEP: &str = "a thread waited in the kernel, in a call that is not modelled (poll, select, flock, pause, or reading \
+                      something outside the program), and the run was ended there";
+
 /// Traces that do not fit get this many times the room.
 const GROWTH: u64 = 4;
 
@@ -100,8 +104,8 @@ impl NativeTarget {
 
     /// The target broke in the first of these runs.
     fn blame(&mut self, mut rest: Vec<Plan>, fault: &Fault, beginning: &[u64], first: bool) -> Result<(), TargetError> {
-        // Who hangs or devours memory would only do it again, at the same expense.
-        let sure = first || matches!(fault, Fault::Hung(_) | Fault::Greedy(_));
+        // Who hangs, sleeps or devours memory would only do it again, at the same expense.
+        let sure = first || matches!(fault, Fault::Hung(_) | Fault::Asleep(_) | Fault::Greedy(_));
         if sure && !rest.is_empty() {
             let plan = rest.remove(0);
             let execution = self.failed(fault, beginning);
@@ -178,12 +182,16 @@ impl NativeTarget {
             Fault::Died(status) => status.signal(),
             // The kernel's own name for "used up its time".
             Fault::Hung(_) => Some(libc::SIGXCPU),
+            Fault::Asleep(_) => None,
             // What the kernel would have done.
             Fault::Greedy(_) => Some(libc::SIGKILL),
             Fault::Garbled(_) => Some(libc::SIGSEGV),
         };
         match signal {
             Some(signal) => add_crash(&mut execution, signal, fault.describe()),
+            None if matches!(fault, Fault::Asleep(_)) => {
+                self.remarks.insert(ASLEEP.into());
+            }
             None => {
                 self.remarks.insert(format!(
                     "the process ended behind raddle's back, by a system call of its own or as another program: {}",

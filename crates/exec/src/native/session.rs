@@ -34,8 +34,10 @@ const PATIENCE: Duration = Duration::from_millis(10);
 pub(super) enum Fault {
     /// The process is gone.
     Died(ExitStatus),
-    /// Nothing happened for so long.
+    /// It computed for so long without an event.
     Hung(Duration),
+    /// It slept in the kernel for so long, in a call that is not modelled.
+    Asleep(Duration),
     /// It took more than so many bytes of memory.
     Greedy(u64),
     /// What it wrote into the shared file makes no sense.
@@ -47,7 +49,9 @@ impl Fault {
     pub(super) fn describe(&self) -> String {
         match self {
             Fault::Died(status) => process::describe(*status),
-            Fault::Hung(time) => format!("it made no step for {} seconds", time.as_secs_f64().round()),
+            Fault::Hung(time) | Fault::Asleep(time) => {
+                format!("it made no step for {} seconds", time.as_secs_f64().round())
+            }
             Fault::Greedy(bytes) => format!("it used more than {} MB of memory", bytes >> 20),
             Fault::Garbled(what) => format!("it wrote over raddle's records ({what})"),
         }
@@ -202,7 +206,8 @@ impl Session {
             let long = begun.elapsed() > PATIENCE;
             let activity = || if long { self.activity() } else { None };
             if silence.look(self.signs_of_life(), Instant::now(), activity) > hang {
-                return Waited::Broken(Fault::Hung(hang));
+                let fault = if silence.was_sleep() { Fault::Asleep(hang) } else { Fault::Hung(hang) };
+                return Waited::Broken(fault);
             }
             if let Some(limit) = options.memory_limit.filter(|&limit| long && self.memory() > limit) {
                 return Waited::Broken(Fault::Greedy(limit));

@@ -1,7 +1,8 @@
 //! Tells a target that hangs from one that is not let run.
 //!
 //! On a busy machine a target may have to wait for a processor, and so may the host; a machine may even stop for a while as a whole.
-//! None of that is silence of the target. Its silence is the time in which it slept, and the time for which it computed.
+//! None of that is silence of the target. Its silence is the time in which it slept, and the time for which it computed. Who slept all
+//! the while waits in the kernel for something that raddle does not model, and is not at fault.
 
 use std::time::{Duration, Instant};
 
@@ -22,13 +23,14 @@ pub(crate) struct Activity {
 pub(super) struct Silence<S> {
     last_sign: S,
     lasted: Duration,
+    slept: Duration,
     looked: Instant,
     computed: Option<Duration>,
 }
 
 impl<S: PartialEq> Silence<S> {
     pub(super) fn begin(sign: S, now: Instant) -> Self {
-        Silence { last_sign: sign, lasted: Duration::ZERO, looked: now, computed: None }
+        Silence { last_sign: sign, lasted: Duration::ZERO, slept: Duration::ZERO, looked: now, computed: None }
     }
 
     /// Takes note of what there is to see; how long the silence has lasted. Activity is asked for only if the sign is still the same.
@@ -41,12 +43,20 @@ impl<S: PartialEq> Silence<S> {
         self.looked = now;
         if let Some(Activity { runnable, computed }) = activity() {
             let before = self.computed.replace(computed).unwrap_or(computed);
+            let meanwhile = computed.saturating_sub(before);
             if runnable {
-                passed = passed.min(computed.saturating_sub(before));
+                passed = passed.min(meanwhile);
+            } else {
+                self.slept += passed.saturating_sub(meanwhile);
             }
         }
         self.lasted += passed;
         self.lasted
+    }
+
+    /// Whether the target slept for nearly all of it.
+    pub(super) fn was_sleep(&self) -> bool {
+        self.slept >= self.lasted / 10 * 9
     }
 }
 
@@ -56,11 +66,19 @@ mod tests {
 
     const LOOK: Duration = Duration::from_millis(50);
 
-    /// How long the silence is after so many looks, each of which sees the target so.
-    fn after(looks: u32, step: Duration, activity: impl Fn(u32) -> Option<Activity>) -> Duration {
+    /// The silence after so many looks, each of which sees the target so.
+    fn looked(looks: u32, step: Duration, activity: impl Fn(u32) -> Option<Activity>) -> Silence<u32> {
         let begun = Instant::now();
         let mut silence = Silence::begin(0, begun);
-        (1..=looks).map(|look| silence.look(0, begun + step * look, || activity(look))).last().unwrap()
+        for look in 1..=looks {
+            silence.look(0, begun + step * look, || activity(look));
+        }
+        silence
+    }
+
+    /// How long it is.
+    fn after(looks: u32, step: Duration, activity: impl Fn(u32) -> Option<Activity>) -> Duration {
+        looked(looks, step, activity).lasted
     }
 
     #[test]
@@ -79,6 +97,17 @@ mod tests {
         // Nor is the time in which the host itself, or the whole machine, stood still.
         let asleep = Activity { runnable: false, computed: Duration::ZERO };
         assert_eq!(after(2, Duration::from_secs(60), |_| Some(asleep)), LONGEST_LOOK * 2);
+    }
+
+    #[test]
+    fn only_who_slept_nearly_all_the_while_waited() {
+        let asleep = Activity { runnable: false, computed: Duration::ZERO };
+        assert!(looked(20, LOOK, |look| (look > 1).then_some(asleep)).was_sleep());
+        // Nobody knows.
+        assert!(!looked(20, LOOK, |_| None).was_sleep());
+        assert!(!looked(20, LOOK, |look| Some(Activity { runnable: true, computed: LOOK * look })).was_sleep());
+        // Seen asleep each time, and yet it computed for half of the time in between.
+        assert!(!looked(20, LOOK, |look| Some(Activity { runnable: false, computed: LOOK / 2 * look })).was_sleep());
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub mod seed {
     pub const SHRINK: u64 = 15;
     pub const DEAD_WORKER: u64 = 16;
     pub const DEVOUR: u64 = 17;
+    pub const SLEEP: u64 = 18;
 }
 
 /// Words that a long trace takes.
@@ -200,6 +201,9 @@ fn misbehave(file: &File, job: &mut Job, trace: &mut Vec<u64>) {
         seed::CRASH => die(),
         seed::CRASH_ONCE if first_time() => die(),
         seed::HANG => loop {
+            std::hint::spin_loop();
+        },
+        seed::SLEEP => loop {
             std::thread::sleep(std::time::Duration::from_secs(1));
         },
         seed::NEED_POOL if pool < 40 => (job.status, job.code) = (RunStatus::NeedPool as u32, 40),

@@ -24,6 +24,7 @@ fn main() {
         ("a_dying_target_costs_one_run", a_dying_target_costs_one_run),
         ("an_accident_is_repeated_and_named", an_accident_is_repeated_and_named),
         ("a_hang_is_ended_by_the_watchdog", a_hang_is_ended),
+        ("who_sleeps_in_the_kernel_is_not_at_fault", sleep_is_no_fault),
         ("greed_is_ended_too", greed_is_ended),
         ("needs_are_met_by_a_new_target", needs_are_met),
         ("long_traces_get_room_up_to_the_bound", long_traces_get_room),
@@ -157,6 +158,16 @@ fn a_hang_is_ended() {
     let execution = one(&mut target, seed::HANG);
     assert!(crashed(&execution));
     assert_eq!((execution.incidents[0].arg, steps(&execution)), (libc::SIGXCPU as u64, 3));
+    assert_eq!(one(&mut target, seed::FINE).status, RunStatus::Rest);
+}
+
+fn sleep_is_no_fault() {
+    let mut options = options();
+    options.hang_timeout = Duration::from_millis(500);
+    let mut target = NativeTarget::start_unchecked(options).unwrap();
+    let execution = one(&mut target, seed::SLEEP);
+    assert_eq!((execution.status, execution.incidents.len(), steps(&execution)), (RunStatus::Damaged, 0, 3));
+    assert!(target.limits().iter().any(|limit| limit.contains("in the kernel")), "{:?}", target.limits());
     assert_eq!(one(&mut target, seed::FINE).status, RunStatus::Rest);
 }
 
