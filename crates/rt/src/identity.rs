@@ -110,12 +110,17 @@ extern "C" fn getattr(handle: u64, attr: *mut libc::pthread_attr_t, pc: u64) -> 
     }
 }
 
-/// A number that names the running thread as the kernel's would, and does not depend on other threads.
+/// The number of the running thread.
 pub fn number() -> i32 {
-    if run().hot.tid == 0 {
+    number_of(run().hot.tid as usize)
+}
+
+/// A number that names a thread as the kernel's would, and does not depend on other threads.
+pub fn number_of(tid: usize) -> i32 {
+    if tid == 0 {
         return keep().pid;
     }
-    (run().me().key & 0x3fff_ffff | 0x4000_0000) as i32
+    (run().fibers[tid].key & 0x3fff_ffff | 0x4000_0000) as i32
 }
 
 extern "C" fn get_number(_pc: u64) -> i32 {

@@ -1,14 +1,15 @@
 //! Which processors threads may use. The host binds the target to one for as long as they take turns, and may change its mind between two
-//! runs: what the program sees, and what it asks for, has nothing to do with that.
+//! runs: what the program sees, and what it asks for, has nothing to do with that. What a thread asked for is kept, and never told
+//! to the kernel.
 
 use core::ffi::c_void;
 
 use crate::entry::export;
-use crate::identity;
 use crate::real::real;
 use crate::snapshot::touch;
-use crate::state::{controlled, keep};
+use crate::state::{allowed, controlled, keep, run};
 use crate::sys::{set_errno, syscall};
+use crate::{identity, threads};
 
 real! { hidden:
     fn sched_setaffinity(process: i32, bytes: usize, set: *const c_void) -> i32;
@@ -40,56 +41,101 @@ impl Processors {
     }
 }
 
-/// Whether the program speaks of one of its own threads; they all may use the same.
-fn is_own(process: i32) -> bool {
-    controlled() && (process == 0 || process == keep().pid || process == identity::number())
+/// Bytes of a set that a thread asked for: enough for 1,024 processors.
+const KEPT: usize = 128;
+
+/// The processors that a thread asked for, or none if it may use those of the start.
+pub type Allowed = [u8; KEPT];
+
+/// As of a thread that has not asked for any.
+pub const NOT_ASKED: Allowed = [0; KEPT];
+
+/// What a new thread may use is what its creator may. While nobody has asked for anything, nothing is written.
+pub fn inherit(parent: usize, child: usize) {
+    let set = *allowed(parent);
+    if set != NOT_ASKED {
+        *allowed(child) = set;
+    }
+}
+
+/// The thread that a number means, if it is one of the program's and the processors of the start are known.
+fn by_number(number: i32) -> Option<usize> {
+    if !controlled() || keep().processors.used == 0 {
+        return None;
+    }
+    if number == 0 {
+        return Some(run().hot.tid as usize);
+    }
+    (0..run().threads).find(|&tid| identity::number_of(tid) == number)
 }
 
 /// As the kernel's call: the number of bytes written, or a negative error.
 pub fn get(process: i32, bytes: usize, into: *mut u8) -> i64 {
-    let Processors { bytes: own, used } = &keep().processors;
-    if !is_own(process) || *used == 0 {
-        touch(into, bytes);
-        // SAFETY: what the program asks of the kernel.
-        return unsafe { syscall!(libc::SYS_sched_getaffinity, process, bytes, into) } as i64;
+    match by_number(process) {
+        Some(tid) => get_own(tid, bytes, into),
+        None => {
+            touch(into, bytes);
+            // SAFETY: what the program asks of the kernel.
+            unsafe { syscall!(libc::SYS_sched_getaffinity, process, bytes, into) as i64 }
+        }
     }
+}
+
+fn get_own(tid: usize, bytes: usize, into: *mut u8) -> i64 {
+    let Processors { bytes: at_start, used } = &keep().processors;
     if bytes < *used || !bytes.is_multiple_of(size_of::<u64>()) {
         return -i64::from(libc::EINVAL);
     }
     if into.is_null() {
         return -i64::from(libc::EFAULT);
     }
+    let asked = allowed(tid);
+    let set = if *asked == NOT_ASKED { &at_start[..*used] } else { &asked[..KEPT.min(*used)] };
     // SAFETY: the caller passes room for so many bytes.
-    unsafe { into.copy_from_nonoverlapping(own.as_ptr(), *used) };
+    unsafe {
+        into.write_bytes(0, *used);
+        into.copy_from_nonoverlapping(set.as_ptr(), set.len());
+    }
     *used as i64
 }
 
-/// As the kernel's call: where a thread runs is nobody's business when only one runs at a time, but a set without any processor is refused.
+/// As the kernel's call.
 pub fn set(process: i32, bytes: usize, wanted: *const u8) -> i64 {
-    let Processors { bytes: own, used } = &keep().processors;
-    if !is_own(process) || *used == 0 {
+    match by_number(process) {
+        Some(tid) => set_own(tid, bytes, wanted),
         // SAFETY: what the program asks of the kernel.
-        return unsafe { syscall!(libc::SYS_sched_setaffinity, process, bytes, wanted) } as i64;
+        None => unsafe { syscall!(libc::SYS_sched_setaffinity, process, bytes, wanted) as i64 },
     }
+}
+
+/// Of what is wanted, a thread gets what there is. A set without any such processor is refused.
+fn set_own(tid: usize, bytes: usize, wanted: *const u8) -> i64 {
+    let Processors { bytes: at_start, used } = &keep().processors;
     if wanted.is_null() {
         return -i64::from(libc::EFAULT);
     }
     // SAFETY: the caller passes so many bytes.
-    let wanted = unsafe { core::slice::from_raw_parts(wanted, bytes.min(*used)) };
-    let some = wanted.iter().zip(own).any(|(wanted, own)| wanted & own != 0);
-    if some { 0 } else { -i64::from(libc::EINVAL) }
+    let wanted = unsafe { core::slice::from_raw_parts(wanted, bytes.min(*used).min(KEPT)) };
+    let mut set = NOT_ASKED;
+    for ((byte, wanted), there) in set.iter_mut().zip(wanted).zip(at_start) {
+        *byte = wanted & there;
+    }
+    if set == NOT_ASKED {
+        return -i64::from(libc::EINVAL);
+    }
+    *allowed(tid) = set;
+    0
 }
 
-/// Reads a set as the C library does: what the kernel does not know is zero.
-fn get_whole(process: i32, bytes: usize, into: *mut c_void) -> i64 {
-    let written = get(process, bytes, into.cast());
-    if written >= 0 {
-        let written = written as usize;
-        // SAFETY: the caller passes room for so many bytes.
-        unsafe { into.cast::<u8>().add(written).write_bytes(0, bytes - written) };
-        return 0;
+/// What the C library makes of a set that was read: what the kernel does not know is zero.
+fn fill_up(written: i64, bytes: usize, into: *mut c_void) -> i64 {
+    if written < 0 {
+        return written;
     }
-    written
+    let written = written as usize;
+    // SAFETY: the caller passes room for so many bytes.
+    unsafe { into.cast::<u8>().add(written).write_bytes(0, bytes - written) };
+    0
 }
 
 extern "C" fn get_of_process(process: i32, bytes: usize, into: *mut c_void, _pc: u64) -> i32 {
@@ -97,7 +143,7 @@ extern "C" fn get_of_process(process: i32, bytes: usize, into: *mut c_void, _pc:
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sched_getaffinity(process, bytes, into) };
     }
-    with_errno(get_whole(process, bytes, into))
+    with_errno(fill_up(get(process, bytes, into.cast()), bytes, into))
 }
 
 extern "C" fn set_of_process(process: i32, bytes: usize, wanted: *const c_void, _pc: u64) -> i32 {
@@ -121,7 +167,11 @@ extern "C" fn get_of_thread(handle: u64, bytes: usize, into: *mut c_void, _pc: u
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_getaffinity_np(handle, bytes, into) };
     }
-    -get_whole(0, bytes, into) as i32
+    let written = match threads::by_handle(handle) {
+        Some(tid) => get_own(tid, bytes, into.cast()),
+        None => -i64::from(libc::ESRCH),
+    };
+    -fill_up(written, bytes, into) as i32
 }
 
 extern "C" fn set_of_thread(handle: u64, bytes: usize, wanted: *const c_void, _pc: u64) -> i32 {
@@ -129,7 +179,10 @@ extern "C" fn set_of_thread(handle: u64, bytes: usize, wanted: *const c_void, _p
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_setaffinity_np(handle, bytes, wanted) };
     }
-    -set(0, bytes, wanted.cast()) as i32
+    match threads::by_handle(handle) {
+        Some(tid) => -set_own(tid, bytes, wanted.cast()) as i32,
+        None => libc::ESRCH,
+    }
 }
 
 export!(sched_getaffinity, 3 => get_of_process);

@@ -427,6 +427,7 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     fiber.spurious_left = keep().spurious;
     // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame is free.
     fiber.sp = unsafe { fiber::prepare(pool.stack.1, crate::start::fiber_body) };
+    crate::processors::inherit(parent, tid);
     run.threads += 1;
     insert_rank(tid, rank);
     run.place(rank, Place::Runnable);

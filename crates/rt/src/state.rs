@@ -12,7 +12,7 @@ use crate::kernel::KernelAction;
 use crate::keys::Keys;
 use crate::poll::Poll;
 use crate::private::Private;
-use crate::processors::Processors;
+use crate::processors::{Allowed, NOT_ASKED, Processors};
 use crate::snapshot::Snapshot;
 use crate::spin::{Candidates, NO_SPOTS, Spots};
 use crate::timeouts::View;
@@ -90,6 +90,14 @@ pub fn views(tid: usize) -> &'static mut View {
     unsafe { &mut (*VIEWS.get())[tid] }
 }
 
+static ALLOWED: Global<[Allowed; MAX_THREADS]> = Global::new([NOT_ASKED; MAX_THREADS]);
+
+/// Processors that a thread asked for; part of the state of the run.
+pub fn allowed(tid: usize) -> &'static mut Allowed {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut (*ALLOWED.get())[tid] }
+}
+
 /// The state of the process.
 #[inline(always)]
 pub fn keep() -> &'static mut Keep {
@@ -109,7 +117,7 @@ pub const fn run_pointer() -> *const Run {
 }
 
 /// Address and size of what belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 6] {
+pub fn run_ranges() -> [(usize, usize); 7] {
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (SPINS.get() as usize, size_of_val(&SPINS)),
@@ -117,6 +125,7 @@ pub fn run_ranges() -> [(usize, usize); 6] {
         (SPOTS.get() as usize, size_of_val(&SPOTS)),
         (KEYS.get() as usize, size_of_val(&KEYS)),
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
+        (ALLOWED.get() as usize, size_of_val(&ALLOWED)),
     ]
 }
 
