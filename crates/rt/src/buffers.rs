@@ -26,7 +26,7 @@ pub fn prepare() {
 /// What these say is another thing in every run, which shows only if it is asked for in every run.
 #[inline(always)]
 fn note_chance(name: &str) {
-    if matches!(name, "getrandom" | "getentropy" | "getrusage" | "sysinfo" | "ioctl") {
+    if matches!(name, "getrusage" | "sysinfo" | "ioctl") {
         undo::changed(undo::kind::OTHER);
     }
 }
@@ -61,8 +61,6 @@ written! {
     fn getcwd(into: *mut c_char, bytes: usize) -> *mut c_char { into => bytes }
     fn uname(into: *mut c_void) -> i32 { into => ANY }
     fn sysinfo(into: *mut c_void) -> i32 { into => ANY }
-    fn getrandom(into: *mut c_void, bytes: usize, flags: u32) -> isize { into => bytes }
-    fn getentropy(into: *mut c_void, bytes: usize) -> i32 { into => bytes }
     fn getgroups(most: i32, into: *mut u32) -> i32 { into => most.max(0) as usize * 4 }
     fn getrlimit(resource: i32, into: *mut c_void) -> i32 { into => 16 }
     fn getrlimit64(resource: i32, into: *mut c_void) -> i32 { into => 16 }

@@ -23,6 +23,7 @@ mod barrier;
 mod buffers;
 mod c11;
 mod cancel;
+mod chance;
 mod checkpoint;
 mod clock;
 mod cond;

@@ -44,6 +44,8 @@ pub struct Private {
     pub readings: u32,
     /// Keys for thread-specific data that it has created.
     pub keys: u32,
+    /// Random words that it has been given.
+    pub chances: u32,
     /// Whether somebody asked it to end.
     pub cancel: Cancel,
     /// What it saw when it last looked at an atomic word.
@@ -72,6 +74,7 @@ impl Private {
         stalled: 0,
         readings: 0,
         keys: 0,
+        chances: 0,
         cancel: Cancel::NEW,
         look: Look::NONE,
         visit: Visit::NONE,

@@ -6,7 +6,7 @@ use crate::futex::{self, Call};
 use crate::real::real;
 use crate::state::{controlled, keep};
 use crate::sys::{self, set_errno};
-use crate::{identity, processors, snapshot, time};
+use crate::{chance, identity, processors, snapshot, time};
 use raddle_wire::limit;
 
 real! { hidden:
@@ -33,6 +33,7 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         libc::SYS_gettid => i64::from(identity::number()),
         libc::SYS_sched_getaffinity => processors::get(a as i32, b, c as *mut u8),
         libc::SYS_sched_setaffinity => processors::set(a as i32, b, c as *const u8),
+        libc::SYS_getrandom => chance::random(a as *mut u8, b, c as u32),
         libc::SYS_sched_yield => i64::from(identity::give_way(pc)),
         libc::SYS_clock_gettime => i64::from(time::clock_gettime(a as i32, b as *mut libc::timespec, pc)),
         libc::SYS_nanosleep => -i64::from(time::sleep_span(a as *const libc::timespec, pc)),
@@ -70,9 +71,7 @@ fn is_harmless(number: i64) -> bool {
 }
 
 fn pass_on(number: i64, operands: [usize; 6]) -> i64 {
-    if number == libc::SYS_getrandom {
-        crate::undo::changed(crate::undo::kind::OTHER);
-    } else if !is_harmless(number) {
+    if !is_harmless(number) {
         note_limit(limit::SYSTEM_CALL);
     }
     // SAFETY: what the program asks of the kernel.
