@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use raddle_model::{Execution, Pending, PendingState, Request, Step};
-use raddle_vocab::{OpKind, io};
+use raddle_vocab::{OpKind, RunStatus, io};
 
 use crate::dpor::Dpor;
 use crate::optimal::Optimal;
@@ -71,7 +71,9 @@ pub(crate) fn loops_of(execution: &Execution) -> u32 {
         _ => false,
     };
     let pending = |pending: &Pending| pending.state == PendingState::Awaiting || waits(&pending.step);
-    let cannot_be_foreseen = execution.steps.iter().any(waits) || execution.pending.iter().any(pending);
+    let cannot_be_foreseen = execution.status == RunStatus::Diverged
+        || execution.steps.iter().any(waits)
+        || execution.pending.iter().any(pending);
     execution.awaits.max(u32::from(cannot_be_foreseen || compares_plain(execution)))
 }
 

@@ -202,8 +202,13 @@ pub fn build(compiler: &[&OsStr], source: &Path, flags: &[&str]) -> Result<PathB
     if !done.status.success() {
         return Err(done.all());
     }
-    std::fs::rename(&whole, &program).map_err(|error| error.to_string())?;
-    Ok(program)
+    // Who was faster keeps his: it may be running, and names are looked up in the file that stands there.
+    let kept = std::fs::hard_link(&whole, &program);
+    std::fs::remove_file(&whole).map_err(|error| error.to_string())?;
+    match kept {
+        Err(error) if !program.exists() => Err(error.to_string()),
+        _ => Ok(program),
+    }
 }
 
 /// A program built by the wrapper.
