@@ -7,8 +7,9 @@
 //!
 //! The optimal search, moreover, has to foresee what a thread would do in states that it has not met, and with busy waiting that depends on
 //! which values would end a loop: an execution does not tell. The same goes for operations that compare memory with a value, if plain
-//! writes to it are transitions: what they write is not known; and for input and output that may have to wait, because what a pipe holds is the kernel's business. So [`careful`] goes on with [`Dpor`] then, which asks the target
-//! instead. That meets every trace once, too, at the price of runs that are given up as redundant.
+//! writes to it are transitions: what they write is not known; and for input and output that may have to wait, because what a pipe
+//! holds is the kernel's business. So [`careful`] goes on with [`Dpor`] then, which asks the target instead. That meets every trace once,
+//! too, at the price of runs that are given up as redundant.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -7,8 +7,8 @@ use raddle_model::Request;
 use crate::optimal::Unit;
 use crate::strategy::scheduled;
 
-/// Units that are taken from the stack at a time, to be explored in the order of their schedules: one after the other share long prefixes then, and
-/// so does what is to be found out about their executions.
+/// Units that are taken from the stack at a time, to be explored in the order of their schedules: neighbours share long prefixes then,
+/// and what is found out about those need not be found out again.
 const HANDFUL: usize = 64;
 
 /// A unit with the part of the whole search that it is guessed to be.

@@ -3,7 +3,8 @@
 //! As [`crate::optimal::Optimal`], unit by unit and in the same order, but what needs only the unit and its execution ([`Worker`]) can
 //! be done elsewhere.
 //!
-//! What cannot be foreseen (busy waiting, above all, see [`crate::careful`]) is not followed: the first sign of it ends the search with [`Gap::BusyWaiting`], and the caller starts another one.
+//! What cannot be foreseen (busy waiting, above all, see [`crate::careful`]) is not followed: the first sign of it ends the search with
+//! [`Gap::BusyWaiting`], and the caller starts another one.
 
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
@@ -39,7 +40,7 @@ impl Worker {
 
     /// The work on the execution of a unit.
     pub fn work(&mut self, unit: &Unit, execution: &Execution) -> Work {
-        let (status, waits) = (execution.status, waits_busily(execution) || loops_of(execution) > 0);
+        let (status, waits) = (execution.status, loops_of(execution) > 0);
         let mut units = Vec::new();
         if !waits && !is_endless(execution) {
             self.expander.expand(unit, execution, &mut units);

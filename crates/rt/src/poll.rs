@@ -80,17 +80,8 @@ fn names(lock: u64) -> (u64, u64) {
 /// Called before the running thread stands before `op`. Who only tries a lock, or waits for it for a time, may notice that it is held for a round
 /// that makes no progress: what he does then is not explored for rounds that are left out.
 pub fn note_try(op: &Op) {
-    let tries = matches!(
-        op.kind,
-        OpKind::TryLock
-            | OpKind::TimedLock
-            | OpKind::TryReadLock
-            | OpKind::TimedReadLock
-            | OpKind::TryWriteLock
-            | OpKind::TimedWriteLock
-    );
     let (polled, tried) = names(op.obj);
-    if tries && spin::insert(tried) && spin::look_up(polled).is_some() {
+    if op.kind.is_lock_attempt() && spin::insert(tried) && spin::look_up(polled).is_some() {
         name_limit(limit::POLLED);
     }
 }

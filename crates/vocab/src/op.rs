@@ -174,4 +174,18 @@ impl OpKind {
     pub const fn is_atomic_access(self) -> bool {
         matches!(self, OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas)
     }
+
+    /// Whether it may come back without the lock that it is about.
+    #[must_use]
+    pub const fn is_lock_attempt(self) -> bool {
+        matches!(
+            self,
+            OpKind::TryLock
+                | OpKind::TimedLock
+                | OpKind::TryReadLock
+                | OpKind::TimedReadLock
+                | OpKind::TryWriteLock
+                | OpKind::TimedWriteLock
+        )
+    }
 }

@@ -39,7 +39,8 @@ thread_local! {
     static SEATED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Starts something that shall be allowed all processors: it would inherit what this thread is bound to. A thread that sits nowhere inherited that itself.
+/// Starts something that shall be allowed all processors: it would inherit what this thread is bound to. A thread that sits nowhere
+/// inherited that itself, and stays unbound.
 pub(super) fn unbound<T>(start: impl FnOnce() -> T) -> T {
     let Some(all) = &*ALL else { return start() };
     let seat = sched_getaffinity(None).ok().filter(|_| SEATED.get());

@@ -412,7 +412,7 @@ impl<'a> Sweep<'a> {
         ) {
             return false;
         }
-        if is_attempt(step.kind) {
+        if step.kind.is_lock_attempt() {
             return true;
         }
         let entry = self.threads.entries[thread];
@@ -440,26 +440,13 @@ impl<'a> Sweep<'a> {
         let entry = self.threads.entries[thread];
         let nodes = self.sites.site(step.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
         // Whether an attempt succeeds depends on others; the facts say on which branch the lock is held.
-        let held = match is_attempt(step.kind) {
+        let held = match step.kind.is_lock_attempt() {
             true => self.last_step(step.thread, position).map_or_else(Held::default, |last| self.held[last].clone()),
             false => self.held[at].clone(),
         };
         let suffix = self.flow.suffix(&nodes, true, entry, &held);
         self.add_suffix(key, suffix, state);
     }
-}
-
-/// Whether the operation may come back without the lock that it is about.
-fn is_attempt(kind: OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::TryLock
-            | OpKind::TimedLock
-            | OpKind::TryReadLock
-            | OpKind::TimedReadLock
-            | OpKind::TryWriteLock
-            | OpKind::TimedWriteLock
-    )
 }
 
 fn node_lock(node: NodeId) -> u64 {
