@@ -46,7 +46,7 @@ pub use compiler::{Compiler, Family, Language, Version};
 pub use environment::{ENVIRONMENT_VARIABLES, Environment};
 pub use find::{FindError, find_compiler, find_named_compiler};
 pub use flags::WRAPPED_FUNCTIONS;
-pub use plan::{Action, Invocation, Plan, Refusal, plan};
+pub use plan::{Action, CommandPlan, Invocation, Refusal, plan};
 pub use probe::ProbeError;
 pub use run::{ExecuteError, REFUSED_STATUS, execute, wrap};
 pub use runtime::{RUNTIME_LIBRARY, Runtime, SupportFile};

@@ -4,7 +4,7 @@ use crate::bitcode;
 use crate::compiler::Language;
 use crate::environment::{Environment, HIDE_VARIABLE, INSIDE_VARIABLE, VERBOSE_VARIABLE};
 use crate::find::{FindError, find_compiler};
-use crate::plan::{Invocation, Plan, Refusal, plan};
+use crate::plan::{CommandPlan, Invocation, Refusal, plan};
 use crate::response::{self, ResponseError};
 use crate::runtime::{Runtime, SupportFile};
 use std::ffi::OsString;
@@ -45,7 +45,7 @@ pub enum ExecuteError {
 
 /// Runs a plan's command and returns its exit status; a signal that ended it counts as 128 and its number,
 /// as in a shell.
-pub fn execute(plan: &Plan) -> Result<i32, ExecuteError> {
+pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
     for file in &plan.support_files {
         provide(file)?;
     }
@@ -134,7 +134,7 @@ fn try_wrap(
 }
 
 /// Tells what will be run. Only on request: configure scripts take any output for a failed check.
-fn describe(language: Language, plan: &Plan) {
+fn describe(language: Language, plan: &CommandPlan) {
     for note in &plan.notes {
         eprintln!("{}: {note}", own_name(language));
     }
@@ -158,10 +158,10 @@ mod tests {
     use super::*;
     use crate::plan::Action;
 
-    fn shell(script: &str, more: Vec<OsString>) -> Plan {
+    fn shell(script: &str, more: Vec<OsString>) -> CommandPlan {
         let mut args = vec!["-c".into(), script.into(), "sh".into()];
         args.extend(more);
-        Plan {
+        CommandPlan {
             program: PathBuf::from("/bin/sh"),
             args,
             action: Action::PassThrough,

@@ -1,7 +1,7 @@
 //! Building a program from source files named on raddle's own command line (`raddle check bank.c`).
 
 use crate::compiler::{Compiler, Language};
-use crate::plan::{Invocation, Plan, Refusal, plan};
+use crate::plan::{CommandPlan, Invocation, Refusal, plan};
 use crate::runtime::Runtime;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl SourceBuild {
     }
 
     /// The plan that compiles and links it.
-    pub fn plan(&self, compiler: &Compiler, runtime: &Runtime) -> Result<Plan, SourceBuildError> {
+    pub fn plan(&self, compiler: &Compiler, runtime: &Runtime) -> Result<CommandPlan, SourceBuildError> {
         let language = self.language()?;
         let mut args: Vec<OsString> = vec!["-pthread".into()];
         if !self.cflags.iter().any(|flag| flag.as_encoded_bytes().starts_with(b"-O")) {
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    fn planned(build: &SourceBuild) -> Result<Plan, SourceBuildError> {
+    fn planned(build: &SourceBuild) -> Result<CommandPlan, SourceBuildError> {
         let compiler = Compiler::for_tests(Family::Gcc, 12);
         build.plan(&compiler, &Runtime::in_directory(Path::new("/rt")).expect("absolute"))
     }

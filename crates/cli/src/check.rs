@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use raddle_exec::{Checkpoints, NativeTarget, Options, Output, interrupt};
 use raddle_model::Target;
 use raddle_model::finding::{Finding, Reason, Report, SCHEMA, Verdict, verdict};
+use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::run::Run;
-use raddle_report::story::Story;
 use raddle_report::suppress::Suppressions;
 use raddle_report::text::{self, Sources};
 use raddle_report::tsan;
@@ -149,9 +149,9 @@ fn search(
 ) -> Result<Round, Failure> {
     let within = Options { deadline: deadline(args), ..options.clone() };
     let mut target = NativeTarget::start(within.clone())?;
-    let symbols = symbols(&options.program, target.modules());
+    let symbols = symbols(&options.program, target.mappings());
     let only_races = property(args) == PropertyName::Race;
-    let Knowing { knowledge, notes } = knowledge::gather(args, &options.program, target.modules());
+    let Knowing { knowledge, notes } = knowledge::gather(args, &options.program, target.mappings());
     let confirmer = Confirmer::new(options.clone(), args.target.max_events);
     let mut collector = Collector::new(&symbols, confirmer, directory, only_races).bounded(args.preemptions);
     // With suppressions the search may start again: what is found is shown at its end.
@@ -287,7 +287,7 @@ fn value_name(value: &impl clap::ValueEnum) -> String {
 /// Writes what the options ask for, and the report that later commands read.
 fn write_report(args: &CheckArgs, directory: &RunDirectory, report: &Report) -> Result<(), Failure> {
     let stories = directory::load_stories(directory.path(), &report.findings);
-    let run = Run { report: report.clone(), stories };
+    let run = Run { report: report.clone(), traces: stories };
     formats::write(&run, Format::Json, &directory.path().join(REPORT))?;
     let wanted = [
         (&args.json, Format::Json),
@@ -329,7 +329,7 @@ impl Printer {
         }
     }
 
-    fn finding(&self, finding: &Finding, story: &Story) {
+    fn finding(&self, finding: &Finding, story: &AnnotatedTrace) {
         match self.form {
             Some(ReportForm::Tsan) => self.print(&tsan::one(finding, &self.program, std::process::id())),
             None => {
@@ -342,7 +342,7 @@ impl Printer {
     fn all(&self, report: &Report, directory: &RunDirectory) {
         let stories = directory::load_stories(directory.path(), &report.findings);
         for finding in &report.findings {
-            self.finding(finding, stories.get(&finding.id).unwrap_or(&Story::default()));
+            self.finding(finding, stories.get(&finding.id).unwrap_or(&AnnotatedTrace::default()));
         }
     }
 

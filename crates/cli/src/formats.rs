@@ -55,12 +55,12 @@ pub fn render(run: &Run, format: Format) -> Result<Vec<u8>, Failure> {
 
 /// Findings and summary for people, with colours.
 fn text_report(run: &Run, directory: Option<&str>) -> String {
-    let place = run.stories.values().next().map(|story| story.directory.clone());
+    let place = run.traces.values().next().map(|story| story.directory.clone());
     let here = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(place.as_ref().map_or(&here, |place| Path::new(place)));
     let mut all = String::new();
     for (finding, story) in run.findings() {
-        let timeline = story.map(raddle_report::story::Story::timeline);
+        let timeline = story.map(raddle_report::annotated::AnnotatedTrace::timeline);
         all += &text::finding(finding, timeline.as_ref(), &sources, terminal_width());
         all.push('\n');
     }

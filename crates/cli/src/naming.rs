@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use raddle_exec::modules::Module;
+use raddle_exec::mappings::Mapping;
 use raddle_model::Execution;
 use raddle_model::finding::Place;
-use raddle_report::names::Names;
+use raddle_report::names::ExecutionNames;
 use raddle_report::phrase::Namer;
 use raddle_report::symbols::{Modules, Symbols};
 
 /// Symbols of a target with these modules.
-pub fn symbols(program: &Path, modules: &[Module]) -> Symbols {
+pub fn symbols(program: &Path, modules: &[Mapping]) -> Symbols {
     let mut all = Modules::default();
     if modules.is_empty() {
         all = Modules::of_program(program);
@@ -29,17 +29,17 @@ pub fn symbols(program: &Path, modules: &[Module]) -> Symbols {
 
 /// Names of one execution in the form that recordings keep.
 pub struct SourceNames<'a> {
-    names: Names<'a>,
+    names: ExecutionNames<'a>,
 }
 
 impl<'a> SourceNames<'a> {
     /// Reads them off the execution.
     pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
-        SourceNames { names: Names::new(symbols, execution) }
+        SourceNames { names: ExecutionNames::new(symbols, execution) }
     }
 }
 
-impl raddle_exec::recording::Names for SourceNames<'_> {
+impl raddle_exec::recording::RecordingNames for SourceNames<'_> {
     fn object(&self, address: u64) -> Option<String> {
         Some(self.names.object(address))
     }

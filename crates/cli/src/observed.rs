@@ -1,6 +1,6 @@
 //! What one execution shows to be wrong, without a search.
 
-use raddle_exec::recording::Names;
+use raddle_exec::recording::RecordingNames;
 use raddle_model::defect::{Defect, DefectFinder, Part};
 use raddle_model::finding::{Kind, Severity};
 use raddle_model::{Execution, ThreadPath};
@@ -19,7 +19,7 @@ pub struct Observed {
 }
 
 /// Everything wrong with an execution.
-pub fn observed(execution: &Execution, names: &dyn Names) -> Vec<Observed> {
+pub fn observed(execution: &Execution, names: &dyn RecordingNames) -> Vec<Observed> {
     let defects = DefectFinder::new().find(execution);
     let observed = defects.iter().map(|defect| Observed {
         kind: defect.signature.kind,
@@ -31,7 +31,7 @@ pub fn observed(execution: &Execution, names: &dyn Names) -> Vec<Observed> {
 }
 
 /// `data-race: read write of balance (T1 at bank.c:14; T2 at bank.c:14)`
-fn text(defect: &Defect, execution: &Execution, names: &dyn Names) -> String {
+fn text(defect: &Defect, execution: &Execution, names: &dyn RecordingNames) -> String {
     let mut line = format!("{}: {}", defect.signature.kind.word(), defect.signature.detail.replace('-', " "));
     if defect.severity == Severity::Warning {
         line = format!("warning: {line}");
@@ -47,7 +47,7 @@ fn text(defect: &Defect, execution: &Execution, names: &dyn Names) -> String {
     if parts.is_empty() { line } else { format!("{line} ({})", parts.join("; ")) }
 }
 
-fn part_text(part: &Part, execution: &Execution, names: &dyn Names) -> String {
+fn part_text(part: &Part, execution: &Execution, names: &dyn RecordingNames) -> String {
     let path = |thread: u16| execution.threads.get(usize::from(thread)).map_or(&MAIN, |thread| &thread.path);
     let mut text = path(part.thread).to_string();
     if let Some(waits) = &part.waits {

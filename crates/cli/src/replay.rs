@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
-use raddle_exec::{NativeTarget, Options, Output, Plan, interrupt, selfcheck};
+use raddle_exec::{NativeTarget, Options, Output, RunPlan, interrupt, selfcheck};
 use raddle_model::finding::{Finding, Kind, Severity, WitnessKind};
 use raddle_model::{AccessKind, Choice, Execution, Step};
 use raddle_report::symbols::Symbols;
@@ -71,13 +71,13 @@ fn options(args: &ReplayArgs, recording: &Recording) -> Options {
     options
 }
 
-fn replay(recording: &Recording, options: Options, plan: &Plan) -> Outcome {
+fn replay(recording: &Recording, options: Options, plan: &RunPlan) -> Outcome {
     let program = options.program.clone();
     let finding = recording.finding.clone().and_then(|value| serde_json::from_value::<Finding>(value).ok());
     let plan = witness_plan(finding.as_ref(), plan);
     let mut target = NativeTarget::start(options)?;
     let (execution, detail) = twice(&mut target, &plan)?;
-    let symbols = symbols(&program, target.modules());
+    let symbols = symbols(&program, target.mappings());
     let names = SourceNames::new(&symbols, &execution);
     if let Some(divergence) = compare(&recording.schedule, &execution, &names) {
         println(&format!("diverged {divergence}"));
@@ -107,7 +107,7 @@ fn replay(recording: &Recording, options: Options, plan: &Plan) -> Outcome {
 }
 
 /// Runs the plan twice: a witness must do the same each time.
-fn twice(target: &mut NativeTarget, plan: &Plan) -> Result<(Execution, Detail), Failure> {
+fn twice(target: &mut NativeTarget, plan: &RunPlan) -> Result<(Execution, Detail), Failure> {
     let (mut first, mut second) = (Execution::empty(), Execution::empty());
     target.run(plan.clone(), &mut first)?;
     let detail = target.detail().clone();
@@ -123,8 +123,8 @@ fn is_adjacent(finding: &Finding) -> bool {
 }
 
 /// Two threads before conflicting accesses are seen only if the run ends there; anything else shows in the whole run.
-fn witness_plan(finding: Option<&Finding>, plan: &Plan) -> Plan {
-    let mut plan = Plan { detail: true, ..plan.clone() };
+fn witness_plan(finding: Option<&Finding>, plan: &RunPlan) -> RunPlan {
+    let mut plan = RunPlan { detail: true, ..plan.clone() };
     if finding.is_some_and(is_adjacent) {
         plan.request.schedule.push(Choice::of(NOBODY));
     } else {
@@ -192,7 +192,7 @@ fn show_stack(stack: &[u64], symbols: &Symbols) {
 }
 
 /// Runs up to an event and shows where every thread stands.
-fn stop_before(event: u64, options: Options, mut plan: Plan) -> Outcome {
+fn stop_before(event: u64, options: Options, mut plan: RunPlan) -> Outcome {
     let before = usize::try_from(event - 1).unwrap_or(usize::MAX);
     if before > plan.request.schedule.len() {
         return Err(Failure(format!("the recording has only {} events", plan.request.schedule.len())));
@@ -205,7 +205,7 @@ fn stop_before(event: u64, options: Options, mut plan: Plan) -> Outcome {
     let mut target = NativeTarget::start(options)?;
     let mut execution = Execution::empty();
     target.run(plan, &mut execution)?;
-    let symbols = symbols(&program, target.modules());
+    let symbols = symbols(&program, target.mappings());
     let names = SourceNames::new(&symbols, &execution);
     println(&format!("stopped before event {}", execution.steps.len() + 1));
     for (thread, pending) in execution.pending.iter().enumerate() {

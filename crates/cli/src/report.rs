@@ -33,7 +33,7 @@ fn select(run: &mut Run, id: &str) -> Result<(), Failure> {
         return Err(Failure(format!("the run has no finding {id}; it has: {}", known.join(", "))));
     }
     run.report.findings.retain(|finding| finding.id == id);
-    run.stories.retain(|other, _| other == id);
+    run.traces.retain(|other, _| other == id);
     Ok(())
 }
 
@@ -51,7 +51,7 @@ pub fn load(name: Option<&Path>) -> Result<(Run, PathBuf), Failure> {
         return Err(wrong(format!("it has schema {}, this raddle reads {SCHEMA}", report.schema)));
     }
     let stories = load_stories(&directory, &report.findings);
-    Ok((Run { report, stories }, directory))
+    Ok((Run { report, traces: stories }, directory))
 }
 
 fn find(name: &Path) -> Result<PathBuf, Failure> {

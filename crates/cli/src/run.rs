@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use raddle_exec::recording::{Program, Recording, Settings, compare, entries_of, plan_of};
-use raddle_exec::{NativeTarget, Options, Output, Plan, interrupt, selfcheck};
+use raddle_exec::{NativeTarget, Options, Output, RunPlan, interrupt, selfcheck};
 use raddle_model::finding::Severity;
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs) -> Outcome {
     let mut target = NativeTarget::start(options)?;
     let mut execution = Execution::empty();
     target.run(plan.clone(), &mut execution)?;
-    let symbols = symbols(&args.program, target.modules());
+    let symbols = symbols(&args.program, target.mappings());
     let names = SourceNames::new(&symbols, &execution);
     if let Some(path) = &args.trace {
         save_trace(path, &target, &plan, &execution, &names)?;
@@ -76,18 +76,18 @@ fn options(args: &RunArgs) -> Options {
     options
 }
 
-fn plan(args: &RunArgs, recording: Option<&Recording>) -> Result<Plan, Failure> {
+fn plan(args: &RunArgs, recording: Option<&Recording>) -> Result<RunPlan, Failure> {
     if let Some(recording) = recording {
         return Ok(plan_of(recording)?);
     }
     let policy = args.seed.map_or(Policy::LeastRank, |seed| Policy::Random { seed });
-    Ok(Plan::from(Request { schedule: Vec::new(), policy, max_events: args.target.max_events }))
+    Ok(RunPlan::from(Request { schedule: Vec::new(), policy, max_events: args.target.max_events }))
 }
 
 fn save_trace(
     path: &Path,
     target: &NativeTarget,
-    plan: &Plan,
+    plan: &RunPlan,
     execution: &Execution,
     names: &SourceNames<'_>,
 ) -> Result<(), Failure> {

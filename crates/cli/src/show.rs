@@ -6,8 +6,8 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use console::{Key, Term};
+use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::run::Run;
-use raddle_report::story::Story;
 use raddle_report::text::{self, Sources};
 
 use crate::args::ShowArgs;
@@ -67,7 +67,7 @@ fn by_witness(name: &Path) -> Option<(Run, String)> {
 }
 
 /// The story to show; `None` if nothing was found.
-fn story<'a>(run: &'a Run, wanted: Option<&str>) -> Result<Option<&'a Story>, Failure> {
+fn story<'a>(run: &'a Run, wanted: Option<&str>) -> Result<Option<&'a AnnotatedTrace>, Failure> {
     let finding = match wanted {
         Some(id) => Some(run.report.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
             let known: Vec<&str> = run.report.findings.iter().map(|finding| finding.id.as_str()).collect();
@@ -76,12 +76,12 @@ fn story<'a>(run: &'a Run, wanted: Option<&str>) -> Result<Option<&'a Story>, Fa
         None => run.report.findings.first(),
     };
     let Some(finding) = finding else { return Ok(None) };
-    let story = run.stories.get(&finding.id).filter(|story| !story.events.is_empty());
+    let story = run.traces.get(&finding.id).filter(|story| !story.events.is_empty());
     story.map(Some).ok_or_else(|| Failure(format!("there is no schedule of {}: call `raddle check` again", finding.id)))
 }
 
 struct Viewer<'a> {
-    story: &'a Story,
+    story: &'a AnnotatedTrace,
     sources: Sources,
     at: usize,
 }
@@ -201,13 +201,13 @@ fn parse(word: &str) -> Move {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_report::story::Event;
+    use raddle_report::annotated::AnnotatedEvent;
 
     #[test]
     fn moves_stay_within_the_schedule() {
-        let event = |thread, mark| Event { thread, mark, ..Event::default() };
+        let event = |thread, mark| AnnotatedEvent { thread, mark, ..AnnotatedEvent::default() };
         let events = vec![event(0, None), event(0, None), event(1, Some(1)), event(1, None), event(0, Some(2))];
-        let story = Story { events, ..Story::default() };
+        let story = AnnotatedTrace { events, ..AnnotatedTrace::default() };
         let mut viewer = Viewer { story: &story, sources: Sources::new(Path::new("/")), at: 0 };
         let mut steps = Vec::new();
         for word in ["s", "s", "s", "S", "p", "p", "p", "G", "n", "1", "2", "9", "x", "g"] {

@@ -6,7 +6,7 @@ pub mod elf;
 mod error;
 pub mod interrupt;
 pub mod limits;
-pub mod modules;
+pub mod mappings;
 pub mod native;
 pub mod options;
 mod orphans;
@@ -19,5 +19,5 @@ pub mod shared;
 mod wait;
 
 pub use error::StartError;
-pub use native::{NativeTarget, Plan, Stop};
+pub use native::{NativeTarget, RunPlan, Stop};
 pub use options::{Checkpoints, Granularity, Mode, Options, Output};

@@ -17,7 +17,7 @@ use raddle_wire::{ENV_DESCRIPTOR, PROTOCOL_VERSION, state};
 use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions};
 
 use crate::error::StartError;
-use crate::native::silence::Activity;
+use crate::native::watchdog::Activity;
 use crate::options::{Options, Output};
 use crate::shared::SharedFile;
 use crate::{interrupt, orphans, wait};

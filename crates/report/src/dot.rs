@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use raddle_model::finding::Finding;
 
+use crate::annotated::{AnnotatedTrace, EventKind};
 use crate::escape::clean;
 use crate::run::Run;
-use crate::story::{EventKind, Story};
 use crate::text::words;
 
 /// Events of one graph, at most: Graphviz takes minutes for more. The last ones are kept.
@@ -17,11 +17,11 @@ const MOST_EVENTS: usize = 1000;
 #[must_use]
 pub fn render(run: &Run) -> String {
     let mut text = String::from("digraph raddle {\n  rankdir=TB;\n  node [shape=box, fontname=\"monospace\"];\n");
-    for (number, (finding, story)) in run.findings().enumerate() {
+    for (number, (finding, trace)) in run.findings().enumerate() {
         let _ = writeln!(text, "  subgraph cluster_{number} {{");
         let _ = writeln!(text, "    label={};", quoted(&format!("{}: {}", finding.id, finding.message)));
-        match story {
-            Some(story) => events(&mut text, number, finding, story),
+        match trace {
+            Some(trace) => events(&mut text, number, finding, trace),
             None => {
                 let _ = writeln!(text, "    f{number} [label={}];", quoted(&finding.message));
             }
@@ -31,18 +31,18 @@ pub fn render(run: &Run) -> String {
     text + "}\n"
 }
 
-fn events(text: &mut String, number: usize, finding: &Finding, story: &Story) {
-    let first = story.events.len().saturating_sub(MOST_EVENTS);
-    for (thread, actor) in story.threads.iter().enumerate() {
-        let name = actor.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-        let label = quoted(&format!("{}{name}", actor.thread));
+fn events(text: &mut String, number: usize, finding: &Finding, trace: &AnnotatedTrace) {
+    let first = trace.events.len().saturating_sub(MOST_EVENTS);
+    for (thread, lane) in trace.threads.iter().enumerate() {
+        let name = lane.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+        let label = quoted(&format!("{}{name}", lane.thread));
         let _ = writeln!(text, "    f{number}t{thread} [label={label}, shape=plaintext, group=t{thread}];");
     }
-    let mut last: Vec<String> = (0..story.threads.len()).map(|thread| format!("f{number}t{thread}")).collect();
+    let mut last: Vec<String> = (0..trace.threads.len()).map(|thread| format!("f{number}t{thread}")).collect();
     let mut order = Order::default();
-    for (at, event) in story.events.iter().enumerate().skip(first) {
+    for (at, event) in trace.events.iter().enumerate().skip(first) {
         let node = format!("f{number}e{at}");
-        let place = words::place_short(story.place(event)).map(|place| format!("\\n{place}")).unwrap_or_default();
+        let place = words::place_short(trace.place(event)).map(|place| format!("\\n{place}")).unwrap_or_default();
         let mark = event.mark.map(|mark| format!("({mark}) ")).unwrap_or_default();
         let label = quoted(&format!("{mark}{}", event.text));
         // The place stands on a line of its own, behind the quoted text.
@@ -59,12 +59,12 @@ fn events(text: &mut String, number: usize, finding: &Finding, story: &Story) {
         }
         last[event.thread] = node;
     }
-    conflict(text, number, finding, story);
+    conflict(text, number, finding, trace);
 }
 
 /// The two accesses of a race.
-fn conflict(text: &mut String, number: usize, finding: &Finding, story: &Story) {
-    let marked = |mark| story.events.iter().rposition(|event| event.mark == Some(mark));
+fn conflict(text: &mut String, number: usize, finding: &Finding, trace: &AnnotatedTrace) {
+    let marked = |mark| trace.events.iter().rposition(|event| event.mark == Some(mark));
     if let (Some(one), Some(two)) = (marked(1), marked(2)) {
         let label = quoted(finding.kind.word());
         let _ = writeln!(
@@ -84,7 +84,7 @@ struct Order {
 
 impl Order {
     /// Nodes that order this one, with a word why.
-    fn before(&mut self, event: &crate::story::Event, node: &str) -> Vec<(String, String)> {
+    fn before(&mut self, event: &crate::annotated::AnnotatedEvent, node: &str) -> Vec<(String, String)> {
         let mut edges = Vec::new();
         match (event.op.as_str(), event.peer) {
             ("start", _) => edges.extend(self.created.get(&event.thread).map(|from| (from.clone(), "create".into()))),

@@ -1,6 +1,7 @@
 //! What was found, in words: names from debug information, text, JSON and other formats.
 #![forbid(unsafe_code)]
 
+pub mod annotated;
 pub mod dot;
 pub mod escape;
 pub mod html;
@@ -12,7 +13,6 @@ pub mod phrase;
 pub mod run;
 pub mod sarif;
 pub mod std_trace;
-pub mod story;
 pub mod suppress;
 pub mod symbols;
 pub mod text;

@@ -31,7 +31,7 @@ struct Block {
 }
 
 /// Names for one execution.
-pub struct Names<'a> {
+pub struct ExecutionNames<'a> {
     symbols: &'a Symbols,
     threads: Vec<String>,
     /// In the order of their allocation; addresses may repeat, the last one counts.
@@ -42,7 +42,7 @@ pub struct Names<'a> {
     used_at: BTreeMap<u64, u64>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> ExecutionNames<'a> {
     /// Reads threads, blocks and uses off an execution.
     #[must_use]
     pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
@@ -65,7 +65,7 @@ impl<'a> Names<'a> {
         for pending in &execution.pending {
             used_at.entry(pending.step.obj).or_insert(pending.step.pc);
         }
-        Names { symbols, threads, blocks, stacks: Vec::new(), used_at }
+        ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at }
     }
 
     /// Also knows the local variables of these frames, innermost first in each thread.
@@ -135,7 +135,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl Namer for Names<'_> {
+impl Namer for ExecutionNames<'_> {
     fn object(&self, address: u64) -> String {
         let pcs: Vec<u64> = self.used_at.get(&address).copied().into_iter().collect();
         self.locate(address, 1, &pcs).short
@@ -187,7 +187,7 @@ mod tests {
     fn heap_blocks_are_named_by_who_allocated_them() {
         let symbols = Symbols::new(&Modules::of_program(Path::new("/nonexistent")), Path::new("/"));
         let execution = execution();
-        let names = Names::new(&symbols, &execution);
+        let names = ExecutionNames::new(&symbols, &execution);
         // The address was used again: its second life counts.
         assert_eq!(names.locate(0x1008, 4, &[]).short, "heap#2+8");
         assert_eq!(names.locate(0x1000, 4, &[]).short, "heap#2");
@@ -202,7 +202,7 @@ mod tests {
     fn threads_have_their_paths() {
         let symbols = Symbols::new(&Modules::default(), Path::new("/"));
         let execution = execution();
-        let names = Names::new(&symbols, &execution);
+        let names = ExecutionNames::new(&symbols, &execution);
         assert_eq!(names.thread(1), "T1");
         assert_eq!(names.thread(9), "thread 9");
     }

@@ -4,8 +4,8 @@
 
 use prost::Message;
 
+use crate::annotated::{AnnotatedTrace, Interval};
 use crate::run::Run;
-use crate::story::{Story, Stretch};
 
 /// One event is shown as one microsecond: schedules have no time.
 const WIDTH: u64 = 1000;
@@ -120,15 +120,15 @@ const END: i32 = 2;
 #[must_use]
 pub fn render(run: &Run) -> Vec<u8> {
     let mut trace = Trace::default();
-    for (number, (finding, story)) in run.findings().enumerate() {
+    for (number, (finding, annotated)) in run.findings().enumerate() {
         let pid = number as i32 + 1;
         let title = format!("{}: {}", finding.id, finding.message);
         let process = ProcessDescriptor { pid: Some(pid), process_name: Some(title) };
         let uuid = Some(track(pid, 0));
         trace.packet.push(descriptor(TrackDescriptor { uuid, process: Some(process), ..TrackDescriptor::default() }));
-        if let Some(story) = story {
-            tracks(&mut trace, story, pid);
-            events(&mut trace, story, pid);
+        if let Some(annotated) = annotated {
+            tracks(&mut trace, annotated, pid);
+            events(&mut trace, annotated, pid);
         }
     }
     trace.encode_to_vec()
@@ -151,13 +151,13 @@ fn descriptor(descriptor: TrackDescriptor) -> TracePacket {
     }
 }
 
-fn tracks(trace: &mut Trace, story: &Story, pid: i32) {
-    for (number, actor) in story.threads.iter().enumerate() {
-        let name = actor.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+fn tracks(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32) {
+    for (number, lane) in annotated.threads.iter().enumerate() {
+        let name = lane.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
         let thread = ThreadDescriptor {
             pid: Some(pid),
             tid: Some(pid * 1000 + number as i32),
-            thread_name: Some(format!("{}{name}", actor.thread)),
+            thread_name: Some(format!("{}{name}", lane.thread)),
         };
         let uuid = thread_track(pid, number);
         trace.packet.push(descriptor(TrackDescriptor {
@@ -169,7 +169,7 @@ fn tracks(trace: &mut Trace, story: &Story, pid: i32) {
         for (offset, title) in [(1, "holds"), (2, "waits")] {
             trace.packet.push(descriptor(TrackDescriptor {
                 uuid: Some(uuid + offset),
-                name: Some(format!("{} {title}", actor.thread)),
+                name: Some(format!("{} {title}", lane.thread)),
                 parent_uuid: Some(uuid),
                 ..TrackDescriptor::default()
             }));
@@ -177,9 +177,9 @@ fn tracks(trace: &mut Trace, story: &Story, pid: i32) {
     }
 }
 
-fn events(trace: &mut Trace, story: &Story, pid: i32) {
-    for (at, event) in story.events.iter().enumerate() {
-        let place = story.place(event);
+fn events(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32) {
+    for (at, event) in annotated.events.iter().enumerate() {
+        let place = annotated.place(event);
         let mut annotations = Vec::new();
         let mut note = |name: &str, value: Option<String>| {
             if value.is_some() {
@@ -200,22 +200,22 @@ fn events(trace: &mut Trace, story: &Story, pid: i32) {
         };
         slice(trace, start, at as u64 * WIDTH, (at as u64 + 1) * WIDTH);
     }
-    stretches(trace, story, pid, &story.holds, 1, "hold");
-    stretches(trace, story, pid, &story.waits, 2, "wait");
+    intervals(trace, annotated, pid, &annotated.holds, 1, "hold");
+    intervals(trace, annotated, pid, &annotated.waits, 2, "wait");
 }
 
-fn stretches(trace: &mut Trace, story: &Story, pid: i32, all: &[Stretch], offset: u64, category: &str) {
-    for stretch in all {
-        let name = stretch.object.and_then(|object| story.objects.get(object)).cloned();
+fn intervals(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32, all: &[Interval], offset: u64, category: &str) {
+    for interval in all {
+        let name = interval.object.and_then(|object| annotated.objects.get(object)).cloned();
         let start = TrackEvent {
             r#type: Some(BEGIN),
-            track_uuid: Some(thread_track(pid, stretch.thread) + offset),
+            track_uuid: Some(thread_track(pid, interval.thread) + offset),
             categories: vec![category.into()],
             name: Some(name.unwrap_or_else(|| "the end of a thread".into())),
             ..TrackEvent::default()
         };
-        let to = stretch.to.unwrap_or(story.events.len());
-        slice(trace, start, stretch.from as u64 * WIDTH, to as u64 * WIDTH);
+        let to = interval.to.unwrap_or(annotated.events.len());
+        slice(trace, start, interval.from as u64 * WIDTH, to as u64 * WIDTH);
     }
 }
 

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use raddle_model::finding::{Finding, Report};
 
-use crate::story::Story;
+use crate::annotated::AnnotatedTrace;
 
 /// What one `check` or `predict` came to.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Verdict, figures and findings.
     pub report: Report,
-    /// The stories of the findings, by id. A finding may have none.
-    pub stories: BTreeMap<String, Story>,
+    /// The traces of the findings, by id. A finding may have none.
+    pub traces: BTreeMap<String, AnnotatedTrace>,
 }
 
 impl Run {
-    /// Findings with their stories, in the order of the report.
-    pub fn findings(&self) -> impl Iterator<Item = (&Finding, Option<&Story>)> {
-        self.report.findings.iter().map(|finding| (finding, self.stories.get(&finding.id)))
+    /// Findings with their traces, in the order of the report.
+    pub fn findings(&self) -> impl Iterator<Item = (&Finding, Option<&AnnotatedTrace>)> {
+        self.report.findings.iter().map(|finding| (finding, self.traces.get(&finding.id)))
     }
 }

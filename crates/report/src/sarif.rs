@@ -5,8 +5,8 @@
 use raddle_model::finding::{AccessReport, Finding, Kind, Place, Report, Severity, Verdict};
 use serde_json::{Map, Value, json};
 
+use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
 use crate::run::Run;
-use crate::story::{Event, EventKind, Story};
 
 /// Where the format's schema has its home, by which readers know the version.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -27,7 +27,7 @@ const KINDS: [(Kind, &str, &str); 6] = [
 #[must_use]
 pub fn render(run: &Run) -> Value {
     let report = &run.report;
-    let results: Vec<Value> = run.findings().map(|(finding, story)| result(finding, story)).collect();
+    let results: Vec<Value> = run.findings().map(|(finding, trace)| result(finding, trace)).collect();
     json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -83,7 +83,7 @@ fn invocation(report: &Report) -> Value {
     json!({ "executionSuccessful": true, "toolExecutionNotifications": notes })
 }
 
-fn result(finding: &Finding, story: Option<&Story>) -> Value {
+fn result(finding: &Finding, trace: Option<&AnnotatedTrace>) -> Value {
     let rule = KINDS.iter().position(|(kind, ..)| *kind == finding.kind).unwrap_or(0);
     let mut result = json!({
         "ruleId": finding.kind.word(),
@@ -104,8 +104,8 @@ fn result(finding: &Finding, story: Option<&Story>) -> Value {
         result["locations"] = json!(places);
         result["stacks"] = finding.accesses.iter().map(stack).collect();
     }
-    if let Some(story) = story.filter(|story| !story.events.is_empty()) {
-        result["codeFlows"] = json!([code_flow(story)]);
+    if let Some(trace) = trace.filter(|trace| !trace.events.is_empty()) {
+        result["codeFlows"] = json!([code_flow(trace)]);
     }
     result
 }
@@ -145,25 +145,25 @@ fn stack(access: &AccessReport) -> Value {
 }
 
 /// One thread flow per thread; the order of execution runs through all of them.
-fn code_flow(story: &Story) -> Value {
-    let first = story.events.len().saturating_sub(MOST_STEPS);
+fn code_flow(trace: &AnnotatedTrace) -> Value {
+    let first = trace.events.len().saturating_sub(MOST_STEPS);
     let mut flows = Vec::new();
-    for (number, actor) in story.threads.iter().enumerate() {
-        let of_thread = story.events.iter().enumerate().skip(first).filter(|(_, event)| event.thread == number);
-        let steps: Vec<Value> = of_thread.map(|(at, event)| flow_step(story, at, event)).collect();
+    for (number, lane) in trace.threads.iter().enumerate() {
+        let of_thread = trace.events.iter().enumerate().skip(first).filter(|(_, event)| event.thread == number);
+        let steps: Vec<Value> = of_thread.map(|(at, event)| flow_step(trace, at, event)).collect();
         // The format wants at least one step.
         if !steps.is_empty() {
-            let name = actor.name.as_deref().unwrap_or(&actor.thread);
-            flows.push(json!({ "id": actor.thread, "message": { "text": name }, "locations": steps }));
+            let name = lane.name.as_deref().unwrap_or(&lane.thread);
+            flows.push(json!({ "id": lane.thread, "message": { "text": name }, "locations": steps }));
         }
     }
     json!({ "threadFlows": flows })
 }
 
-fn flow_step(story: &Story, at: usize, event: &Event) -> Value {
+fn flow_step(trace: &AnnotatedTrace, at: usize, event: &AnnotatedEvent) -> Value {
     let important = event.mark.is_some() || event.kind == EventKind::End;
     json!({
-        "location": location(story.place(event), Some(&event.text)),
+        "location": location(trace.place(event), Some(&event.text)),
         "executionOrder": at + 1,
         "importance": if important { "essential" } else { "important" },
     })

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 
 use raddle_model::finding::Place;
 
+use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
 use crate::escape::clean;
 use crate::run::Run;
-use crate::story::{Event, EventKind, Story};
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,35 +41,35 @@ pub struct StdError {
 pub fn render(run: &Run) -> String {
     let several = run.report.findings.len() > 1;
     let mut text = String::new();
-    for (finding, story) in run.findings() {
+    for (finding, trace) in run.findings() {
         if several {
             let _ = writeln!(text, "# {}: {}", clean(&finding.id), clean(&finding.message));
         }
-        for line in story.map(lines).unwrap_or_default() {
+        for line in trace.map(lines).unwrap_or_default() {
             let _ = writeln!(text, "{}", written(&line));
         }
     }
     text
 }
 
-/// The lines of one story.
+/// The lines of one trace.
 #[must_use]
-pub fn lines(story: &Story) -> Vec<Line> {
-    story.events.iter().flat_map(|event| lines_of(story, event)).collect()
+pub fn lines(trace: &AnnotatedTrace) -> Vec<Line> {
+    trace.events.iter().flat_map(|event| lines_of(trace, event)).collect()
 }
 
-fn lines_of(story: &Story, event: &Event) -> Vec<Line> {
-    let thread = story.threads.get(event.thread).map_or("", |actor| &actor.thread);
-    let location = place(story.place(event));
+fn lines_of(trace: &AnnotatedTrace, event: &AnnotatedEvent) -> Vec<Line> {
+    let thread = trace.threads.get(event.thread).map_or("", |lane| &lane.thread);
+    let location = place(trace.place(event));
     let line = |operation: &str, operand: &str| Line {
         thread: thread.into(),
         operation: operation.into(),
         operand: operand.into(),
         location: location.clone(),
     };
-    let object = story.object(event).unwrap_or("");
-    let other = event.other.and_then(|other| story.objects.get(other)).map_or("", String::as_str);
-    let peer = event.peer.and_then(|peer| story.threads.get(peer)).map_or("", |actor| &actor.thread);
+    let object = trace.object(event).unwrap_or("");
+    let other = event.other.and_then(|other| trace.objects.get(other)).map_or("", String::as_str);
+    let peer = event.peer.and_then(|peer| trace.threads.get(peer)).map_or("", |lane| &lane.thread);
     let happened = event.outcome.as_deref().is_none_or(|outcome| outcome == "nested");
     match (event.op.as_str(), event.kind) {
         ("read" | "atomic-load", EventKind::End) => vec![line("r", subject(&event.text))],

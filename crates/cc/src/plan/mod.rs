@@ -39,7 +39,7 @@ pub enum Action {
 
 /// The one command that does what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct CommandPlan {
     /// The real compiler.
     pub program: PathBuf,
     /// All of its arguments.
@@ -84,7 +84,7 @@ pub enum Refusal {
 }
 
 /// Plans the command for an invocation. Pure: the same arguments give the same plan.
-pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> Result<Plan, Refusal> {
+pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> Result<CommandPlan, Refusal> {
     let request = Request::read(&invocation.args, invocation.language);
     let Some(action) = request.action(compiler) else {
         return Ok(pass_through(invocation, compiler));
@@ -118,11 +118,11 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
         }
     }
     args.extend(inputs_only);
-    Ok(Plan { program: compiler.program.clone(), args, action, support_files, with_bitcode, notes })
+    Ok(CommandPlan { program: compiler.program.clone(), args, action, support_files, with_bitcode, notes })
 }
 
-fn pass_through(invocation: &Invocation, compiler: &Compiler) -> Plan {
-    Plan {
+fn pass_through(invocation: &Invocation, compiler: &Compiler) -> CommandPlan {
+    CommandPlan {
         program: compiler.program.clone(),
         args: compiler.leading.iter().chain(&invocation.args).cloned().collect(),
         action: Action::PassThrough,

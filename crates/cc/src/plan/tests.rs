@@ -17,7 +17,7 @@ const GXX: Setting = Setting { language: Language::Cxx, ..GCC };
 const CLANG: Setting = Setting { family: Family::Clang, major: 19, ..GCC };
 
 impl Setting {
-    fn plan(&self, line: &str) -> Result<Plan, Refusal> {
+    fn plan(&self, line: &str) -> Result<CommandPlan, Refusal> {
         let invocation = Invocation {
             language: self.language,
             args: crate::response::split(line.as_bytes()),

@@ -7,7 +7,7 @@ use raddle_exec::recording::{Program, Recording, Settings};
 use raddle_model::Execution;
 use raddle_model::defect::{Defect, DefectFinder, Position, Signature};
 use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity};
-use raddle_report::story::Story;
+use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::suppress::Suppressions;
 use raddle_report::symbols::Symbols;
 
@@ -83,7 +83,7 @@ impl<'a> Collector<'a> {
         &mut self,
         execution: &Execution,
         executions_before: u64,
-        show: &mut dyn FnMut(&Finding, &Story),
+        show: &mut dyn FnMut(&Finding, &AnnotatedTrace),
     ) -> Result<(), Failure> {
         let mut fresh = self.finder.find(execution);
         fresh.retain(|defect| {
@@ -140,7 +140,7 @@ impl<'a> Collector<'a> {
         found: &Found<'_>,
         defect: &Defect,
         preview: Finding,
-    ) -> Result<(Finding, Witness, Story), Failure> {
+    ) -> Result<(Finding, Witness, AnnotatedTrace), Failure> {
         if let Some(race) = &defect.race {
             let witness = found.race(race, &mut self.confirmer)?;
             let (finding, story) = self.tell_race(found, defect, &witness, preview);
@@ -166,7 +166,7 @@ impl<'a> Collector<'a> {
         defect: &Defect,
         witness: &Witness,
         mut finding: Finding,
-    ) -> (Finding, Story) {
+    ) -> (Finding, AnnotatedTrace) {
         let run = &witness.run;
         let mut ends = Vec::new();
         for (access, part) in finding.accesses.iter_mut().zip(&defect.parts) {

@@ -2,7 +2,7 @@
 
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Entry, choices_of};
-use raddle_exec::{NativeTarget, Options, Plan, Stop};
+use raddle_exec::{NativeTarget, Options, RunPlan, Stop};
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{MAX_THREADS, Policy};
@@ -64,7 +64,7 @@ impl Confirmer {
         let stops = entries.iter().enumerate();
         let stops = stops.filter_map(|(after, entry)| entry.stop.map(|access| Stop { after, access }));
         let request = Request { schedule, policy: Policy::LeastRank, max_events: self.max_events };
-        let plan = Plan { stops: stops.collect(), detail: true, ..Plan::from(request) };
+        let plan = RunPlan { stops: stops.collect(), detail: true, ..RunPlan::from(request) };
         let target = match &mut self.target {
             Some(target) => target,
             none => none.insert(NativeTarget::start(self.options.clone())?),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use raddle_model::finding::Finding;
-use raddle_report::story::Story;
+use raddle_report::annotated::AnnotatedTrace;
 
 use crate::failure::Failure;
 
@@ -47,7 +47,7 @@ impl RunDirectory {
     }
 
     /// Keeps what happened in a witness run, for reports that are made later.
-    pub fn save_story(&self, id: &str, story: &Story) -> Result<(), Failure> {
+    pub fn save_story(&self, id: &str, story: &AnnotatedTrace) -> Result<(), Failure> {
         let path = self.path.join(format!("{id}{STORY}"));
         let bytes = serde_json::to_vec(story).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
         std::fs::write(&path, bytes).map_err(|error| Failure(format!("{}: {error}", path.display())))
@@ -55,10 +55,10 @@ impl RunDirectory {
 }
 
 /// The stories of a run's findings, as far as they are there.
-pub fn load_stories(directory: &Path, findings: &[Finding]) -> BTreeMap<String, Story> {
+pub fn load_stories(directory: &Path, findings: &[Finding]) -> BTreeMap<String, AnnotatedTrace> {
     let load = |finding: &Finding| {
         let bytes = std::fs::read(directory.join(format!("{}{STORY}", finding.id))).ok()?;
-        let story: Story = serde_json::from_slice(&bytes).ok()?;
+        let story: AnnotatedTrace = serde_json::from_slice(&bytes).ok()?;
         story.is_sound().then(|| (finding.id.clone(), story))
     };
     findings.iter().filter_map(load).collect()

@@ -7,9 +7,9 @@ use raddle_model::defect::{Defect, Held, Part, Position, locks_held};
 use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
 use raddle_model::race::{Race, Touching};
 use raddle_model::{Execution, Incident, Step};
-use raddle_report::names::{Located, Names};
+use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
+use raddle_report::names::{ExecutionNames, Located};
 use raddle_report::phrase::{Namer, word};
-use raddle_report::story::{Story, Teller};
 use raddle_report::symbols::{Registers, Symbols, demangle_type};
 use raddle_vocab::OpKind;
 
@@ -17,7 +17,7 @@ use super::message::{Told, message};
 
 /// An execution with the names of what is in it.
 pub struct Scene<'a> {
-    names: Names<'a>,
+    names: ExecutionNames<'a>,
     execution: &'a Execution,
     /// Stacks, if the run recorded them.
     detail: Option<&'a Detail>,
@@ -27,7 +27,7 @@ impl<'a> Scene<'a> {
     /// Reads the names off an execution.
     pub fn new(symbols: &'a Symbols, execution: &'a Execution, detail: Option<&'a Detail>) -> Self {
         let stacks = detail.map(frames).unwrap_or_default();
-        Scene { names: Names::new(symbols, execution).with_stacks(stacks), execution, detail }
+        Scene { names: ExecutionNames::new(symbols, execution).with_stacks(stacks), execution, detail }
     }
 
     /// Names what a race is about once more: local variables are known only where there are stacks.
@@ -236,7 +236,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Adds what the finding is about to the end of a story, one event for each of its threads that has something to say.
-    pub fn add_ends(&self, story: &mut Story, finding: &Finding, ends: &[u16]) {
+    pub fn add_ends(&self, story: &mut AnnotatedTrace, finding: &Finding, ends: &[u16]) {
         let numbered = finding.accesses.len() > 1;
         for (index, (access, &thread)) in finding.accesses.iter().zip(ends).enumerate() {
             let text = match (&access.waits, finding.kind) {
@@ -253,8 +253,8 @@ impl<'a> Scene<'a> {
     }
 
     /// The first `steps` steps with the data accesses in between that threads share.
-    pub fn story(&self, steps: usize, spurious: u32) -> Story {
-        Teller::new(&self.names, self.execution, spurious, &BTreeMap::new()).story(steps)
+    pub fn story(&self, steps: usize, spurious: u32) -> AnnotatedTrace {
+        TraceAnnotator::new(&self.names, self.execution, spurious, &BTreeMap::new()).annotate(steps)
     }
 }
 

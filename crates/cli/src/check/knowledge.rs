@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use raddle_exec::modules::Module;
+use raddle_exec::mappings::Mapping;
 use raddle_explore::pdp::Knowledge;
 
 use super::prunes;
@@ -19,7 +19,7 @@ pub struct Knowing {
 }
 
 /// Gathers what the strategy needs.
-pub fn gather(args: &CheckArgs, program: &Path, modules: &[Module]) -> Knowing {
+pub fn gather(args: &CheckArgs, program: &Path, modules: &[Mapping]) -> Knowing {
     if !prunes(args.strategy) {
         return Knowing::default();
     }

@@ -11,7 +11,7 @@ use raddle_explore::units::Work;
 use raddle_explore::{Gap, Strategy, Worth};
 use raddle_model::finding::{Finding, Prune, Reason, Stats};
 use raddle_model::{Choice, Execution, Request, TargetError, World, world};
-use raddle_report::story::Story;
+use raddle_report::annotated::AnnotatedTrace;
 use raddle_vocab::policy::{Policy, mix};
 
 use super::collect::Collector;
@@ -71,7 +71,7 @@ enum Ended {
 }
 
 /// Shows a finding as soon as it is there.
-type Show<'a> = dyn FnMut(&Progress, &Finding, &Story) + 'a;
+type Show<'a> = dyn FnMut(&Progress, &Finding, &AnnotatedTrace) + 'a;
 
 impl Search<'_, '_> {
     /// Searches.

@@ -1,6 +1,6 @@
 //! Schedules that show a finding, each of them run before it is believed.
 
-use raddle_exec::recording::{Entry, Names, entries_of};
+use raddle_exec::recording::{Entry, RecordingNames, entries_of};
 use raddle_model::finding::WitnessKind;
 use raddle_model::race::{Position, Race, Side};
 use raddle_model::{Execution, ThreadPath};
@@ -36,7 +36,7 @@ pub struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Names the execution's steps once for all findings in it.
-    pub fn new(execution: &'a Execution, spurious: u32, names: &dyn Names) -> Self {
+    pub fn new(execution: &'a Execution, spurious: u32, names: &dyn RecordingNames) -> Self {
         Found { execution, entries: entries_of(execution, spurious, names), spurious, bound: u32::MAX }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
-use raddle_exec::modules::Module;
+use raddle_exec::mappings::Mapping;
 use raddle_explore::pdp::{Knowledge, Sites};
 use raddle_model::facts::places::Ground;
 use raddle_model::facts::suffix::Flow;
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 ///
 /// # Errors
 /// If the program cannot be read.
-pub fn locate(facts: Facts, program: &Path, modules: &[Module]) -> Result<Knowledge, String> {
+pub fn locate(facts: Facts, program: &Path, modules: &[Mapping]) -> Result<Knowledge, String> {
     let table = SymbolTable::read(program, modules)?;
     let mut ground = Ground { address: vec![None; facts.objects.len()] };
     for (object, address) in facts.objects.iter().zip(&mut ground.address) {
@@ -49,7 +49,7 @@ pub fn locate(facts: Facts, program: &Path, modules: &[Module]) -> Result<Knowle
 }
 
 /// Symbols that keep whole paths, as the facts do.
-fn symbols(program: &Path, modules: &[Module]) -> Symbols {
+fn symbols(program: &Path, modules: &[Mapping]) -> Symbols {
     let mut all = Modules::default();
     if modules.is_empty() {
         all = Modules::of_program(program);
@@ -67,12 +67,12 @@ struct SymbolTable {
 }
 
 impl SymbolTable {
-    fn read(program: &Path, modules: &[Module]) -> Result<Self, String> {
+    fn read(program: &Path, modules: &[Mapping]) -> Result<Self, String> {
         let complain = |error: &dyn std::fmt::Display| format!("{}: {error}", program.display());
         let bytes = std::fs::read(program).map_err(|error| complain(&error))?;
         let file = object::File::parse(&*bytes).map_err(|error| complain(&error))?;
         let own = std::fs::canonicalize(program).unwrap_or_else(|_| program.to_path_buf());
-        let is_own = |module: &&Module| module.offset == 0 && (module.path == own || module.path == program);
+        let is_own = |module: &&Mapping| module.offset == 0 && (module.path == own || module.path == program);
         let start = modules.iter().find(is_own).map(|module| module.start);
         let linked = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
         let bias = match file.kind() {

@@ -10,7 +10,7 @@ use raddle_model::finding::{AccessReport, Finding, Kind, Severity, Stats, Verdic
 use raddle_model::race::Touching;
 use raddle_predict::analysis::Analysis;
 use raddle_predict::session::{Departure, Fate, Observer, Options, Prediction, Sided, Totals, predict};
-use raddle_report::names::Names;
+use raddle_report::names::ExecutionNames;
 use raddle_report::phrase::Namer as _;
 use raddle_report::symbols::Symbols;
 use raddle_report::text::{self, Sources};
@@ -40,7 +40,7 @@ pub fn run(args: &PredictArgs) -> Outcome {
     let mut target_options = args.target.options(&program, &args.args);
     target_options.output = Output::Discard;
     let mut target = NativeTarget::start(target_options.clone())?;
-    let symbols = symbols(&program, target.modules());
+    let symbols = symbols(&program, target.mappings());
     let confirmer = Confirmer::new(target_options, args.target.max_events);
     let mut watcher = Watcher {
         args,
@@ -178,14 +178,14 @@ impl Observer for Watcher<'_> {
     }
 
     fn name(&self, execution: &Execution, addresses: &[u64]) -> Vec<String> {
-        let names = Names::new(self.symbols, execution);
+        let names = ExecutionNames::new(self.symbols, execution);
         addresses.iter().map(|&address| names.object(address)).collect()
     }
 
     fn analysed(&mut self, execution: &Execution, analysis: &Analysis<'_>) {
         let Some(directory) = &self.args.export else { return };
         self.traces += 1;
-        let names = Names::new(self.symbols, execution);
+        let names = ExecutionNames::new(self.symbols, execution);
         let place = |pc: u64| place_text(&names.place(&[pc])).unwrap_or_default();
         let stem = if self.traces == 1 { "trace".into() } else { format!("trace{}", self.traces) };
         if let Err(failure) = export::all(directory, &stem, analysis, &place) {

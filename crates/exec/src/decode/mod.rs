@@ -20,18 +20,18 @@ pub use detail::{Detail, Parked};
 
 /// What is wrong with a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("word {at} of the trace: {what}")]
+#[error("word {at} of the trace: {kind}")]
 pub struct DecodeError {
     /// Number of the first word of the record.
     pub at: usize,
     /// What is wrong with it.
-    pub what: Wrong,
+    pub kind: DecodeErrorKind,
 }
 
 /// Ways in which a record can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages are the documentation")]
-pub enum Wrong {
+pub enum DecodeErrorKind {
     #[error("there is no record of kind {0}")]
     Kind(u8),
     #[error("the record goes beyond the end of the trace")]
@@ -149,7 +149,7 @@ impl Decoder {
         let records = self.records(words, into, extent);
         let records = records.and_then(|()| self.check_end(into, extent));
         self.fill_pending(into);
-        records.map_err(|what| DecodeError { at: self.at, what })
+        records.map_err(|kind| DecodeError { at: self.at, kind })
     }
 
     fn reset(&mut self, result: RunResult, into: &mut Execution) {
@@ -187,7 +187,7 @@ impl Decoder {
         self.detail.add_thread();
     }
 
-    fn records(&mut self, words: &[u64], into: &mut Execution, extent: Extent) -> Result<(), Wrong> {
+    fn records(&mut self, words: &[u64], into: &mut Execution, extent: Extent) -> Result<(), DecodeErrorKind> {
         let mut rest = words;
         while let Some(&first) = rest.first() {
             self.at = words.len() - rest.len();
@@ -197,12 +197,12 @@ impl Decoder {
             let header = Header::parse(first);
             // Nearly all records are steps and accesses, which have a fixed length.
             rest = if let Some(kind) = OpKind::from_byte(header.kind) {
-                let (body, tail) = rest.split_first_chunk().ok_or(Wrong::Truncated)?;
+                let (body, tail) = rest.split_first_chunk().ok_or(DecodeErrorKind::Truncated)?;
                 self.check_thread(header)?;
                 self.operation(header, kind, body, into)?;
                 tail
             } else if matches!(header.kind, record::READ | record::WRITE) && header.flags & flag::PENDING == 0 {
-                let (&[_, addr, pc], tail) = rest.split_first_chunk().ok_or(Wrong::Truncated)?;
+                let (&[_, addr, pc], tail) = rest.split_first_chunk().ok_or(DecodeErrorKind::Truncated)?;
                 self.check_thread(header)?;
                 self.check_running(header)?;
                 let access = self.parse_access(header, &[addr, pc], into)?;
@@ -210,8 +210,8 @@ impl Decoder {
                 into.accesses.push(access);
                 tail
             } else {
-                let length = record::words(header.kind, header.count).ok_or(Wrong::Kind(header.kind))?;
-                let (body, tail) = rest.split_at_checked(length).ok_or(Wrong::Truncated)?;
+                let length = record::words(header.kind, header.count).ok_or(DecodeErrorKind::Kind(header.kind))?;
+                let (body, tail) = rest.split_at_checked(length).ok_or(DecodeErrorKind::Truncated)?;
                 self.check_thread(header)?;
                 self.record(header, &body[1..], into)?;
                 tail
@@ -221,24 +221,28 @@ impl Decoder {
     }
 
     #[inline]
-    fn check_thread(&self, header: Header) -> Result<(), Wrong> {
-        if usize::from(header.tid) < self.progress.len() { Ok(()) } else { Err(Wrong::Thread(header.tid.into())) }
+    fn check_thread(&self, header: Header) -> Result<(), DecodeErrorKind> {
+        if usize::from(header.tid) < self.progress.len() {
+            Ok(())
+        } else {
+            Err(DecodeErrorKind::Thread(header.tid.into()))
+        }
     }
 
     /// No text is due, no stack belongs to what was before, and the thread still runs.
     #[inline]
-    fn check_running(&mut self, header: Header) -> Result<(), Wrong> {
+    fn check_running(&mut self, header: Header) -> Result<(), DecodeErrorKind> {
         self.check_text()?;
         if self.progress[usize::from(header.tid)].pending {
-            return Err(Wrong::AfterPending(header.tid));
+            return Err(DecodeErrorKind::AfterPending(header.tid));
         }
         Ok(())
     }
 
     #[inline]
-    fn check_text(&mut self) -> Result<(), Wrong> {
+    fn check_text(&mut self) -> Result<(), DecodeErrorKind> {
         self.stack_owner = StackOwner::End;
-        if self.text_due == 0 { Ok(()) } else { Err(Wrong::Text(self.text_due)) }
+        if self.text_due == 0 { Ok(()) } else { Err(DecodeErrorKind::Text(self.text_due)) }
     }
 
     /// A step, or what a thread stands before at the end.
@@ -249,7 +253,7 @@ impl Decoder {
         kind: OpKind,
         body: &[u64; record::STEP_WORDS],
         into: &mut Execution,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), DecodeErrorKind> {
         if header.flags & flag::PENDING != 0 {
             self.check_text()?;
             return self.pending(header, kind, body, into);
@@ -260,12 +264,12 @@ impl Decoder {
     }
 
     /// Any other record.
-    fn record(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+    fn record(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), DecodeErrorKind> {
         if header.kind == record::TEXT {
             return self.text(header, body, into);
         }
         if self.text_due != 0 {
-            return Err(Wrong::Text(self.text_due));
+            return Err(DecodeErrorKind::Text(self.text_due));
         }
         if header.kind == record::STACK {
             self.detail.stack(std::mem::take(&mut self.stack_owner), header.tid, body);
@@ -301,15 +305,15 @@ impl Decoder {
         kind: OpKind,
         body: &[u64; record::STEP_WORDS],
         into: &mut Execution,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), DecodeErrorKind> {
         let step = parse_step(header, kind, body)?;
         self.counted(header, header.count)?;
         if step.kind == OpKind::Create && step.outcome == Outcome::Done {
             if step.arg != self.progress.len() as u64 {
-                return Err(Wrong::ThreadNumber(step.arg));
+                return Err(DecodeErrorKind::ThreadNumber(step.arg));
             }
             if self.progress.len() >= MAX_THREADS {
-                return Err(Wrong::TooManyThreads);
+                return Err(DecodeErrorKind::TooManyThreads);
             }
             self.add_thread(into, Some(header.tid));
         }
@@ -322,20 +326,20 @@ impl Decoder {
     }
 
     /// A join or detach names a thread that exists.
-    fn check_partner(&self, step: &Step) -> Result<(), Wrong> {
+    fn check_partner(&self, step: &Step) -> Result<(), DecodeErrorKind> {
         let names_thread = matches!(step.kind, OpKind::Join | OpKind::Detach);
         if names_thread && step.outcome == Outcome::Done && step.arg >= self.progress.len() as u64 {
-            return Err(Wrong::Thread(step.arg));
+            return Err(DecodeErrorKind::Thread(step.arg));
         }
         Ok(())
     }
 
     /// Accesses are numbered upwards within a thread from one transition to the next.
     #[inline]
-    fn counted(&mut self, header: Header, count: u32) -> Result<(), Wrong> {
+    fn counted(&mut self, header: Header, count: u32) -> Result<(), DecodeErrorKind> {
         let progress = &mut self.progress[usize::from(header.tid)];
         if count < progress.accesses {
-            return Err(Wrong::Count(header.tid));
+            return Err(DecodeErrorKind::Count(header.tid));
         }
         progress.accesses = count;
         Ok(())
@@ -347,11 +351,11 @@ impl Decoder {
         kind: OpKind,
         body: &[u64; record::STEP_WORDS],
         into: &mut Execution,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), DecodeErrorKind> {
         let step = parse_step(header, kind, body)?;
         let progress = &mut self.progress[usize::from(header.tid)];
         if progress.pending {
-            return Err(Wrong::SecondPending(header.tid));
+            return Err(DecodeErrorKind::SecondPending(header.tid));
         }
         progress.pending = true;
         self.check_partner(&step)?;
@@ -377,9 +381,9 @@ impl Decoder {
     }
 
     /// An access that the thread stands before because the schedule stops it there.
-    fn parked(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<(), Wrong> {
+    fn parked(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<(), DecodeErrorKind> {
         if !matches!(header.kind, record::READ | record::WRITE | record::READ_RANGE | record::WRITE_RANGE) {
-            return Err(Wrong::Kind(header.kind));
+            return Err(DecodeErrorKind::Kind(header.kind));
         }
         let access = self.parse_access(header, body, into)?;
         self.stack_owner = self.detail.park(access);
@@ -387,7 +391,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn parse_access(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<Access, Wrong> {
+    fn parse_access(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<Access, DecodeErrorKind> {
         self.counted(header, header.count)?;
         let (pc, extra) = record::unpack_pc(body[1]);
         let (kind, size) = match header.kind {
@@ -412,15 +416,15 @@ impl Decoder {
         })
     }
 
-    fn incident(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+    fn incident(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), DecodeErrorKind> {
         let (pc, which) = record::unpack_pc(body[1]);
         let byte = u8::try_from(which).ok();
         let (kind, arg) = if header.kind == record::FAILURE {
-            let failure = byte.and_then(Failure::from_byte).ok_or(Wrong::Failure(which))?;
+            let failure = byte.and_then(Failure::from_byte).ok_or(DecodeErrorKind::Failure(which))?;
             self.text_due = body[2];
             (IncidentKind::Failure(failure), 0)
         } else {
-            let misuse = byte.and_then(Misuse::from_byte).ok_or(Wrong::Misuse(which))?;
+            let misuse = byte.and_then(Misuse::from_byte).ok_or(DecodeErrorKind::Misuse(which))?;
             (IncidentKind::Misuse(misuse), body[2])
         };
         into.incidents.push(Incident {
@@ -437,12 +441,12 @@ impl Decoder {
         Ok(())
     }
 
-    fn text(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), Wrong> {
+    fn text(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), DecodeErrorKind> {
         if self.text_due == 0 {
-            return Err(Wrong::StrayText);
+            return Err(DecodeErrorKind::StrayText);
         }
         if self.text_due != u64::from(header.count) {
-            return Err(Wrong::Text(self.text_due));
+            return Err(DecodeErrorKind::Text(self.text_due));
         }
         self.text_due = 0;
         if let Some(incident) = into.incidents.last_mut() {
@@ -457,19 +461,19 @@ impl Decoder {
         Ok(())
     }
 
-    fn check_end(&self, into: &Execution, extent: Extent) -> Result<(), Wrong> {
+    fn check_end(&self, into: &Execution, extent: Extent) -> Result<(), DecodeErrorKind> {
         if extent == Extent::Beginning {
             return Ok(());
         }
         if self.text_due != 0 {
-            return Err(Wrong::Text(self.text_due));
+            return Err(DecodeErrorKind::Text(self.text_due));
         }
         // A run that ended in the middle of something need not know where each thread stands.
         if !matches!(into.status, RunStatus::Rest | RunStatus::Diverged | RunStatus::Cut) {
             return Ok(());
         }
         match self.progress.iter().position(|thread| !thread.pending) {
-            Some(thread) => Err(Wrong::NoPending(thread as u16)),
+            Some(thread) => Err(DecodeErrorKind::NoPending(thread as u16)),
             None => Ok(()),
         }
     }
@@ -523,14 +527,14 @@ fn unknown_pending(thread: u16) -> Pending {
 }
 
 #[inline]
-fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Step, Wrong> {
+fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Step, DecodeErrorKind> {
     let &[_, obj, packed, arg, value, old] = body;
     let (pc, extra) = record::unpack_pc(packed);
     let (order, outcome, log_size) = record::parse_step_extra(extra);
-    let order = MemOrder::from_byte(order).ok_or(Wrong::Order(order))?;
-    let outcome = Outcome::from_byte(outcome).ok_or(Wrong::Outcome(outcome))?;
+    let order = MemOrder::from_byte(order).ok_or(DecodeErrorKind::Order(order))?;
+    let outcome = Outcome::from_byte(outcome).ok_or(DecodeErrorKind::Outcome(outcome))?;
     if log_size > 31 {
-        return Err(Wrong::Size(log_size));
+        return Err(DecodeErrorKind::Size(log_size));
     }
     let accesses_memory = kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write);
     let size = if accesses_memory { 1 << log_size } else { 0 };

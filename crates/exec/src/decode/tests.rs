@@ -5,7 +5,7 @@ use raddle_model::{AccessKind, Execution, IncidentKind, PendingState};
 use raddle_vocab::{Failure, MemOrder, OpKind, Outcome, RunStatus};
 use raddle_wire::record::{self, flag};
 
-use super::{Decoder, RunResult, Wrong};
+use super::{DecodeErrorKind, Decoder, RunResult};
 
 const REST: RunResult = RunResult { status: RunStatus::Rest, exit: Some(3), diverged_at: None, awaits: 0 };
 
@@ -63,8 +63,8 @@ fn decode(writer: &Writer) -> (Execution, Decoder) {
     (execution, decoder)
 }
 
-fn error(writer: &Writer) -> Wrong {
-    Decoder::new().decode(&writer.0, REST, &mut Execution::empty()).unwrap_err().what
+fn error(writer: &Writer) -> DecodeErrorKind {
+    Decoder::new().decode(&writer.0, REST, &mut Execution::empty()).unwrap_err().kind
 }
 
 /// Main creates two threads; the second creates one of its own.
@@ -142,32 +142,32 @@ fn each_wrong_record_is_named() {
     let done = |writer: Writer| writer.pending(OpKind::ThreadEnd, 0, 0);
     let mut strange = start();
     strange.0.push(record::header(255, 0, 0, 0));
-    assert_eq!(error(&strange), Wrong::Kind(255));
-    assert_eq!(error(&start().step(OpKind::Lock, 1, 0, 0)), Wrong::Thread(1));
-    assert_eq!(error(&start().step(OpKind::Create, 0, 0, 5)), Wrong::ThreadNumber(5));
-    assert_eq!(error(&start().step(OpKind::Join, 0, 0, 9)), Wrong::Thread(9));
-    assert_eq!(error(&start()), Wrong::NoPending(0));
-    assert_eq!(error(&done(start()).step(OpKind::Lock, 0, 0, 0)), Wrong::AfterPending(0));
-    assert_eq!(error(&done(done(start()))), Wrong::SecondPending(0));
-    assert_eq!(error(&start().text(record::TEXT, 0, "x")), Wrong::StrayText);
-    assert_eq!(error(&start().long(record::FAILURE, 0, 0, 0, [0, 99 << 48, 0])), Wrong::Failure(99));
-    assert_eq!(error(&start().long(record::MISUSE, 0, 0, 0, [0, 99 << 48, 0])), Wrong::Misuse(99));
+    assert_eq!(error(&strange), DecodeErrorKind::Kind(255));
+    assert_eq!(error(&start().step(OpKind::Lock, 1, 0, 0)), DecodeErrorKind::Thread(1));
+    assert_eq!(error(&start().step(OpKind::Create, 0, 0, 5)), DecodeErrorKind::ThreadNumber(5));
+    assert_eq!(error(&start().step(OpKind::Join, 0, 0, 9)), DecodeErrorKind::Thread(9));
+    assert_eq!(error(&start()), DecodeErrorKind::NoPending(0));
+    assert_eq!(error(&done(start()).step(OpKind::Lock, 0, 0, 0)), DecodeErrorKind::AfterPending(0));
+    assert_eq!(error(&done(done(start()))), DecodeErrorKind::SecondPending(0));
+    assert_eq!(error(&start().text(record::TEXT, 0, "x")), DecodeErrorKind::StrayText);
+    assert_eq!(error(&start().long(record::FAILURE, 0, 0, 0, [0, 99 << 48, 0])), DecodeErrorKind::Failure(99));
+    assert_eq!(error(&start().long(record::MISUSE, 0, 0, 0, [0, 99 << 48, 0])), DecodeErrorKind::Misuse(99));
     let announced = start().long(record::FAILURE, 0, 0, 0, [0, 1 << 48, 4]);
-    assert_eq!(error(&done(announced)), Wrong::Text(4));
+    assert_eq!(error(&done(announced)), DecodeErrorKind::Text(4));
     let backwards = start().access(record::READ, 0, 5, 1, 1).access(record::READ, 0, 4, 1, 1);
-    assert_eq!(error(&backwards), Wrong::Count(0));
+    assert_eq!(error(&backwards), DecodeErrorKind::Count(0));
     let mut cut = done(start());
     cut.0.pop();
-    assert_eq!(error(&cut), Wrong::Truncated);
+    assert_eq!(error(&cut), DecodeErrorKind::Truncated);
     let mut order = start();
     order.0[2] |= 15 << 48;
-    assert_eq!(error(&order), Wrong::Order(15));
+    assert_eq!(error(&order), DecodeErrorKind::Order(15));
     let mut outcome = start();
     outcome.0[2] |= 15 << 52;
-    assert_eq!(error(&outcome), Wrong::Outcome(15));
+    assert_eq!(error(&outcome), DecodeErrorKind::Outcome(15));
     let mut size = start();
     size.0[2] |= 0xff << 56;
-    assert_eq!(error(&size), Wrong::Size(0xff));
+    assert_eq!(error(&size), DecodeErrorKind::Size(0xff));
 }
 
 #[test]

@@ -7,12 +7,12 @@
 //!
 //! A target that takes turns with the search has one batch under way, and only while the search has nothing left to read.
 
-mod bases;
+mod checkpoint_planner;
+mod cpu_pin;
 mod plan;
 mod recover;
-mod seat;
 mod session;
-pub(crate) mod silence;
+pub(crate) mod watchdog;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -22,13 +22,13 @@ use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;
 use raddle_wire::{Control, MAX_JOBS};
 
-pub use plan::{Plan, Stop};
-use recover::Trouble;
-use session::{Collected, Fault, Session, Waited};
+pub use plan::{RunPlan, Stop};
+use recover::RetryCause;
+use session::{Collected, Session, TargetFault, Waited};
 
 use crate::decode::{Decoder, Detail, RunResult};
 use crate::error::StartError;
-use crate::modules::{self, Module};
+use crate::mappings::{self, Mapping};
 use crate::options::{Mode, Options};
 use crate::{elf, limits};
 
@@ -54,7 +54,7 @@ pub struct Statistics {
 /// A run whose trace was taken over, waiting to be decoded.
 #[derive(Debug)]
 struct ReadyRun {
-    plan: Plan,
+    plan: RunPlan,
     outcome: Ready,
 }
 
@@ -78,7 +78,7 @@ struct ReadyBatch {
 pub struct NativeTarget {
     options: Options,
     session: Option<Session>,
-    waiting: VecDeque<Plan>,
+    waiting: VecDeque<RunPlan>,
     ready: VecDeque<ReadyBatch>,
     decoder: Decoder,
     /// The first of the waiting runs broke a target: it goes alone, and if it does so again, it did it.
@@ -87,7 +87,7 @@ pub struct NativeTarget {
     longest: usize,
     limit_bits: u64,
     remarks: BTreeSet<String>,
-    modules: Vec<Module>,
+    mappings: Vec<Mapping>,
     statistics: Statistics,
 }
 
@@ -117,7 +117,7 @@ impl NativeTarget {
             longest: 0,
             limit_bits: 0,
             remarks: BTreeSet::new(),
-            modules: Vec::new(),
+            mappings: Vec::new(),
             statistics: Statistics::default(),
         };
         target.adopt(session);
@@ -127,7 +127,7 @@ impl NativeTarget {
     fn adopt(&mut self, session: Session) {
         self.statistics.starts += 1;
         if let Some(id) = session.process_id() {
-            self.modules = modules::of_process(id);
+            self.mappings = mappings::of_process(id);
         }
         self.session = Some(session);
     }
@@ -148,8 +148,8 @@ impl NativeTarget {
 
     /// Files mapped into the target, for turning addresses into names.
     #[must_use]
-    pub fn modules(&self) -> &[Module] {
-        &self.modules
+    pub fn mappings(&self) -> &[Mapping] {
+        &self.mappings
     }
 
     /// Figures so far.
@@ -159,7 +159,7 @@ impl NativeTarget {
     }
 
     /// Hands over a plan, as [`Target::submit`] does with a request.
-    pub fn submit_plan(&mut self, plan: Plan) {
+    pub fn submit_plan(&mut self, plan: RunPlan) {
         self.waiting.push_back(plan);
         if self.waiting.len() >= MAX_JOBS {
             self.send();
@@ -180,7 +180,8 @@ impl NativeTarget {
     /// Where in the target's memory the number of the transition under way stands, for a debugger.
     #[must_use]
     pub fn heartbeat_address(&self) -> Option<u64> {
-        let shared = self.modules.iter().find(|module| module.offset == 0 && module.path.starts_with(SHARED_FILE))?;
+        let shared =
+            self.mappings.iter().find(|mapping| mapping.offset == 0 && mapping.path.starts_with(SHARED_FILE))?;
         Some(shared.start + std::mem::offset_of!(Control, heartbeat) as u64)
     }
 
@@ -194,7 +195,7 @@ impl NativeTarget {
     ///
     /// # Errors
     /// As [`Target::finish`].
-    pub fn run(&mut self, plan: Plan, into: &mut Execution) -> Result<(), TargetError> {
+    pub fn run(&mut self, plan: RunPlan, into: &mut Execution) -> Result<(), TargetError> {
         self.submit_plan(plan);
         self.finish(into)
     }
@@ -204,11 +205,11 @@ impl NativeTarget {
         let at_most = self.jobs_per_batch();
         let Some(session) = &mut self.session else { return };
         while session.has_room() && !self.waiting.is_empty() {
-            if self.options.takes_turns && !(self.ready.is_empty() && session.flights.is_empty()) {
+            if self.options.takes_turns && !(self.ready.is_empty() && session.batches.is_empty()) {
                 return;
             }
-            let enough = session.flights.is_empty() || self.waiting.len() >= at_most.div_ceil(2);
-            if !enough || (self.suspect && !session.flights.is_empty()) || !session.send(&mut self.waiting, at_most) {
+            let enough = session.batches.is_empty() || self.waiting.len() >= at_most.div_ceil(2);
+            if !enough || (self.suspect && !session.batches.is_empty()) || !session.send(&mut self.waiting, at_most) {
                 return;
             }
         }
@@ -230,7 +231,7 @@ impl NativeTarget {
         let Some(session) = &mut self.session else {
             return self.restart();
         };
-        if session.flights.is_empty() {
+        if session.batches.is_empty() {
             // Nothing could be handed over: the first waiting schedule does not fit into the file.
             let switches = self.waiting.front().map_or(0, |plan| plan.request.schedule.len());
             return Err(TargetError::Lost(format!(
@@ -248,12 +249,12 @@ impl NativeTarget {
         self.harvest(waited)
     }
 
-    /// Takes the results of the oldest batch over, up to the first run with trouble.
+    /// Takes the results of the oldest batch over, up to the first run with cause.
     fn harvest(&mut self, waited: Waited) -> Result<(), TargetError> {
         let Some(session) = &mut self.session else { return Ok(()) };
         let may_grow = self.options.trace_bytes < self.options.max_trace_bytes;
-        let Collected { mut plans, results, words, trouble, beginning, first } = session.collect(waited, may_grow);
-        if !matches!(trouble, Some(Trouble::Fault(Fault::Garbled(_)))) {
+        let Collected { mut plans, results, words, cause, beginning, first } = session.collect(waited, may_grow);
+        if !matches!(cause, Some(RetryCause::Fault(TargetFault::Garbled(_)))) {
             self.limit_bits |= session.limits();
         }
         let rest = plans.split_off(results.len());
@@ -276,9 +277,9 @@ impl NativeTarget {
         if !batch.runs.is_empty() {
             self.ready.push_back(batch);
         }
-        match trouble {
+        match cause {
             None => Ok(()),
-            Some(trouble) => self.recover(rest, trouble, &beginning, first),
+            Some(cause) => self.recover(rest, cause, &beginning, first),
         }
     }
 
@@ -304,13 +305,13 @@ impl NativeTarget {
                         true
                     }
                     Err(error) if suspect => {
-                        let fault = Fault::Garbled(error.to_string());
+                        let fault = TargetFault::Garbled(error.to_string());
                         let words = words.to_vec();
                         *into = self.failed(&fault, &words);
                         true
                     }
                     Err(error) => {
-                        self.send_back(run.plan, &Fault::Garbled(error.to_string()))?;
+                        self.send_back(run.plan, &TargetFault::Garbled(error.to_string()))?;
                         false
                     }
                 }
@@ -337,7 +338,7 @@ impl Target for NativeTarget {
                 }
                 continue;
             }
-            let idle = self.session.as_ref().is_none_or(|session| session.flights.is_empty());
+            let idle = self.session.as_ref().is_none_or(|session| session.batches.is_empty());
             if idle && self.waiting.is_empty() {
                 return Err(TargetError::Lost("a result was asked for that nobody requested".into()));
             }

@@ -15,7 +15,7 @@ pub struct Stop {
 
 /// A request with what a target in a process of its own can do beyond [`Request`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct RunPlan {
     /// Schedule, policy, bound.
     pub request: Request,
     /// Where threads stop between two transitions, in increasing order of `after`.
@@ -26,16 +26,16 @@ pub struct Plan {
     pub all_accesses: bool,
 }
 
-impl From<Request> for Plan {
+impl From<Request> for RunPlan {
     fn from(request: Request) -> Self {
-        Plan { request, stops: Vec::new(), detail: false, all_accesses: false }
+        RunPlan { request, stops: Vec::new(), detail: false, all_accesses: false }
     }
 }
 
 /// The result fields before the target has filled them: a status that no run has.
 pub(super) const NOT_RUN: u32 = u32::MAX;
 
-impl Plan {
+impl RunPlan {
     /// The job for this plan, with its segments appended to `segments`; `None` if there is no room for them.
     pub(super) fn encode(&self, segments: &mut Vec<Segment>) -> Option<Job> {
         let first = segments.len();
@@ -98,12 +98,12 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn plan(schedule: &[(u16, u16)], policy: Policy) -> Plan {
+    fn plan(schedule: &[(u16, u16)], policy: Policy) -> RunPlan {
         let schedule = schedule.iter().map(|&(thread, choice)| Choice { thread, choice }).collect();
-        Plan::from(Request { schedule, policy, max_events: 100 })
+        RunPlan::from(Request { schedule, policy, max_events: 100 })
     }
 
-    fn segments(plan: &Plan) -> Vec<(u16, u16, u32, u32)> {
+    fn segments(plan: &RunPlan) -> Vec<(u16, u16, u32, u32)> {
         let mut segments = Vec::new();
         let job = plan.encode(&mut segments).unwrap();
         assert_eq!((job.first_segment, job.segments as usize), (0, segments.len()));

@@ -12,8 +12,8 @@ use raddle_model::{Execution, Incident, IncidentKind, PendingState, TargetError}
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, RunStatus};
 
-use super::plan::Plan;
-use super::session::{Fault, Finished, Session};
+use super::plan::RunPlan;
+use super::session::{Finished, Session, TargetFault};
 use super::{NativeTarget, Ready, ReadyBatch, ReadyRun};
 use crate::decode::RunResult;
 use crate::error::StartError;
@@ -32,7 +32,7 @@ const GROWTH: u64 = 4;
 
 /// Why a run must be repeated, or cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum RetryCause {
     /// It needs so many threads.
     Threads(i32),
     /// It changed kernel state that a snapshot cannot undo.
@@ -42,20 +42,20 @@ pub(super) enum Trouble {
     /// Its trace did not fit behind those of other runs.
     NextBatch,
     /// The target broke.
-    Fault(Fault),
+    Fault(TargetFault),
 }
 
-impl Trouble {
+impl RetryCause {
     /// What is wrong with a run that came back, if anything.
     pub(super) fn of(finished: &Finished, may_grow: bool) -> Option<Self> {
         match finished.result.status {
-            RunStatus::NeedPool => Some(Trouble::Threads(finished.code)),
-            RunStatus::NeedFresh => Some(Trouble::FreshProcess),
-            RunStatus::TraceFull if finished.trace.start > 0 => Some(Trouble::NextBatch),
-            RunStatus::TraceFull if may_grow => Some(Trouble::Room),
+            RunStatus::NeedPool => Some(RetryCause::Threads(finished.code)),
+            RunStatus::NeedFresh => Some(RetryCause::FreshProcess),
+            RunStatus::TraceFull if finished.trace.start > 0 => Some(RetryCause::NextBatch),
+            RunStatus::TraceFull if may_grow => Some(RetryCause::Room),
             // A process of its own that died leaves its status, and no trace of known length.
             RunStatus::Damaged if finished.trace.is_empty() => {
-                Some(Trouble::Fault(Fault::Died(ExitStatus::from_raw(finished.code))))
+                Some(RetryCause::Fault(TargetFault::Died(ExitStatus::from_raw(finished.code))))
             }
             _ => None,
         }
@@ -63,49 +63,55 @@ impl Trouble {
 }
 
 impl NativeTarget {
-    /// Deals with the trouble of the first of the `rest` of a batch. `beginning` is what was recorded of that run, and
+    /// Deals with the cause of the first of the `rest` of a batch. `beginning` is what was recorded of that run, and
     /// `first` whether it was the first of its process.
     pub(super) fn recover(
         &mut self,
-        rest: Vec<Plan>,
-        trouble: Trouble,
+        rest: Vec<RunPlan>,
+        cause: RetryCause,
         beginning: &[u64],
         first: bool,
     ) -> Result<(), TargetError> {
-        match trouble {
-            Trouble::NextBatch => {
+        match cause {
+            RetryCause::NextBatch => {
                 self.recall(rest);
                 // What the runs behind it left in the arenas is in nobody's way, but a dead run's trace must end in
                 // zeroes: only a fresh file is sure to.
                 self.restart()
             }
-            Trouble::Threads(wanted) => {
+            RetryCause::Threads(wanted) => {
                 self.recall(rest);
                 self.grow_pool(wanted)?;
                 self.restart()
             }
-            Trouble::FreshProcess if self.options.mode == Mode::Snapshot => {
+            RetryCause::FreshProcess if self.options.mode == Mode::Snapshot => {
                 self.recall(rest);
                 self.options.mode = Mode::Fork;
                 self.restart()
             }
-            Trouble::FreshProcess => {
-                self.blame(rest, &Fault::Garbled("a fresh process asked for another one".into()), beginning, true)
+            RetryCause::FreshProcess => {
+                self.blame(rest, &TargetFault::Garbled("a fresh process asked for another one".into()), beginning, true)
             }
-            Trouble::Room => {
+            RetryCause::Room => {
                 self.recall(rest);
                 self.options.trace_bytes =
                     self.options.trace_bytes.saturating_mul(GROWTH).min(self.options.max_trace_bytes);
                 self.restart()
             }
-            Trouble::Fault(fault) => self.blame(rest, &fault, beginning, first),
+            RetryCause::Fault(fault) => self.blame(rest, &fault, beginning, first),
         }
     }
 
     /// The target broke in the first of these runs.
-    fn blame(&mut self, mut rest: Vec<Plan>, fault: &Fault, beginning: &[u64], first: bool) -> Result<(), TargetError> {
+    fn blame(
+        &mut self,
+        mut rest: Vec<RunPlan>,
+        fault: &TargetFault,
+        beginning: &[u64],
+        first: bool,
+    ) -> Result<(), TargetError> {
         // Who hangs, sleeps or devours memory would only do it again, at the same expense.
-        let sure = first || matches!(fault, Fault::Hung(_) | Fault::Asleep(_) | Fault::Greedy(_));
+        let sure = first || matches!(fault, TargetFault::Hung(_) | TargetFault::Asleep(_) | TargetFault::Greedy(_));
         if sure && !rest.is_empty() {
             let plan = rest.remove(0);
             let execution = self.failed(fault, beginning);
@@ -120,7 +126,7 @@ impl NativeTarget {
     }
 
     /// Sends a run back whose trace made no sense, and with it everything after it.
-    pub(super) fn send_back(&mut self, plan: Plan, fault: &Fault) -> Result<(), TargetError> {
+    pub(super) fn send_back(&mut self, plan: RunPlan, fault: &TargetFault) -> Result<(), TargetError> {
         let ready = std::mem::take(&mut self.ready);
         let mut plans = vec![plan];
         plans.extend(ready.into_iter().flat_map(|batch| batch.runs).map(|run| run.plan));
@@ -131,9 +137,9 @@ impl NativeTarget {
     }
 
     /// Puts these plans and all that is under way in front of the waiting ones.
-    fn recall(&mut self, plans: Vec<Plan>) {
-        let flights = self.session.as_mut().map(|session| std::mem::take(&mut session.flights)).unwrap_or_default();
-        let all: Vec<Plan> = plans.into_iter().chain(flights.into_iter().flat_map(|flight| flight.plans)).collect();
+    fn recall(&mut self, plans: Vec<RunPlan>) {
+        let batches = self.session.as_mut().map(|session| std::mem::take(&mut session.batches)).unwrap_or_default();
+        let all: Vec<RunPlan> = plans.into_iter().chain(batches.into_iter().flat_map(|batch| batch.plans)).collect();
         for plan in all.into_iter().rev() {
             self.waiting.push_front(plan);
         }
@@ -169,9 +175,9 @@ impl NativeTarget {
     }
 
     /// The execution of a run that broke the target, from what it recorded before.
-    pub(super) fn failed(&mut self, fault: &Fault, beginning: &[u64]) -> Execution {
+    pub(super) fn failed(&mut self, fault: &TargetFault, beginning: &[u64]) -> Execution {
         let exit = match fault {
-            Fault::Died(status) => status.code(),
+            TargetFault::Died(status) => status.code(),
             _ => None,
         };
         let mut execution = Execution::empty();
@@ -179,17 +185,17 @@ impl NativeTarget {
         self.decoder.decode_beginning(beginning, result, &mut execution);
         self.statistics.runs += 1;
         let signal = match fault {
-            Fault::Died(status) => status.signal(),
+            TargetFault::Died(status) => status.signal(),
             // The kernel's own name for "used up its time".
-            Fault::Hung(_) => Some(libc::SIGXCPU),
-            Fault::Asleep(_) => None,
+            TargetFault::Hung(_) => Some(libc::SIGXCPU),
+            TargetFault::Asleep(_) => None,
             // What the kernel would have done.
-            Fault::Greedy(_) => Some(libc::SIGKILL),
-            Fault::Garbled(_) => Some(libc::SIGSEGV),
+            TargetFault::Greedy(_) => Some(libc::SIGKILL),
+            TargetFault::Garbled(_) => Some(libc::SIGSEGV),
         };
         match signal {
             Some(signal) => add_crash(&mut execution, signal, fault.describe()),
-            None if matches!(fault, Fault::Asleep(_)) => {
+            None if matches!(fault, TargetFault::Asleep(_)) => {
                 self.remarks.insert(ASLEEP.into());
             }
             None => {

@@ -10,11 +10,11 @@ use raddle_vocab::RunStatus;
 use raddle_wire::record;
 use raddle_wire::{CHECKPOINT_BYTES, Job, MAX_JOBS, trace_offset};
 
-use super::bases::{Bases, Start};
-use super::plan::{NOT_RUN, Plan};
-use super::recover::Trouble;
-use super::seat::{self, Seat};
-use super::silence::{Activity, Silence};
+use super::checkpoint_planner::{CheckpointPlanner, StartPoint};
+use super::cpu_pin::{self, CpuPin};
+use super::plan::{NOT_RUN, RunPlan};
+use super::recover::RetryCause;
+use super::watchdog::{Activity, Watchdog};
 use crate::decode::RunResult;
 use crate::error::StartError;
 use crate::limits;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A target that broke, in a way that only a new process heals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum TargetFault {
     /// The process is gone.
     Died(ExitStatus),
     /// It computed for so long without an event.
@@ -44,16 +44,16 @@ pub(super) enum Fault {
     Garbled(String),
 }
 
-impl Fault {
+impl TargetFault {
     /// The fault as the end of a sentence about the program.
     pub(super) fn describe(&self) -> String {
         match self {
-            Fault::Died(status) => process::describe(*status),
-            Fault::Hung(time) | Fault::Asleep(time) => {
+            TargetFault::Died(status) => process::describe(*status),
+            TargetFault::Hung(time) | TargetFault::Asleep(time) => {
                 format!("it made no step for {} seconds", time.as_secs_f64().round())
             }
-            Fault::Greedy(bytes) => format!("it used more than {} MB of memory", bytes >> 20),
-            Fault::Garbled(what) => format!("it wrote over raddle's records ({what})"),
+            TargetFault::Greedy(bytes) => format!("it used more than {} MB of memory", bytes >> 20),
+            TargetFault::Garbled(what) => format!("it wrote over raddle's records ({what})"),
         }
     }
 }
@@ -62,18 +62,18 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
     Completed,
-    Broken(Fault),
+    Broken(TargetFault),
     Interrupted,
     Late,
 }
 
 /// A batch that the target is working on, or has finished.
 #[derive(Debug)]
-pub(super) struct Flight {
+pub(super) struct Batch {
     pub number: u32,
-    pub plans: Vec<Plan>,
+    pub plans: Vec<RunPlan>,
     /// Where they start, one by one, if not all from the root.
-    starts: Vec<Start>,
+    starts: Vec<StartPoint>,
 }
 
 /// What came of a job, checked.
@@ -92,13 +92,13 @@ pub(super) struct Finished {
 #[derive(Debug)]
 pub(super) struct Collected {
     /// Every plan of the batch.
-    pub plans: Vec<Plan>,
-    /// Results of the first of them, up to the first trouble.
+    pub plans: Vec<RunPlan>,
+    /// Results of the first of them, up to the first cause.
     pub results: Vec<Finished>,
     /// Their traces.
     pub words: Vec<u64>,
     /// What is wrong with the run after them, and what was recorded of it.
-    pub trouble: Option<Trouble>,
+    pub cause: Option<RetryCause>,
     pub beginning: Vec<u64>,
     /// Whether that run was the first of its process and `beginning` is all that it recorded: nobody else is at fault.
     pub first: bool,
@@ -108,26 +108,26 @@ pub(super) struct Collected {
 #[derive(Debug)]
 pub(super) struct Session {
     /// Goes before the process: afterwards, its number may be somebody else's.
-    seat: Option<Seat>,
+    cpu_pin: Option<CpuPin>,
     /// `None` once it was killed.
     process: Option<Process>,
     pub shared: SharedFile,
-    pub flights: VecDeque<Flight>,
+    pub batches: VecDeque<Batch>,
     submitted: u32,
-    bases: Bases,
+    checkpoints: CheckpointPlanner,
 }
 
 impl Session {
     pub(super) fn start(options: &Options) -> Result<Self, StartError> {
         let shared = SharedFile::for_options(options).map_err(|error| StartError::Resources(error.to_string()))?;
-        let process = seat::unbound(|| Process::start(options, &shared))?;
+        let process = cpu_pin::start_unpinned(|| Process::start(options, &shared))?;
         Ok(Session {
-            seat: Some(Seat::new(process.pid())),
+            cpu_pin: Some(CpuPin::new(process.pid())),
             process: Some(process),
             shared,
-            flights: VecDeque::new(),
+            batches: VecDeque::new(),
             submitted: 0,
-            bases: Bases::new(options),
+            checkpoints: CheckpointPlanner::new(options),
         })
     }
 
@@ -137,34 +137,34 @@ impl Session {
     }
 
     pub(super) fn has_room(&self) -> bool {
-        self.flights.len() < BUFFERS
+        self.batches.len() < BUFFERS
     }
 
     /// Hands over as many of the plans as fit into one batch, from the front; false if not even the first does.
-    pub(super) fn send(&mut self, plans: &mut VecDeque<Plan>, at_most: usize) -> bool {
+    pub(super) fn send(&mut self, plans: &mut VecDeque<RunPlan>, at_most: usize) -> bool {
         let number = self.submitted;
-        let mut flight = Flight { number, plans: Vec::new(), starts: Vec::new() };
+        let mut batch = Batch { number, plans: Vec::new(), starts: Vec::new() };
         let mut segments = Vec::new();
-        let from_bases = self.bases.are_wanted();
-        while flight.plans.len() < at_most.min(MAX_JOBS) {
+        let with_checkpoints = self.checkpoints.are_wanted();
+        while batch.plans.len() < at_most.min(MAX_JOBS) {
             let Some(plan) = plans.front() else { break };
             let Some(mut job) = plan.encode(&mut segments) else { break };
-            if from_bases {
-                flight.starts.push(self.bases.suggest(plan, plans.iter().skip(1), &mut job, &mut segments));
+            if with_checkpoints {
+                batch.starts.push(self.checkpoints.suggest(plan, plans.iter().skip(1), &mut job, &mut segments));
             }
-            self.shared.put_job(number, flight.plans.len(), &job);
-            flight.plans.extend(plans.pop_front());
+            self.shared.put_job(number, batch.plans.len(), &job);
+            batch.plans.extend(plans.pop_front());
         }
-        if flight.plans.is_empty() {
+        if batch.plans.is_empty() {
             return false;
         }
-        if flight.plans.len() < MAX_JOBS {
+        if batch.plans.len() < MAX_JOBS {
             // A job without events ends the batch.
-            self.shared.put_job(number, flight.plans.len(), &Job::default());
+            self.shared.put_job(number, batch.plans.len(), &Job::default());
         }
         self.shared.put_segments(number, 0, &segments);
         self.submitted = number.wrapping_add(1);
-        self.flights.push_back(flight);
+        self.batches.push_back(batch);
         let control = self.shared.control();
         control.submitted().store(self.submitted, Ordering::Release);
         wait::wake(control.submitted());
@@ -174,18 +174,20 @@ impl Session {
     /// Waits for the oldest batch. A target that shows no sign of life or takes too much memory is given up.
     pub(super) fn wait(&mut self, options: &Options) -> Waited {
         let hang = options.hang_timeout;
-        let Some(flight) = self.flights.front() else { return Waited::Completed };
-        let number = flight.number;
+        let Some(batch) = self.batches.front() else { return Waited::Completed };
+        let number = batch.number;
         let mut pause = wait::Pause::new();
         let begun = Instant::now();
-        let mut silence = Silence::begin(self.signs_of_life(), begun);
+        let mut watchdog = Watchdog::begin(self.signs_of_life(), begun);
         loop {
             let control = self.shared.control();
             let completed = control.completed().load(Ordering::Acquire);
             // Batches complete one by one: any other number was not written by the runtime.
             let ahead = completed.wrapping_sub(number);
-            if ahead > self.flights.len() as u32 {
-                return Waited::Broken(Fault::Garbled(format!("batch {completed} is complete but not under way")));
+            if ahead > self.batches.len() as u32 {
+                return Waited::Broken(TargetFault::Garbled(format!(
+                    "batch {completed} is complete but not under way"
+                )));
             }
             if ahead > 0 {
                 return Waited::Completed;
@@ -198,19 +200,21 @@ impl Session {
             }
             match self.process.as_mut().map(Process::ended) {
                 Some(None) => {}
-                Some(Some(status)) if !self.completed_meanwhile(number) => return Waited::Broken(Fault::Died(status)),
+                Some(Some(status)) if !self.completed_meanwhile(number) => {
+                    return Waited::Broken(TargetFault::Died(status));
+                }
                 Some(Some(_)) => return Waited::Completed,
-                None => return Waited::Broken(Fault::Garbled("the process was ended".into())),
+                None => return Waited::Broken(TargetFault::Garbled("the process was ended".into())),
             }
             // Looking is not free, and nobody takes much memory in a few milliseconds.
             let long = begun.elapsed() > PATIENCE;
             let activity = || if long { self.activity() } else { None };
-            if silence.look(self.signs_of_life(), Instant::now(), activity) > hang {
-                let fault = if silence.was_sleep() { Fault::Asleep(hang) } else { Fault::Hung(hang) };
+            if watchdog.look(self.signs_of_life(), Instant::now(), activity) > hang {
+                let fault = if watchdog.was_sleep() { TargetFault::Asleep(hang) } else { TargetFault::Hung(hang) };
                 return Waited::Broken(fault);
             }
             if let Some(limit) = options.memory_limit.filter(|&limit| long && self.memory() > limit) {
-                return Waited::Broken(Fault::Greedy(limit));
+                return Waited::Broken(TargetFault::Greedy(limit));
             }
             wait::on(self.shared.control().completed(), completed, pause.next());
         }
@@ -241,7 +245,7 @@ impl Session {
 
     fn completed_meanwhile(&self, number: u32) -> bool {
         let ahead = self.shared.control().completed().load(Ordering::Acquire).wrapping_sub(number);
-        ahead > 0 && ahead <= self.flights.len() as u32
+        ahead > 0 && ahead <= self.batches.len() as u32
     }
 
     fn signs_of_life(&self) -> (u32, u64) {
@@ -251,62 +255,62 @@ impl Session {
 
     /// How many jobs of the oldest batch are done, once the target is dead or has completed it.
     fn jobs_done(&self, waited: &Waited) -> usize {
-        let Some(flight) = self.flights.front() else { return 0 };
-        let total = flight.plans.len();
+        let Some(batch) = self.batches.front() else { return 0 };
+        let total = batch.plans.len();
         if *waited == Waited::Completed {
             return total;
         }
         // The count may still be that of the batch before; what was not run has its first status.
         let counted = self.shared.control().jobs_done().load(Ordering::Acquire) as usize;
-        let run = (0..total).take_while(|&index| self.shared.job(flight.number, index).status != NOT_RUN).count();
+        let run = (0..total).take_while(|&index| self.shared.job(batch.number, index).status != NOT_RUN).count();
         run.min(counted)
     }
 
     /// Takes the oldest batch out. Everything is copied before it is looked at.
     pub(super) fn collect(&mut self, waited: Waited, may_grow: bool) -> Collected {
         let done = self.jobs_done(&waited);
-        let Some(Flight { number, plans, starts }) = self.flights.pop_front() else {
+        let Some(Batch { number, plans, starts }) = self.batches.pop_front() else {
             let (plans, results, words, beginning) = Default::default();
-            return Collected { plans, results, words, trouble: None, beginning, first: false };
+            return Collected { plans, results, words, cause: None, beginning, first: false };
         };
         let broken = matches!(waited, Waited::Broken(_));
         let mut results: Vec<Finished> = Vec::with_capacity(done);
-        let mut trouble = None;
+        let mut cause = None;
         let mut end = 0;
         for index in 0..done {
             let job = self.shared.job(number, index);
             match check_job(&job, end, self.shared.arena() / WORD) {
                 Ok(finished) => {
-                    trouble = Trouble::of(&finished, may_grow);
-                    if trouble.is_some() {
+                    cause = RetryCause::of(&finished, may_grow);
+                    if cause.is_some() {
                         break;
                     }
                     end = finished.trace.end;
-                    self.bases.learn(starts.get(index), &job);
+                    self.checkpoints.learn(starts.get(index), &job);
                     results.push(finished);
                 }
                 Err(what) => {
-                    trouble = Some(Trouble::Fault(Fault::Garbled(what)));
+                    cause = Some(RetryCause::Fault(TargetFault::Garbled(what)));
                     break;
                 }
             }
         }
-        if let (None, Waited::Broken(fault)) = (&trouble, waited) {
-            trouble = Some(Trouble::Fault(fault));
+        if let (None, Waited::Broken(fault)) = (&cause, waited) {
+            cause = Some(RetryCause::Fault(fault));
         }
         let strange = limits::unnamed(self.limits());
         if strange != 0 {
             // Who writes there has written over the rest, too, whatever it looks like.
             results.clear();
             end = 0;
-            trouble = Some(Trouble::Fault(Fault::Garbled(format!("limits {strange:#x}, which there are not"))));
+            cause = Some(RetryCause::Fault(TargetFault::Garbled(format!("limits {strange:#x}, which there are not"))));
         }
-        let beginning = if trouble.is_some() { self.beginning(number, end) } else { Vec::new() };
+        let beginning = if cause.is_some() { self.beginning(number, end) } else { Vec::new() };
         let mut words = Vec::with_capacity(end);
         self.shared.take_words(trace_offset(number, self.shared.arena()), end, &mut words);
         // A run in a process of its own that died may be followed by others in the same batch, which wrote over its trace.
         let first = number == 0 && results.is_empty() && (broken || plans.len() == 1);
-        Collected { plans, results, words, trouble, beginning, first }
+        Collected { plans, results, words, cause, beginning, first }
     }
 
     /// Copies what a dead target wrote from word `start` of a batch's arena on: whole records up to a zero.
@@ -334,14 +338,14 @@ impl Session {
 
     /// The target rests, and takes turns with this thread: whether they sit well is looked at.
     pub(super) fn turn(&mut self) {
-        if let Some(seat) = &mut self.seat {
-            seat.turn();
+        if let Some(pin) = &mut self.cpu_pin {
+            pin.turn();
         }
     }
 
     /// Kills the process; the file stays readable.
     pub(super) fn kill(&mut self) {
-        self.seat = None;
+        self.cpu_pin = None;
         self.process = None;
     }
 }
@@ -349,7 +353,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process
-            && self.flights.is_empty()
+            && self.batches.is_empty()
         {
             process.ask_to_end(&self.shared);
         }

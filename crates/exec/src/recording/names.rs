@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use raddle_model::{AccessKind, Execution, ThreadPath};
 
-use crate::modules::Module;
+use crate::mappings::Mapping;
 
 /// Turns addresses into names; names from debug information are better than those of [`ModuleNames`].
-pub trait Names {
+pub trait RecordingNames {
     /// The object at an address.
     fn object(&self, address: u64) -> Option<String>;
     /// The place in the program with this return address.
@@ -17,7 +17,7 @@ pub trait Names {
 /// Names without debug information: `program+0x4010` in a file, `heap T1#3+8` in the third block that T1 allocated.
 #[derive(Clone, Debug, Default)]
 pub struct ModuleNames {
-    modules: Vec<Module>,
+    mappings: Vec<Mapping>,
     /// Heap blocks by address: size, thread, number among that thread's blocks.
     blocks: BTreeMap<u64, (u64, ThreadPath, u32)>,
 }
@@ -25,7 +25,7 @@ pub struct ModuleNames {
 impl ModuleNames {
     /// Names for the addresses of one execution.
     #[must_use]
-    pub fn new(modules: &[Module], execution: &Execution) -> Self {
+    pub fn new(mappings: &[Mapping], execution: &Execution) -> Self {
         let mut blocks = BTreeMap::new();
         let mut made = vec![0; execution.threads.len()];
         for access in execution.accesses.iter().filter(|access| access.kind == AccessKind::Alloc) {
@@ -34,21 +34,21 @@ impl ModuleNames {
             *count += 1;
             blocks.insert(access.addr, (access.size, info.path.clone(), *count));
         }
-        ModuleNames { modules: modules.to_vec(), blocks }
+        ModuleNames { mappings: mappings.to_vec(), blocks }
     }
 
     fn in_module(&self, address: u64) -> Option<String> {
-        let after = self.modules.partition_point(|module| module.start <= address);
-        let module = self.modules.get(after.checked_sub(1)?).filter(|module| address < module.end)?;
+        let after = self.mappings.partition_point(|mapping| mapping.start <= address);
+        let mapping = self.mappings.get(after.checked_sub(1)?).filter(|mapping| address < mapping.end)?;
         // Addresses count from where the whole file starts, as linkers and debuggers do.
         let start =
-            self.modules.iter().find(|other| other.path == module.path).map_or(module.start, |first| first.start);
-        let file = module.path.file_name()?.to_string_lossy();
+            self.mappings.iter().find(|other| other.path == mapping.path).map_or(mapping.start, |first| first.start);
+        let file = mapping.path.file_name()?.to_string_lossy();
         Some(format!("{file}+{:#x}", address - start))
     }
 }
 
-impl Names for ModuleNames {
+impl RecordingNames for ModuleNames {
     fn object(&self, address: u64) -> Option<String> {
         let block = self.blocks.range(..=address).next_back();
         match block {

@@ -7,8 +7,8 @@ use raddle_model::{Choice, Execution, PendingState, Request, Step, ThreadPath};
 use raddle_vocab::policy::{MAX_THREADS, Policy};
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 
-use super::{Entry, Names, Recording};
-use crate::native::{Plan, Stop};
+use super::{Entry, Recording, RecordingNames};
+use crate::native::{RunPlan, Stop};
 
 /// Why a schedule cannot be followed by any program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,18 +85,18 @@ pub fn choices_of(entries: &[Entry]) -> Result<Vec<Choice>, ScheduleError> {
 ///
 /// # Errors
 /// As [`choices_of`].
-pub fn plan_of(recording: &Recording) -> Result<Plan, ScheduleError> {
+pub fn plan_of(recording: &Recording) -> Result<RunPlan, ScheduleError> {
     let schedule = choices_of(&recording.schedule)?;
     let stops = recording.schedule.iter().enumerate();
     let stops = stops.filter_map(|(after, entry)| entry.stop.map(|access| Stop { after, access }));
     let request = Request { schedule, policy: Policy::LeastRank, max_events: recording.settings.max_events };
-    Ok(Plan { stops: stops.collect(), ..Plan::from(request) })
+    Ok(RunPlan { stops: stops.collect(), ..RunPlan::from(request) })
 }
 
 /// The schedule of an execution, named. Which successor a step was is found by asking the semantics which of them looks
 /// like it.
 #[must_use]
-pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn Names) -> Vec<Entry> {
+pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNames) -> Vec<Entry> {
     let mut world = World::new(spurious);
     world.prepare(execution);
     let mut made = vec![0; execution.threads.len()];
@@ -132,7 +132,7 @@ fn choice_of(world: &World, step: &Step) -> u16 {
 }
 
 /// The name of what a step is about: another thread, or what lies at its address.
-fn object_of(step: &Step, execution: &Execution, names: &dyn Names) -> Option<String> {
+fn object_of(step: &Step, execution: &Execution, names: &dyn RecordingNames) -> Option<String> {
     match step.kind {
         OpKind::Create | OpKind::Join | OpKind::Detach => {
             let thread = execution.threads.get(usize::try_from(step.arg).ok()?)?;
@@ -174,7 +174,7 @@ fn describe_entry(entry: &Entry) -> String {
 
 /// A step in words.
 #[must_use]
-pub fn describe_step(step: &Step, execution: &Execution, names: &dyn Names) -> String {
+pub fn describe_step(step: &Step, execution: &Execution, names: &dyn RecordingNames) -> String {
     let thread = execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone()).unwrap_or_default();
     let entry = Entry {
         thread,
@@ -192,7 +192,7 @@ pub fn describe_step(step: &Step, execution: &Execution, names: &dyn Names) -> S
 /// Compares a run with the schedule it was to follow. Kinds, threads and outcomes must agree; objects and places may
 /// have other names after a rebuild.
 #[must_use]
-pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn Names) -> Option<Divergence> {
+pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn RecordingNames) -> Option<Divergence> {
     for (index, entry) in entries.iter().enumerate() {
         let found = match execution.steps.get(index) {
             Some(step) => {
@@ -214,7 +214,7 @@ pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn Names) -> O
 }
 
 /// Why the run ended before an entry.
-fn instead(entry: &Entry, execution: &Execution, names: &dyn Names) -> String {
+fn instead(entry: &Entry, execution: &Execution, names: &dyn RecordingNames) -> String {
     let number = execution.threads.iter().position(|thread| thread.path == entry.thread);
     let Some(pending) = number.and_then(|number| execution.pending.get(number)) else {
         return format!("the program has no thread {}", entry.thread);

@@ -8,7 +8,7 @@ use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
 
 use super::json::parse_thread;
 use super::*;
-use crate::modules::Module;
+use crate::mappings::Mapping;
 
 fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
     Step {
@@ -78,7 +78,7 @@ fn execution() -> Execution {
 }
 
 fn names() -> ModuleNames {
-    let module = |start, offset| Module {
+    let module = |start, offset| Mapping {
         path: "/bin/prog".into(),
         start,
         end: start + 0x1000,

@@ -22,20 +22,20 @@ pub(super) struct Excerpt {
     parts: Vec<(usize, Vec<String>)>,
 }
 
-/// The files that findings and stories speak of, as far as they can be read.
+/// The files that findings and traces speak of, as far as they can be read.
 pub(super) fn of(run: &Run) -> BTreeMap<String, Excerpt> {
     let mut wanted: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let mut directory = String::new();
-    for (finding, story) in run.findings() {
+    for (finding, trace) in run.findings() {
         let of_finding = finding.accesses.iter().flat_map(|access| access.stack.iter().chain([&access.place]));
-        let of_story = story.iter().flat_map(|story| &story.places);
-        for place in of_finding.chain(of_story) {
+        let of_trace = trace.iter().flat_map(|trace| &trace.places);
+        for place in of_finding.chain(of_trace) {
             if let (Some(file), Some(line)) = (&place.file, place.line) {
                 wanted.entry(file).or_default().insert(line as usize);
             }
         }
-        if let Some(story) = story {
-            directory.clone_from(&story.directory);
+        if let Some(trace) = trace {
+            directory.clone_from(&trace.directory);
         }
     }
     let mut left = MOST_BYTES;

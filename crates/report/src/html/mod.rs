@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::annotated::AnnotatedTrace;
 use crate::run::Run;
-use crate::story::Story;
 use excerpts::Excerpt;
 
 const PAGE: &str = include_str!("page.html");
@@ -24,14 +24,16 @@ const SCRIPT: &str = include_str!("page.js");
 #[derive(Serialize)]
 struct Data<'a> {
     report: &'a raddle_model::finding::Report,
-    stories: &'a BTreeMap<String, Story>,
+    /// By id of the finding.
+    #[serde(rename = "stories")]
+    traces: &'a BTreeMap<String, AnnotatedTrace>,
     sources: BTreeMap<String, Excerpt>,
 }
 
 /// The run as a page.
 #[must_use]
 pub fn render(run: &Run) -> String {
-    let data = Data { report: &run.report, stories: &run.stories, sources: excerpts::of(run) };
+    let data = Data { report: &run.report, traces: &run.traces, sources: excerpts::of(run) };
     let data = inert(&serde_json::to_string(&data).unwrap_or_else(|_| "null".into()));
     let title = format!("raddle: {}", run.report.program);
     let policy = format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT.as_bytes())));

@@ -1,12 +1,12 @@
-//! One step of a story: what happens, where, and how everybody stands.
+//! One step of a trace: what happens, where, and how everybody stands.
 
 use std::fmt::Write as _;
 
 use super::source::Sources;
 use super::style::{ERROR, FAINT, HEADING, STRONG, paint};
 use super::words;
+use crate::annotated::{AnnotatedEvent, AnnotatedTrace, Interval};
 use crate::escape::clean;
-use crate::story::{Event, Story, Stretch};
 
 /// Lines of source before and after the one that an event is in.
 const AROUND: usize = 3;
@@ -15,30 +15,30 @@ const MOST_VALUES: usize = 12;
 
 /// The step with this number, from 0.
 #[must_use]
-pub fn step(story: &Story, at: usize, sources: &Sources) -> String {
-    let Some(event) = story.events.get(at) else { return String::new() };
+pub fn step(trace: &AnnotatedTrace, at: usize, sources: &Sources) -> String {
+    let Some(event) = trace.events.get(at) else { return String::new() };
     let mut text = String::new();
-    let (number, all) = (at + 1 + story.left_out, story.events.len() + story.left_out);
+    let (number, all) = (at + 1 + trace.left_out, trace.events.len() + trace.left_out);
     let mark = event.mark.map(|mark| format!("({mark}) ")).unwrap_or_default();
-    let thread = thread_name(story, event.thread);
+    let thread = thread_name(trace, event.thread);
     let what = paint(STRONG, &format!("{mark}{}", clean(&event.text)));
     let _ = writeln!(text, "{} {thread}  {what}", paint(HEADING, &format!("{number}/{all}")));
-    excerpt(&mut text, story, event, sources);
-    threads(&mut text, story, at);
-    values(&mut text, story, at);
+    excerpt(&mut text, trace, event, sources);
+    threads(&mut text, trace, at);
+    values(&mut text, trace, at);
     text
 }
 
-fn thread_name(story: &Story, thread: usize) -> String {
-    let Some(actor) = story.threads.get(thread) else { return "?".into() };
-    match &actor.name {
-        Some(name) => format!("{} `{}`", clean(&actor.thread), clean(name)),
-        None => clean(&actor.thread).into_owned(),
+fn thread_name(trace: &AnnotatedTrace, thread: usize) -> String {
+    let Some(lane) = trace.threads.get(thread) else { return "?".into() };
+    match &lane.name {
+        Some(name) => format!("{} `{}`", clean(&lane.thread), clean(name)),
+        None => clean(&lane.thread).into_owned(),
     }
 }
 
-fn excerpt(text: &mut String, story: &Story, event: &Event, sources: &Sources) {
-    let place = story.place(event);
+fn excerpt(text: &mut String, trace: &AnnotatedTrace, event: &AnnotatedEvent, sources: &Sources) {
+    let place = trace.place(event);
     if let Some(at) = words::place(place) {
         let function = place.function.as_deref().map(|name| format!(" in {}", clean(name))).unwrap_or_default();
         let _ = writeln!(text, "  {}", paint(FAINT, &format!("{at}{function}")));
@@ -56,49 +56,49 @@ fn excerpt(text: &mut String, story: &Story, event: &Event, sources: &Sources) {
     }
 }
 
-fn threads(text: &mut String, story: &Story, at: usize) {
-    let now = story.events[at].thread;
-    for thread in 0..story.threads.len() {
-        let mine = |event: &&Event| event.thread == thread;
-        let last = story.events[..=at].iter().rev().find(mine);
-        let next = story.events[at + 1..].iter().find(mine);
+fn threads(text: &mut String, trace: &AnnotatedTrace, at: usize) {
+    let now = trace.events[at].thread;
+    for thread in 0..trace.threads.len() {
+        let mine = |event: &&AnnotatedEvent| event.thread == thread;
+        let last = trace.events[..=at].iter().rev().find(mine);
+        let next = trace.events[at + 1..].iter().find(mine);
         // Threads that are not born yet, or over, have nothing to say.
         if last.is_none() || (next.is_none() && thread != now && last.is_some_and(|event| event.op == "end")) {
             continue;
         }
         let arrow = if thread == now { ">" } else { " " };
-        let _ = write!(text, "{arrow} {:<8}", thread_name(story, thread));
+        let _ = write!(text, "{arrow} {:<8}", thread_name(trace, thread));
         let parts = [
-            next.map(|event| format!("next: {}{}", clean(&event.text), at_place(story, event))),
-            listed("holds", story, &story.holds, thread, at),
-            listed("waits for", story, &story.waits, thread, at),
+            next.map(|event| format!("next: {}{}", clean(&event.text), at_place(trace, event))),
+            listed("holds", trace, &trace.holds, thread, at),
+            listed("waits for", trace, &trace.waits, thread, at),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         let _ = writeln!(text, "  {}", parts.join("; "));
     }
 }
 
-fn at_place(story: &Story, event: &Event) -> String {
-    words::place_short(story.place(event)).map(|place| format!("  {place}")).unwrap_or_default()
+fn at_place(trace: &AnnotatedTrace, event: &AnnotatedEvent) -> String {
+    words::place_short(trace.place(event)).map(|place| format!("  {place}")).unwrap_or_default()
 }
 
-fn listed(verb: &str, story: &Story, stretches: &[Stretch], thread: usize, at: usize) -> Option<String> {
+fn listed(verb: &str, trace: &AnnotatedTrace, intervals: &[Interval], thread: usize, at: usize) -> Option<String> {
     let covers =
-        |stretch: &&Stretch| stretch.thread == thread && stretch.from <= at && stretch.to.is_none_or(|to| to > at);
-    let name = |stretch: &Stretch| {
-        let object = stretch.object.and_then(|object| story.objects.get(object));
+        |interval: &&Interval| interval.thread == thread && interval.from <= at && interval.to.is_none_or(|to| to > at);
+    let name = |interval: &Interval| {
+        let object = interval.object.and_then(|object| trace.objects.get(object));
         object.map_or_else(|| "the end of a thread".into(), |name| clean(name).into_owned())
     };
-    let names: Vec<String> = stretches.iter().filter(covers).map(name).collect();
+    let names: Vec<String> = intervals.iter().filter(covers).map(name).collect();
     (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
 }
 
-fn values(text: &mut String, story: &Story, at: usize) {
+fn values(text: &mut String, trace: &AnnotatedTrace, at: usize) {
     let mut seen = Vec::new();
-    for event in story.events[..=at].iter().rev() {
+    for event in trace.events[..=at].iter().rev() {
         let (Some(object), Some(value)) = (event.object, &event.value) else { continue };
         if !seen.contains(&object) && seen.len() < MOST_VALUES {
-            let name = story.object(event).unwrap_or("?");
+            let name = trace.object(event).unwrap_or("?");
             let line = format!("{} = {}", clean(name), clean(value));
             let _ = writeln!(text, "  {} {line}", paint(FAINT, "value"));
             seen.push(object);

@@ -2,10 +2,10 @@
 
 use prost::Message;
 use raddle_model::finding::{Severity, Verdict};
+use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::escape::clean;
 use raddle_report::perfetto::Trace;
 use raddle_report::run::Run;
-use raddle_report::story::Story;
 use raddle_report::text::{self, Sources};
 use raddle_report::{dot, html, json, junit, perfetto, sarif, std_trace, tsan};
 use serde_json::Value;
@@ -63,9 +63,9 @@ fn machine_formats_carry_every_name_unchanged() {
         assert_eq!(of_json(&run), expected);
         assert_eq!(of_sarif(&run), expected);
         assert_eq!(of_html(&run), expected);
-        let stories: std::collections::BTreeMap<String, Story> =
+        let traces: std::collections::BTreeMap<String, AnnotatedTrace> =
             serde_json::from_value(page_data(&run)["stories"].clone()).unwrap();
-        assert_eq!(stories, run.stories);
+        assert_eq!(traces, run.traces);
     }
 }
 
@@ -189,15 +189,15 @@ fn text_and_tsan_tell_each_finding_once() {
     for name in sample::hostile() {
         let run = sample::run(&name);
         let sources = Sources::new(std::path::Path::new("/nonexistent"));
-        for (finding, story) in run.findings() {
-            let timeline = story.map(Story::timeline);
+        for (finding, trace) in run.findings() {
+            let timeline = trace.map(AnnotatedTrace::timeline);
             let text = text::finding(finding, timeline.as_ref(), &sources, 100);
             let plain = anstream::adapter::strip_str(&text).to_string();
             let level = if finding.severity == Severity::Error { "error" } else { "warning" };
             let start = format!("{level}[{}]: {}", finding.id, clean(&finding.message));
             assert!(plain.starts_with(start.trim_end()), "{plain}");
-            for at in 0..story.unwrap().events.len() {
-                let step = anstream::adapter::strip_str(&text::step(story.unwrap(), at, &sources)).to_string();
+            for at in 0..trace.unwrap().events.len() {
+                let step = anstream::adapter::strip_str(&text::step(trace.unwrap(), at, &sources)).to_string();
                 assert!(!step.contains(['\x1b', '\u{9b}', '\u{202e}', '\r']), "{step:?}");
             }
         }

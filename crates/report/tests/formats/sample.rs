@@ -6,8 +6,8 @@ use raddle_model::finding::{
     AccessReport, Created, Finding, Kind, Numbering, ObjectInfo, ObjectKind, Place, Reason, Report, SCHEMA, Severity,
     Stats, Verdict, Wait, WitnessKind,
 };
+use raddle_report::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION};
 use raddle_report::run::Run;
-use raddle_report::story::{Actor, Event, EventKind, Story, Stretch, VERSION};
 
 /// Names as a program could have them.
 pub fn hostile() -> Vec<String> {
@@ -69,9 +69,9 @@ fn finding(name: &str, kind: Kind, severity: Severity, numbers: &mut Numbering) 
     }
 }
 
-/// A story of `count` events.
-pub fn story(name: &str, count: usize) -> Story {
-    let event = |number: usize| Event {
+/// A trace of `count` events.
+pub fn trace(name: &str, count: usize) -> AnnotatedTrace {
+    let event = |number: usize| AnnotatedEvent {
         thread: number % 3,
         kind: if number.is_multiple_of(4) { EventKind::Access } else { EventKind::Sync },
         op: if number.is_multiple_of(4) { "write".into() } else { "lock".into() },
@@ -80,23 +80,23 @@ pub fn story(name: &str, count: usize) -> Story {
         object: Some(0),
         value: Some(name.into()),
         step: Some(number + 1),
-        ..Event::default()
+        ..AnnotatedEvent::default()
     };
-    let actor = |number: usize| Actor { thread: format!("T{number}"), name: Some(name.into()), created: None };
-    let mut story = Story {
+    let lane = |number: usize| ThreadLane { thread: format!("T{number}"), name: Some(name.into()), created: None };
+    let mut trace = AnnotatedTrace {
         version: VERSION,
         directory: "/nonexistent".into(),
-        threads: (0..3).map(actor).collect(),
+        threads: (0..3).map(lane).collect(),
         places: vec![place(name, 4)],
         objects: vec![name.into()],
         left_out: 0,
         events: (0..count).map(event).collect(),
-        holds: vec![Stretch { thread: 1, object: Some(0), from: 1, to: Some(3) }],
-        waits: vec![Stretch { thread: 2, object: None, from: 2, to: None }],
+        holds: vec![Interval { thread: 1, object: Some(0), from: 1, to: Some(3) }],
+        waits: vec![Interval { thread: 2, object: None, from: 2, to: None }],
     };
-    story.end(1, "write", format!("write {name}"), &place(name, 4), Some(1));
-    story.end(2, "read", format!("read {name}"), &place(name, 7), Some(2));
-    story
+    trace.end(1, "write", format!("write {name}"), &place(name, 4), Some(1));
+    trace.end(2, "read", format!("read {name}"), &place(name, 7), Some(2));
+    trace
 }
 
 /// A run with a finding of each kind, all of whose names are `name`.
@@ -106,8 +106,8 @@ pub fn run(name: &str) -> Run {
     let mut findings: Vec<Finding> =
         kinds.into_iter().map(|kind| finding(name, kind, Severity::Error, &mut numbers)).collect();
     findings.push(finding(name, Kind::Misuse, Severity::Warning, &mut numbers));
-    let stories: BTreeMap<String, Story> =
-        findings.iter().map(|finding| (finding.id.clone(), story(name, 12))).collect();
+    let traces: BTreeMap<String, AnnotatedTrace> =
+        findings.iter().map(|finding| (finding.id.clone(), trace(name, 12))).collect();
     let report = Report {
         schema: SCHEMA,
         raddle: "0.1.0".into(),
@@ -123,7 +123,7 @@ pub fn run(name: &str) -> Run {
         suppressed: vec![name.into()],
         findings,
     };
-    Run { report, stories }
+    Run { report, traces }
 }
 
 /// A run that found nothing.
@@ -131,6 +131,6 @@ pub fn nothing(verdict: Verdict) -> Run {
     let mut run = run("plain");
     run.report.verdict = verdict;
     run.report.findings.clear();
-    run.stories.clear();
+    run.traces.clear();
     run
 }

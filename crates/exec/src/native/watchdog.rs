@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The host looks far more often: of a longer time between two looks, the rest is nobody's silence.
+/// The host looks far more often: of a longer time between two looks, the rest is nobody's watchdog.
 const LONGEST_LOOK: Duration = Duration::from_millis(200);
 
 /// What the processes of a target are doing.
@@ -20,7 +20,7 @@ pub(crate) struct Activity {
 
 /// The time since the last sign of life.
 #[derive(Debug)]
-pub(super) struct Silence<S> {
+pub(super) struct Watchdog<S> {
     last_sign: S,
     lasted: Duration,
     slept: Duration,
@@ -28,9 +28,9 @@ pub(super) struct Silence<S> {
     computed: Option<Duration>,
 }
 
-impl<S: PartialEq> Silence<S> {
+impl<S: PartialEq> Watchdog<S> {
     pub(super) fn begin(sign: S, now: Instant) -> Self {
-        Silence { last_sign: sign, lasted: Duration::ZERO, slept: Duration::ZERO, looked: now, computed: None }
+        Watchdog { last_sign: sign, lasted: Duration::ZERO, slept: Duration::ZERO, looked: now, computed: None }
     }
 
     /// Takes note of what there is to see; how long the silence has lasted. Activity is asked for only if the sign is still the same.
@@ -67,13 +67,13 @@ mod tests {
     const LOOK: Duration = Duration::from_millis(50);
 
     /// The silence after so many looks, each of which sees the target so.
-    fn looked(looks: u32, step: Duration, activity: impl Fn(u32) -> Option<Activity>) -> Silence<u32> {
+    fn looked(looks: u32, step: Duration, activity: impl Fn(u32) -> Option<Activity>) -> Watchdog<u32> {
         let begun = Instant::now();
-        let mut silence = Silence::begin(0, begun);
+        let mut watchdog = Watchdog::begin(0, begun);
         for look in 1..=looks {
-            silence.look(0, begun + step * look, || activity(look));
+            watchdog.look(0, begun + step * look, || activity(look));
         }
-        silence
+        watchdog
     }
 
     /// How long it is.
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn a_sign_of_life_ends_it() {
         let begun = Instant::now();
-        let mut silence = Silence::begin(0, begun);
-        assert_eq!(silence.look(0, begun + LOOK, || None), LOOK);
-        assert_eq!(silence.look(1, begun + 2 * LOOK, || unreachable!()), Duration::ZERO);
-        assert_eq!(silence.look(1, begun + 3 * LOOK, || None), LOOK);
+        let mut watchdog = Watchdog::begin(0, begun);
+        assert_eq!(watchdog.look(0, begun + LOOK, || None), LOOK);
+        assert_eq!(watchdog.look(1, begun + 2 * LOOK, || unreachable!()), Duration::ZERO);
+        assert_eq!(watchdog.look(1, begun + 3 * LOOK, || None), LOOK);
     }
 }

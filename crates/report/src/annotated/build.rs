@@ -1,4 +1,4 @@
-//! From an execution to its story.
+//! From an execution to its trace.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use raddle_model::finding::{Created, Place};
 use raddle_model::{Access, AccessKind, Execution, PendingState, Step, World};
 use raddle_vocab::{OpKind, Outcome};
 
-use super::{Actor, Event, EventKind, Story, Stretch, VERSION, intern};
-use crate::names::Names;
+use super::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION, intern};
+use crate::names::ExecutionNames;
 use crate::phrase::{Namer, phrase, word};
 
-/// Events of a story, at most; the last ones are kept.
+/// Events of a trace, at most; the last ones are kept.
 const MOST_EVENTS: usize = 20_000;
 /// Accesses to more bytes at once are not shown.
 const LARGEST_SHOWN: u64 = 64;
 
 /// Tells an execution.
-pub struct Teller<'a> {
-    names: &'a Names<'a>,
+pub struct TraceAnnotator<'a> {
+    names: &'a ExecutionNames<'a>,
     execution: &'a Execution,
     /// Spurious wake-ups that each thread may have.
     spurious: u32,
@@ -33,23 +33,24 @@ struct Known {
     objects: BTreeMap<(u64, u64, u64), usize>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> TraceAnnotator<'a> {
     /// Needs the names of this execution.
     #[must_use]
     pub fn new(
-        names: &'a Names<'a>,
+        names: &'a ExecutionNames<'a>,
         execution: &'a Execution,
         spurious: u32,
         values: &'a BTreeMap<usize, u64>,
     ) -> Self {
-        Teller { names, execution, spurious, values }
+        TraceAnnotator { names, execution, spurious, values }
     }
 
     /// The first `steps` steps with the data accesses in between that threads share.
     #[must_use]
-    pub fn story(&self, steps: usize) -> Story {
+    pub fn annotate(&self, steps: usize) -> AnnotatedTrace {
         let directory = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
-        let mut story = Story { version: VERSION, directory, threads: self.threads(), ..Story::default() };
+        let mut trace =
+            AnnotatedTrace { version: VERSION, directory, threads: self.threads(), ..AnnotatedTrace::default() };
         let mut known = Known::default();
         let steps = steps.min(self.execution.steps.len());
         let shared = shared_accesses(self.execution, steps);
@@ -60,56 +61,56 @@ impl<'a> Teller<'a> {
         let mut number = 0;
         for (index, step) in self.execution.steps.iter().enumerate().take(steps) {
             while let Some(access) = shared.next_if(|&at| self.execution.accesses[at].after as usize <= index) {
-                self.add_access(&mut story, &mut known, access, number >= first);
+                self.add_access(&mut trace, &mut known, access, number >= first);
                 number += 1;
             }
             event_of_step.push(number.saturating_sub(first));
             if number >= first {
-                let event = self.step_event(&mut story, &mut known, step, index);
-                story.events.push(event);
+                let event = self.step_event(&mut trace, &mut known, step, index);
+                trace.events.push(event);
             }
             number += 1;
         }
         for access in shared {
-            self.add_access(&mut story, &mut known, access, number >= first);
+            self.add_access(&mut trace, &mut known, access, number >= first);
             number += 1;
         }
-        story.left_out = first;
-        story.holds = self.holds(&mut story, &mut known, &event_of_step);
-        story.waits = self.waits(&mut story, &mut known, &event_of_step);
-        story
+        trace.left_out = first;
+        trace.holds = self.holds(&mut trace, &mut known, &event_of_step);
+        trace.waits = self.waits(&mut trace, &mut known, &event_of_step);
+        trace
     }
 
-    fn threads(&self) -> Vec<Actor> {
-        let actor = |(number, thread): (usize, &raddle_model::ThreadInfo)| {
+    fn threads(&self) -> Vec<ThreadLane> {
+        let lane = |(number, thread): (usize, &raddle_model::ThreadInfo)| {
             let is_creation = |step: &&Step| step.kind == OpKind::Create && step.arg == number as u64;
             let creation = self.execution.steps.iter().find(is_creation).filter(|_| number != 0);
             let created = creation.map(|step| Created {
                 by: self.names.thread(u64::from(step.thread)),
                 place: self.names.place(&[step.pc]),
             });
-            Actor { thread: thread.path.to_string(), name: thread.name.clone(), created }
+            ThreadLane { thread: thread.path.to_string(), name: thread.name.clone(), created }
         };
-        self.execution.threads.iter().enumerate().map(actor).collect()
+        self.execution.threads.iter().enumerate().map(lane).collect()
     }
 
-    fn step_event(&self, story: &mut Story, known: &mut Known, step: &Step, index: usize) -> Event {
-        let object = has_object(step.kind).then(|| self.object(story, known, step.obj, 1, step.pc));
+    fn step_event(&self, trace: &mut AnnotatedTrace, known: &mut Known, step: &Step, index: usize) -> AnnotatedEvent {
+        let object = has_object(step.kind).then(|| self.object(trace, known, step.obj, 1, step.pc));
         let value = (step.kind.is_atomic_access()).then(|| match (step.kind, step.outcome) {
             (OpKind::AtomicCas, outcome) if outcome != Outcome::Done => step.old,
             _ => step.value,
         });
         let waits = matches!(step.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire);
         let peer = matches!(step.kind, OpKind::Create | OpKind::Join | OpKind::Detach).then_some(step.arg);
-        Event {
+        AnnotatedEvent {
             thread: usize::from(step.thread),
             kind: EventKind::Sync,
             op: word(step.kind).into(),
             text: phrase(step, self.names),
-            place: self.place(story, known, step.pc),
+            place: self.place(trace, known, step.pc),
             object,
-            other: waits.then(|| self.object(story, known, step.arg, 1, step.pc)),
-            peer: peer.map(|peer| peer as usize).filter(|&peer| peer < story.threads.len()),
+            other: waits.then(|| self.object(trace, known, step.arg, 1, step.pc)),
+            peer: peer.map(|peer| peer as usize).filter(|&peer| peer < trace.threads.len()),
             outcome: (step.outcome != Outcome::Done).then(|| format!("{:?}", step.outcome).to_lowercase()),
             value: value.map(|value| value.to_string()),
             mark: None,
@@ -117,41 +118,41 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn add_access(&self, story: &mut Story, known: &mut Known, number: usize, wanted: bool) {
+    fn add_access(&self, trace: &mut AnnotatedTrace, known: &mut Known, number: usize, wanted: bool) {
         if !wanted {
             return;
         }
         let access = &self.execution.accesses[number];
         let what = if access.kind == AccessKind::Read { "read" } else { "write" };
-        let object = self.object(story, known, access.addr, access.size, access.pc);
+        let object = self.object(trace, known, access.addr, access.size, access.pc);
         let seen = self.values.get(&number).map(|&value| signed(value, access.size));
-        let name = &story.objects[object];
+        let name = &trace.objects[object];
         let text = match (&seen, access.kind) {
             (Some(value), AccessKind::Read) => format!("{what} {name} = {value}"),
             (Some(value), _) => format!("{what} {name}, was {value}"),
             (None, _) => format!("{what} {name}"),
         };
-        let event = Event {
+        let event = AnnotatedEvent {
             thread: usize::from(access.thread),
             kind: EventKind::Access,
             op: what.into(),
             text,
-            place: self.place(story, known, access.pc),
+            place: self.place(trace, known, access.pc),
             object: Some(object),
             value: seen.filter(|_| access.kind == AccessKind::Read),
-            ..Event::default()
+            ..AnnotatedEvent::default()
         };
-        story.events.push(event);
+        trace.events.push(event);
     }
 
-    fn place(&self, story: &mut Story, known: &mut Known, pc: u64) -> usize {
+    fn place(&self, trace: &mut AnnotatedTrace, known: &mut Known, pc: u64) -> usize {
         *known.places.entry(pc).or_insert_with(|| {
             let place = if pc == 0 { Place::default() } else { self.names.place(&[pc]) };
-            intern(&mut story.places, place)
+            intern(&mut trace.places, place)
         })
     }
 
-    fn object(&self, story: &mut Story, known: &mut Known, address: u64, size: u64, pc: u64) -> usize {
+    fn object(&self, trace: &mut AnnotatedTrace, known: &mut Known, address: u64, size: u64, pc: u64) -> usize {
         *known.objects.entry((address, size, pc)).or_insert_with(|| {
             let name = if size == 1 {
                 // As phrases name it, so that one thing has one name.
@@ -159,15 +160,15 @@ impl<'a> Teller<'a> {
             } else {
                 self.names.locate(address, size, &[pc]).short
             };
-            intern(&mut story.objects, name)
+            intern(&mut trace.objects, name)
         })
     }
 
     /// Who holds which lock from when to when.
-    fn holds(&self, story: &mut Story, known: &mut Known, event_of_step: &[usize]) -> Vec<Stretch> {
+    fn holds(&self, trace: &mut AnnotatedTrace, known: &mut Known, event_of_step: &[usize]) -> Vec<Interval> {
         let mut holdings = Holdings::default();
         let mut open: BTreeMap<(u16, u64), usize> = BTreeMap::new();
-        let mut all: Vec<Stretch> = Vec::new();
+        let mut all: Vec<Interval> = Vec::new();
         for (number, step) in self.execution.steps.iter().enumerate().take(event_of_step.len()) {
             holdings.apply(step, number as u32);
             let touched = [step.obj, step.arg];
@@ -180,24 +181,24 @@ impl<'a> Teller<'a> {
             });
             let fresh: Vec<_> = holdings.of_thread(step.thread).filter(|held| held.step == number as u32).collect();
             for held in fresh {
-                let object = self.object(story, known, held.object, 1, held.pc);
+                let object = self.object(trace, known, held.object, 1, held.pc);
                 open.insert((held.thread, held.object), all.len());
                 let (thread, from) = (usize::from(held.thread), event_of_step[number]);
-                all.push(Stretch { thread, object: Some(object), from, to: None });
+                all.push(Interval { thread, object: Some(object), from, to: None });
             }
         }
-        all.retain(|stretch| stretch.to != Some(0) || stretch.from != 0);
+        all.retain(|interval| interval.to != Some(0) || interval.from != 0);
         all
     }
 
     /// Who could not go on from when to when, by the semantics of the operation that the thread makes next.
-    fn waits(&self, story: &mut Story, known: &mut Known, event_of_step: &[usize]) -> Vec<Stretch> {
+    fn waits(&self, trace: &mut AnnotatedTrace, known: &mut Known, event_of_step: &[usize]) -> Vec<Interval> {
         let steps = &self.execution.steps[..event_of_step.len()];
         let mut world = World::new(self.spurious);
         world.prepare(self.execution);
         let mut next = NextSteps::of(self.execution, steps.len());
         let mut open: BTreeMap<u16, usize> = BTreeMap::new();
-        let mut all: Vec<Stretch> = Vec::new();
+        let mut all: Vec<Interval> = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             world.apply(step);
             next.pass(step.thread);
@@ -208,11 +209,11 @@ impl<'a> Teller<'a> {
                 let blocked = world.is_alive(thread) && !world.enabled(op).possible();
                 match (open.get(&thread), blocked) {
                     (None, true) => {
-                        let object = (op.kind != OpKind::Join).then(|| self.object(story, known, op.obj, 1, op.pc));
+                        let object = (op.kind != OpKind::Join).then(|| self.object(trace, known, op.obj, 1, op.pc));
                         open.insert(thread, all.len());
                         // It starts to wait once its own event before is over.
                         let from = event_of_step[number];
-                        all.push(Stretch { thread: usize::from(thread), object, from, to: None });
+                        all.push(Interval { thread: usize::from(thread), object, from, to: None });
                     }
                     (Some(&at), false) => {
                         all[at].to = Some(event_of_step[number]);
@@ -222,7 +223,7 @@ impl<'a> Teller<'a> {
                 }
             }
         }
-        all.retain(|stretch| stretch.to != Some(stretch.from));
+        all.retain(|interval| interval.to != Some(interval.from));
         all
     }
 }

@@ -21,8 +21,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A seat that is waited for during more than one of so many parts of the time is given up.
 const CROWDED: u32 = 6;
 /// How long one stands after that, the first time; twice as long each time that the seat is crowded again.
-const SHORTEST_STAND: Duration = Duration::from_millis(200);
-const LONGEST_STAND: Duration = Duration::from_secs(5);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The processors that raddle was given. Asked for before the first seat is taken, as threads inherit what their creators are bound to.
 static ALL: LazyLock<Option<CpuSet>> = LazyLock::new(|| sched_getaffinity(None).ok());
@@ -36,18 +36,18 @@ fn taken() -> MutexGuard<'static, Vec<usize>> {
 
 thread_local! {
     /// Whether this thread sits somewhere.
-    static SEATED: Cell<bool> = const { Cell::new(false) };
+    static IS_PINNED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Starts something that shall be allowed all processors: it would inherit what this thread is bound to. A thread that sits nowhere
 /// inherited that itself, and stays unbound.
-pub(super) fn unbound<T>(start: impl FnOnce() -> T) -> T {
+pub(super) fn start_unpinned<T>(start: impl FnOnce() -> T) -> T {
     let Some(all) = &*ALL else { return start() };
-    let seat = sched_getaffinity(None).ok().filter(|_| SEATED.get());
+    let pinned = sched_getaffinity(None).ok().filter(|_| IS_PINNED.get());
     let _ = sched_setaffinity(None, all);
     let started = start();
-    if let Some(seat) = seat {
-        let _ = sched_setaffinity(None, &seat);
+    if let Some(pinned) = pinned {
+        let _ = sched_setaffinity(None, &pinned);
     }
     started
 }
@@ -73,42 +73,42 @@ impl Figures {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    Standing { until: Instant },
-    Sitting { processor: usize, looked: Instant, before: Figures },
+    Unpinned { until: Instant },
+    Pinned { processor: usize, looked: Instant, before: Figures },
 }
 
 /// A place for a target and the thread that made it.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct CpuPin {
     target: Pid,
     thread: ThreadId,
     state: State,
-    stand: Duration,
+    pause: Duration,
 }
 
-impl Seat {
+impl CpuPin {
     /// Nothing happens before the first turns.
     pub(super) fn new(target: Pid) -> Self {
-        let state = State::Standing { until: Instant::now() + FIRST };
-        Seat { target, thread: thread::current().id(), state, stand: SHORTEST_STAND }
+        let state = State::Unpinned { until: Instant::now() + FIRST };
+        CpuPin { target, thread: thread::current().id(), state, pause: SHORTEST_PAUSE }
     }
 
     /// To be called between two turns.
     pub(super) fn turn(&mut self) {
         let now = Instant::now();
         match self.state {
-            State::Standing { until } if now >= until => self.sit(now),
-            State::Sitting { processor, looked, before } if now >= looked + LOOK => {
+            State::Unpinned { until } if now >= until => self.pin(now),
+            State::Pinned { processor, looked, before } if now >= looked + LOOK => {
                 let figures = self.figures();
                 if figures.is_none_or(|figures| figures.crowded_since(&before) > (now - looked) / CROWDED) {
-                    self.rise();
-                    self.state = State::Standing { until: now + self.stand };
-                    self.stand = (self.stand * 2).min(LONGEST_STAND);
+                    self.unpin();
+                    self.state = State::Unpinned { until: now + self.pause };
+                    self.pause = (self.pause * 2).min(LONGEST_PAUSE);
                 } else if let Some(before) = figures {
-                    self.state = State::Sitting { processor, looked: now, before };
+                    self.state = State::Pinned { processor, looked: now, before };
                 }
             }
-            State::Standing { .. } | State::Sitting { .. } => {}
+            State::Unpinned { .. } | State::Pinned { .. } => {}
         }
     }
 
@@ -118,39 +118,39 @@ impl Seat {
         Some(Figures { thread: process::scheduled("thread-self")?, target: process::scheduled(&target)? })
     }
 
-    fn sit(&mut self, now: Instant) {
-        self.state = State::Standing { until: now + LONGEST_STAND };
-        if SEATED.get() || thread::current().id() != self.thread {
+    fn pin(&mut self, now: Instant) {
+        self.state = State::Unpinned { until: now + LONGEST_PAUSE };
+        if IS_PINNED.get() || thread::current().id() != self.thread {
             return;
         }
         let (Some(before), Some(processor)) = (self.figures(), claim()) else { return };
-        SEATED.set(true);
+        IS_PINNED.set(true);
         let mut only = CpuSet::new();
         only.set(processor);
-        self.state = State::Sitting { processor, looked: now, before };
+        self.state = State::Pinned { processor, looked: now, before };
         if sched_setaffinity(Some(self.target), &only).and_then(|()| sched_setaffinity(None, &only)).is_err() {
-            self.rise();
-            self.state = State::Standing { until: now + LONGEST_STAND };
+            self.unpin();
+            self.state = State::Unpinned { until: now + LONGEST_PAUSE };
         }
     }
 
-    fn rise(&self) {
-        let State::Sitting { processor, .. } = self.state else { return };
+    fn unpin(&self) {
+        let State::Pinned { processor, .. } = self.state else { return };
         if let Some(all) = &*ALL {
             let _ = sched_setaffinity(Some(self.target), all);
             // A thread that is over has nothing to rise from.
             if thread::current().id() == self.thread {
                 let _ = sched_setaffinity(None, all);
-                SEATED.set(false);
+                IS_PINNED.set(false);
             }
         }
         taken().retain(|&other| other != processor);
     }
 }
 
-impl Drop for Seat {
+impl Drop for CpuPin {
     fn drop(&mut self) {
-        self.rise();
+        self.unpin();
     }
 }
 

@@ -5,7 +5,7 @@ use raddle_model::{Access, AccessKind, Execution, Pending, PendingState, Step, T
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 
 use super::*;
-use crate::names::Names;
+use crate::names::ExecutionNames;
 use crate::symbols::{Modules, Symbols};
 
 fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
@@ -54,17 +54,17 @@ fn execution() -> Execution {
     execution
 }
 
-fn story() -> Story {
+fn trace() -> AnnotatedTrace {
     let symbols = Symbols::new(&Modules::of_program(Path::new("/nonexistent")), Path::new("/"));
     let execution = execution();
-    let names = Names::new(&symbols, &execution);
-    Teller::new(&names, &execution, 0, &BTreeMap::new()).story(10)
+    let names = ExecutionNames::new(&symbols, &execution);
+    TraceAnnotator::new(&names, &execution, 0, &BTreeMap::new()).annotate(10)
 }
 
 #[test]
 fn a_story_tells_events_locks_and_waiting_in_order() {
-    let story = story();
-    let told: Vec<(usize, &str)> = story.events.iter().map(|event| (event.thread, event.text.as_str())).collect();
+    let trace = trace();
+    let texts: Vec<(usize, &str)> = trace.events.iter().map(|event| (event.thread, event.text.as_str())).collect();
     let expected = [
         (0, "start"),
         (0, "create T1"),
@@ -79,31 +79,31 @@ fn a_story_tells_events_locks_and_waiting_in_order() {
         (2, "write 0x2000"),
         (2, "unlock 0x1000"),
     ];
-    assert_eq!(told, expected);
-    let stretch = |stretch: &Stretch| (stretch.thread, stretch.from, stretch.to);
-    assert_eq!(story.holds.iter().map(stretch).collect::<Vec<_>>(), [(1, 5, Some(8)), (2, 9, Some(11))]);
+    assert_eq!(texts, expected);
+    let interval = |interval: &Interval| (interval.thread, interval.from, interval.to);
+    assert_eq!(trace.holds.iter().map(interval).collect::<Vec<_>>(), [(1, 5, Some(8)), (2, 9, Some(11))]);
     // T2 stands before the lock from the moment when T1 has it.
-    assert_eq!(story.waits.iter().map(stretch).collect::<Vec<_>>(), [(2, 5, Some(8))]);
-    assert_eq!(story.events[7].value.as_deref(), Some("7"));
-    assert_eq!(story.events[9].step, Some(9));
+    assert_eq!(trace.waits.iter().map(interval).collect::<Vec<_>>(), [(2, 5, Some(8))]);
+    assert_eq!(trace.events[7].value.as_deref(), Some("7"));
+    assert_eq!(trace.events[9].step, Some(9));
 }
 
 #[test]
 fn it_survives_being_kept_and_numbers_out_of_range_are_noticed() {
-    let mut story = story();
-    let text = serde_json::to_string(&story).unwrap();
-    assert_eq!(serde_json::from_str::<Story>(&text).unwrap(), story);
-    assert!(story.is_sound());
-    story.events[0].thread = 9;
-    assert!(!story.is_sound());
+    let mut trace = trace();
+    let text = serde_json::to_string(&trace).unwrap();
+    assert_eq!(serde_json::from_str::<AnnotatedTrace>(&text).unwrap(), trace);
+    assert!(trace.is_sound());
+    trace.events[0].thread = 9;
+    assert!(!trace.is_sound());
 }
 
 #[test]
 fn the_text_report_leaves_births_out_and_repetitions_too() {
-    let mut story = story();
-    let access = story.events[6].clone();
-    story.events.insert(6, access);
-    let rows: Vec<String> = story.timeline().rows.into_iter().map(|row| row.text).collect();
+    let mut trace = trace();
+    let access = trace.events[6].clone();
+    trace.events.insert(6, access);
+    let rows: Vec<String> = trace.timeline().rows.into_iter().map(|row| row.text).collect();
     assert!(!rows.contains(&"start".to_string()));
     assert_eq!(rows.iter().filter(|text| *text == "write 0x2000").count(), 2, "{rows:?}");
 }

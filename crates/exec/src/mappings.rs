@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// A part of a file in the target's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Module {
+pub struct Mapping {
     /// The file.
     pub path: PathBuf,
     /// First address.
@@ -19,19 +19,19 @@ pub struct Module {
     pub executable: bool,
 }
 
-/// The modules of a running process, in order of their addresses; none if it is gone.
+/// The mappings of a running process, in order of their addresses; none if it is gone.
 #[must_use]
-pub fn of_process(id: u32) -> Vec<Module> {
+pub fn of_process(id: u32) -> Vec<Mapping> {
     std::fs::read(format!("/proc/{id}/maps")).map(|text| parse(&text)).unwrap_or_default()
 }
 
 /// Paths are bytes, which need not be text.
-fn parse(text: &[u8]) -> Vec<Module> {
+fn parse(text: &[u8]) -> Vec<Mapping> {
     text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
 }
 
 /// `start-end perms offset device inode   path`; lines without a file are skipped.
-fn parse_line(line: &[u8]) -> Option<Module> {
+fn parse_line(line: &[u8]) -> Option<Mapping> {
     let mut fields = line.splitn(6, |&byte| byte == b' ');
     let mut field = || std::str::from_utf8(fields.next()?).ok();
     let (start, end) = field()?.split_once('-')?;
@@ -39,7 +39,7 @@ fn parse_line(line: &[u8]) -> Option<Module> {
     let path = fields.nth(2)?.trim_ascii_start();
     let number = |digits| u64::from_str_radix(digits, 16).ok();
     path.starts_with(b"/").then_some(())?;
-    Some(Module {
+    Some(Mapping {
         path: PathBuf::from(OsString::from_vec(unescaped(path))),
         start: number(start)?,
         end: number(end)?,
@@ -76,14 +76,14 @@ mod tests {
         let text = "555555554000-555555556000 r-xp 00001000 08:01 123                        /tmp/a b\n\
                     7ffff7dc1000-7ffff7dc4000 rw-p 00000000 00:00 0 \n\
                     7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0                          [stack]\n";
-        let module = Module {
+        let mapping = Mapping {
             path: "/tmp/a b".into(),
             start: 0x5555_5555_4000,
             end: 0x5555_5555_6000,
             offset: 0x1000,
             executable: true,
         };
-        assert_eq!(parse(text.as_bytes()), [module]);
+        assert_eq!(parse(text.as_bytes()), [mapping]);
         let odd = b"1000-2000 r-xp 00001000 08:01 123        /tmp/a\\012b\xff (deleted)";
         let path = OsString::from_vec(b"/tmp/a\nb\xff (deleted)".to_vec());
         assert_eq!(parse(odd)[0].path, PathBuf::from(path));
@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn our_own_file_is_among_our_own() {
         let own = std::env::current_exe().unwrap();
-        assert!(of_process(std::process::id()).iter().any(|module| module.path == own && module.executable));
+        assert!(of_process(std::process::id()).iter().any(|mapping| mapping.path == own && mapping.executable));
     }
 }

@@ -1,6 +1,6 @@
 //! What happened in the run that shows a finding, event by event, with every name already looked up.
 //!
-//! A story is made while the program's debug information is at hand, and kept beside the witness; every format that shows a
+//! A trace is made while the program's debug information is at hand, and kept beside the witness; every format that shows a
 //! schedule is made from it alone.
 
 mod build;
@@ -12,22 +12,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::timeline::{Column, Row, Timeline};
 
-pub use build::Teller;
+pub use build::TraceAnnotator;
 
-/// Version of the form in which stories are kept.
+/// Version of the form in which traces are kept.
 pub const VERSION: u32 = 1;
 /// Data accesses that the text report shows, at most.
 const MOST_ACCESSES_IN_TEXT: usize = 200;
 
 /// The run that shows a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Story {
+pub struct AnnotatedTrace {
     /// [`VERSION`].
     pub version: u32,
     /// The directory that relative paths are meant relative to.
     pub directory: String,
     /// Threads by number.
-    pub threads: Vec<Actor>,
+    pub threads: Vec<ThreadLane>,
     /// Places that events name by number.
     pub places: Vec<Place>,
     /// Objects that events name by number.
@@ -35,16 +35,16 @@ pub struct Story {
     /// Events that came before the first one here and were left out.
     pub left_out: usize,
     /// What happened, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<AnnotatedEvent>,
     /// Who held which lock, from the event that took it.
-    pub holds: Vec<Stretch>,
+    pub holds: Vec<Interval>,
     /// Who could not go on, from the event that made it so.
-    pub waits: Vec<Stretch>,
+    pub waits: Vec<Interval>,
 }
 
 /// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Actor {
+pub struct ThreadLane {
     /// `T1`.
     pub thread: String,
     /// What the program calls it.
@@ -68,7 +68,7 @@ pub enum EventKind {
 
 /// Something that a thread did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct AnnotatedEvent {
     /// Number of the thread.
     pub thread: usize,
     /// What sort.
@@ -104,7 +104,7 @@ pub struct Event {
 
 /// Part of a thread's life.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct Interval {
     /// Number of the thread.
     pub thread: usize,
     /// Number of the object concerned.
@@ -115,12 +115,12 @@ pub struct Stretch {
     pub to: Option<usize>,
 }
 
-impl Story {
+impl AnnotatedTrace {
     /// The schedule in columns for the text report. Births and deaths of threads say nothing and are left out.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         let columns = self.threads.iter();
-        let columns = columns.map(|actor| Column { thread: actor.thread.clone(), name: actor.name.clone() }).collect();
+        let columns = columns.map(|lane| Column { thread: lane.thread.clone(), name: lane.name.clone() }).collect();
         let accesses = self.events.iter().filter(|event| event.kind == EventKind::Access).count();
         let mut skipped = accesses.saturating_sub(MOST_ACCESSES_IN_TEXT);
         let mut rows: Vec<Row> = Vec::new();
@@ -143,41 +143,52 @@ impl Story {
 
     /// Where an event happened.
     #[must_use]
-    pub fn place(&self, event: &Event) -> &Place {
+    pub fn place(&self, event: &AnnotatedEvent) -> &Place {
         static UNKNOWN: Place = Place { file: None, line: None, column: None, function: None };
         self.places.get(event.place).unwrap_or(&UNKNOWN)
     }
 
     /// The object of an event.
     #[must_use]
-    pub fn object(&self, event: &Event) -> Option<&str> {
+    pub fn object(&self, event: &AnnotatedEvent) -> Option<&str> {
         self.objects.get(event.object?).map(String::as_str)
     }
 
     /// Adds what a thread stands before when the run ends.
     pub fn end(&mut self, thread: usize, op: &str, text: String, place: &Place, mark: Option<usize>) {
         let place = intern(&mut self.places, place.clone());
-        let event = Event { thread, kind: EventKind::End, op: op.into(), text, place, mark, ..Event::default() };
+        let event = AnnotatedEvent {
+            thread,
+            kind: EventKind::End,
+            op: op.into(),
+            text,
+            place,
+            mark,
+            ..AnnotatedEvent::default()
+        };
         self.events.push(event);
     }
 
-    /// Whether every number in it names something: a story from a file may be anybody's.
+    /// Whether every number in it names something: a trace from a file may be anybody's.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let thread = |number: usize| number < self.threads.len();
         let object = |number: Option<usize>| number.is_none_or(|number| number < self.objects.len());
-        let event = |event: &Event| {
+        let event = |event: &AnnotatedEvent| {
             let objects = object(event.object) && object(event.other);
             thread(event.thread) && event.peer.is_none_or(thread) && objects && event.place < self.places.len()
         };
-        let stretch = |stretch: &Stretch| {
+        let interval = |interval: &Interval| {
             let within = |number: usize| number <= self.events.len();
-            thread(stretch.thread) && object(stretch.object) && within(stretch.from) && stretch.to.is_none_or(within)
+            thread(interval.thread)
+                && object(interval.object)
+                && within(interval.from)
+                && interval.to.is_none_or(within)
         };
         self.version == VERSION
             && self.events.iter().all(event)
-            && self.holds.iter().all(stretch)
-            && self.waits.iter().all(stretch)
+            && self.holds.iter().all(interval)
+            && self.waits.iter().all(interval)
     }
 }
 
