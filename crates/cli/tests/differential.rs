@@ -13,11 +13,11 @@ use common::{Place, for_each};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::explore;
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::print::{Printed, print};
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_model::DefectFinder;
 use raddle_model::finding::Severity;
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::print::{Printed, print};
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use serde_json::Value;
 
 /// Programs with more prefixes than this are left out, so that the truth is known quickly.

@@ -11,10 +11,10 @@ use common::{Place, finish, for_each, raddle};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::careful::careful;
 use raddle_explore::explore;
-use raddle_explore::memory::guarded::{Class, generate};
-use raddle_explore::memory::print::print;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_model::RaceDetector;
+use raddle_testkit::guarded::{Class, generate};
+use raddle_testkit::print::print;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use serde_json::Value;
 
 /// The report of a check.

@@ -3,9 +3,9 @@
 
 use raddle_exec::recording::{ModuleNames, choices_of, entries_of};
 use raddle_exec::selfcheck::{agree, reorder, repeat, same_execution, same_threads};
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::{Granularity, MemoryTarget};
 use raddle_model::{Execution, Request, Target, TargetError};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::{Granularity, MemoryTarget};
 use raddle_vocab::OpKind;
 use raddle_vocab::policy::Policy;
 
@@ -18,7 +18,7 @@ fn random_run(target: &mut dyn Target, seed: u64) -> (Request, Execution) {
 }
 
 /// Programs without data races: in others the order of independent steps can be seen in the racy values.
-fn program(seed: u64) -> raddle_explore::memory::Program {
+fn program(seed: u64) -> raddle_testkit::Program {
     generate(seed, &Knobs { races: false, ..Knobs::drawn(seed, 4, 8) })
 }
 

@@ -64,10 +64,10 @@ fn may_be_crowded(execution: &Execution) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::program::{Op, Program, Stmt};
-    use crate::memory::{Granularity, MemoryTarget};
     use crate::strategy::scheduled;
     use raddle_model::Target;
+    use raddle_testkit::program::{Op, Program, Stmt};
+    use raddle_testkit::{Granularity, MemoryTarget};
 
     fn crowded(program: &Program) -> bool {
         let mut target = MemoryTarget::new(program, Granularity::Sync);

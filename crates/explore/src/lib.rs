@@ -1,8 +1,8 @@
 //! Search strategies over an abstract target.
 //!
 //! A [`strategy::Strategy`] asks for runs and learns from them, [`driver::explore`] keeps a target busy with them. A
-//! strategy sees no process: [`memory`] is a target that runs abstract programs, on which every strategy is compared with
-//! [`dfs`].
+//! strategy sees no process: the tests run abstract programs in memory (crate `raddle-testkit`) and compare every strategy
+//! with [`dfs`].
 #![forbid(unsafe_code)]
 
 pub mod bounds;
@@ -14,7 +14,6 @@ pub mod dhtc;
 pub mod dpor;
 pub mod driver;
 mod frontier;
-pub mod memory;
 pub mod optimal;
 pub mod pdp;
 pub mod preemptions;

@@ -6,9 +6,6 @@ use std::time::Duration;
 use crate::common::seeds;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions};
 use raddle_explore::crew::{Crew, Look, Looker, explore_with};
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::optimal::{Optimal, Unit};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
@@ -16,6 +13,9 @@ use raddle_explore::units::{Units, Worker};
 use raddle_explore::{Gap, Strategy, explore};
 use raddle_model::finding::Stats;
 use raddle_model::{Execution, Request, Target, TargetError};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::program::build::*;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 
 const WINDOW: usize = 40;
 

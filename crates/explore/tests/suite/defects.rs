@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 
 use raddle_explore::dfs::Dfs;
 use raddle_explore::explore;
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::program::{Mode, Op, Place, Stmt};
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_model::finding::{Kind, Severity};
 use raddle_model::{Defect, DefectFinder};
+use raddle_testkit::program::build::*;
+use raddle_testkit::program::{Mode, Op, Place, Stmt};
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 
 /// All different defects of a program, warnings aside.
 fn defects(program: &Program, granularity: Granularity) -> Vec<Defect> {

@@ -1,9 +1,9 @@
 //! Exact counts of brute force: schedules by counting orders, traces by hand.
 
 use crate::common::{all_traces, brute_force};
-use raddle_explore::memory::program::Stmt;
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::{Granularity, Program};
+use raddle_testkit::program::Stmt;
+use raddle_testkit::program::build::*;
+use raddle_testkit::{Granularity, Program};
 
 /// Number of linear extensions of the order that the pairs (before, after) of `n` events generate.
 fn orders(n: usize, pairs: &[(usize, usize)]) -> u64 {

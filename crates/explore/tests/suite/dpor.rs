@@ -7,16 +7,16 @@ use crate::common::{obeys_the_semantics, seeds};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::dpor::Dpor;
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::shrink::minimise;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::optimal::Optimal;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Gap, Strategy, Worth, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, PendingState};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::program::build::*;
+use raddle_testkit::shrink::minimise;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::RunStatus;
 
 /// What a search shows.

@@ -7,12 +7,12 @@ use crate::common::{all_traces, search_with};
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::driver::drain;
-use raddle_explore::memory::program::Stmt;
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::{Gap, Strategy, explore};
 use raddle_model::finding::Stats;
+use raddle_testkit::program::Stmt;
+use raddle_testkit::program::build::*;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 
 fn counters(threads: usize) -> Program {
     Program::parallel(1, 1, vec![locked(0, vec![read(1, 0), write(0, add(reg(1), num(1)))]); threads])
@@ -103,7 +103,7 @@ fn an_observer_can_stop_the_search() {
 
 #[test]
 fn a_false_assume_does_not_count() {
-    let assume = |value| Stmt::Op(raddle_explore::memory::program::Op::Assume(value));
+    let assume = |value| Stmt::Op(raddle_testkit::program::Op::Assume(value));
     let program = Program::parallel(1, 0, vec![vec![store(0, num(1))], vec![load(1, 0), assume(reg(1))]]);
     let (stats, gap) = run(&mut Dfs::of_traces(0), &program);
     assert_eq!((stats.executions, gap), (1, None));

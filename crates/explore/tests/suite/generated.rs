@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 
 use crate::common::{all_defects, all_traces, obeys_the_semantics, search_with, seeds};
 use raddle_explore::dfs::Dfs;
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Strategy, explore};
 use raddle_model::finding::Kind;
 use raddle_model::{Choice, Execution, Request, Target, World, depend, footprint};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Policy, mix};
 

@@ -3,10 +3,10 @@
 use crate::common::all_traces;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::explore;
-use raddle_explore::memory::program::Stmt;
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_model::RaceDetector;
+use raddle_testkit::program::Stmt;
+use raddle_testkit::program::build::*;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

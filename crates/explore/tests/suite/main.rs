@@ -9,7 +9,6 @@ mod dpor;
 mod driver;
 mod generated;
 mod holes;
-mod memory_target;
 mod optimal;
 mod preemptions;
 mod pruning;

@@ -7,14 +7,14 @@ use raddle_explore::Strategy;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::careful::careful;
 use raddle_explore::dfs::Dfs;
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::program::build::locked;
-use raddle_explore::memory::program::{Mode, Op, Place};
-use raddle_explore::memory::shrink::minimise;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::optimal::{Expander, Optimal, Unit};
 use raddle_explore::strategy::scheduled;
 use raddle_model::{Execution, Target};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::program::build::locked;
+use raddle_testkit::program::{Mode, Op, Place};
+use raddle_testkit::shrink::minimise;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::RunStatus;
 
 /// Runs of brute force beyond which a program is left out.

@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use crate::common::seeds;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Gap, Strategy, Worth, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Enabled, Execution, World};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::program::build::*;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::RunStatus;
 
 /// Traces and defects within the bound, and whether something lies outside; `None` if that takes too many runs.

@@ -6,16 +6,16 @@ use crate::common::seeds;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::careful::careful;
 use raddle_explore::dhtc::dhtc;
-use raddle_explore::memory::facts::facts;
-use raddle_explore::memory::guarded::{Class, generate};
-use raddle_explore::memory::program::build::{lock, locked, not, num, read, reg, unlock, when, write};
-use raddle_explore::memory::program::{Mode, Op, Program, Stmt};
-use raddle_explore::memory::{Granularity, MemoryTarget};
 use raddle_explore::pdp::{Knowledge, Pdp, PlainSites};
 use raddle_explore::{Strategy, explore};
 use raddle_model::RaceDetector;
 use raddle_model::facts::suffix::Flow;
 use raddle_model::finding::Stats;
+use raddle_testkit::facts::facts;
+use raddle_testkit::guarded::{Class, generate};
+use raddle_testkit::program::build::{lock, locked, not, num, read, reg, unlock, when, write};
+use raddle_testkit::program::{Mode, Op, Program, Stmt};
+use raddle_testkit::{Granularity, MemoryTarget};
 
 fn knowledge(program: &Program) -> Knowledge {
     let (facts, ground) = facts(program);

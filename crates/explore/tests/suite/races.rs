@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::common::{naive, seeds};
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::{Granularity, MemoryTarget};
 use raddle_model::{Execution, RaceDetector, Request, Target};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::{Granularity, MemoryTarget};
 use raddle_vocab::policy::{Policy, mix};
 
 #[test]

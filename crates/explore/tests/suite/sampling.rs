@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use crate::common::all_traces;
 use raddle_explore::bounds::MaxExecutions;
-use raddle_explore::memory::program::Op;
-use raddle_explore::memory::program::build::*;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Gap, explore};
 use raddle_model::Execution;
+use raddle_testkit::program::Op;
+use raddle_testkit::program::build::*;
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 
 /// How many of `runs` runs fulfil the condition.
 fn hits(sampling: Sampling, program: &Program, runs: u64, hit: impl Fn(&Execution) -> bool) -> u64 {

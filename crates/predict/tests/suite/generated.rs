@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use raddle_explore::dfs::Dfs;
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::{bounds::MaxExecutions, explore};
 use raddle_model::finding::Kind;
 use raddle_model::{DefectFinder, Execution};
 use raddle_predict::analysis::{Analysis, Budget};
 use raddle_predict::session::{Fate, Observer, Options, Prediction, Totals, predict};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::policy::Policy;
 
 struct Quiet;

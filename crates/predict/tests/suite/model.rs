@@ -1,7 +1,5 @@
 //! The CSP model against the search by positions, on traces of random programs: they decide the same.
 
-use raddle_explore::memory::generate::{Knobs, generate};
-use raddle_explore::memory::{Granularity, MemoryTarget};
 use raddle_model::{Execution, Request, Target};
 use raddle_predict::candidates::filter;
 use raddle_predict::model::{Check, Refined};
@@ -9,6 +7,8 @@ use raddle_predict::observe;
 use raddle_predict::order::Order;
 use raddle_predict::pins::Pins;
 use raddle_predict::search::{Reach, Searcher};
+use raddle_testkit::generate::{Knobs, generate};
+use raddle_testkit::{Granularity, MemoryTarget};
 use raddle_vocab::policy::{Policy, mix};
 
 #[test]

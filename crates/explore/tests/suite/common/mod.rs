@@ -8,12 +8,12 @@ use std::ops::ControlFlow;
 
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Strategy, Worth, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Execution, PendingState, World, world};
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::{OpKind, RunStatus};
 
 /// What a search saw.

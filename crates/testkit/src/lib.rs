@@ -3,6 +3,9 @@
 //! It behaves towards a search exactly as the real runtime does: a thread parks before an operation, plain accesses
 //! belong to the transition before them (or are transitions themselves, at access granularity), and after the schedule
 //! the run goes on by the policy.
+//!
+//! Test support: shipped crates must not depend on this crate.
+#![forbid(unsafe_code)]
 
 mod code;
 pub mod facts;

@@ -1,10 +1,8 @@
 //! The in-memory target by itself: what single schedules do.
 
-use raddle_explore::memory::program::build::{
-    add, assert_that, eq, fetch_add, lock, locked, num, read, reg, unlock, write,
-};
-use raddle_explore::memory::{Granularity, MemoryTarget, Program};
 use raddle_model::{Choice, Execution, PendingState, Request, Target, world};
+use raddle_testkit::program::build::{add, assert_that, eq, fetch_add, lock, locked, num, read, reg, unlock, write};
+use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::policy::Policy;
 use raddle_vocab::{OpKind, RunStatus};
 
