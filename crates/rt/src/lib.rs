@@ -1,86 +1,46 @@
-//! The runtime inside the target: every thread of the program runs as a fiber of one kernel thread, in the order that the
-//! host asks for.
+//! The runtime inside the target. Every thread of the program runs as a fiber of one kernel thread, in
+//! the order that the host asks for.
 //!
 //! # Rules for living in somebody else's process
-//! 1. No thread-local storage, no allocation, no unwinding: state is in two places only. `state::Run` is part of the
-//!    program's state and is put back with it; `state::Keep` belongs to the process and is never put back.
-//! 2. Nothing that the runtime itself exports may be called by it (it would meet itself); system calls are made directly
-//!    (`sys`); what libc has to do is reached through `real`.
+//! 1. No thread-local storage, no allocation, no unwinding. State is in two places only: `state::Run` is
+//!    part of the program's state and is restored with it; `state::Keep` belongs to the process and is
+//!    never restored.
+//! 2. The runtime never calls a function that it exports itself. System calls are made directly
+//!    (`syscall`); functions of libc that it hides are reached through `syscall::libc_real`.
 //! 3. Without the host (`state::controlled` is false) every export behaves as the function that it hides.
-//! 4. Control is handed over only inside `sched`, before an operation is performed. A fiber that runs owns all state: there is
-//!    no concurrency inside the runtime, so plain memory is enough everywhere but in the page shared with the host.
-//! 5. A fault in a page that the snapshot protects is ours (`snapshot`); every other fault is the program's (`fail`).
+//! 4. Control is handed over only inside `sched`, before an operation is performed. A fiber that runs owns
+//!    all state: there is no concurrency inside the runtime, so plain memory is enough everywhere except in
+//!    the page shared with the host.
+//! 5. A fault in a page that the snapshot protects is handled by `restore::snapshot`; every other fault is
+//!    the program's (`interpose::process::failure`).
+//!
+//! # Folders
+//! | folder | what it holds |
+//! |---|---|
+//! | `arch` | everything that depends on the processor architecture, one folder for each |
+//! | `interpose` | the functions of the C and C++ libraries that the runtime replaces, by theme |
+//! | `restore` | bringing the process back to an earlier state: snapshot, checkpoints, kernel state |
+//! | `sched` | taking over the process, the host's jobs, which thread runs next, virtual time |
+//! | `spinloop` | detecting threads that wait busily |
+//! | `state` | all state of the runtime |
+//! | `syscall` | direct system calls, and what lies behind the functions that the runtime hides |
+//! | `trace` | the records of a run, and the compiler's hooks for plain accesses |
 #![no_std]
 // Exports mirror C declarations whose contracts are those of the C library.
 #![allow(clippy::missing_safety_doc, reason = "every exported function has the contract of the C function it hides")]
 
-mod annotate;
-mod annotate_benign;
-mod annotate_locks;
-mod atomic_bytes;
-mod atomics;
-mod barrier;
-mod buffers;
-mod c11;
-mod cancel;
-mod chance;
-mod checkpoint;
-mod clock;
-mod cond;
-mod controller;
-mod debug;
-mod descriptors;
-mod enabled;
-mod entry;
-mod fail;
-mod fiber;
-mod files;
-mod frames;
-mod futex;
-mod granular;
-mod heap;
-mod hooks;
-mod identity;
-mod kernel;
-mod keys;
-mod library;
-mod lines;
-mod looks;
-mod maps;
-mod masks;
-mod memory;
-mod mutex;
-mod once;
-mod poll;
-mod private;
-mod processors;
-mod real;
-mod regular;
-mod rwlock;
+mod arch;
+mod interpose;
+mod restore;
 mod sched;
-mod sem;
-mod sem_names;
-mod sigwait;
-mod snapshot;
-mod spin;
-mod spinlock;
-mod start;
+mod spinloop;
 mod state;
-mod storage;
-mod streams;
-mod sys;
-mod system;
-mod threads;
-mod time;
-mod timeouts;
-mod touched;
+mod syscall;
 mod trace;
-mod undo;
-mod unwind;
 
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {
     let line = info.location().map_or(0, core::panic::Location::line);
     let file = info.location().map_or("", core::panic::Location::file);
-    fail::runtime_bug(file, line)
+    interpose::process::failure::runtime_bug(file, line)
 }

@@ -1,7 +1,7 @@
 //! Which checkpoints the target was asked to keep, and which runs start from them.
 //!
 //! Schedules that begin alike need the common part made only once. What stands here are suggestions: the target keeps a checkpoint only if it
-//! can and if that pays (`rt::checkpoint`), and a run whose base it does not have starts from the root, with the same result. So nothing
+//! can and if that pays (`rt::restore::checkpoint`), and a run whose base it does not have starts from the root, with the same result. So nothing
 //! depends on them but time. For programs whose runs are short nothing is suggested: it would not pay.
 
 use raddle_model::Choice;

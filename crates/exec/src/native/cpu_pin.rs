@@ -2,7 +2,7 @@
 //! reads it, and neither has to be woken on a processor that sleeps.
 //!
 //! The scheduler knows better than that on a busy machine: while others want the processor, too, the seat is given up for some time. The program
-//! sees nothing of all this, because the runtime answers for it (`rt::processors`).
+//! sees nothing of all this, because the runtime answers for it (`rt::interpose::thread::affinity`).
 
 use std::cell::Cell;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};

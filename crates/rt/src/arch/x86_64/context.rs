@@ -1,0 +1,131 @@
+//! Switching between stacks, each with its own thread-local storage.
+
+use core::arch::{asm, global_asm, naked_asm};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::syscall::syscall;
+
+/// Whether the kernel lets programs execute `wrfsbase`. Written once, at the start.
+static HAS_WRFSBASE: AtomicBool = AtomicBool::new(false);
+
+/// Finds out what the processor can do. Called once, before the first switch.
+pub fn prepare_processor() {
+    const FSGSBASE: u64 = 2;
+    // SAFETY: getauxval only reads the auxiliary vector.
+    let features = unsafe { libc::getauxval(libc::AT_HWCAP2) };
+    HAS_WRFSBASE.store(features & FSGSBASE != 0, Ordering::Relaxed);
+}
+
+/// Saves the callee-saved state on the present stack and the stack pointer in `*save`, then continues
+/// from the stack pointer `to`. Sets the thread pointer unless `thread_pointer` is 0.
+///
+/// # Safety
+/// `to` must be a stack pointer that this function or [`prepare`] produced and that has not been
+/// continued from since.
+#[unsafe(naked)]
+unsafe extern "C" fn switch_stacks(save: *mut usize, to: usize, thread_pointer: u64) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "stmxcsr dword ptr [rsp]",
+        "fnstcw word ptr [rsp + 4]",
+        "mov qword ptr [rdi], rsp",
+        "test rdx, rdx",
+        "jz 2f",
+        "wrfsbase rdx",
+        "2: mov eax, dword ptr [rsp]",
+        "movzx ecx, word ptr [rsp + 4]",
+        "mov rsp, rsi",
+        // Loading the floating-point control words costs more than all the rest of a switch, and
+        // programs rarely change them.
+        "cmp eax, dword ptr [rsp]",
+        "jne 3f",
+        "cmp cx, word ptr [rsp + 4]",
+        "je 4f",
+        "3: ldmxcsr dword ptr [rsp]",
+        "fldcw word ptr [rsp + 4]",
+        "4: add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+global_asm!(
+    ".text",
+    ".hidden raddle_fiber_base",
+    ".globl raddle_fiber_base",
+    ".type raddle_fiber_base,@function",
+    "raddle_fiber_base:",
+    ".cfi_startproc",
+    // The unwinder must stop here: there is no caller.
+    ".cfi_undefined rip",
+    "xor ebp, ebp",
+    "call rbx",
+    "hlt",
+    ".cfi_endproc",
+);
+
+unsafe extern "C" {
+    fn raddle_fiber_base();
+}
+
+/// Lays out a new stack below `top` so that the first switch to the returned pointer calls `body`.
+///
+/// # Safety
+/// The 128 bytes below `top` must be writable and unused.
+pub unsafe fn prepare(top: usize, body: extern "C" fn() -> !) -> usize {
+    let words = ((top & !15) - 80) as *mut usize;
+    let control = float_control();
+    // SAFETY: the caller owns this memory. The layout is the one that `switch_stacks` pops: float
+    // control, r15..r12, rbx, rbp, return address.
+    unsafe {
+        words.write(control);
+        for index in 1..5 {
+            words.add(index).write(0);
+        }
+        words.add(5).write(body as usize);
+        words.add(6).write(0);
+        words.add(7).write(raddle_fiber_base as *const () as usize);
+        words.add(8).write(0);
+        words.add(9).write(0);
+    }
+    words as usize
+}
+
+/// MXCSR and the x87 control word as they are now.
+fn float_control() -> usize {
+    let mut value: u64 = 0;
+    // SAFETY: both instructions store into the local.
+    unsafe { asm!("stmxcsr dword ptr [{0}]", "fnstcw word ptr [{0} + 4]", in(reg) &raw mut value, options(nostack)) };
+    value as usize
+}
+
+/// Switches stacks and thread-local storage.
+///
+/// # Safety
+/// `to` must be a stack pointer that this function or [`prepare`] produced and that has not been
+/// continued from since; `thread_pointer` must be the one that belongs to that stack.
+#[inline]
+pub unsafe fn switch(save: *mut usize, to: usize, thread_pointer: u64) {
+    if HAS_WRFSBASE.load(Ordering::Relaxed) {
+        // SAFETY: the caller's promise.
+        unsafe { switch_stacks(save, to, thread_pointer) };
+    } else {
+        const ARCH_SET_FS: usize = 0x1002;
+        // SAFETY: sets the thread pointer for code that runs after the switch; the runtime itself
+        // uses no thread-local storage.
+        unsafe { syscall!(libc::SYS_arch_prctl, ARCH_SET_FS, thread_pointer) };
+        // SAFETY: the caller's promise.
+        unsafe { switch_stacks(save, to, 0) };
+    }
+}

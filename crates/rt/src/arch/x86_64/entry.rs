@@ -1,0 +1,222 @@
+//! How the program enters the runtime: tiny assembly stubs that hand the caller's return address to the real function as one
+//! more argument (reading it later is unreliable), and, for operations, remember the registers for the detection of busy waiting.
+
+use core::cell::UnsafeCell;
+
+/// Callee-saved registers and stack pointer of the program at its last call of an operation: with the stack, all that
+/// a loop can carry from one round to the next.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// rbx, rbp, r12, r13, r14, r15
+    pub saved: [u64; 6],
+    /// Stack pointer right after the call instruction.
+    pub sp: u64,
+}
+
+impl Registers {
+    /// Of no call.
+    pub const NONE: Registers = Registers { saved: [0; 6], sp: 0 };
+
+    /// The frame pointer (rbp), for code that keeps one.
+    pub fn frame_pointer(&self) -> usize {
+        self.saved[1] as usize
+    }
+}
+
+/// Where the stubs store [`Registers`].
+#[repr(transparent)]
+pub struct Entered(UnsafeCell<Registers>);
+
+// SAFETY: rule 4 of the crate: only the running fiber enters and reads it.
+unsafe impl Sync for Entered {}
+
+/// Registers at the last entry.
+pub static ENTERED: Entered = Entered(UnsafeCell::new(Registers::NONE));
+
+/// Whether plain reads are operations, too. Written once, before the program has threads.
+pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+
+/// The registers with which the program last called an operation.
+pub fn registers() -> Registers {
+    // SAFETY: rule 4 of the crate.
+    unsafe { *ENTERED.0.get() }
+}
+
+/// The return address of the last call of an operation, for functions whose arguments leave no register for it. Right only
+/// at the start of the function: other threads enter, too.
+pub fn return_address() -> u64 {
+    // SAFETY: the stub stored the stack pointer at which the call instruction has just put the address.
+    unsafe { *(registers().sp as *const u64) }
+}
+
+/// The register of the argument that follows so many others.
+macro_rules! register {
+    (0) => {
+        "rdi"
+    };
+    (1) => {
+        "rsi"
+    };
+    (2) => {
+        "rdx"
+    };
+    (3) => {
+        "rcx"
+    };
+    (4) => {
+        "r8"
+    };
+    (5) => {
+        "r9"
+    };
+    // No argument: the function asks for `return_address`.
+    (many) => {
+        "r11"
+    };
+}
+pub(crate) use register;
+
+/// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)` where `lock` takes the C arguments and
+/// then the return address; `many` instead of the number of arguments if there are more than five.
+macro_rules! export {
+    ($name:ident, $count:tt => $body:path) => {
+        $crate::arch::entry::export!(named stringify!($name), $count => $body);
+    };
+    (named $name:expr, $count:tt => $body:path) => {
+        const _: () = {
+            /// Stub: see the function that it jumps to.
+            #[unsafe(export_name = $name)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn stub() {
+                core::arch::naked_asm!(
+                    "mov qword ptr [rip + {e}], rbx",
+                    "mov qword ptr [rip + {e} + 8], rbp",
+                    "mov qword ptr [rip + {e} + 16], r12",
+                    "mov qword ptr [rip + {e} + 24], r13",
+                    "mov qword ptr [rip + {e} + 32], r14",
+                    "mov qword ptr [rip + {e} + 40], r15",
+                    "mov qword ptr [rip + {e} + 48], rsp",
+                    concat!("mov ", $crate::arch::entry::register!($count), ", qword ptr [rsp]"),
+                    "jmp {body}",
+                    e = sym $crate::arch::entry::ENTERED,
+                    body = sym $body,
+                )
+            }
+        };
+    };
+}
+pub(crate) use export;
+
+/// Exports a C function that is no operation but wants its return address: cheaper than [`export`].
+macro_rules! hook {
+    ($name:ident, 0 => $body:path) => { $crate::arch::entry::hook!(@ $name, "rdi", $body); };
+    ($name:ident, 1 => $body:path) => { $crate::arch::entry::hook!(@ $name, "rsi", $body); };
+    ($name:ident, 2 => $body:path) => { $crate::arch::entry::hook!(@ $name, "rdx", $body); };
+    ($name:ident, 3 => $body:path) => { $crate::arch::entry::hook!(@ $name, "rcx", $body); };
+    ($name:ident, 4 => $body:path) => { $crate::arch::entry::hook!(@ $name, "r8", $body); };
+    (@ $name:ident, $register:literal, $body:path) => {
+        /// Stub: see the function that it jumps to.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(concat!("mov ", $register, ", qword ptr [rsp]"), "jmp {body}", body = sym $body)
+        }
+    };
+}
+pub(crate) use hook;
+
+/// Exports the hook of a plain read: an operation at access granularity, otherwise as cheap as [`hook`].
+macro_rules! read_hook {
+    ($name:ident => $body:path) => {
+        /// Stub: see the function that it jumps to.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov rsi, qword ptr [rsp]",
+                "cmp byte ptr [rip + {is_operation}], 0",
+                "jne 2f",
+                "jmp {body}",
+                "2:",
+                "mov qword ptr [rip + {e}], rbx",
+                "mov qword ptr [rip + {e} + 8], rbp",
+                "mov qword ptr [rip + {e} + 16], r12",
+                "mov qword ptr [rip + {e} + 24], r13",
+                "mov qword ptr [rip + {e} + 32], r14",
+                "mov qword ptr [rip + {e} + 40], r15",
+                "mov qword ptr [rip + {e} + 48], rsp",
+                "jmp {body}",
+                is_operation = sym $crate::arch::entry::READS_ARE_OPERATIONS,
+                e = sym $crate::arch::entry::ENTERED,
+                body = sym $body,
+            )
+        }
+    };
+}
+pub(crate) use read_hook;
+
+/// Exports a C function that acts first and then continues as the C library's function, with all the
+/// arguments that it was given, however many. `act` takes the first four integer arguments and the return
+/// address; it returns the address to continue at.
+macro_rules! intercept {
+    ($name:ident => $act:path) => {
+        /// Stub: keeps all registers that can hold arguments.
+        #[unsafe(export_name = stringify!($name))]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn stub() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "mov qword ptr [rip + {e}], rbx",
+                "mov qword ptr [rip + {e} + 8], rbp",
+                "mov qword ptr [rip + {e} + 16], r12",
+                "mov qword ptr [rip + {e} + 24], r13",
+                "mov qword ptr [rip + {e} + 32], r14",
+                "mov qword ptr [rip + {e} + 40], r15",
+                "mov qword ptr [rip + {e} + 48], rsp",
+                "sub rsp, 184",
+                ".cfi_adjust_cfa_offset 184",
+                "mov [rsp], rdi",
+                "mov [rsp + 8], rsi",
+                "mov [rsp + 16], rdx",
+                "mov [rsp + 24], rcx",
+                "mov [rsp + 32], r8",
+                "mov [rsp + 40], r9",
+                "mov [rsp + 48], rax",
+                "movups [rsp + 56], xmm0",
+                "movups [rsp + 72], xmm1",
+                "movups [rsp + 88], xmm2",
+                "movups [rsp + 104], xmm3",
+                "movups [rsp + 120], xmm4",
+                "movups [rsp + 136], xmm5",
+                "movups [rsp + 152], xmm6",
+                "movups [rsp + 168], xmm7",
+                "mov r8, [rsp + 184]",
+                "call {act}",
+                "mov r11, rax",
+                "mov rdi, [rsp]",
+                "mov rsi, [rsp + 8]",
+                "mov rdx, [rsp + 16]",
+                "mov rcx, [rsp + 24]",
+                "mov r8, [rsp + 32]",
+                "mov r9, [rsp + 40]",
+                "mov rax, [rsp + 48]",
+                "movups xmm0, [rsp + 56]",
+                "movups xmm1, [rsp + 72]",
+                "movups xmm2, [rsp + 88]",
+                "movups xmm3, [rsp + 104]",
+                "movups xmm4, [rsp + 120]",
+                "movups xmm5, [rsp + 136]",
+                "movups xmm6, [rsp + 152]",
+                "movups xmm7, [rsp + 168]",
+                "add rsp, 184",
+                ".cfi_adjust_cfa_offset -184",
+                "jmp r11",
+                ".cfi_endproc",
+                e = sym $crate::arch::entry::ENTERED,
+                act = sym $act,
+            )
+        }
+    };
+}
+pub(crate) use intercept;

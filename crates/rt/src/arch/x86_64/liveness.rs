@@ -1,0 +1,101 @@
+//! Which bytes of the running thread's stack, and which of its registers, are dead: code that is not optimised leaves copies of what it reads in places that it
+//! will write before it looks there again.
+
+use raddle_x86::{Code, LONGEST, Place};
+
+use crate::arch::entry::Registers;
+use crate::state::{keep, run};
+use crate::syscall::maps::Maps;
+
+/// Functions on the stack that are looked into.
+const DEPTH: usize = 8;
+
+/// Numbers of the registers in [`Registers::saved`].
+const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
+
+/// Whether a thread that called the runtime with `later` instead of `earlier`, and goes on at `pc`, will never notice.
+pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
+    let mut both = earlier.saved.iter().zip(&later.saved).zip(SAVED);
+    earlier.sp == later.sp
+        && both.all(|((old, new), number)| old == new || raddle_x86::is_dead(pc, Place::Register(number), &mut Program))
+}
+
+/// Whether the byte at this address of the own stack is dead, for a thread that called the runtime with these registers and
+/// goes on at `pc`. Functions that have no frame pointer are taken to need all their bytes.
+pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
+    let (low, high) = run().hot.stack;
+    let (mut frame, mut pc) = (registers.frame_pointer(), pc);
+    if frame <= registers.sp as usize {
+        return false;
+    }
+    for _ in 0..DEPTH {
+        if frame < low || frame + 16 > high {
+            return false;
+        }
+        if address < frame {
+            let Ok(distance) = i32::try_from(address.wrapping_sub(frame).cast_signed()) else { return false };
+            return raddle_x86::is_dead(pc, Place::Byte(distance), &mut Program);
+        }
+        // SAFETY: the caller's frame pointer and where it goes on; both words lie within the own stack.
+        let [outer, back] = unsafe { *(frame as *const [usize; 2]) };
+        if address < frame + 16 || outer <= frame {
+            return false;
+        }
+        (frame, pc) = (outer, back as u64);
+    }
+    false
+}
+
+/// The code of the program.
+struct Program;
+
+impl Code for Program {
+    fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]> {
+        code_at(pc)
+    }
+
+    fn only_notes(&mut self, function: u64) -> bool {
+        imported(function).is_some_and(crate::trace::hooks::is_access_hook)
+    }
+}
+
+/// The function that an entry of the procedure linkage table leads to; everything was bound at the start.
+fn imported(entry: u64) -> Option<usize> {
+    let bytes = code_at(entry)?;
+    let mut at = if bytes.starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]) { 4 } else { 0 };
+    at += usize::from(bytes[at] == 0xf2);
+    if bytes[at..at + 2] != [0xff, 0x25] {
+        return None;
+    }
+    let distance = i32::from_le_bytes(bytes[at + 2..at + 6].try_into().ok()?);
+    let slot = entry.wrapping_add(at as u64 + 6).wrapping_add_signed(i64::from(distance));
+    // SAFETY: an instruction of the program's that jumps by this pointer; it has been called.
+    Some(unsafe { *(slot as *const usize) })
+}
+
+/// The bytes of an instruction, as far as they are code.
+fn code_at(pc: u64) -> Option<[u8; LONGEST]> {
+    let pc = usize::try_from(pc).ok()?;
+    let (_, end) = code_around(pc)?;
+    let mut bytes = [0; LONGEST];
+    let len = LONGEST.min(end - pc);
+    // SAFETY: the mapping is readable, and program code stays mapped while it is on the stack.
+    unsafe { core::ptr::copy_nonoverlapping(pc as *const u8, bytes.as_mut_ptr(), len) };
+    Some(bytes)
+}
+
+/// The mapping of code that this address lies in; the last one is remembered.
+fn code_around(pc: usize) -> Option<(usize, usize)> {
+    let known = keep().code;
+    if (known.0..known.1).contains(&pc) {
+        return Some(known);
+    }
+    let mut maps = Maps::open()?;
+    while let Some(mapping) = maps.next() {
+        if (mapping.start..mapping.end).contains(&pc) && mapping.readable && mapping.executable {
+            keep().code = (mapping.start, mapping.end);
+            return Some(keep().code);
+        }
+    }
+    None
+}

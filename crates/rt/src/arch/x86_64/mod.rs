@@ -1,0 +1,28 @@
+//! x86-64 with the System V calling convention, on Linux.
+
+pub mod atomic16;
+pub mod context;
+pub mod entry;
+pub mod liveness;
+pub mod signal;
+pub mod syscall;
+pub mod tls;
+pub mod unwind;
+pub mod vector;
+pub mod watched_call;
+
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
+
+/// Words of 8 bytes in a cache line.
+pub const CACHE_LINE_WORDS: usize = 8;
+
+/// Heap arenas start here: an address that nothing else uses in an address space of 47 bits.
+pub const HEAP_BASE: usize = 0x6000_0000_0000;
+
+/// Mappings of the program start here, those of each pool slot at a distance of their own, so that the
+/// address of a mapping depends on no other thread.
+pub const MAPPINGS_BASE: usize = 0x6900_0000_0000;
+
+/// log2 of the distance between the mappings of two pool slots.
+pub const MAPPINGS_SLOT_BITS: u32 = 36;

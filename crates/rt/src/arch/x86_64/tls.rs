@@ -1,0 +1,23 @@
+//! Where the static thread-local storage of a thread lies: on x86-64 directly below the thread pointer
+//! (variant II of the ELF ABI for thread-local storage).
+
+use core::arch::asm;
+
+/// The thread pointer of the running thread.
+pub fn thread_pointer() -> u64 {
+    let base: u64;
+    // SAFETY: on x86-64 Linux the first word of a thread's control block holds its own address.
+    unsafe { asm!("mov {}, qword ptr fs:[0]", out(reg) base, options(nostack, readonly)) };
+    base
+}
+
+/// How many bytes of static storage a thread must have for `block` to be part of it, if `block` is a
+/// module's thread-local storage in the running thread. Dynamically allocated blocks give huge numbers.
+pub fn bytes_to_reach(block: usize) -> usize {
+    (thread_pointer() as usize).wrapping_sub(block)
+}
+
+/// The first of the `bytes` bytes of static storage of the thread with this thread pointer.
+pub fn static_block(thread_pointer: u64, bytes: usize) -> *mut u8 {
+    (thread_pointer as usize - bytes) as *mut u8
+}

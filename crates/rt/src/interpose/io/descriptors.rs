@@ -1,0 +1,459 @@
+//! Reading and writing. A descriptor that can make a thread wait (pipe, socket, event counter, terminal) is an object of its own: the
+//! thread stands before the operation until the kernel would not block. Regular files never block.
+
+use core::ffi::c_void;
+
+use raddle_vocab::{OpKind, Outcome, io};
+use raddle_wire::limit;
+
+use crate::arch::entry::{export, return_address};
+use crate::interpose::io::regular_files::{self, OpenFile, Touch};
+use crate::restore::snapshot::touch;
+use crate::restore::undo::{self, kind};
+use crate::sched;
+use crate::sched::controller::note_limit;
+use crate::state::{Op, controlled, run};
+use crate::syscall::libc_real::real;
+use crate::syscall::syscall;
+
+real! { hidden:
+    fn read(descriptor: i32, into: *mut c_void, bytes: usize) -> isize;
+    fn write(descriptor: i32, from: *const c_void, bytes: usize) -> isize;
+    fn pwrite(descriptor: i32, from: *const c_void, bytes: usize, offset: i64) -> isize;
+    fn ftruncate(descriptor: i32, bytes: i64) -> i32;
+    fn fstat(descriptor: i32, into: *mut libc::stat) -> i32;
+    fn pwritev(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize;
+    fn pread(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64) -> isize;
+    fn recv(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32) -> isize;
+    fn send(descriptor: i32, from: *const c_void, bytes: usize, flags: i32) -> isize;
+    fn close(descriptor: i32) -> i32;
+    fn dup2(from: i32, to: i32) -> i32;
+    fn dup3(from: i32, to: i32, flags: i32) -> i32;
+    fn lseek(descriptor: i32, offset: i64, whence: i32) -> i64;
+    fn pipe(pair: *mut i32) -> i32;
+    fn pipe2(pair: *mut i32, flags: i32) -> i32;
+    fn socketpair(domain: i32, kind: i32, protocol: i32, pair: *mut i32) -> i32;
+    fn eventfd(value: u32, flags: i32) -> i32;
+    fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
+    fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
+    fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
+    fn preadv(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize;
+    fn recvfrom(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, address: *mut c_void, length: *mut u32) -> isize;
+    fn recvmsg(descriptor: i32, message: *mut libc::msghdr, flags: i32) -> isize;
+    fn sendto(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, address: *const c_void, length: u32) -> isize;
+    fn sendmsg(descriptor: i32, message: *const libc::msghdr, flags: i32) -> isize;
+    fn dup(descriptor: i32) -> i32;
+    fn fcntl(descriptor: i32, command: i32, argument: usize) -> i32;
+    fn fread(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
+}
+
+/// Descriptors below this number are objects of the search.
+pub const MAX_CHANNELS: usize = 256;
+
+/// Identity of what a descriptor leads to: 0 if it never blocks or is unknown.
+fn channel(descriptor: i32) -> u64 {
+    usize::try_from(descriptor).ok().and_then(|index| run().channels.get(index)).copied().unwrap_or(0)
+}
+
+fn set_channel(descriptor: i32, identity: u64) {
+    if let Some(slot) = usize::try_from(descriptor).ok().and_then(|index| run().channels.get_mut(index)) {
+        *slot = identity;
+    }
+}
+
+/// A new identity that depends only on the running thread's own history.
+fn new_identity() -> u64 {
+    let me = run().me();
+    me.channels += 1;
+    (me.key << 16 | u64::from(me.channels)) & (u64::MAX >> 8)
+}
+
+/// Whether a thread that stands before input or output on the descriptor would not block.
+pub fn is_ready(descriptor: i32, events: i16) -> bool {
+    let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
+    // SAFETY: one entry, a local; does not wait.
+    unsafe { syscall!(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
+}
+
+/// Stands before an operation on a descriptor, until it cannot block.
+fn wait_for(descriptor: i32, events: i16, pc: u64) {
+    let identity = channel(descriptor);
+    if !controlled() {
+        return;
+    }
+    if identity == 0 {
+        let how = if events & libc::POLLOUT != 0 { Touch::Change } else { Touch::Observe };
+        return regular_files::touches_at_offset(descriptor, how, pc);
+    }
+    // Who would not wait is told at once how things are.
+    let events = if is_nonblocking(descriptor) { 0 } else { events };
+    let op = Op::new(OpKind::Io, identity, io::waits_for(descriptor, events), pc);
+    sched::arrive(op);
+    sched::commit(&op, Outcome::Done, 0, 0);
+}
+
+fn is_nonblocking(descriptor: i32) -> bool {
+    // SAFETY: asks for the flags of a descriptor.
+    let flags = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFL) };
+    flags >= 0 && flags as i32 & libc::O_NONBLOCK != 0
+}
+
+/// After an operation on a channel others may be able to go on.
+fn woke(descriptor: i32) {
+    if controlled() && channel(descriptor) != 0 {
+        sched::changed(channel(descriptor));
+    }
+}
+
+extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() {
+        touch(into.cast(), bytes);
+        moves(descriptor);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::read(descriptor, into, bytes) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    moves(descriptor);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::write(descriptor, from, bytes) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn read_at(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64, pc: u64) -> isize {
+    if controlled() {
+        regular_files::touches(descriptor, Touch::Observe, pc);
+        touch(into.cast(), bytes);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::pread(descriptor, into, bytes, offset) }
+}
+
+extern "C" fn write_at(descriptor: i32, from: *const c_void, bytes: usize, offset: i64, pc: u64) -> isize {
+    regular_files::touches(descriptor, Touch::Change, pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::pwrite(descriptor, from, bytes, offset) }
+}
+
+extern "C" fn set_size(descriptor: i32, bytes: i64, pc: u64) -> i32 {
+    regular_files::touches(descriptor, Touch::Change, pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::ftruncate(descriptor, bytes) }
+}
+
+extern "C" fn look_at(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
+    if controlled() {
+        regular_files::touches(descriptor, Touch::Observe, pc);
+        touch(into.cast(), size_of::<libc::stat>());
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fstat(descriptor, into) }
+}
+
+extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() {
+        touch(into.cast(), bytes);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::recv(descriptor, into, bytes, flags) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::send(descriptor, from, bytes, flags) };
+    woke(descriptor);
+    result
+}
+
+/// Makes the pieces of a buffer writable.
+fn touch_pieces(pieces: *const libc::iovec, count: usize) {
+    const MOST: usize = 1024;
+    for index in 0..count.min(MOST) {
+        // SAFETY: the caller passes so many pieces.
+        let piece = unsafe { &*pieces.add(index) };
+        touch(piece.iov_base.cast(), piece.iov_len);
+    }
+}
+
+extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() {
+        touch_pieces(pieces, count.max(0) as usize);
+        moves(descriptor);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::readv(descriptor, pieces, count) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    moves(descriptor);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::writev(descriptor, pieces, count) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn read_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64, pc: u64) -> isize {
+    if controlled() {
+        regular_files::touches(descriptor, Touch::Observe, pc);
+        touch_pieces(pieces, count.max(0) as usize);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::preadv(descriptor, pieces, count, offset) }
+}
+
+extern "C" fn write_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64, pc: u64) -> isize {
+    regular_files::touches(descriptor, Touch::Change, pc);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::pwritev(descriptor, pieces, count, offset) }
+}
+
+extern "C" fn receive_from(
+    descriptor: i32,
+    into: *mut c_void,
+    bytes: usize,
+    flags: i32,
+    address: *mut c_void,
+    length: *mut u32,
+) -> isize {
+    wait_for(descriptor, libc::POLLIN, return_address());
+    if controlled() {
+        touch(into.cast(), bytes);
+        touch(address.cast(), size_of::<libc::sockaddr_storage>());
+        touch(length.cast(), size_of::<u32>());
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::recvfrom(descriptor, into, bytes, flags, address, length) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLIN, pc);
+    if controlled() && !message.is_null() {
+        touch(message.cast(), size_of::<libc::msghdr>());
+        // SAFETY: the caller passes a description of buffers.
+        let message = unsafe { &*message };
+        touch_pieces(message.msg_iov, message.msg_iovlen);
+        touch(message.msg_name.cast(), message.msg_namelen as usize);
+        touch(message.msg_control.cast(), message.msg_controllen);
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::recvmsg(descriptor, message, flags) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn send_to_address(
+    descriptor: i32,
+    from: *const c_void,
+    bytes: usize,
+    flags: i32,
+    address: *const c_void,
+    length: u32,
+) -> isize {
+    wait_for(descriptor, libc::POLLOUT, return_address());
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::sendto(descriptor, from, bytes, flags, address, length) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags: i32, pc: u64) -> isize {
+    wait_for(descriptor, libc::POLLOUT, pc);
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::sendmsg(descriptor, message, flags) };
+    woke(descriptor);
+    result
+}
+
+extern "C" fn read_stream(into: *mut c_void, size: usize, count: usize, stream: *mut c_void, pc: u64) -> usize {
+    if controlled() {
+        crate::interpose::io::streams::input(stream as usize, pc);
+        touch(into.cast(), size.saturating_mul(count));
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fread(into, size, count, stream) }
+}
+
+/// Notes that the state of a descriptor from before the run is about to change.
+pub fn moves(descriptor: i32) {
+    if controlled() && descriptor != 1 && descriptor != 2 && undo::is_watched(descriptor) {
+        undo::changed(kind::DESCRIPTORS);
+    }
+}
+
+extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
+    if controlled() {
+        undo::loses(descriptor);
+        let identity = channel(descriptor);
+        if identity != 0 {
+            // Closing an end is seen by whoever waits at the other.
+            sched::perform(Op::new(OpKind::Io, identity, io::waits_for(descriptor, 0), pc), Outcome::Done, 0, 0);
+            set_channel(descriptor, 0);
+            // SAFETY: passes on what the caller gave.
+            let result = unsafe { hidden::close(descriptor) };
+            sched::changed(identity);
+            return result;
+        }
+        regular_files::touches_offset(descriptor, pc);
+        regular_files::set(descriptor, OpenFile::NONE);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::close(descriptor) }
+}
+
+extern "C" fn duplicate_to(from: i32, to: i32) -> i32 {
+    duplicated(from, to);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::dup2(from, to) }
+}
+
+extern "C" fn duplicate(descriptor: i32) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    let copy = unsafe { hidden::dup(descriptor) };
+    if copy >= 0 && controlled() {
+        copied(descriptor, copy);
+    }
+    copy
+}
+
+extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize) -> i32 {
+    if controlled() && matches!(command, libc::F_GETLK | libc::F_OFD_GETLK) {
+        touch(argument as *const u8, size_of::<libc::flock>());
+    }
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::fcntl(descriptor, command, argument) };
+    if result >= 0 && controlled() && matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        copied(descriptor, result);
+    }
+    result
+}
+
+extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32) -> i32 {
+    duplicated(from, to);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::dup3(from, to, flags) }
+}
+
+fn duplicated(from: i32, to: i32) {
+    if controlled() {
+        undo::loses(to);
+        copied(from, to);
+    }
+}
+
+/// The second descriptor leads where the first does.
+fn copied(from: i32, to: i32) {
+    set_channel(to, channel(from));
+    regular_files::set(to, regular_files::get(from));
+}
+
+extern "C" fn seek(descriptor: i32, offset: i64, whence: i32, pc: u64) -> i64 {
+    match whence {
+        libc::SEEK_SET | libc::SEEK_CUR => regular_files::touches_offset(descriptor, pc),
+        _ => regular_files::touches_at_offset(descriptor, Touch::Observe, pc),
+    }
+    moves(descriptor);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::lseek(descriptor, offset, whence) }
+}
+
+/// Both ends of a new pair lead to the same object.
+fn paired(result: i32, pair: *const i32) -> i32 {
+    if result == 0 && controlled() {
+        let identity = new_identity();
+        // SAFETY: the call succeeded, so the caller's array holds two descriptors.
+        unsafe {
+            set_channel(*pair, identity);
+            set_channel(*pair.add(1), identity);
+        }
+    }
+    result
+}
+
+extern "C" fn make_pipe(pair: *mut i32) -> i32 {
+    touch(pair.cast(), 8);
+    // SAFETY: passes on what the caller gave.
+    paired(unsafe { hidden::pipe(pair) }, pair)
+}
+
+extern "C" fn make_pipe_with_flags(pair: *mut i32, flags: i32) -> i32 {
+    touch(pair.cast(), 8);
+    // SAFETY: passes on what the caller gave.
+    paired(unsafe { hidden::pipe2(pair, flags) }, pair)
+}
+
+extern "C" fn make_socket_pair(domain: i32, socket_kind: i32, protocol: i32, pair: *mut i32) -> i32 {
+    touch(pair.cast(), 8);
+    // SAFETY: passes on what the caller gave.
+    paired(unsafe { hidden::socketpair(domain, socket_kind, protocol, pair) }, pair)
+}
+
+extern "C" fn make_event_counter(value: u32, flags: i32) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    let descriptor = unsafe { hidden::eventfd(value, flags) };
+    if descriptor >= 0 && controlled() {
+        set_channel(descriptor, new_identity());
+    }
+    descriptor
+}
+
+extern "C" fn make_socket(domain: i32, socket_kind: i32, protocol: i32) -> i32 {
+    if controlled() {
+        note_limit(limit::SOCKET);
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::socket(domain, socket_kind, protocol) }
+}
+
+export!(read, 3 => read_from);
+export!(write, 3 => write_to);
+export!(pread, 4 => read_at);
+export!(pread64, 4 => read_at);
+export!(pwrite, 4 => write_at);
+export!(pwrite64, 4 => write_at);
+export!(pwritev, 4 => write_pieces_at);
+export!(pwritev64, 4 => write_pieces_at);
+export!(ftruncate, 2 => set_size);
+export!(ftruncate64, 2 => set_size);
+export!(fstat, 2 => look_at);
+export!(fstat64, 2 => look_at);
+export!(recv, 4 => receive);
+export!(send, 4 => send_to);
+export!(readv, 3 => read_pieces);
+export!(writev, 3 => write_pieces);
+export!(preadv, 4 => read_pieces_at);
+export!(preadv64, 4 => read_pieces_at);
+export!(recvfrom, many => receive_from);
+export!(recvmsg, 3 => receive_message);
+export!(sendto, many => send_to_address);
+export!(sendmsg, 3 => send_message);
+export!(fread, 4 => read_stream);
+export!(close, 1 => close_descriptor);
+export!(dup, 1 => duplicate);
+export!(dup2, 2 => duplicate_to);
+export!(dup3, 3 => duplicate_with_flags);
+export!(fcntl, 3 => control_descriptor);
+export!(fcntl64, 3 => control_descriptor);
+export!(lseek, 3 => seek);
+export!(lseek64, 3 => seek);
+export!(pipe, 1 => make_pipe);
+export!(pipe2, 2 => make_pipe_with_flags);
+export!(socketpair, 4 => make_socket_pair);
+export!(eventfd, 2 => make_event_counter);
+export!(socket, 3 => make_socket);

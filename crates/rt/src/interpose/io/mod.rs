@@ -1,0 +1,7 @@
+//! Files, descriptors and streams.
+
+pub mod descriptors;
+pub mod files;
+pub mod kernel_buffers;
+pub mod regular_files;
+mod streams;

@@ -1,0 +1,202 @@
+//! Regular files are state that threads share: what one writes another may read, who creates a file makes it be there for others, and
+//! those who share a descriptor share its offset. An operation is a transition that touches a name, a content, an offset, or two
+//! of them (see `raddle_vocab::io`).
+//!
+//! While the program has one thread only, nobody can tell, and there are no transitions.
+
+use core::ffi::CStr;
+
+use raddle_vocab::policy::mix;
+use raddle_vocab::{OpKind, Outcome, io};
+use raddle_wire::limit;
+
+use crate::interpose::io::descriptors::MAX_CHANNELS;
+use crate::restore::undo;
+use crate::sched;
+use crate::sched::controller::note_limit;
+use crate::state::{Op, controlled, run};
+use crate::syscall::syscall;
+
+/// What a descriptor of a regular file leads to; both are 0 if it is none.
+#[derive(Clone, Copy)]
+pub struct OpenFile {
+    /// What is in the file.
+    pub content: u32,
+    /// The offset, which copies of the descriptor share.
+    offset: u32,
+}
+
+impl OpenFile {
+    /// No regular file.
+    pub const NONE: OpenFile = OpenFile { content: 0, offset: 0 };
+}
+
+/// How an operation touches a thing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// Looks at it.
+    Observe,
+    /// Changes it.
+    Change,
+}
+
+fn hash(bytes: &[u8], salt: u64) -> u32 {
+    let hash = bytes.iter().fold(salt, |hash, &byte| mix(hash ^ u64::from(byte) ^ 0x100));
+    (hash >> 32) as u32 | 1
+}
+
+/// The last part of a path: files of the same name in different directories are taken for one, which only makes more depend on
+/// each other than need be, and is the same on every machine.
+fn last_part(path: &CStr) -> &[u8] {
+    let bytes = path.to_bytes();
+    let start = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    &bytes[start..]
+}
+
+/// Whether the name leads to a file.
+pub fn name(path: &CStr) -> u32 {
+    hash(last_part(path), 1)
+}
+
+/// What is in the file of that name.
+pub fn content(path: &CStr) -> u32 {
+    hash(last_part(path), 2)
+}
+
+/// The table's entry for a descriptor. One that was open before the run is known by its number; standard output and error are
+/// nobody's input.
+fn open_file(descriptor: i32) -> Option<OpenFile> {
+    let known = usize::try_from(descriptor).ok().and_then(|index| run().open_files.get(index)).copied()?;
+    if known.content != 0 {
+        return Some(known);
+    }
+    let inherited = undo::is_watched(descriptor) && descriptor != 1 && descriptor != 2;
+    inherited.then(|| {
+        let thing = hash(&descriptor.to_le_bytes(), 3);
+        OpenFile { content: thing, offset: thing }
+    })
+}
+
+/// Notes what the descriptor leads to from now on.
+pub fn set(descriptor: i32, file: OpenFile) {
+    match usize::try_from(descriptor).ok().and_then(|index| run().open_files.get_mut(index)) {
+        Some(slot) => *slot = file,
+        None if descriptor >= MAX_CHANNELS as i32 => note_limit(limit::DESCRIPTORS),
+        None => {}
+    }
+}
+
+/// What the descriptor leads to, for a copy of it.
+pub fn get(descriptor: i32) -> OpenFile {
+    open_file(descriptor).unwrap_or(OpenFile::NONE)
+}
+
+/// Notes that a regular file was opened.
+pub fn opened(descriptor: i32, content: u32) {
+    if descriptor < 0 || !controlled() {
+        return;
+    }
+    let me = run().me();
+    me.channels += 1;
+    let offset = hash(&(me.key ^ u64::from(me.channels)).to_le_bytes(), 4);
+    set(descriptor, OpenFile { content, offset });
+}
+
+/// Whether operations are transitions now.
+fn counts() -> bool {
+    controlled() && run().threads > 1
+}
+
+fn perform(obj: u32, first: Touch, arg: u64, pc: u64) {
+    let arg = if first == Touch::Observe { arg | io::OBSERVES } else { arg };
+    sched::perform(Op::new(OpKind::Io, io::file(obj), arg, pc), Outcome::Done, 0, 0);
+}
+
+/// An operation on a name.
+pub fn looks_up(path: &CStr, how: Touch, pc: u64) {
+    if counts() {
+        perform(name(path), how, 0, pc);
+    }
+}
+
+/// An operation on a name and on what is in the file.
+pub fn looks_into(path: &CStr, how: Touch, content_too: Touch, pc: u64) {
+    if counts() {
+        let observes = if content_too == Touch::Observe { io::SECOND_OBSERVES } else { 0 };
+        perform(name(path), how, io::and(content(path)) | observes, pc);
+    }
+}
+
+/// A name stops leading to a file, and another leads there.
+pub fn moves_name(from: &CStr, to: &CStr, pc: u64) {
+    if counts() {
+        perform(name(from), Touch::Change, io::and(name(to)), pc);
+    }
+}
+
+/// An operation on what is in an open file.
+pub fn touches(descriptor: i32, how: Touch, pc: u64) {
+    if counts()
+        && let Some(file) = open_file(descriptor)
+    {
+        perform(file.content, how, 0, pc);
+    }
+}
+
+/// An operation on what is in an open file, at its offset, which moves.
+pub fn touches_at_offset(descriptor: i32, how: Touch, pc: u64) {
+    if counts()
+        && let Some(file) = open_file(descriptor)
+    {
+        let second = if file.offset == file.content { 0 } else { io::and(file.offset) };
+        let how = if second == 0 { Touch::Change } else { how };
+        perform(file.content, how, second, pc);
+    }
+}
+
+/// The offset alone, or the end of the open file.
+pub fn touches_offset(descriptor: i32, pc: u64) {
+    if counts()
+        && let Some(file) = open_file(descriptor)
+    {
+        perform(file.offset, Touch::Change, 0, pc);
+    }
+}
+
+/// The content of `path` lives in the private copy `held` from now on: descriptors that the run has opened of the real file lead there, too.
+pub fn moves_to_copy(path: &CStr, real: (u64, u64), held: i32, reopen: fn(i32, i32) -> i32) {
+    let content = content(path);
+    for descriptor in 0..MAX_CHANNELS as i32 {
+        if run().open_files[descriptor as usize].content != content || identity(descriptor) != Some(real) {
+            continue;
+        }
+        // SAFETY: asks about, replaces and closes descriptors of the run.
+        unsafe {
+            let flags = syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFL) as i32;
+            let offset = syscall!(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR);
+            let copy = reopen(held, flags);
+            if copy >= 0 {
+                syscall!(libc::SYS_lseek, copy, offset, libc::SEEK_SET);
+                syscall!(libc::SYS_dup2, copy, descriptor);
+                syscall!(libc::SYS_close, copy);
+            }
+        }
+    }
+}
+
+fn about(descriptor: i32) -> Option<libc::stat> {
+    // SAFETY: an all-zero stat is a valid value to be overwritten.
+    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
+    // SAFETY: asks about a descriptor, into a local.
+    let known = unsafe { syscall!(libc::SYS_fstat, descriptor, &raw mut stat) } == 0;
+    known.then_some(stat)
+}
+
+fn identity(descriptor: i32) -> Option<(u64, u64)> {
+    about(descriptor).map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// Whether the descriptor leads to a regular file.
+pub fn is_regular(descriptor: i32) -> bool {
+    about(descriptor).is_some_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
+}

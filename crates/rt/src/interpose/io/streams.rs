@@ -1,0 +1,92 @@
+//! Streams of the C library. What they read and write goes past the functions for descriptors, so that an operation on a stream
+//! is taken for one on its descriptor, at its offset. Standard output and error are nobody's input.
+
+use core::ffi::{CStr, c_void};
+
+use crate::arch::entry::intercept;
+use crate::interpose::io::regular_files::{self, OpenFile, Touch};
+use crate::state::controlled;
+
+unsafe extern "C" {
+    static stdin: *mut c_void;
+    fn __errno_location() -> *mut i32;
+    fn fileno(stream: *mut c_void) -> i32;
+}
+
+/// Arguments of a call.
+type Arguments = [usize; 4];
+
+fn descriptor(stream: usize) -> Option<i32> {
+    if !controlled() || stream == 0 {
+        return None;
+    }
+    // SAFETY: the program passes a stream. One in memory has no descriptor, which must not show in errno.
+    unsafe {
+        let before = *__errno_location();
+        let descriptor = fileno(stream as *mut c_void);
+        *__errno_location() = before;
+        Some(descriptor)
+    }
+}
+
+pub fn input(stream: usize, pc: u64) {
+    if let Some(descriptor) = descriptor(stream) {
+        regular_files::touches_at_offset(descriptor, Touch::Observe, pc);
+        crate::interpose::io::descriptors::moves(descriptor);
+    }
+}
+
+fn output(stream: usize, pc: u64) {
+    if let Some(descriptor) = descriptor(stream) {
+        regular_files::touches_at_offset(descriptor, Touch::Change, pc);
+        crate::interpose::io::descriptors::moves(descriptor);
+    }
+}
+
+fn close(stream: usize, pc: u64) {
+    output(stream, pc);
+    if let Some(descriptor) = descriptor(stream) {
+        regular_files::set(descriptor, OpenFile::NONE);
+    }
+}
+
+/// The stream that functions without one read from.
+fn standard_input(pc: u64) {
+    // SAFETY: reads the C library's variable.
+    input(unsafe { stdin } as usize, pc);
+}
+
+/// Exports C functions that do something before they go on as the C library's, with all arguments that they were given: some take
+/// any number.
+macro_rules! before {
+    ($($($name:ident)+ => $act:expr;)+) => { $($(
+        const _: () = {
+            /// Acts, and says where to go on.
+            extern "C" fn act(a: usize, b: usize, c: usize, d: usize, pc: u64) -> *mut c_void {
+                static REAL: core::sync::atomic::AtomicPtr<c_void> = core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
+                const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a name without a zero inside"),
+                };
+                let act: fn(Arguments, u64) = $act;
+                act([a, b, c, d], pc);
+                crate::syscall::libc_real::find(&REAL, NAME)
+            }
+
+            intercept!($name => act);
+        };
+    )+)+ };
+}
+
+before! {
+    fgetc getc _IO_getc fgetc_unlocked getc_unlocked fscanf __isoc99_fscanf __isoc23_fscanf vfscanf __isoc99_vfscanf
+    fgetwc getwc fseek fseeko fseeko64 rewind fsetpos => |a, pc| input(a[0], pc);
+    ungetc => |a, pc| input(a[1], pc);
+    fgets fgets_unlocked getline fgetws => |a, pc| input(a[2], pc);
+    getdelim __getdelim fread_unlocked => |a, pc| input(a[3], pc);
+    getchar getchar_unlocked scanf __isoc99_scanf __isoc23_scanf vscanf __isoc99_vscanf getwchar => |_, pc| standard_input(pc);
+    fprintf vfprintf __fprintf_chk __vfprintf_chk fflush fflush_unlocked fwprintf => |a, pc| output(a[0], pc);
+    fputs fputs_unlocked fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws => |a, pc| output(a[1], pc);
+    fwrite fwrite_unlocked => |a, pc| output(a[3], pc);
+    fclose => |a, pc| close(a[0], pc);
+}

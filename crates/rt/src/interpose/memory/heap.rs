@@ -1,0 +1,448 @@
+//! The heap. Every pool slot has an arena of its own at a fixed address, so that the address of a block depends only on what the
+//! threads that use the slot have done before: swapping independent events of other threads moves nothing.
+//!
+//! A block freed by the thread that owns its arena is used again by that thread. One freed by another thread is handed
+//! back only along join and create, where the free surely happens before the next allocation; until then it stays unused.
+//!
+//! In front of each block stand two words: size, class and state; and a link or the distance to the start of its slot.
+
+use core::ffi::c_void;
+
+use raddle_vocab::Misuse;
+use raddle_wire::record;
+
+use crate::arch::entry::hook;
+use crate::arch::{HEAP_BASE as BASE, PAGE};
+use crate::restore::snapshot;
+use crate::state::{controlled, keep, run};
+use crate::syscall::{callers, syscall};
+use crate::trace::{self, hooks};
+
+const ARENA_BITS: u32 = 33;
+const ARENA: usize = 1 << ARENA_BITS;
+/// What all live blocks may have together: beyond it the program is out of memory.
+const LIMIT: usize = 6 << 30;
+const HEADER: usize = 16;
+const CLASSES: usize = 128;
+/// Small fresh blocks are filled, so that what an uninitialised object holds is the same in every run, and not zero.
+const FILLED: usize = 1024;
+const FILL: u8 = 0xa5;
+
+const LIVE: u64 = 0x5a;
+const FREED: u64 = 0xf3;
+
+/// First words of an arena.
+#[repr(C)]
+struct Arena {
+    /// First byte never handed out.
+    top: usize,
+    /// Blocks to use again, by class.
+    free: [usize; CLASSES],
+}
+
+/// Words in front of a block.
+#[repr(C)]
+struct Header {
+    /// Size (48 bits), class (8), state (8).
+    word: u64,
+    /// Live: distance from the start of the block's room. Freed: next block of the list.
+    link: usize,
+}
+
+impl Header {
+    fn of(block: usize) -> &'static mut Header {
+        // SAFETY: callers pass addresses within an arena, which is mapped as a whole.
+        unsafe { &mut *((block - HEADER) as *mut Header) }
+    }
+
+    fn size(&self) -> usize {
+        (self.word & 0xffff_ffff_ffff) as usize
+    }
+
+    fn class(&self) -> usize {
+        (self.word >> 48 & 0xff) as usize
+    }
+
+    fn is(&self, state: u64) -> bool {
+        self.word >> 56 == state && self.class() < CLASSES
+    }
+
+    fn set(&mut self, size: usize, class: usize, state: u64) {
+        self.word = size as u64 | (class as u64) << 48 | state << 56;
+    }
+}
+
+/// Maps the arenas of the pool.
+///
+/// # Errors
+/// A sentence if the address range is taken.
+pub fn map_arenas(slots: usize) -> Result<(), &'static str> {
+    // SAFETY: a fresh mapping that replaces nothing.
+    let at = unsafe {
+        syscall!(
+            libc::SYS_mmap,
+            BASE,
+            slots * ARENA,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE,
+            usize::MAX,
+            0usize
+        )
+    };
+    if at != BASE as isize {
+        return Err("the address range of the heap is taken, or memory is limited below what a heap needs");
+    }
+    for slot in 0..slots {
+        arena(slot).top = BASE + slot * ARENA + size_of::<Arena>().next_multiple_of(64);
+    }
+    Ok(())
+}
+
+fn arena(slot: usize) -> &'static mut Arena {
+    // SAFETY: `map_arenas` mapped the arena of every slot of the pool; rule 4 of the crate.
+    unsafe { &mut *((BASE + slot * ARENA) as *mut Arena) }
+}
+
+/// The slot whose arena the address lies in.
+fn slot_of(address: usize) -> Option<usize> {
+    let slot = address.wrapping_sub(BASE) >> ARENA_BITS;
+    (slot < keep().pool_len).then_some(slot)
+}
+
+/// Class of a size: steps of 16 up to 512, then four per power of two.
+fn class_of(size: usize) -> usize {
+    if size <= 512 {
+        return size.max(1).div_ceil(16) - 1;
+    }
+    let power = (size - 1).ilog2() as usize;
+    let quarter = (size - 1) >> (power - 2) & 3;
+    32 + (power - 9) * 4 + quarter
+}
+
+/// Bytes that a block of the class has.
+fn room_of(class: usize) -> usize {
+    if class < 32 {
+        return (class + 1) * 16;
+    }
+    let (power, quarter) = (9 + (class - 32) / 4, (class - 32) % 4);
+    (1 << power) + ((quarter + 1) << (power - 2))
+}
+
+/// A block for the running thread; `zeroed` blocks read as zero. Null when memory is used up.
+fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
+    let needed = if align > 16 { size.saturating_add(align) } else { size };
+    if needed > LIMIT {
+        return 0;
+    }
+    let class = class_of(needed);
+    let slot = run().me().slot as usize;
+    let (start, fresh) = match take(slot, class) {
+        Some(found) => found,
+        None => return 0,
+    };
+    let block = start.next_multiple_of(align.max(16));
+    let header = Header::of(block);
+    header.set(size, class, LIVE);
+    header.link = block - start;
+    fill(block, size, room_of(class) - (block - start), zeroed, fresh);
+    if callers::is_c_library(pc) {
+        // A buffer of a stream or directory, which the kernel will fill.
+        snapshot::touch(block as *const u8, size);
+    }
+    trace::block(record::ALLOC, block as u64, size as u64, pc);
+    block
+}
+
+/// Room for an object of the runtime's that the program sees: lives as long as the run.
+pub fn allocate_object(bytes: usize, pc: u64) -> Option<usize> {
+    Some(allocate(bytes, 16, true, pc)).filter(|&block| block != 0)
+}
+
+/// A stack for a thread that the running one creates: lives as long as the run.
+pub fn allocate_stack(bytes: usize, pc: u64) -> Option<usize> {
+    Some(allocate(bytes, PAGE, true, pc)).filter(|&block| block != 0)
+}
+
+/// Room for a block of the class: address, and whether it was never used.
+fn take(slot: usize, class: usize) -> Option<(usize, bool)> {
+    let arena = arena(slot);
+    let again = arena.free[class];
+    if again != 0 {
+        arena.free[class] = Header::of(again).link;
+        return Some((again, false));
+    }
+    let start = arena.top + HEADER;
+    let next = start + room_of(class);
+    if next > BASE + slot * ARENA + ARENA || run().heap_bytes.saturating_add(room_of(class)) > LIMIT {
+        return None;
+    }
+    run().heap_bytes += room_of(class);
+    arena.top = next;
+    Some((start, true))
+}
+
+fn fill(block: usize, size: usize, room: usize, zeroed: bool, fresh: bool) {
+    // SAFETY: the block has `room` bytes, at least `size`.
+    unsafe {
+        if zeroed {
+            // Fresh memory of the kernel is zero already, and must not be touched if it is large.
+            if !fresh {
+                core::ptr::write_bytes(block as *mut u8, 0, size);
+            }
+        } else if room <= FILLED {
+            core::ptr::write_bytes(block as *mut u8, FILL, room);
+        } else if room <= 1 << 16 {
+            // The kernel may write to such a buffer, which works only where the page is writable already.
+            crate::restore::snapshot::touch(block as *const u8, room);
+        }
+    }
+}
+
+/// Gives a block back; complains about what is no live block.
+fn give_back(block: usize, pc: u64) {
+    let Some(slot) = slot_of(block) else {
+        // SAFETY: not from an arena: it was allocated before the runtime took over, by libc.
+        unsafe { __libc_free(block as *mut c_void) };
+        return;
+    };
+    let header = Header::of(block);
+    if !block.is_multiple_of(16) || !header.is(LIVE) {
+        let twice = block.is_multiple_of(16) && header.is(FREED);
+        trace::misuse(Misuse::BadFree, block as u64, u64::from(twice), pc);
+        return;
+    }
+    hooks::block_freed(block as u64, header.size() as u64, pc);
+    let start = block - header.link;
+    let class = header.class();
+    let size = header.size();
+    header.set(size, class, FREED);
+    if start != block {
+        Header::of(start).set(size, class, FREED);
+    }
+    if slot == run().me().slot as usize {
+        reuse(slot, class, start);
+    } else {
+        let me = run().me();
+        Header::of(start).link = me.foreign_frees;
+        me.foreign_frees = start;
+    }
+}
+
+fn reuse(slot: usize, class: usize, start: usize) {
+    let arena = arena(slot);
+    Header::of(start).link = arena.free[class];
+    arena.free[class] = start;
+}
+
+/// Thread `heir` knows that everything thread `from` did has happened (it joined it, or was created by it): blocks of the heir's
+/// arena that `from` has freed can be used again, the others are the heir's to pass on.
+pub fn inherit(from: usize, heir: usize) {
+    let run = run();
+    let slot = run.fibers[heir].slot as usize;
+    let mut block = core::mem::replace(&mut run.fibers[from].foreign_frees, 0);
+    let mut kept = run.fibers[heir].foreign_frees;
+    while block != 0 {
+        let header = Header::of(block);
+        let next = header.link;
+        if slot_of(block) == Some(slot) {
+            reuse(slot, header.class(), block);
+        } else {
+            header.link = kept;
+            kept = block;
+        }
+        block = next;
+    }
+    run.fibers[heir].foreign_frees = kept;
+}
+
+/// The live heap block that contains the address, if any: first byte and size. Used for reports of misuse only.
+pub fn usable_size(block: usize) -> usize {
+    match slot_of(block) {
+        Some(_) if Header::of(block).is(LIVE) => Header::of(block).size(),
+        Some(_) => 0,
+        // SAFETY: not from an arena: libc's own block.
+        None => unsafe { hidden::malloc_usable_size(block) },
+    }
+}
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> *mut c_void;
+    fn __libc_free(block: *mut c_void);
+    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
+    fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
+    fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+    fn __errno_location() -> *mut i32;
+}
+
+crate::syscall::libc_real::real! { hidden:
+    fn malloc_usable_size(block: usize) -> usize;
+    fn _ZSt17__throw_bad_allocv();
+}
+
+/// Null with errno set, as the C library reports it.
+fn or_errno(block: usize) -> usize {
+    if block == 0 {
+        // SAFETY: errno of the running thread.
+        unsafe { *__errno_location() = libc::ENOMEM };
+    }
+    block
+}
+
+extern "C" fn malloc_at(size: usize, pc: u64) -> usize {
+    if !controlled() {
+        // SAFETY: libc's own allocator.
+        return unsafe { __libc_malloc(size) } as usize;
+    }
+    or_errno(allocate(size, 16, false, pc))
+}
+
+extern "C" fn calloc_at(count: usize, size: usize, pc: u64) -> usize {
+    if !controlled() {
+        // SAFETY: libc's own allocator.
+        return unsafe { __libc_calloc(count, size) } as usize;
+    }
+    let bytes = count.saturating_mul(size);
+    or_errno(allocate(bytes, 16, true, pc))
+}
+
+extern "C" fn free_at(block: usize, pc: u64) {
+    if block == 0 {
+        return;
+    }
+    if controlled() {
+        give_back(block, pc);
+    } else if slot_of(block).is_none() {
+        // SAFETY: libc's own block.
+        unsafe { __libc_free(block as *mut c_void) };
+    }
+}
+
+extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
+    if !controlled() || (block != 0 && slot_of(block).is_none()) {
+        // SAFETY: libc's own block, or none.
+        return unsafe { __libc_realloc(block as *mut c_void, size) } as usize;
+    }
+    if block == 0 {
+        return or_errno(allocate(size, 16, false, pc));
+    }
+    if size == 0 {
+        give_back(block, pc);
+        return 0;
+    }
+    let old = usable_size(block);
+    let new = allocate(size, 16, false, pc);
+    if new != 0 {
+        hooks::range(record::READ, block as u64, old.min(size) as u64, pc);
+        // SAFETY: both blocks have that many bytes.
+        unsafe { core::ptr::copy_nonoverlapping(block as *const u8, new as *mut u8, old.min(size)) };
+        give_back(block, pc);
+    }
+    or_errno(new)
+}
+
+extern "C" fn reallocarray_at(block: usize, count: usize, size: usize, pc: u64) -> usize {
+    match count.checked_mul(size) {
+        Some(bytes) => realloc_at(block, bytes, pc),
+        None => or_errno(0),
+    }
+}
+
+extern "C" fn memalign_at(align: usize, size: usize, pc: u64) -> usize {
+    if !controlled() {
+        // SAFETY: libc's own allocator.
+        return unsafe { __libc_memalign(align, size) } as usize;
+    }
+    if !align.is_power_of_two() {
+        // SAFETY: errno of the running thread.
+        unsafe { *__errno_location() = libc::EINVAL };
+        return 0;
+    }
+    or_errno(allocate(size, align, false, pc))
+}
+
+extern "C" fn posix_memalign_at(into: *mut usize, align: usize, size: usize, pc: u64) -> i32 {
+    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
+        return libc::EINVAL;
+    }
+    let block = memalign_at(align, size, pc);
+    if block == 0 {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the caller passes room for the pointer.
+    unsafe { *into = block };
+    0
+}
+
+extern "C" fn valloc_at(size: usize, pc: u64) -> usize {
+    memalign_at(PAGE, size, pc)
+}
+
+extern "C" fn usable_size_at(block: usize, _pc: u64) -> usize {
+    if block == 0 { 0 } else { usable_size(block) }
+}
+
+/// `operator new`: throws, through libstdc++, when memory is used up.
+extern "C-unwind" fn new_at(size: usize, pc: u64) -> usize {
+    let block = malloc_at(size, pc);
+    if block == 0 {
+        // SAFETY: throws std::bad_alloc, which unwinds to the program.
+        unsafe { hidden::_ZSt17__throw_bad_allocv() };
+    }
+    block
+}
+
+extern "C-unwind" fn new_aligned_at(size: usize, align: usize, pc: u64) -> usize {
+    let block = memalign_at(align, size, pc);
+    if block == 0 {
+        // SAFETY: as above.
+        unsafe { hidden::_ZSt17__throw_bad_allocv() };
+    }
+    block
+}
+
+extern "C" fn new_nothrow_at(size: usize, _tag: usize, pc: u64) -> usize {
+    malloc_at(size, pc)
+}
+
+extern "C" fn new_aligned_nothrow_at(size: usize, align: usize, _tag: usize, pc: u64) -> usize {
+    memalign_at(align, size, pc)
+}
+
+extern "C" fn delete_sized_at(block: usize, _size: usize, pc: u64) {
+    free_at(block, pc);
+}
+
+extern "C" fn delete_sized_aligned_at(block: usize, _size: usize, _align: usize, pc: u64) {
+    free_at(block, pc);
+}
+
+hook!(malloc, 1 => malloc_at);
+hook!(calloc, 2 => calloc_at);
+hook!(free, 1 => free_at);
+hook!(realloc, 2 => realloc_at);
+hook!(reallocarray, 3 => reallocarray_at);
+hook!(memalign, 2 => memalign_at);
+hook!(aligned_alloc, 2 => memalign_at);
+hook!(posix_memalign, 3 => posix_memalign_at);
+hook!(valloc, 1 => valloc_at);
+hook!(pvalloc, 1 => valloc_at);
+hook!(malloc_usable_size, 1 => usable_size_at);
+// operator new and delete, by their mangled names.
+hook!(_Znwm, 1 => new_at);
+hook!(_Znam, 1 => new_at);
+hook!(_ZnwmSt11align_val_t, 2 => new_aligned_at);
+hook!(_ZnamSt11align_val_t, 2 => new_aligned_at);
+hook!(_ZnwmRKSt9nothrow_t, 2 => new_nothrow_at);
+hook!(_ZnamRKSt9nothrow_t, 2 => new_nothrow_at);
+hook!(_ZnwmSt11align_val_tRKSt9nothrow_t, 3 => new_aligned_nothrow_at);
+hook!(_ZnamSt11align_val_tRKSt9nothrow_t, 3 => new_aligned_nothrow_at);
+hook!(_ZdlPv, 1 => free_at);
+hook!(_ZdaPv, 1 => free_at);
+hook!(_ZdlPvm, 2 => delete_sized_at);
+hook!(_ZdaPvm, 2 => delete_sized_at);
+hook!(_ZdlPvSt11align_val_t, 2 => delete_sized_at);
+hook!(_ZdaPvSt11align_val_t, 2 => delete_sized_at);
+hook!(_ZdlPvmSt11align_val_t, 3 => delete_sized_aligned_at);
+hook!(_ZdaPvmSt11align_val_t, 3 => delete_sized_aligned_at);
+hook!(_ZdlPvRKSt9nothrow_t, 2 => delete_sized_at);
+hook!(_ZdaPvRKSt9nothrow_t, 2 => delete_sized_at);

@@ -1,0 +1,4 @@
+//! The heap, and the functions of the C library that read and write memory.
+
+pub mod heap;
+mod string_functions;

@@ -1,0 +1,277 @@
+//! Threads that fail, processes that end, and a runtime that cannot go on.
+
+use core::ffi::{CStr, c_char, c_void};
+
+use raddle_vocab::{Failure, OpKind, Outcome};
+
+use crate::arch::entry::export;
+use crate::arch::signal::{self, KernelAction};
+use crate::state::{Op, Standing, controlled, keep, run};
+use crate::syscall::libc_real::real;
+use crate::syscall::{self, syscall};
+use crate::{sched, trace};
+
+real! { hidden:
+    fn abort();
+    fn exit(status: i32);
+    fn quick_exit(status: i32);
+    fn fflush(stream: *mut c_void) -> i32;
+    fn __assert_fail(condition: *const c_char, file: *const c_char, line: u32, function: *const c_char);
+}
+
+/// The running thread has failed: says so in the trace and lets the others go on.
+pub fn stop_thread(kind: Failure, address: u64, pc: u64, text: &[u8]) -> ! {
+    trace::failure(kind, address, pc, text);
+    sched::leave(Standing::Failed)
+}
+
+/// Last handler of `exit`, as it was registered first: constructors, destructors and other handlers are ordinary code.
+pub extern "C" fn leave_process(status: i32, _argument: *mut c_void) {
+    if controlled() {
+        watch_exit();
+        // SAFETY: flushes all streams, as the C library would do next.
+        unsafe { hidden::fflush(core::ptr::null_mut()) };
+        end_process(status, run().me().private.exit_pc);
+    }
+}
+
+/// Last handler of `quick_exit`, which flushes nothing.
+extern "C" fn leave_process_quickly() {
+    if controlled() {
+        let private = run().me().private;
+        end_process(private.exit_status, private.exit_pc);
+    }
+}
+
+unsafe extern "C" {
+    fn on_exit(function: extern "C" fn(i32, *mut c_void), argument: *mut c_void) -> i32;
+    fn at_quick_exit(function: extern "C" fn()) -> i32;
+}
+
+/// Registers what comes last when the process ends: called before anybody else can register. Handlers are called once, so that it is
+/// called again when one of several threads that leave the process has done so.
+fn watch_exit() {
+    // SAFETY: the function has the signature that on_exit wants.
+    unsafe { on_exit(leave_process, core::ptr::null_mut()) };
+}
+
+/// Registers the last handlers of all ways out that have handlers.
+pub fn watch_ends() {
+    watch_exit();
+    // SAFETY: the function has the signature that at_quick_exit wants.
+    unsafe { at_quick_exit(leave_process_quickly) };
+}
+
+extern "C" fn exit_at(status: i32, pc: u64) -> ! {
+    if controlled() {
+        run().me().private.exit_pc = pc;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { exit_process(status) }
+}
+
+/// The C library's `exit`.
+///
+/// # Safety
+/// As `exit`: runs handlers of the program.
+pub unsafe fn exit_process(status: i32) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe { hidden::exit(status) };
+    syscall::exit_process(status)
+}
+
+extern "C" fn quick_exit_at(status: i32, pc: u64) -> ! {
+    if controlled() {
+        let private = &mut run().me().private;
+        (private.exit_pc, private.exit_status) = (pc, status);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::quick_exit(status) };
+    syscall::exit_process(status)
+}
+
+export!(exit, 1 => exit_at);
+export!(quick_exit, 1 => quick_exit_at);
+
+/// The process is over as far as the running thread is concerned; others come to rest.
+pub fn end_process(status: i32, pc: u64) -> ! {
+    sched::perform(Op::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
+    let run = run();
+    run.exit.get_or_insert(status);
+    let allowed = i64::try_from(keep().exit_events).unwrap_or(i64::MAX);
+    run.hot.events_left = run.hot.events_left.min(allowed);
+    sched::leave(Standing::Exited)
+}
+
+extern "C" fn exit_now(status: i32, pc: u64) -> ! {
+    if controlled() {
+        end_process(status, pc);
+    }
+    syscall::exit_process(status)
+}
+
+export!(_exit, 1 => exit_now);
+export!(_Exit, 1 => exit_now);
+
+extern "C" fn abort_thread(pc: u64) -> ! {
+    if controlled() {
+        if let Some(name) = current_exception() {
+            stop_thread(Failure::Exception, 0, pc, name.to_bytes());
+        }
+        stop_thread(Failure::Abort, 0, pc, b"");
+    }
+    // SAFETY: the C library's own function.
+    unsafe { hidden::abort() };
+    syscall::exit_process(134)
+}
+
+export!(abort, 0 => abort_thread);
+
+/// Type of the exception that nobody caught, if that is why the program aborts.
+fn current_exception() -> Option<&'static CStr> {
+    // SAFETY: looks a function of the C++ library up, which may not be there.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_current_exception_type".as_ptr()) };
+    if function.is_null() {
+        return None;
+    }
+    // SAFETY: the Itanium C++ ABI: returns a type_info pointer or null; its second word is the mangled name.
+    unsafe {
+        let function: extern "C" fn() -> *const *const c_char = core::mem::transmute(function);
+        let info = function();
+        (!info.is_null()).then(|| CStr::from_ptr(*info.add(1)))
+    }
+}
+
+extern "C" fn assert_failed(
+    condition: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+    pc: u64,
+) -> ! {
+    let bytes = |text: *const c_char| {
+        if text.is_null() {
+            return &b"?"[..];
+        }
+        // SAFETY: the arguments of a failed assert are C strings.
+        unsafe { CStr::from_ptr(text) }.to_bytes()
+    };
+    if controlled() {
+        stop_thread(Failure::Assertion, 0, pc, bytes(condition));
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::__assert_fail(condition, file, line, function) };
+    syscall::exit_process(134)
+}
+
+export!(__assert_fail, 4 => assert_failed);
+
+/// Signals that mean a crash.
+pub const CRASHES: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
+/// Catches crashes and the write faults of the snapshot.
+pub fn install_handlers() {
+    let action = KernelAction {
+        handler: on_signal as *const () as usize,
+        flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64 | signal::SA_RESTORER,
+        restorer: signal::return_from_handler(),
+        mask: 0,
+    };
+    for signal in CRASHES {
+        // SAFETY: the structure is the kernel's; the handler follows its convention.
+        unsafe { syscall!(libc::SYS_rt_sigaction, signal, &raw const action, 0usize, 8usize) };
+    }
+}
+
+/// The program's own handler for a signal that the runtime needs: called when the fault is the program's.
+pub fn program_handler(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
+    let slot = &mut run().handlers[signal as usize];
+    // SAFETY: the caller's pointers are null or valid, by the contract of sigaction.
+    unsafe {
+        if !old.is_null() {
+            (*old).sa_sigaction = slot.handler;
+            (*old).sa_flags = slot.flags as i32;
+        }
+        if !new.is_null() {
+            *slot =
+                KernelAction { handler: (*new).sa_sigaction, flags: (*new).sa_flags as u64, ..KernelAction::DEFAULT };
+        }
+    }
+    0
+}
+
+/// Gives signal handlers a stack that is never protected.
+pub fn use_signal_stack(stack: *mut u8, bytes: usize) {
+    let stack = libc::stack_t { ss_sp: stack.cast(), ss_flags: 0, ss_size: bytes };
+    // SAFETY: the memory was mapped for this and stays mapped.
+    unsafe { syscall!(libc::SYS_sigaltstack, &raw const stack, 0usize) };
+}
+
+extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    // SAFETY: the kernel passes valid pointers.
+    let (address, code, pc) =
+        unsafe { ((*info).si_addr() as usize, (*info).si_code, signal::program_counter(&*context)) };
+    const PROTECTION: i32 = 2;
+    if signal == libc::SIGSEGV && code == PROTECTION {
+        if controlled() && keep().snapshot.is_exhausted_by(address) {
+            crate::restore::undo::needs_own_process();
+        }
+        if keep().snapshot.fault(address) {
+            return;
+        }
+    }
+    let program = run().handlers[signal as usize];
+    if controlled() && program.handler > 1 {
+        // SAFETY: the program registered the function for this signal; it takes at least these arguments.
+        unsafe {
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) =
+                core::mem::transmute(program.handler);
+            handler(signal, info, context);
+        }
+        return;
+    }
+    if controlled() {
+        // The record's pc is a return address elsewhere; a fault is at the instruction itself.
+        trace_crash(signal, address as u64, pc + 1);
+    }
+    crash_for_real(signal);
+}
+
+fn trace_crash(signal: i32, address: u64, pc: u64) -> ! {
+    let number = [b'0' + (signal / 10) as u8, b'0' + (signal % 10) as u8];
+    stop_thread(Failure::Signal, address, pc, &number)
+}
+
+/// Dies of the signal as the program would have without raddle.
+fn crash_for_real(signal: i32) {
+    let default = KernelAction::DEFAULT;
+    // SAFETY: restores the default action; the faulting instruction is executed again on return.
+    unsafe { syscall!(libc::SYS_rt_sigaction, signal, &raw const default, 0usize, 8usize) };
+}
+
+/// The runtime met a state that it thought impossible.
+pub fn runtime_bug(file: &str, line: u32) -> ! {
+    syscall::say("raddle: bug in the runtime at ");
+    syscall::say(file);
+    let mut digits = [b' '; 12];
+    let mut rest = line;
+    let mut at = digits.len() - 1;
+    digits[at] = b'\n';
+    while rest > 0 && at > 1 {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    syscall::say(core::str::from_utf8(&digits).unwrap_or("\n"));
+    crate::sched::controller::refuse("bug in the runtime: its message is on the program's standard error")
+}
+
+/// Something that the runtime cannot do without is missing.
+pub fn give_up(what: &str, why: &str) -> ! {
+    syscall::say("raddle: ");
+    syscall::say(what);
+    syscall::say(" ");
+    syscall::say(why);
+    syscall::say("\n");
+    syscall::exit_process(70)
+}

@@ -1,0 +1,374 @@
+//! Functions that change the process's state in the kernel: mappings, signals, timers, directories, child processes.
+
+use core::ffi::{c_char, c_void};
+
+use raddle_wire::limit;
+
+use crate::arch::entry::hook;
+use crate::arch::{MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
+use crate::restore::undo::{self, kind};
+use crate::sched::controller::note_limit;
+use crate::state::{controlled, run};
+use crate::syscall::libc_real::real;
+
+real! { hidden:
+    fn mmap(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize;
+    fn munmap(at: usize, bytes: usize) -> i32;
+    fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize;
+    fn mprotect(at: usize, bytes: usize, protection: i32) -> i32;
+    fn sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32;
+    fn signal(signal: i32, handler: usize) -> usize;
+    fn chdir(path: *const c_char) -> i32;
+    fn fchdir(descriptor: i32) -> i32;
+    fn umask(mask: u32) -> u32;
+    fn fork() -> i32;
+    fn alarm(seconds: u32) -> u32;
+    fn setitimer(which: i32, new: *const c_void, old: *mut c_void) -> i32;
+    fn timer_create(clock: i32, event: *mut c_void, timer: *mut c_void) -> i32;
+    fn posix_spawn(pid: *mut i32, path: *const c_char, actions: *const c_void, attr: *const c_void, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn posix_spawnp(pid: *mut i32, path: *const c_char, actions: *const c_void, attr: *const c_void, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn system(command: *const c_char) -> i32;
+    fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void;
+    fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn execv(path: *const c_char, argv: *const *const c_char) -> i32;
+    fn execvp(path: *const c_char, argv: *const *const c_char) -> i32;
+    fn execvpe(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn dlopen(path: *const c_char, flags: i32) -> *mut c_void;
+    fn setrlimit(resource: i32, limit: *const c_void) -> i32;
+}
+
+extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) };
+    }
+    if flags & libc::MAP_SHARED != 0 && descriptor >= 0 && protection & libc::PROT_WRITE != 0 {
+        note_limit(limit::SHARED_MEMORY);
+    }
+    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    if fixed && !undo::made_by_run(at, bytes) {
+        undo::needs_own_process();
+    }
+    let (at, flags) = if fixed { (at, flags) } else { (next_address(bytes), flags | libc::MAP_FIXED_NOREPLACE) };
+    // SAFETY: passes on what the caller gave, at a free address.
+    let got = unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) };
+    if got != usize::MAX && !undo::mapped(got, bytes.next_multiple_of(PAGE)) {
+        undo::needs_own_process();
+    }
+    got
+}
+
+/// The next free address for the running thread's mappings.
+fn next_address(bytes: usize) -> usize {
+    let me = run().me();
+    let at = MAPPINGS_BASE + ((me.slot as usize) << MAPPINGS_SLOT_BITS) + me.mapped_bytes;
+    me.mapped_bytes += bytes.next_multiple_of(PAGE) + PAGE;
+    at
+}
+
+extern "C" fn unmap(at: usize, bytes: usize) -> i32 {
+    if controlled() && !undo::made_by_run(at, bytes) {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::munmap(at, bytes) }
+}
+
+extern "C" fn remap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize {
+    if controlled() {
+        if !undo::made_by_run(at, old) {
+            undo::needs_own_process();
+        }
+        // SAFETY: passes on what the caller gave; the result is remembered.
+        let got = unsafe { hidden::mremap(at, old, new, flags, to) };
+        if got != usize::MAX {
+            undo::mapped(got, new.next_multiple_of(PAGE));
+        }
+        return got;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::mremap(at, old, new, flags, to) }
+}
+
+extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
+    if controlled() && !undo::made_by_run(at, bytes) {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::mprotect(at, bytes, protection) }
+}
+
+/// Signals whose handlers the runtime needs for itself.
+fn is_ours(signal: i32) -> bool {
+    crate::interpose::process::failure::CRASHES.contains(&signal)
+}
+
+extern "C" fn set_action(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
+    if controlled() && is_ours(signal) {
+        return crate::interpose::process::failure::program_handler(signal, new, old);
+    }
+    if !controlled() || new.is_null() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::sigaction(signal, new, old) };
+    }
+    undo::save_action(signal);
+    // SAFETY: not null, so the caller passes an action.
+    let mut action = unsafe { *new };
+    // What the kernel holds back while a handler runs, it would hold back from other threads, too, that run meanwhile.
+    action.sa_flags |= libc::SA_NODEFER;
+    // SAFETY: all-zero is the empty set.
+    action.sa_mask = unsafe { core::mem::zeroed() };
+    // SAFETY: the action is a local; `old` is the caller's.
+    unsafe { hidden::sigaction(signal, &raw const action, old) }
+}
+
+extern "C" fn set_handler(signal: i32, handler: usize) -> usize {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::signal(signal, handler) };
+    }
+    // SAFETY: all-zero is a valid value for both.
+    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { (core::mem::zeroed(), core::mem::zeroed()) };
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    if set_action(signal, &raw const new, &raw mut old) < 0 { libc::SIG_ERR } else { old.sa_sigaction }
+}
+
+extern "C" fn change_directory(path: *const c_char) -> i32 {
+    undo::changed(kind::DIRECTORY);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::chdir(path) }
+}
+
+extern "C" fn change_directory_to(descriptor: i32) -> i32 {
+    undo::changed(kind::DIRECTORY);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fchdir(descriptor) }
+}
+
+extern "C" fn set_mask(mask: u32) -> u32 {
+    undo::changed(kind::MASK);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::umask(mask) }
+}
+
+extern "C" fn fork_process() -> i32 {
+    starts_child();
+    // SAFETY: the C library's own fork.
+    unsafe { hidden::fork() }
+}
+
+/// The child of a fork is an ordinary process with one thread: the runtime steps aside in it.
+extern "C" fn step_aside() {
+    run().hot.controlled = false;
+}
+
+unsafe extern "C" {
+    fn __register_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+        library: *mut c_void,
+    ) -> i32;
+}
+
+/// Sees to it that a child's own handlers are not taken for the program's: called before anybody else can register some.
+pub fn watch_forks() {
+    // SAFETY: the function has the signature that is wanted, and the runtime is never unloaded.
+    unsafe { __register_atfork(None, None, Some(step_aside), core::ptr::null_mut()) };
+}
+
+/// A child process started by the C library.
+fn starts_child() {
+    if controlled() {
+        note_limit(limit::CHILD_PROCESS);
+        undo::needs_own_process();
+    }
+}
+
+extern "C" fn run_command(command: *const c_char) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::system(command) }
+}
+
+extern "C" fn open_command(command: *const c_char, mode: *const c_char) -> *mut c_void {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::popen(command, mode) }
+}
+
+/// Six arguments leave no register for a return address: exported directly.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawn(
+    pid: *mut i32,
+    path: *const c_char,
+    actions: *const c_void,
+    attr: *const c_void,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::posix_spawn(pid, path, actions, attr, argv, envp) }
+}
+
+/// As [`posix_spawn`], with a search of the path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawnp(
+    pid: *mut i32,
+    path: *const c_char,
+    actions: *const c_void,
+    attr: *const c_void,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::posix_spawnp(pid, path, actions, attr, argv, envp) }
+}
+
+// Another program takes this process's place, if all goes well: what it does is its own affair.
+extern "C" fn exec_with_environment(
+    path: *const c_char,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execve(path, argv, envp) }
+}
+
+extern "C" fn exec(path: *const c_char, argv: *const *const c_char) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execv(path, argv) }
+}
+
+extern "C" fn exec_searched(path: *const c_char, argv: *const *const c_char) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execvp(path, argv) }
+}
+
+extern "C" fn exec_searched_with_environment(
+    path: *const c_char,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+) -> i32 {
+    starts_child();
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::execvpe(path, argv, envp) }
+}
+
+/// Timers would fire at times that no schedule controls: they are not armed, which the limits say.
+extern "C" fn set_alarm(seconds: u32) -> u32 {
+    if controlled() {
+        note_limit(limit::TIMER);
+        return 0;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::alarm(seconds) }
+}
+
+extern "C" fn set_interval(which: i32, new: *const c_void, old: *mut c_void) -> i32 {
+    if controlled() {
+        note_limit(limit::TIMER);
+        return 0;
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::setitimer(which, new, old) }
+}
+
+extern "C" fn create_timer(clock: i32, event: *mut c_void, timer: *mut c_void) -> i32 {
+    if controlled() {
+        note_limit(limit::TIMER);
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::timer_create(clock, event, timer) }
+}
+
+extern "C" fn load_library(path: *const c_char, flags: i32) -> *mut c_void {
+    if controlled() && !path.is_null() {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::dlopen(path, flags) }
+}
+
+extern "C" fn set_limit(resource: i32, limit: *const c_void) -> i32 {
+    if controlled() {
+        undo::needs_own_process();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::setrlimit(resource, limit) }
+}
+
+/// Removes the variable that led the host's file here, so that children of the program are ordinary programs.
+pub fn forget_descriptor(environment: *mut *const u8, index: usize) {
+    let mut at = index;
+    loop {
+        // SAFETY: the environment ends with a null pointer, which is moved last.
+        unsafe {
+            *environment.add(at) = *environment.add(at + 1);
+            if (*environment.add(at)).is_null() {
+                return;
+            }
+        }
+        at += 1;
+    }
+}
+
+/// `mmap` has six arguments, so its stub cannot pass a return address: exported directly.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap(
+    at: usize,
+    bytes: usize,
+    protection: i32,
+    flags: i32,
+    descriptor: i32,
+    offset: i64,
+) -> usize {
+    map(at, bytes, protection, flags, descriptor, offset)
+}
+
+/// See [`mmap`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap64(
+    at: usize,
+    bytes: usize,
+    protection: i32,
+    flags: i32,
+    descriptor: i32,
+    offset: i64,
+) -> usize {
+    map(at, bytes, protection, flags, descriptor, offset)
+}
+
+/// `mremap` may have five arguments, the last only with a flag.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize {
+    remap(at, old, new, flags, to)
+}
+
+hook!(munmap, 2 => unmap);
+hook!(mprotect, 3 => protect);
+hook!(sigaction, 3 => set_action);
+hook!(signal, 2 => set_handler);
+hook!(chdir, 1 => change_directory);
+hook!(fchdir, 1 => change_directory_to);
+hook!(umask, 1 => set_mask);
+hook!(fork, 0 => fork_process);
+hook!(vfork, 0 => fork_process);
+hook!(alarm, 1 => set_alarm);
+hook!(setitimer, 3 => set_interval);
+hook!(timer_create, 3 => create_timer);
+hook!(system, 1 => run_command);
+hook!(popen, 2 => open_command);
+hook!(execve, 3 => exec_with_environment);
+hook!(execv, 2 => exec);
+hook!(execvp, 2 => exec_searched);
+hook!(execvpe, 3 => exec_searched_with_environment);
+hook!(dlopen, 2 => load_library);
+hook!(setrlimit, 2 => set_limit);

@@ -1,0 +1,10 @@
+//! What belongs to the process as a whole: its end, signals, mappings and child processes, time, random
+//! bytes, and `syscall()`.
+
+pub mod failure;
+pub mod kernel_state;
+pub mod random_bytes;
+pub mod signal_masks;
+pub mod sigwait;
+mod system_call;
+pub mod time;

@@ -1,0 +1,88 @@
+//! Random bytes, as the kernel gives them. Every run gets the same ones: they follow from the thread that asks and how often it has asked
+//! before, so that they do not depend on who is first.
+
+use core::ffi::c_void;
+
+use raddle_vocab::policy::mix;
+
+use crate::state::{controlled, run};
+use crate::syscall::libc_real::real;
+use crate::syscall::set_errno;
+
+/// Most bytes that `getentropy` gives at once.
+const MOST_ENTROPY: usize = 256;
+/// Most bytes that `getrandom` gives at once.
+const MOST_RANDOM: usize = i32::MAX as usize;
+/// Flags that `getrandom` knows.
+const FLAGS: u32 = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
+
+real! { hidden:
+    fn getrandom(into: *mut c_void, bytes: usize, flags: u32) -> isize;
+    fn getentropy(into: *mut c_void, bytes: usize) -> i32;
+}
+
+/// The running thread's next random word.
+fn next_word() -> u64 {
+    // Nobody who draws another one only waits, though all else may be as before.
+    run().hot.wrote = true;
+    let me = run().me();
+    me.private.chances = me.private.chances.wrapping_add(1);
+    mix(me.key ^ mix(u64::from(me.private.chances)))
+}
+
+/// Fills a buffer of the program's.
+///
+/// # Safety
+/// There must be room for so many bytes.
+unsafe fn fill(into: *mut u8, bytes: usize) {
+    const WORD: usize = size_of::<u64>();
+    for at in (0..bytes).step_by(WORD) {
+        let word = next_word().to_le_bytes();
+        // SAFETY: the caller's promise; the last piece is as long as what is left.
+        unsafe { into.add(at).copy_from_nonoverlapping(word.as_ptr(), WORD.min(bytes - at)) };
+    }
+}
+
+/// As the kernel's call: the number of bytes written, or a negative error.
+pub fn random(into: *mut u8, bytes: usize, flags: u32) -> i64 {
+    if flags & !FLAGS != 0 || flags & FLAGS == libc::GRND_RANDOM | libc::GRND_INSECURE {
+        return -i64::from(libc::EINVAL);
+    }
+    let bytes = bytes.min(MOST_RANDOM);
+    if into.is_null() && bytes != 0 {
+        return -i64::from(libc::EFAULT);
+    }
+    // SAFETY: the program asks for so many bytes there.
+    unsafe { fill(into, bytes) };
+    bytes as i64
+}
+
+/// As the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getrandom(into: *mut c_void, bytes: usize, flags: u32) -> isize {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::getrandom(into, bytes, flags) };
+    }
+    let result = random(into.cast(), bytes, flags);
+    if result < 0 {
+        set_errno(-result as i32);
+        return -1;
+    }
+    result as isize
+}
+
+/// As the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getentropy(into: *mut c_void, bytes: usize) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::getentropy(into, bytes) };
+    }
+    let result = if bytes > MOST_ENTROPY { -i64::from(libc::EIO) } else { random(into.cast(), bytes, 0) };
+    if result < 0 {
+        set_errno(-result as i32);
+        return -1;
+    }
+    0
+}

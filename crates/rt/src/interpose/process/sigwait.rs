@@ -1,0 +1,99 @@
+//! Waiting for a blocked signal. The thread stands before it, as before a descriptor from which the signal could be read, until the
+//! signal is there; only then the kernel is asked for it.
+
+use raddle_vocab::{OpKind, Outcome, io};
+use raddle_wire::limit;
+
+use crate::arch::entry::export;
+use crate::restore::snapshot::touch;
+use crate::sched;
+use crate::sched::controller::note_limit;
+use crate::state::{Op, controlled};
+use crate::syscall::libc_real::real;
+use crate::syscall::{set_errno, syscall};
+
+real! { hidden:
+    fn sigwait(set: *const u64, signal: *mut i32) -> i32;
+    fn sigwaitinfo(set: *const u64, info: *mut libc::siginfo_t) -> i32;
+    fn sigtimedwait(set: *const u64, info: *mut libc::siginfo_t, span: *const libc::timespec) -> i32;
+}
+
+/// All signals that wait to be taken are one object.
+const SIGNALS: u64 = io::file(0);
+
+/// A signal may have come: whoever waits for one looks again.
+pub fn sent() {
+    if controlled() {
+        sched::changed(SIGNALS);
+    }
+}
+
+/// Takes a signal of the set that is there; gives it, or an error as a negative number.
+fn take(set: *const u64, info: *mut libc::siginfo_t) -> i32 {
+    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the caller passes a set and room for a description or null; does not wait.
+    unsafe { syscall!(libc::SYS_rt_sigtimedwait, set, info, &raw const at_once, 8usize) as i32 }
+}
+
+/// Stands before taking a signal of the set, until one is there unless `looks_only`.
+fn stand(set: *const u64, looks_only: bool, pc: u64) {
+    // SAFETY: the caller passes a set.
+    let descriptor = unsafe { syscall!(libc::SYS_signalfd4, usize::MAX, set, 8usize, libc::O_CLOEXEC) } as i32;
+    let events = if looks_only { 0 } else { libc::POLLIN };
+    let op = Op::new(OpKind::Io, SIGNALS, io::waits_for(descriptor, events), pc);
+    if !crate::interpose::io::descriptors::is_ready(descriptor, libc::POLLIN) {
+        note_limit(limit::EXTERNAL_WAIT);
+    }
+    sched::perform(op, Outcome::Done, 0, 0);
+    // SAFETY: an own descriptor.
+    unsafe { syscall!(libc::SYS_close, descriptor) };
+}
+
+extern "C" fn wait(set: *const u64, signal: *mut i32, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::sigwait(set, signal) };
+    }
+    stand(set, false, pc);
+    let taken = take(set, core::ptr::null_mut());
+    if taken < 0 {
+        return -taken;
+    }
+    // SAFETY: the caller passes room for a number.
+    unsafe { *signal = taken };
+    0
+}
+
+fn wait_for_info(set: *const u64, info: *mut libc::siginfo_t, looks_only: bool, pc: u64) -> i32 {
+    if !info.is_null() {
+        touch(info.cast(), size_of::<libc::siginfo_t>());
+    }
+    stand(set, looks_only, pc);
+    let taken = take(set, info);
+    if taken < 0 {
+        set_errno(-taken);
+        return -1;
+    }
+    taken
+}
+
+extern "C" fn wait_info(set: *const u64, info: *mut libc::siginfo_t, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::sigwaitinfo(set, info) };
+    }
+    wait_for_info(set, info, false, pc)
+}
+
+/// Time passes only for those who wait in vain: it has run out at once.
+extern "C" fn wait_timed(set: *const u64, info: *mut libc::siginfo_t, span: *const libc::timespec, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::sigtimedwait(set, info, span) };
+    }
+    wait_for_info(set, info, !span.is_null(), pc)
+}
+
+export!(sigwait, 2 => wait);
+export!(sigwaitinfo, 2 => wait_info);
+export!(sigtimedwait, 3 => wait_timed);

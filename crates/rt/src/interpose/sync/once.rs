@@ -1,0 +1,129 @@
+//! `pthread_once`, `call_once` and the guards of function-local statics in C++.
+//!
+//! The word of a once control is 0 (untouched), [`RUNNING`], or [`FINISHED`], as in glibc. A guard has 8 bytes: the compiler itself
+//! looks at the first, which is 1 once the object is there; the last four hold 1 while somebody makes it. Which of the two an operation
+//! is about stands in its `arg`.
+//!
+//! An initialiser that throws (or whose thread is made to end) leaves the control untouched: [`watched_call`] notices.
+
+use raddle_vocab::{MemOrder, OpKind, Outcome};
+
+use crate::arch::entry::export;
+use crate::arch::watched_call;
+use crate::sched::{self, virtual_time};
+use crate::state::{Op, controlled};
+use crate::syscall::callers;
+use crate::syscall::libc_real::real;
+
+const UNTOUCHED: u32 = 0;
+const RUNNING: u32 = 1;
+const FINISHED: u32 = 2;
+
+/// `arg` of operations on a once control.
+const CONTROL: u64 = 0;
+/// `arg` of operations on a guard.
+const GUARD: u64 = 1;
+
+/// A 32-bit word of the program's object.
+fn word(address: u64) -> &'static mut u32 {
+    // SAFETY: the program passes a pointer to a control or guard; if it lies, the access faults as it would in libc.
+    unsafe { &mut *(address as *mut u32) }
+}
+
+/// The word that says whether somebody is inside.
+fn progress(op: &Op) -> &'static mut u32 {
+    word(if op.arg == GUARD { op.obj + 4 } else { op.obj })
+}
+
+/// Whether nobody is inside the initialiser.
+pub fn can_begin(op: &Op) -> bool {
+    *progress(op) != RUNNING
+}
+
+fn is_finished(op: &Op) -> bool {
+    if op.arg == GUARD { *word(op.obj) & 0xff != 0 } else { *word(op.obj) == FINISHED }
+}
+
+real! { hidden:
+    fn pthread_once(control: u64, routine: usize) -> i32;
+    fn __cxa_guard_acquire(guard: u64) -> i32;
+    fn __cxa_guard_release(guard: u64);
+    fn __cxa_guard_abort(guard: u64);
+}
+
+/// Stands before the beginning; says whether the caller must run the initialiser.
+fn begin(address: u64, what: u64, pc: u64) -> bool {
+    let op = Op::new(OpKind::OnceBegin, address, what, pc);
+    sched::arrive(op);
+    virtual_time::observe(address);
+    let first = !is_finished(&op);
+    if first {
+        *progress(&op) = RUNNING;
+    }
+    sched::commit(&op, if first { Outcome::Done } else { Outcome::Already }, 0, 0);
+    first
+}
+
+/// The initialiser returned, or (`OnceAbort`) did not.
+fn end(kind: OpKind, address: u64, what: u64, pc: u64) {
+    let op = Op::new(kind, address, what, pc);
+    sched::arrive(op);
+    *progress(&op) = if kind == OpKind::OnceEnd && what == CONTROL { FINISHED } else { UNTOUCHED };
+    virtual_time::publish(address);
+    sched::changed(address);
+    sched::commit(&op, Outcome::Done, 0, 0);
+}
+
+/// `pthread_once` and `call_once`.
+pub extern "C-unwind" fn once(address: u64, routine: usize, pc: u64) -> i32 {
+    if !controlled() || callers::is_compilers(pc) {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_once(address, routine) };
+    }
+    if begin(address, CONTROL, pc) {
+        // SAFETY: the program's initialiser, called as libc would.
+        unsafe { watched_call::call_watched(routine, address) };
+        end(OpKind::OnceEnd, address, CONTROL, pc);
+    }
+    0
+}
+
+extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
+    if !controlled() || callers::is_compilers(pc) {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::__cxa_guard_acquire(address) };
+    }
+    i32::from(begin(address, GUARD, pc))
+}
+
+/// The compiler's own check of the first byte is an atomic load: what it finds there must come from an atomic store.
+extern "C" fn guard_release(address: u64, pc: u64) {
+    if !controlled() || callers::is_compilers(pc) {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::__cxa_guard_release(address) };
+    }
+    let op = Op { order: MemOrder::Release as u8, ..Op::new(OpKind::AtomicStore, address, 0, pc) };
+    sched::arrive(op);
+    *word(address) |= 1;
+    virtual_time::publish(address);
+    sched::commit(&op, Outcome::Done, 1, 0);
+    end(OpKind::OnceEnd, address, GUARD, pc);
+}
+
+extern "C" fn guard_abort(address: u64, pc: u64) {
+    if !controlled() || callers::is_compilers(pc) {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::__cxa_guard_abort(address) };
+    }
+    end(OpKind::OnceAbort, address, GUARD, pc);
+}
+
+/// Called when the initialiser of a once control is left by unwinding.
+pub fn abandoned(control: u64) {
+    end(OpKind::OnceAbort, control, CONTROL, 0);
+}
+
+export!(pthread_once, 2 => once);
+export!(__cxa_guard_acquire, 1 => guard_acquire);
+export!(__cxa_guard_release, 1 => guard_release);
+export!(__cxa_guard_abort, 1 => guard_abort);

@@ -1,0 +1,300 @@
+//! Read-write locks that prefer readers, as glibc's do by default: a reader is let in whenever no writer holds the lock.
+//!
+//! | bytes | here | in glibc |
+//! |---|---|---|
+//! | 0..4 | number of read holds | readers |
+//! | 4..8 | run-local number of the writer, plus 1; or 0 | writers |
+//! | 8..16 | tag, as in a mutex | futex words |
+//! | 16..48 | threads that hold it for reading, one bit each | unused, writer's number, elision |
+//! | 48..52 | bit 8: some thread held it for reading twice; rest as in glibc | preference |
+
+use core::ffi::c_void;
+
+use raddle_vocab::policy::MAX_THREADS;
+use raddle_vocab::{Misuse, OpKind, Outcome};
+use raddle_wire::limit;
+
+use crate::arch::entry::export;
+use crate::interpose::sync::mutex::{DEAD, LIVE};
+use crate::sched::controller::note_limit;
+use crate::sched::{self, timeouts, virtual_time};
+use crate::state::{Op, controlled, run};
+use crate::syscall::libc_real::real;
+use crate::trace;
+
+const NESTED: u32 = 0x100;
+
+#[repr(C)]
+struct RwLock {
+    readers: u32,
+    writer: u32,
+    tag: u64,
+    held: [u64; MAX_THREADS / 64],
+    flags: u32,
+}
+
+impl RwLock {
+    const fn new(tag: u64) -> Self {
+        RwLock { readers: 0, writer: 0, tag, held: [0; MAX_THREADS / 64], flags: 0 }
+    }
+
+    fn holds(&self, tid: u16) -> bool {
+        self.held[usize::from(tid) / 64] & (1 << (tid % 64)) != 0
+    }
+
+    fn is_valid(&self) -> bool {
+        matches!(self.tag, 0 | LIVE)
+    }
+}
+
+/// The object at an address that the program passed.
+fn at(address: u64) -> &'static mut RwLock {
+    // SAFETY: the program passes a pointer to an rwlock; if it lies, the access faults as it would in libc.
+    unsafe { &mut *(address as *mut RwLock) }
+}
+
+/// Whether a thread that stands before a read lock can acquire, or be refused, now.
+pub fn can_read(address: u64, tid: u16) -> bool {
+    let lock = at(address);
+    !lock.is_valid() || lock.writer == 0 || lock.writer == u32::from(tid) + 1
+}
+
+/// Whether a thread that stands before a write lock can acquire, or be refused, now.
+pub fn can_write(address: u64, tid: u16) -> bool {
+    let lock = at(address);
+    !lock.is_valid() || lock.writer == 0 && lock.readers == 0 || lock.writer == u32::from(tid) + 1
+}
+
+real! { hidden:
+    fn pthread_rwlock_init(lock: u64, attr: *const c_void) -> i32;
+    fn pthread_rwlock_destroy(lock: u64) -> i32;
+    fn pthread_rwlock_rdlock(lock: u64) -> i32;
+    fn pthread_rwlock_wrlock(lock: u64) -> i32;
+    fn pthread_rwlock_tryrdlock(lock: u64) -> i32;
+    fn pthread_rwlock_trywrlock(lock: u64) -> i32;
+    fn pthread_rwlock_timedrdlock(lock: u64, until: *const libc::timespec) -> i32;
+    fn pthread_rwlock_timedwrlock(lock: u64, until: *const libc::timespec) -> i32;
+    fn pthread_rwlock_clockrdlock(lock: u64, clock: i32, until: *const libc::timespec) -> i32;
+    fn pthread_rwlock_clockwrlock(lock: u64, clock: i32, until: *const libc::timespec) -> i32;
+    fn pthread_rwlock_unlock(lock: u64) -> i32;
+}
+
+/// Stands before the operation, then makes sure that there is a lock: one that is none is reported and becomes one.
+fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
+    let op = Op::new(kind, address, 0, pc);
+    sched::arrive(op);
+    let lock = at(address);
+    if !lock.is_valid() {
+        let misuse = if lock.tag == DEAD { Misuse::RwDestroyed } else { Misuse::RwUninitialised };
+        trace::misuse(misuse, address, 0, pc);
+        *lock = RwLock::new(LIVE);
+    }
+    op
+}
+
+extern "C" fn init(address: u64, attr: *const i32, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_init(address, attr.cast()) };
+    }
+    // SAFETY: glibc's attribute object: preference, then whether it is shared between processes.
+    if !attr.is_null() && unsafe { *attr.add(1) } != 0 {
+        note_limit(limit::ROBUST);
+    }
+    let op = Op::new(OpKind::RwInit, address, 0, pc);
+    sched::arrive(op);
+    *at(address) = RwLock::new(LIVE);
+    sched::commit(&op, Outcome::Done, 0, 0);
+    sched::changed(address);
+    0
+}
+
+extern "C" fn destroy(address: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_destroy(address) };
+    }
+    let op = arrive(OpKind::RwDestroy, address, pc);
+    let lock = at(address);
+    let held = lock.writer != 0 || lock.readers != 0;
+    if held {
+        trace::misuse(Misuse::RwDestroyLocked, address, 0, pc);
+    }
+    *lock = RwLock::new(DEAD);
+    sched::commit(&op, Outcome::Done, 0, 0);
+    sched::changed(address);
+    if held { libc::EBUSY } else { 0 }
+}
+
+/// What to do where the plain operation would wait.
+type Otherwise = (Outcome, i32);
+
+const NEVER: Otherwise = (Outcome::Refused, libc::EDEADLK);
+const TRY: Otherwise = (Outcome::Failed, libc::EBUSY);
+const TIMED: Otherwise = (Outcome::TimedOut, libc::ETIMEDOUT);
+
+/// Refused: the writer wants its own lock once more, which only the try forms take for a lock that is held.
+fn is_own(address: u64, otherwise: Otherwise) -> bool {
+    otherwise != TRY && at(address).writer == u32::from(run().hot.tid) + 1
+}
+
+fn read(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
+    let op = arrive(kind, address, pc);
+    let otherwise = if is_own(address, otherwise) { NEVER } else { otherwise };
+    let lock = at(address);
+    if lock.writer != 0 {
+        sched::commit(&op, otherwise.0, 0, 0);
+        return otherwise.1;
+    }
+    let tid = run().hot.tid;
+    if lock.holds(tid) {
+        lock.flags |= NESTED;
+    }
+    lock.readers += 1;
+    lock.held[usize::from(tid) / 64] |= 1 << (tid % 64);
+    virtual_time::observe(address);
+    sched::commit(&op, Outcome::Done, 0, 0);
+    0
+}
+
+fn write(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
+    let op = arrive(kind, address, pc);
+    let otherwise = if is_own(address, otherwise) { NEVER } else { otherwise };
+    let lock = at(address);
+    if lock.writer != 0 || lock.readers != 0 {
+        sched::commit(&op, otherwise.0, 0, 0);
+        return otherwise.1;
+    }
+    lock.writer = u32::from(run().hot.tid) + 1;
+    virtual_time::observe(address);
+    virtual_time::observe(readers_key(address));
+    sched::commit(&op, Outcome::Done, 0, 0);
+    0
+}
+
+/// Readers leave their clocks apart: what one of them did says nothing to the next reader.
+fn readers_key(address: u64) -> u64 {
+    address + 1
+}
+
+/// The timed forms of [`read`] and [`write()`].
+fn timed(kind: OpKind, address: u64, until: *const libc::timespec, pc: u64) -> i32 {
+    let Some(deadline) = virtual_time::deadline(until) else { return libc::EINVAL };
+    timeouts::entering(pc);
+    let code = match kind {
+        OpKind::TimedReadLock => read(kind, address, TIMED, pc),
+        _ => write(kind, address, TIMED, pc),
+    };
+    if code == libc::ETIMEDOUT {
+        timeouts::timed_out(&Op::new(kind, address, 0, pc), deadline);
+    }
+    code
+}
+
+extern "C" fn rdlock(address: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_rdlock(address) };
+    }
+    read(OpKind::ReadLock, address, NEVER, pc)
+}
+
+extern "C" fn wrlock(address: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_wrlock(address) };
+    }
+    write(OpKind::WriteLock, address, NEVER, pc)
+}
+
+extern "C" fn tryrdlock(address: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_tryrdlock(address) };
+    }
+    read(OpKind::TryReadLock, address, TRY, pc)
+}
+
+extern "C" fn trywrlock(address: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_trywrlock(address) };
+    }
+    write(OpKind::TryWriteLock, address, TRY, pc)
+}
+
+extern "C" fn timedrdlock(address: u64, until: *const libc::timespec, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_timedrdlock(address, until) };
+    }
+    timed(OpKind::TimedReadLock, address, until, pc)
+}
+
+extern "C" fn timedwrlock(address: u64, until: *const libc::timespec, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_timedwrlock(address, until) };
+    }
+    timed(OpKind::TimedWriteLock, address, until, pc)
+}
+
+extern "C" fn clockrdlock(address: u64, clock: i32, until: *const libc::timespec, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_clockrdlock(address, clock, until) };
+    }
+    timed(OpKind::TimedReadLock, address, until, pc)
+}
+
+extern "C" fn clockwrlock(address: u64, clock: i32, until: *const libc::timespec, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_clockwrlock(address, clock, until) };
+    }
+    timed(OpKind::TimedWriteLock, address, until, pc)
+}
+
+extern "C" fn unlock(address: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_rwlock_unlock(address) };
+    }
+    let mut op = arrive(OpKind::RwUnlock, address, pc);
+    let tid = run().hot.tid;
+    let lock = at(address);
+    let writes = lock.writer == u32::from(tid) + 1;
+    // Which of several holds of one thread ends is not told apart: then only a lock that nobody holds is wrong for sure.
+    let reads = lock.readers > 0 && (lock.holds(tid) || lock.flags & NESTED != 0);
+    if !writes && !reads {
+        trace::misuse(Misuse::RwUnlockNotHeld, address, 0, pc);
+    }
+    if writes {
+        lock.writer = 0;
+        virtual_time::publish(address);
+    } else {
+        lock.readers = lock.readers.saturating_sub(1);
+        lock.held[usize::from(tid) / 64] &= !(1 << (tid % 64));
+        virtual_time::publish(readers_key(address));
+    }
+    if lock.readers == 0 {
+        lock.flags &= !NESTED;
+        lock.held = [0; MAX_THREADS / 64];
+    }
+    op.arg = u64::from(writes);
+    sched::changed(address);
+    sched::commit(&op, Outcome::Done, 0, 0);
+    0
+}
+
+export!(pthread_rwlock_init, 2 => init);
+export!(pthread_rwlock_destroy, 1 => destroy);
+export!(pthread_rwlock_rdlock, 1 => rdlock);
+export!(pthread_rwlock_wrlock, 1 => wrlock);
+export!(pthread_rwlock_tryrdlock, 1 => tryrdlock);
+export!(pthread_rwlock_trywrlock, 1 => trywrlock);
+export!(pthread_rwlock_timedrdlock, 2 => timedrdlock);
+export!(pthread_rwlock_timedwrlock, 2 => timedwrlock);
+export!(pthread_rwlock_clockrdlock, 3 => clockrdlock);
+export!(pthread_rwlock_clockwrlock, 3 => clockwrlock);
+export!(pthread_rwlock_unlock, 1 => unlock);

@@ -1,0 +1,300 @@
+//! Cancellation of threads, deferred to cancellation points: condition waits, semaphore waits, joins, sleeps, `pthread_testcancel`.
+//!
+//! The request is an atomic store to the thread's own flag, in the runtime's memory; a point is an atomic load of it, so that every
+//! order of the two is explored. (A program that does not contain `pthread_cancel` has no such points.) In a condition wait the load
+//! comes after the thread has entered the queue: if the request comes later, a signal meant for this thread follows it.
+//!
+//! A thread that is blocked in a semaphore wait or a join is let go by a load of the flag in place of the operation that it waited for.
+//! That it waits for two things at once cannot be said to the host, so this is named as a limit; and so are asynchronous
+//! cancellation and points among input and output.
+
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome};
+use raddle_wire::limit;
+
+use crate::arch::entry::export;
+use crate::interpose::sync::cond;
+use crate::interpose::thread::{lifecycle, unwind};
+use crate::sched::controller::note_limit;
+use crate::sched::{self, virtual_time};
+use crate::state::{Op, Standing, controlled, run};
+use crate::syscall::libc_real::real;
+use crate::trace;
+
+const DISABLED: i32 = 1;
+const ASYNCHRONOUS: i32 = 1;
+/// Result of a cancelled thread.
+const CANCELED: usize = usize::MAX;
+
+/// How a thread stands towards cancellation.
+#[derive(Clone, Copy)]
+pub struct Cancel {
+    /// Somebody asked for it.
+    requested: bool,
+    /// It is on its way out.
+    acting: bool,
+    /// Condition variable that it waits for, having seen no request; or 0.
+    waits_for: u64,
+    state: i32,
+    kind: i32,
+}
+
+impl Cancel {
+    /// Nobody asked; enabled and deferred.
+    pub const NEW: Cancel = Cancel { requested: false, acting: false, waits_for: 0, state: 0, kind: 0 };
+
+    /// Whether a request would have an effect.
+    fn listens(&self) -> bool {
+        !self.acting && self.state != DISABLED
+    }
+}
+
+real! { hidden:
+    fn pthread_cancel(thread: u64) -> i32;
+    fn pthread_setcancelstate(state: i32, old: *mut i32) -> i32;
+    fn pthread_setcanceltype(kind: i32, old: *mut i32) -> i32;
+    fn pthread_testcancel();
+}
+
+/// Whether any module of the program calls `pthread_cancel`.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" {
+    fn dl_iterate_phdr(
+        callback: extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> i32,
+        data: *mut c_void,
+    ) -> i32;
+}
+
+/// Finds out whether there are cancellation points. Called once, before the first run.
+pub fn prepare() {
+    // SAFETY: the callback needs no data.
+    unsafe { dl_iterate_phdr(look_for_use, core::ptr::null_mut()) };
+}
+
+/// Sets [`IN_USE`] if the module wants `pthread_cancel` from another one.
+extern "C" fn look_for_use(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
+    const GLOBAL: u8 = 1 << 4;
+    // SAFETY: the dynamic loader passes a valid description of a mapped module.
+    let Some(table) = (unsafe { SymbolTable::of(&*info) }) else { return 0 };
+    let mut at = table.start;
+    while at + size_of::<libc::Elf64_Sym>() <= table.end {
+        // SAFETY: within the loaded segment that the table lies in.
+        let symbol = unsafe { &*(at as *const libc::Elf64_Sym) };
+        let name = symbol.st_name as usize;
+        let imported =
+            symbol.st_shndx == 0 && symbol.st_info & 0xf0 == GLOBAL && name != 0 && name < table.string_bytes;
+        // SAFETY: within the table of names, which ends with a zero.
+        if imported && unsafe { CStr::from_ptr((table.strings + name) as *const _) } == c"pthread_cancel" {
+            IN_USE.store(true, Ordering::Relaxed);
+            return 1;
+        }
+        at += size_of::<libc::Elf64_Sym>();
+    }
+    0
+}
+
+/// Where a module's symbols are. Their number is not known: what lies behind them is looked at, too, and means nothing.
+struct SymbolTable {
+    start: usize,
+    /// End of the segment, or of what can be symbols.
+    end: usize,
+    strings: usize,
+    string_bytes: usize,
+}
+
+impl SymbolTable {
+    /// # Safety
+    /// The description must be that of a mapped module.
+    unsafe fn of(info: &libc::dl_phdr_info) -> Option<Self> {
+        const STRINGS: i64 = 5;
+        const SYMBOLS: i64 = 6;
+        const STRING_BYTES: i64 = 10;
+        let base = info.dlpi_addr as usize;
+        // SAFETY: the caller's promise; the dynamic section is an array that ends with a zero tag.
+        let (headers, entries) = unsafe {
+            let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+            let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
+            (headers, (base + dynamic.p_vaddr as usize) as *const (i64, usize))
+        };
+        let (mut start, mut strings, mut string_bytes) = (0, 0, 0);
+        // SAFETY: as above.
+        let tags = (0..).map(|index| unsafe { *entries.add(index) }).take_while(|entry| entry.0 != 0);
+        for (tag, value) in tags {
+            match tag {
+                SYMBOLS => start = value,
+                STRINGS => strings = value,
+                STRING_BYTES => string_bytes = value,
+                _ => {}
+            }
+        }
+        let segment_end = |address: usize| {
+            let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+            let mut ranges = loaded.map(|header| (base + header.p_vaddr as usize, header.p_filesz as usize));
+            ranges.find(|&(from, bytes)| (from..from + bytes).contains(&address)).map(|(from, bytes)| from + bytes)
+        };
+        // Modules whose section holds no addresses in memory (the kernel's) are none of the program's.
+        let end = segment_end(start)?;
+        let names_fit = strings.checked_add(string_bytes)? <= segment_end(strings)?;
+        let end = if strings > start { end.min(strings) } else { end };
+        names_fit.then_some(SymbolTable { start, end, strings, string_bytes })
+    }
+}
+
+/// A cancellation point called at `pc`: the running thread ends here if somebody has asked.
+pub fn point(pc: u64) {
+    if look(pc) {
+        act();
+    }
+}
+
+fn act() -> ! {
+    run().me().private.cancel.acting = true;
+    unwind::exit_thread(CANCELED)
+}
+
+/// Whether there is a request that the running thread listens to.
+fn look(pc: u64) -> bool {
+    if !IN_USE.load(Ordering::Relaxed) || !run().me().private.cancel.listens() {
+        return false;
+    }
+    let op = load(run().hot.tid as usize, pc);
+    sched::arrive(op);
+    finish_look(&op)
+}
+
+/// The part of a condition wait between its two halves.
+pub fn in_queue(cond: u64, pc: u64) {
+    if !IN_USE.load(Ordering::Relaxed) {
+        return;
+    }
+    if look(pc) {
+        take_out_of_queue(run().hot.tid as usize, cond, pc);
+    } else {
+        run().me().private.cancel.waits_for = cond;
+    }
+}
+
+/// The part of a condition wait after its second half.
+pub fn after_queue(pc: u64) {
+    point(pc);
+    run().me().private.cancel.waits_for = 0;
+}
+
+/// The load of a thread's flag.
+fn load(tid: usize, pc: u64) -> Op {
+    Op { order: MemOrder::Acquire as u8, ..Op::new(OpKind::AtomicLoad, flag(tid), 0, pc) }
+}
+
+fn finish_look(op: &Op) -> bool {
+    virtual_time::observe(op.obj);
+    let requested = run().me().private.cancel.requested;
+    sched::commit(op, Outcome::Done, u64::from(requested), 0);
+    requested
+}
+
+/// Whether a thread that is blocked before this operation is let go by a request.
+pub fn interrupts(tid: usize, op: &Op) -> bool {
+    let cancel = &run().fibers[tid].private.cancel;
+    cancel.requested && cancel.listens() && matches!(op.kind, OpKind::SemWait | OpKind::Join)
+}
+
+/// Called when the running thread was let through to such an operation, which is still not possible if `blocked`: then it was let go.
+pub fn interrupted(blocked: bool) {
+    if blocked {
+        note_limit(limit::CANCEL);
+        finish_look(&load(run().hot.tid as usize, run().me().pending.pc));
+        act();
+    }
+}
+
+/// Address of a thread's flag.
+fn flag(tid: usize) -> u64 {
+    (&raw const run().fibers[tid].private.cancel.requested) as u64
+}
+
+extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_cancel(handle) };
+    }
+    let Some(tid) = lifecycle::by_handle(handle) else {
+        trace::misuse(Misuse::BadThread, handle, 0, pc);
+        return libc::ESRCH;
+    };
+    if !IN_USE.load(Ordering::Relaxed) || run().fibers[tid].private.cancel.kind == ASYNCHRONOUS {
+        note_limit(limit::CANCEL);
+    }
+    let op = Op { order: MemOrder::Release as u8, ..Op::new(OpKind::AtomicStore, flag(tid), 0, pc) };
+    sched::arrive(op);
+    let old = core::mem::replace(&mut run().fibers[tid].private.cancel.requested, true);
+    virtual_time::publish(op.obj);
+    sched::commit(&op, Outcome::Done, 1, u64::from(old));
+    if tid != run().hot.tid as usize && run().fibers[tid].standing == Standing::Pending {
+        sched::mark(tid);
+    }
+    let cond = run().fibers[tid].private.cancel.waits_for;
+    if cond != 0 {
+        take_out_of_queue(tid, cond, pc);
+    }
+    0
+}
+
+/// Wakes a thread that has entered the queue of the condition variable, unless somebody else has.
+fn take_out_of_queue(tid: usize, cond: u64, pc: u64) {
+    let signal = Op::new(OpKind::Signal, cond, 0, pc);
+    sched::arrive(signal);
+    if cond::queue(cond).any(|waiter| waiter == tid) {
+        let waiters = cond::queue(cond).count();
+        cond::wake(tid);
+        sched::commit(&signal, Outcome::Done, cond::bit(tid), waiters as u64);
+    } else {
+        // That depends on other signals, as looking at the object would.
+        let look = Op { log_size: 4, ..Op::new(OpKind::AtomicLoad, cond, 0, pc) };
+        sched::commit(&look, Outcome::Done, 0, 0);
+    }
+}
+
+/// Stores a setting and hands out the old one.
+fn exchange(setting: &mut i32, new: i32, old: *mut i32) -> i32 {
+    if !(0..=1).contains(&new) {
+        return libc::EINVAL;
+    }
+    let before = core::mem::replace(setting, new);
+    if !old.is_null() {
+        // SAFETY: the caller passes room for the old value.
+        unsafe { *old = before };
+    }
+    0
+}
+
+extern "C" fn set_state(state: i32, old: *mut i32, _pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_setcancelstate(state, old) };
+    }
+    exchange(&mut run().me().private.cancel.state, state, old)
+}
+
+extern "C" fn set_type(kind: i32, old: *mut i32, _pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_setcanceltype(kind, old) };
+    }
+    exchange(&mut run().me().private.cancel.kind, kind, old)
+}
+
+extern "C-unwind" fn test(pc: u64) {
+    if !controlled() {
+        // SAFETY: no preconditions.
+        return unsafe { hidden::pthread_testcancel() };
+    }
+    point(pc);
+}
+
+export!(pthread_cancel, 1 => cancel);
+export!(pthread_setcancelstate, 2 => set_state);
+export!(pthread_setcanceltype, 2 => set_type);
+export!(pthread_testcancel, 0 => test);

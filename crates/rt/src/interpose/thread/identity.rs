@@ -1,0 +1,277 @@
+//! Who a thread is: names, numbers, attributes; and what threads do to themselves that is no transition.
+
+use core::ffi::{CStr, c_char};
+
+use raddle_vocab::Misuse;
+use raddle_wire::limit;
+
+use crate::arch::PAGE;
+use crate::arch::entry::export;
+use crate::interpose::thread::lifecycle;
+use crate::sched::controller::note_limit;
+use crate::sched::timeouts;
+use crate::state::thread_private::NAME_BYTES;
+use crate::state::{Standing, controlled, keep, run};
+use crate::syscall::libc_real::real;
+use crate::syscall::{self, set_errno, syscall};
+use crate::trace;
+
+real! { hidden:
+    fn pthread_setname_np(thread: u64, name: *const c_char) -> i32;
+    fn pthread_getname_np(thread: u64, name: *mut c_char, bytes: usize) -> i32;
+    fn pthread_getattr_np(thread: u64, attr: *mut libc::pthread_attr_t) -> i32;
+    fn pthread_kill(thread: u64, signal: i32) -> i32;
+    fn pthread_setschedparam(thread: u64, policy: i32, parameter: *const libc::sched_param) -> i32;
+    fn pthread_getschedparam(thread: u64, policy: *mut i32, parameter: *mut libc::sched_param) -> i32;
+    fn sched_yield() -> i32;
+    fn thrd_yield();
+    fn gettid() -> i32;
+    fn getpid() -> i32;
+    fn kill(process: i32, signal: i32) -> i32;
+    fn prctl(option: i32, a: usize, b: usize, c: usize, d: usize) -> i32;
+}
+
+/// The thread with this handle; complains if there is none.
+fn thread(handle: u64, pc: u64) -> Option<usize> {
+    let found = lifecycle::by_handle(handle);
+    if found.is_none() {
+        trace::misuse(Misuse::BadThread, handle, 0, pc);
+    }
+    found
+}
+
+fn set_name(tid: usize, name: &[u8]) {
+    let kept = &mut run().fibers[tid].private.name;
+    *kept = [0; NAME_BYTES];
+    let len = name.len().min(NAME_BYTES - 1);
+    kept[..len].copy_from_slice(&name[..len]);
+    trace::name(tid as u16, &name[..len]);
+}
+
+extern "C" fn setname(handle: u64, name: *const c_char, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_setname_np(handle, name) };
+    }
+    // SAFETY: the caller passes a C string.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    if name.len() >= NAME_BYTES {
+        return libc::ERANGE;
+    }
+    match thread(handle, pc) {
+        Some(tid) => {
+            set_name(tid, name);
+            0
+        }
+        None => libc::ESRCH,
+    }
+}
+
+/// The name that a thread was given; otherwise that of the process.
+fn name_of(tid: usize) -> [u8; NAME_BYTES] {
+    let mut name = run().fibers[tid].private.name;
+    if name[0] == 0 {
+        // SAFETY: writes the process's name into the local, which has the size that the kernel wants.
+        unsafe { syscall!(libc::SYS_prctl, libc::PR_GET_NAME, name.as_mut_ptr()) };
+    }
+    name
+}
+
+extern "C" fn getname(handle: u64, to: *mut u8, bytes: usize, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_getname_np(handle, to.cast(), bytes) };
+    }
+    let Some(tid) = thread(handle, pc) else { return libc::ESRCH };
+    if bytes < NAME_BYTES {
+        return libc::ERANGE;
+    }
+    // SAFETY: the caller passes room for as many bytes.
+    unsafe { core::ptr::copy_nonoverlapping(name_of(tid).as_ptr(), to, NAME_BYTES) };
+    0
+}
+
+extern "C" fn getattr(handle: u64, attr: *mut libc::pthread_attr_t, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_getattr_np(handle, attr) };
+    }
+    let Some(tid) = thread(handle, pc) else { return libc::ESRCH };
+    let fiber = &run().fibers[tid];
+    let (mut low, high) = fiber.stack;
+    if tid == 0 {
+        // Room to grow that main has not used yet is not there to be read.
+        low = low.max(high.saturating_sub(8 << 20));
+    }
+    let state = if fiber.detached { libc::PTHREAD_CREATE_DETACHED } else { libc::PTHREAD_CREATE_JOINABLE };
+    let low = low.next_multiple_of(PAGE);
+    // SAFETY: the caller passes room for an attribute object.
+    unsafe {
+        libc::pthread_attr_init(attr);
+        libc::pthread_attr_setdetachstate(attr, state);
+        libc::pthread_attr_setstack(attr, low as *mut _, high - low)
+    }
+}
+
+/// The number of the running thread.
+pub fn number() -> i32 {
+    number_of(run().hot.tid as usize)
+}
+
+/// A number that names a thread as the kernel's would, and does not depend on other threads.
+pub fn number_of(tid: usize) -> i32 {
+    if tid == 0 {
+        return keep().pid;
+    }
+    (run().fibers[tid].key & 0x3fff_ffff | 0x4000_0000) as i32
+}
+
+extern "C" fn get_number(_pc: u64) -> i32 {
+    if controlled() {
+        number()
+    } else {
+        // SAFETY: no preconditions.
+        unsafe { hidden::gettid() }
+    }
+}
+
+/// The process has the same number in every run, in whichever process that is.
+extern "C" fn get_process(_pc: u64) -> i32 {
+    if controlled() {
+        keep().pid
+    } else {
+        // SAFETY: no preconditions.
+        unsafe { hidden::getpid() }
+    }
+}
+
+extern "C" fn kill_process(process: i32, signal: i32, _pc: u64) -> i32 {
+    let own = controlled() && process == keep().pid;
+    // SAFETY: no preconditions.
+    let process = if own { unsafe { hidden::getpid() } } else { process };
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::kill(process, signal) };
+    if own {
+        crate::interpose::process::sigwait::sent();
+    }
+    result
+}
+
+/// Only signals to oneself are delivered, all threads being one to the kernel, and such as both block: those wait until somebody
+/// takes them.
+extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_kill(handle, signal) };
+    }
+    let Some(tid) = thread(handle, pc) else { return libc::ESRCH };
+    if run().fibers[tid].standing == Standing::Ended || signal == 0 {
+        return 0;
+    }
+    if tid != run().hot.tid as usize {
+        note_limit(limit::TIMER);
+        if !crate::interpose::process::signal_masks::blocks(tid, signal)
+            || !crate::interpose::process::signal_masks::blocks(run().hot.tid as usize, signal)
+        {
+            run().fibers[tid].private.signalled = true;
+            return 0;
+        }
+        // It would still be there in the next run.
+        crate::restore::undo::needs_own_process();
+    }
+    // SAFETY: sends a signal to the own kernel thread.
+    let sent = unsafe {
+        syscall!(
+            libc::SYS_tgkill,
+            syscall::call(libc::SYS_getpid, [0; 6]),
+            syscall::call(libc::SYS_gettid, [0; 6]),
+            signal
+        )
+    };
+    crate::interpose::process::sigwait::sent();
+    -sent as i32
+}
+
+extern "C" fn set_schedule(handle: u64, policy: i32, parameter: *const libc::sched_param, _pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_setschedparam(handle, policy, parameter) };
+    }
+    // The schedule is the host's.
+    0
+}
+
+extern "C" fn get_schedule(handle: u64, policy: *mut i32, parameter: *mut libc::sched_param, _pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_getschedparam(handle, policy, parameter) };
+    }
+    // SAFETY: the caller passes room for both.
+    unsafe {
+        *policy = libc::SCHED_OTHER;
+        (*parameter).sched_priority = 0;
+    }
+    0
+}
+
+/// Any schedule is allowed at any time, so giving way is no transition; but who has the choice lets others go first.
+pub extern "C" fn give_way(pc: u64) -> i32 {
+    if controlled() {
+        timeouts::idle_call(pc);
+        return 0;
+    }
+    // SAFETY: no preconditions.
+    unsafe { hidden::sched_yield() }
+}
+
+extern "C" fn give_way_c11(pc: u64) {
+    if controlled() {
+        timeouts::idle_call(pc);
+    } else {
+        // SAFETY: no preconditions.
+        unsafe { hidden::thrd_yield() };
+    }
+}
+
+extern "C" fn control_process(option: i32, a: usize, b: usize, c: usize, d: usize, _pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::prctl(option, a, b, c, d) };
+    }
+    let me = run().hot.tid as usize;
+    match option {
+        libc::PR_SET_NAME => {
+            // SAFETY: the caller passes a C string.
+            set_name(me, unsafe { CStr::from_ptr(a as *const c_char) }.to_bytes());
+            0
+        }
+        libc::PR_GET_NAME => {
+            // SAFETY: the caller passes room for a name.
+            unsafe { *(a as *mut [u8; NAME_BYTES]) = name_of(me) };
+            0
+        }
+        _ => {
+            crate::restore::undo::changed(crate::restore::undo::kind::OTHER);
+            // SAFETY: what the program asks of the kernel.
+            let result = unsafe { syscall!(libc::SYS_prctl, option, a, b, c, d) };
+            if result < 0 {
+                set_errno(-result as i32);
+                return -1;
+            }
+            result as i32
+        }
+    }
+}
+
+export!(pthread_setname_np, 2 => setname);
+export!(pthread_getname_np, 3 => getname);
+export!(pthread_getattr_np, 2 => getattr);
+export!(pthread_kill, 2 => kill);
+export!(pthread_setschedparam, 3 => set_schedule);
+export!(pthread_getschedparam, 3 => get_schedule);
+export!(getpid, 0 => get_process);
+export!(kill, 2 => kill_process);
+export!(gettid, 0 => get_number);
+export!(sched_yield, 0 => give_way);
+export!(thrd_yield, 0 => give_way_c11);
+export!(prctl, 5 => control_process);

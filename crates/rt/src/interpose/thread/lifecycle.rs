@@ -1,0 +1,419 @@
+//! Threads: creation, end, joining, detaching.
+
+use core::ffi::c_void;
+
+use raddle_vocab::policy::MAX_THREADS;
+use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome, RunStatus};
+
+use crate::arch::context;
+use crate::arch::entry::export;
+use crate::interpose::memory::heap;
+use crate::interpose::process::failure;
+use crate::interpose::sync::mutex;
+use crate::interpose::thread::{cancel, unwind};
+use crate::restore::thread_storage;
+use crate::sched::controller::explain;
+use crate::sched::{self, timeouts, virtual_time};
+use crate::state::{Op, Standing, controlled, keep, run};
+use crate::syscall::libc_real::real;
+use crate::trace;
+
+real! { hidden:
+    fn pthread_create(handle: *mut u64, attr: *const c_void, entry: *const c_void, arg: *mut c_void) -> i32;
+    fn pthread_join(thread: u64, result: *mut usize) -> i32;
+    fn pthread_tryjoin_np(thread: u64, result: *mut usize) -> i32;
+    fn pthread_timedjoin_np(thread: u64, result: *mut usize, until: *const libc::timespec) -> i32;
+    fn pthread_clockjoin_np(thread: u64, result: *mut usize, clock: i32, until: *const libc::timespec) -> i32;
+    fn pthread_detach(thread: u64) -> i32;
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attr: *const libc::pthread_attr_t, state: *mut i32) -> i32;
+}
+
+/// Creates a real thread, for the pool.
+///
+/// # Safety
+/// As `pthread_create`.
+pub unsafe fn create_real(handle: *mut u64, attr: *const c_void, entry: *const c_void, argument: *mut c_void) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { hidden::pthread_create(handle, attr, entry, argument) }
+}
+
+/// What an attribute object asks for.
+struct Wishes {
+    detached: bool,
+    /// Lowest address and size of a stack that the program provides.
+    stack: Option<(usize, usize)>,
+    /// Size of the stack, if it is more than the pool's stacks have.
+    stack_bytes: Option<usize>,
+}
+
+impl Wishes {
+    fn read(attr: *const libc::pthread_attr_t, pool_bytes: usize) -> Self {
+        let mut wishes = Wishes { detached: false, stack: None, stack_bytes: None };
+        if attr.is_null() {
+            return wishes;
+        }
+        let (mut state, mut address, mut bytes) = (0, core::ptr::null_mut(), 0);
+        // SAFETY: the caller passes an attribute object; the results are locals.
+        unsafe {
+            pthread_attr_getdetachstate(attr, &raw mut state);
+            libc::pthread_attr_getstack(attr, &raw mut address, &raw mut bytes);
+        }
+        wishes.detached = state == libc::PTHREAD_CREATE_DETACHED;
+        // Without a stack of the program's own the address is as far below 0 as the size says.
+        if (address as usize).wrapping_add(bytes) != 0 {
+            wishes.stack = Some((address as usize, bytes));
+        } else if bytes > pool_bytes && bytes != default_stack_bytes() {
+            wishes.stack_bytes = Some(bytes);
+        }
+        wishes
+    }
+}
+
+/// Stack of a thread whose creator does not say how much it wants.
+fn default_stack_bytes() -> usize {
+    let mut bytes = 0;
+    // SAFETY: the object is initialised before it is asked, and destroyed after.
+    unsafe {
+        let mut attr: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&raw mut attr);
+        libc::pthread_attr_getstacksize(&raw const attr, &raw mut bytes);
+        libc::pthread_attr_destroy(&raw mut attr);
+    }
+    bytes
+}
+
+/// `pthread_create` and its C11 form.
+pub extern "C" fn create(
+    handle: *mut u64,
+    attr: *const libc::pthread_attr_t,
+    entry: usize,
+    argument: usize,
+    pc: u64,
+) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_create(handle, attr.cast(), entry as *const c_void, argument as *mut c_void) };
+    }
+    let mut op = Op::new(OpKind::Create, entry as u64, 0, pc);
+    sched::arrive(op);
+    if run().threads == MAX_THREADS {
+        explain("the program creates more than 256 threads in one run, which is more than raddle can follow");
+        sched::finish(RunStatus::Damaged, MAX_THREADS as i32);
+    }
+    let (slot, reused) = take_slot();
+    let tid = sched::add_thread(slot, (entry, argument));
+    if reused {
+        thread_storage::reset(slot);
+        heap::inherit(run().hot.tid as usize, tid);
+    } else {
+        thread_storage::save(slot);
+    }
+    apply(&Wishes::read(attr, keep().pool[slot].stack.1 - keep().pool[slot].stack.0), tid, pc);
+    // SAFETY: the caller passes room for the handle.
+    unsafe { *handle = keep().pool[slot].handle };
+    op.arg = tid as u64;
+    sched::commit(&op, Outcome::Done, u64::from(run().fibers[tid].detached), 0);
+    0
+}
+
+/// A slot for a new thread, and whether another thread has used it before: one that the creator has joined. Slots that other threads have
+/// joined would make addresses depend on what those do.
+fn take_slot() -> (usize, bool) {
+    let run = run();
+    let former = run.me().private.reusable as usize;
+    if former != 0 {
+        run.me().private.reusable = run.fibers[former].private.next_reusable;
+        return (run.fibers[former].slot as usize, true);
+    }
+    let creator = run.me().slot as usize;
+    let nth = usize::from(run.slot_children[creator]);
+    run.slot_children[creator] += 1;
+    let wanted = slot_of_child(creator, nth);
+    let slot = if wanted < MAX_THREADS && !run.slots.contains(wanted) {
+        wanted
+    } else {
+        // Beyond what can be told apart by creator; at most as many slots are in use as there are threads.
+        (1..MAX_THREADS).find(|&slot| !run.slots.contains(slot)).unwrap_or(MAX_THREADS - 1)
+    };
+    if slot >= keep().pool_len {
+        sched::finish(RunStatus::NeedPool, slot as i32 + 1);
+    }
+    run.slots.insert(slot);
+    (slot, false)
+}
+
+/// The slot for the `nth` child, from 0, of a thread: it follows from the creator's, not from the order in which threads create others.
+/// Three of four slots are for children of main; the others are shared out among the children of everybody else.
+fn slot_of_child(creator: usize, nth: usize) -> usize {
+    if creator == 0 {
+        return nth + 1 + (nth + 1) / 3;
+    }
+    let sum = creator - 1 + nth;
+    let pair = sum * (sum + 1) / 2 + nth;
+    pair * 4 + 3
+}
+
+/// Gives a new thread what its attributes ask for.
+fn apply(wishes: &Wishes, tid: usize, pc: u64) {
+    let fiber = &mut run().fibers[tid];
+    fiber.detached = wishes.detached;
+    let own = wishes.stack.or_else(|| {
+        let bytes = wishes.stack_bytes?;
+        Some((heap::allocate_stack(bytes, pc)?, bytes))
+    });
+    if let Some((low, bytes)) = own {
+        fiber.stack = (low, low + bytes);
+        // SAFETY: the memory is the program's to use as this thread's stack, or was allocated for it just now.
+        fiber.sp = unsafe { context::prepare(low + bytes, crate::sched::startup::fiber_body) };
+    }
+}
+
+/// The running thread is over: its start function returned, or its stack was unwound.
+pub fn end(result: usize) -> ! {
+    run().me().result = result;
+    unwind::run_finalisers();
+    mutex::release_robust();
+    let op = Op::new(OpKind::ThreadEnd, 0, 0, 0);
+    sched::arrive(op);
+    let me = run().hot.tid;
+    run().me().private.over = true;
+    sched::commit(&op, Outcome::Done, 0, 0);
+    sched::changed_thread(me);
+    if me == 0 {
+        outlive();
+    }
+    run().me().standing = Standing::Ended;
+    if lingers(0) {
+        sched::mark(0);
+    }
+    sched::leave(Standing::Ended)
+}
+
+/// Main has ended, but not the process: that goes on until all threads have ended, and then exits as if main had called `exit(0)`.
+/// Main waits by joining them; those that were detached by an operation it only looks at, as joining is over for them.
+fn outlive() -> ! {
+    while let Some(tid) =
+        (1..run().threads).map(|rank| run().by_rank[rank] as usize).find(|&tid| !run().fibers[tid].private.outlived)
+    {
+        let fiber = &run().fibers[tid];
+        if !fiber.joined {
+            let join = Op::new(OpKind::Join, 0, tid as u64, 0);
+            let op = if fiber.private.was_detached { look_at(tid, 0) } else { join };
+            sched::arrive(op);
+            let outcome = if run().fibers[tid].joined { Outcome::Refused } else { Outcome::Done };
+            sched::commit(&op, outcome, 1, 0);
+            acquire_from(tid);
+        }
+        run().fibers[tid].private.outlived = true;
+    }
+    // SAFETY: the last thread ends the process.
+    unsafe { failure::exit_process(0) }
+}
+
+/// Whether the thread is main after its end, which waits for the others.
+pub fn lingers(tid: usize) -> bool {
+    run().fibers[tid].private.over && run().fibers[tid].standing == Standing::Pending
+}
+
+/// Whether a join, or a look at whether it would succeed, goes on.
+pub fn can_look(tid: usize, joined: usize) -> bool {
+    if lingers(tid) { run().fibers[joined].private.over } else { can_join(joined) }
+}
+
+/// The latest thread with this handle.
+pub fn by_handle(handle: u64) -> Option<usize> {
+    let run = run();
+    (0..run.threads).rev().find(|&tid| keep().pool[run.fibers[tid].slot as usize].handle == handle)
+}
+
+/// Whether a thread that joins this one goes on: it has ended, or may not be joined.
+pub fn can_join(tid: usize) -> bool {
+    let fiber = &run().fibers[tid];
+    fiber.private.over || fiber.joined || fiber.detached
+}
+
+/// A thread's being over, as a word of memory that polling threads load: its address is beyond all others, where the host's cells
+/// for threads are.
+fn life_address(tid: usize) -> u64 {
+    1 << 63 | (tid as u64) << 3
+}
+
+/// Loading that word.
+fn look_at(tid: usize, pc: u64) -> Op {
+    Op { order: MemOrder::Acquire as u8, log_size: 4, ..Op::new(OpKind::AtomicLoad, life_address(tid), 0, pc) }
+}
+
+/// The thread that a load of such a word looks at.
+pub fn looked_at(address: u64) -> usize {
+    ((address & (u64::MAX >> 1)) >> 3) as usize
+}
+
+/// Whether the address is that of such a word.
+#[inline(always)]
+pub fn is_life_word(address: u64) -> bool {
+    address >> 63 != 0
+}
+
+/// What the word holds: 0 while the thread lives.
+pub fn life_word(address: u64) -> u64 {
+    u64::from(can_join(looked_at(address)))
+}
+
+/// The thread that a join is about; reports handles that may not be joined.
+fn joinable(handle: u64, pc: u64) -> Result<usize, i32> {
+    let Some(tid) = by_handle(handle) else {
+        trace::misuse(Misuse::BadThread, handle, 0, pc);
+        return Err(libc::ESRCH);
+    };
+    if tid == run().hot.tid as usize {
+        trace::misuse(Misuse::JoinSelf, 0, tid as u64, pc);
+        return Err(libc::EDEADLK);
+    }
+    // A thread that was created detached: there is no transition that could tell.
+    if run().fibers[tid].detached && !run().fibers[tid].private.was_detached {
+        trace::misuse(Misuse::JoinDetached, 0, tid as u64, pc);
+        return Err(libc::EINVAL);
+    }
+    Ok(tid)
+}
+
+/// `pthread_join` and its C11 form.
+pub extern "C" fn join(handle: u64, result: *mut usize, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_join(handle, result) };
+    }
+    cancel::point(pc);
+    match joinable(handle, pc) {
+        Ok(tid) => {
+            sched::arrive(Op::new(OpKind::Join, 0, tid as u64, pc));
+            cancel::interrupted(!can_join(tid));
+            finish_join(tid, result, pc)
+        }
+        Err(code) => code,
+    }
+}
+
+/// The join is let through: the thread is over, or may not be joined.
+fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
+    let op = Op::new(OpKind::Join, 0, tid as u64, pc);
+    let joined = &mut run().fibers[tid];
+    if joined.joined || joined.detached {
+        let misuse = if joined.joined { Misuse::JoinTwice } else { Misuse::JoinDetached };
+        trace::misuse(misuse, 0, tid as u64, pc);
+        sched::commit(&op, Outcome::Refused, 0, 0);
+        return libc::EINVAL;
+    }
+    joined.joined = true;
+    if !result.is_null() {
+        // SAFETY: the caller passes room for the result.
+        unsafe { *result = joined.result };
+    }
+    acquire_from(tid);
+    // Main's stack holds the start of the process, whatever becomes of main.
+    if tid != 0 {
+        let former = core::mem::replace(&mut run().me().private.reusable, tid as u16);
+        run().fibers[tid].private.next_reusable = former;
+    }
+    sched::commit(&op, Outcome::Done, 0, 0);
+    0
+}
+
+/// Everything that the thread did has happened before what the running one does next.
+fn acquire_from(tid: usize) {
+    virtual_time::not_before(run().fibers[tid].clock);
+    heap::inherit(tid, run().hot.tid as usize);
+}
+
+/// A join that gives up with this code where it would wait.
+fn join_or(handle: u64, result: *mut usize, code: i32, pc: u64) -> i32 {
+    let tid = match joinable(handle, pc) {
+        Ok(tid) => tid,
+        Err(code) => return code,
+    };
+    // Looking and joining are two transitions: that the look came too early must be possible.
+    let look = look_at(tid, pc);
+    sched::arrive(look);
+    let (over, joinable) = (run().fibers[tid].private.over, can_join(tid));
+    // A look that comes too early is a join that gives up.
+    sched::commit(&look, if over { Outcome::Done } else { Outcome::TimedOut }, u64::from(over), 0);
+    if !joinable {
+        return code;
+    }
+    sched::arrive(Op::new(OpKind::Join, 0, tid as u64, pc));
+    finish_join(tid, result, pc)
+}
+
+extern "C" fn tryjoin(handle: u64, result: *mut usize, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_tryjoin_np(handle, result) };
+    }
+    join_or(handle, result, libc::EBUSY, pc)
+}
+
+extern "C" fn timedjoin(handle: u64, result: *mut usize, until: *const libc::timespec, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_timedjoin_np(handle, result, until) };
+    }
+    join_until(handle, result, until, pc)
+}
+
+extern "C" fn clockjoin(handle: u64, result: *mut usize, clock: i32, until: *const libc::timespec, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_clockjoin_np(handle, result, clock, until) };
+    }
+    join_until(handle, result, until, pc)
+}
+
+fn join_until(handle: u64, result: *mut usize, until: *const libc::timespec, pc: u64) -> i32 {
+    if until.is_null() {
+        return join(handle, result, pc);
+    }
+    let Some(deadline) = virtual_time::deadline(until) else { return libc::EINVAL };
+    timeouts::entering(pc);
+    let code = join_or(handle, result, libc::ETIMEDOUT, pc);
+    if code == libc::ETIMEDOUT {
+        let life = by_handle(handle).map_or(0, life_address);
+        timeouts::timed_out(&Op::new(OpKind::AtomicLoad, life, 0, pc), deadline);
+    }
+    code
+}
+
+/// `pthread_detach` and its C11 form.
+pub extern "C" fn detach(handle: u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pthread_detach(handle) };
+    }
+    let Some(tid) = by_handle(handle) else {
+        trace::misuse(Misuse::BadThread, handle, 0, pc);
+        return libc::ESRCH;
+    };
+    let op = Op::new(OpKind::Detach, 0, tid as u64, pc);
+    sched::arrive(op);
+    let fiber = &mut run().fibers[tid];
+    let claimed = fiber.joined || fiber.detached;
+    if claimed {
+        let misuse = if fiber.joined { Misuse::JoinTwice } else { Misuse::JoinDetached };
+        trace::misuse(misuse, 0, tid as u64, pc);
+    } else {
+        fiber.detached = true;
+        fiber.private.was_detached = true;
+    }
+    sched::commit(&op, Outcome::Done, 0, 0);
+    sched::changed_thread(tid as u16);
+    if claimed { libc::EINVAL } else { 0 }
+}
+
+export!(pthread_create, 4 => create);
+export!(pthread_join, 2 => join);
+export!(pthread_tryjoin_np, 2 => tryjoin);
+export!(pthread_timedjoin_np, 3 => timedjoin);
+export!(pthread_clockjoin_np, 4 => clockjoin);
+export!(pthread_detach, 1 => detach);

@@ -1,0 +1,337 @@
+//! Undoing what a run did to the process besides its memory: descriptors, directory, mask, signal handlers, mappings.
+//!
+//! Functions that change such state note it here ([`changed`]); a run that changed nothing costs one system call.
+
+use core::cell::UnsafeCell;
+
+use crate::arch::signal::KernelAction;
+use crate::state::keep;
+use crate::syscall::syscall;
+
+/// Descriptors below this number that were open at the root are looked after one by one.
+const WATCHED: usize = 64;
+/// Copies of watched descriptors live from this number on. They are made only when a run is about to lose the original: the
+/// kernel's cost of closing a range grows with the highest number in use.
+const COPIES: usize = 960;
+const PATH: usize = 4096;
+/// Every so many runs the descriptors of runs are closed, whatever it looks like: the lowest numbers, as the kernel hands those out
+/// first …
+const SWEEP: u32 = 64;
+/// … which are so many, and now and then all.
+const LOW: u32 = 64;
+const WHOLE_SWEEP: u32 = 64 * SWEEP;
+const SIGNALS: usize = 65;
+const MAX_MAPPINGS: usize = 512;
+
+/// Kinds of state that a run may have changed.
+pub mod kind {
+    /// Working directory.
+    pub const DIRECTORY: u32 = 1;
+    /// File mode mask.
+    pub const MASK: u32 = 2;
+    /// Signal actions.
+    pub const SIGNALS: u32 = 4;
+    /// Descriptors that were open at the root: closed, replaced, or moved.
+    pub const DESCRIPTORS: u32 = 8;
+    /// Mappings.
+    pub const MAPPINGS: u32 = 16;
+    /// What nobody can undo, or looks after.
+    pub const OTHER: u32 = 32;
+}
+
+struct Root {
+    changed: u32,
+    /// Runs undone so far.
+    runs: u32,
+    /// Lowest descriptor that was free at the root: the first that a run gets.
+    free: u32,
+    /// Every descriptor from this number on belongs to the run.
+    first: u32,
+    /// Offset of each watched descriptor that has one.
+    offsets: [i64; WATCHED],
+    open: [bool; WATCHED],
+    copied: [bool; WATCHED],
+    any_copied: bool,
+    directory: [u8; PATH],
+    mask: u32,
+    actions: [KernelAction; SIGNALS],
+    action_saved: [bool; SIGNALS],
+    mappings: [(usize, usize); MAX_MAPPINGS],
+    mapping_count: usize,
+    /// How many descriptors were open at the root.
+    descriptors: usize,
+    /// Bytes of the address space that were not the runtime's own.
+    address_space: usize,
+}
+
+struct Cell(UnsafeCell<Root>);
+
+// SAFETY: rule 4 of the crate.
+unsafe impl Sync for Cell {}
+
+static ROOT: Cell = Cell(UnsafeCell::new(Root {
+    changed: 0,
+    runs: 0,
+    free: 0,
+    first: 3,
+    offsets: [-1; WATCHED],
+    open: [false; WATCHED],
+    copied: [false; WATCHED],
+    any_copied: false,
+    directory: [0; PATH],
+    mask: 0,
+    actions: [KernelAction::DEFAULT; SIGNALS],
+    action_saved: [false; SIGNALS],
+    mappings: [(0, 0); MAX_MAPPINGS],
+    mapping_count: 0,
+    descriptors: 0,
+    address_space: 0,
+}));
+
+fn root() -> &'static mut Root {
+    // SAFETY: rule 4 of the crate.
+    unsafe { &mut *ROOT.0.get() }
+}
+
+/// Notes that the run changed state of this kind.
+pub fn changed(kind: u32) {
+    root().changed |= kind;
+}
+
+/// Notes what must be known to undo things later. Called once, at the root.
+pub fn at_root() {
+    let root = root();
+    root.free = u32::MAX;
+    for descriptor in 0..WATCHED {
+        // SAFETY: asks about a descriptor.
+        root.open[descriptor] = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFD) } >= 0;
+        if !root.open[descriptor] {
+            root.free = root.free.min(descriptor as u32);
+            continue;
+        }
+        root.first = root.first.max(descriptor as u32 + 1);
+        // Standard output and error grow from run to run; the others start where they stood.
+        if descriptor == 1 || descriptor == 2 {
+            continue;
+        }
+        // SAFETY: asks for the offset.
+        root.offsets[descriptor] = unsafe { syscall!(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR) } as i64;
+    }
+    // SAFETY: writes the path into the own buffer.
+    unsafe { syscall!(libc::SYS_getcwd, root.directory.as_mut_ptr(), PATH) };
+    // SAFETY: reads the mask by setting it twice.
+    unsafe {
+        root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
+        syscall!(libc::SYS_umask, root.mask);
+    }
+    root.descriptors = open_descriptors();
+}
+
+/// Notes how large the process is. Called once, when all memory is as every run finds it.
+pub fn note_address_space() {
+    root().address_space = address_space();
+}
+
+/// Whether the run has changed nothing so far that memory does not hold.
+pub fn is_nothing_to_undo() -> bool {
+    let root = root();
+    let copies = root.copied.iter().filter(|&&copied| copied).count();
+    root.changed == 0
+        && root.mapping_count == 0
+        && !signal_waits()
+        && offsets_are_kept(root)
+        && open_descriptors() == root.descriptors + copies
+        && address_space() == root.address_space
+}
+
+/// Whether a signal is there that the running thread has blocked.
+fn signal_waits() -> bool {
+    let mut waiting = 0u64;
+    // SAFETY: asks for a set, into the local.
+    let failed = unsafe { syscall!(libc::SYS_rt_sigpending, &raw mut waiting, 8usize) } < 0;
+    failed || waiting != 0
+}
+
+fn offsets_are_kept(root: &Root) -> bool {
+    let mut with_offset = (0..WATCHED).filter(|&descriptor| root.offsets[descriptor] >= 0);
+    with_offset.all(|descriptor| {
+        // SAFETY: asks for the offset.
+        let offset = unsafe { syscall!(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR) };
+        offset as i64 == root.offsets[descriptor]
+    })
+}
+
+/// How many descriptors are open, and a few more.
+fn open_descriptors() -> usize {
+    let mut entries = [0u8; 4096];
+    let mut count = 0;
+    // SAFETY: a valid path; entries are written into the local.
+    unsafe {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        let list = syscall!(libc::SYS_openat, libc::AT_FDCWD, c"/proc/self/fd".as_ptr(), flags, 0);
+        loop {
+            let bytes = syscall!(libc::SYS_getdents64, list, entries.as_mut_ptr(), entries.len());
+            if bytes <= 0 {
+                break;
+            }
+            let mut at = 0;
+            while at < bytes as usize {
+                // The length of an entry stands behind two numbers.
+                at += usize::from(u16::from_le_bytes([entries[at + 16], entries[at + 17]])).max(19);
+                count += 1;
+            }
+        }
+        syscall!(libc::SYS_close, list);
+    }
+    count
+}
+
+/// Bytes of the address space that are not the runtime's own.
+fn address_space() -> usize {
+    let Some((text, len)) = crate::syscall::read_file::<128>(c"/proc/self/statm") else { return 0 };
+    let digits = text[..len].iter().take_while(|byte| byte.is_ascii_digit());
+    let pages = digits.fold(0usize, |pages, digit| pages * 10 + usize::from(digit - b'0'));
+    (pages * crate::arch::PAGE).wrapping_sub(crate::syscall::mapped_bytes())
+}
+
+/// Whether the descriptor was open at the root, so that what happens to it must be undone.
+pub fn is_watched(descriptor: i32) -> bool {
+    usize::try_from(descriptor).is_ok_and(|index| index < WATCHED && root().open[index])
+}
+
+/// The run is about to close or replace the descriptor: keeps a copy if it was open at the root.
+pub fn loses(descriptor: i32) {
+    if !is_watched(descriptor) {
+        return;
+    }
+    let root = root();
+    root.changed |= kind::DESCRIPTORS;
+    let index = descriptor as usize;
+    if !root.copied[index] {
+        // SAFETY: makes a copy at a high number, closed on exec.
+        root.copied[index] =
+            unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, COPIES + index) } >= 0;
+        root.any_copied = true;
+    }
+}
+
+/// Remembers the action that a signal had at the root, before the run changes it.
+pub fn save_action(signal: i32) {
+    let root = root();
+    let index = signal as usize;
+    if index < SIGNALS && !root.action_saved[index] {
+        // SAFETY: reads the present action.
+        unsafe { syscall!(libc::SYS_rt_sigaction, signal, 0usize, &raw mut root.actions[index], 8usize) };
+        root.action_saved[index] = true;
+    }
+    root.changed |= kind::SIGNALS;
+}
+
+/// Remembers a mapping that the run made; `false` if the table is full.
+pub fn mapped(start: usize, bytes: usize) -> bool {
+    let root = root();
+    root.changed |= kind::MAPPINGS;
+    if root.mapping_count == MAX_MAPPINGS {
+        return false;
+    }
+    root.mappings[root.mapping_count] = (start, bytes);
+    root.mapping_count += 1;
+    true
+}
+
+/// Whether the range lies in mappings that the run itself made.
+pub fn made_by_run(start: usize, bytes: usize) -> bool {
+    let root = root();
+    root.mappings[..root.mapping_count].iter().any(|&(from, len)| from <= start && start + bytes <= from + len)
+}
+
+/// Puts everything back.
+pub fn after_run() {
+    let root = root();
+    root.runs = root.runs.wrapping_add(1);
+    // The kernel hands out the lowest free number, so a run that opened anything has most likely left this one open; now and
+    // then everything is swept, as closing a range costs more than a whole run of a small program.
+    // SAFETY: asks about a descriptor.
+    let opened = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
+    let whole = opened || root.runs.is_multiple_of(WHOLE_SWEEP);
+    if whole || root.runs.is_multiple_of(SWEEP) {
+        close_opened(root, whole);
+    }
+    let changed = core::mem::replace(&mut root.changed, 0);
+    if changed == 0 {
+        return;
+    }
+    if changed & kind::DESCRIPTORS != 0 {
+        restore_descriptors(root);
+    }
+    // SAFETY: each call restores what was noted at the root.
+    unsafe {
+        if changed & kind::DIRECTORY != 0 {
+            syscall!(libc::SYS_chdir, root.directory.as_ptr());
+        }
+        if changed & kind::MASK != 0 {
+            syscall!(libc::SYS_umask, root.mask);
+        }
+        if changed & kind::SIGNALS != 0 {
+            for signal in (1..SIGNALS).filter(|&signal| root.action_saved[signal]) {
+                syscall!(libc::SYS_rt_sigaction, signal, &raw const root.actions[signal], 0usize, 8usize);
+            }
+        }
+        if changed & kind::MAPPINGS != 0 {
+            for &(start, bytes) in &root.mappings[..root.mapping_count] {
+                syscall!(libc::SYS_munmap, start, bytes);
+            }
+            root.mapping_count = 0;
+        }
+    }
+}
+
+/// Closes what the run has opened: all of it, or what has low numbers.
+fn close_opened(root: &Root, whole: bool) {
+    for descriptor in (0..root.first.min(WATCHED as u32)).filter(|&index| !root.open[index as usize]) {
+        // SAFETY: as below.
+        unsafe { syscall!(libc::SYS_close, descriptor) };
+    }
+    // SAFETY: the program's state knows nothing of these descriptors any more; the copies in between stay.
+    unsafe {
+        if !whole {
+            syscall!(libc::SYS_close_range, root.first, root.first + LOW, 0);
+        } else if root.any_copied {
+            syscall!(libc::SYS_close_range, root.first, COPIES as u32 - 1, 0);
+            syscall!(libc::SYS_close_range, (COPIES + WATCHED) as u32, u32::MAX, 0);
+        } else {
+            syscall!(libc::SYS_close_range, root.first, u32::MAX, 0);
+        }
+    }
+}
+
+fn restore_descriptors(root: &Root) {
+    for descriptor in 0..WATCHED {
+        // SAFETY: the copies were made at the root and the program cannot close them by number it knows.
+        unsafe {
+            if root.copied[descriptor] {
+                syscall!(libc::SYS_dup3, COPIES + descriptor, descriptor, 0);
+            }
+        }
+    }
+    restore_offsets();
+}
+
+/// Puts the offsets of files from before the run back. They are all that a run in a process of its own leaves behind in
+/// this one: both share the open files.
+pub fn restore_offsets() {
+    let root = root();
+    for descriptor in (0..WATCHED).filter(|&descriptor| root.offsets[descriptor] >= 0) {
+        // SAFETY: moves to where the file stood at the root.
+        unsafe { syscall!(libc::SYS_lseek, descriptor, root.offsets[descriptor], libc::SEEK_SET) };
+    }
+}
+
+/// The run did something that only the end of the process undoes.
+pub fn needs_own_process() {
+    // SAFETY: the control page stays mapped.
+    let mode = unsafe { (*keep().control).config.mode };
+    if mode == raddle_wire::mode::SNAPSHOT {
+        crate::sched::finish(raddle_vocab::RunStatus::NeedFresh, 0);
+    }
+}

@@ -1,0 +1,82 @@
+//! Whether a thread can perform the operation that it stands before.
+
+use raddle_vocab::{MutexKind, OpKind};
+
+use crate::interpose::sync::{barrier, cond, mutex, once, rwlock, sem, spinlock};
+use crate::interpose::thread::{cancel, lifecycle};
+use crate::sched::timeouts;
+use crate::state::{Op, Standing, Wait, run};
+
+/// Answer of [`enabled`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enabled {
+    /// It is blocked, or over.
+    No,
+    /// It can step.
+    Yes,
+    /// It can step, but only by timing out or waking spuriously.
+    Reluctant,
+}
+
+/// Whether the thread can step now.
+pub fn enabled(tid: usize) -> Enabled {
+    let fiber = &run().fibers[tid];
+    match fiber.standing {
+        Standing::Pending => {}
+        Standing::AtAccess => return Enabled::Yes,
+        Standing::Watching if crate::spinloop::leads_nowhere(tid) => return Enabled::No,
+        Standing::Watching => {}
+        _ => return Enabled::No,
+    }
+    match now(tid, &fiber.pending) {
+        Enabled::No if cancel::interrupts(tid, &fiber.pending) => Enabled::Yes,
+        Enabled::Reluctant if timeouts::exhausted(tid) => Enabled::No,
+        answer => answer,
+    }
+}
+
+fn yes(condition: bool) -> Enabled {
+    if condition { Enabled::Yes } else { Enabled::No }
+}
+
+/// A timed operation that finds the object otherwise times out.
+fn or_time_out(condition: bool) -> Enabled {
+    if condition { Enabled::Yes } else { Enabled::Reluctant }
+}
+
+fn now(tid: usize, op: &Op) -> Enabled {
+    let thread = tid as u16;
+    match op.kind {
+        OpKind::Join => yes(lifecycle::can_look(tid, op.arg as usize)),
+        OpKind::AtomicLoad if !lifecycle::is_life_word(op.obj) => Enabled::Yes,
+        OpKind::AtomicLoad if lifecycle::lingers(tid) => yes(lifecycle::can_look(tid, lifecycle::looked_at(op.obj))),
+        OpKind::AtomicLoad => or_time_out(lifecycle::life_word(op.obj) != 0),
+        OpKind::Lock if op.arg == MutexKind::Spin as u64 => yes(spinlock::can_lock(op.obj)),
+        OpKind::Lock => yes(mutex::can_lock(op.obj, thread)),
+        OpKind::TimedLock => or_time_out(mutex::can_lock(op.obj, thread)),
+        OpKind::ReadLock => yes(rwlock::can_read(op.obj, thread)),
+        OpKind::TimedReadLock => or_time_out(rwlock::can_read(op.obj, thread)),
+        OpKind::WriteLock => yes(rwlock::can_write(op.obj, thread)),
+        OpKind::TimedWriteLock => or_time_out(rwlock::can_write(op.obj, thread)),
+        OpKind::CondReacquire if !mutex::can_reacquire(op.arg, thread) => Enabled::No,
+        OpKind::CondReacquire | OpKind::FutexResume => resume(tid),
+        OpKind::SemWait => yes(sem::is_positive(op.obj)),
+        OpKind::SemTimedWait => or_time_out(sem::is_positive(op.obj)),
+        OpKind::BarrierLeave => yes(barrier::is_open(tid)),
+        OpKind::OnceBegin => yes(once::can_begin(op)),
+        OpKind::Io => {
+            let (descriptor, events) = raddle_vocab::io::waited_for(op.arg);
+            yes(events == 0 || crate::interpose::io::descriptors::is_ready(descriptor, events))
+        }
+        _ => Enabled::Yes,
+    }
+}
+
+/// How a wait in a queue can end.
+fn resume(tid: usize) -> Enabled {
+    match run().fibers[tid].wait {
+        Wait::Queued { .. } if cond::endings(tid) > 0 => Enabled::Reluctant,
+        Wait::Queued { .. } => Enabled::No,
+        _ => Enabled::Yes,
+    }
+}

@@ -1,0 +1,493 @@
+//! Who runs next. A thread announces the operation that it stands before ([`arrive`]); it returns when the operation may be
+//! performed, after any number of other threads' steps.
+
+pub mod controller;
+pub mod debugger;
+pub mod enabled;
+pub mod startup;
+pub mod timeouts;
+pub mod virtual_time;
+
+use raddle_vocab::policy::{Candidate, MAX_THREADS, Policy, mix};
+use raddle_vocab::{OpKind, Outcome, RunStatus};
+use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
+
+use crate::arch::context;
+use crate::sched::enabled::{Enabled, enabled};
+use crate::state::{Handover, Op, Place, Standing, keep, run};
+use crate::trace;
+
+/// Accesses without a transition after which a thread that only reads is taken to wait for others.
+pub const LONG_STRETCH: u32 = 1 << 20;
+
+/// Stands before the operation until it is this thread's turn and the operation is enabled.
+#[inline(always)]
+pub fn arrive(op: Op) {
+    // In registers: the processor waits if what was just written in parts is read as a whole.
+    let Op { kind, order, log_size, obj, arg, pc } = op;
+    stand_before(kind, order, log_size, obj, arg, pc);
+}
+
+#[inline(never)]
+fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
+    let op = Op { kind, order, log_size, obj, arg, pc };
+    let watches = crate::spinloop::arriving(&op);
+    let run = run();
+    let (count, values) = (run.hot.count, run.hot.values);
+    let me = run.me();
+    me.values = values;
+    me.pending = op;
+    me.count = count;
+    me.conflicts = 0;
+    me.standing = if watches { Standing::Watching } else { Standing::Pending };
+    run.watching += u32::from(watches);
+    let rank = run.me().rank as usize;
+    if crate::sched::timeouts::stalls(run.hot.tid as usize) {
+        mark(run.hot.tid as usize);
+    } else {
+        // Whether it really is, is found out if it is chosen.
+        run.place(rank, Place::Runnable);
+    }
+    give_way();
+    trace::ensure_room();
+}
+
+/// Records the operation that [`arrive`] let through, as performed.
+pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
+    trace::step(op, outcome, value, old);
+    crate::spinloop::performed(op, outcome, value, old);
+    if run().timed {
+        crate::sched::timeouts::performed(op, outcome);
+    }
+    let run = run();
+    run.hot.count = 0;
+    run.hot.epoch += 1;
+    if matches!(keep().plan.chooser.policy(), Policy::Pos { .. }) {
+        note_conflicts(op);
+    }
+}
+
+/// An operation that needs nothing but its turn.
+pub fn perform(op: Op, outcome: Outcome, value: u64, old: u64) {
+    arrive(op);
+    commit(&op, outcome, value, old);
+}
+
+/// Which of `successors` the schedule or policy wants for the operation just let through.
+pub fn choice(successors: usize) -> usize {
+    let keep = keep();
+    let wanted = core::mem::replace(&mut keep.plan.choice, NO_CHOICE);
+    if wanted != NO_CHOICE {
+        if wanted as usize >= successors {
+            diverge();
+        }
+        return wanted as usize;
+    }
+    let successors = u16::try_from(successors).unwrap_or(u16::MAX);
+    usize::from(keep.plan.chooser.policy().successor(run().steps, successors))
+}
+
+/// Tells that the state of the object changed so that threads before an operation on it may now be enabled.
+#[inline]
+pub fn changed(obj: u64) {
+    mark_waiting(|op| op.obj == obj || op.arg == obj);
+}
+
+/// Tells that the thread has ended, so that joiners may go on.
+pub fn changed_thread(ended: u16) {
+    mark_waiting(|op| op.kind == OpKind::Join && op.arg == u64::from(ended));
+}
+
+/// Marks the threads that were found unable to step and stand before such an operation.
+#[inline]
+fn mark_waiting(is_concerned: impl Fn(&Op) -> bool) {
+    let run = run();
+    let mut rest = run.blocked.union(&run.reluctant);
+    while let Some(rank) = rest.first() {
+        rest.remove(rank);
+        let tid = run.by_rank[rank] as usize;
+        let fiber = &run.fibers[tid];
+        if fiber.standing == Standing::Pending && is_concerned(&fiber.pending) {
+            mark(tid);
+        }
+    }
+}
+
+/// Puts the thread into the set that its pending operation belongs to.
+pub fn mark(tid: usize) {
+    let state = enabled(tid);
+    let run = run();
+    let rank = run.fibers[tid].rank as usize;
+    run.place(
+        rank,
+        match state {
+            Enabled::Yes if !crate::sched::timeouts::stalls(tid) => Place::Runnable,
+            Enabled::Yes | Enabled::Reluctant => Place::Reluctant,
+            Enabled::No => Place::Blocked,
+        },
+    );
+}
+
+/// Runs others until it is this thread's turn.
+pub fn give_way() {
+    checkpoint_if_due();
+    let Some(next) = next_thread() else { finish(RunStatus::Rest, 0) };
+    grant(next);
+    if next != run().hot.tid as usize {
+        switch_to(next);
+    }
+}
+
+/// Stops the running thread for good.
+pub fn leave(standing: Standing) -> ! {
+    let run = run();
+    let count = run.hot.count;
+    let me = run.me();
+    me.standing = standing;
+    me.count = count;
+    let rank = me.rank as usize;
+    run.place(rank, Place::Nowhere);
+    give_way();
+    unreachable!("a thread that has left was given a turn")
+}
+
+/// Parks before a data access because the present segment says so.
+pub fn park_at_access() {
+    let run = run();
+    stop_after(u32::MAX);
+    let plan = &mut keep().plan;
+    plan.advance();
+    run.me().standing = Standing::AtAccess;
+    run.me().count = run.hot.count;
+    let rank = run.me().rank as usize;
+    run.place(rank, Place::Runnable);
+    crate::sched::debugger::parked();
+    give_way();
+}
+
+/// Lets the others run first, in the middle of a long stretch without transitions that only reads: it may wait for one of them.
+pub fn yield_in_stretch() {
+    let run = run();
+    stop_after(run.hot.count.saturating_add(LONG_STRETCH));
+    let rank = run.me().rank as usize;
+    run.me().standing = Standing::AtAccess;
+    run.me().count = run.hot.count;
+    run.place(rank, Place::Reluctant);
+    give_way();
+}
+
+/// Writes what every thread stands before, and hands the run back to the controller. Does not return.
+pub fn finish(status: RunStatus, code: i32) -> ! {
+    let run = run();
+    run.hot.controlled = false;
+    if keep().plan.flags & job_flag::DETAIL != 0 {
+        dump_stacks();
+    }
+    if status == RunStatus::Rest {
+        crate::interpose::sync::sem::report_stuck();
+    }
+    for tid in 0..run.threads {
+        let blocked = enabled(tid) == Enabled::No;
+        trace::pending(tid, &run.fibers[tid], blocked);
+    }
+    crate::sched::debugger::finished();
+    keep().event = Handover::Finished { status, code };
+    loop {
+        to_controller();
+    }
+}
+
+/// The schedule asks for something that cannot be done.
+pub fn diverge() -> ! {
+    finish(RunStatus::Diverged, run().steps as i32)
+}
+
+/// Lets every thread that has not ended write its stack, each on its own stack.
+fn dump_stacks() {
+    let me = run().hot.tid as usize;
+    for tid in 0..run().threads {
+        let fiber = &mut run().fibers[tid];
+        if !matches!(fiber.standing, Standing::Pending | Standing::AtAccess | Standing::Watching | Standing::Awaiting) {
+            continue;
+        }
+        // A thread that has not started has no stack to speak of.
+        if fiber.steps == 0 && fiber.pending.kind == OpKind::ThreadStart {
+            continue;
+        }
+        if tid == me {
+            trace::stack();
+        } else {
+            fiber.dump = true;
+            run().dump_for = me as u16;
+            switch_to(tid);
+        }
+    }
+    run().hot.tid = me as u16;
+}
+
+fn checkpoint_if_due() {
+    let keep = keep();
+    if run().steps == keep.plan.keep_at {
+        keep.plan.keep_at = u32::MAX;
+        keep.event = Handover::Checkpoint;
+        to_controller();
+    }
+}
+
+/// Leaves the running fiber for the controller; returns if the controller switches back.
+pub fn to_controller() {
+    let keep = keep();
+    let me = run().me();
+    // SAFETY: the controller's stack pointer was saved when it switched to a fiber.
+    unsafe { context::switch(&raw mut me.sp, keep.controller_sp, keep.main_thread_pointer) };
+    crate::interpose::process::signal_masks::apply();
+}
+
+/// Makes `next` the running thread and its operation the next transition.
+fn grant(next: usize) {
+    let run = run();
+    let keep = keep();
+    let fiber = &mut run.fibers[next];
+    let resumed = fiber.standing == Standing::AtAccess;
+    let mut stop_at = LONG_STRETCH;
+    if keep.plan.at < keep.plan.len {
+        let segment = &mut keep.plan.current;
+        if !resumed {
+            segment.steps -= 1;
+            keep.plan.choice = core::mem::replace(&mut segment.choice, NO_CHOICE);
+        }
+        if segment.steps == 0 {
+            if segment.accesses == NO_ACCESS_STOP {
+                keep.plan.advance();
+            } else {
+                stop_at = segment.accesses;
+            }
+        }
+    }
+    run.watching -= u32::from(fiber.standing == Standing::Watching);
+    fiber.standing = Standing::Pending;
+    if !resumed {
+        crate::sched::timeouts::granted(next);
+        let fiber = &mut run.fibers[next];
+        fiber.steps += 1;
+        run.steps += 1;
+        // SAFETY: the control page stays mapped; it is an atomic there.
+        unsafe { (*keep.control).heartbeat.store(u64::from(run.steps), core::sync::atomic::Ordering::Relaxed) };
+    }
+    stop_after(stop_at);
+}
+
+/// The running thread's accesses leave the fast path from this number on, or at once where some of them are transitions.
+pub fn stop_after(count: u32) {
+    let run = run();
+    run.stop_after = count;
+    let at_once = keep().looks_at_all || crate::interpose::annotations::benign::any();
+    run.hot.stop_at = if at_once { 0 } else { count };
+}
+
+/// Goes on as another thread; returns when somebody goes on as this one.
+fn switch_to(next: usize) {
+    let run = run();
+    let from = run.hot.tid as usize;
+    run.fibers[from].count = run.hot.count;
+    run.fibers[from].values = run.hot.values;
+    run.hot.tid = next as u16;
+    run.hot.values = run.fibers[next].values;
+    run.hot.count = run.fibers[next].count;
+    run.hot.stack = run.fibers[next].stack;
+    run.hot.ignoring = run.fibers[next].ignoring > 0;
+    run.hot.epoch += 1;
+    let (to, thread_pointer) = (run.fibers[next].sp, run.fibers[next].thread_pointer);
+    // SAFETY: every fiber that is not running has its stack pointer saved in `sp`.
+    unsafe { context::switch(&raw mut run.fibers[from].sp, to, thread_pointer) };
+    crate::interpose::process::signal_masks::apply();
+    while run.me().dump {
+        run.me().dump = false;
+        trace::stack();
+        let back = run.dump_for as usize;
+        switch_to(back);
+    }
+}
+
+/// The thread whose turn it is: what the schedule says, then what the policy says. `None`: nobody can step.
+fn next_thread() -> Option<usize> {
+    if run().steps >= keep().plan.examine_at {
+        return Some(crate::spinloop::alone());
+    }
+    let plan = &mut keep().plan;
+    if plan.at < plan.len {
+        let tid = plan.current.tid as usize;
+        if !can_follow(tid, plan.current.steps) {
+            diverge();
+        }
+        return Some(tid);
+    }
+    match plan.chooser.policy() {
+        Policy::LeastRank => least_rank(),
+        Policy::Stay => last_thread().or_else(least_rank),
+        policy => {
+            let ranks = 0..run().threads;
+            let step = run().steps;
+            // Threads with fixed priorities would poll for ever.
+            let polite = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.polite;
+            let first = match policy {
+                Policy::Random { .. } => None,
+                _ => plan.chooser.choose(step, ranks.clone().filter(|rank| !polite(rank)).filter_map(candidate)),
+            };
+            let rank = first.or_else(|| plan.chooser.choose(step, ranks.filter_map(candidate)))?;
+            Some(run().by_rank[rank] as usize)
+        }
+    }
+}
+
+/// Whether the thread can do what the present segment wants of it.
+fn can_follow(tid: usize, steps: u32) -> bool {
+    let run = run();
+    if tid >= run.threads {
+        return false;
+    }
+    match run.fibers[tid].standing {
+        Standing::AtAccess => true,
+        // It reached an operation before the access at which it was to stop.
+        Standing::Pending | Standing::Watching => steps > 0 && enabled(tid) != Enabled::No,
+        _ => false,
+    }
+}
+
+/// The thread that made the last step, if it can go on at once.
+fn last_thread() -> Option<usize> {
+    let run = run();
+    let tid = run.hot.tid as usize;
+    if tid >= run.threads || !run.runnable.contains(run.fibers[tid].rank as usize) {
+        return None;
+    }
+    (run.fibers[tid].standing == Standing::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
+}
+
+/// The sets hold what was true when a thread was marked; what they offer is checked again here.
+fn least_rank() -> Option<usize> {
+    let run = run();
+    if run.watching > 0 {
+        // Anything may have written what they watch.
+        (0..run.threads).filter(|&tid| run.fibers[tid].standing == Standing::Watching).for_each(mark);
+    }
+    while let Some(rank) = run.runnable.first() {
+        let tid = run.by_rank[rank] as usize;
+        if run.fibers[tid].standing == Standing::AtAccess || enabled(tid) == Enabled::Yes {
+            return Some(tid);
+        }
+        mark(tid);
+    }
+    // Threads that go round in loops take turns.
+    let reluctant =
+        (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
+    reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| crate::sched::timeouts::turns(tid))
+}
+
+fn candidate(rank: usize) -> Option<Candidate> {
+    let run = run();
+    let tid = run.by_rank[rank] as usize;
+    let fiber = &run.fibers[tid];
+    let can_step = match fiber.standing {
+        Standing::AtAccess => true,
+        Standing::Pending | Standing::Watching => enabled(tid) != Enabled::No,
+        _ => false,
+    };
+    can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })
+}
+
+/// Counts the step against the pending operations on the same object (for partial order sampling).
+fn note_conflicts(op: &Op) {
+    let run = run();
+    for tid in 0..run.threads {
+        let fiber = &mut run.fibers[tid];
+        if tid != run.hot.tid as usize && fiber.standing == Standing::Pending && fiber.pending.obj == op.obj {
+            fiber.conflicts += 1;
+        }
+    }
+}
+
+/// Adds a thread below the running one, not yet started, and gives it its place in the order of ranks. The caller has
+/// made sure that there is a pool entry for it.
+pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
+    let run = run();
+    let tid = run.threads;
+    let parent = run.hot.tid as usize;
+    run.fibers[parent].children += 1;
+    let nth = run.fibers[parent].children;
+    let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
+    let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
+    let rank = rank_of_new_child(parent);
+    let pool = keep().pool[slot];
+    // Nobody has used the entry in this run: all else is as in `Fiber::UNUSED`.
+    let fiber = &mut run.fibers[tid];
+    fiber.slot = slot as u16;
+    fiber.parent = parent as u16;
+    fiber.key = key;
+    fiber.history = crate::spinloop::first_history(key, entry);
+    fiber.clock = clock;
+    fiber.entry = entry;
+    fiber.blocked = blocked;
+    fiber.thread_pointer = pool.thread_pointer;
+    fiber.stack = pool.stack;
+    fiber.standing = Standing::Pending;
+    fiber.spurious_left = keep().spurious;
+    // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame is free.
+    fiber.sp = unsafe { context::prepare(pool.stack.1, crate::sched::startup::fiber_body) };
+    crate::interpose::thread::affinity::inherit(parent, tid);
+    run.threads += 1;
+    insert_rank(tid, rank);
+    run.place(rank, Place::Runnable);
+    tid
+}
+
+/// A new child comes right after everything that descends from its parent, as its last component is the largest; from main, all do.
+fn rank_of_new_child(parent: usize) -> usize {
+    let run = run();
+    if parent == 0 {
+        return run.threads;
+    }
+    let mut rank = run.fibers[parent].rank as usize + 1;
+    while rank < run.threads && descends(run.by_rank[rank] as usize, parent) {
+        rank += 1;
+    }
+    rank
+}
+
+fn descends(mut tid: usize, ancestor: usize) -> bool {
+    while tid != 0 {
+        tid = run().fibers[tid].parent as usize;
+        if tid == ancestor {
+            return true;
+        }
+    }
+    false
+}
+
+/// Moves later ranks up by one and with them the membership of the sets.
+fn insert_rank(tid: usize, rank: usize) {
+    let run = run();
+    let mut at = run.threads - 1;
+    while at > rank {
+        let moved = run.by_rank[at - 1];
+        run.by_rank[at] = moved;
+        run.fibers[moved as usize].rank = at as u16;
+        move_membership(at - 1, at);
+        at -= 1;
+    }
+    debug_assert!(rank < MAX_THREADS);
+    run.by_rank[rank] = tid as u16;
+    run.fibers[tid].rank = rank as u16;
+}
+
+fn move_membership(from: usize, to: usize) {
+    let run = run();
+    for set in [&mut run.runnable, &mut run.reluctant, &mut run.blocked] {
+        if set.contains(from) {
+            set.insert(to);
+        } else {
+            set.remove(to);
+        }
+        set.remove(from);
+    }
+}

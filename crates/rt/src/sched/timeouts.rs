@@ -1,0 +1,324 @@
+//! Loops of timed waits, such as `while (!ready) pthread_cond_timedwait(...)`. Every timed wait may time out whenever it would
+//! wait, so such a loop has endlessly many executions that differ only in the number of rounds.
+//!
+//! The approximation that ends them: a thread that has timed out, has come back to the same place in the same state (registers,
+//! stack; no write outside the stack and no operation that changes anything in between), while no other thread has touched any object that the
+//! round used, would only go round once more. It is not offered the time-out again until another thread has made a step on one
+//! of those objects.
+//!
+//! If the two states differ in nothing but words that look like times, the loop may be one that gives up at a certain time: then
+//! it gets one more time-out, which takes a day.
+
+use raddle_vocab::{OpKind, Outcome};
+
+use crate::arch::entry::{Registers, registers};
+use crate::sched::{self, virtual_time};
+use crate::spinloop;
+use crate::state::{Op, Standing, run, views};
+
+/// Objects of one round that are watched, at most. A round with more is taken to make progress.
+const OBJECTS: usize = 12;
+
+/// What a loop can carry from one round to the next, as far as it is looked at (see [`crate::spinloop`]), and the thread's place in the loop.
+#[repr(C, align(4096))]
+#[derive(Clone, Copy)]
+pub struct View {
+    registers: Registers,
+    stack: [u8; spinloop::ABOVE_STACK_POINTER],
+    frame: [u8; spinloop::BELOW_FRAME_POINTER],
+    stack_len: usize,
+    frame_len: usize,
+    timeouts: Timeouts,
+}
+
+/// How two views compare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sameness {
+    Same,
+    /// The same but for words that look like times.
+    Time,
+    Different,
+}
+
+impl View {
+    /// One that is like no other.
+    pub const NONE: View = View {
+        registers: Registers { saved: [0; 6], sp: 0 },
+        stack: [0; spinloop::ABOVE_STACK_POINTER],
+        frame: [0; spinloop::BELOW_FRAME_POINTER],
+        stack_len: 0,
+        frame_len: 0,
+        timeouts: Timeouts {
+            pc: 0,
+            idle: false,
+            undisturbed: false,
+            rounds: 0,
+            spent: false,
+            objects: [0; OBJECTS],
+            len: 0,
+        },
+    };
+
+    /// What the running thread sees, having entered the runtime with these registers.
+    fn take(&mut self, registers: Registers) {
+        let ((sp, above), (frame, below)) = spinloop::windows(&registers);
+        self.registers = registers;
+        self.stack_len = above;
+        self.frame_len = below;
+        // SAFETY: both windows lie within the running thread's stack, above its stack pointer.
+        unsafe {
+            core::ptr::copy_nonoverlapping(sp as *const u8, self.stack.as_mut_ptr(), above);
+            core::ptr::copy_nonoverlapping(frame as *const u8, self.frame.as_mut_ptr(), below);
+        }
+    }
+
+    /// Compares with what the running thread sees, having entered the runtime with these registers.
+    fn compare(&self, now: Registers) -> Sameness {
+        let ((sp, above), (frame, below)) = spinloop::windows(&now);
+        if self.registers.sp != now.sp || (self.stack_len, self.frame_len) != (above, below) {
+            return Sameness::Different;
+        }
+        // SAFETY: as in `take`.
+        let (stack, saved) = unsafe {
+            (
+                core::slice::from_raw_parts(sp as *const u8, above),
+                core::slice::from_raw_parts(frame as *const u8, below),
+            )
+        };
+        let registers = self.registers.saved.into_iter().zip(now.saved);
+        registers.chain(words(&self.stack, stack)).chain(words(&self.frame, saved)).fold(
+            Sameness::Same,
+            |so_far, (old, new)| match so_far {
+                _ if old == new => so_far,
+                Sameness::Same | Sameness::Time if virtual_time::explains(old, new) => Sameness::Time,
+                _ => Sameness::Different,
+            },
+        )
+    }
+}
+
+/// Pairs of words at the same place.
+fn words<'a>(earlier: &'a [u8], later: &'a [u8]) -> impl Iterator<Item = (u64, u64)> + 'a {
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    earlier.chunks_exact(8).zip(later.chunks_exact(8)).map(move |(old, new)| (word(old), word(new)))
+}
+
+/// A thread's place in a loop of timed waits.
+#[derive(Clone, Copy)]
+struct Timeouts {
+    /// Return address of the last timed wait, 0 if there was none.
+    pc: u64,
+    /// Whether that wait timed out, and the thread has made no progress since.
+    idle: bool,
+    /// Whether no other thread has touched an object of the round since the time-out.
+    undisturbed: bool,
+    /// Idle rounds in a row.
+    rounds: u8,
+    /// Whether the present wait may not time out while it is undisturbed.
+    spent: bool,
+    /// Objects of the round.
+    objects: [u64; OBJECTS],
+    len: u8,
+}
+
+/// The running thread is about to stand before a timed wait that it called at `pc`.
+pub fn entering(pc: u64) {
+    let view = views(run().hot.tid as usize);
+    let wrote = run().hot.wrote;
+    let mine = &view.timeouts;
+    let came_back = mine.idle && mine.undisturbed && !wrote && mine.pc == pc;
+    let same = if came_back { view.compare(registers()) } else { Sameness::Different };
+    view.take(registers());
+    let mine = &mut view.timeouts;
+    mine.rounds = if same == Sameness::Different { 0 } else { mine.rounds.saturating_add(1) };
+    mine.spent = match same {
+        Sameness::Different => false,
+        Sameness::Time => mine.rounds > 1,
+        Sameness::Same => true,
+    };
+    if same == Sameness::Different {
+        mine.len = 0;
+    }
+    mine.pc = pc;
+    mine.idle = false;
+}
+
+/// The running thread's timed wait has timed out, at this moment of its clock or later.
+pub fn timed_out(op: &Op, deadline: u64) {
+    virtual_time::not_before(deadline);
+    be_polite();
+    let mine = &mut views(run().hot.tid as usize).timeouts;
+    mine.idle = true;
+    mine.undisturbed = true;
+    if mine.rounds > 0 {
+        virtual_time::slept(virtual_time::DAY);
+    }
+    watch_all(op);
+}
+
+/// Polite transitions without progress after which a thread steps only if nobody else can.
+const PATIENCE: u16 = 50;
+
+/// The running thread lets others go first, if there is a choice.
+pub fn be_polite() {
+    run().timed = true;
+    run().me().private.polite = true;
+}
+
+/// Whether the thread goes round in a loop in which it lets others go first: it changes nothing but, say, counts or looks at the time.
+#[inline]
+pub fn stalls(tid: usize) -> bool {
+    run().timed && goes_round(tid)
+}
+
+fn goes_round(tid: usize) -> bool {
+    let theirs = &run().fibers[tid].private;
+    theirs.polite && theirs.stalled >= PATIENCE
+}
+
+/// How often such a thread has gone round; 0 for others.
+pub fn turns(tid: usize) -> u16 {
+    if stalls(tid) { run().fibers[tid].private.stalled } else { 0 }
+}
+
+/// The thread is let through to its operation.
+#[inline]
+pub fn granted(tid: usize) {
+    if run().timed {
+        count_politeness(tid);
+    }
+}
+
+fn count_politeness(tid: usize) {
+    let theirs = &mut run().fibers[tid].private;
+    theirs.stalled = if theirs.polite { theirs.stalled.saturating_add(1) } else { theirs.stalled };
+    theirs.polite = false;
+    theirs.idle_calls = 0;
+}
+
+/// Calls that let others go first, without a transition in between, after which they do.
+const FEW: u32 = 64;
+/// Such calls after which a thread that comes back to the same place in the same state is taken to do so for ever.
+const MANY: u32 = 1 << 16;
+
+/// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no transition at which others could run.
+pub fn idle_call(pc: u64) {
+    // Others enter, too, as soon as they run.
+    let entered = registers();
+    be_polite();
+    let mine = &mut run().me().private;
+    mine.idle_calls = mine.idle_calls.saturating_add(1);
+    let calls = mine.idle_calls;
+    if calls.is_multiple_of(FEW) {
+        sched::yield_in_stretch();
+    }
+    if calls < MANY || run().hot.wrote {
+        return;
+    }
+    let view = views(run().hot.tid as usize);
+    let came_back = view.timeouts.pc == pc && calls > MANY;
+    let same = if came_back { view.compare(entered) } else { Sameness::Different };
+    view.take(entered);
+    view.timeouts.pc = pc;
+    if same != Sameness::Different {
+        let me = run().me();
+        me.pending = Op::new(OpKind::Fence, 0, 0, pc);
+        sched::leave(Standing::Awaiting);
+    }
+}
+
+/// Whether the thread has had its time-outs.
+pub fn exhausted(tid: usize) -> bool {
+    let theirs = &views(tid).timeouts;
+    theirs.spent && theirs.undisturbed
+}
+
+/// The running thread has made progress.
+#[inline]
+pub fn progress() {
+    // Nobody has been idle before somebody was polite.
+    if run().timed {
+        start_anew();
+    }
+}
+
+fn start_anew() {
+    let mine = &mut run().me().private;
+    views(run().hot.tid as usize).timeouts.idle = false;
+    mine.readings = 0;
+    mine.stalled = 0;
+}
+
+/// Called for every operation once some thread has timed out or read its clock.
+pub fn performed(op: &Op, outcome: Outcome) {
+    let me = run().hot.tid as usize;
+    let is_private = spinloop::is_private(op);
+    if changes(op.kind, outcome) && !is_private {
+        progress();
+    }
+    if views(me).timeouts.idle && !is_private {
+        watch_all(op);
+    }
+    for tid in (0..run().threads).filter(|&tid| tid != me) {
+        disturb(tid, op);
+    }
+}
+
+/// Remembers the objects of an operation of the running thread's round.
+fn watch_all(op: &Op) {
+    watch(op.obj);
+    if matches!(op.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire) {
+        watch(op.arg);
+    }
+}
+
+/// Remembers an object of the running thread's round.
+fn watch(object: u64) {
+    let mine = &mut views(run().hot.tid as usize).timeouts;
+    let len = mine.len as usize;
+    if object == 0 || mine.objects[..len].contains(&object) {
+        return;
+    }
+    if len == OBJECTS {
+        mine.idle = false;
+        return;
+    }
+    mine.objects[len] = object;
+    mine.len += 1;
+}
+
+/// Tells a thread that another one has touched something, if that is one of its objects.
+fn disturb(tid: usize, op: &Op) {
+    let theirs = &mut views(tid).timeouts;
+    let objects = &theirs.objects[..theirs.len as usize];
+    if theirs.undisturbed && (objects.contains(&op.obj) || objects.contains(&op.arg)) {
+        theirs.undisturbed = false;
+        sched::mark(tid);
+    }
+}
+
+/// Whether an operation is more than looking, locking and waiting.
+fn changes(kind: OpKind, outcome: Outcome) -> bool {
+    match kind {
+        OpKind::AtomicLoad
+        | OpKind::Fence
+        | OpKind::Lock
+        | OpKind::TryLock
+        | OpKind::TimedLock
+        | OpKind::Unlock
+        | OpKind::ReadLock
+        | OpKind::TryReadLock
+        | OpKind::TimedReadLock
+        | OpKind::WriteLock
+        | OpKind::TryWriteLock
+        | OpKind::TimedWriteLock
+        | OpKind::RwUnlock
+        | OpKind::CondTimedWait
+        | OpKind::FutexTimedWait
+        | OpKind::Read => false,
+        OpKind::AtomicCas | OpKind::SemTryWait | OpKind::SemTimedWait | OpKind::CondReacquire | OpKind::FutexResume => {
+            !matches!(outcome, Outcome::Failed | Outcome::TimedOut)
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,150 @@
+//! Virtual time: every thread has its own clock, in nanoseconds after the start of the run, which moves when it sleeps, times out
+//! or reads it. It is never behind what happens before the reading, as far as synchronising operations say so: an operation that
+//! releases leaves its thread's clock at the object, one that acquires takes it over.
+//!
+//! What a thread reads therefore depends on its own past and on operations that happen before, never on the order of
+//! independent ones. All clocks of the system that tell the time start at [`EPOCH`].
+
+use crate::sched::timeouts;
+use crate::state::run;
+
+/// Start of virtual time, in nanoseconds.
+pub const EPOCH: u64 = 1_700_000_000 * SECOND;
+/// Nanoseconds of a second.
+pub const SECOND: u64 = 1_000_000_000;
+/// Nanoseconds of a day.
+pub const DAY: u64 = 86_400 * SECOND;
+
+/// Objects whose clocks are known, at most; beyond, objects share an entry.
+const ENTRIES: usize = 512;
+/// Entries looked at for one object.
+const PROBES: usize = 16;
+/// How far a reading moves the clock.
+const TICK: u64 = 1_037;
+/// Readings without progress of the thread after which each moves the clock [`GROWTH`] times as far as the last: a loop that
+/// waits for a certain time ends after a few rounds.
+const PATIENCE: u32 = 3;
+const GROWTH: u64 = 16;
+const LARGEST_TICK: u64 = 3_600 * SECOND;
+
+/// Clocks that were left at objects.
+pub struct Clocks {
+    /// Whether any was.
+    used: bool,
+    /// Key of the object (0: free) and clock.
+    entries: [(u64, u64); ENTRIES],
+}
+
+impl Clocks {
+    /// No clock was left anywhere.
+    pub const fn new() -> Self {
+        Clocks { used: false, entries: [(0, 0); ENTRIES] }
+    }
+
+    /// The entry of a key, or the one that it would get.
+    fn find(&mut self, key: u64) -> &mut (u64, u64) {
+        let first = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        let mut places = (0..PROBES).map(|probe| (first + probe) % ENTRIES);
+        let at = places.find(|&at| self.entries[at].0 == 0 || self.entries[at].0 == key);
+        // A crowded table: objects that share an entry may see each other's clocks, which is late but never early.
+        &mut self.entries[at.unwrap_or(first % ENTRIES)]
+    }
+}
+
+/// Leaves the running thread's clock at the object, for those that acquire from it.
+#[inline(always)]
+pub fn publish(key: u64) {
+    if run().me().clock != 0 {
+        leave(key);
+    }
+}
+
+#[cold]
+fn leave(key: u64) {
+    let clock = run().me().clock;
+    let clocks = &mut run().clocks;
+    clocks.used = true;
+    let entry = clocks.find(key);
+    *entry = (key, entry.1.max(clock));
+}
+
+/// Takes over the clock that was left at the object.
+#[inline(always)]
+pub fn observe(key: u64) {
+    if run().clocks.used {
+        take(key);
+    }
+}
+
+#[cold]
+fn take(key: u64) {
+    let left = run().clocks.find(key).1;
+    not_before(left);
+}
+
+/// The running thread's clock shows at least this.
+pub fn not_before(clock: u64) {
+    let me = run().me();
+    me.clock = me.clock.max(clock);
+}
+
+/// Another thread, which waits for the running one, goes on after this.
+pub fn hand_to(tid: usize) {
+    let clock = run().me().clock;
+    let other = &mut run().fibers[tid];
+    other.clock = other.clock.max(clock);
+}
+
+/// The running thread reads its clock, which moves.
+pub fn read() -> u64 {
+    timeouts::be_polite();
+    let me = run().me();
+    me.private.readings = me.private.readings.saturating_add(1);
+    let further = me.private.readings.saturating_sub(PATIENCE).min(16);
+    let tick = TICK.saturating_mul(GROWTH.saturating_pow(further)).min(LARGEST_TICK);
+    me.clock = me.clock.saturating_add(tick);
+    let now = me.clock;
+    crate::spinloop::note_clock(now);
+    now
+}
+
+/// The running thread has slept so long.
+pub fn slept(nanoseconds: u64) {
+    timeouts::be_polite();
+    let me = run().me();
+    me.clock = me.clock.saturating_add(nanoseconds);
+}
+
+/// A span of time in nanoseconds; `None` if the parts are out of range.
+pub fn span(time: &libc::timespec) -> Option<u64> {
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let rest = u64::try_from(time.tv_nsec).ok().filter(|&rest| rest < SECOND)?;
+    Some(seconds.saturating_mul(SECOND).saturating_add(rest))
+}
+
+/// The moment on the running thread's clock that a point in time names, on whichever clock of the system; `None` if it is no
+/// point in time. Moments before the start of the run are its start.
+pub fn deadline(until: *const libc::timespec) -> Option<u64> {
+    // SAFETY: the caller passes a pointer that is null or valid.
+    let until = unsafe { until.as_ref() }?;
+    if !(0..SECOND as i64).contains(&until.tv_nsec) {
+        return None;
+    }
+    let seconds = u64::try_from(until.tv_sec).unwrap_or(0);
+    let point = seconds.saturating_mul(SECOND).saturating_add(until.tv_nsec as u64);
+    Some(point.saturating_sub(EPOCH))
+}
+
+/// Whether a word that a loop keeps on its stack may have changed from one value to the other only because time has passed: both
+/// look like points in time (in any unit from seconds to nanoseconds), or like the rest of a second.
+pub fn explains(earlier: u64, later: u64) -> bool {
+    let is_point = |word: u64| {
+        [1, 1_000, 1_000_000, SECOND].into_iter().any(|unit| {
+            let start = EPOCH / SECOND * unit;
+            start <= word && word < start.saturating_add(10_000 * 86_400 * unit)
+        })
+    };
+    // Small numbers count something else.
+    let is_rest = |word: u64| (10_000..SECOND).contains(&word);
+    is_point(earlier) && is_point(later) || is_rest(earlier) && is_rest(later)
+}

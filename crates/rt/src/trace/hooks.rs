@@ -1,0 +1,258 @@
+//! The hooks that the compiler inserts for plain memory accesses (`-fsanitize=thread`).
+//!
+//! Between two transitions of a thread a second access of the same kind to the same bytes says nothing new about races: it is
+//! counted, so that accesses can be addressed by number, but not recorded.
+
+use core::cell::UnsafeCell;
+
+use raddle_wire::record;
+
+use crate::arch::entry::{hook, read_hook};
+use crate::state::{keep, run};
+use crate::{spinloop, trace};
+
+const CACHE_BITS: u32 = 10;
+
+/// Recently recorded accesses of the present epoch. Process state: an entry is valid only with its epoch, which never recurs.
+struct Cache(UnsafeCell<[(u64, u64); 1 << CACHE_BITS]>);
+
+// SAFETY: rule 4 of the crate.
+unsafe impl Sync for Cache {}
+
+static CACHE: Cache = Cache(UnsafeCell::new([(0, 0); 1 << CACHE_BITS]));
+
+/// Whether this very access was recorded since the last transition; remembers it otherwise.
+#[inline(always)]
+fn repeated(address: u64, tag: u64, epoch: u64) -> bool {
+    let key = address ^ (tag << 48);
+    let index = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE_BITS)) as usize;
+    // SAFETY: the index has CACHE_BITS bits; rule 4 of the crate.
+    let entry = unsafe { &mut (*CACHE.0.get())[index] };
+    if entry.0 == key && entry.1 == epoch {
+        return true;
+    }
+    *entry = (key, epoch);
+    false
+}
+
+/// One access of up to 16 bytes.
+#[inline(always)]
+fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u64) {
+    let hot = &mut run().hot;
+    if !hot.controlled {
+        return;
+    }
+    let benign = hot.count >= hot.stop_at && slow(KIND, address, u64::from(SIZE), pc);
+    let hot = &mut run().hot;
+    let count = hot.count;
+    hot.count = count.wrapping_add(1);
+    if KIND == record::WRITE {
+        note_write(address, u64::from(SIZE));
+    } else if hot.hashing {
+        spinloop::note_read(address, u64::from(SIZE));
+    }
+    let hot = &mut run().hot;
+    if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) || hot.ignoring || benign {
+        return;
+    }
+    trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
+}
+
+/// A write to anything but the own stack is progress, as far as busy waiting goes.
+#[inline(always)]
+pub fn note_write(address: u64, size: u64) {
+    let hot = &mut run().hot;
+    if (address as usize).wrapping_sub(hot.stack.0) >= hot.stack.1 - hot.stack.0 {
+        hot.wrote = true;
+        if hot.hashing {
+            spinloop::note_foreign(address);
+        }
+    } else if hot.hashing {
+        spinloop::note_private_write(address, size);
+    }
+}
+
+/// An access of any number of bytes.
+pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
+    let hot = &mut run().hot;
+    if !hot.controlled || size == 0 {
+        return;
+    }
+    let benign = hot.count >= hot.stop_at && slow(kind, address, size, pc);
+    let hot = &mut run().hot;
+    let count = hot.count;
+    hot.count = count.wrapping_add(1);
+    if kind == record::WRITE {
+        note_write(address, size);
+    } else if hot.hashing {
+        spinloop::note_read(address, size);
+    }
+    let hot = &mut run().hot;
+    if hot.ignoring || benign {
+        return;
+    }
+    let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };
+    trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
+}
+
+/// A heap block dies: conflicts with every access to it.
+pub fn block_freed(address: u64, size: u64, pc: u64) {
+    let hot = &mut run().hot;
+    if keep().access_granularity {
+        crate::trace::access_granularity::free(address, size, pc);
+        return;
+    }
+    if hot.count >= hot.stop_at {
+        slow(record::WRITE, address, size, pc);
+    }
+    run().hot.wrote = true;
+    trace::block(record::FREE, address, size, pc);
+}
+
+/// The access is a transition, or a segment stops here. True if the access may race and is all said with its transition.
+#[cold]
+#[inline(never)]
+fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
+    let benign = crate::interpose::annotations::benign::covers(address, size, pc) && !run().hot.ignoring;
+    if keep().access_granularity || benign {
+        crate::trace::access_granularity::step(kind, address, size, pc, benign);
+        return benign;
+    }
+    // Every access comes here while some are benign.
+    if run().hot.count < run().stop_after {
+        return false;
+    }
+    let plan = &keep().plan;
+    if plan.at < plan.len && plan.current.steps == 0 {
+        trace::parked_at_access(kind, address, size, pc);
+        crate::sched::park_at_access();
+    } else if run().hot.wrote {
+        run().hot.wrote = false;
+        crate::sched::timeouts::progress();
+        crate::sched::stop_after(run().hot.count.saturating_add(crate::sched::LONG_STRETCH));
+    } else {
+        crate::sched::yield_in_stretch();
+    }
+    false
+}
+
+/// Declares hooks by their names and tells whether an address is that of one of them.
+macro_rules! known_hooks {
+    ($($name:ident)*) => {
+        /// Whether this is a hook that tells of an access to an aligned variable.
+        pub fn is_access_hook(address: usize) -> bool {
+            unsafe extern "C" {
+                $(fn $name();)*
+            }
+            [$($name as *const () as usize),*].contains(&address)
+        }
+    };
+}
+
+known_hooks!(
+    __tsan_read1 __tsan_read2 __tsan_read4 __tsan_read8 __tsan_read16
+    __tsan_write1 __tsan_write2 __tsan_write4 __tsan_write8 __tsan_write16
+);
+
+extern "C" fn plain<const KIND: u8, const SIZE: u16>(address: u64, pc: u64) {
+    access::<KIND, SIZE, 0>(address, pc);
+}
+
+extern "C" fn volatile<const KIND: u8, const SIZE: u16>(address: u64, pc: u64) {
+    access::<KIND, SIZE, { record::flag::VOLATILE }>(address, pc);
+}
+
+/// A read and a write of the same bytes, as gcc's and clang's compound hooks announce them.
+extern "C" fn read_write<const SIZE: u16>(address: u64, pc: u64) {
+    access::<{ record::READ }, SIZE, 0>(address, pc);
+    access::<{ record::WRITE }, SIZE, 0>(address, pc);
+}
+
+extern "C" fn read_range(address: u64, size: u64, pc: u64) {
+    range(record::READ, address, size, pc);
+}
+
+extern "C" fn write_range(address: u64, size: u64, pc: u64) {
+    range(record::WRITE, address, size, pc);
+}
+
+extern "C" fn vptr_update(address: u64, value: u64, pc: u64) {
+    // Constructors store the same pointer again and again on the way down the hierarchy: no conflict then.
+    // SAFETY: the program is about to store there.
+    if unsafe { *(address as *const u64) } != value {
+        access::<{ record::WRITE }, 8, 0>(address, pc);
+    }
+}
+
+const R: u8 = record::READ;
+const W: u8 = record::WRITE;
+
+read_hook!(__tsan_read1 => plain::<R, 1>);
+read_hook!(__tsan_read2 => plain::<R, 2>);
+read_hook!(__tsan_read4 => plain::<R, 4>);
+read_hook!(__tsan_read8 => plain::<R, 8>);
+read_hook!(__tsan_read16 => plain::<R, 16>);
+hook!(__tsan_write1, 1 => plain::<W, 1>);
+hook!(__tsan_write2, 1 => plain::<W, 2>);
+hook!(__tsan_write4, 1 => plain::<W, 4>);
+hook!(__tsan_write8, 1 => plain::<W, 8>);
+hook!(__tsan_write16, 1 => plain::<W, 16>);
+read_hook!(__tsan_unaligned_read2 => plain::<R, 2>);
+read_hook!(__tsan_unaligned_read4 => plain::<R, 4>);
+read_hook!(__tsan_unaligned_read8 => plain::<R, 8>);
+read_hook!(__tsan_unaligned_read16 => plain::<R, 16>);
+hook!(__tsan_unaligned_write2, 1 => plain::<W, 2>);
+hook!(__tsan_unaligned_write4, 1 => plain::<W, 4>);
+hook!(__tsan_unaligned_write8, 1 => plain::<W, 8>);
+hook!(__tsan_unaligned_write16, 1 => plain::<W, 16>);
+read_hook!(__tsan_volatile_read1 => volatile::<R, 1>);
+read_hook!(__tsan_volatile_read2 => volatile::<R, 2>);
+read_hook!(__tsan_volatile_read4 => volatile::<R, 4>);
+read_hook!(__tsan_volatile_read8 => volatile::<R, 8>);
+read_hook!(__tsan_volatile_read16 => volatile::<R, 16>);
+hook!(__tsan_volatile_write1, 1 => volatile::<W, 1>);
+hook!(__tsan_volatile_write2, 1 => volatile::<W, 2>);
+hook!(__tsan_volatile_write4, 1 => volatile::<W, 4>);
+hook!(__tsan_volatile_write8, 1 => volatile::<W, 8>);
+hook!(__tsan_volatile_write16, 1 => volatile::<W, 16>);
+read_hook!(__tsan_unaligned_volatile_read2 => volatile::<R, 2>);
+read_hook!(__tsan_unaligned_volatile_read4 => volatile::<R, 4>);
+read_hook!(__tsan_unaligned_volatile_read8 => volatile::<R, 8>);
+read_hook!(__tsan_unaligned_volatile_read16 => volatile::<R, 16>);
+hook!(__tsan_unaligned_volatile_write2, 1 => volatile::<W, 2>);
+hook!(__tsan_unaligned_volatile_write4, 1 => volatile::<W, 4>);
+hook!(__tsan_unaligned_volatile_write8, 1 => volatile::<W, 8>);
+hook!(__tsan_unaligned_volatile_write16, 1 => volatile::<W, 16>);
+hook!(__tsan_read_write1, 1 => read_write::<1>);
+hook!(__tsan_read_write2, 1 => read_write::<2>);
+hook!(__tsan_read_write4, 1 => read_write::<4>);
+hook!(__tsan_read_write8, 1 => read_write::<8>);
+hook!(__tsan_read_write16, 1 => read_write::<16>);
+hook!(__tsan_unaligned_read_write2, 1 => read_write::<2>);
+hook!(__tsan_unaligned_read_write4, 1 => read_write::<4>);
+hook!(__tsan_unaligned_read_write8, 1 => read_write::<8>);
+hook!(__tsan_unaligned_read_write16, 1 => read_write::<16>);
+hook!(__tsan_read_range, 2 => read_range);
+hook!(__tsan_write_range, 2 => write_range);
+hook!(__tsan_vptr_read, 1 => plain::<R, 8>);
+hook!(__tsan_vptr_update, 2 => vptr_update);
+
+/// The compiler's constructor calls it in every translation unit; the runtime starts by itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_init() {}
+
+/// Stacks are unwound when somebody asks, so entering a function costs nothing more.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_func_entry(_caller: u64) {}
+
+/// See [`__tsan_func_entry`].
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_func_exit() {}
+
+/// Fortran-style regions in which gcc asks to ignore accesses are not used for C and C++.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_ignore_thread_begin() {}
+
+/// See [`__tsan_ignore_thread_begin`].
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_ignore_thread_end() {}

@@ -1,0 +1,252 @@
+//! Writing records into the shared trace.
+
+pub mod access_granularity;
+pub mod hooks;
+
+use raddle_vocab::{Failure, Misuse, Outcome, RunStatus};
+use raddle_wire::{record, record::flag};
+
+use crate::arch::unwind::FRAME_POINTER_REGISTER;
+use crate::state::{Fiber, Op, Standing, keep, run};
+
+/// Bytes kept free behind `Hot::end` for what must be said at the end of a run.
+pub const RESERVE: usize = 1 << 18;
+/// Frames of a stack that are recorded, at most.
+const MAX_FRAMES: usize = 128;
+/// Frames of which the registers are recorded: local variables of outer ones are known by address only.
+const MAX_REGISTERS: usize = 24;
+
+/// Appends words; the run ends here if there is no room or the bound on events is reached.
+#[inline(always)]
+pub fn push<const N: usize>(words: [u64; N]) {
+    let hot = &mut run().hot;
+    // SAFETY: `next` lies within the arena or at its end.
+    let after = unsafe { hot.next.add(N) };
+    if after > hot.end || hot.events_left <= 0 {
+        overflow();
+    }
+    hot.events_left -= 1;
+    for (index, word) in words.into_iter().enumerate() {
+        // SAFETY: checked against the end just above.
+        unsafe { hot.next.add(index).write(word) };
+    }
+    hot.next = after;
+}
+
+/// Words of a step.
+const STEP: usize = 6;
+
+/// Ends the run here if the next step could not be recorded: a run is cut between operations, never within one.
+#[inline(always)]
+pub fn ensure_room() {
+    let hot = &run().hot;
+    // SAFETY: there is a reserve behind `end`, which `next` is not beyond.
+    if unsafe { hot.next.add(STEP) } > hot.end || hot.events_left <= 0 {
+        overflow();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn overflow() -> ! {
+    let run = run();
+    if run.hot.events_left <= 0 {
+        if run.exit.is_some() {
+            crate::sched::controller::note_limit(raddle_wire::limit::EXIT_EVENTS);
+            crate::sched::finish(RunStatus::Rest, 0);
+        }
+        crate::sched::finish(RunStatus::Cut, 0);
+    }
+    crate::sched::finish(RunStatus::TraceFull, 0)
+}
+
+/// Appends words without regard to the bounds, within the reserve.
+fn push_reserved(words: &[u64]) {
+    let hot = &mut run().hot;
+    // SAFETY: `end` lies `RESERVE` bytes before the arena's end.
+    let limit = unsafe { hot.end.byte_add(RESERVE) };
+    for &word in words {
+        if hot.next < limit {
+            // SAFETY: below the limit of the arena.
+            unsafe {
+                hot.next.write(word);
+                hot.next = hot.next.add(1);
+            }
+        }
+    }
+}
+
+/// Records the operation that the running thread has just performed.
+#[inline]
+pub fn step(op: &Op, outcome: Outcome, value: u64, old: u64) {
+    let run = run();
+    let tid = run.hot.tid;
+    let count = run.fibers[tid as usize].count;
+    push([
+        record::header(op.kind as u8, if op.log_size == 4 { flag::WIDE } else { 0 }, tid, count),
+        op.obj,
+        record::pack_pc(op.pc, record::step_extra(op.order, outcome as u8, op.log_size)),
+        op.arg,
+        value,
+        old,
+    ]);
+}
+
+/// Records a heap block's birth or death, which is an access of the running thread.
+pub fn block(kind: u8, address: u64, size: u64, pc: u64) {
+    let hot = &mut run().hot;
+    let count = hot.count;
+    hot.count += 1;
+    push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
+}
+
+/// Records that the running thread failed.
+pub fn failure(kind: Failure, address: u64, pc: u64, text: &[u8]) {
+    let hot = &run().hot;
+    let text = &text[..text.len().min(1024)];
+    push([
+        record::header(record::FAILURE, 0, hot.tid, hot.count),
+        address,
+        record::pack_pc(pc, kind as u16),
+        text.len() as u64,
+    ]);
+    if !text.is_empty() {
+        self::text(record::TEXT, text);
+    }
+    stack_if_detailed();
+}
+
+/// Records that the running thread misused an object.
+pub fn misuse(kind: Misuse, obj: u64, arg: u64, pc: u64) {
+    let hot = &run().hot;
+    push([record::header(record::MISUSE, 0, hot.tid, hot.count), obj, record::pack_pc(pc, kind as u16), arg]);
+    stack_if_detailed();
+}
+
+/// Records that what a thread stands before, at the end of the run, is misuse.
+pub fn misuse_at_rest(tid: usize, kind: Misuse) {
+    let fiber = &run().fibers[tid];
+    let header = record::header(record::MISUSE, 0, tid as u16, fiber.count);
+    push_reserved(&[header, fiber.pending.obj, record::pack_pc(fiber.pending.pc, kind as u16), 0]);
+}
+
+/// Records bytes that belong to the record before.
+fn text(kind: u8, bytes: &[u8]) {
+    text_of(kind, run().hot.tid, bytes);
+}
+
+/// Records the name of a thread.
+pub fn name(tid: u16, bytes: &[u8]) {
+    text_of(record::THREAD_NAME, tid, bytes);
+}
+
+fn text_of(kind: u8, tid: u16, bytes: &[u8]) {
+    push([record::header(kind, 0, tid, bytes.len() as u32)]);
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        run().hot.events_left += 1;
+        push([u64::from_le_bytes(word)]);
+    }
+}
+
+/// Records that the running thread stands before an access because a segment says so.
+pub fn parked_at_access(kind: u8, address: u64, size: u64, pc: u64) {
+    let hot = &run().hot;
+    let kind = match kind {
+        record::READ | record::READ_RANGE => record::READ_RANGE,
+        _ => record::WRITE_RANGE,
+    };
+    push([record::header(kind, flag::PENDING, hot.tid, hot.count), address, record::pack_pc(pc, 0), size]);
+    stack_if_detailed();
+}
+
+/// Records the operation that each thread stands before at the end of a run.
+pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
+    let flags = flag::PENDING
+        | match fiber.standing {
+            // Who knows what its signal would have done: it is at rest.
+            Standing::Pending | Standing::Watching | Standing::Awaiting if blocked && fiber.private.signalled => {
+                flag::FAILED
+            }
+            Standing::Awaiting => flag::AWAIT,
+            Standing::Watching if crate::spinloop::leads_nowhere(tid) => {
+                flag::AWAIT | if crate::spinloop::is_stale(tid) { flag::STALE } else { 0 }
+            }
+            Standing::Failed => flag::FAILED,
+            Standing::Ended => flag::ENDED,
+            Standing::Exited => flag::ENDED | flag::FAILED,
+            _ if crate::interpose::thread::lifecycle::lingers(tid) => flag::ENDED,
+            // It goes round in a loop of timed waits.
+            _ if blocked && crate::sched::timeouts::exhausted(tid) => flag::AWAIT,
+            _ if blocked => flag::BLOCKED,
+            _ => 0,
+        };
+    let op = &fiber.pending;
+    let found = if fiber.standing == Standing::Watching { crate::spinloop::found(tid).unwrap_or(0) } else { 0 };
+    push_reserved(&[
+        record::header(op.kind as u8, flags, tid as u16, fiber.count),
+        op.obj,
+        record::pack_pc(op.pc, record::step_extra(op.order, 0, op.log_size)),
+        op.arg,
+        found,
+        0,
+    ]);
+}
+
+/// Records the stack if the job asks for detail.
+fn stack_if_detailed() {
+    if keep().plan.flags & raddle_wire::job_flag::DETAIL != 0 {
+        stack();
+    }
+}
+
+/// Records the return addresses on the running thread's stack, innermost first.
+pub fn stack() {
+    let mut frames = Frames { len: 0, addresses: [0; MAX_FRAMES], registers: [[0; 2]; MAX_REGISTERS] };
+    // SAFETY: the callback writes to `frames` only, which outlives the call.
+    unsafe { _Unwind_Backtrace(collect, &raw mut frames) };
+    let tid = run().hot.tid;
+    push_reserved(&[record::header(record::STACK, 0, tid, frames.len as u32)]);
+    push_reserved(&frames.addresses[..frames.len]);
+    let registers = &frames.registers[..frames.len.min(MAX_REGISTERS)];
+    push_reserved(&[record::header(record::FRAMES, 0, tid, registers.len() as u32)]);
+    push_reserved(registers.as_flattened());
+}
+
+#[repr(C)]
+struct Frames {
+    len: usize,
+    addresses: [u64; MAX_FRAMES],
+    registers: [[u64; 2]; MAX_REGISTERS],
+}
+
+#[link(name = "gcc_s")]
+unsafe extern "C" {
+    fn _Unwind_Backtrace(callback: extern "C" fn(*mut u8, *mut Frames) -> i32, argument: *mut Frames) -> i32;
+    fn _Unwind_GetIP(context: *mut u8) -> u64;
+    fn _Unwind_GetCFA(context: *mut u8) -> usize;
+    fn _Unwind_GetGR(context: *mut u8, register: i32) -> u64;
+}
+
+extern "C" fn collect(context: *mut u8, frames: *mut Frames) -> i32 {
+    const GO_ON: i32 = 0;
+    const END: i32 = 5;
+    // SAFETY: called back by the unwinder with the argument that `stack` passed.
+    let frames = unsafe { &mut *frames };
+    if frames.len == MAX_FRAMES {
+        return END;
+    }
+    // SAFETY: the context is the unwinder's own.
+    let ip = unsafe { _Unwind_GetIP(context) };
+    // Frames of the runtime itself say nothing about the program.
+    if ip != 0 && !crate::sched::startup::is_runtime_code(ip) {
+        frames.addresses[frames.len] = ip;
+        if let Some(registers) = frames.registers.get_mut(frames.len) {
+            // SAFETY: the context is the unwinder's own; the frame pointer is saved by every callee.
+            *registers = unsafe { [_Unwind_GetCFA(context) as u64, _Unwind_GetGR(context, FRAME_POINTER_REGISTER)] };
+        }
+        frames.len += 1;
+    }
+    GO_ON
+}
