@@ -78,7 +78,7 @@ fn truth(program: &Program, printed: &Printed, granularity: Granularity) -> Opti
         ControlFlow::Continue(())
     })
     .unwrap();
-    outcome.gap.is_none().then_some(Answer { errors, executions: outcome.stats.executions })
+    outcome.incomplete.is_none().then_some(Answer { errors, executions: outcome.stats.executions })
 }
 
 /// What the command says.

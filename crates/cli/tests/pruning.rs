@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::analyser::analyser;
 use common::{Place, finish, for_each, raddle};
 use raddle_explore::bounds::MaxExecutions;
-use raddle_explore::careful::careful;
 use raddle_explore::explore;
+use raddle_explore::restart::optimal_with_dpor_fallback;
 use raddle_model::RaceDetector;
 use raddle_testkit::guarded::{Class, generate};
 use raddle_testkit::print::print;
@@ -38,12 +38,12 @@ fn is_racy(program: &Program) -> Option<bool> {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let mut detector = RaceDetector::new();
     let mut found = false;
-    let mut strategy = MaxExecutions::new(careful(0), 1000);
+    let mut strategy = MaxExecutions::new(optimal_with_dpor_fallback(0), 1000);
     let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
         found = found || !detector.races(execution).is_empty();
         if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    (found || outcome.unwrap().gap.is_none()).then_some(found)
+    (found || outcome.unwrap().incomplete.is_none()).then_some(found)
 }
 
 /// What came of the generated programs.

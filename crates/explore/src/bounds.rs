@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use raddle_model::finding::Prune;
 use raddle_model::{Execution, Request};
 
-use crate::strategy::{Gap, Strategy, Worth};
-use crate::units::Work;
+use crate::strategy::{Classification, IncompleteReason, Strategy};
+use crate::units::Expansion;
 
 /// At most so many executions.
 ///
@@ -35,14 +35,14 @@ impl<S: Strategy> MaxExecutions<S> {
         MaxExecutions { counts_all: true, ..MaxExecutions::new(inner, limit) }
     }
 
-    fn count(&mut self, worth: Worth) -> Worth {
+    fn count(&mut self, class: Classification) -> Classification {
         self.under_way = self.under_way.saturating_sub(1);
-        match worth {
-            Worth::Void if !self.counts_all => self.counted = 0,
-            Worth::Counted => self.counted += 1,
+        match class {
+            Classification::Restarted if !self.counts_all => self.counted = 0,
+            Classification::Counted => self.counted += 1,
             _ => self.counted += u64::from(self.counts_all),
         }
-        worth
+        class
     }
 }
 
@@ -60,27 +60,27 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
-        let worth = self.inner.learn(execution);
-        self.count(worth)
+    fn learn(&mut self, execution: &Execution) -> Classification {
+        let class = self.inner.learn(execution);
+        self.count(class)
     }
 
-    fn learn_work(&mut self, work: Work) -> Worth {
-        let worth = self.inner.learn_work(work);
-        self.count(worth)
+    fn learn_work(&mut self, work: Expansion) -> Classification {
+        let class = self.inner.learn_work(work);
+        self.count(class)
     }
 
     fn is_over(&self) -> bool {
         self.inner.is_over()
     }
 
-    fn gap(&self) -> Option<Gap> {
-        if self.cut { Some(Gap::Executions) } else { self.inner.gap() }
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        if self.cut { Some(IncompleteReason::Executions) } else { self.inner.incomplete_reason() }
     }
 
     fn estimate(&self) -> Option<f64> {
         let limit = self.limit as f64;
-        let endless = self.inner.gap() == Some(Gap::Sampling);
+        let endless = self.inner.incomplete_reason() == Some(IncompleteReason::Sampling);
         self.inner.estimate().map(|guess| guess.min(limit)).or(endless.then_some(limit))
     }
 
@@ -119,12 +119,12 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         self.under_way = self.under_way.saturating_sub(1);
         self.inner.learn(execution)
     }
 
-    fn learn_work(&mut self, work: Work) -> Worth {
+    fn learn_work(&mut self, work: Expansion) -> Classification {
         self.under_way = self.under_way.saturating_sub(1);
         self.inner.learn_work(work)
     }
@@ -133,8 +133,8 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
         self.cut || self.inner.is_over()
     }
 
-    fn gap(&self) -> Option<Gap> {
-        if self.cut { Some(Gap::Time) } else { self.inner.gap() }
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        if self.cut { Some(IncompleteReason::Time) } else { self.inner.incomplete_reason() }
     }
 
     fn estimate(&self) -> Option<f64> {
@@ -166,11 +166,11 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
         Some(Request { max_events: request.max_events.min(self.limit), ..request })
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         self.inner.learn(execution)
     }
 
-    fn learn_work(&mut self, work: Work) -> Worth {
+    fn learn_work(&mut self, work: Expansion) -> Classification {
         self.inner.learn_work(work)
     }
 
@@ -178,8 +178,8 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
         self.inner.is_over()
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.inner.gap()
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        self.inner.incomplete_reason()
     }
 
     fn estimate(&self) -> Option<f64> {

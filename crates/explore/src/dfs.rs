@@ -21,7 +21,7 @@ use raddle_vocab::policy::Policy;
 use rustc_hash::FxHashSet;
 
 use crate::preemptions::Preemptions;
-use crate::strategy::{Gap, Strategy, Worth, gap_of, scheduled};
+use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, scheduled};
 use crate::trace::TraceHasher;
 
 /// The search, as the stack of schedules that are still to be run.
@@ -40,7 +40,7 @@ pub struct Dfs {
     /// Whole traces met, if prefixes are told apart by more than their trace.
     whole: FxHashSet<u64>,
     bound: Option<Preemptions>,
-    gap: Option<Gap>,
+    incomplete: Option<IncompleteReason>,
 }
 
 impl Dfs {
@@ -49,7 +49,7 @@ impl Dfs {
     pub fn new(spurious: u32) -> Self {
         let (stack, under_way) = (vec![(Vec::new(), 1.0)], VecDeque::new());
         let (world, whole) = (World::new(spurious), FxHashSet::default());
-        Dfs { stack, under_way, runs: 0, done: 0.0, world, met: None, whole, bound: None, gap: None }
+        Dfs { stack, under_way, runs: 0, done: 0.0, world, met: None, whole, bound: None, incomplete: None }
     }
 
     /// As [`Dfs::new`], but every Mazurkiewicz trace counts once and the rest is redundant.
@@ -66,14 +66,14 @@ impl Dfs {
 
     /// Pushes what else could have been done at each state from number `from` on. The run is redundant if it came to a state
     /// from which everything was pushed before.
-    fn branch(&mut self, execution: &Execution, from: usize, part: f64) -> Worth {
+    fn branch(&mut self, execution: &Execution, from: usize, part: f64) -> Classification {
         if let Some((_, hasher)) = &mut self.met {
             hasher.start(execution);
         }
         if let Some(bound) = &mut self.bound {
             bound.start(execution);
         }
-        let mut worth = Worth::Counted;
+        let mut class = Classification::Counted;
         let mut trace = 0;
         self.world.prepare(execution);
         let positions = positions(execution);
@@ -90,8 +90,8 @@ impl Dfs {
                 self.alternatives(execution, &positions, &next, taken, &path, &mut branches);
             }
             if self.bound.as_mut().is_some_and(|bound| !bound.take(step.thread)) {
-                self.gap = self.gap.or(Some(Gap::Preemptions));
-                worth = Worth::Outside;
+                self.incomplete = self.incomplete.or(Some(IncompleteReason::Preemptions));
+                class = Classification::OutOfBound;
                 break;
             }
             path.push(taken);
@@ -101,7 +101,7 @@ impl Dfs {
                 trace = hasher.push(step);
                 let prefix = trace ^ self.bound.as_ref().map_or(0, Preemptions::spent);
                 if index + 1 >= from && !met.insert(prefix) {
-                    worth = Worth::Redundant;
+                    class = Classification::Redundant;
                     break;
                 }
             }
@@ -112,8 +112,8 @@ impl Dfs {
             count => self.stack.extend(branches.into_iter().map(|branch| (branch, part / count as f64))),
         }
         let is_again =
-            worth == Worth::Counted && self.met.is_some() && self.bound.is_some() && !self.whole.insert(trace);
-        if is_again { Worth::Redundant } else { worth }
+            class == Classification::Counted && self.met.is_some() && self.bound.is_some() && !self.whole.insert(trace);
+        if is_again { Classification::Redundant } else { class }
     }
 
     fn alternatives(
@@ -135,7 +135,7 @@ impl Dfs {
                 None => 0,
             };
             if successors > 0 && self.bound.as_ref().is_some_and(|bound| !bound.allows(thread)) {
-                self.gap = self.gap.or(Some(Gap::Preemptions));
+                self.incomplete = self.incomplete.or(Some(IncompleteReason::Preemptions));
                 continue;
             }
             for choice in (0..successors).rev().map(|choice| Choice { thread, choice }).filter(|&c| c != taken) {
@@ -162,19 +162,19 @@ impl Strategy for Dfs {
         Some(Request { policy, ..scheduled(schedule) })
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         let (from, part) = self.under_way.pop_front().unwrap_or((0, 0.0));
         self.runs += 1;
         if execution.status == RunStatus::Diverged {
             self.done += part;
-            return Worth::Redundant;
+            return Classification::Redundant;
         }
-        self.gap = self.gap.or(gap_of(execution.status));
+        self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
         self.branch(execution, from, part)
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.gap
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        self.incomplete
     }
 
     fn estimate(&self) -> Option<f64> {

@@ -7,16 +7,16 @@ use raddle_model::{Execution, IncidentKind, Target, TargetError};
 use raddle_vocab::{Failure, RunStatus};
 
 use crate::crowd::is_crowded;
-use crate::strategy::{Gap, Strategy, Worth};
+use crate::strategy::{Classification, IncompleteReason, Strategy};
 use crate::units::waits_busily;
 
 /// What came of a search.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct SearchOutcome {
     /// Figures; `seconds` is left to the caller.
     pub stats: Stats,
     /// Why it is not exhaustive, if it is not.
-    pub gap: Option<Gap>,
+    pub incomplete: Option<IncompleteReason>,
     /// Runs that are still under way, and that nobody waits for any more.
     pub under_way: usize,
 }
@@ -58,13 +58,15 @@ impl Summary {
     }
 
     /// Every execution counts in exactly one of the four counters, unless the search starts anew.
-    pub fn count(&self, stats: &mut Stats, worth: Worth) {
-        if worth == Worth::Void {
+    pub fn count(&self, stats: &mut Stats, class: Classification) {
+        if class == Classification::Restarted {
             *stats = Stats::default();
             return;
         }
-        let counter = match (worth, self.status) {
-            (Worth::Redundant | Worth::Outside, _) | (_, RunStatus::Diverged) => &mut stats.blocked,
+        let counter = match (class, self.status) {
+            (Classification::Redundant | Classification::OutOfBound, _) | (_, RunStatus::Diverged) => {
+                &mut stats.blocked
+            }
             _ if self.stale => &mut stats.blocked,
             _ if self.assumed => &mut stats.assumed,
             (_, RunStatus::Assumed) => &mut stats.assumed,
@@ -86,8 +88,8 @@ impl Summary {
 pub fn explore(
     strategy: &mut dyn Strategy,
     target: &mut dyn Target,
-    observe: &mut dyn FnMut(&Execution, Worth, &Stats) -> ControlFlow<()>,
-) -> Result<Outcome, TargetError> {
+    observe: &mut dyn FnMut(&Execution, Classification, &Stats) -> ControlFlow<()>,
+) -> Result<SearchOutcome, TargetError> {
     let mut stats = Stats::default();
     let mut execution = Execution::empty();
     let mut under_way = 0;
@@ -100,18 +102,18 @@ pub fn explore(
             under_way += 1;
         }
         if under_way == 0 || strategy.is_over() {
-            let crowd = crowded.then_some(Gap::Crowd);
-            return Ok(Outcome { stats, gap: strategy.gap().or(crowd), under_way });
+            let crowd = crowded.then_some(IncompleteReason::Crowd);
+            return Ok(SearchOutcome { stats, incomplete: strategy.incomplete_reason().or(crowd), under_way });
         }
         target.finish(&mut execution)?;
         under_way -= 1;
-        let worth = strategy.learn(&execution);
+        let class = strategy.learn(&execution);
         let summary = Summary::of(&execution);
-        summary.count(&mut stats, worth);
+        summary.count(&mut stats, class);
         crowded = crowded || summary.crowded;
         stats.prune = strategy.prune();
-        if observe(&execution, worth, &stats).is_break() {
-            return Ok(Outcome { stats, gap: Some(Gap::Stopped), under_way });
+        if observe(&execution, class, &stats).is_break() {
+            return Ok(SearchOutcome { stats, incomplete: Some(IncompleteReason::Stopped), under_way });
         }
     }
 }

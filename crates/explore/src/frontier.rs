@@ -4,21 +4,21 @@ use std::collections::VecDeque;
 
 use raddle_model::Request;
 
-use crate::optimal::Unit;
+use crate::optimal::WorkItem;
 use crate::strategy::scheduled;
 
 /// Units that are taken from the stack at a time, to be explored in the order of their schedules: neighbours share long prefixes then,
 /// and what is found out about those need not be found out again.
-const HANDFUL: usize = 64;
+const SORT_BATCH: usize = 64;
 
 /// A unit with the part of the whole search that it is guessed to be.
-type Part = (Unit, f64);
+type Part = (WorkItem, f64);
 
 /// A stack, so that its size is that of a few paths of the search.
 #[derive(Debug)]
 pub(crate) struct Frontier {
     stack: Vec<Part>,
-    handful: VecDeque<Part>,
+    batch: VecDeque<Part>,
     /// Oldest first.
     under_way: VecDeque<Part>,
     /// The part that is explored.
@@ -28,29 +28,29 @@ pub(crate) struct Frontier {
 impl Frontier {
     /// The whole search.
     pub fn new() -> Self {
-        let stack = vec![(Unit::default(), 1.0)];
-        Frontier { stack, handful: VecDeque::new(), under_way: VecDeque::new(), done: 0.0 }
+        let stack = vec![(WorkItem::default(), 1.0)];
+        Frontier { stack, batch: VecDeque::new(), under_way: VecDeque::new(), done: 0.0 }
     }
 
     /// What to run next, if anything is known.
     pub fn next(&mut self) -> Option<Request> {
-        if self.handful.is_empty() {
-            let rest = self.stack.len().saturating_sub(HANDFUL);
-            self.handful.extend(self.stack.drain(rest..));
-            self.handful.make_contiguous().sort_by(|(a, _), (b, _)| a.schedule.cmp(&b.schedule));
+        if self.batch.is_empty() {
+            let rest = self.stack.len().saturating_sub(SORT_BATCH);
+            self.batch.extend(self.stack.drain(rest..));
+            self.batch.make_contiguous().sort_by(|(a, _), (b, _)| a.schedule.cmp(&b.schedule));
         }
-        let (unit, part) = self.handful.pop_front()?;
+        let (unit, part) = self.batch.pop_front()?;
         self.under_way.push_back((unit.clone(), part));
         Some(scheduled(unit.schedule))
     }
 
     /// The unit that has been under way for longest.
-    pub fn oldest(&self) -> Option<&Unit> {
+    pub fn oldest(&self) -> Option<&WorkItem> {
         self.under_way.front().map(|(unit, _)| unit)
     }
 
     /// That unit was explored, and these are its children.
-    pub fn explored(&mut self, children: impl ExactSizeIterator<Item = Unit>) {
+    pub fn explored(&mut self, children: impl ExactSizeIterator<Item = WorkItem>) {
         let part = self.under_way.pop_front().map_or(0.0, |(_, part)| part);
         match children.len() {
             0 => self.done += part,
@@ -61,6 +61,6 @@ impl Frontier {
     /// Nothing is explored any more.
     pub fn close(&mut self) {
         self.stack.clear();
-        self.handful.clear();
+        self.batch.clear();
     }
 }

@@ -6,8 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
-pub mod careful;
-pub mod crew;
 pub mod crowd;
 pub mod dfs;
 pub mod dhtc;
@@ -16,11 +14,13 @@ pub mod driver;
 mod frontier;
 pub mod optimal;
 pub mod pdp;
+pub mod pool;
 pub mod preemptions;
+pub mod restart;
 pub mod sampling;
 pub mod strategy;
 pub mod trace;
 pub mod units;
 
 pub use driver::explore;
-pub use strategy::{Gap, Strategy, Worth};
+pub use strategy::{Classification, IncompleteReason, Strategy};

@@ -10,7 +10,7 @@
 use raddle_model::{Execution, Request};
 use raddle_vocab::policy::{Policy, mix};
 
-use crate::strategy::{Gap, Strategy, Worth};
+use crate::strategy::{Classification, IncompleteReason, Strategy};
 
 /// Steps that PCT expects before it has seen a run.
 const FIRST_HORIZON: u32 = 64;
@@ -68,14 +68,14 @@ impl Strategy for Sampling {
         Some(Request { schedule: Vec::new(), policy, max_events: u64::MAX })
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         let steps = u32::try_from(execution.steps.len()).unwrap_or(u32::MAX);
         // The first run replaces the guess.
         self.horizon = if self.horizon == FIRST_HORIZON { steps.max(1) } else { self.horizon.max(steps) };
-        Worth::Counted
+        Classification::Counted
     }
 
-    fn gap(&self) -> Option<Gap> {
-        Some(Gap::Sampling)
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        Some(IncompleteReason::Sampling)
     }
 }

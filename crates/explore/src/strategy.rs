@@ -5,24 +5,24 @@ use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
-use crate::units::Work;
+use crate::units::Expansion;
 
 /// What an execution was worth to the strategy that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Worth {
+pub enum Classification {
     /// It counts as one of the search's executions (if it came to rest).
     Counted,
     /// It could have been left out: another one covers it. It is a real run all the same.
     Redundant,
     /// It showed that the search has to start anew: nothing that was counted so far counts, and neither does it.
-    Void,
+    Restarted,
     /// It lies outside of what is searched, and nothing shall be concluded from it.
-    Outside,
+    OutOfBound,
 }
 
 /// Why a search that has nothing more to ask for is not exhaustive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Gap {
+pub enum IncompleteReason {
     /// The strategy only takes samples.
     Sampling,
     /// The bound on executions was reached.
@@ -45,21 +45,21 @@ pub enum Gap {
     Stopped,
 }
 
-impl Gap {
+impl IncompleteReason {
     /// The fixed word for machines.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Gap::Sampling => "sampling",
-            Gap::Executions => "max-executions",
-            Gap::Time => "time-limit",
-            Gap::Events => "max-events",
-            Gap::Broken => "broken-off",
-            Gap::Preemptions => "preemptions",
-            Gap::BusyWaiting => "busy-waiting",
-            Gap::Diverged => "diverged",
-            Gap::Crowd => "barrier-crowd",
-            Gap::Stopped => "stopped",
+            IncompleteReason::Sampling => "sampling",
+            IncompleteReason::Executions => "max-executions",
+            IncompleteReason::Time => "time-limit",
+            IncompleteReason::Events => "max-events",
+            IncompleteReason::Broken => "broken-off",
+            IncompleteReason::Preemptions => "preemptions",
+            IncompleteReason::BusyWaiting => "busy-waiting",
+            IncompleteReason::Diverged => "diverged",
+            IncompleteReason::Crowd => "barrier-crowd",
+            IncompleteReason::Stopped => "stopped",
         }
     }
 }
@@ -72,13 +72,13 @@ pub trait Strategy {
     fn next(&mut self) -> Option<Request>;
 
     /// Takes the execution of the oldest request that has not been answered.
-    fn learn(&mut self, execution: &Execution) -> Worth;
+    fn learn(&mut self, execution: &Execution) -> Classification;
 
     /// As [`Strategy::learn`], when the work on the execution was done elsewhere: see [`crate::units::Worker`]. Only for strategies that
     /// say so themselves.
-    fn learn_work(&mut self, work: Work) -> Worth {
+    fn learn_work(&mut self, work: Expansion) -> Classification {
         let _ = work;
-        Worth::Redundant
+        Classification::Redundant
     }
 
     /// Whether the search is over, so that what is under way need not be waited for.
@@ -87,7 +87,7 @@ pub trait Strategy {
     }
 
     /// Why the search is not exhaustive, as far as is known by now.
-    fn gap(&self) -> Option<Gap> {
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
         None
     }
 
@@ -107,11 +107,11 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).next()
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         (**self).learn(execution)
     }
 
-    fn learn_work(&mut self, work: Work) -> Worth {
+    fn learn_work(&mut self, work: Expansion) -> Classification {
         (**self).learn_work(work)
     }
 
@@ -119,8 +119,8 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).is_over()
     }
 
-    fn gap(&self) -> Option<Gap> {
-        (**self).gap()
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        (**self).incomplete_reason()
     }
 
     fn estimate(&self) -> Option<f64> {
@@ -145,16 +145,16 @@ const ENDLESS: usize = 100_000;
 /// not exhaustive then anyway.
 #[must_use]
 pub fn is_endless(execution: &Execution) -> bool {
-    gap_of(execution.status).is_some() && execution.steps.len() > ENDLESS
+    incomplete_reason_of(execution.status).is_some() && execution.steps.len() > ENDLESS
 }
 
 /// The gap that the way in which a run ended leaves in a search that wanted to see it whole.
 #[must_use]
-pub fn gap_of(status: RunStatus) -> Option<Gap> {
+pub fn incomplete_reason_of(status: RunStatus) -> Option<IncompleteReason> {
     match status {
         RunStatus::Rest | RunStatus::Assumed => None,
-        RunStatus::Diverged => Some(Gap::Diverged),
-        RunStatus::Cut | RunStatus::TraceFull => Some(Gap::Events),
-        RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => Some(Gap::Broken),
+        RunStatus::Diverged => Some(IncompleteReason::Diverged),
+        RunStatus::Cut | RunStatus::TraceFull => Some(IncompleteReason::Events),
+        RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => Some(IncompleteReason::Broken),
     }
 }

@@ -3,22 +3,22 @@
 //! As [`crate::optimal::Optimal`], unit by unit and in the same order, but what needs only the unit and its execution ([`Worker`]) can
 //! be done elsewhere.
 //!
-//! What cannot be foreseen (busy waiting, above all, see [`crate::careful`]) is not followed: the first sign of it ends the search with
-//! [`Gap::BusyWaiting`], and the caller starts another one.
+//! What cannot be foreseen (busy waiting, above all, see [`crate::optimal_with_dpor_fallback`]) is not followed: the first sign of it ends the search with
+//! [`IncompleteReason::BusyWaiting`], and the caller starts another one.
 
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
-use crate::careful::loops_of;
 use crate::frontier::Frontier;
-use crate::optimal::{Expander, Unit};
-use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless};
+use crate::optimal::{Expander, WorkItem};
+use crate::restart::loops_of;
+use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, is_endless};
 
 /// What is to be known of a unit's execution.
 #[derive(Clone, Debug)]
-pub struct Work {
+pub struct Expansion {
     /// Its children.
-    pub units: Vec<Unit>,
+    pub units: Vec<WorkItem>,
     /// How it ended.
     pub status: RunStatus,
     /// Whether it shows busy waiting, or something else that cannot be foreseen.
@@ -39,13 +39,13 @@ impl Worker {
     }
 
     /// The work on the execution of a unit.
-    pub fn work(&mut self, unit: &Unit, execution: &Execution) -> Work {
+    pub fn work(&mut self, unit: &WorkItem, execution: &Execution) -> Expansion {
         let (status, waits) = (execution.status, loops_of(execution) > 0);
         let mut units = Vec::new();
         if !waits && !is_endless(execution) {
             self.expander.expand(unit, execution, &mut units);
         }
-        Work { units, status, waits }
+        Expansion { units, status, waits }
     }
 }
 
@@ -65,14 +65,14 @@ pub struct Units {
     frontier: Frontier,
     worker: Worker,
     explored: u64,
-    gap: Option<Gap>,
+    incomplete: Option<IncompleteReason>,
 }
 
 impl Units {
     /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
-        Units { frontier: Frontier::new(), worker: Worker::new(spurious), explored: 0, gap: None }
+        Units { frontier: Frontier::new(), worker: Worker::new(spurious), explored: 0, incomplete: None }
     }
 }
 
@@ -81,26 +81,26 @@ impl Strategy for Units {
         self.frontier.next()
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
-        let Some(unit) = self.frontier.oldest() else { return Worth::Redundant };
+    fn learn(&mut self, execution: &Execution) -> Classification {
+        let Some(unit) = self.frontier.oldest() else { return Classification::Redundant };
         let work = self.worker.work(unit, execution);
         self.learn_work(work)
     }
 
-    fn learn_work(&mut self, work: Work) -> Worth {
+    fn learn_work(&mut self, work: Expansion) -> Classification {
         self.frontier.explored(work.units.into_iter());
         if work.waits {
             self.frontier.close();
-            self.gap = Some(Gap::BusyWaiting);
-            return Worth::Redundant;
+            self.incomplete = Some(IncompleteReason::BusyWaiting);
+            return Classification::Redundant;
         }
         self.explored += 1;
-        self.gap = self.gap.or(gap_of(work.status));
-        Worth::Counted
+        self.incomplete = self.incomplete.or(incomplete_reason_of(work.status));
+        Classification::Counted
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.gap
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        self.incomplete
     }
 
     fn estimate(&self) -> Option<f64> {

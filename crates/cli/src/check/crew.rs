@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use raddle_exec::{NativeTarget, Options};
 use raddle_explore::Strategy;
-use raddle_explore::crew::{Crew, Look, Looker};
-use raddle_explore::optimal::Unit;
+use raddle_explore::optimal::WorkItem;
+use raddle_explore::pool::{Analyser, Analysis, WorkerPool};
 use raddle_explore::units::Worker;
 use raddle_model::defect::Signature;
 use raddle_model::{DefectFinder, TargetError, world};
@@ -28,9 +28,9 @@ const ALONE: (u64, Duration) = (256, Duration::from_millis(100));
 /// Everything that a search with several targets needs besides the first target.
 pub struct Together {
     /// The other targets.
-    pub crew: Crew,
+    pub pool: WorkerPool,
     /// Looks at the executions of the first.
-    pub looker: Looker,
+    pub analyser: Analyser,
     /// Decides what to run.
     pub strategy: Box<dyn Strategy>,
     /// For a target that does not know what others have learnt.
@@ -39,36 +39,41 @@ pub struct Together {
 
 /// What `jobs` targets need; `window` runs shall be under way at a time.
 pub fn prepare(args: &CheckArgs, options: &Options, jobs: usize, window: usize) -> Result<Together, Failure> {
-    let mut crew = Crew::new(window, ALONE.0, ALONE.1);
+    let mut pool = WorkerPool::new(window, ALONE.0, ALONE.1);
     for _ in 1..jobs {
-        let (options, looker) = (options.clone(), looker(args));
+        let (options, analyser) = (options.clone(), analyser(args));
         let begin = move || {
             let target = NativeTarget::start(options).map_err(|error| TargetError::Lost(error.to_string()))?;
-            Ok((target, looker()))
+            Ok((target, analyser()))
         };
-        crew.join(begin, NativeTarget::limits);
+        pool.join(begin, NativeTarget::limits);
     }
-    Ok(Together { crew, looker: looker(args)(), strategy: strategies::build_shared(args)?, options: options.clone() })
+    Ok(Together {
+        pool,
+        analyser: analyser(args)(),
+        strategy: strategies::build_shared(args)?,
+        options: options.clone(),
+    })
 }
 
 /// What makes somebody who looks at executions.
-fn looker(args: &CheckArgs) -> impl FnOnce() -> Looker + Send + 'static {
+fn analyser(args: &CheckArgs) -> impl FnOnce() -> Analyser + Send + 'static {
     let (works, spurious, self_check) = (args.strategy == StrategyName::Optimal, args.spurious, args.self_check);
-    move || if works { worker(spurious, self_check) } else { Box::new(|_, _, _| Look::default()) }
+    move || if works { worker(spurious, self_check) } else { Box::new(|_, _, _| Analysis::default()) }
 }
 
 /// Finds children and defects where the execution was made. It is kept if it shows something that this worker has not seen
 /// before, or is due for a check of raddle itself.
-fn worker(spurious: u32, self_check: Option<u64>) -> Looker {
+fn worker(spurious: u32, self_check: Option<u64>) -> Analyser {
     let (mut worker, mut finder) = (Worker::new(spurious), DefectFinder::new());
     let mut known: BTreeSet<Signature> = BTreeSet::new();
     Box::new(move |number, request, execution| {
-        let work = worker.work(&Unit { schedule: request.schedule }, execution);
+        let work = worker.work(&WorkItem { schedule: request.schedule }, execution);
         let mut keep = self_check.is_some_and(|every| (number + 1).is_multiple_of(every));
         for defect in finder.find(execution) {
             keep |= known.insert(defect.signature);
         }
         let disagreement = is_compared(number + 1).then(|| world::check(execution, spurious).err()).flatten();
-        Look { work: Some(work), keep, note: disagreement.map(|disagreement| disagreement.to_string()) }
+        Analysis { work: Some(work), keep, note: disagreement.map(|disagreement| disagreement.to_string()) }
     })
 }

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use raddle_exec::{NativeTarget, selfcheck};
-use raddle_explore::crew::{Crew, Looker, explore_with};
-use raddle_explore::driver::{Outcome, explore};
-use raddle_explore::units::Work;
-use raddle_explore::{Gap, Strategy, Worth};
+use raddle_explore::driver::{SearchOutcome, explore};
+use raddle_explore::pool::{Analyser, WorkerPool, explore_with};
+use raddle_explore::units::Expansion;
+use raddle_explore::{Classification, IncompleteReason, Strategy};
 use raddle_model::finding::{Finding, Prune, Reason, Stats};
 use raddle_model::{Choice, Execution, Request, TargetError, World, world};
 use raddle_report::annotated::AnnotatedTrace;
@@ -81,9 +81,9 @@ impl Search<'_, '_> {
         let (last, ended, seen) = (Stats::default(), None, 0);
         let mut watch =
             Watch { collector, progress, self_check, stop_at_first, spurious, show, estimate, last, ended, seen };
-        if let Some(Together { mut crew, mut looker, strategy, options }) = together {
-            let outcome = watch.together(strategy, (&mut *target, &mut looker), &mut crew);
-            let mut limits = crew.dismiss();
+        if let Some(Together { mut pool, mut analyser, strategy, options }) = together {
+            let outcome = watch.together(strategy, (&mut *target, &mut analyser), &mut pool);
+            let mut limits = pool.dismiss();
             if !matches!(watch.ended, Some(Ended::BusyWaiting)) {
                 limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
                 return watch.searched(outcome, limits);
@@ -112,11 +112,11 @@ struct Watch<'a, 'b> {
 }
 
 impl Watch<'_, '_> {
-    fn alone(&mut self, strategy: Box<dyn Strategy>, target: &mut NativeTarget) -> Result<Outcome, TargetError> {
+    fn alone(&mut self, strategy: Box<dyn Strategy>, target: &mut NativeTarget) -> Result<SearchOutcome, TargetError> {
         let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
-        explore(&mut strategy, target, &mut |execution, worth, stats| {
+        explore(&mut strategy, target, &mut |execution, class, stats| {
             self.note(stats);
-            if worth != Worth::Outside {
+            if class != Classification::OutOfBound {
                 let compare = is_compared(self.seen);
                 self.look(execution, stats, compare);
             }
@@ -127,11 +127,11 @@ impl Watch<'_, '_> {
     fn together(
         &mut self,
         strategy: Box<dyn Strategy>,
-        own: (&mut NativeTarget, &mut Looker),
-        crew: &mut Crew,
-    ) -> Result<Outcome, TargetError> {
+        own: (&mut NativeTarget, &mut Analyser),
+        pool: &mut WorkerPool,
+    ) -> Result<SearchOutcome, TargetError> {
         let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
-        explore_with(&mut strategy, own, crew, &mut |made, _, stats| {
+        explore_with(&mut strategy, own, pool, &mut |made, _, stats| {
             self.note(stats);
             if made.summary.waits {
                 self.ended = Some(Ended::BusyWaiting);
@@ -193,19 +193,19 @@ impl Watch<'_, '_> {
         }
     }
 
-    fn searched(self, outcome: Result<Outcome, TargetError>, limits: Vec<String>) -> Result<Searched, Failure> {
+    fn searched(self, outcome: Result<SearchOutcome, TargetError>, limits: Vec<String>) -> Result<Searched, Failure> {
         let mut stats = self.last;
         let reason = match (self.ended, outcome) {
             (Some(Ended::Failed(failure)), _) => return Err(failure),
             (Some(Ended::Because(reason)), _) => Some(reason),
-            (Some(Ended::AtFirst), _) => Some(reason_of(Gap::Stopped)),
-            (Some(Ended::BusyWaiting), _) => Some(reason_of(Gap::BusyWaiting)),
+            (Some(Ended::AtFirst), _) => Some(reason_of(IncompleteReason::Stopped)),
+            (Some(Ended::BusyWaiting), _) => Some(reason_of(IncompleteReason::BusyWaiting)),
             (None, Ok(outcome)) => {
                 stats = outcome.stats;
-                outcome.gap.map(reason_of)
+                outcome.incomplete.map(reason_of)
             }
             (None, Err(TargetError::Interrupted)) => Some(reason("interrupted", "the search was interrupted")),
-            (None, Err(TargetError::Late)) => Some(reason_of(Gap::Time)),
+            (None, Err(TargetError::Late)) => Some(reason_of(IncompleteReason::Time)),
             // A program that never ran is a failure, one that got lost on the way leaves the answer open.
             (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
@@ -275,7 +275,7 @@ impl Strategy for Estimated {
         self.inner.next()
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         self.learnt += 1;
         if self.learnt.is_multiple_of(ESTIMATE_EVERY) {
             self.estimate.set(self.inner.estimate());
@@ -283,7 +283,7 @@ impl Strategy for Estimated {
         self.inner.learn(execution)
     }
 
-    fn learn_work(&mut self, work: Work) -> Worth {
+    fn learn_work(&mut self, work: Expansion) -> Classification {
         self.learnt += 1;
         if self.learnt.is_multiple_of(ESTIMATE_EVERY) {
             self.estimate.set(self.inner.estimate());
@@ -295,8 +295,8 @@ impl Strategy for Estimated {
         self.inner.is_over()
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.inner.gap()
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        self.inner.incomplete_reason()
     }
 
     fn estimate(&self) -> Option<f64> {
@@ -313,22 +313,22 @@ fn reason(code: &str, text: &str) -> Reason {
 }
 
 /// A gap in words.
-fn reason_of(gap: Gap) -> Reason {
-    let text = match gap {
-        Gap::Sampling => "only a sample of the schedules was tried",
-        Gap::Executions => "the bound on executions was reached (--max-executions)",
-        Gap::Time => "the time limit was reached (--time-limit)",
-        Gap::Events => "some run was cut before its end (--max-events)",
-        Gap::Broken => "some run could not be followed to its end",
-        Gap::Preemptions => "schedules with more preemptions were left out (--preemptions)",
-        Gap::Diverged => {
+fn reason_of(incomplete: IncompleteReason) -> Reason {
+    let text = match incomplete {
+        IncompleteReason::Sampling => "only a sample of the schedules was tried",
+        IncompleteReason::Executions => "the bound on executions was reached (--max-executions)",
+        IncompleteReason::Time => "the time limit was reached (--time-limit)",
+        IncompleteReason::Events => "some run was cut before its end (--max-events)",
+        IncompleteReason::Broken => "some run could not be followed to its end",
+        IncompleteReason::Preemptions => "schedules with more preemptions were left out (--preemptions)",
+        IncompleteReason::Diverged => {
             "some run did not follow its schedule: the program does not do the same twice, or raddle has a bug"
         }
-        Gap::BusyWaiting => "busy waiting led to too many runs that went nowhere: the search gave up",
-        Gap::Crowd => {
+        IncompleteReason::BusyWaiting => "busy waiting led to too many runs that went nowhere: the search gave up",
+        IncompleteReason::Crowd => {
             "more threads competed for a barrier than fit into a round, and not every choice of them was tried"
         }
-        Gap::Stopped => "the search stopped at the first error (--stop-at-first)",
+        IncompleteReason::Stopped => "the search stopped at the first error (--stop-at-first)",
     };
-    reason(gap.word(), text)
+    reason(incomplete.word(), text)
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use raddle_explore::Strategy;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
-use raddle_explore::careful::{Anew, careful};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::dhtc::dhtc;
 use raddle_explore::dpor::Dpor;
 use raddle_explore::pdp::{Knowledge, Pdp};
+use raddle_explore::restart::{RestartOnSpinloop, optimal_with_dpor_fallback};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::units::Units;
 
@@ -29,10 +29,12 @@ pub fn build(args: &CheckArgs, knowledge: Option<Knowledge>) -> Result<Box<dyn S
     }
     let spurious = args.spurious;
     let strategy: Box<dyn Strategy> = match (args.strategy, args.preemptions) {
-        (StrategyName::Dfs, Some(bound)) => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious).bounded(bound)))),
+        (StrategyName::Dfs, Some(bound)) => {
+            Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::new(spurious).bounded(bound))))
+        }
         // What can be left out without a bound is not what can be left out with one.
         (StrategyName::Optimal | StrategyName::Dpor, Some(bound)) => {
-            Box::new(Anew::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound))))
+            Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound))))
         }
         (StrategyName::Pdp | StrategyName::Dhtc, Some(_)) => {
             return Err(Failure(
@@ -73,9 +75,9 @@ fn samples(name: StrategyName) -> bool {
 fn unbounded(args: &CheckArgs, name: StrategyName, knowledge: Option<Knowledge>) -> Box<dyn Strategy> {
     let spurious = args.spurious;
     match name {
-        StrategyName::Optimal => Box::new(careful(spurious)),
-        StrategyName::Dpor => Box::new(Anew::new(move |_| Box::new(Dpor::new(spurious)))),
-        StrategyName::Dfs => Box::new(Anew::new(move |_| Box::new(Dfs::new(spurious)))),
+        StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious)),
+        StrategyName::Dpor => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dpor::new(spurious)))),
+        StrategyName::Dfs => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::new(spurious)))),
         StrategyName::Random => Box::new(Sampling::random(args.seed)),
         StrategyName::Pct => Box::new(Sampling::pct(args.seed, PCT_DEPTH)),
         StrategyName::Pos => Box::new(Sampling::pos(args.seed)),

@@ -37,7 +37,7 @@ use raddle_model::world::Mark;
 use raddle_model::{Choice, Execution, PendingState, Request, Step, World};
 use raddle_vocab::RunStatus;
 
-use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless, scheduled};
+use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, is_endless, scheduled};
 use order::Order;
 use races::Analysis;
 use tree::{Able, Event, Tree, Try};
@@ -68,7 +68,7 @@ pub struct Dpor {
     marks: Vec<Mark>,
     choices: Vec<u16>,
     runs: u64,
-    gap: Option<Gap>,
+    incomplete: Option<IncompleteReason>,
 }
 
 impl Dpor {
@@ -85,7 +85,7 @@ impl Dpor {
             marks: Vec::new(),
             choices: Vec::new(),
             runs: 0,
-            gap: None,
+            incomplete: None,
         }
     }
 
@@ -123,7 +123,7 @@ impl Dpor {
                 }
                 self.tree.close(node);
             }
-            _ => self.gap = self.gap.or(Some(Gap::Diverged)),
+            _ => self.incomplete = self.incomplete.or(Some(IncompleteReason::Diverged)),
         }
     }
 
@@ -227,19 +227,19 @@ impl Strategy for Dpor {
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
-        let Some(task) = self.under_way.pop_front() else { return Worth::Redundant };
+    fn learn(&mut self, execution: &Execution) -> Classification {
+        let Some(task) = self.under_way.pop_front() else { return Classification::Redundant };
         self.runs += 1;
         if execution.status == RunStatus::Diverged {
             self.diverged(&task, execution);
-            return Worth::Redundant;
+            return Classification::Redundant;
         }
-        self.gap = self.gap.or(gap_of(execution.status));
+        self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
         if is_endless(execution) {
             if let Some((node, _)) = task.from {
                 self.tree.close(node);
             }
-            return Worth::Counted;
+            return Classification::Counted;
         }
         let mut path = task.from.map_or(Vec::new(), |(node, _)| self.tree.path(node));
         let known = path.len();
@@ -262,11 +262,11 @@ impl Strategy for Dpor {
         if let Some((node, _)) = task.from {
             self.tree.close(node);
         }
-        if is_blocked { Worth::Redundant } else { Worth::Counted }
+        if is_blocked { Classification::Redundant } else { Classification::Counted }
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.gap
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        self.incomplete
     }
 
     fn estimate(&self) -> Option<f64> {

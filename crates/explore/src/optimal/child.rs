@@ -3,7 +3,7 @@
 use raddle_vocab::OpKind;
 use smallvec::SmallVec;
 
-use super::Unit;
+use super::WorkItem;
 use super::cursor::{Cursor, Event, Pick, has_one_successor};
 use super::expand::{Dozing, Expander, Sleeper, meets};
 use super::ranks::Ranks;
@@ -23,7 +23,7 @@ pub(super) struct Sim {
 
 impl Expander {
     /// Appends the children that differ first at this position.
-    pub(super) fn children_at(&mut self, position: usize, children: &mut Vec<Unit>) {
+    pub(super) fn children_at(&mut self, position: usize, children: &mut Vec<WorkItem>) {
         self.replay.seek(&self.record.steps, position);
         let mut sim = std::mem::take(&mut self.sim);
         sim.cursor.stand_at(&self.record, &self.base, position);
@@ -52,7 +52,7 @@ impl Expander {
 
     /// Goes on by the policy without those asleep, as long as the execution does the same, and stops at what disturbs
     /// the step that sleeps.
-    fn simulate(&mut self, position: usize, sim: &mut Sim, children: &mut Vec<Unit>) {
+    fn simulate(&mut self, position: usize, sim: &mut Sim, children: &mut Vec<WorkItem>) {
         loop {
             let Sim { cursor, asleep, dozing, .. } = &mut *sim;
             let is_asleep = |thread, choice| {
@@ -156,7 +156,7 @@ impl Expander {
     }
 
     /// The child that ends in `x`, if the execution is its parent.
-    fn stop(&mut self, position: usize, sim: &Sim, x: &Event, children: &mut Vec<Unit>) {
+    fn stop(&mut self, position: usize, sim: &Sim, x: &Event, children: &mut Vec<WorkItem>) {
         if !self.has_required(position, &sim.cursor) || !self.asleep(sim).all(|event| x.disturbs(event)) {
             return;
         }
@@ -170,7 +170,7 @@ impl Expander {
         let is_host = self.is_host(sim, again.as_ref(), position);
         self.replay.come_back(mark);
         if is_host {
-            children.push(Unit { schedule: self.schedule(position, &sim.path, x) });
+            children.push(WorkItem { schedule: self.schedule(position, &sim.path, x) });
         }
     }
 

@@ -7,7 +7,7 @@ use raddle_model::{Choice, Execution, Footprint, Mode, Step, Touch};
 use raddle_vocab::{OpKind, Outcome};
 use smallvec::SmallVec;
 
-use super::Unit;
+use super::WorkItem;
 use super::child::Sim;
 use super::cursor::{Cursor, Event, Facts, Replay, class_of, disturbs, has_one_successor};
 use super::ranks::Ranks;
@@ -116,7 +116,7 @@ impl Expander {
     }
 
     /// Appends the children of the unit whose run gave this execution.
-    pub fn expand(&mut self, unit: &Unit, execution: &Execution, children: &mut Vec<Unit>) {
+    pub fn expand(&mut self, unit: &WorkItem, execution: &Execution, children: &mut Vec<WorkItem>) {
         let common = self.record.load(execution);
         let steps = self.record.steps.len();
         self.replay.load(execution, common);

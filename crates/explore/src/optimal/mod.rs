@@ -3,7 +3,7 @@
 //! Optimal in the sense of Abdulla, Aronis, Jonsson and Sagonas (POPL 2014), without wakeup trees: like their
 //! parsimonious variant (CAV 2024) and TruSt (POPL 2022) it needs memory for one path of the search, because it is told
 //! by an execution alone which reversals of its races are its business. The frame is reverse search (Avis and Fukuda, 1996):
-//! every trace but one has a parent, and the search goes from parents to children. A [`Unit`] is a value, exploring it is one run
+//! every trace but one has a parent, and the search goes from parents to children. A [`WorkItem`] is a value, exploring it is one run
 //! of the target, and nothing is read that another unit wrote.
 //!
 //! # Definitions
@@ -68,20 +68,20 @@ use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 
 use crate::frontier::Frontier;
-use crate::strategy::{Gap, Strategy, Worth, gap_of, is_endless};
+use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, is_endless};
 
 pub use expand::Expander;
 
 /// A part of the search that can be explored by itself: one trace and all its descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unit {
+pub struct WorkItem {
     /// Transitions to make before the policy takes over.
     pub schedule: Vec<Choice>,
 }
 
 /// The children of a unit, from the execution that its run gave; each thread may wake up spuriously `spurious` times.
 #[must_use]
-pub fn expand(unit: &Unit, execution: &Execution, spurious: u32) -> Vec<Unit> {
+pub fn expand(unit: &WorkItem, execution: &Execution, spurious: u32) -> Vec<WorkItem> {
     let mut children = Vec::new();
     Expander::new(spurious).expand(unit, execution, &mut children);
     children
@@ -91,9 +91,9 @@ pub fn expand(unit: &Unit, execution: &Execution, spurious: u32) -> Vec<Unit> {
 #[derive(Debug)]
 pub struct Optimal {
     frontier: Frontier,
-    children: Vec<Unit>,
+    children: Vec<WorkItem>,
     expander: Expander,
-    gap: Option<Gap>,
+    incomplete: Option<IncompleteReason>,
     counted: u64,
     redundant: u64,
 }
@@ -108,7 +108,7 @@ impl Optimal {
     #[must_use]
     pub fn new(spurious: u32) -> Self {
         let (frontier, children) = (Frontier::new(), Vec::new());
-        Optimal { frontier, children, expander: Expander::new(spurious), gap: None, counted: 0, redundant: 0 }
+        Optimal { frontier, children, expander: Expander::new(spurious), incomplete: None, counted: 0, redundant: 0 }
     }
 
     /// How many executions were not the normal form of their trace, which shows that the program has data races that
@@ -124,28 +124,28 @@ impl Strategy for Optimal {
         self.frontier.next()
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
-        let Some(unit) = self.frontier.oldest() else { return Worth::Redundant };
+    fn learn(&mut self, execution: &Execution) -> Classification {
+        let Some(unit) = self.frontier.oldest() else { return Classification::Redundant };
         if execution.status == RunStatus::Diverged {
             self.redundant += 1;
             self.frontier.explored(std::iter::empty());
             if self.redundant > REDUNDANT_AT_ALL + REDUNDANT_EACH * self.counted {
                 self.frontier.close();
-                self.gap = Some(Gap::BusyWaiting);
+                self.incomplete = Some(IncompleteReason::BusyWaiting);
             }
-            return Worth::Redundant;
+            return Classification::Redundant;
         }
         self.counted += 1;
-        self.gap = self.gap.or(gap_of(execution.status));
+        self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
         if !is_endless(execution) {
             self.expander.expand(unit, execution, &mut self.children);
         }
         self.frontier.explored(self.children.drain(..));
-        Worth::Counted
+        Classification::Counted
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.gap
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        self.incomplete
     }
 
     fn estimate(&self) -> Option<f64> {

@@ -25,8 +25,8 @@ use raddle_model::finding::Prune;
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
-use crate::careful::{Anew, careful, loops_of};
-use crate::strategy::{Gap, Strategy, Worth};
+use crate::restart::{RestartOnSpinloop, loops_of, optimal_with_dpor_fallback};
+use crate::strategy::{Classification, IncompleteReason, Strategy};
 use search::Search;
 
 /// How a run's events are found in the facts.
@@ -70,7 +70,7 @@ pub struct Knowledge {
 /// The search. Without knowledge, or where the program waits busily, nothing is pruned.
 pub struct Pdp {
     search: Option<Search>,
-    plain: Anew,
+    plain: RestartOnSpinloop,
     figures: Prune,
 }
 
@@ -84,14 +84,14 @@ impl Pdp {
     /// The same, with thread states asked before locksets: see [`crate::dhtc`].
     pub(crate) fn with_filter(knowledge: Option<Knowledge>, spurious: u32, filter: bool) -> Self {
         let search = knowledge.map(|knowledge| Search::new(knowledge, spurious, filter));
-        Pdp { search, plain: careful(spurious), figures: Prune::default() }
+        Pdp { search, plain: optimal_with_dpor_fallback(spurious), figures: Prune::default() }
     }
 
     /// Sleep sets and source initials alone, without any pruning: what pruning is measured against.
     #[must_use]
     pub fn unpruned(spurious: u32) -> Self {
         let search = Some(Search::unpruned(spurious));
-        Pdp { search, plain: careful(spurious), figures: Prune::default() }
+        Pdp { search, plain: optimal_with_dpor_fallback(spurious), figures: Prune::default() }
     }
 }
 
@@ -103,19 +103,19 @@ impl Strategy for Pdp {
         }
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         let Some(search) = &mut self.search else { return self.plain.learn(execution) };
         if execution.status == RunStatus::Diverged || loops_of(execution) > 0 {
             self.search = None;
-            return Worth::Void;
+            return Classification::Restarted;
         }
         search.learn(execution, &mut self.figures)
     }
 
-    fn gap(&self) -> Option<Gap> {
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
         match &self.search {
-            Some(search) => search.gap,
-            None => self.plain.gap(),
+            Some(search) => search.incomplete,
+            None => self.plain.incomplete_reason(),
         }
     }
 

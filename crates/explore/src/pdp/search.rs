@@ -12,7 +12,7 @@ use super::Knowledge;
 use super::reverse::{acquired, awaits_mutex, gave_up, reversible};
 use super::sweep::{Hypothesis, Sweep, Swept};
 use super::trace::{Clock, Trace, worst_pending};
-use crate::strategy::{Gap, Worth, gap_of, scheduled};
+use crate::strategy::{Classification, IncompleteReason, incomplete_reason_of, scheduled};
 
 /// One state of the execution under way.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub(super) struct Search {
     /// The run to ask for.
     wanted: Option<Vec<Choice>>,
     world: World,
-    pub gap: Option<Gap>,
+    pub incomplete: Option<IncompleteReason>,
 }
 
 impl Search {
@@ -66,29 +66,29 @@ impl Search {
 
     pub fn unpruned(spurious: u32) -> Self {
         let (stack, wanted, world) = (Vec::new(), Some(Vec::new()), World::new(spurious));
-        Search { knowledge: None, filter: false, stack, wanted, world, gap: None }
+        Search { knowledge: None, filter: false, stack, wanted, world, incomplete: None }
     }
 
     pub fn next(&mut self) -> Option<Request> {
         self.wanted.take().map(scheduled)
     }
 
-    pub fn learn(&mut self, execution: &Execution, figures: &mut Prune) -> Worth {
-        self.gap = self.gap.or(gap_of(execution.status));
+    pub fn learn(&mut self, execution: &Execution, figures: &mut Prune) -> Classification {
+        self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
         match self.extend(execution) {
             Extended::Whole => {
                 self.analyse(execution, execution.steps.len(), figures);
                 self.backtrack();
-                Worth::Counted
+                Classification::Counted
             }
             Extended::Blocked(at) => {
                 self.analyse(execution, at, figures);
                 self.backtrack();
-                Worth::Redundant
+                Classification::Redundant
             }
             Extended::Astray(at) => {
                 self.wanted = Some(self.stack[..=at].iter().map(|node| node.taken).collect());
-                Worth::Redundant
+                Classification::Redundant
             }
         }
     }

@@ -24,7 +24,7 @@ fn defects(program: &Program, granularity: Granularity) -> Vec<Defect> {
         }
         ControlFlow::Continue(())
     });
-    assert!(outcome.unwrap().gap.is_none());
+    assert!(outcome.unwrap().incomplete.is_none());
     found
 }
 

@@ -9,7 +9,7 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::dpor::Dpor;
 use raddle_explore::optimal::Optimal;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Gap, Strategy, Worth, explore};
+use raddle_explore::{Classification, IncompleteReason, Strategy, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, PendingState};
@@ -26,7 +26,7 @@ struct Shown {
     deadlocks: BTreeSet<u64>,
     defects: BTreeSet<Signature>,
     executions: u64,
-    gap: Option<Gap>,
+    incomplete: Option<IncompleteReason>,
 }
 
 /// What the strategy shows of the program; `None` if it takes more than `limit` runs.
@@ -41,11 +41,11 @@ fn shown(
     let mut strategy = MaxExecutions::of_runs(strategy, limit);
     // More than a lot, and a number that lots are no multiple of.
     let mut target = MemoryTarget::with(program, granularity, spurious, 7);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, worth, _| {
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, class, _| {
         obeys_the_semantics(execution, spurious);
         let errors = finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error);
         shown.defects.extend(errors.map(|defect| defect.signature));
-        if worth == Worth::Counted && execution.status == RunStatus::Rest {
+        if class == Classification::Counted && execution.status == RunStatus::Rest {
             let trace = hasher.hash(execution);
             shown.traces.insert(trace);
             if execution.pending.iter().any(|p| matches!(p.state, PendingState::Blocked | PendingState::Awaiting)) {
@@ -56,8 +56,8 @@ fn shown(
     });
     let outcome = outcome.unwrap();
     shown.executions = outcome.stats.executions;
-    shown.gap = outcome.gap.filter(|&gap| gap != Gap::Crowd);
-    (shown.gap != Some(Gap::Executions)).then_some(shown)
+    shown.incomplete = outcome.incomplete.filter(|&incomplete| incomplete != IncompleteReason::Crowd);
+    (shown.incomplete != Some(IncompleteReason::Executions)).then_some(shown)
 }
 
 /// Whether the reduction shows what brute force does, and each trace once. `None` if there is too much to compare.
@@ -153,8 +153,8 @@ fn lots_do_not_depend_on_the_target() {
             let mut trail = Vec::new();
             let mut strategy = MaxExecutions::of_runs(Dpor::new(0), 2000);
             let mut target = MemoryTarget::with(&program, Granularity::Sync, 0, window);
-            explore(&mut strategy, &mut target, &mut |execution, worth, _| {
-                trail.push((worth == Worth::Counted, execution.steps.clone()));
+            explore(&mut strategy, &mut target, &mut |execution, class, _| {
+                trail.push((class == Classification::Counted, execution.steps.clone()));
                 ControlFlow::Continue(())
             })
             .unwrap();

@@ -8,7 +8,7 @@ use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::driver::drain;
 use raddle_explore::sampling::Sampling;
-use raddle_explore::{Gap, Strategy, explore};
+use raddle_explore::{IncompleteReason, Strategy, explore};
 use raddle_model::finding::Stats;
 use raddle_testkit::program::Stmt;
 use raddle_testkit::program::build::*;
@@ -18,10 +18,10 @@ fn counters(threads: usize) -> Program {
     Program::parallel(1, 1, vec![locked(0, vec![read(1, 0), write(0, add(reg(1), num(1)))]); threads])
 }
 
-fn run(strategy: &mut dyn Strategy, program: &Program) -> (Stats, Option<Gap>) {
+fn run(strategy: &mut dyn Strategy, program: &Program) -> (Stats, Option<IncompleteReason>) {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let outcome = explore(strategy, &mut target, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
-    (outcome.stats, outcome.gap)
+    (outcome.stats, outcome.incomplete)
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn many_requests_under_way_change_nothing() {
 
 #[test]
 fn every_run_counts_once() {
-    let (stats, gap) = run(&mut Dfs::of_traces(0), &counters(2));
-    assert_eq!((stats.executions, stats.assumed, stats.cut, stats.threads, gap), (2, 0, 0, 3, None));
+    let (stats, incomplete) = run(&mut Dfs::of_traces(0), &counters(2));
+    assert_eq!((stats.executions, stats.assumed, stats.cut, stats.threads, incomplete), (2, 0, 0, 3, None));
     let runs = stats.executions + stats.blocked;
     assert!(stats.events >= stats.transitions && stats.transitions >= 14 * stats.executions && runs > 2);
 }
@@ -46,13 +46,13 @@ fn every_run_counts_once() {
 #[test]
 fn a_bound_on_executions() {
     let limited = |limit| run(&mut MaxExecutions::new(Dfs::new(0), limit), &counters(2));
-    let (stats, gap) = limited(5);
-    assert_eq!((stats.executions, gap), (5, Some(Gap::Executions)));
+    let (stats, incomplete) = limited(5);
+    assert_eq!((stats.executions, incomplete), (5, Some(IncompleteReason::Executions)));
     // Just enough is not too few.
     let (all, _) = run(&mut Dfs::new(0), &counters(2));
-    let (stats, gap) = limited(all.executions);
-    assert_eq!((stats.executions, gap), (all.executions, None));
-    assert_eq!(limited(all.executions - 1).1, Some(Gap::Executions));
+    let (stats, incomplete) = limited(all.executions);
+    assert_eq!((stats.executions, incomplete), (all.executions, None));
+    assert_eq!(limited(all.executions - 1).1, Some(IncompleteReason::Executions));
 }
 
 #[test]
@@ -60,27 +60,27 @@ fn redundant_runs_do_not_use_the_bound_up() {
     let (all, _) = run(&mut Dfs::of_traces(0), &counters(3));
     assert!(all.blocked > 0);
     for limit in 1..=all.executions {
-        let (stats, gap) = run(&mut MaxExecutions::new(Dfs::of_traces(0), limit), &counters(3));
+        let (stats, incomplete) = run(&mut MaxExecutions::new(Dfs::of_traces(0), limit), &counters(3));
         assert_eq!(stats.executions, limit);
-        assert!(gap == Some(Gap::Executions) || limit == all.executions);
+        assert!(incomplete == Some(IncompleteReason::Executions) || limit == all.executions);
     }
-    let (stats, gap) = run(&mut MaxExecutions::of_runs(Dfs::of_traces(0), 4), &counters(3));
-    assert_eq!((stats.executions + stats.blocked, gap), (4, Some(Gap::Executions)));
+    let (stats, incomplete) = run(&mut MaxExecutions::of_runs(Dfs::of_traces(0), 4), &counters(3));
+    assert_eq!((stats.executions + stats.blocked, incomplete), (4, Some(IncompleteReason::Executions)));
 }
 
 #[test]
 fn a_bound_on_events_cuts_runs() {
-    let (stats, gap) = run(&mut MaxEvents::new(Dfs::of_traces(0), 9), &counters(2));
-    assert_eq!((stats.executions, gap), (0, Some(Gap::Events)));
+    let (stats, incomplete) = run(&mut MaxEvents::new(Dfs::of_traces(0), 9), &counters(2));
+    assert_eq!((stats.executions, incomplete), (0, Some(IncompleteReason::Events)));
     assert!(stats.cut > 0);
 }
 
 #[test]
 fn a_bound_on_time_ends_an_endless_search() {
     let mut strategy = TimeLimit::new(Sampling::random(1), Duration::from_millis(50));
-    let (stats, gap) = run(&mut strategy, &counters(2));
+    let (stats, incomplete) = run(&mut strategy, &counters(2));
     assert!(stats.executions > 0);
-    assert_eq!(gap, Some(Gap::Time));
+    assert_eq!(incomplete, Some(IncompleteReason::Time));
     let mut strategy = TimeLimit::new(Dfs::of_traces(0), Duration::MAX);
     assert_eq!(run(&mut strategy, &counters(2)).1, None);
 }
@@ -94,7 +94,7 @@ fn an_observer_can_stop_the_search() {
         if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let outcome = outcome.unwrap();
-    assert_eq!((outcome.stats.executions, outcome.gap), (3, Some(Gap::Stopped)));
+    assert_eq!((outcome.stats.executions, outcome.incomplete), (3, Some(IncompleteReason::Stopped)));
     // When what is under way is taken, the target serves the next search.
     drain(&mut target, outcome.under_way).unwrap();
     let outcome = explore(&mut Dfs::of_traces(0), &mut target, &mut |_, _, _| ControlFlow::Continue(()));
@@ -105,7 +105,7 @@ fn an_observer_can_stop_the_search() {
 fn a_false_assume_does_not_count() {
     let assume = |value| Stmt::Op(raddle_testkit::program::Op::Assume(value));
     let program = Program::parallel(1, 0, vec![vec![store(0, num(1))], vec![load(1, 0), assume(reg(1))]]);
-    let (stats, gap) = run(&mut Dfs::of_traces(0), &program);
-    assert_eq!((stats.executions, gap), (1, None));
+    let (stats, incomplete) = run(&mut Dfs::of_traces(0), &program);
+    assert_eq!((stats.executions, incomplete), (1, None));
     assert!(stats.assumed > 0);
 }

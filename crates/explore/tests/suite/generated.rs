@@ -31,7 +31,7 @@ fn bounded_brute_force(
         }
         if stats.executions + stats.blocked < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    outcome.unwrap().gap.is_none().then_some(traces)
+    outcome.unwrap().incomplete.is_none().then_some(traces)
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! run side by side.
 
 mod common;
-mod crew;
 mod defects;
 mod dfs;
 mod dpor;
@@ -10,6 +9,7 @@ mod driver;
 mod generated;
 mod holes;
 mod optimal;
+mod pool;
 mod preemptions;
 mod pruning;
 mod races;

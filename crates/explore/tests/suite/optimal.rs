@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::common::{Seen, search_with, seeds};
 use raddle_explore::Strategy;
 use raddle_explore::bounds::MaxExecutions;
-use raddle_explore::careful::careful;
 use raddle_explore::dfs::Dfs;
-use raddle_explore::optimal::{Expander, Optimal, Unit};
+use raddle_explore::optimal::{Expander, Optimal, WorkItem};
+use raddle_explore::restart::optimal_with_dpor_fallback;
 use raddle_explore::strategy::scheduled;
 use raddle_model::{Execution, Target};
 use raddle_testkit::generate::{Knobs, generate};
@@ -30,7 +30,7 @@ fn seen(
 ) -> Option<Seen> {
     let mut strategy = MaxExecutions::new(strategy, limit);
     let seen = search_with(&mut strategy, MemoryTarget::with(program, granularity, spurious, 5), spurious);
-    (strategy.gap() != Some(raddle_explore::Gap::Executions)).then_some(seen)
+    (strategy.incomplete_reason() != Some(raddle_explore::IncompleteReason::Executions)).then_some(seen)
 }
 
 /// Whether the search meets every trace once and, if what threads would do can be foreseen, makes no other run. `None`: too
@@ -40,7 +40,7 @@ fn agrees(program: &Program, granularity: Granularity, spurious: u32, foreseeabl
     let found = if foreseeable {
         seen(Optimal::new(spurious), program, granularity, spurious, 10 * LIMIT)?
     } else {
-        seen(careful(spurious), program, granularity, spurious, 10 * LIMIT)?
+        seen(optimal_with_dpor_fallback(spurious), program, granularity, spurious, 10 * LIMIT)?
     };
     let once = found.executions == found.traces.len() as u64;
     Some(found.traces == all.traces && once && (!foreseeable || found.blocked == 0))
@@ -96,7 +96,7 @@ fn meets_every_trace_of_programs_that_wait_busily_once() {
 fn dismissals_are_sound(program: &Program, granularity: Granularity, spurious: u32, limit: usize) -> bool {
     let mut target = MemoryTarget::with(program, granularity, spurious, 5);
     let (mut quick, mut thorough) = (Expander::new(spurious), Expander::thorough(spurious));
-    let (mut units, mut execution) = (vec![Unit::default()], Execution::empty());
+    let (mut units, mut execution) = (vec![WorkItem::default()], Execution::empty());
     let (mut children, mut all) = (Vec::new(), Vec::new());
     for _ in 0..limit {
         let Some(unit) = units.pop() else { break };

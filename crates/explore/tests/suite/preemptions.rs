@@ -7,7 +7,7 @@ use crate::common::seeds;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Gap, Strategy, Worth, explore};
+use raddle_explore::{Classification, IncompleteReason, Strategy, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Enabled, Execution, World};
@@ -24,16 +24,20 @@ fn shown(strategy: impl Strategy, program: &Program, granularity: Granularity, l
     let (mut traces, mut defects) = (BTreeSet::new(), BTreeSet::new());
     let mut strategy = MaxExecutions::of_runs(strategy, limit);
     let mut target = MemoryTarget::new(program, granularity);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, worth, _| {
-        if worth != Worth::Outside && execution.status == RunStatus::Rest {
+    let outcome = explore(&mut strategy, &mut target, &mut |execution, class, _| {
+        if class != Classification::OutOfBound && execution.status == RunStatus::Rest {
             let errors = finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error);
             defects.extend(errors.map(|defect| defect.signature));
             traces.insert(hasher.hash(execution));
         }
         ControlFlow::Continue(())
     });
-    let gap = outcome.unwrap().gap;
-    (gap != Some(Gap::Executions)).then_some((traces, defects, gap == Some(Gap::Preemptions)))
+    let incomplete = outcome.unwrap().incomplete;
+    (incomplete != Some(IncompleteReason::Executions)).then_some((
+        traces,
+        defects,
+        incomplete == Some(IncompleteReason::Preemptions),
+    ))
 }
 
 /// Preemptions of an execution, counted step by step.
@@ -66,8 +70,8 @@ fn runs_stay_within_the_bound_and_none_is_left_out() {
         assert!(!outside);
         let mut all = Vec::new();
         let mut target = MemoryTarget::new(&program, Granularity::Sync);
-        explore(&mut Dfs::new(0), &mut target, &mut |execution, worth, _| {
-            if worth == Worth::Counted {
+        explore(&mut Dfs::new(0), &mut target, &mut |execution, class, _| {
+            if class == Classification::Counted {
                 all.push((count(execution), execution.steps.clone()));
             }
             ControlFlow::Continue(())
@@ -75,20 +79,24 @@ fn runs_stay_within_the_bound_and_none_is_left_out() {
         .unwrap();
         for bound in 0..3 {
             let mut within = Vec::new();
-            let outcome = explore(&mut Dfs::new(0).bounded(bound), &mut target, &mut |execution, worth, _| {
-                if worth == Worth::Counted {
+            let outcome = explore(&mut Dfs::new(0).bounded(bound), &mut target, &mut |execution, class, _| {
+                if class == Classification::Counted {
                     assert!(count(execution) <= bound, "seed {seed}");
                     within.push(format!("{:?}", execution.steps));
                 }
                 ControlFlow::Continue(())
             });
-            let gap = outcome.unwrap().gap;
+            let incomplete = outcome.unwrap().incomplete;
             let mut expected: Vec<_> =
                 all.iter().filter(|(count, _)| *count <= bound).map(|(_, steps)| format!("{steps:?}")).collect();
             expected.sort();
             within.sort();
             assert_eq!(within, expected, "seed {seed}, at most {bound}");
-            assert_eq!(gap == Some(Gap::Preemptions), expected.len() < all.len(), "seed {seed}, at most {bound}");
+            assert_eq!(
+                incomplete == Some(IncompleteReason::Preemptions),
+                expected.len() < all.len(),
+                "seed {seed}, at most {bound}"
+            );
             compared += 1;
         }
     }
@@ -124,9 +132,9 @@ fn a_lost_update_takes_one_preemption() {
         let mut strategy = Dfs::of_traces(0).bounded(bound);
         let mut target = MemoryTarget::new(&program, Granularity::Sync);
         let outcome = explore(&mut strategy, &mut target, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
-        (outcome.stats.executions, outcome.gap)
+        (outcome.stats.executions, outcome.incomplete)
     };
     // One thread after the other; then also one of them split (its load before the other, or its store behind: 2 traces).
-    assert_eq!(counts(0), (2, Some(Gap::Preemptions)));
-    assert_eq!(counts(1), (4, Some(Gap::Preemptions)));
+    assert_eq!(counts(0), (2, Some(IncompleteReason::Preemptions)));
+    assert_eq!(counts(1), (4, Some(IncompleteReason::Preemptions)));
 }

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::common::seeds;
 use raddle_explore::bounds::MaxExecutions;
-use raddle_explore::careful::careful;
 use raddle_explore::dhtc::dhtc;
 use raddle_explore::pdp::{Knowledge, Pdp, PlainSites};
+use raddle_explore::restart::optimal_with_dpor_fallback;
 use raddle_explore::{Strategy, explore};
 use raddle_model::RaceDetector;
 use raddle_model::facts::suffix::Flow;
@@ -34,7 +34,7 @@ fn race(strategy: impl Strategy, program: &Program, limit: u64) -> Option<(bool,
         if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let outcome = outcome.unwrap();
-    (found || outcome.gap.is_none()).then_some((found, outcome.stats))
+    (found || outcome.incomplete.is_none()).then_some((found, outcome.stats))
 }
 
 /// The programs on which the published algorithms miss the race.
@@ -129,7 +129,7 @@ fn compare(class: Class, forks: bool, count: u64) -> Sums {
     for seed in seeds(count) {
         let program = generate(seed, class, forks);
         let limit = 3000;
-        let Some((racy, exact)) = race(careful(0), &program, limit) else {
+        let Some((racy, exact)) = race(optimal_with_dpor_fallback(0), &program, limit) else {
             sums.skipped += 1;
             continue;
         };

@@ -7,7 +7,7 @@ use crate::common::all_traces;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Gap, explore};
+use raddle_explore::{IncompleteReason, explore};
 use raddle_model::Execution;
 use raddle_testkit::program::Op;
 use raddle_testkit::program::build::*;
@@ -24,7 +24,7 @@ fn hits(sampling: Sampling, program: &Program, runs: u64, hit: impl Fn(&Executio
     });
     let outcome = outcome.unwrap();
     assert_eq!(outcome.stats.executions, runs);
-    assert_eq!(outcome.gap, Some(Gap::Executions));
+    assert_eq!(outcome.incomplete, Some(IncompleteReason::Executions));
     count
 }
 

@@ -47,7 +47,7 @@ fn searched(program: &Program, granularity: Granularity, most: u64) -> Option<Fo
         }
         ControlFlow::Continue(())
     });
-    outcome.unwrap().gap.is_none().then_some(found)
+    outcome.unwrap().incomplete.is_none().then_some(found)
 }
 
 fn predicted(program: &Program, rounds: u32, seed: u64) -> Totals {

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Strategy, Worth, explore};
+use raddle_explore::{Classification, Strategy, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Execution, PendingState, World, world};
@@ -38,9 +38,9 @@ pub fn search(strategy: &mut dyn Strategy, program: &Program, granularity: Granu
 pub fn search_with(strategy: &mut dyn Strategy, mut target: MemoryTarget, spurious: u32) -> Seen {
     let mut hasher = TraceHasher::default();
     let (mut traces, mut finished) = (BTreeSet::new(), BTreeSet::new());
-    let outcome = explore(strategy, &mut target, &mut |execution, worth, _| {
+    let outcome = explore(strategy, &mut target, &mut |execution, class, _| {
         obeys_the_semantics(execution, spurious);
-        if worth == Worth::Counted && execution.status == RunStatus::Rest {
+        if class == Classification::Counted && execution.status == RunStatus::Rest {
             let trace = hasher.hash(execution);
             traces.insert(trace);
             if execution.pending.iter().all(|p| matches!(p.state, PendingState::Ended | PendingState::Exited)) {
@@ -69,7 +69,7 @@ pub fn all_defects(program: &Program, granularity: Granularity, limit: u64) -> O
         found.extend(errors.map(|defect| defect.signature));
         ControlFlow::Continue(())
     });
-    outcome.unwrap().gap.is_none().then_some(found)
+    outcome.unwrap().incomplete.is_none().then_some(found)
 }
 
 /// Every trace of a program, once.

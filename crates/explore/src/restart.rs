@@ -1,14 +1,14 @@
 //! Searches that start anew when more is known about busy waiting.
 //!
 //! Failed rounds of a loop are left out of traces as soon as the loop is known. So an execution that shows a new one makes those
-//! before it another search's: [`Anew`] starts again, until there is nothing to learn. What was found stays found. A round of a
+//! before it another search's: [`RestartOnSpinloop`] starts again, until there is nothing to learn. What was found stays found. A round of a
 //! known loop may also be recognised only after it was part of a run: then that run's beginning cannot be repeated, which is
 //! seen when the search goes on from there, and it starts again, too.
 //!
 //! The optimal search, moreover, has to foresee what a thread would do in states that it has not met, and with busy waiting that depends on
 //! which values would end a loop: an execution does not tell. The same goes for operations that compare memory with a value, if plain
 //! writes to it are transitions: what they write is not known; and for input and output that may have to wait, because what a pipe
-//! holds is the kernel's business. So [`careful`] goes on with [`Dpor`] then, which asks the target instead. That meets every trace once,
+//! holds is the kernel's business. So [`optimal_with_dpor_fallback`] goes on with [`Dpor`] then, which asks the target instead. That meets every trace once,
 //! too, at the price of runs that are given up as redundant.
 
 use std::collections::VecDeque;
@@ -19,17 +19,19 @@ use raddle_vocab::{OpKind, RunStatus, io};
 
 use crate::dpor::Dpor;
 use crate::optimal::Optimal;
-use crate::strategy::{Gap, Strategy, Worth};
+use crate::strategy::{Classification, IncompleteReason, Strategy};
 
 /// The optimal search, until the program shows busy waiting; then one that need not foresee anything. Each thread may wake up
 /// spuriously `spurious` times.
 #[must_use]
-pub fn careful(spurious: u32) -> Anew {
-    Anew::new(move |loops| if loops == 0 { Box::new(Optimal::new(spurious)) } else { Box::new(Dpor::new(spurious)) })
+pub fn optimal_with_dpor_fallback(spurious: u32) -> RestartOnSpinloop {
+    RestartOnSpinloop::new(
+        move |loops| if loops == 0 { Box::new(Optimal::new(spurious)) } else { Box::new(Dpor::new(spurious)) },
+    )
 }
 
 /// A search that starts anew whenever a loop of busy waiting is met that was not known before.
-pub struct Anew {
+pub struct RestartOnSpinloop {
     begin: Box<dyn Fn(u32) -> Box<dyn Strategy>>,
     search: Box<dyn Strategy>,
     /// Loops known when the search began.
@@ -44,12 +46,12 @@ pub struct Anew {
 /// Attempts that are given up because a known beginning could not be repeated, before that is taken to be the program's fault.
 const LOST_AT_MOST: u32 = 20;
 
-impl Anew {
+impl RestartOnSpinloop {
     /// `begin` makes a search for a program in which so many loops are known.
     #[must_use]
     pub fn new(begin: impl Fn(u32) -> Box<dyn Strategy> + 'static) -> Self {
         let search = begin(0);
-        Anew { begin: Box::new(begin), search, loops: 0, under_way: VecDeque::new(), attempt: 0, lost: 0 }
+        RestartOnSpinloop { begin: Box::new(begin), search, loops: 0, under_way: VecDeque::new(), attempt: 0, lost: 0 }
     }
 
     fn start_again(&mut self) {
@@ -58,9 +60,12 @@ impl Anew {
     }
 }
 
-impl fmt::Debug for Anew {
+impl fmt::Debug for RestartOnSpinloop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Anew").field("loops", &self.loops).field("attempt", &self.attempt).finish_non_exhaustive()
+        f.debug_struct("RestartOnSpinloop")
+            .field("loops", &self.loops)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
     }
 }
 
@@ -100,33 +105,36 @@ fn compares_plain(execution: &Execution) -> bool {
     })
 }
 
-impl Strategy for Anew {
+impl Strategy for RestartOnSpinloop {
     fn next(&mut self) -> Option<Request> {
         let request = self.search.next()?;
         self.under_way.push_back(self.attempt);
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Worth {
+    fn learn(&mut self, execution: &Execution) -> Classification {
         let loops = loops_of(execution);
         if loops > self.loops {
             self.loops = loops;
             self.start_again();
         }
         if self.under_way.pop_front() != Some(self.attempt) {
-            return Worth::Void;
+            return Classification::Restarted;
         }
-        let worth = self.search.learn(execution);
-        if self.loops > 0 && self.lost < LOST_AT_MOST && self.search.gap() == Some(Gap::Diverged) {
+        let class = self.search.learn(execution);
+        if self.loops > 0
+            && self.lost < LOST_AT_MOST
+            && self.search.incomplete_reason() == Some(IncompleteReason::Diverged)
+        {
             self.lost += 1;
             self.start_again();
-            return Worth::Void;
+            return Classification::Restarted;
         }
-        worth
+        class
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.search.gap()
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        self.search.incomplete_reason()
     }
 
     fn estimate(&self) -> Option<f64> {

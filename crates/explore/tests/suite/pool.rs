@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::common::seeds;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions};
-use raddle_explore::crew::{Crew, Look, Looker, explore_with};
-use raddle_explore::optimal::{Optimal, Unit};
+use raddle_explore::optimal::{Optimal, WorkItem};
+use raddle_explore::pool::{Analyser, Analysis, WorkerPool, explore_with};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::units::{Units, Worker};
-use raddle_explore::{Gap, Strategy, explore};
+use raddle_explore::{IncompleteReason, Strategy, explore};
 use raddle_model::finding::Stats;
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_testkit::generate::{Knobs, generate};
@@ -19,35 +19,35 @@ use raddle_testkit::{Granularity, MemoryTarget, Program};
 
 const WINDOW: usize = 40;
 
-fn member(program: Program) -> Result<(MemoryTarget, Looker), TargetError> {
+fn member(program: Program) -> Result<(MemoryTarget, Analyser), TargetError> {
     let mut worker = Worker::new(0);
-    let looker: Looker = Box::new(move |_, request: Request, execution: &Execution| {
-        let work = worker.work(&Unit { schedule: request.schedule }, execution);
-        Look { work: Some(work), keep: true, note: None }
+    let analyser: Analyser = Box::new(move |_, request: Request, execution: &Execution| {
+        let work = worker.work(&WorkItem { schedule: request.schedule }, execution);
+        Analysis { work: Some(work), keep: true, note: None }
     });
-    Ok((MemoryTarget::new(&program, Granularity::Access), looker))
+    Ok((MemoryTarget::new(&program, Granularity::Access), analyser))
 }
 
 /// Traces in order, figures and gap.
-type Shown = (Vec<u64>, Stats, Option<Gap>);
+type Shown = (Vec<u64>, Stats, Option<IncompleteReason>);
 
 fn together(jobs: usize, strategy: &mut dyn Strategy, program: &Program) -> Shown {
     let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
     // Sometimes the others come later.
-    let mut crew = Crew::new(WINDOW, jobs as u64 % 3 * 30, Duration::MAX);
+    let mut pool = WorkerPool::new(WINDOW, jobs as u64 % 3 * 30, Duration::MAX);
     for _ in 1..jobs {
         let program = program.clone();
-        crew.join(move || member(program), |_| vec!["a remark".into()]);
+        pool.join(move || member(program), |_| vec!["a remark".into()]);
     }
-    let (mut target, mut looker) = member(program.clone()).unwrap();
-    let outcome = explore_with(strategy, (&mut target, &mut looker), &mut crew, &mut |made, _, _| {
+    let (mut target, mut analyser) = member(program.clone()).unwrap();
+    let outcome = explore_with(strategy, (&mut target, &mut analyser), &mut pool, &mut |made, _, _| {
         trail.extend(made.execution.as_ref().map(|execution| hasher.hash(execution)));
         ControlFlow::Continue(())
     });
     let outcome = outcome.unwrap();
-    let remarks = crew.dismiss();
+    let remarks = pool.dismiss();
     assert!(remarks.is_empty() || remarks == ["a remark"], "{remarks:?}");
-    (trail, outcome.stats, outcome.gap)
+    (trail, outcome.stats, outcome.incomplete)
 }
 
 fn alone(strategy: &mut dyn Strategy, program: &Program) -> Shown {
@@ -58,7 +58,7 @@ fn alone(strategy: &mut dyn Strategy, program: &Program) -> Shown {
         ControlFlow::Continue(())
     });
     let outcome = outcome.unwrap();
-    (trail, outcome.stats, outcome.gap)
+    (trail, outcome.stats, outcome.incomplete)
 }
 
 #[test]
@@ -88,16 +88,16 @@ fn a_frontier_can_be_explored_alone() {
 fn samples_are_the_same_by_seed() {
     let program = generate(5, &Knobs { awaits: false, ..Knobs::drawn(5, 3, 4) });
     let sample = |jobs: usize| {
-        let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
-        let idle = || -> Looker { Box::new(|_, _, _| Look::default()) };
+        let mut pool = WorkerPool::new(WINDOW, 0, Duration::MAX);
+        let idle = || -> Analyser { Box::new(|_, _, _| Analysis::default()) };
         for _ in 1..jobs {
             let program = program.clone();
-            crew.join(move || Ok((MemoryTarget::new(&program, Granularity::Access), idle())), |_| Vec::new());
+            pool.join(move || Ok((MemoryTarget::new(&program, Granularity::Access), idle())), |_| Vec::new());
         }
-        let (mut target, mut looker) = (MemoryTarget::new(&program, Granularity::Access), idle());
+        let (mut target, mut analyser) = (MemoryTarget::new(&program, Granularity::Access), idle());
         let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
         let mut strategy = MaxEvents::new(MaxExecutions::of_runs(Sampling::pct(7, 3), 300), 10_000);
-        let outcome = explore_with(&mut strategy, (&mut target, &mut looker), &mut crew, &mut |made, _, _| {
+        let outcome = explore_with(&mut strategy, (&mut target, &mut analyser), &mut pool, &mut |made, _, _| {
             trail.extend(made.execution.as_ref().map(|execution| hasher.hash(execution)));
             ControlFlow::Continue(())
         });
@@ -111,20 +111,20 @@ fn samples_are_the_same_by_seed() {
 #[test]
 fn the_observer_can_stop_it() {
     let program = Program::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5]);
-    let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
+    let mut pool = WorkerPool::new(WINDOW, 0, Duration::MAX);
     for _ in 0..2 {
         let program = program.clone();
-        crew.join(move || member(program), |_| vec!["a remark".into()]);
+        pool.join(move || member(program), |_| vec!["a remark".into()]);
     }
-    let (mut target, mut looker) = member(program).unwrap();
+    let (mut target, mut analyser) = member(program).unwrap();
     let mut seen = 0;
-    let outcome = explore_with(&mut Units::new(0), (&mut target, &mut looker), &mut crew, &mut |_, _, _| {
+    let outcome = explore_with(&mut Units::new(0), (&mut target, &mut analyser), &mut pool, &mut |_, _, _| {
         seen += 1;
         if seen == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let outcome = outcome.unwrap();
-    assert_eq!((outcome.stats.executions, outcome.gap), (7, Some(Gap::Stopped)));
-    assert_eq!(crew.dismiss(), ["a remark"]);
+    assert_eq!((outcome.stats.executions, outcome.incomplete), (7, Some(IncompleteReason::Stopped)));
+    assert_eq!(pool.dismiss(), ["a remark"]);
 }
 
 /// A target that breaks.
@@ -140,19 +140,19 @@ impl Target for Broken {
     }
 }
 
-fn broken(last: u32) -> (Broken, Looker) {
-    (Broken(last), Box::new(|_, _, _| Look::default()))
+fn broken(last: u32) -> (Broken, Analyser) {
+    (Broken(last), Box::new(|_, _, _| Analysis::default()))
 }
 
 #[test]
 fn a_lost_target_ends_it() {
     for (own, other) in [(1, 1000), (5, 1000), (1_000_000, 1), (1_000_000, 5)] {
-        let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
-        crew.join(move || Ok(broken(other)), |_| Vec::new());
-        let (mut target, mut looker) = broken(own);
+        let mut pool = WorkerPool::new(WINDOW, 0, Duration::MAX);
+        pool.join(move || Ok(broken(other)), |_| Vec::new());
+        let (mut target, mut analyser) = broken(own);
         let mut ask = Sampling::random(1);
         let outcome =
-            explore_with(&mut ask, (&mut target, &mut looker), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
+            explore_with(&mut ask, (&mut target, &mut analyser), &mut pool, &mut |_, _, _| ControlFlow::Continue(()));
         assert_eq!(outcome.err(), Some(TargetError::Lost("it broke".into())));
     }
 }
@@ -160,16 +160,16 @@ fn a_lost_target_ends_it() {
 #[test]
 fn who_cannot_come_is_not_waited_for() {
     let program = Program::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5]);
-    let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
+    let mut pool = WorkerPool::new(WINDOW, 0, Duration::MAX);
     for _ in 0..3 {
-        crew.join(|| Err::<(Broken, Looker), _>(TargetError::Lost("no memory".into())), |_| Vec::new());
+        pool.join(|| Err::<(Broken, Analyser), _>(TargetError::Lost("no memory".into())), |_| Vec::new());
     }
-    let (mut target, mut looker) = member(program).unwrap();
+    let (mut target, mut analyser) = member(program).unwrap();
     let mut units = Units::new(0);
     let outcome =
-        explore_with(&mut units, (&mut target, &mut looker), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
+        explore_with(&mut units, (&mut target, &mut analyser), &mut pool, &mut |_, _, _| ControlFlow::Continue(()));
     assert_eq!(outcome.unwrap().stats.executions, 120);
-    assert!(crew.dismiss().is_empty());
+    assert!(pool.dismiss().is_empty());
 }
 
 /// A target whose thread ends without a word.
@@ -185,13 +185,13 @@ impl Target for Panicking {
 
 #[test]
 fn a_member_that_panics_is_noticed() {
-    let mut crew = Crew::new(WINDOW, 0, Duration::MAX);
-    let looker = || -> Looker { Box::new(|_, _, _| Look::default()) };
-    crew.join(move || Ok((Panicking, looker())), |_| Vec::new());
-    let (mut target, mut looker) = broken(1_000_000);
+    let mut pool = WorkerPool::new(WINDOW, 0, Duration::MAX);
+    let analyser = || -> Analyser { Box::new(|_, _, _| Analysis::default()) };
+    pool.join(move || Ok((Panicking, analyser())), |_| Vec::new());
+    let (mut target, mut analyser) = broken(1_000_000);
     let mut ask = Sampling::random(1);
     let outcome =
-        explore_with(&mut ask, (&mut target, &mut looker), &mut crew, &mut |_, _, _| ControlFlow::Continue(()));
+        explore_with(&mut ask, (&mut target, &mut analyser), &mut pool, &mut |_, _, _| ControlFlow::Continue(()));
     assert!(matches!(outcome.err(), Some(TargetError::Lost(text)) if text.contains("unexpectedly")));
 }
 

@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 use raddle_model::finding::Stats;
 use raddle_model::{Execution, Request, Target, TargetError};
 
-use crate::driver::{Outcome, Summary};
-use crate::strategy::{Gap, Strategy, Worth};
-use crate::units::Work;
+use crate::driver::{SearchOutcome, Summary};
+use crate::strategy::{Classification, IncompleteReason, Strategy};
+use crate::units::Expansion;
 
 /// Runs that somebody takes at a time, at most, and whose results are handed over together: waking somebody costs as much as a run.
-const HANDFUL: usize = 32;
+const HANDOUT_BATCH: usize = 32;
 /// How long a handful shall take, at most: nobody else gets what comes of it before.
 const SOON: Duration = Duration::from_millis(5);
 /// How long members have to leave.
@@ -30,9 +30,9 @@ const FAREWELL: Duration = Duration::from_millis(300);
 
 /// What is made of an execution where its run was made.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct Analysis {
     /// The strategy's share of the work, if it takes that.
-    pub work: Option<Work>,
+    pub work: Option<Expansion>,
     /// Whether the execution itself is wanted; always if there is no work.
     pub keep: bool,
     /// Something to be said about it.
@@ -40,15 +40,15 @@ pub struct Look {
 }
 
 /// Looks at the execution with this number, which a request led to.
-pub type Looker = Box<dyn FnMut(u64, Request, &Execution) -> Look>;
+pub type Analyser = Box<dyn FnMut(u64, Request, &Execution) -> Analysis>;
 
 /// A run that was made.
 #[derive(Debug)]
-pub struct Made {
+pub struct RunOutcome {
     /// Figures of the execution.
     pub summary: Summary,
     /// The strategy's share of the work, until the strategy has it.
-    work: Option<Work>,
+    work: Option<Expansion>,
     /// Whether the strategy's share of the work was done.
     pub worked: bool,
     /// The execution, if it was wanted.
@@ -59,7 +59,7 @@ pub struct Made {
 
 #[derive(Debug)]
 enum Message {
-    Made(Vec<(u64, Made)>),
+    Finished(Vec<(u64, RunOutcome)>),
     /// A target broke.
     Lost(TargetError),
     /// A target did not start, and the member is not there.
@@ -127,9 +127,9 @@ impl Queue {
 }
 
 /// A target, who looks at its executions, and what it is to run.
-struct Hand<'a, T> {
+struct Worker<'a, T> {
     target: &'a mut T,
-    looker: &'a mut Looker,
+    analyser: &'a mut Analyser,
     under_way: VecDeque<Task>,
     execution: Execution,
     /// When the tasks under way were taken, and how many.
@@ -138,10 +138,10 @@ struct Hand<'a, T> {
     limit: usize,
 }
 
-impl<'a, T: Target> Hand<'a, T> {
-    fn new(target: &'a mut T, looker: &'a mut Looker) -> Self {
+impl<'a, T: Target> Worker<'a, T> {
+    fn new(target: &'a mut T, analyser: &'a mut Analyser) -> Self {
         let (under_way, execution, taken) = (VecDeque::new(), Execution::empty(), (Instant::now(), 0));
-        Hand { target, looker, under_way, execution, taken, limit: 1 }
+        Worker { target, analyser, under_way, execution, taken, limit: 1 }
     }
 
     fn take(&mut self, tasks: Vec<Task>) {
@@ -159,11 +159,11 @@ impl<'a, T: Target> Hand<'a, T> {
     }
 
     /// Waits for the oldest run under way, and looks at it.
-    fn finish(&mut self) -> Result<(u64, Made), TargetError> {
+    fn finish(&mut self) -> Result<(u64, RunOutcome), TargetError> {
         self.target.finish(&mut self.execution)?;
         let nothing = || TargetError::Lost("a run came back that nobody asked for".into());
         let Task { number, request } = self.under_way.pop_front().ok_or_else(nothing)?;
-        let Look { work, keep, note } = (self.looker)(number, request, &self.execution);
+        let Analysis { work, keep, note } = (self.analyser)(number, request, &self.execution);
         let mut summary = Summary::of(&self.execution);
         summary.waits |= work.as_ref().is_some_and(|work| work.waits);
         let keep = keep || work.is_none();
@@ -171,81 +171,91 @@ impl<'a, T: Target> Hand<'a, T> {
         if self.under_way.is_empty() {
             let (since, count) = self.taken;
             let each = since.elapsed().as_nanos() / count.max(1) as u128;
-            self.limit = usize::try_from(SOON.as_nanos() / each.max(1)).unwrap_or(HANDFUL).clamp(1, HANDFUL);
+            self.limit =
+                usize::try_from(SOON.as_nanos() / each.max(1)).unwrap_or(HANDOUT_BATCH).clamp(1, HANDOUT_BATCH);
         }
-        Ok((number, Made { summary, worked: work.is_some(), work, execution, note }))
+        Ok((number, RunOutcome { summary, worked: work.is_some(), work, execution, note }))
     }
 }
 
 /// Somebody who will come if needed.
-type Recruit = Box<dyn FnOnce(Arc<Queue>, Sender<Message>, usize)>;
+type PendingWorker = Box<dyn FnOnce(Arc<Queue>, Sender<Message>, usize)>;
 
 /// Threads with a target each.
-pub struct Crew {
+pub struct WorkerPool {
     queue: Arc<Queue>,
     messages: Receiver<Message>,
     /// For new members.
     sender: Sender<Message>,
-    recruits: Vec<Recruit>,
-    members: usize,
+    pending_workers: Vec<PendingWorker>,
+    workers: usize,
     window: usize,
     /// Runs and time before the members come.
     alone: (u64, Duration),
     remarks: Vec<String>,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Nobody yet; `window` runs shall be under way at a time. Members come after so many runs, or when the time is over.
     #[must_use]
     pub fn new(window: usize, runs: u64, time: Duration) -> Self {
         let (sender, messages) = channel();
-        let (queue, recruits, remarks) = (Arc::default(), Vec::new(), Vec::new());
-        Crew { queue, messages, sender, recruits, members: 0, window: window.max(1), alone: (runs, time), remarks }
+        let (queue, pending_workers, remarks) = (Arc::default(), Vec::new(), Vec::new());
+        WorkerPool {
+            queue,
+            messages,
+            sender,
+            pending_workers,
+            workers: 0,
+            window: window.max(1),
+            alone: (runs, time),
+            remarks,
+        }
     }
 
     /// One more member. `begin` starts its target, `remarks` is asked what there is to say about the target in the end.
     pub fn join<T: Target>(
         &mut self,
-        begin: impl FnOnce() -> Result<(T, Looker), TargetError> + Send + 'static,
+        begin: impl FnOnce() -> Result<(T, Analyser), TargetError> + Send + 'static,
         remarks: impl FnOnce(&T) -> Vec<String> + Send + 'static,
     ) {
-        self.recruits.push(Box::new(move |queue, out, sharers| {
+        self.pending_workers.push(Box::new(move |queue, out, sharers| {
             thread::spawn(move || {
-                let Ok((mut target, mut looker)) = begin() else {
+                let Ok((mut target, mut analyser)) = begin() else {
                     let _ = out.send(Message::Absent);
                     return;
                 };
-                let mut leave = Leave { out, remarks: Vec::new() };
+                let mut notice = ExitNotice { out, remarks: Vec::new() };
                 target.take_turns();
-                if let Err(error) = work(&queue, Hand::new(&mut target, &mut looker), sharers, &leave.out) {
-                    let _ = leave.out.send(Message::Lost(error));
+                if let Err(error) = work(&queue, Worker::new(&mut target, &mut analyser), sharers, &notice.out) {
+                    let _ = notice.out.send(Message::Lost(error));
                 }
-                leave.remarks = remarks(&target);
+                notice.remarks = remarks(&target);
             });
         }));
     }
 
     /// Whether it is time for the members to come.
     fn is_due(&self, runs: u64, begun: Instant) -> bool {
-        !self.recruits.is_empty() && (runs >= self.alone.0 || begun.elapsed() >= self.alone.1)
+        !self.pending_workers.is_empty() && (runs >= self.alone.0 || begun.elapsed() >= self.alone.1)
     }
 
     fn begin(&mut self) {
-        let sharers = self.recruits.len() + 1;
-        for recruit in self.recruits.drain(..) {
-            self.members += 1;
-            recruit(Arc::clone(&self.queue), self.sender.clone(), sharers);
+        let sharers = self.pending_workers.len() + 1;
+        for pending in self.pending_workers.drain(..) {
+            self.workers += 1;
+            pending(Arc::clone(&self.queue), self.sender.clone(), sharers);
         }
     }
 
     /// Enters results that have come; waits for some if `patient`.
-    fn collect(&mut self, book: &mut Book, patient: bool) -> Result<(), TargetError> {
+    fn collect(&mut self, buffer: &mut ReorderBuffer, patient: bool) -> Result<(), TargetError> {
         let mut first = patient.then(|| self.messages.recv().ok()).flatten();
         while let Some(message) = first.take().or_else(|| self.messages.try_recv().ok()) {
             match message {
-                Message::Made(made) => made.into_iter().for_each(|made| book.enter(made)),
+                Message::Finished(made) => made.into_iter().for_each(|made| buffer.enter(made)),
                 Message::Lost(error) => return Err(error),
-                Message::Absent => self.members -= 1,
+                Message::Absent => self.workers -= 1,
                 Message::Left(_) => return Err(TargetError::Lost("a worker ended unexpectedly".into())),
             }
         }
@@ -257,13 +267,13 @@ impl Crew {
     #[must_use]
     pub fn dismiss(mut self) -> Vec<String> {
         self.queue.close();
-        while self.members > 0 {
+        while self.workers > 0 {
             match self.messages.recv_timeout(FAREWELL) {
                 Ok(Message::Left(remarks)) => {
-                    self.members -= 1;
+                    self.workers -= 1;
                     self.remarks.extend(remarks);
                 }
-                Ok(Message::Absent) => self.members -= 1,
+                Ok(Message::Absent) => self.workers -= 1,
                 Ok(_) => {}
                 Err(_) => break,
             }
@@ -275,12 +285,12 @@ impl Crew {
 }
 
 /// Says that a member is gone, however it went. Nobody listens any more if the search was stopped.
-struct Leave {
+struct ExitNotice {
     out: Sender<Message>,
     remarks: Vec<String>,
 }
 
-impl Drop for Leave {
+impl Drop for ExitNotice {
     fn drop(&mut self) {
         let _ = self.out.send(Message::Left(std::mem::take(&mut self.remarks)));
     }
@@ -289,23 +299,23 @@ impl Drop for Leave {
 /// What a member does.
 fn work<T: Target>(
     queue: &Queue,
-    mut hand: Hand<'_, T>,
+    mut worker: Worker<'_, T>,
     sharers: usize,
     out: &Sender<Message>,
 ) -> Result<(), TargetError> {
-    while let Some(tasks) = queue.take(hand.limit, sharers) {
+    while let Some(tasks) = queue.take(worker.limit, sharers) {
         let mut results = Vec::with_capacity(tasks.len());
-        hand.take(tasks);
-        while !hand.is_idle() {
-            match hand.finish() {
+        worker.take(tasks);
+        while !worker.is_idle() {
+            match worker.finish() {
                 Ok(made) => results.push(made),
                 Err(error) => {
-                    let _ = out.send(Message::Made(results));
+                    let _ = out.send(Message::Finished(results));
                     return Err(error);
                 }
             }
         }
-        if out.send(Message::Made(results)).is_err() {
+        if out.send(Message::Finished(results)).is_err() {
             break;
         }
     }
@@ -314,14 +324,14 @@ fn work<T: Target>(
 
 /// Runs that were asked for, in order.
 #[derive(Default)]
-struct Book {
+struct ReorderBuffer {
     asked: u64,
     seen: u64,
     /// Those from `seen` on, as far as they were made.
-    made: VecDeque<Option<Made>>,
+    made: VecDeque<Option<RunOutcome>>,
 }
 
-impl Book {
+impl ReorderBuffer {
     fn ask(&mut self, request: Request) -> Task {
         self.made.push_back(None);
         self.asked += 1;
@@ -332,14 +342,14 @@ impl Book {
         self.made.len()
     }
 
-    fn enter(&mut self, (number, made): (u64, Made)) {
+    fn enter(&mut self, (number, made): (u64, RunOutcome)) {
         if let Some(entry) = number.checked_sub(self.seen).and_then(|index| self.made.get_mut(index as usize)) {
             *entry = Some(made);
         }
     }
 
     /// The oldest run that was not looked at, if it was made.
-    fn next(&mut self) -> Option<Made> {
+    fn next(&mut self) -> Option<RunOutcome> {
         let made = self.made.front_mut()?.take()?;
         self.made.pop_front();
         self.seen += 1;
@@ -353,59 +363,67 @@ impl Book {
 /// If a target is lost or the search interrupted.
 pub fn explore_with<T: Target>(
     strategy: &mut dyn Strategy,
-    (target, looker): (&mut T, &mut Looker),
-    crew: &mut Crew,
-    observe: &mut dyn FnMut(&Made, Worth, &Stats) -> ControlFlow<()>,
-) -> Result<Outcome, TargetError> {
+    (target, analyser): (&mut T, &mut Analyser),
+    pool: &mut WorkerPool,
+    observe: &mut dyn FnMut(&RunOutcome, Classification, &Stats) -> ControlFlow<()>,
+) -> Result<SearchOutcome, TargetError> {
     let (mut stats, mut crowded) = (Stats::default(), false);
-    let (mut own, mut book, mut tasks) = (Hand::new(target, looker), Book::default(), Vec::new());
+    let (mut own, mut buffer, mut tasks) = (Worker::new(target, analyser), ReorderBuffer::default(), Vec::new());
     let begun = Instant::now();
     loop {
-        while book.under_way() < crew.window
+        while buffer.under_way() < pool.window
             && let Some(request) = strategy.next()
         {
-            tasks.push(book.ask(request));
+            tasks.push(buffer.ask(request));
         }
-        if book.under_way() == 0 || strategy.is_over() {
-            let crowd = crowded.then_some(Gap::Crowd);
-            return Ok(Outcome { stats, gap: strategy.gap().or(crowd), under_way: book.under_way() });
+        if buffer.under_way() == 0 || strategy.is_over() {
+            let crowd = crowded.then_some(IncompleteReason::Crowd);
+            return Ok(SearchOutcome {
+                stats,
+                incomplete: strategy.incomplete_reason().or(crowd),
+                under_way: buffer.under_way(),
+            });
         }
-        if let Some(mut made) = book.next() {
-            let worth = match (made.work.take(), &made.execution) {
+        if let Some(mut made) = buffer.next() {
+            let class = match (made.work.take(), &made.execution) {
                 (Some(work), _) => strategy.learn_work(work),
                 (None, Some(execution)) => strategy.learn(execution),
-                (None, None) => Worth::Redundant,
+                (None, None) => Classification::Redundant,
             };
-            made.summary.count(&mut stats, worth);
+            made.summary.count(&mut stats, class);
             crowded = crowded || made.summary.crowded;
-            if observe(&made, worth, &stats).is_break() {
-                return Ok(Outcome { stats, gap: Some(Gap::Stopped), under_way: book.under_way() });
+            if observe(&made, class, &stats).is_break() {
+                return Ok(SearchOutcome {
+                    stats,
+                    incomplete: Some(IncompleteReason::Stopped),
+                    under_way: buffer.under_way(),
+                });
             }
             continue;
         }
-        if crew.is_due(book.seen, begun) {
+        if pool.is_due(buffer.seen, begun) {
             own.target.take_turns();
-            crew.begin();
+            pool.begin();
         }
-        hand_out(&mut tasks, &mut own, crew);
-        crew.collect(&mut book, own.is_idle())?;
+        hand_out(&mut tasks, &mut own, pool);
+        pool.collect(&mut buffer, own.is_idle())?;
         if !own.is_idle() {
-            book.enter(own.finish()?);
+            buffer.enter(own.finish()?);
         }
     }
 }
 
 /// Gives tasks to the crew, by the handful, and to the own target: all of them while there is nobody else.
-fn hand_out<T: Target>(tasks: &mut Vec<Task>, own: &mut Hand<'_, T>, crew: &Crew) {
-    if crew.members == 0 {
-        tasks.splice(..0, crew.queue.lock().waiting.drain(..));
+fn hand_out<T: Target>(tasks: &mut Vec<Task>, own: &mut Worker<'_, T>, pool: &WorkerPool) {
+    if pool.workers == 0 {
+        tasks.splice(..0, pool.queue.lock().waiting.drain(..));
         own.take(std::mem::take(tasks));
         return;
     }
-    if tasks.len() >= HANDFUL || own.is_idle() {
-        crew.queue.add(tasks);
+    if tasks.len() >= HANDOUT_BATCH || own.is_idle() {
+        pool.queue.add(tasks);
     }
     if own.is_idle() {
-        own.take(crew.queue.lock().share(own.limit, crew.members + 1));
+        own.take(pool.queue.lock().share(own.limit, pool.workers + 1));
     }
 }
