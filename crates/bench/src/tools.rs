@@ -59,7 +59,7 @@ pub fn events(program: &Path) -> Result<u64, Failure> {
     let mut execution = Execution::empty();
     target.submit(Request { schedule: Vec::new(), policy: Policy::LeastRank, max_events: 1_000_000 });
     target.finish(&mut execution)?;
-    Ok(execution.events)
+    Ok(execution.recorded)
 }
 
 /// Whether there is such a command on the path.

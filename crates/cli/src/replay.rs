@@ -7,7 +7,7 @@ use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, interrupt, selfcheck};
 use raddle_model::finding::{Finding, Kind, Severity, WitnessKind};
-use raddle_model::{AccessKind, Choice, Execution, Step};
+use raddle_model::{AccessKind, Choice, Event, Execution};
 use raddle_report::symbols::Symbols;
 use raddle_vocab::{OpKind, RunStatus};
 
@@ -155,9 +155,10 @@ fn meeting(execution: &Execution, detail: &Detail) -> bool {
         writes: parked.access.kind == AccessKind::Write,
         atomic: false,
     });
-    let pending = execution.pending.iter().map(|pending| &pending.step);
-    let touches_memory =
-        |step: &&Step| step.kind.is_atomic_access() || matches!(step.kind, OpKind::Read | OpKind::Write | OpKind::Free);
+    let pending = execution.pending.iter().map(|pending| &pending.event);
+    let touches_memory = |step: &&Event| {
+        step.kind.is_atomic_access() || matches!(step.kind, OpKind::Read | OpKind::Write | OpKind::Free)
+    };
     let pending = pending.filter(touches_memory).map(|step| Side {
         thread: step.thread,
         bytes: step.obj..step.obj.saturating_add(step.extent().max(1)),
@@ -207,9 +208,9 @@ fn stop_before(event: u64, options: Options, mut plan: RunPlan) -> Outcome {
     target.run(plan, &mut execution)?;
     let symbols = symbols(&program, target.mappings());
     let names = SourceNames::new(&symbols, &execution);
-    println(&format!("stopped before event {}", execution.steps.len() + 1));
+    println(&format!("stopped before event {}", execution.events.len() + 1));
     for (thread, pending) in execution.pending.iter().enumerate() {
-        println(&format!("{} ({:?})", describe_step(&pending.step, &execution, &names), pending.state));
+        println(&format!("{} ({:?})", describe_step(&pending.event, &execution, &names), pending.state));
         show_stack(target.detail().threads.get(thread).map_or(&[], Vec::as_slice), &symbols);
     }
     Ok(exit_codes::FINE)

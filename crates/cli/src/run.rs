@@ -114,7 +114,7 @@ fn status(execution: &Execution, found: bool) -> u8 {
 
 fn tell(args: &RunArgs, target: &NativeTarget, execution: &Execution) {
     match execution.status {
-        RunStatus::Cut => say(&format!("raddle: the run was cut after {} events (--max-events)", execution.events)),
+        RunStatus::Cut => say(&format!("raddle: the run was cut after {} events (--max-events)", execution.recorded)),
         RunStatus::Damaged => say("raddle: the run could not go on to its end"),
         RunStatus::Assumed => say("raddle: a false assumption ended the run"),
         _ => {}
@@ -124,8 +124,8 @@ fn tell(args: &RunArgs, target: &NativeTarget, execution: &Execution) {
     }
     if !args.quiet {
         let exit = execution.exit.map_or_else(|| "no exit".into(), |status| format!("exit status {status}"));
-        let (threads, steps) = (execution.threads.len(), execution.steps.len());
-        say(&format!("raddle: {exit}; {threads} threads, {steps} transitions, {} events", execution.events));
+        let (threads, steps) = (execution.threads.len(), execution.events.len());
+        say(&format!("raddle: {exit}; {threads} threads, {steps} transitions, {} events", execution.recorded));
     }
 }
 

@@ -64,7 +64,7 @@ impl Target for Forgetful {
     fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError> {
         self.inner.finish(into)?;
         self.runs += 1;
-        if let Some(step) = into.steps.iter_mut().rev().find(|step| step.kind == OpKind::ThreadEnd) {
+        if let Some(step) = into.events.iter_mut().rev().find(|step| step.kind == OpKind::ThreadEnd) {
             step.pc = self.runs;
         }
         Ok(())

@@ -20,7 +20,7 @@ pub fn is_crowded(execution: &Execution) -> bool {
     let mut order = TraceHasher::default();
     order.start(execution);
     let mut arrivals: BTreeMap<(u64, u64), Vec<(u16, u32)>> = BTreeMap::new();
-    for step in &execution.steps {
+    for step in &execution.events {
         let before = order.clock(step.thread).to_vec();
         order.push(step);
         if step.kind != OpKind::BarrierArrive {
@@ -40,7 +40,7 @@ pub fn is_crowded(execution: &Execution) -> bool {
 /// A cheap test that lets nearly all executions pass: more different threads arrive than make a round.
 fn may_be_crowded(execution: &Execution) -> bool {
     let mut barriers: BTreeMap<u64, (u64, Vec<u16>)> = BTreeMap::new();
-    for step in &execution.steps {
+    for step in &execution.events {
         match step.kind {
             OpKind::BarrierInit => {
                 barriers.insert(step.obj, (step.arg, Vec::new()));

@@ -2,7 +2,7 @@
 //!
 //! Stateless: a node of the tree of schedules is named by the choices that lead to it. From an execution, the search
 //! reads off what else could have been done at each state behind its own schedule, by simulating the states with
-//! [`World`]. It knows nothing of independence, so it is the truth that reductions are compared with.
+//! [`SyncState`]. It knows nothing of independence, so it is the truth that reductions are compared with.
 //!
 //! [`Dfs::of_traces`] leaves out what lies behind a prefix that is equivalent to one met before: it counts every
 //! Mazurkiewicz trace once, in time that grows with the number of their prefixes instead of all orders. It trusts the
@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 
-use raddle_model::{Choice, Execution, Request, Step, World};
+use raddle_model::{Choice, Event, Execution, Request, SyncState};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 use rustc_hash::FxHashSet;
@@ -34,7 +34,7 @@ pub struct Dfs {
     runs: u64,
     /// The part that is searched.
     done: f64,
-    world: World,
+    world: SyncState,
     /// Traces of the prefixes met, if only one of each counts.
     met: Option<(FxHashSet<u64>, TraceHasher)>,
     /// Whole traces met, if prefixes are told apart by more than their trace.
@@ -48,7 +48,7 @@ impl Dfs {
     #[must_use]
     pub fn new(spurious: u32) -> Self {
         let (stack, under_way) = (vec![(Vec::new(), 1.0)], VecDeque::new());
-        let (world, whole) = (World::new(spurious), FxHashSet::default());
+        let (world, whole) = (SyncState::new(spurious), FxHashSet::default());
         Dfs { stack, under_way, runs: 0, done: 0.0, world, met: None, whole, bound: None, incomplete: None }
     }
 
@@ -78,9 +78,9 @@ impl Dfs {
         self.world.prepare(execution);
         let positions = positions(execution);
         let mut next = vec![0; execution.threads.len()];
-        let mut path = Vec::with_capacity(execution.steps.len());
+        let mut path = Vec::with_capacity(execution.events.len());
         let mut branches = Vec::new();
-        for (index, step) in execution.steps.iter().enumerate() {
+        for (index, step) in execution.events.iter().enumerate() {
             let taken = Choice { thread: step.thread, choice: self.world.choice_of(step) };
             if let Some(bound) = &mut self.bound {
                 bound.look(&self.world, execution, &positions, &next);
@@ -128,9 +128,9 @@ impl Dfs {
         for thread in (0..execution.threads.len() as u16).rev().filter(|&thread| self.world.is_alive(thread)) {
             let number = usize::from(thread);
             let successors = match positions[number].get(next[number]) {
-                Some(&position) => self.world.successors(&execution.steps[position]),
+                Some(&position) => self.world.successors(&execution.events[position]),
                 None if self.world.enabled_pending(&execution.pending[number]).possible() => {
-                    self.world.successors(&execution.pending[number].step)
+                    self.world.successors(&execution.pending[number].event)
                 }
                 None => 0,
             };
@@ -148,7 +148,7 @@ impl Dfs {
 /// Positions of each thread's steps.
 fn positions(execution: &Execution) -> Vec<Vec<usize>> {
     let mut positions = vec![Vec::new(); execution.threads.len()];
-    for (index, Step { thread, .. }) in execution.steps.iter().enumerate() {
+    for (index, Event { thread, .. }) in execution.events.iter().enumerate() {
         positions[usize::from(*thread)].push(index);
     }
     positions

@@ -51,8 +51,8 @@ impl Summary {
             stale: execution.is_stale(),
             assumed: execution.incidents.iter().any(|incident| incident.kind == ASSUMED),
             waits: waits_busily(execution),
-            transitions: execution.steps.len() as u64,
-            events: execution.events,
+            transitions: execution.events.len() as u64,
+            events: execution.recorded,
             threads: execution.threads.len() as u64,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A preemption is a switch away from a thread that could go on without a time-out. A thread that waits, is over or has failed is not preempted.
 
-use raddle_model::{Enabled, Execution, ThreadPath, World};
+use raddle_model::{Enabled, Execution, SyncState, ThreadPath};
 use raddle_vocab::policy::mix;
 
 /// A bound on preemptions, and how many the run under way has spent.
@@ -31,12 +31,12 @@ impl Preemptions {
 
     /// Looks whether the thread that made the last step could go on in the world's state, in which each thread has made `next`
     /// of its steps, which stand at these positions.
-    pub fn look(&mut self, world: &World, execution: &Execution, positions: &[Vec<usize>], next: &[usize]) {
+    pub fn look(&mut self, world: &SyncState, execution: &Execution, positions: &[Vec<usize>], next: &[usize]) {
         let Some((thread, can_go_on)) = &mut self.last else { return };
         let number = usize::from(*thread);
         let enabled = match positions[number].get(next[number]) {
             _ if !world.is_alive(*thread) => Enabled::No,
-            Some(&position) => world.enabled(&execution.steps[position]),
+            Some(&position) => world.enabled(&execution.events[position]),
             None => world.enabled_pending(&execution.pending[number]),
         };
         *can_go_on = enabled == Enabled::Yes;

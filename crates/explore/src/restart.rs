@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use raddle_model::{Execution, Pending, PendingState, Request, Step};
+use raddle_model::{Event, Execution, Pending, PendingState, Request};
 use raddle_vocab::{OpKind, RunStatus, io};
 
 use crate::dpor::Dpor;
@@ -71,33 +71,33 @@ impl fmt::Debug for RestartOnSpinloop {
 
 /// Loops of busy waiting that the execution tells of, and what else cannot be foreseen.
 pub(crate) fn loops_of(execution: &Execution) -> u32 {
-    let waits = |step: &Step| match step.kind {
+    let waits = |step: &Event| match step.kind {
         OpKind::AtomicLoad => step.arg == raddle_model::depend::AWAITED,
         OpKind::Io => io::waited_for(step.arg).1 != 0,
         _ => false,
     };
-    let pending = |pending: &Pending| pending.state == PendingState::Awaiting || waits(&pending.step);
+    let pending = |pending: &Pending| pending.state == PendingState::Awaiting || waits(&pending.event);
     let cannot_be_foreseen = execution.status == RunStatus::Diverged
-        || execution.steps.iter().any(waits)
+        || execution.events.iter().any(waits)
         || execution.pending.iter().any(pending);
     execution.awaits.max(u32::from(cannot_be_foreseen || compares_plain(execution)))
 }
 
 /// Whether an operation compares memory that a transition writes whose value is not known.
 fn compares_plain(execution: &Execution) -> bool {
-    if !execution.steps.iter().any(|step| step.kind == OpKind::Write) {
+    if !execution.events.iter().any(|step| step.kind == OpKind::Write) {
         return false;
     }
     let compares = |kind| matches!(kind, OpKind::AtomicCas | OpKind::FutexWait | OpKind::FutexTimedWait);
     let mut compared: Vec<u64> = Vec::new();
-    compared.extend(execution.steps.iter().filter(|step| compares(step.kind)).map(|step| step.obj));
-    compared.extend(execution.pending.iter().filter(|pending| compares(pending.step.kind)).map(|p| p.step.obj));
+    compared.extend(execution.events.iter().filter(|step| compares(step.kind)).map(|step| step.obj));
+    compared.extend(execution.pending.iter().filter(|pending| compares(pending.event.kind)).map(|p| p.event.obj));
     if compared.is_empty() {
         return false;
     }
     compared.sort_unstable();
     compared.dedup();
-    let mut writes = execution.steps.iter().filter(|step| step.kind == OpKind::Write);
+    let mut writes = execution.events.iter().filter(|step| step.kind == OpKind::Write);
     // Words are no wider than 16 bytes.
     writes.any(|step| {
         let first = compared.partition_point(|&word| word + 16 <= step.obj);

@@ -69,7 +69,7 @@ impl Strategy for Sampling {
     }
 
     fn learn(&mut self, execution: &Execution) -> Classification {
-        let steps = u32::try_from(execution.steps.len()).unwrap_or(u32::MAX);
+        let steps = u32::try_from(execution.events.len()).unwrap_or(u32::MAX);
         // The first run replaces the guess.
         self.horizon = if self.horizon == FIRST_HORIZON { steps.max(1) } else { self.horizon.max(steps) };
         Classification::Counted

@@ -145,7 +145,7 @@ const ENDLESS: usize = 100_000;
 /// not exhaustive then anyway.
 #[must_use]
 pub fn is_endless(execution: &Execution) -> bool {
-    incomplete_reason_of(execution.status).is_some() && execution.steps.len() > ENDLESS
+    incomplete_reason_of(execution.status).is_some() && execution.events.len() > ENDLESS
 }
 
 /// The gap that the way in which a run ended leaves in a search that wanted to see it whole.

@@ -4,7 +4,7 @@
 //! the same causal order; run-local numbers do not matter. The order is taken as vector clocks, and each transition adds a hash
 //! of its name, label and clock to a sum, which does not depend on the order of summing.
 
-use raddle_model::{Execution, Mode, Step, ThreadPath, footprint};
+use raddle_model::{Event, Execution, Mode, ThreadPath, footprint};
 use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
@@ -29,7 +29,7 @@ impl TraceHasher {
     /// The number of the execution's trace.
     pub fn hash(&mut self, execution: &Execution) -> u64 {
         self.start(execution);
-        execution.steps.iter().map(|step| self.push(step)).last().unwrap_or(0)
+        execution.events.iter().map(|step| self.push(step)).last().unwrap_or(0)
     }
 
     /// Starts with no step of the execution.
@@ -44,7 +44,7 @@ impl TraceHasher {
     }
 
     /// Adds the execution's next step and returns the number of the trace so far.
-    pub fn push(&mut self, step: &Step) -> u64 {
+    pub fn push(&mut self, step: &Event) -> u64 {
         self.sum = self.sum.wrapping_add(self.add(step));
         mix(self.sum)
     }
@@ -56,7 +56,7 @@ impl TraceHasher {
     }
 
     /// Puts one more transition behind those it depends on and returns its hash.
-    fn add(&mut self, step: &Step) -> u64 {
+    fn add(&mut self, step: &Event) -> u64 {
         let number = usize::from(step.thread);
         let mut clock = std::mem::take(&mut self.clocks[number]);
         clock[number] += 1;
@@ -87,7 +87,7 @@ impl TraceHasher {
     }
 
     /// What was done, in words that do not depend on the order of independent transitions.
-    fn label(&self, step: &Step) -> u64 {
+    fn label(&self, step: &Event) -> u64 {
         let thread = |number: u64| self.names.get(number as usize).copied().unwrap_or(0);
         let woken =
             |set: u64| (0..64).filter(|bit| set & (1 << bit) != 0).fold(0u64, |sum, t| sum.wrapping_add(thread(t)));

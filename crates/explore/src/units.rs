@@ -56,7 +56,7 @@ pub(crate) fn waits_busily(execution: &Execution) -> bool {
     execution.awaits > 0
         || execution.status == RunStatus::Diverged
         || execution.pending.iter().any(|pending| pending.state == Awaiting)
-        || execution.steps.iter().any(|step| step.kind == raddle_vocab::OpKind::AtomicLoad && step.arg == AWAITED)
+        || execution.events.iter().any(|step| step.kind == raddle_vocab::OpKind::AtomicLoad && step.arg == AWAITED)
 }
 
 /// The frontier.

@@ -7,7 +7,7 @@
 use raddle_vocab::{OpKind, Outcome, io};
 use smallvec::SmallVec;
 
-use crate::execution::Step;
+use crate::execution::Event;
 
 /// A place where transitions meet. Ordinary memory is cut into cells of 8 bytes; other things that threads share have
 /// cells above every address.
@@ -68,7 +68,7 @@ pub fn conflict(a: &[Touch], b: &[Touch]) -> bool {
 
 /// What a step touches.
 #[must_use]
-pub fn footprint(step: &Step) -> Footprint {
+pub fn footprint(step: &Event) -> Footprint {
     let mut prints = Footprint::new();
     touch_all(step, &mut prints);
     prints
@@ -106,7 +106,7 @@ pub(crate) fn looked_at(obj: u64) -> u64 {
 
 /// A once control is one thing. Of a guard, whether it is finished is its first byte, which the compiler's code reads too;
 /// whether somebody is inside is a thing of its own.
-fn once(step: &Step, prints: &mut Footprint) {
+fn once(step: &Event, prints: &mut Footprint) {
     let mode = if step.outcome == Outcome::Done { Mode::Write } else { Mode::Observe };
     if step.arg != GUARD {
         return prints.push(object(step.obj, mode));
@@ -146,7 +146,7 @@ fn woken(prints: &mut Footprint, mut set: u64) {
     }
 }
 
-fn touch_all(step: &Step, prints: &mut Footprint) {
+fn touch_all(step: &Event, prints: &mut Footprint) {
     let done = |mode: Mode| if step.outcome == Outcome::Done { mode } else { Mode::Observe };
     match step.kind {
         // Who looks whether the thread has ended does not see whether it has started.

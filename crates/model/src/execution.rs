@@ -6,7 +6,7 @@ use crate::thread::ThreadInfo;
 
 /// A transition: one synchronising operation (at access granularity also a data access).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Event {
     /// Run-local number of the thread.
     pub thread: u16,
     /// What was done; see [`OpKind`] for the meaning of the operands.
@@ -32,7 +32,7 @@ pub struct Step {
     pub accesses: u32,
 }
 
-impl Step {
+impl Event {
     /// How many bytes a step that accesses memory accesses.
     ///
     /// A plain access that is a transition says so in `arg`, as it may have any size.
@@ -105,7 +105,7 @@ pub enum PendingState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// The operation, as if it were a step (outcome, value and old have no meaning).
-    pub step: Step,
+    pub event: Event,
     /// Whether and why it was not made.
     pub state: PendingState,
 }
@@ -144,7 +144,7 @@ pub enum IncidentKind {
 #[derive(Clone, Debug)]
 pub struct Execution {
     /// Transitions in order. Failed rounds of busy waiting are not in it.
-    pub steps: Vec<Step>,
+    pub events: Vec<Event>,
     /// Data accesses in order.
     pub accesses: Vec<Access>,
     /// Threads by run-local number.
@@ -160,7 +160,7 @@ pub struct Execution {
     /// Number of the step that could not be taken, if the schedule could not be followed.
     pub diverged_at: Option<u32>,
     /// Everything recorded: steps, accesses, allocations.
-    pub events: u64,
+    pub recorded: u64,
     /// Places where threads of the program were found to wait busily, in this run or before. Once there is one, whether a read is
     /// possible depends on what there is to be read; and the more are known, the more rounds are recognised as failed.
     pub awaits: u32,
@@ -171,7 +171,7 @@ impl Execution {
     #[must_use]
     pub fn empty() -> Self {
         Execution {
-            steps: Vec::new(),
+            events: Vec::new(),
             accesses: Vec::new(),
             threads: Vec::new(),
             pending: Vec::new(),
@@ -179,7 +179,7 @@ impl Execution {
             status: RunStatus::Rest,
             exit: None,
             diverged_at: None,
-            events: 0,
+            recorded: 0,
             awaits: 0,
         }
     }

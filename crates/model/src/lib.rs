@@ -8,14 +8,14 @@ pub mod execution;
 pub mod facts;
 pub mod finding;
 pub mod race;
+pub mod semantics;
 pub mod target;
 pub mod thread;
-pub mod world;
 
 pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
-pub use execution::{Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step};
+pub use execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState};
 pub use race::{Race, RaceDetector};
+pub use semantics::{Enabled, SyncState};
 pub use target::{Choice, Request, Target, TargetError};
 pub use thread::{ThreadInfo, ThreadPath};
-pub use world::{Enabled, World};

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::depend::{AWAITED, LIFE_WORDS};
 use raddle_model::race::Touching;
-use raddle_model::{AccessKind, Execution, PendingState, Step as RunStep};
+use raddle_model::{AccessKind, Event as RunEvent, Execution, PendingState};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,7 @@ const LARGE: u64 = 1 << 12;
 /// The trace of an execution. What it is about is named by address, until [`Trace::rename`] knows better.
 #[must_use]
 pub fn observe(execution: &Execution) -> Trace {
-    let mut trace = Trace { events: execution.events, ..Trace::default() };
+    let mut trace = Trace { events: execution.recorded, ..Trace::default() };
     for thread in &execution.threads {
         let name = format!("t{}", thread.path.to_string().trim_start_matches('T').replace('.', "_"));
         trace.threads.push(Thread { name, ..Thread::default() });
@@ -53,8 +53,9 @@ fn known_cells(execution: &Execution) -> BTreeSet<u64> {
             }
         }
     }
-    known
-        .extend(execution.steps.iter().filter(|step| step.obj != 0 && step.obj < LIFE_WORDS).map(|step| step.obj >> 3));
+    known.extend(
+        execution.events.iter().filter(|step| step.obj != 0 && step.obj < LIFE_WORDS).map(|step| step.obj >> 3),
+    );
     known
 }
 
@@ -89,7 +90,7 @@ impl Builder<'_> {
     fn run(&mut self) {
         let mut next = 0;
         let awaited = awaited(self.execution);
-        for (number, step) in self.execution.steps.iter().enumerate() {
+        for (number, step) in self.execution.events.iter().enumerate() {
             next = self.accesses(next, number as u32);
             if usize::from(step.thread) >= self.trace.threads.len() {
                 continue;
@@ -105,7 +106,7 @@ impl Builder<'_> {
         self.accesses(next, u32::MAX);
         for (thread, pending) in self.execution.pending.iter().enumerate() {
             if pending.state == PendingState::Blocked && thread < self.trace.threads.len() {
-                let op = self.op(&RunStep { outcome: Outcome::Done, ..pending.step }, &awaited);
+                let op = self.op(&RunEvent { outcome: Outcome::Done, ..pending.event }, &awaited);
                 self.trace.threads[thread].pending = Some(op);
             }
         }
@@ -162,7 +163,7 @@ impl Builder<'_> {
     }
 
     /// What a step itself does to memory.
-    fn touch_of_step(&mut self, step: &RunStep) {
+    fn touch_of_step(&mut self, step: &RunEvent) {
         let (size, what) = match step.kind {
             OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => return,
             OpKind::AtomicLoad => (step.extent(), Touching::AtomicRead),
@@ -212,7 +213,7 @@ impl Builder<'_> {
         slot
     }
 
-    fn op(&mut self, step: &RunStep, awaited: &BTreeMap<u64, u64>) -> Op {
+    fn op(&mut self, step: &RunEvent, awaited: &BTreeMap<u64, u64>) -> Op {
         use OpKind as K;
         let (obj, arg, outcome) = (step.obj, step.arg, step.outcome);
         let done = outcome == Outcome::Done;
@@ -281,7 +282,7 @@ impl Builder<'_> {
     }
 
     /// A thread that fails to take what it holds itself always fails.
-    fn busy(&mut self, step: &RunStep) -> Op {
+    fn busy(&mut self, step: &RunEvent) -> Op {
         let slot = self.slot(step.obj, Sort::Mutex);
         if self.owners.get(&slot) == Some(&step.thread) { Op::Free } else { Op::Busy(slot) }
     }
@@ -386,7 +387,7 @@ fn join_bytes(parts: &mut [u8; 8], bytes: u8) {
 fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
     let mut first: BTreeMap<u64, u64> = BTreeMap::new();
     let mut waited = BTreeSet::new();
-    for step in execution.steps.iter().filter(|step| step.obj & LIFE_WORDS == 0) {
+    for step in execution.events.iter().filter(|step| step.obj & LIFE_WORDS == 0) {
         match step.kind {
             OpKind::AtomicLoad => {
                 // The loop saw the old value before it saw the new one.
@@ -409,7 +410,7 @@ fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
         .map(|access| access.addr >> 3)
         .collect();
     let stored: BTreeSet<u64> = execution
-        .steps
+        .events
         .iter()
         .filter(|step| matches!(step.kind, OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas))
         .map(|step| step.obj)

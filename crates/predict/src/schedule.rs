@@ -1,6 +1,6 @@
 //! From a reordering to a schedule that a target follows, and from the run back to the reordering.
 
-use raddle_model::{Choice, Execution, Step, World};
+use raddle_model::{Choice, Event, Execution, SyncState};
 use raddle_vocab::{OpKind, Outcome};
 
 use crate::search::Taken;
@@ -9,13 +9,13 @@ use crate::search::Taken;
 /// the new schedule creates them.
 #[must_use]
 pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
-    let mut world = World::new(0);
+    let mut world = SyncState::new(0);
     world.prepare(execution);
     let mut numbers: Vec<u16> = vec![0; execution.threads.len()];
     let mut next = 1;
     let mut choices = Vec::with_capacity(order.len());
     for taken in order {
-        let step = &execution.steps[taken.step as usize];
+        let step = &execution.events[taken.step as usize];
         let choice = choice(&world, step, taken);
         world.apply(&world.outcome_of(step, choice));
         choices.push(Choice { thread: numbers[usize::from(step.thread)], choice });
@@ -36,13 +36,13 @@ pub fn number_in(execution: &Execution, order: &[Taken], thread: u16) -> Option<
     if thread == 0 {
         return Some(0);
     }
-    let created = order.iter().map(|taken| &execution.steps[taken.step as usize]);
+    let created = order.iter().map(|taken| &execution.events[taken.step as usize]);
     let mut created = created.filter(|step| step.kind == OpKind::Create && step.outcome == Outcome::Done);
     created.position(|step| step.arg == u64::from(thread)).map(|number| number as u16 + 1)
 }
 
 /// Which successor of its operation the step shall be.
-fn choice(world: &World, step: &Step, taken: &Taken) -> u16 {
+fn choice(world: &SyncState, step: &Event, taken: &Taken) -> u16 {
     match step.kind {
         OpKind::Signal | OpKind::FutexWake => {
             let Some(woken) = taken.woken.filter(|&thread| thread < 63) else { return 0 };
@@ -63,7 +63,7 @@ pub struct Left {
     /// Index of the first step of the reordering that was not made; its length if all were made.
     pub at: usize,
     /// What the run did instead, if it did anything.
-    pub found: Option<Step>,
+    pub found: Option<Event>,
 }
 
 /// Compares a run with the reordering that it was to follow. What atomic operations see may differ as long as the thread goes
@@ -71,9 +71,9 @@ pub struct Left {
 #[must_use]
 pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Left> {
     for (at, taken) in order.iter().enumerate() {
-        let expected = &observed.steps[taken.step as usize];
-        let Some(found) = run.steps.get(at) else { return Some(Left { at, found: None }) };
-        let path = |execution: &Execution, step: &Step| {
+        let expected = &observed.events[taken.step as usize];
+        let Some(found) = run.events.get(at) else { return Some(Left { at, found: None }) };
+        let path = |execution: &Execution, step: &Event| {
             execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone())
         };
         let same_thread = path(observed, expected) == path(run, found);

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use raddle_model::defect::Signature;
 use raddle_model::finding::{Kind, Severity};
-use raddle_model::{Choice, Defect, DefectFinder, Execution, Request, Step as RunStep, Target, TargetError};
+use raddle_model::{Choice, Defect, DefectFinder, Event as RunEvent, Execution, Request, Target, TargetError};
 use raddle_vocab::policy::Policy;
 use rustc_hash::FxHasher;
 
@@ -68,7 +68,7 @@ pub struct Departure {
     /// Number of the event in the schedule, from 1.
     pub event: usize,
     /// Which step of the observed run was expected; `None` if all were made but the accesses did not follow.
-    pub expected: Option<RunStep>,
+    pub expected: Option<RunEvent>,
 }
 
 /// A candidate with a witness (or without an answer), and its fate.
@@ -291,7 +291,7 @@ impl Session<'_> {
     fn analyse(&mut self, execution: &Execution) -> Result<(), TargetError> {
         let begun = Instant::now();
         let trace = self.trace(execution);
-        if trace.steps.len() != execution.steps.len() {
+        if trace.steps.len() != execution.events.len() {
             return Err(TargetError::Lost("a step of the run belongs to no thread".into()));
         }
         let analysis = Analysis::new(&trace, self.options.budget);
@@ -348,8 +348,8 @@ impl Session<'_> {
     fn count(&mut self, execution: &Execution, analysis: &Analysis<'_>) {
         self.totals.traces += 1;
         self.totals.window = analysis.window();
-        self.totals.transitions += execution.steps.len() as u64;
-        self.totals.events += execution.events;
+        self.totals.transitions += execution.events.len() as u64;
+        self.totals.events += execution.recorded;
         self.totals.threads = self.totals.threads.max(execution.threads.len() as u64);
         self.totals.variables.extend(analysis.trace.vars.iter().map(|var| var.name.clone()));
         if self.totals.traces == 1 {
@@ -519,7 +519,7 @@ fn whose(trace: &Trace, steps: &[Taken], left: Option<&Left>, witness: &Witness)
 
 fn departure_of(execution: &Execution, steps: &[Taken], left: Option<&Left>) -> Departure {
     let at = left.map_or(steps.len(), |left| left.at);
-    let expected = steps.get(at).map(|taken| execution.steps[taken.step as usize]);
+    let expected = steps.get(at).map(|taken| execution.events[taken.step as usize]);
     Departure { event: at + 1, expected }
 }
 
@@ -560,7 +560,7 @@ fn describe(trace: &Trace, wanted: &Wanted<'_>, witness: Option<&Witness>, fate:
 /// What tells paths apart: what each thread does, whatever the order between threads.
 fn path_of(execution: &Execution) -> u64 {
     let mut hashers: Vec<FxHasher> = vec![FxHasher::default(); execution.threads.len()];
-    for step in &execution.steps {
+    for step in &execution.events {
         if let Some(hasher) = hashers.get_mut(usize::from(step.thread)) {
             (step.kind as u8, step.pc, step.obj).hash(hasher);
             if !step.kind.is_atomic_access() {

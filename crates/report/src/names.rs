@@ -59,11 +59,11 @@ impl<'a> ExecutionNames<'a> {
             blocks.insert(access.addr, Block { start: access.addr, size: access.size, pc: access.pc, label });
         }
         let mut used_at = BTreeMap::new();
-        for step in &execution.steps {
+        for step in &execution.events {
             used_at.entry(step.obj).or_insert(step.pc);
         }
         for pending in &execution.pending {
-            used_at.entry(pending.step.obj).or_insert(pending.step.pc);
+            used_at.entry(pending.event.obj).or_insert(pending.event.pc);
         }
         ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at }
     }

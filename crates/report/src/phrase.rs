@@ -1,6 +1,6 @@
 //! Operations in words.
 
-use raddle_model::Step;
+use raddle_model::Event;
 use raddle_vocab::{OpKind, Outcome};
 
 /// Gives the names that phrases need.
@@ -70,7 +70,7 @@ pub fn word(kind: OpKind) -> &'static str {
 
 /// What a step did, with the names of what it did it to.
 #[must_use]
-pub fn phrase(step: &Step, names: &dyn Namer) -> String {
+pub fn phrase(step: &Event, names: &dyn Namer) -> String {
     let object = || names.object(step.obj);
     match step.kind {
         OpKind::Create | OpKind::Join | OpKind::Detach => format!("{} {}", word(step.kind), names.thread(step.arg)),
@@ -141,8 +141,8 @@ mod tests {
         }
     }
 
-    fn step(kind: OpKind, outcome: Outcome, value: u64) -> Step {
-        Step {
+    fn step(kind: OpKind, outcome: Outcome, value: u64) -> Event {
+        Event {
             thread: 1,
             kind,
             outcome,

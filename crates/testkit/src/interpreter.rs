@@ -1,8 +1,8 @@
 //! Runs a program under a schedule.
 
 use raddle_model::{
-    Access, AccessKind, Choice, Enabled, Execution, Incident, IncidentKind, Pending, PendingState, Request, Step,
-    ThreadInfo, ThreadPath, World, depend, footprint,
+    Access, AccessKind, Choice, Enabled, Event, Execution, Incident, IncidentKind, Pending, PendingState, Request,
+    SyncState, ThreadInfo, ThreadPath, depend, footprint,
 };
 use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
 use raddle_vocab::{Failure, OpKind, Outcome, RunStatus};
@@ -25,7 +25,7 @@ pub(super) struct Interpreter {
     code: Vec<Code>,
     layout: Layout,
     granularity: Granularity,
-    world: World,
+    world: SyncState,
     memory: Vec<i32>,
     threads: Vec<Thread>,
 }
@@ -37,7 +37,7 @@ impl Interpreter {
             code: compile(program),
             layout: Layout::of(program),
             granularity,
-            world: World::new(spurious),
+            world: SyncState::new(spurious),
             memory: Vec::new(),
             threads: Vec::new(),
         }
@@ -57,7 +57,7 @@ impl Interpreter {
         if self.threads.iter().any(|thread| thread.state == PendingState::Exited) {
             out.exit = Some(0);
         }
-        out.events = (out.steps.len() + out.accesses.len()) as u64;
+        out.recorded = (out.events.len() + out.accesses.len()) as u64;
         for number in 0..self.threads.len() {
             out.pending.push(self.pending(number));
         }
@@ -66,9 +66,9 @@ impl Interpreter {
     fn reset(&mut self, out: &mut Execution) {
         let mut empty = Execution::empty();
         // Keep the room that earlier executions needed.
-        std::mem::swap(&mut empty.steps, &mut out.steps);
+        std::mem::swap(&mut empty.events, &mut out.events);
         std::mem::swap(&mut empty.accesses, &mut out.accesses);
-        empty.steps.clear();
+        empty.events.clear();
         empty.accesses.clear();
         *out = empty;
         self.world.reset();
@@ -92,7 +92,7 @@ impl Interpreter {
                 && choice.choice < self.successors(choice.thread);
             if !possible {
                 out.status = RunStatus::Diverged;
-                out.diverged_at = Some(out.steps.len() as u32);
+                out.diverged_at = Some(out.events.len() as u32);
                 return false;
             }
             self.step(choice.thread, choice.choice, out);
@@ -107,10 +107,10 @@ impl Interpreter {
     fn go_on(&mut self, policy: Policy, max_events: u64, out: &mut Execution) {
         let mut chooser = Chooser::new(policy);
         let notes_conflicts = matches!(policy, Policy::Pos { .. });
-        while let Some(thread) = self.choose(policy, &mut chooser, &out.steps) {
-            let choice = policy.successor(out.steps.len() as u32, self.successors(thread));
+        while let Some(thread) = self.choose(policy, &mut chooser, &out.events) {
+            let choice = policy.successor(out.events.len() as u32, self.successors(thread));
             self.step(thread, choice, out);
-            if notes_conflicts && let Some(step) = out.steps.last() {
+            if notes_conflicts && let Some(step) = out.events.last() {
                 self.note_conflicts(*step);
             }
             if self.is_over(max_events, out) {
@@ -120,13 +120,13 @@ impl Interpreter {
     }
 
     fn is_over(&self, max_events: u64, out: &mut Execution) -> bool {
-        if out.status == RunStatus::Rest && (out.steps.len() + out.accesses.len()) as u64 >= max_events {
+        if out.status == RunStatus::Rest && (out.events.len() + out.accesses.len()) as u64 >= max_events {
             out.status = RunStatus::Cut;
         }
         out.status != RunStatus::Rest
     }
 
-    fn choose(&self, policy: Policy, chooser: &mut Chooser, steps: &[Step]) -> Option<u16> {
+    fn choose(&self, policy: Policy, chooser: &mut Chooser, steps: &[Event]) -> Option<u16> {
         let by_rank = self.world.by_rank();
         if matches!(policy, Policy::LeastRank | Policy::Stay) {
             let can = |wanted| move |&&thread: &&u16| self.enabled(thread) == wanted;
@@ -145,7 +145,7 @@ impl Interpreter {
         chooser.choose(steps.len() as u32, candidates).map(|rank| by_rank[rank])
     }
 
-    fn note_conflicts(&mut self, step: Step) {
+    fn note_conflicts(&mut self, step: Event) {
         let touched = footprint(&step);
         for thread in self.threads.iter_mut().filter(|thread| thread.pending.thread != step.thread) {
             if depend::conflict(&touched, &footprint(&thread.pending)) {
@@ -198,7 +198,7 @@ impl Interpreter {
             step.arg = u64::from(self.create(number, out));
         }
         self.world.apply(&step);
-        out.steps.push(step);
+        out.events.push(step);
         let thread = &mut self.threads[usize::from(number)];
         thread.accesses = 0;
         thread.conflicts = 0;
@@ -211,7 +211,7 @@ impl Interpreter {
     }
 
     /// The world knows memory only as far as steps have shown it; here everything is known.
-    fn fill_in_values(&self, step: &mut Step, cell: usize, body: usize, at: usize) {
+    fn fill_in_values(&self, step: &mut Event, cell: usize, body: usize, at: usize) {
         let now = self.memory[cell];
         match step.kind {
             OpKind::AtomicLoad => step.value = bits(now),
@@ -253,7 +253,7 @@ impl Interpreter {
     }
 
     /// What the step means for the thread's registers and position, and for memory.
-    fn take_effect(&mut self, step: &Step, cell: Option<usize>) {
+    fn take_effect(&mut self, step: &Event, cell: Option<usize>) {
         let thread = &mut self.threads[usize::from(step.thread)];
         let instr = &self.code[thread.body][thread.at];
         let succeeded = i32::from(matches!(step.outcome, Outcome::Done | Outcome::Nested | Outcome::Last));
@@ -307,13 +307,13 @@ impl Interpreter {
     }
 
     /// After the first half of a wait or barrier the thread stands before the second.
-    fn second_half(&mut self, step: &Step) -> bool {
+    fn second_half(&mut self, step: &Event) -> bool {
         let kind = match step.kind {
             OpKind::CondWait | OpKind::CondTimedWait => OpKind::CondReacquire,
             OpKind::BarrierArrive => OpKind::BarrierLeave,
             _ => return false,
         };
-        let next = Step { obj: step.obj, arg: step.arg, pc: step.pc, ..blank(step.thread, kind) };
+        let next = Event { obj: step.obj, arg: step.arg, pc: step.pc, ..blank(step.thread, kind) };
         self.threads[usize::from(step.thread)].pending = next;
         true
     }
@@ -388,7 +388,7 @@ impl Interpreter {
     /// Does what is no transition; false if the thread stops here.
     fn silent(&mut self, op: &Op, pc: u64, number: u16, out: &mut Execution) -> bool {
         let thread = &mut self.threads[usize::from(number)];
-        let after = out.steps.len() as u32;
+        let after = out.events.len() as u32;
         match op {
             Op::Set(reg, value) => thread.regs[usize::from(*reg) % REGISTERS] = eval(value, &thread.regs),
             Op::Assert(condition) if eval(condition, &thread.regs) == 0 => {
@@ -426,9 +426,9 @@ impl Interpreter {
     }
 
     /// The transition that an instruction is.
-    fn operation(&self, instr: &Instr, number: u16) -> Step {
+    fn operation(&self, instr: &Instr, number: u16) -> Event {
         let regs = &self.threads[usize::from(number)].regs;
-        let plain = |kind, obj, arg, pc| Step { obj, arg, pc, ..blank(number, kind) };
+        let plain = |kind, obj, arg, pc| Event { obj, arg, pc, ..blank(number, kind) };
         match instr {
             Instr::OnceBegin { once, pc, .. } => plain(OpKind::OnceBegin, self.layout.once(*once), 0, *pc),
             Instr::OnceEnd { once, pc } => plain(OpKind::OnceEnd, self.layout.once(*once), 0, *pc),
@@ -436,7 +436,7 @@ impl Interpreter {
             Instr::BarrierInit { barrier, count, pc } => {
                 plain(OpKind::BarrierInit, self.layout.barrier(*barrier), u64::from(*count), *pc)
             }
-            Instr::Op(op, pc) => Step {
+            Instr::Op(op, pc) => Event {
                 pc: *pc,
                 ..super::operation::of(
                     op,
@@ -472,7 +472,7 @@ impl Interpreter {
             PendingState::Enabled => PendingState::Blocked,
             other => other,
         };
-        Pending { step, state }
+        Pending { event: step, state }
     }
 }
 

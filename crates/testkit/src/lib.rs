@@ -1,4 +1,4 @@
-//! A target without a process: runs abstract programs with the semantics of [`raddle_model::World`].
+//! A target without a process: runs abstract programs with the semantics of [`raddle_model::SyncState`].
 //!
 //! It behaves towards a search exactly as the real runtime does: a thread parks before an operation, plain accesses
 //! belong to the transition before them (or are transitions themselves, at access granularity), and after the schedule

@@ -1,6 +1,6 @@
 //! Operations of a program as transitions.
 
-use raddle_model::Step;
+use raddle_model::Event;
 use raddle_vocab::{MemOrder, OpKind};
 
 use super::code::eval;
@@ -17,26 +17,26 @@ pub(super) fn of(
     layout: &Layout,
     handle: impl Fn(u8) -> u64,
     program: &Program,
-) -> Step {
-    let plain = |kind, obj, arg| Step { obj, arg, ..blank(number, kind) };
+) -> Event {
+    let plain = |kind, obj, arg| Event { obj, arg, ..blank(number, kind) };
     let address = |place: &Place| layout.address(layout.cell(place.id, eval(&place.index, regs)));
-    let access = |kind, place: &Place, order| Step { obj: address(place), size: 4, order, ..blank(number, kind) };
+    let access = |kind, place: &Place, order| Event { obj: address(place), size: 4, order, ..blank(number, kind) };
     let mutex = |place: &Place| layout.mutex(place.id, eval(&place.index, regs));
     let on_mutex = |kind, place: &Place| plain(kind, mutex(place), program.mutexes[place.id].kind as u64);
     match op {
-        Op::Read(_, place) => Step { arg: 4, ..access(OpKind::Read, place, MemOrder::Relaxed) },
-        Op::Write(place, _) => Step { arg: 4, ..access(OpKind::Write, place, MemOrder::Relaxed) },
+        Op::Read(_, place) => Event { arg: 4, ..access(OpKind::Read, place, MemOrder::Relaxed) },
+        Op::Write(place, _) => Event { arg: 4, ..access(OpKind::Write, place, MemOrder::Relaxed) },
         Op::Load(_, place, order) | Op::Await(_, place, _, order) => access(OpKind::AtomicLoad, place, *order),
         Op::Store(place, value, order) => {
-            Step { value: bits(eval(value, regs)), ..access(OpKind::AtomicStore, place, *order) }
+            Event { value: bits(eval(value, regs)), ..access(OpKind::AtomicStore, place, *order) }
         }
         Op::Rmw(_, place, _, _, order) => access(OpKind::AtomicRmw, place, *order),
-        Op::Cas { place, expected, desired, order, .. } => Step {
+        Op::Cas { place, expected, desired, order, .. } => Event {
             arg: bits(eval(expected, regs)),
             value: bits(eval(desired, regs)),
             ..access(OpKind::AtomicCas, place, *order)
         },
-        Op::Fence(order) => Step { order: *order, ..blank(number, OpKind::Fence) },
+        Op::Fence(order) => Event { order: *order, ..blank(number, OpKind::Fence) },
         Op::Lock(place) | Op::LockIf(_, place, Mode::Block) => on_mutex(OpKind::Lock, place),
         Op::LockIf(_, place, Mode::Try) => on_mutex(OpKind::TryLock, place),
         Op::LockIf(_, place, Mode::Timed) => on_mutex(OpKind::TimedLock, place),

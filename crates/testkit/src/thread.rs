@@ -1,6 +1,6 @@
 //! One thread of a running program.
 
-use raddle_model::{PendingState, Step};
+use raddle_model::{Event, PendingState};
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 
 use super::program::{HANDLES, REGISTERS};
@@ -23,7 +23,7 @@ pub(super) struct Thread {
     /// How many threads it has created.
     pub children: u32,
     /// What it stands before.
-    pub pending: Step,
+    pub pending: Event,
     /// Invariant: `Enabled` while it goes on, whether or not it is blocked just now.
     pub state: PendingState,
     /// Whether `pending` is busy waiting, and the value that it found wanting when it came there.
@@ -63,8 +63,8 @@ impl Thread {
 }
 
 /// A step without operands.
-pub(super) fn blank(thread: u16, kind: OpKind) -> Step {
-    Step {
+pub(super) fn blank(thread: u16, kind: OpKind) -> Event {
+    Event {
         thread,
         kind,
         outcome: Outcome::Done,

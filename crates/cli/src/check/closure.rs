@@ -32,7 +32,7 @@ impl Point {
 
     /// Right before a step.
     pub fn before_step(execution: &Execution, index: usize) -> Self {
-        Point { thread: execution.steps[index].thread, before: index as u32, access: None }
+        Point { thread: execution.events[index].thread, before: index as u32, access: None }
     }
 }
 
@@ -46,8 +46,8 @@ pub fn needed(execution: &Execution, points: &[Point]) -> Option<Vec<usize>> {
     }
     let mut needs = Needs::default();
     let mut chosen = Vec::new();
-    for index in (0..execution.steps.len()).rev() {
-        let step = &execution.steps[index];
+    for index in (0..execution.events.len()).rev() {
+        let step = &execution.events[index];
         let prints = footprint(step);
         let accesses = blocks.of_step(index).map(|at| &execution.accesses[at]);
         let point = points.iter().find(|point| point.thread == step.thread);
@@ -88,8 +88,8 @@ impl Blocks {
         let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut steps = 0;
         for (number, access) in execution.accesses.iter().enumerate() {
-            while steps < execution.steps.len().min(access.after as usize) {
-                if let Some(slot) = last.get_mut(usize::from(execution.steps[steps].thread)) {
+            while steps < execution.events.len().min(access.after as usize) {
+                if let Some(slot) = last.get_mut(usize::from(execution.events[steps].thread)) {
                     *slot = Some(steps);
                 }
                 steps += 1;
@@ -108,7 +108,7 @@ impl Blocks {
 
     /// Whether the step is its thread's last one before the point.
     fn is_last_before(&self, execution: &Execution, index: usize, point: &Point) -> bool {
-        let between = &execution.steps[index + 1..point.before as usize];
+        let between = &execution.events[index + 1..point.before as usize];
         between.iter().all(|step| step.thread != point.thread)
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use raddle_exec::recording::{Program, Recording, Settings};
 use raddle_model::Execution;
-use raddle_model::defect::{Defect, DefectFinder, Position, Signature};
+use raddle_model::defect::{Defect, DefectFinder, PartPosition, Signature};
 use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::suppress::Suppressions;
@@ -239,15 +239,15 @@ fn same_defect(finder: &mut DefectFinder, execution: &Execution, signature: &Sig
 fn points(execution: &Execution, defect: &Defect) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for part in &defect.parts {
-        let (thread, end) = (part.thread, execution.steps.len() as u32);
+        let (thread, end) = (part.thread, execution.events.len() as u32);
         let before = match part.position {
-            Position::Access(number) => execution.accesses[number as usize].after,
-            Position::Step(number) => number + 1,
-            Position::Pending => end,
-            Position::Incident(number) => {
+            PartPosition::Access(number) => execution.accesses[number as usize].after,
+            PartPosition::Event(number) => number + 1,
+            PartPosition::Pending => end,
+            PartPosition::Incident(number) => {
                 let after = execution.incidents[number as usize].after;
                 // A misuse shows in the operation itself, which the thread makes next.
-                let next = (after as usize..end as usize).find(|&at| execution.steps[at].thread == thread);
+                let next = (after as usize..end as usize).find(|&at| execution.events[at].thread == thread);
                 next.map_or(after, |next| next as u32 + 1)
             }
         };
@@ -266,16 +266,16 @@ fn end_of_schedule(witness: &Witness, defect: Option<&Defect>) -> (usize, Vec<u1
     let mut ends = Vec::new();
     for part in &defect.parts {
         match part.position {
-            Position::Incident(number) => {
+            PartPosition::Incident(number) => {
                 steps = steps.max(witness.run.execution.incidents[number as usize].after as usize);
                 ends.push(part.thread);
             }
-            Position::Pending => {
-                steps = witness.run.execution.steps.len().min(witness.entries.len());
+            PartPosition::Pending => {
+                steps = witness.run.execution.events.len().min(witness.entries.len());
                 ends.push(part.thread);
             }
-            Position::Step(number) => steps = steps.max(number as usize + 1),
-            Position::Access(_) => {}
+            PartPosition::Event(number) => steps = steps.max(number as usize + 1),
+            PartPosition::Access(_) => {}
         }
     }
     (steps, if ends.len() == defect.parts.len() { ends } else { Vec::new() })

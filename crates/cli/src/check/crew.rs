@@ -9,7 +9,7 @@ use raddle_explore::optimal::WorkItem;
 use raddle_explore::pool::{Analyser, Analysis, WorkerPool};
 use raddle_explore::units::Worker;
 use raddle_model::defect::Signature;
-use raddle_model::{DefectFinder, TargetError, world};
+use raddle_model::{DefectFinder, TargetError, semantics};
 
 use super::search::is_compared;
 use super::strategies;
@@ -73,7 +73,7 @@ fn worker(spurious: u32, self_check: Option<u64>) -> Analyser {
         for defect in finder.find(execution) {
             keep |= known.insert(defect.signature);
         }
-        let disagreement = is_compared(number + 1).then(|| world::check(execution, spurious).err()).flatten();
+        let disagreement = is_compared(number + 1).then(|| semantics::check(execution, spurious).err()).flatten();
         Analysis { work: Some(work), keep, note: disagreement.map(|disagreement| disagreement.to_string()) }
     })
 }

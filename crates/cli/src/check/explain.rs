@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use raddle_exec::decode::Detail;
-use raddle_model::defect::{Defect, Held, Part, Position, locks_held};
+use raddle_model::defect::{Defect, Held, Part, PartPosition, locks_held};
 use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
 use raddle_model::race::{Race, Touching};
-use raddle_model::{Execution, Incident, Step};
+use raddle_model::{Event, Execution, Incident};
 use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
 use raddle_report::names::{ExecutionNames, Located};
 use raddle_report::phrase::{Namer, word};
@@ -111,17 +111,17 @@ impl<'a> Scene<'a> {
         if start < end { (start, end - start) } else { (race.addr, 1) }
     }
 
-    fn bytes_of(&self, position: Position) -> (u64, u64) {
+    fn bytes_of(&self, position: PartPosition) -> (u64, u64) {
         match position {
-            Position::Access(number) => {
+            PartPosition::Access(number) => {
                 let access = &self.execution.accesses[number as usize];
                 (access.addr, access.size)
             }
-            Position::Step(number) => {
-                let step = &self.execution.steps[number as usize];
+            PartPosition::Event(number) => {
+                let step = &self.execution.events[number as usize];
                 (step.obj, step.extent().max(1))
             }
-            Position::Incident(_) | Position::Pending => (0, 0),
+            PartPosition::Incident(_) | PartPosition::Pending => (0, 0),
         }
     }
 
@@ -157,12 +157,12 @@ impl<'a> Scene<'a> {
             return part.locks.clone();
         }
         let before = match part.position {
-            Position::Access(number) => self.execution.accesses[number as usize].after as usize,
-            Position::Step(number) => number as usize,
-            Position::Incident(number) => self.execution.incidents[number as usize].after as usize,
-            Position::Pending => self.execution.steps.len(),
+            PartPosition::Access(number) => self.execution.accesses[number as usize].after as usize,
+            PartPosition::Event(number) => number as usize,
+            PartPosition::Incident(number) => self.execution.incidents[number as usize].after as usize,
+            PartPosition::Pending => self.execution.events.len(),
         };
-        locks_held(&self.execution.steps, part.thread, before)
+        locks_held(&self.execution.events, part.thread, before)
     }
 
     fn awaited(&self, object: u64, operation: OpKind, holders: &[u16]) -> String {
@@ -175,9 +175,9 @@ impl<'a> Scene<'a> {
     /// Return addresses, innermost first.
     fn stack(&self, defect: &Defect, part: &Part) -> Vec<u64> {
         let recorded = self.detail.and_then(|detail| match part.position {
-            Position::Incident(number) => detail.incidents.get(number as usize),
-            Position::Pending => detail.threads.get(usize::from(part.thread)),
-            Position::Access(_) | Position::Step(_) => None,
+            PartPosition::Incident(number) => detail.incidents.get(number as usize),
+            PartPosition::Pending => detail.threads.get(usize::from(part.thread)),
+            PartPosition::Access(_) | PartPosition::Event(_) => None,
         });
         let mut stack = match recorded {
             Some(stack) if !stack.is_empty() => stack.clone(),
@@ -195,23 +195,24 @@ impl<'a> Scene<'a> {
     }
 
     fn created(&self, thread: u16) -> Option<Created> {
-        let is_creation = |step: &&Step| step.kind == OpKind::Create && step.arg == u64::from(thread);
-        let create = self.execution.steps.iter().find(is_creation).filter(|_| thread != 0)?;
+        let is_creation = |step: &&Event| step.kind == OpKind::Create && step.arg == u64::from(thread);
+        let create = self.execution.events.iter().find(is_creation).filter(|_| thread != 0)?;
         let by = self.names.thread(u64::from(create.thread));
         Some(Created { by, place: self.names.place(&[create.pc]) })
     }
 
     fn operation(&self, defect: &Defect, part: &Part) -> String {
         let side = defect.race.as_ref().map(|race| [&race.first, &race.second]);
-        let side = side.and_then(|sides| sides.into_iter().find(|side| Position::from(side.position) == part.position));
+        let side =
+            side.and_then(|sides| sides.into_iter().find(|side| PartPosition::from(side.position) == part.position));
         let text = match (side.map(|side| side.what), part.position) {
             (Some(Touching::Read), _) => "read",
             (Some(Touching::Write), _) => "write",
             (Some(Touching::Free), _) => "free",
-            (_, Position::Step(number)) => word(self.execution.steps[number as usize].kind),
-            (_, Position::Access(_)) => "access",
-            (_, Position::Pending) => self.pending_word(part),
-            (_, Position::Incident(number)) => {
+            (_, PartPosition::Event(number)) => word(self.execution.events[number as usize].kind),
+            (_, PartPosition::Access(_)) => "access",
+            (_, PartPosition::Pending) => self.pending_word(part),
+            (_, PartPosition::Incident(number)) => {
                 let incident = &self.execution.incidents[number as usize];
                 return self.incident_word(incident, defect.signature.detail).to_string();
             }
@@ -221,7 +222,7 @@ impl<'a> Scene<'a> {
 
     fn pending_word(&self, part: &Part) -> &'static str {
         let operation = part.waits.as_ref().map(|waits| waits.operation);
-        let pending = || self.execution.pending.get(usize::from(part.thread)).map(|pending| pending.step.kind);
+        let pending = || self.execution.pending.get(usize::from(part.thread)).map(|pending| pending.event.kind);
         operation.or_else(pending).map_or("wait", word)
     }
 
@@ -230,7 +231,7 @@ impl<'a> Scene<'a> {
         if !matches!(incident.kind, raddle_model::IncidentKind::Misuse(_)) {
             return detail;
         }
-        let later = self.execution.steps.iter().skip(incident.after as usize);
+        let later = self.execution.events.iter().skip(incident.after as usize);
         let next = later.filter(|step| step.thread == incident.thread).find(|step| step.obj == incident.obj);
         next.map_or("call", |step| word(step.kind))
     }

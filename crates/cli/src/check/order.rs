@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use raddle_model::SyncState;
 use raddle_model::depend::Mode;
-use raddle_model::world::World;
-use raddle_model::{Enabled, Execution, Step, footprint};
+use raddle_model::{Enabled, Event, Execution, footprint};
 
 use super::closure::{Blocks, mode_of, touches};
 
@@ -34,13 +34,13 @@ pub fn fewest_preemptions(execution: &Execution, chosen: &[usize], spurious: u32
 
 /// How often a thread that could go on is interrupted.
 pub fn preemptions(execution: &Execution, order: &[usize], spurious: u32) -> u32 {
-    let mut world = World::new(spurious);
+    let mut world = SyncState::new(spurious);
     world.prepare(execution);
     let next = next_of_same_thread(execution, order);
     let mut count = 0;
     for (position, &index) in order.iter().enumerate() {
-        let step = &execution.steps[index];
-        if position > 0 && execution.steps[order[position - 1]].thread != step.thread {
+        let step = &execution.events[index];
+        if position > 0 && execution.events[order[position - 1]].thread != step.thread {
             count += u32::from(can_go_on(execution, &world, order[position - 1], next[position - 1]));
         }
         world.apply(step);
@@ -53,7 +53,7 @@ fn next_of_same_thread(execution: &Execution, order: &[usize]) -> Vec<Option<usi
     let mut later: Vec<Option<usize>> = vec![None; execution.threads.len()];
     let mut next = vec![None; order.len()];
     for (position, &index) in order.iter().enumerate().rev() {
-        let slot = &mut later[usize::from(execution.steps[index].thread)];
+        let slot = &mut later[usize::from(execution.events[index].thread)];
         next[position] = slot.replace(index);
     }
     next
@@ -61,11 +61,11 @@ fn next_of_same_thread(execution: &Execution, order: &[usize]) -> Vec<Option<usi
 
 /// Whether the thread of a step could make its next one now: the one in the order, else the next of the execution, else
 /// what it stands before at the end.
-fn can_go_on(execution: &Execution, world: &World, index: usize, next: Option<usize>) -> bool {
-    let thread = execution.steps[index].thread;
-    let later = || (index + 1..execution.steps.len()).find(|&later| execution.steps[later].thread == thread);
-    let op: Option<&Step> = match next.or_else(later) {
-        Some(next) => Some(&execution.steps[next]),
+fn can_go_on(execution: &Execution, world: &SyncState, index: usize, next: Option<usize>) -> bool {
+    let thread = execution.events[index].thread;
+    let later = || (index + 1..execution.events.len()).find(|&later| execution.events[later].thread == thread);
+    let op: Option<&Event> = match next.or_else(later) {
+        Some(next) => Some(&execution.events[next]),
         None => {
             let pending = execution.pending.get(usize::from(thread));
             return pending.is_some_and(|pending| world.enabled_pending(pending) == Enabled::Yes);
@@ -113,7 +113,7 @@ impl Graph {
             chosen: chosen.to_vec(),
         };
         for (position, &index) in chosen.iter().enumerate() {
-            let step = &execution.steps[index];
+            let step = &execution.events[index];
             graph.threads.entry(step.thread).or_default().push(position);
             let mut earlier = Vec::new();
             let data = blocks.of_step(index).map(|at| &execution.accesses[at]);
@@ -214,7 +214,7 @@ mod tests {
             steps.push(step(1, OpKind::Unlock, b, 0));
         }
         let run = execution(2, steps, vec![]);
-        let all: Vec<usize> = (0..run.steps.len()).collect();
+        let all: Vec<usize> = (0..run.events.len()).collect();
         assert!(preemptions(&run, &all, 0) > 10);
         let (order, count) = fewest_preemptions(&run, &all, 0);
         assert!(count <= 1, "{count} {order:?}");
@@ -222,7 +222,7 @@ mod tests {
         sorted.sort_unstable();
         assert_eq!(sorted, all);
         for thread in 0..2 {
-            let own: Vec<usize> = order.iter().copied().filter(|&at| run.steps[at].thread == thread).collect();
+            let own: Vec<usize> = order.iter().copied().filter(|&at| run.events[at].thread == thread).collect();
             assert!(own.is_sorted(), "{order:?}");
         }
     }

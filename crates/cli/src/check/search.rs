@@ -10,7 +10,7 @@ use raddle_explore::pool::{Analyser, WorkerPool, explore_with};
 use raddle_explore::units::Expansion;
 use raddle_explore::{Classification, IncompleteReason, Strategy};
 use raddle_model::finding::{Finding, Prune, Reason, Stats};
-use raddle_model::{Choice, Execution, Request, TargetError, World, world};
+use raddle_model::{Choice, Execution, Request, SyncState, TargetError, semantics};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_vocab::policy::{Policy, mix};
 
@@ -160,7 +160,7 @@ impl Watch<'_, '_> {
 
     /// Takes what the execution shows, and checks raddle itself on it.
     fn look(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
-        self.progress.looked_at(execution.steps.len());
+        self.progress.looked_at(execution.events.len());
         let known = self.collector.findings.len();
         let (progress, show) = (&*self.progress, &mut self.show);
         let met = self.collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, story| {
@@ -180,7 +180,7 @@ impl Watch<'_, '_> {
     }
 
     fn doubts(&mut self, execution: &Execution, fresh: bool, compare: bool) -> Option<Reason> {
-        if compare && let Err(disagreement) = world::check(execution, self.spurious) {
+        if compare && let Err(disagreement) = semantics::check(execution, self.spurious) {
             return Some(disagrees(&disagreement.to_string()));
         }
         // A race makes the order of independent operations matter.
@@ -252,15 +252,15 @@ impl SelfCheck {
 
 /// The request that asks for every step of an execution.
 fn again(execution: &Execution, spurious: u32) -> Request {
-    let mut world = World::new(spurious);
+    let mut world = SyncState::new(spurious);
     world.prepare(execution);
-    let choose = |step: &raddle_model::Step| {
+    let choose = |step: &raddle_model::Event| {
         let choice = world.choice_of(step);
         world.apply(step);
         Choice { thread: step.thread, choice }
     };
-    let schedule = execution.steps.iter().map(choose).collect();
-    Request { schedule, policy: Policy::LeastRank, max_events: execution.events.saturating_add(1) }
+    let schedule = execution.events.iter().map(choose).collect();
+    Request { schedule, policy: Policy::LeastRank, max_events: execution.recorded.saturating_add(1) }
 }
 
 /// Lets the estimate of a strategy be seen while a search has the strategy in its hands.

@@ -1,11 +1,11 @@
 //! Small executions for tests.
 
-use raddle_model::{Access, AccessKind, Execution, Pending, PendingState, Step, ThreadInfo, ThreadPath};
+use raddle_model::{Access, AccessKind, Event, Execution, Pending, PendingState, ThreadInfo, ThreadPath};
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 
 /// A step that did what its name says.
-pub fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
-    Step {
+pub fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Event {
+    Event {
         thread,
         kind,
         outcome: Outcome::Done,
@@ -26,15 +26,15 @@ pub fn access(thread: u16, kind: AccessKind, addr: u64, size: u64, after: u32, c
 }
 
 /// A finished execution whose threads other than main are main's children.
-pub fn execution(threads: u16, steps: Vec<Step>, accesses: Vec<Access>) -> Execution {
+pub fn execution(threads: u16, steps: Vec<Event>, accesses: Vec<Access>) -> Execution {
     let mut execution = Execution::empty();
     for number in 0..threads {
         let path = ThreadPath(if number == 0 { vec![] } else { vec![u32::from(number)] });
         execution.threads.push(ThreadInfo { path, parent: (number > 0).then_some(0), name: None });
         let end = step(number, OpKind::ThreadEnd, 0, 0);
-        execution.pending.push(Pending { step: end, state: PendingState::Ended });
+        execution.pending.push(Pending { event: end, state: PendingState::Ended });
     }
-    execution.steps = steps;
+    execution.events = steps;
     execution.accesses = accesses;
     execution
 }

@@ -2,7 +2,7 @@
 
 use raddle_exec::recording::{Entry, RecordingNames, entries_of};
 use raddle_model::finding::WitnessKind;
-use raddle_model::race::{Position, Race, Side};
+use raddle_model::race::{AccessPosition, Race, Side};
 use raddle_model::{Execution, ThreadPath};
 
 use super::closure::{Point, needed};
@@ -80,7 +80,7 @@ impl<'a> Found<'a> {
         confirmer: &mut Confirmer,
         shows: &mut dyn FnMut(&Execution) -> bool,
     ) -> Result<Witness, Failure> {
-        let all: Vec<usize> = (0..self.execution.steps.len()).collect();
+        let all: Vec<usize> = (0..self.execution.events.len()).collect();
         let mut tries = Vec::new();
         if let Some(chosen) = needed(self.execution, points) {
             tries.push(fewest_preemptions(self.execution, &chosen, self.spurious));
@@ -103,8 +103,8 @@ impl<'a> Found<'a> {
 
     fn point(&self, side: &Side) -> Point {
         match side.position {
-            Position::Access(number) => Point::before_access(&self.execution.accesses[number as usize]),
-            Position::Step(number) => Point::before_step(self.execution, number as usize),
+            AccessPosition::Access(number) => Point::before_access(&self.execution.accesses[number as usize]),
+            AccessPosition::Event(number) => Point::before_step(self.execution, number as usize),
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Found<'a> {
     fn schedule(&self, order: &[usize], points: &[Point]) -> Vec<Entry> {
         let mut entries: Vec<Entry> = order.iter().map(|&index| self.entries[index].clone()).collect();
         for point in points {
-            let last = order.iter().rposition(|&index| self.execution.steps[index].thread == point.thread);
+            let last = order.iter().rposition(|&index| self.execution.events[index].thread == point.thread);
             if let Some(last) = last {
                 entries[last].stop = point.access;
             }
@@ -128,7 +128,7 @@ impl<'a> Found<'a> {
     fn stands_before(&self, run: &Replayed, side: &Side) -> bool {
         let Some(thread) = number_of(&run.execution, self.path(side.thread)) else { return false };
         match side.position {
-            Position::Access(number) => {
+            AccessPosition::Access(number) => {
                 let access = &self.execution.accesses[number as usize];
                 run.followed
                     && run.detail.parked.iter().any(|parked| {
@@ -136,9 +136,9 @@ impl<'a> Found<'a> {
                         same && parked.access.thread == thread
                     })
             }
-            Position::Step(number) => {
-                let step = &self.execution.steps[number as usize];
-                let pending = &run.execution.pending[usize::from(thread)].step;
+            AccessPosition::Event(number) => {
+                let step = &self.execution.events[number as usize];
+                let pending = &run.execution.pending[usize::from(thread)].event;
                 run.followed && (pending.kind, pending.obj, pending.pc) == (step.kind, step.obj, step.pc)
             }
         }
@@ -148,16 +148,16 @@ impl<'a> Found<'a> {
     fn was_made(&self, run: &Replayed, side: &Side) -> bool {
         let Some(thread) = number_of(&run.execution, self.path(side.thread)) else { return false };
         match side.position {
-            Position::Access(number) => {
+            AccessPosition::Access(number) => {
                 let access = &self.execution.accesses[number as usize];
                 let same = |other: &&raddle_model::Access| {
                     (other.thread, other.pc, other.addr) == (thread, access.pc, access.addr)
                 };
                 run.execution.accesses.iter().any(|other| same(&other))
             }
-            Position::Step(number) => {
-                let step = &self.execution.steps[number as usize];
-                run.execution.steps.iter().any(|other| {
+            AccessPosition::Event(number) => {
+                let step = &self.execution.events[number as usize];
+                run.execution.events.iter().any(|other| {
                     (other.thread, other.kind, other.obj, other.pc) == (thread, step.kind, step.obj, step.pc)
                 })
             }

@@ -55,8 +55,8 @@ fn difference(expected: &Execution, found: &Execution) -> Option<String> {
         let (one, other) = lines.next().unwrap_or(("an end", "more, or nothing more"));
         format!("{} instead of {}", other.trim(), one.trim())
     };
-    if expected.steps != found.steps {
-        return Some(first(&expected.steps, &found.steps));
+    if expected.events != found.events {
+        return Some(first(&expected.events, &found.events));
     }
     if expected.accesses != found.accesses {
         return Some(first(&expected.accesses, &found.accesses));

@@ -9,7 +9,7 @@ mod detail;
 mod tests;
 
 use raddle_model::{
-    Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step, ThreadInfo, ThreadPath,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, ThreadInfo, ThreadPath,
 };
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
@@ -73,7 +73,7 @@ pub struct RunResult {
     pub status: RunStatus,
     /// Status of the process, if it exited.
     pub exit: Option<i32>,
-    /// Step that could not be taken.
+    /// Event that could not be taken.
     pub diverged_at: Option<u32>,
     /// Places where the program was found to wait busily.
     pub awaits: u32,
@@ -158,7 +158,7 @@ impl Decoder {
         self.stack_owner = StackOwner::End;
         self.text_due = 0;
         self.at = 0;
-        into.steps.clear();
+        into.events.clear();
         into.accesses.clear();
         into.threads.clear();
         into.pending.clear();
@@ -167,7 +167,7 @@ impl Decoder {
         into.exit = result.exit;
         into.diverged_at = result.diverged_at;
         into.awaits = result.awaits;
-        into.events = 0;
+        into.recorded = 0;
         self.add_thread(into, None);
     }
 
@@ -206,7 +206,7 @@ impl Decoder {
                 self.check_thread(header)?;
                 self.check_running(header)?;
                 let access = self.parse_access(header, &[addr, pc], into)?;
-                into.events += 1;
+                into.recorded += 1;
                 into.accesses.push(access);
                 tail
             } else {
@@ -259,7 +259,7 @@ impl Decoder {
             return self.pending(header, kind, body, into);
         }
         self.check_running(header)?;
-        into.events += 1;
+        into.recorded += 1;
         self.step(header, kind, body, into)
     }
 
@@ -289,7 +289,7 @@ impl Decoder {
         if header.flags & flag::PENDING != 0 {
             return self.parked(header, body, into);
         }
-        into.events += 1;
+        into.recorded += 1;
         if matches!(header.kind, record::FAILURE | record::MISUSE) {
             return self.incident(header, body, into);
         }
@@ -321,12 +321,12 @@ impl Decoder {
         let progress = &mut self.progress[usize::from(header.tid)];
         progress.accesses = 0;
         progress.ended = step.kind == OpKind::ThreadEnd;
-        into.steps.push(step);
+        into.events.push(step);
         Ok(())
     }
 
     /// A join or detach names a thread that exists.
-    fn check_partner(&self, step: &Step) -> Result<(), DecodeErrorKind> {
+    fn check_partner(&self, step: &Event) -> Result<(), DecodeErrorKind> {
         let names_thread = matches!(step.kind, OpKind::Join | OpKind::Detach);
         if names_thread && step.outcome == Outcome::Done && step.arg >= self.progress.len() as u64 {
             return Err(DecodeErrorKind::Thread(step.arg));
@@ -376,7 +376,7 @@ impl Decoder {
         } else {
             PendingState::Enabled
         };
-        into.pending[usize::from(header.tid)] = Pending { step, state };
+        into.pending[usize::from(header.tid)] = Pending { event: step, state };
         Ok(())
     }
 
@@ -411,7 +411,7 @@ impl Decoder {
             addr: body[0],
             size,
             pc,
-            after: into.steps.len() as u32,
+            after: into.events.len() as u32,
             count: header.count,
         })
     }
@@ -429,7 +429,7 @@ impl Decoder {
         };
         into.incidents.push(Incident {
             thread: header.tid,
-            after: into.steps.len() as u32,
+            after: into.events.len() as u32,
             count: header.count,
             pc,
             obj: body[0],
@@ -484,8 +484,8 @@ impl Decoder {
             if progress.pending || !progress.ended {
                 continue;
             }
-            if let Some(last) = into.steps.iter().rfind(|step| usize::from(step.thread) == thread) {
-                into.pending[thread] = Pending { step: *last, state: PendingState::Ended };
+            if let Some(last) = into.events.iter().rfind(|step| usize::from(step.thread) == thread) {
+                into.pending[thread] = Pending { event: *last, state: PendingState::Ended };
             }
         }
     }
@@ -510,7 +510,7 @@ impl Header {
 
 /// Where a thread stands that did not say so.
 fn unknown_pending(thread: u16) -> Pending {
-    let step = Step {
+    let step = Event {
         thread,
         kind: OpKind::ThreadStart,
         outcome: Outcome::Done,
@@ -523,11 +523,11 @@ fn unknown_pending(thread: u16) -> Pending {
         pc: 0,
         accesses: 0,
     };
-    Pending { step, state: PendingState::Enabled }
+    Pending { event: step, state: PendingState::Enabled }
 }
 
 #[inline]
-fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Step, DecodeErrorKind> {
+fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Event, DecodeErrorKind> {
     let &[_, obj, packed, arg, value, old] = body;
     let (pc, extra) = record::unpack_pc(packed);
     let (order, outcome, log_size) = record::parse_step_extra(extra);
@@ -538,7 +538,7 @@ fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) ->
     }
     let accesses_memory = kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write);
     let size = if accesses_memory { 1 << log_size } else { 0 };
-    Ok(Step { thread: header.tid, kind, outcome, order, size, obj, arg, value, old, pc, accesses: header.count })
+    Ok(Event { thread: header.tid, kind, outcome, order, size, obj, arg, value, old, pc, accesses: header.count })
 }
 
 /// The text in the words of a text record.

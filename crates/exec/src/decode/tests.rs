@@ -94,7 +94,7 @@ fn threads_are_named_by_who_created_them() {
     let states: Vec<PendingState> = execution.pending.iter().map(|pending| pending.state).collect();
     use PendingState::{Awaiting, Blocked, Enabled, Ended};
     assert_eq!(states, [Blocked, Enabled, Ended, Awaiting]);
-    assert_eq!((execution.steps.len(), execution.events, execution.exit), (6, 7, Some(3)));
+    assert_eq!((execution.events.len(), execution.recorded, execution.exit), (6, 7, Some(3)));
     let write = execution.accesses[0];
     assert_eq!((write.kind, write.addr, write.size, write.after), (AccessKind::Write, 0x4000, 4, 5));
 }
@@ -176,18 +176,18 @@ fn a_dead_writers_trace_ends_at_the_first_zero() {
     writer.0.extend([0; 100]);
     let mut execution = Execution::empty();
     Decoder::new().decode_beginning(&writer.0, REST, &mut execution);
-    assert_eq!((execution.steps.len(), execution.threads.len(), execution.pending.len()), (2, 2, 2));
+    assert_eq!((execution.events.len(), execution.threads.len(), execution.pending.len()), (2, 2, 2));
 }
 
 /// What every consumer of an execution relies on.
 fn check_shape(execution: &Execution) {
     let threads = execution.threads.len();
     assert_eq!(execution.pending.len(), threads);
-    assert!(execution.steps.iter().all(|step| usize::from(step.thread) < threads));
+    assert!(execution.events.iter().all(|step| usize::from(step.thread) < threads));
     assert!(execution.accesses.iter().all(|access| usize::from(access.thread) < threads));
-    assert!(execution.accesses.iter().all(|access| access.after as usize <= execution.steps.len()));
+    assert!(execution.accesses.iter().all(|access| access.after as usize <= execution.events.len()));
     assert!(execution.accesses.iter().all(|access| access.addr.checked_add(access.size).is_some()));
-    assert!(execution.incidents.iter().all(|incident| incident.after as usize <= execution.steps.len()));
+    assert!(execution.incidents.iter().all(|incident| incident.after as usize <= execution.events.len()));
     assert!(execution.threads.iter().enumerate().skip(1).all(|(n, t)| t.parent.is_some_and(|p| usize::from(p) < n)));
 }
 

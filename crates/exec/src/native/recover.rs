@@ -211,9 +211,9 @@ impl NativeTarget {
 
 /// Ends the execution with a crash of the thread that was heard of last.
 fn add_crash(execution: &mut Execution, signal: i32, text: String) {
-    let after = execution.steps.len() as u32;
+    let after = execution.events.len() as u32;
     let last_access = execution.accesses.last().filter(|access| access.after == after);
-    let last_step = execution.steps.last();
+    let last_step = execution.events.last();
     let thread = last_access.map(|access| access.thread).or(last_step.map(|step| step.thread)).unwrap_or(0);
     let pc = last_access.map(|access| access.pc).or(last_step.map(|step| step.pc)).unwrap_or(0);
     if let Some(pending) = execution.pending.get_mut(usize::from(thread)) {

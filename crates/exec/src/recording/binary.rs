@@ -12,7 +12,7 @@
 //! sizes are bounded before memory is asked for, and the execution is checked as one from a target is.
 
 use raddle_model::{
-    Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step, ThreadInfo, ThreadPath,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, ThreadInfo, ThreadPath,
 };
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
@@ -147,7 +147,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recording, RecordingError> {
 }
 
 fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String> {
-    if recording.schedule.len() != execution.steps.len() {
+    if recording.schedule.len() != execution.events.len() {
         return Err("the schedule is not that of the execution".into());
     }
     let Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign } =
@@ -162,7 +162,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
         settings: (access_granularity, spurious, fold_spins, exit_events, max_events, benign),
         finding: recording.finding.as_ref().map(ToString::to_string),
         threads: threads.map(|thread| (thread.path.0.clone(), thread.parent, thread.name.clone())).collect(),
-        steps: execution.steps.iter().map(|step| step_row(step, &mut objects, &mut places)).collect(),
+        steps: execution.events.iter().map(|step| step_row(step, &mut objects, &mut places)).collect(),
         accesses: execution
             .accesses
             .iter()
@@ -171,14 +171,14 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
         pending: execution
             .pending
             .iter()
-            .map(|pending| (step_row(&pending.step, &mut objects, &mut places), state_byte(pending.state)))
+            .map(|pending| (step_row(&pending.event, &mut objects, &mut places), state_byte(pending.state)))
             .collect(),
         incidents: execution.incidents.iter().map(incident_row).collect(),
         entries: entries.map(|e| (e.choice, e.object.clone(), e.place.clone(), e.stop)).collect(),
         status: execution.status as u8,
         exit: execution.exit,
         diverged_at: execution.diverged_at,
-        events: execution.events,
+        events: execution.recorded,
     })
 }
 
@@ -189,17 +189,19 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     execution.status = RunStatus::from_byte(body.status).ok_or("it ended in no known way")?;
     execution.exit = body.exit;
     execution.diverged_at = body.diverged_at;
-    execution.events = body.events;
+    execution.recorded = body.events;
     execution.threads = threads_of(body.threads)?;
     for row in body.steps {
-        execution.steps.push(step_of(row, &mut objects, &mut places)?);
+        execution.events.push(step_of(row, &mut objects, &mut places)?);
     }
     for row in body.accesses {
         execution.accesses.push(access_of(row, &mut addresses, &mut access_places)?);
     }
     for (row, state) in body.pending {
         let step = step_of(row, &mut objects, &mut places)?;
-        execution.pending.push(Pending { step, state: state_of(state).ok_or("a thread stands in no known way")? });
+        execution
+            .pending
+            .push(Pending { event: step, state: state_of(state).ok_or("a thread stands in no known way")? });
     }
     execution.incidents = body.incidents.into_iter().map(incident_of).collect::<Result<_, _>>()?;
     check(&execution)?;
@@ -235,11 +237,11 @@ fn threads_of(rows: Vec<ThreadRow>) -> Result<Vec<ThreadInfo>, String> {
 }
 
 fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<Entry>, String> {
-    if rows.len() != execution.steps.len() {
+    if rows.len() != execution.events.len() {
         return Err("its schedule is not that of its steps".into());
     }
     let mut made = vec![0; execution.threads.len()];
-    let steps = execution.steps.iter();
+    let steps = execution.events.iter();
     let entries = rows.into_iter().zip(steps).map(|((choice, object, place, stop), step)| {
         let thread = usize::from(step.thread);
         made[thread] += 1;
@@ -252,12 +254,12 @@ fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<Entry>, 
 /// What everybody who reads an execution relies on.
 fn check(execution: &Execution) -> Result<(), String> {
     let threads = execution.threads.len();
-    let steps = execution.steps.len();
+    let steps = execution.events.len();
     let known = |thread: u16| usize::from(thread) < threads;
     let within = |after: u32| after as usize <= steps;
     let fine = execution.pending.len() == threads
-        && execution.pending.iter().enumerate().all(|(n, pending)| usize::from(pending.step.thread) == n)
-        && execution.steps.iter().all(|step| known(step.thread))
+        && execution.pending.iter().enumerate().all(|(n, pending)| usize::from(pending.event.thread) == n)
+        && execution.events.iter().all(|step| known(step.thread))
         && execution
             .accesses
             .iter()
@@ -267,7 +269,7 @@ fn check(execution: &Execution) -> Result<(), String> {
     if fine { Ok(()) } else { Err("its parts do not fit each other".into()) }
 }
 
-fn step_row(step: &Step, objects: &mut Near, places: &mut Near) -> StepRow {
+fn step_row(step: &Event, objects: &mut Near, places: &mut Near) -> StepRow {
     StepRow {
         thread: step.thread,
         kind: step.kind as u8,
@@ -283,8 +285,8 @@ fn step_row(step: &Step, objects: &mut Near, places: &mut Near) -> StepRow {
     }
 }
 
-fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Step, String> {
-    Ok(Step {
+fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Event, String> {
+    Ok(Event {
         thread: row.thread,
         kind: OpKind::from_byte(row.kind).ok_or("it has an unknown operation")?,
         outcome: Outcome::from_byte(row.outcome).ok_or("it has an unknown outcome")?,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use raddle_model::world::World;
-use raddle_model::{Choice, Execution, PendingState, Request, Step, ThreadPath};
+use raddle_model::SyncState;
+use raddle_model::{Choice, Event, Execution, PendingState, Request, ThreadPath};
 use raddle_vocab::policy::{MAX_THREADS, Policy};
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 
@@ -97,10 +97,10 @@ pub fn plan_of(recording: &Recording) -> Result<RunPlan, ScheduleError> {
 /// like it.
 #[must_use]
 pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNames) -> Vec<Entry> {
-    let mut world = World::new(spurious);
+    let mut world = SyncState::new(spurious);
     world.prepare(execution);
     let mut made = vec![0; execution.threads.len()];
-    let entries = execution.steps.iter().map(|step| {
+    let entries = execution.events.iter().map(|step| {
         let choice = choice_of(&world, step);
         world.apply(step);
         let thread = usize::from(step.thread);
@@ -119,7 +119,7 @@ pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNam
     entries.collect()
 }
 
-fn choice_of(world: &World, step: &Step) -> u16 {
+fn choice_of(world: &SyncState, step: &Event) -> u16 {
     let several = matches!(step.kind, OpKind::Signal | OpKind::FutexWake | OpKind::CondReacquire | OpKind::FutexResume);
     if !several {
         return 0;
@@ -132,7 +132,7 @@ fn choice_of(world: &World, step: &Step) -> u16 {
 }
 
 /// The name of what a step is about: another thread, or what lies at its address.
-fn object_of(step: &Step, execution: &Execution, names: &dyn RecordingNames) -> Option<String> {
+fn object_of(step: &Event, execution: &Execution, names: &dyn RecordingNames) -> Option<String> {
     match step.kind {
         OpKind::Create | OpKind::Join | OpKind::Detach => {
             let thread = execution.threads.get(usize::try_from(step.arg).ok()?)?;
@@ -174,7 +174,7 @@ fn describe_entry(entry: &Entry) -> String {
 
 /// A step in words.
 #[must_use]
-pub fn describe_step(step: &Step, execution: &Execution, names: &dyn RecordingNames) -> String {
+pub fn describe_step(step: &Event, execution: &Execution, names: &dyn RecordingNames) -> String {
     let thread = execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone()).unwrap_or_default();
     let entry = Entry {
         thread,
@@ -194,7 +194,7 @@ pub fn describe_step(step: &Step, execution: &Execution, names: &dyn RecordingNa
 #[must_use]
 pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn RecordingNames) -> Option<Divergence> {
     for (index, entry) in entries.iter().enumerate() {
-        let found = match execution.steps.get(index) {
+        let found = match execution.events.get(index) {
             Some(step) => {
                 let thread = execution.threads.get(usize::from(step.thread)).map(|thread| &thread.path);
                 // Arrivals at a barrier commute: which of them is the last says nothing about the thread.
@@ -219,7 +219,7 @@ fn instead(entry: &Entry, execution: &Execution, names: &dyn RecordingNames) -> 
     let Some(pending) = number.and_then(|number| execution.pending.get(number)) else {
         return format!("the program has no thread {}", entry.thread);
     };
-    let stands = describe_step(&pending.step, execution, names);
+    let stands = describe_step(&pending.event, execution, names);
     match execution.status {
         RunStatus::Cut => "the bound on events stopped the run".into(),
         RunStatus::Assumed => "a false assumption ended the run".into(),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use raddle_model::{
-    Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step, ThreadInfo, ThreadPath,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, ThreadInfo, ThreadPath,
 };
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
 
@@ -10,8 +10,8 @@ use super::json::parse_thread;
 use super::*;
 use crate::mappings::Mapping;
 
-fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
-    Step {
+fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Event {
+    Event {
         thread,
         kind,
         outcome: Outcome::Done,
@@ -36,10 +36,10 @@ fn execution() -> Execution {
         steps.push(step(thread, OpKind::Lock, mutex, 0));
         steps.push(step(thread, OpKind::CondWait, cond, mutex));
     }
-    steps.push(Step { value: 1 << 2, old: 2, ..step(0, OpKind::Signal, cond, 0) });
+    steps.push(Event { value: 1 << 2, old: 2, ..step(0, OpKind::Signal, cond, 0) });
     steps.push(step(2, OpKind::CondReacquire, cond, mutex));
     let thread = |path: &[u32], parent| ThreadInfo { path: ThreadPath(path.into()), parent, name: None };
-    let pending = |thread, state| Pending { step: step(thread, OpKind::Unlock, mutex, 0), state };
+    let pending = |thread, state| Pending { event: step(thread, OpKind::Unlock, mutex, 0), state };
     let access =
         |kind, addr, after| Access { thread: 0, kind, volatile: true, addr, size: 64, pc: 0x1020, after, count: 0 };
     let incident = |kind, text: &str| Incident {
@@ -53,7 +53,7 @@ fn execution() -> Execution {
         text: text.into(),
     };
     Execution {
-        steps,
+        events: steps,
         accesses: vec![access(AccessKind::Alloc, 0x9000, 1), access(AccessKind::Write, 0x9000, 4)],
         threads: vec![
             thread(&[], None),
@@ -72,7 +72,7 @@ fn execution() -> Execution {
         status: RunStatus::Cut,
         exit: Some(-1),
         diverged_at: Some(4),
-        events: 13,
+        recorded: 13,
         awaits: 0,
     }
 }
@@ -139,7 +139,7 @@ fn a_schedule_leads_back_to_its_choices() {
     let choices = choices_of(&recording(false).schedule).unwrap();
     let execution = execution();
     let threads: Vec<u16> = choices.iter().map(|choice| choice.thread).collect();
-    assert_eq!(threads, execution.steps.iter().map(|step| step.thread).collect::<Vec<_>>());
+    assert_eq!(threads, execution.events.iter().map(|step| step.thread).collect::<Vec<_>>());
     let plan = plan_of(&recording(true)).unwrap();
     assert_eq!((plan.request.schedule, plan.request.max_events), (choices, 1 << 40));
     assert_eq!(compare(&recording(false).schedule, &execution, &names()), None);
@@ -168,19 +168,19 @@ fn schedules_that_lead_nowhere_are_named() {
 fn a_divergence_says_where_and_what() {
     let schedule = recording(false).schedule;
     let mut other = execution();
-    other.steps[4].kind = OpKind::TryLock;
+    other.events[4].kind = OpKind::TryLock;
     let found = compare(&schedule, &other, &names()).unwrap();
     assert_eq!(found.entry, 4);
     let text = found.to_string();
     assert!(text.contains("event 5") && text.contains("T1 Lock") && text.contains("T1 TryLock"), "{text}");
     let mut short = execution();
-    short.steps.truncate(6);
+    short.events.truncate(6);
     short.status = RunStatus::Diverged;
     short.pending[2].state = PendingState::Blocked;
     let text = compare(&schedule, &short, &names()).unwrap().to_string();
     assert!(text.contains("event 7") && text.contains("is blocked before T2 Unlock prog+0x2040"), "{text}");
     let mut alone = execution();
-    alone.steps.truncate(3);
+    alone.events.truncate(3);
     alone.threads.truncate(1);
     assert!(compare(&schedule, &alone, &names()).unwrap().to_string().contains("no thread T1"));
 }
@@ -225,7 +225,7 @@ fn forged_contents_with_a_right_checksum_are_refused() {
         change(recording.execution.as_mut().unwrap());
         recording.to_bytes().and_then(|bytes| Recording::from_bytes(&bytes)).unwrap_err().to_string()
     };
-    assert!(forge(|e| e.steps[0].thread = 7).contains("fit"));
+    assert!(forge(|e| e.events[0].thread = 7).contains("fit"));
     assert!(forge(|e| e.accesses[0].after = 100).contains("fit"));
     assert!(forge(|e| e.accesses[0].size = u64::MAX).contains("fit"));
     assert!(forge(|e| e.threads[2].parent = Some(2)).contains("descend"));
@@ -233,7 +233,7 @@ fn forged_contents_with_a_right_checksum_are_refused() {
     assert!(forge(|e| e.threads.clear()).contains("0 threads"));
     assert!(forge(|e| e.pending.truncate(1)).contains("fit"));
     assert!(forge(|e| e.incidents[0].thread = 9).contains("fit"));
-    assert!(forge(|e| e.steps.truncate(3)).contains("not that of the execution"));
+    assert!(forge(|e| e.events.truncate(3)).contains("not that of the execution"));
 }
 
 #[test]
@@ -308,7 +308,7 @@ proptest! {
         plain.truncate(plain.len() - cut);
         if let Ok(read) = Recording::from_bytes(&sealed(&plain, plain.len() as u64)) {
             let execution = read.execution.as_ref().unwrap();
-            prop_assert!(execution.steps.iter().all(|step| usize::from(step.thread) < execution.threads.len()));
+            prop_assert!(execution.events.iter().all(|step| usize::from(step.thread) < execution.threads.len()));
             let _ = choices_of(&read.schedule);
             let _ = entries_of(execution, 0, &names());
         }

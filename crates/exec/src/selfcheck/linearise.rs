@@ -1,12 +1,12 @@
 //! Another order of the same steps.
 
-use raddle_model::{Cell, Mode, Step, Touch, footprint};
+use raddle_model::{Cell, Event, Mode, Touch, footprint};
 use raddle_vocab::policy::mix;
 use rustc_hash::FxHashMap;
 
 /// A random order of the steps (as indices) that keeps the order within each thread and of dependent steps.
 #[must_use]
-pub fn linearisation(steps: &[Step], seed: u64) -> Vec<usize> {
+pub fn linearisation(steps: &[Event], seed: u64) -> Vec<usize> {
     let Graph { followers, mut waiting_for } = graph(steps);
     let mut ready: Vec<usize> = (0..steps.len()).filter(|&step| waiting_for[step] == 0).collect();
     let mut order = Vec::with_capacity(steps.len());
@@ -31,7 +31,7 @@ struct Graph {
     waiting_for: Vec<usize>,
 }
 
-fn graph(steps: &[Step]) -> Graph {
+fn graph(steps: &[Event]) -> Graph {
     let mut graph = Graph { followers: vec![Vec::new(); steps.len()], waiting_for: vec![0; steps.len()] };
     let mut last: FxHashMap<u16, usize> = FxHashMap::default();
     // For each cell, the touches that no later one has covered.
@@ -71,8 +71,8 @@ mod tests {
     use raddle_model::depend::conflict;
     use raddle_vocab::{MemOrder, OpKind, Outcome};
 
-    fn step(thread: u16, kind: OpKind, obj: u64) -> Step {
-        Step {
+    fn step(thread: u16, kind: OpKind, obj: u64) -> Event {
+        Event {
             thread,
             kind,
             outcome: Outcome::Done,
@@ -97,7 +97,7 @@ mod tests {
     proptest! {
         #[test]
         fn dependent_steps_keep_their_order(actions in proptest::collection::vec((0u16..3, 0u8..5, 0u64..3), 0..40), seed: u64) {
-            let steps: Vec<Step> = actions.iter().map(|&(thread, kind, obj)| {
+            let steps: Vec<Event> = actions.iter().map(|&(thread, kind, obj)| {
                 let kind = [OpKind::AtomicLoad, OpKind::AtomicStore, OpKind::Lock, OpKind::SemPost, OpKind::Fence][usize::from(kind)];
                 step(thread, kind, obj * 4)
             }).collect();

@@ -47,14 +47,14 @@ pub fn reorder(
         return Ok(None);
     }
     let entries = entries_of(execution, spurious, &ModuleNames::default());
-    let order = linearisation(&execution.steps, seed);
+    let order = linearisation(&execution.events, seed);
     let reordered: Vec<_> = order.iter().map(|&index| entries[index].clone()).collect();
     let schedule = match choices_of(&reordered) {
         Ok(schedule) => schedule,
         // Program order and creation are kept, so that this cannot happen unless dependence is wrong.
         Err(error) => return Ok(Some(Difference::new(error.to_string()))),
     };
-    let max_events = execution.events.saturating_mul(2).saturating_add(1000);
+    let max_events = execution.recorded.saturating_mul(2).saturating_add(1000);
     let mut again = Execution::empty();
     target.submit(Request { schedule, policy: Policy::LeastRank, max_events });
     target.finish(&mut again)?;

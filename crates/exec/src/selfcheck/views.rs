@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use raddle_model::{Access, Execution, IncidentKind, PendingState, Step, ThreadPath};
+use raddle_model::{Access, Event, Execution, IncidentKind, PendingState, ThreadPath};
 use raddle_vocab::{OpKind, Outcome, io};
 
 /// The first difference between two executions, as a sentence.
@@ -21,7 +21,7 @@ impl Difference {
 /// # Errors
 /// The first difference.
 pub fn same_execution(a: &Execution, b: &Execution) -> Result<(), Difference> {
-    same_list("step", &a.steps, &b.steps)?;
+    same_list("step", &a.events, &b.events)?;
     same_list("access", &a.accesses, &b.accesses)?;
     same_list("thread", &a.threads, &b.threads)?;
     same_list("incident", &a.incidents, &b.incidents)?;
@@ -100,13 +100,13 @@ fn views(execution: &Execution) -> Vec<View> {
             steps: Vec::new(),
             accesses: Vec::new(),
             incidents: Vec::new(),
-            standing: (pending.step.kind, pending.step.obj, pending.state),
+            standing: (pending.event.kind, pending.event.obj, pending.state),
         })
         .collect();
     // Accesses and incidents come between the steps of their own thread.
     let mut accesses = execution.accesses.iter().peekable();
     let mut incidents = execution.incidents.iter().peekable();
-    for number in 0..=execution.steps.len() {
+    for number in 0..=execution.events.len() {
         while let Some(access) = accesses.next_if(|access| access.after as usize <= number) {
             let view = &mut views[usize::from(access.thread)];
             view.accesses.push((view.steps.len(), Access { thread: 0, after: 0, ..*access }));
@@ -116,7 +116,7 @@ fn views(execution: &Execution) -> Vec<View> {
             let (obj, pc, count, text) = (incident.obj, incident.pc, incident.count, incident.text.clone());
             view.incidents.push((view.steps.len(), incident.kind, obj, pc, count, text));
         }
-        if let Some(step) = execution.steps.get(number) {
+        if let Some(step) = execution.events.get(number) {
             let view = step_view(step, execution);
             views[usize::from(step.thread)].steps.push(view);
         }
@@ -125,7 +125,7 @@ fn views(execution: &Execution) -> Vec<View> {
     views
 }
 
-fn step_view(step: &Step, execution: &Execution) -> StepView {
+fn step_view(step: &Event, execution: &Execution) -> StepView {
     let path =
         |number: u64| execution.threads.get(number as usize).map(|thread| thread.path.clone()).unwrap_or_default();
     let arg = match step.kind {

@@ -83,7 +83,7 @@ fn one(target: &mut NativeTarget, seed: u64) -> Execution {
 }
 
 fn steps(execution: &Execution) -> usize {
-    execution.steps.iter().filter(|step| step.kind == OpKind::AtomicStore).count()
+    execution.events.iter().filter(|step| step.kind == OpKind::AtomicStore).count()
 }
 
 fn crashed(execution: &Execution) -> bool {
@@ -213,7 +213,7 @@ fn long_traces_get_room() {
     for n in 0..20 {
         target.finish(&mut execution).unwrap();
         assert_eq!((steps(&execution), execution.status), (n, RunStatus::Rest), "run {n}");
-        assert_eq!(execution.steps.len() * 6 >= fake::LONG_WORDS - 12, n % 2 == 0);
+        assert_eq!(execution.events.len() * 6 >= fake::LONG_WORDS - 12, n % 2 == 0);
     }
     assert_eq!(target.options().trace_bytes, 1 << 20);
     small.max_trace_bytes = 1 << 17;
@@ -223,7 +223,7 @@ fn long_traces_get_room() {
     // The cut trace of the fake ends in the middle, so that it says nothing about its threads.
     target.finish(&mut execution).unwrap();
     assert_eq!(target.options().trace_bytes, 1 << 17);
-    assert!(execution.steps.len() > 1000);
+    assert!(execution.events.len() > 1000);
 }
 
 fn nonsense_is_survived() {

@@ -8,7 +8,7 @@
 //!
 //! * For each new step, and for what each thread stands before at the end (blocked ones included), the earlier steps of other threads
 //!   that it conflicts with and that do not happen before its thread's previous step are looked at, the latest first. Whether it could
-//!   have come before such a step is asked of `raddle_model::World`: an acquisition cannot overtake the release that it waited
+//!   have come before such a step is asked of `raddle_model::SyncState`: an acquisition cannot overtake the release that it waited
 //!   for, but the acquisition before. Locks that both hold need no test of their own: who holds one has its last release in his clock.
 //! * If it could, then in the state before that step some thread has to be tried that can begin what leads to the
 //!   reversal: the steps between that do not come causally behind the earlier step, then the operation itself. If none of those threads is
@@ -33,14 +33,14 @@ mod tree;
 use std::collections::VecDeque;
 
 use raddle_model::depend::footprint;
-use raddle_model::world::Mark;
-use raddle_model::{Choice, Execution, PendingState, Request, Step, World};
+use raddle_model::semantics::Mark;
+use raddle_model::{Choice, Event, Execution, PendingState, Request, SyncState};
 use raddle_vocab::RunStatus;
 
 use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, is_endless, scheduled};
 use order::Order;
 use races::Analysis;
-use tree::{Able, Event, Tree, Try};
+use tree::{Able, ChosenEvent, Tree, Try};
 
 /// Runs that are asked for at a time.
 const LOT: usize = 32;
@@ -64,7 +64,7 @@ pub struct Dpor {
     under_way: VecDeque<Task>,
     started: bool,
     order: Order,
-    world: World,
+    world: SyncState,
     marks: Vec<Mark>,
     choices: Vec<u16>,
     runs: u64,
@@ -81,7 +81,7 @@ impl Dpor {
             under_way: VecDeque::new(),
             started: false,
             order: Order::default(),
-            world: World::new(spurious),
+            world: SyncState::new(spurious),
             marks: Vec::new(),
             choices: Vec::new(),
             runs: 0,
@@ -116,7 +116,7 @@ impl Dpor {
             Some((node, _)) if at >= self.tree.node(node).depth => {
                 // Others may have been left out because of it: here, and before what it cannot overtake.
                 self.tree.want_all(node);
-                let (mut path, end) = (self.tree.path(node), execution.steps.len());
+                let (mut path, end) = (self.tree.path(node), execution.events.len());
                 if end + 1 == path.len() {
                     self.walk(execution, task, &mut path);
                     self.analyse(execution, &path, end, end, false);
@@ -135,7 +135,7 @@ impl Dpor {
         self.marks.clear();
         self.choices.clear();
         let mut next = vec![0; execution.threads.len()];
-        for (index, step) in execution.steps.iter().enumerate() {
+        for (index, step) in execution.events.iter().enumerate() {
             self.marks.push(self.world.mark());
             let choice = Choice { thread: step.thread, choice: self.world.choice_of(step) };
             self.choices.push(choice.choice);
@@ -158,7 +158,7 @@ impl Dpor {
             next[usize::from(step.thread)] += 1;
             self.world.apply(step);
         }
-        execution.steps.len()
+        execution.events.len()
     }
 
     /// Wants the reversals that the execution shows from step `from` to `end`, through which [`Dpor::walk`] went before.
@@ -191,9 +191,9 @@ impl Dpor {
         let able = alive.filter_map(|thread| {
             let number = usize::from(thread);
             let successors = match self.order.steps_of(thread).get(next[number]) {
-                Some(&position) => self.world.successors(&execution.steps[position as usize]),
+                Some(&position) => self.world.successors(&execution.events[position as usize]),
                 None if self.world.enabled_pending(&execution.pending[number]).possible() => {
-                    self.world.successors(&execution.pending[number].step)
+                    self.world.successors(&execution.pending[number].event)
                 }
                 None => 0,
             };
@@ -212,8 +212,8 @@ impl Dpor {
     }
 }
 
-fn event_of(step: &Step, choice: u16) -> Event {
-    Event { step: *step, choice, touches: footprint(step) }
+fn event_of(step: &Event, choice: u16) -> ChosenEvent {
+    ChosenEvent { step: *step, choice, touches: footprint(step) }
 }
 
 impl Strategy for Dpor {
@@ -245,11 +245,11 @@ impl Strategy for Dpor {
         let known = path.len();
         let from = known.saturating_sub(1);
         let end = self.walk(execution, &task, &mut path);
-        let is_blocked = end < execution.steps.len();
+        let is_blocked = end < execution.events.len();
         if is_blocked && end >= known {
             self.wake(path[end]);
         }
-        if from < execution.steps.len() {
+        if from < execution.events.len() {
             let goes_on = execution.pending.iter().any(|pending| pending.state == PendingState::Enabled);
             let stopped = !is_blocked && execution.status != RunStatus::Rest && goes_on;
             self.analyse(execution, &path, from, end, stopped);

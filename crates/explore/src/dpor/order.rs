@@ -1,7 +1,7 @@
 //! Causal order of one execution: clock vectors and who touched which cell.
 
 use raddle_model::depend::{Cell, footprint};
-use raddle_model::{Execution, Footprint, Mode, Step, Touch};
+use raddle_model::{Event, Execution, Footprint, Mode, Touch};
 use rustc_hash::FxHashMap;
 
 /// A step in the list of a cell.
@@ -42,12 +42,12 @@ impl Order {
         self.cells.values_mut().for_each(Vec::clear);
         self.nobody.clear();
         self.nobody.resize(self.threads, 0);
-        for step in &execution.steps {
+        for step in &execution.events {
             self.push(step);
         }
     }
 
-    fn push(&mut self, step: &Step) {
+    fn push(&mut self, step: &Event) {
         let (position, number) = (self.thread.len(), usize::from(step.thread));
         let row = self.clocks.len();
         match self.positions[number].last() {

@@ -1,8 +1,8 @@
 //! Which reversals of an execution's races have to be tried, and where.
 
 use raddle_model::depend::{conflict, footprint};
-use raddle_model::world::Mark;
-use raddle_model::{Choice, Execution, Footprint, Pending, PendingState, Step, World};
+use raddle_model::semantics::Mark;
+use raddle_model::{Choice, Event, Execution, Footprint, Pending, PendingState, SyncState};
 use raddle_vocab::{OpKind, Outcome};
 
 use super::order::Order;
@@ -12,7 +12,7 @@ use super::tree::Tree;
 #[derive(Debug)]
 struct Late {
     thread: u16,
-    op: Step,
+    op: Event,
     /// Its position, or the number of steps.
     at: u32,
     /// Number within its thread.
@@ -35,7 +35,7 @@ struct Pair {
 pub(super) struct Analysis<'a> {
     pub execution: &'a Execution,
     pub order: &'a Order,
-    pub world: &'a mut World,
+    pub world: &'a mut SyncState,
     /// State before each step.
     pub marks: &'a [Mark],
     /// Which successor each step was.
@@ -78,7 +78,7 @@ impl Analysis<'_> {
     }
 
     fn executed(&self, at: u32) -> Late {
-        let op = self.execution.steps[at as usize];
+        let op = self.execution.events[at as usize];
         let (seq, touches) = (self.order.seq(at) as usize, self.order.touches(at).clone());
         Late { thread: op.thread, op, at, seq, touches, reversed: Vec::new(), is_open: false }
     }
@@ -88,13 +88,13 @@ impl Analysis<'_> {
         let positions = self.order.steps_of(thread);
         let seq = positions.partition_point(|&position| position < end);
         let op = match positions.get(seq) {
-            Some(&next) => self.execution.steps[next as usize],
+            Some(&next) => self.execution.events[next as usize],
             None => {
-                let Pending { step, state } = *self.execution.pending.get(usize::from(thread))?;
+                let Pending { event, state } = *self.execution.pending.get(usize::from(thread))?;
                 if matches!(state, PendingState::Failed | PendingState::Ended | PendingState::Exited) {
                     return None;
                 }
-                Step { outcome: Outcome::Done, ..step }
+                Event { outcome: Outcome::Done, ..event }
             }
         };
         let is_open = stopped && seq == positions.len();
@@ -106,7 +106,7 @@ impl Analysis<'_> {
         let between: Vec<u32> = (early + 1..late.at).filter(|&at| !self.order.is_before(early, at)).collect();
         self.world.rollback(self.marks[early as usize]);
         for &at in &between {
-            self.world.apply(&self.execution.steps[at as usize]);
+            self.world.apply(&self.execution.events[at as usize]);
         }
         let possible = self.is_possible(late);
         let there = footprint(&self.world.outcome_of(&late.op, 0));
@@ -174,10 +174,10 @@ impl Analysis<'_> {
     /// itself, the other steps between, and that one.
     fn hint(&self, early: u32, first: Option<u32>, between: &[u32], late: u16) -> (u16, Vec<Choice>) {
         let steps = first.into_iter().chain(between.iter().copied().filter(|&at| Some(at) != first));
-        let mut renaming = Renaming::behind(&self.execution.steps[..early as usize]);
+        let mut renaming = Renaming::behind(&self.execution.events[..early as usize]);
         let late = Choice::of(late);
         let choose = |at: u32| {
-            let step = &self.execution.steps[at as usize];
+            let step = &self.execution.events[at as usize];
             let choice = Choice { thread: renaming.name(step.thread), choice: self.choices[at as usize] };
             renaming.note(step);
             choice
@@ -202,7 +202,7 @@ struct Renaming {
 
 impl Renaming {
     /// Behind these steps, up to which nothing changes.
-    fn behind(steps: &[Step]) -> Self {
+    fn behind(steps: &[Event]) -> Self {
         let created = steps.iter().filter(|step| creates(step)).count() as u16 + 1;
         Renaming { created, names: Vec::new() }
     }
@@ -211,7 +211,7 @@ impl Renaming {
         self.names.iter().find(|(old, _)| *old == thread).map_or(thread, |&(_, new)| new)
     }
 
-    fn note(&mut self, step: &Step) {
+    fn note(&mut self, step: &Event) {
         if creates(step) {
             self.names.push((step.arg as u16, self.created));
             self.created += 1;
@@ -219,6 +219,6 @@ impl Renaming {
     }
 }
 
-fn creates(step: &Step) -> bool {
+fn creates(step: &Event) -> bool {
     step.kind == OpKind::Create && step.outcome == Outcome::Done
 }

@@ -1,21 +1,21 @@
 //! The part of the tree of schedules that is still of interest: states that a run may yet be asked for from, and those above them.
 
 use raddle_model::depend::conflict;
-use raddle_model::{Choice, Footprint, Step};
+use raddle_model::{Choice, Event, Footprint};
 use raddle_vocab::{OpKind, Outcome};
 use std::collections::BTreeSet;
 
 /// A transition out of a state, as some run made it.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
-    pub step: Step,
+pub(super) struct ChosenEvent {
+    pub step: Event,
     pub choice: u16,
     pub touches: Footprint,
 }
 
-impl Event {
+impl ChosenEvent {
     /// Whether making this event changes what the other one is or would do.
-    pub fn disturbs(&self, other: &Event) -> bool {
+    pub fn disturbs(&self, other: &ChosenEvent) -> bool {
         self.step.thread == other.step.thread
             || conflict(&self.touches, &other.touches)
             || closes_round(&self.step, &other.step)
@@ -28,7 +28,7 @@ impl Event {
 
 /// Whether the first arrival fills the round of a barrier that the second would have belonged to. Arrivals in one round
 /// commute, so footprints do not tell.
-fn closes_round(arrival: &Step, other: &Step) -> bool {
+fn closes_round(arrival: &Event, other: &Event) -> bool {
     arrival.outcome == Outcome::Last
         && other.kind == OpKind::BarrierArrive
         && (arrival.obj, arrival.arg) == (other.obj, other.arg)
@@ -60,9 +60,9 @@ pub(super) struct Node {
     /// Who can step.
     pub able: Vec<Able>,
     /// Events that need not be tried: other parts of the tree begin with them.
-    pub sleep: Vec<Event>,
+    pub sleep: Vec<ChosenEvent>,
     /// Events that were tried, in order.
-    pub done: Vec<Event>,
+    pub done: Vec<ChosenEvent>,
     /// Choices whose runs are under way, or that turned out to be impossible.
     pub asked: Vec<Choice>,
     untried: Vec<Try>,
@@ -114,7 +114,7 @@ impl Tree {
     }
 
     /// A new state below `parent`, which it keeps of interest.
-    pub fn add(&mut self, parent: Option<(u32, Choice)>, able: Vec<Able>, sleep: Vec<Event>) -> u32 {
+    pub fn add(&mut self, parent: Option<(u32, Choice)>, able: Vec<Able>, sleep: Vec<ChosenEvent>) -> u32 {
         self.made += 1;
         let depth = parent.map_or(0, |(parent, _)| self.node(parent).depth + 1);
         if let Some((parent, _)) = parent {

@@ -4,7 +4,7 @@ use raddle_vocab::OpKind;
 use smallvec::SmallVec;
 
 use super::WorkItem;
-use super::cursor::{Cursor, Event, Pick, has_one_successor};
+use super::cursor::{ChosenEvent, Cursor, Pick, has_one_successor};
 use super::expand::{Dozing, Expander, Sleeper, meets};
 use super::ranks::Ranks;
 
@@ -41,11 +41,11 @@ impl Expander {
         self.sim = sim;
     }
 
-    fn asleep<'a>(&'a self, sim: &'a Sim) -> impl Iterator<Item = &'a Event> {
+    fn asleep<'a>(&'a self, sim: &'a Sim) -> impl Iterator<Item = &'a ChosenEvent> {
         sim.asleep.iter().map(|&number| &self.slept[number as usize].event)
     }
 
-    fn fall_asleep(&mut self, sim: &mut Sim, event: Event) {
+    fn fall_asleep(&mut self, sim: &mut Sim, event: ChosenEvent) {
         sim.asleep.push(self.slept.len() as u32);
         self.slept.push(Sleeper::new(event, sim.cursor.made, &mut self.record, &self.replay));
     }
@@ -56,7 +56,7 @@ impl Expander {
         loop {
             let Sim { cursor, asleep, dozing, .. } = &mut *sim;
             let is_asleep = |thread, choice| {
-                let is_it = |event: &Event| (event.step.thread, event.choice) == (thread, choice);
+                let is_it = |event: &ChosenEvent| (event.step.thread, event.choice) == (thread, choice);
                 asleep.iter().any(|&number| is_it(&self.slept[number as usize].event))
             };
             match cursor.pick(self.facts(), &dozing.still, is_asleep) {
@@ -97,7 +97,7 @@ impl Expander {
     }
 
     /// Whether the event, once asleep, is what would be put back of every child: what wakes it disturbs the step that sleeps, too.
-    fn is_always_put_back(&self, position: usize, event: &Event, sim: &Sim) -> bool {
+    fn is_always_put_back(&self, position: usize, event: &ChosenEvent, sim: &Sim) -> bool {
         !self.thorough
             && has_one_successor(event.step.kind)
             && event.step.kind != OpKind::BarrierArrive
@@ -136,7 +136,7 @@ impl Expander {
     }
 
     /// Which arrival is the last of a round is the one thing about a step that others change without conflict.
-    fn reconsider(&self, event: &mut Event) {
+    fn reconsider(&self, event: &mut ChosenEvent) {
         if event.step.kind == OpKind::BarrierArrive {
             event.step = self.replay.world().outcome_of(&event.step, event.choice);
         }
@@ -156,7 +156,7 @@ impl Expander {
     }
 
     /// The child that ends in `x`, if the execution is its parent.
-    fn stop(&mut self, position: usize, sim: &Sim, x: &Event, children: &mut Vec<WorkItem>) {
+    fn stop(&mut self, position: usize, sim: &Sim, x: &ChosenEvent, children: &mut Vec<WorkItem>) {
         if !self.has_required(position, &sim.cursor) || !self.asleep(sim).all(|event| x.disturbs(event)) {
             return;
         }
@@ -176,7 +176,7 @@ impl Expander {
 
     /// Whether making the sleeper's event here keeps all earlier sleepers from being possible as they were: by itself
     /// (`Some(None)`), or with what `x` is behind it.
-    fn put_back(&mut self, index: usize, sim: &Sim, x: &Event) -> Option<Option<Event>> {
+    fn put_back(&mut self, index: usize, sim: &Sim, x: &ChosenEvent) -> Option<Option<ChosenEvent>> {
         let mut event = self.slept[sim.asleep[index] as usize].event.clone();
         self.reconsider(&mut event);
         if self.asleep(sim).take(index).all(|sleeper| event.disturbs(sleeper)) {
@@ -196,7 +196,7 @@ impl Expander {
 
     /// Whether the execution is what the policy makes of the state in which the step that slept is put back (and `again`
     /// made behind it).
-    fn is_host(&mut self, sim: &Sim, again: Option<&Event>, position: usize) -> bool {
+    fn is_host(&mut self, sim: &Sim, again: Option<&ChosenEvent>, position: usize) -> bool {
         let mut cursor = std::mem::take(&mut self.host);
         cursor.copy_from(&sim.cursor);
         cursor.take(&self.record, &mut self.replay, position as u32);
@@ -206,7 +206,7 @@ impl Expander {
     }
 
     /// Makes the event if the execution does.
-    fn repeat(&mut self, cursor: &mut Cursor, event: &Event) -> bool {
+    fn repeat(&mut self, cursor: &mut Cursor, event: &ChosenEvent) -> bool {
         let thread = usize::from(event.step.thread);
         let next = self.record.positions[thread].get(cursor.next[thread] as usize).copied();
         match next {

@@ -1,8 +1,8 @@
 //! A state that some of an execution's steps lead to, and what each thread could do there.
 
 use raddle_model::depend::{conflict, footprint};
-use raddle_model::world::Mark;
-use raddle_model::{Footprint, Step, Touch, World};
+use raddle_model::semantics::Mark;
+use raddle_model::{Event, Footprint, SyncState, Touch};
 use raddle_vocab::{OpKind, Outcome};
 
 use super::ranks::Ranks;
@@ -10,37 +10,37 @@ use super::record::Record;
 
 /// Something that a thread could do in a state.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct ChosenEvent {
     /// The transition as it would be.
-    pub step: Step,
+    pub step: Event,
     /// Which successor of the operation.
     pub choice: u16,
     /// What it would touch.
     pub touches: Footprint,
 }
 
-impl Event {
+impl ChosenEvent {
     /// Whether making this event changes what the other one is or would do.
-    pub fn disturbs(&self, other: &Event) -> bool {
+    pub fn disturbs(&self, other: &ChosenEvent) -> bool {
         disturbs(&self.step, &self.touches, other)
     }
 }
 
 /// Whether making a step that touches this changes what the event is or would do.
-pub(super) fn disturbs(step: &Step, touches: &[Touch], other: &Event) -> bool {
+pub(super) fn disturbs(step: &Event, touches: &[Touch], other: &ChosenEvent) -> bool {
     step.thread == other.step.thread || conflict(touches, &other.touches) || closes_round(step, &other.step)
 }
 
 /// Whether the first arrival fills the round that the second would have belonged to. Arrivals in one round commute, so
 /// footprints do not tell.
-pub(super) fn closes_round(arrival: &Step, other: &Step) -> bool {
+pub(super) fn closes_round(arrival: &Event, other: &Event) -> bool {
     arrival.outcome == Outcome::Last
         && other.kind == OpKind::BarrierArrive
         && (arrival.obj, arrival.arg) == (other.obj, other.arg)
 }
 
 /// Order in which the policy prefers what could be done: time-outs last, then by rank.
-pub(super) fn class_of(step: &Step) -> u8 {
+pub(super) fn class_of(step: &Event) -> u8 {
     u8::from(matches!(step.outcome, Outcome::TimedOut | Outcome::Spurious))
 }
 
@@ -57,7 +57,7 @@ pub(super) enum Pick {
 /// The semantics, standing at some position of the execution or beside it.
 #[derive(Debug)]
 pub(super) struct Replay {
-    world: World,
+    world: SyncState,
     /// How many steps are in.
     at: usize,
     /// State before each of them.
@@ -70,18 +70,24 @@ pub(super) struct Replay {
 
 impl Replay {
     pub fn new(spurious: u32) -> Self {
-        Replay { world: World::new(spurious), at: 0, marks: Vec::new(), keeps_memory: false, is_spurious: spurious > 0 }
+        Replay {
+            world: SyncState::new(spurious),
+            at: 0,
+            marks: Vec::new(),
+            keeps_memory: false,
+            is_spurious: spurious > 0,
+        }
     }
 
     /// Prepares for an execution of which the first `common` steps are those of the last one.
     pub fn load(&mut self, execution: &raddle_model::Execution, common: usize) {
         let futexes =
-            execution.steps.iter().any(|step| matches!(step.kind, OpKind::FutexWait | OpKind::FutexTimedWait));
+            execution.events.iter().any(|step| matches!(step.kind, OpKind::FutexWait | OpKind::FutexTimedWait));
         if common == 0 || futexes || self.keeps_memory {
             self.world.reset();
             self.world.set_threads(&execution.threads);
             if futexes {
-                self.world.learn(&execution.steps);
+                self.world.learn(&execution.events);
             }
             self.keeps_memory = futexes;
             self.marks.clear();
@@ -98,7 +104,7 @@ impl Replay {
     }
 
     /// Goes to the state before the step at `position`.
-    pub fn seek(&mut self, steps: &[Step], position: usize) {
+    pub fn seek(&mut self, steps: &[Event], position: usize) {
         if self.at > position {
             self.back_to(position);
         }
@@ -119,7 +125,7 @@ impl Replay {
         self.world.rollback(mark);
     }
 
-    pub fn apply(&mut self, step: &Step) {
+    pub fn apply(&mut self, step: &Event) {
         let memory = step.kind.is_atomic_access() || matches!(step.kind, OpKind::Read | OpKind::Write | OpKind::Free);
         if self.keeps_memory || !memory {
             self.world.apply(step);
@@ -131,7 +137,7 @@ impl Replay {
         has_one_successor(kind) || !self.is_spurious && matches!(kind, OpKind::CondReacquire | OpKind::FutexResume)
     }
 
-    pub fn world(&self) -> &World {
+    pub fn world(&self) -> &SyncState {
         &self.world
     }
 }
@@ -350,7 +356,7 @@ impl Cursor {
     }
 
     /// What the thread would do here with that choice; `None` if it cannot.
-    pub fn event(&self, record: &Record, replay: &Replay, thread: u16, choice: u16) -> Option<Event> {
+    pub fn event(&self, record: &Record, replay: &Replay, thread: u16, choice: u16) -> Option<ChosenEvent> {
         let number = usize::from(thread);
         let world = replay.world();
         if !world.is_alive(thread) {
@@ -369,26 +375,32 @@ impl Cursor {
         } else {
             (choice < world.successors(&op)).then(|| world.outcome_of(&op, choice))?
         };
-        Some(Event { step, choice, touches: footprint(&step) })
+        Some(ChosenEvent { step, choice, touches: footprint(&step) })
     }
 
     /// What the thread of `x` would do here behind the event `first` of another thread, with the same choice. The
     /// replay has made `first` already.
-    pub fn event_behind(&self, record: &Record, replay: &Replay, x: &Event, first: &Event) -> Option<Event> {
+    pub fn event_behind(
+        &self,
+        record: &Record,
+        replay: &Replay,
+        x: &ChosenEvent,
+        first: &ChosenEvent,
+    ) -> Option<ChosenEvent> {
         let mut event = self.event(record, replay, x.step.thread, x.choice)?;
         let (op, other) = (event.step, &first.step);
         let is_same = other.kind.is_atomic_access() && (op.obj, op.size) == (other.obj, other.size);
         if op.kind == OpKind::AtomicCas && is_same && other.kind != OpKind::AtomicLoad && other.outcome == Outcome::Done
         {
             let outcome = if other.value == op.arg { Outcome::Done } else { Outcome::Failed };
-            event.step = Step { outcome, old: other.value, ..op };
+            event.step = Event { outcome, old: other.value, ..op };
             event.touches = footprint(&event.step);
         }
         Some(event)
     }
 
     /// Whether the load is busy waiting that would not end here.
-    fn awaits(&self, record: &Record, op: &Step, position: Option<u32>) -> bool {
+    fn awaits(&self, record: &Record, op: &Event, position: Option<u32>) -> bool {
         let value = self.value_at(record, op.obj, op.size);
         match position {
             Some(_) => op.arg == 1 && value.is_some_and(|value| value != op.value),
@@ -399,7 +411,7 @@ impl Cursor {
         }
     }
 
-    fn predict_exchange(&self, record: &Record, op: &mut Step) {
+    fn predict_exchange(&self, record: &Record, op: &mut Event) {
         if let Some(value) = self.value_at(record, op.obj, op.size) {
             op.outcome = if value == op.arg { Outcome::Done } else { Outcome::Failed };
             op.old = value;
@@ -409,7 +421,7 @@ impl Cursor {
     /// What an atomic location holds here, if the execution shows it.
     fn value_at(&self, record: &Record, addr: u64, size: u32) -> Option<u64> {
         let entries = record.entries(addr >> 3);
-        let is_same = |step: &Step| step.kind.is_atomic_access() && (step.obj, step.size) == (addr, size);
+        let is_same = |step: &Event| step.kind.is_atomic_access() && (step.obj, step.size) == (addr, size);
         let bytes = (((1u16 << size.min(8)) - 1) << (addr & 7)) as u8;
         let written = |entry: &&super::record::Entry| {
             entry.bytes & bytes != 0

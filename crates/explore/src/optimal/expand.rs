@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use raddle_model::depend::conflict;
-use raddle_model::{Choice, Execution, Footprint, Mode, Step, Touch};
+use raddle_model::{Choice, Event, Execution, Footprint, Mode, Touch};
 use raddle_vocab::{OpKind, Outcome};
 use smallvec::SmallVec;
 
 use super::WorkItem;
 use super::child::Sim;
-use super::cursor::{Cursor, Event, Facts, Replay, class_of, disturbs, has_one_successor};
+use super::cursor::{ChosenEvent, Cursor, Facts, Replay, class_of, disturbs, has_one_successor};
 use super::ranks::Ranks;
 use super::record::{Brief, Entry, Record, mask, potential};
 
@@ -17,7 +17,7 @@ use super::record::{Brief, Entry, Record, mask, potential};
 #[derive(Clone, Debug)]
 pub(super) struct Sleeper {
     /// The event as it was when it fell asleep.
-    pub event: Event,
+    pub event: ChosenEvent,
     /// Position of the step that was made instead.
     since: u32,
     /// The cells that it touches, as [`Record::mask`] says it.
@@ -39,7 +39,7 @@ pub(super) struct Dozing {
 }
 
 impl Sleeper {
-    pub fn new(event: Event, since: u32, record: &mut Record, replay: &Replay) -> Self {
+    pub fn new(event: ChosenEvent, since: u32, record: &mut Record, replay: &Replay) -> Self {
         let mask = mask(&event.touches);
         let lists = event.touches.iter().map(|touch| record.list_of(touch.cell)).collect();
         let rank = record.ranks[usize::from(event.step.thread)];
@@ -232,8 +232,8 @@ impl Expander {
     }
 
     /// The step at `position` as an event.
-    pub(super) fn own_event(&self, position: usize) -> Event {
-        Event {
+    pub(super) fn own_event(&self, position: usize) -> ChosenEvent {
+        ChosenEvent {
             step: self.record.steps[position],
             choice: self.choices[position],
             touches: Footprint::from_slice(self.record.touches(position)),
@@ -392,8 +392,8 @@ impl Expander {
             return true;
         }
         let touches = record.touches(position);
-        let mut asleep: Option<SmallVec<[(&Event, u16); 8]>> = None;
-        let mut wakes_all = |op: &Step, seq: usize, touches: &[Touch]| {
+        let mut asleep: Option<SmallVec<[(&ChosenEvent, u16); 8]>> = None;
+        let mut wakes_all = |op: &Event, seq: usize, touches: &[Touch]| {
             let asleep = asleep.get_or_insert_with(|| self.with_wakers(position));
             let limit = self.last_rank(position, (op, seq, touches), asleep);
             if self.comes_too_early(position, limit) {
@@ -469,8 +469,8 @@ impl Expander {
     fn last_rank(
         &self,
         position: usize,
-        (op, seq, touches): (&Step, usize, &[Touch]),
-        asleep: &[(&Event, u16)],
+        (op, seq, touches): (&Event, usize, &[Touch]),
+        asleep: &[(&ChosenEvent, u16)],
     ) -> u16 {
         let (record, thread) = (&self.record, usize::from(op.thread));
         let own = &record.positions[thread][self.base[thread] as usize..seq];
@@ -502,7 +502,7 @@ impl Expander {
     }
 
     /// Whether the operation is possible instead of the step at `position`, and stays so until something happens that depends on the step.
-    fn is_possible_instead(&self, position: usize, op: &Step) -> bool {
+    fn is_possible_instead(&self, position: usize, op: &Event) -> bool {
         let step = &self.record.steps[position];
         match op.kind {
             OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => true,
@@ -525,7 +525,7 @@ impl Expander {
 
     /// The events asleep before the step at `position`, each with the least rank of a thread that wakes it behind there by a step that does
     /// not depend on the one there.
-    fn with_wakers(&self, position: usize) -> SmallVec<[(&Event, u16); 8]> {
+    fn with_wakers(&self, position: usize) -> SmallVec<[(&ChosenEvent, u16); 8]> {
         let waker = |sleeper: &Sleeper| {
             let rank = |other: u32| self.record.briefs[other as usize].key.1;
             let wakers = self.wakers(position, &sleeper.event, |index| self.record.list(sleeper.lists[index]));
@@ -535,7 +535,7 @@ impl Expander {
     }
 
     /// Whether a step behind `position` that does not depend on the one there, and is not among those left out, could wake the event.
-    pub(super) fn may_be_woken(&self, position: usize, event: &Event, is_out: impl Fn(u32) -> bool) -> bool {
+    pub(super) fn may_be_woken(&self, position: usize, event: &ChosenEvent, is_out: impl Fn(u32) -> bool) -> bool {
         let mut wakers = self.wakers(position, event, |index| self.record.entries(event.touches[index].cell));
         event.step.kind == OpKind::BarrierArrive || wakers.any(|step| !is_out(step))
     }
@@ -544,7 +544,7 @@ impl Expander {
     fn wakers<'a>(
         &'a self,
         position: usize,
-        event: &'a Event,
+        event: &'a ChosenEvent,
         list: impl Fn(usize) -> &'a [Entry],
     ) -> impl Iterator<Item = u32> {
         let positions = event.touches.iter().enumerate().flat_map(move |(index, touch)| {
@@ -631,13 +631,13 @@ impl Expander {
     }
 
     /// Whether something that disturbs both events might not do so once one of them is made.
-    pub(super) fn is_delicate(&self, a: &Event, b: &Event) -> bool {
+    pub(super) fn is_delicate(&self, a: &ChosenEvent, b: &ChosenEvent) -> bool {
         let meets_both = |(_, cells): &(u16, Footprint)| meets(cells, &a.touches) && meets(cells, &b.touches);
-        let is_alone = |event: &Event| has_one_successor(event.step.kind);
+        let is_alone = |event: &ChosenEvent| has_one_successor(event.step.kind);
         !is_alone(a) || !is_alone(b) || self.fragile.iter().any(meets_both)
     }
 
-    fn is_fragile(&self, step: &Step) -> bool {
+    fn is_fragile(&self, step: &Event) -> bool {
         match step.kind {
             OpKind::WriteLock
             | OpKind::CondReacquire
@@ -665,13 +665,13 @@ impl Expander {
     }
 
     /// The schedule of the first `position` steps, then those of the path, then one event.
-    pub(super) fn schedule(&self, position: usize, path: &[u32], last: &Event) -> Vec<Choice> {
+    pub(super) fn schedule(&self, position: usize, path: &[u32], last: &ChosenEvent) -> Vec<Choice> {
         let mut schedule = Vec::with_capacity(position + path.len() + 1);
         let briefs = self.record.briefs.iter().zip(&self.choices);
         schedule.extend(briefs.take(position).map(|(brief, &choice)| Choice { thread: brief.thread, choice }));
         // Threads are numbered in order of creation, which the path may change.
         let mut numbers: SmallVec<[(u16, u16); 8]> = SmallVec::new();
-        let creates = |step: &&Step| step.kind == OpKind::Create && step.outcome == Outcome::Done;
+        let creates = |step: &&Event| step.kind == OpKind::Create && step.outcome == Outcome::Done;
         let mut created = None;
         for &at in path {
             let step = &self.record.steps[at as usize];
@@ -694,7 +694,7 @@ fn renamed(numbers: &[(u16, u16)], thread: u16) -> u16 {
 
 /// Whether the event, once possible, stays possible and as urgent as it is while others do what commutes with what wakes
 /// it.
-fn stays_enabled(event: &Event) -> bool {
+fn stays_enabled(event: &ChosenEvent) -> bool {
     event.choice == 0
         && !matches!(
             event.step.kind,

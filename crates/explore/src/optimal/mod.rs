@@ -32,7 +32,7 @@
 //! have to wake it, but H runs A first and still has f next. If f is not H's next, it cannot be in A, as H contains A: it
 //! is x, if it disturbs z, or falls asleep. In the end x has to wake everybody who is asleep, putting back z has to be good and putting back those
 //! who fell asleep later must not be, and H has to be what the policy makes of u z A (x'), which a second simulation checks. What an event would
-//! be in such a state is asked of `raddle_model::World`.
+//! be in such a state is asked of `raddle_model::SyncState`.
 //!
 //! Only where a later sleeper was put back without success does the simulation branch (f may sleep though H makes it): that
 //! takes an x which commuting events can disable or change, as readers do a writer's lock; `expand` calls such

@@ -5,7 +5,7 @@
 //! kept is only work already done.
 
 use raddle_model::depend::{conflict, footprint};
-use raddle_model::{Cell, Execution, Footprint, Mode, PendingState, Step, ThreadPath, Touch};
+use raddle_model::{Cell, Event, Execution, Footprint, Mode, PendingState, ThreadPath, Touch};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -65,7 +65,7 @@ pub(super) struct Brief {
 /// What follows from a step alone. Threads do the same again and again, in other orders.
 #[derive(Debug)]
 struct Known {
-    step: Step,
+    step: Event,
     touches: Footprint,
     /// The lists that it enters, those of its touches first, then those of cells that it touches in other states only.
     lists: SmallVec<[(u32, u8); 4]>,
@@ -77,7 +77,7 @@ struct Known {
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Event>,
     /// The same, shorter.
     pub briefs: Vec<Brief>,
     /// Positions of each thread's steps.
@@ -87,7 +87,7 @@ pub(super) struct Record {
     /// Threads by rank.
     pub by_rank: Vec<u16>,
     /// What each thread stands before at the end, if it could ever go on: the operation and its footprint.
-    pub pending: Vec<Option<(Step, Footprint)>>,
+    pub pending: Vec<Option<(Event, Footprint)>>,
     /// Threads that stand before something at the end.
     pub stopped: Vec<u16>,
     /// Whether that is busy waiting.
@@ -113,7 +113,7 @@ impl Record {
         let same_threads = self.paths.len() == execution.threads.len()
             && self.paths.iter().zip(&execution.threads).all(|(path, thread)| *path == thread.path);
         let common = if same_threads {
-            self.steps.iter().zip(&execution.steps).take_while(|(old, new)| old == new).count()
+            self.steps.iter().zip(&execution.events).take_while(|(old, new)| old == new).count()
         } else {
             0
         };
@@ -122,8 +122,8 @@ impl Record {
             self.set_threads(execution);
         }
         self.load_pending(execution);
-        let alone = if self.stopped.is_empty() { start_of_the_end(&execution.steps) } else { execution.steps.len() };
-        for step in &execution.steps[common..] {
+        let alone = if self.stopped.is_empty() { start_of_the_end(&execution.events) } else { execution.events.len() };
+        for step in &execution.events[common..] {
             if self.steps.len() > alone && self.is_behind_all() {
                 break;
             }
@@ -159,12 +159,12 @@ impl Record {
         self.awaiting.clear();
         for pending in &execution.pending {
             let goes_on = !matches!(pending.state, PendingState::Failed | PendingState::Ended | PendingState::Exited);
-            self.pending.push(goes_on.then(|| (pending.step, footprint(&pending.step))));
+            self.pending.push(goes_on.then(|| (pending.event, footprint(&pending.event))));
             self.awaiting.push(pending.state == PendingState::Awaiting);
         }
         self.pending.resize(self.positions.len(), None);
         self.pending_masks.clear();
-        let mask = |pending: &Option<(Step, Footprint)>| pending.as_ref().map_or(0, |(_, touches)| mask(touches));
+        let mask = |pending: &Option<(Event, Footprint)>| pending.as_ref().map_or(0, |(_, touches)| mask(touches));
         self.pending_masks.extend(self.pending.iter().map(mask));
         self.awaiting.resize(self.positions.len(), false);
         self.stopped.clear();
@@ -189,7 +189,7 @@ impl Record {
         self.clocks.truncate(len * self.positions.len());
     }
 
-    fn push(&mut self, step: &Step) {
+    fn push(&mut self, step: &Event) {
         let (position, thread) = (self.steps.len() as u32, usize::from(step.thread));
         let seq = self.positions[thread].len();
         if self.known[thread].get(seq).is_none_or(|known| known.step != *step) {
@@ -245,7 +245,7 @@ impl Record {
         self.touches.extend_from_slice(&known.touches);
     }
 
-    fn get_to_know(&mut self, step: &Step, thread: usize, seq: usize) {
+    fn get_to_know(&mut self, step: &Event, thread: usize, seq: usize) {
         let touches = footprint(step);
         let potential = potential(step);
         let both = touches.iter().chain(&potential);
@@ -312,7 +312,7 @@ impl Record {
     }
 
     /// The operation that the thread stands before after `count` of its steps.
-    pub fn operation(&self, thread: u16, count: u32) -> Option<&Step> {
+    pub fn operation(&self, thread: u16, count: u32) -> Option<&Event> {
         let thread = usize::from(thread);
         match self.positions[thread].get(count as usize) {
             Some(&position) => Some(&self.steps[position as usize]),
@@ -341,14 +341,14 @@ pub(super) fn mask(touches: &[Touch]) -> u64 {
 }
 
 /// Position of the first step behind which only one thread steps.
-fn start_of_the_end(steps: &[Step]) -> usize {
+fn start_of_the_end(steps: &[Event]) -> usize {
     let Some(last) = steps.last() else { return 0 };
     steps.iter().rposition(|step| step.thread != last.thread).map_or(0, |other| other + 1)
 }
 
 impl CellList {
     /// Whether the last change was that the thread has locked what lies there.
-    fn is_locked_by(&self, thread: u16, steps: &[Step]) -> bool {
+    fn is_locked_by(&self, thread: u16, steps: &[Event]) -> bool {
         self.entries.get(self.last_write as usize).is_some_and(|entry| {
             let last = &steps[entry.position as usize];
             last.thread == thread && matches!(last.kind, OpKind::Lock | OpKind::CondReacquire)
@@ -375,8 +375,8 @@ fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Ce
 }
 
 /// What the operation touches in other states only.
-pub(super) fn potential(step: &Step) -> Footprint {
-    let other = |outcome: Outcome| footprint(&Step { outcome, ..*step });
+pub(super) fn potential(step: &Event) -> Footprint {
+    let other = |outcome: Outcome| footprint(&Event { outcome, ..*step });
     match step.kind {
         OpKind::FutexWait | OpKind::FutexTimedWait if step.outcome != Outcome::Done => other(Outcome::Done),
         OpKind::CondReacquire | OpKind::FutexResume if step.outcome == Outcome::Done => other(Outcome::TimedOut),
@@ -439,7 +439,7 @@ fn join(clocks: &mut [u32], row: usize, position: u32, briefs: &[Brief]) {
 }
 
 /// Whether the operation changes its object in some state, though it did not here.
-fn may_write(step: &Step) -> bool {
+fn may_write(step: &Event) -> bool {
     matches!(
         step.kind,
         OpKind::AtomicCas

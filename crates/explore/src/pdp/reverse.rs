@@ -1,12 +1,12 @@
 //! Which pairs of transitions can come in the other order.
 
-use raddle_model::{Footprint, Step, depend};
+use raddle_model::{Event, Footprint, depend};
 use raddle_vocab::{OpKind, Outcome};
 
 use super::trace::Moment;
 
 /// The mutex that a step acquires.
-pub(super) fn acquired(step: &Step) -> Option<u64> {
+pub(super) fn acquired(step: &Event) -> Option<u64> {
     match (step.kind, step.outcome) {
         (OpKind::Lock | OpKind::TryLock | OpKind::TimedLock, Outcome::Done) => Some(step.obj),
         (OpKind::CondReacquire, _) => Some(step.arg),
@@ -15,7 +15,7 @@ pub(super) fn acquired(step: &Step) -> Option<u64> {
 }
 
 /// The mutex that a step acquires, waiting for it if need be.
-pub(super) fn awaits_mutex(step: &Step) -> Option<u64> {
+pub(super) fn awaits_mutex(step: &Event) -> Option<u64> {
     match step.kind {
         OpKind::Lock if step.outcome != Outcome::Nested => Some(step.obj),
         OpKind::CondReacquire => Some(step.arg),
@@ -23,7 +23,7 @@ pub(super) fn awaits_mutex(step: &Step) -> Option<u64> {
     }
 }
 
-pub(super) fn released(step: &Step) -> Option<u64> {
+pub(super) fn released(step: &Event) -> Option<u64> {
     match step.kind {
         OpKind::Unlock => Some(step.obj),
         OpKind::CondWait | OpKind::CondTimedWait => Some(step.arg),
@@ -32,25 +32,25 @@ pub(super) fn released(step: &Step) -> Option<u64> {
 }
 
 /// Whether an attempt to take a lock came back without.
-pub(super) fn gave_up(step: &Step) -> bool {
+pub(super) fn gave_up(step: &Event) -> bool {
     matches!(step.outcome, Outcome::Failed | Outcome::TimedOut)
 }
 
-fn attempted(step: &Step) -> Option<u64> {
+fn attempted(step: &Event) -> Option<u64> {
     let attempt = matches!(step.kind, OpKind::TryLock | OpKind::TimedLock);
     (attempt && gave_up(step)).then_some(step.obj)
 }
 
 /// Whether both could be possible in one state: `early` was made, `late` came (or would come) later. A release of what the
 /// thread does not hold (`stray`) lets nobody in.
-fn may_be_coenabled(early: &Step, stray: bool, late: &Step) -> bool {
+fn may_be_coenabled(early: &Event, stray: bool, late: &Event) -> bool {
     let same = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
     let wants = awaits_mutex(late);
     if same(released(early), wants) && !stray || same(attempted(early), wants) {
         return false;
     }
     let lives =
-        |step: &Step| matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Join);
+        |step: &Event| matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Join);
     if lives(early) && lives(late) {
         return false;
     }
@@ -59,7 +59,7 @@ fn may_be_coenabled(early: &Step, stray: bool, late: &Step) -> bool {
 }
 
 /// Whether the step takes an rwlock.
-pub(super) fn takes_rwlock(step: &Step) -> bool {
+pub(super) fn takes_rwlock(step: &Event) -> bool {
     matches!(
         step.kind,
         OpKind::ReadLock
@@ -72,6 +72,6 @@ pub(super) fn takes_rwlock(step: &Step) -> bool {
 }
 
 /// Whether two transitions of different threads depend on each other and could come in either order.
-pub(super) fn reversible(early: &Moment, late: (&Step, &Footprint)) -> bool {
+pub(super) fn reversible(early: &Moment, late: (&Event, &Footprint)) -> bool {
     depend::conflict(&early.worst, late.1) && may_be_coenabled(&early.step, early.stray, late.0)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use raddle_model::facts::places::Where;
 use raddle_model::facts::suffix::MayOp;
 use raddle_model::finding::Prune;
-use raddle_model::{Choice, Execution, Footprint, Request, Step, World, depend, footprint};
+use raddle_model::{Choice, Event, Execution, Footprint, Request, SyncState, depend, footprint};
 use raddle_vocab::OpKind;
 
 use super::Knowledge;
@@ -55,7 +55,7 @@ pub(super) struct Search {
     stack: Vec<Node>,
     /// The run to ask for.
     wanted: Option<Vec<Choice>>,
-    world: World,
+    world: SyncState,
     pub incomplete: Option<IncompleteReason>,
 }
 
@@ -65,7 +65,7 @@ impl Search {
     }
 
     pub fn unpruned(spurious: u32) -> Self {
-        let (stack, wanted, world) = (Vec::new(), Some(Vec::new()), World::new(spurious));
+        let (stack, wanted, world) = (Vec::new(), Some(Vec::new()), SyncState::new(spurious));
         Search { knowledge: None, filter: false, stack, wanted, world, incomplete: None }
     }
 
@@ -77,7 +77,7 @@ impl Search {
         self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
         match self.extend(execution) {
             Extended::Whole => {
-                self.analyse(execution, execution.steps.len(), figures);
+                self.analyse(execution, execution.events.len(), figures);
                 self.backtrack();
                 Classification::Counted
             }
@@ -99,10 +99,10 @@ impl Search {
         let forced = self.stack.len();
         let mut next = vec![0; execution.threads.len()];
         let mut positions = vec![Vec::new(); execution.threads.len()];
-        for (at, step) in execution.steps.iter().enumerate() {
+        for (at, step) in execution.events.iter().enumerate() {
             positions[usize::from(step.thread)].push(at);
         }
-        for (at, step) in execution.steps.iter().enumerate() {
+        for (at, step) in execution.events.iter().enumerate() {
             if at >= forced {
                 let mut node = self.node(execution, &positions, &next, at);
                 if node.is_asleep(step.thread) {
@@ -130,9 +130,9 @@ impl Search {
         for &thread in self.world.by_rank().iter().filter(|&&thread| self.world.is_alive(thread)) {
             let number = usize::from(thread);
             let successors = match positions[number].get(next[number]) {
-                Some(&position) => self.world.successors(&execution.steps[position]),
+                Some(&position) => self.world.successors(&execution.events[position]),
                 None if self.world.enabled_pending(&execution.pending[number]).possible() => {
-                    self.world.successors(&execution.pending[number].step)
+                    self.world.successors(&execution.pending[number].event)
                 }
                 None => 0,
             };
@@ -142,7 +142,7 @@ impl Search {
         }
         let sleep = match at.checked_sub(1) {
             Some(last) => {
-                let (node, step) = (&self.stack[last], footprint(&execution.steps[last]));
+                let (node, step) = (&self.stack[last], footprint(&execution.events[last]));
                 let stays = |(thread, touched): &&(u16, Footprint)| {
                     *thread != node.taken.thread && !depend::conflict(touched, &step)
                 };
@@ -207,7 +207,7 @@ impl Search {
 
     /// Asks for the operation to come before each earlier one that it depends on; how many of these lie in the part that is left
     /// out.
-    fn reverse(&mut self, trace: &Trace, at: usize, late: (&Step, &Footprint), clock: &Clock, from: usize) -> u64 {
+    fn reverse(&mut self, trace: &Trace, at: usize, late: (&Event, &Footprint), clock: &Clock, from: usize) -> u64 {
         let mut skipped = 0;
         for (early, moment) in trace.moments[..at].iter().enumerate().rev() {
             let ordered = clock[usize::from(moment.step.thread)] > moment.count;

@@ -6,7 +6,7 @@ use raddle_model::facts::places::{Held, VIRTUAL, Where};
 use raddle_model::facts::suffix::{Flow, MayOp, Suffix};
 use raddle_model::facts::{Act, Hold, NodeId};
 use raddle_model::finding::Prune;
-use raddle_model::{AccessKind, Execution, Step};
+use raddle_model::{AccessKind, Event, Execution};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashSet;
 
@@ -157,11 +157,11 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn knows(&self, step: &Step) -> bool {
+    fn knows(&self, step: &Event) -> bool {
         self.sites.site(step.pc).is_some_and(|site| !self.flow.nodes_at(site).is_empty())
     }
 
-    fn after(&self, held: &Held, step: &Step) -> Held {
+    fn after(&self, held: &Held, step: &Event) -> Held {
         let done = step.outcome == Outcome::Done;
         let take = |lock, hold| {
             if self.operand_is_tainted(step.pc) { held.clone() } else { held.with(lock, hold) }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use raddle_model::{Execution, Footprint, Pending, PendingState, Step, depend, footprint};
+use raddle_model::{Event, Execution, Footprint, Pending, PendingState, depend, footprint};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ pub(super) type Clock = Vec<u32>;
 /// One transition.
 #[derive(Debug)]
 pub(super) struct Moment {
-    pub step: Step,
+    pub step: Event,
     /// Its number among those of its thread, from 0.
     pub count: u32,
     /// Whether it releases a lock that its thread does not hold.
@@ -38,7 +38,7 @@ pub(super) struct Trace {
     /// The transition that created each thread.
     pub birth: Vec<Option<usize>>,
     /// What each thread stands before at the end, if it goes on.
-    pub pending: Vec<Option<Step>>,
+    pub pending: Vec<Option<Event>>,
 }
 
 impl Trace {
@@ -54,7 +54,7 @@ impl Trace {
         let mut orders = Orders::new(threads);
         let mut timed = vec![false; threads];
         let mut holders: BTreeSet<(u64, u16)> = BTreeSet::new();
-        for (at, step) in execution.steps.iter().take(length).enumerate() {
+        for (at, step) in execution.events.iter().take(length).enumerate() {
             let thread = usize::from(step.thread);
             match step.kind {
                 OpKind::CondWait => timed[thread] = false,
@@ -78,13 +78,13 @@ impl Trace {
     }
 
     fn find_pending(&mut self, execution: &Execution, length: usize) {
-        for step in execution.steps[length..].iter().rev() {
+        for step in execution.events[length..].iter().rev() {
             self.pending[usize::from(step.thread)] = Some(*step);
         }
-        for (thread, Pending { step, state }) in execution.pending.iter().enumerate() {
+        for (thread, Pending { event, state }) in execution.pending.iter().enumerate() {
             let over = matches!(state, PendingState::Ended | PendingState::Exited | PendingState::Failed);
             if self.pending[thread].is_none() && !over {
-                self.pending[thread] = Some(*step);
+                self.pending[thread] = Some(*event);
             }
             if thread > 0 && self.birth[thread].is_none() {
                 self.pending[thread] = None;
@@ -103,7 +103,7 @@ impl Trace {
     }
 
     /// What the thread stands before at state `at`, if it goes on from there.
-    pub fn next_step(&self, thread: u16, at: usize) -> Option<&Step> {
+    pub fn next_step(&self, thread: u16, at: usize) -> Option<&Event> {
         let steps = &self.steps_of[usize::from(thread)];
         match steps.get(steps.partition_point(|&step| step < at)) {
             Some(&step) => Some(&self.moments[step].step),
@@ -152,7 +152,7 @@ impl Trace {
 }
 
 /// Notes who holds which lock; whether the step releases one that its thread does not hold.
-fn hand_over(step: &Step, holders: &mut BTreeSet<(u64, u16)>) -> bool {
+fn hand_over(step: &Event, holders: &mut BTreeSet<(u64, u16)>) -> bool {
     if let Some(mutex) = acquired(step) {
         holders.insert((mutex, step.thread));
     } else if takes_rwlock(step) {
@@ -163,7 +163,7 @@ fn hand_over(step: &Step, holders: &mut BTreeSet<(u64, u16)>) -> bool {
 }
 
 /// What a step may touch if it comes at another moment.
-fn worst(step: &Step, timed: bool) -> Footprint {
+fn worst(step: &Event, timed: bool) -> Footprint {
     if matches!(step.outcome, Outcome::Nested | Outcome::Refused) {
         return footprint(step);
     }
@@ -181,7 +181,7 @@ fn worst(step: &Step, timed: bool) -> Footprint {
 }
 
 /// Orders of the pending operation of a thread.
-pub(super) fn worst_pending(step: &Step) -> Footprint {
+pub(super) fn worst_pending(step: &Event) -> Footprint {
     worst(step, step.kind == OpKind::CondReacquire)
 }
 
@@ -210,7 +210,7 @@ impl Orders {
         }
     }
 
-    fn advance(&mut self, step: &Step) -> (Clock, Clock, Clock) {
+    fn advance(&mut self, step: &Event) -> (Clock, Clock, Clock) {
         let thread = usize::from(step.thread);
         let before = self.depends[thread].clone();
         self.depend(step);
@@ -218,7 +218,7 @@ impl Orders {
         (before, self.depends[thread].clone(), self.synced[thread].clone())
     }
 
-    fn depend(&mut self, step: &Step) {
+    fn depend(&mut self, step: &Event) {
         let thread = usize::from(step.thread);
         let touches = footprint(step);
         let mut clock = std::mem::take(&mut self.depends[thread]);
@@ -254,7 +254,7 @@ impl Orders {
 
     /// The edges of happens-before that locks, semaphores, barriers, creation and joining make. Leaving out others (atomics)
     /// orders less, which is the safe side.
-    fn synchronise(&mut self, step: &Step) {
+    fn synchronise(&mut self, step: &Event) {
         let thread = usize::from(step.thread);
         let done = step.outcome == Outcome::Done;
         self.synced[thread][thread] += 1;

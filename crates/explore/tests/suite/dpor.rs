@@ -154,7 +154,7 @@ fn lots_do_not_depend_on_the_target() {
             let mut strategy = MaxExecutions::of_runs(Dpor::new(0), 2000);
             let mut target = MemoryTarget::with(&program, Granularity::Sync, 0, window);
             explore(&mut strategy, &mut target, &mut |execution, class, _| {
-                trail.push((class == Classification::Counted, execution.steps.clone()));
+                trail.push((class == Classification::Counted, execution.events.clone()));
                 ControlFlow::Continue(())
             })
             .unwrap();

@@ -7,7 +7,7 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Strategy, explore};
 use raddle_model::finding::Kind;
-use raddle_model::{Choice, Execution, Request, Target, World, depend, footprint};
+use raddle_model::{Choice, Execution, Request, SyncState, Target, depend, footprint};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::RunStatus;
@@ -60,14 +60,14 @@ fn equivalent_prefixes_can_be_left_out() {
 
 /// The choices that an execution made.
 fn choices(execution: &Execution, spurious: u32) -> Vec<Choice> {
-    let mut world = World::new(spurious);
+    let mut world = SyncState::new(spurious);
     world.prepare(execution);
-    let choose = |step: &raddle_model::Step| {
+    let choose = |step: &raddle_model::Event| {
         let choice = Choice { thread: step.thread, choice: world.choice_of(step) };
         world.apply(step);
         choice
     };
-    execution.steps.iter().map(choose).collect()
+    execution.events.iter().map(choose).collect()
 }
 
 fn run(target: &mut MemoryTarget, schedule: Vec<Choice>, policy: Policy) -> Execution {
@@ -81,8 +81,8 @@ fn run(target: &mut MemoryTarget, schedule: Vec<Choice>, policy: Policy) -> Exec
 fn histories(execution: &Execution) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<_> = (0..execution.threads.len())
         .map(|number| {
-            let steps = execution.steps.iter().filter(|step| usize::from(step.thread) == number);
-            let name = |step: &raddle_model::Step| {
+            let steps = execution.events.iter().filter(|step| usize::from(step.thread) == number);
+            let name = |step: &raddle_model::Event| {
                 format!("{:?} {:?} {:x} {:x} {:x}", step.kind, step.pc, step.obj, step.value, step.size)
             };
             let accesses = execution.accesses.iter().filter(|access| usize::from(access.thread) == number).count();
@@ -112,10 +112,10 @@ fn independent_neighbours_commute() {
             obeys_the_semantics(&execution, spurious);
             let schedule = choices(&execution, spurious);
             let again = run(&mut target, schedule.clone(), Policy::LeastRank);
-            assert_eq!(again.steps, execution.steps, "seed {seed}: replay");
-            for at in 0..execution.steps.len().saturating_sub(1) {
-                let (a, b) = (execution.steps[at], execution.steps[at + 1]);
-                let creates = |step: &raddle_model::Step| step.kind == raddle_vocab::OpKind::Create;
+            assert_eq!(again.events, execution.events, "seed {seed}: replay");
+            for at in 0..execution.events.len().saturating_sub(1) {
+                let (a, b) = (execution.events[at], execution.events[at + 1]);
+                let creates = |step: &raddle_model::Event| step.kind == raddle_vocab::OpKind::Create;
                 if a.thread == b.thread
                     || creates(&a) && creates(&b)
                     || depend::conflict(&footprint(&a), &footprint(&b))

@@ -10,7 +10,7 @@ use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Classification, IncompleteReason, Strategy, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
-use raddle_model::{DefectFinder, Enabled, Execution, World};
+use raddle_model::{DefectFinder, Enabled, Execution, SyncState};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::program::build::*;
 use raddle_testkit::{Granularity, MemoryTarget, Program};
@@ -42,14 +42,14 @@ fn shown(strategy: impl Strategy, program: &Program, granularity: Granularity, l
 
 /// Preemptions of an execution, counted step by step.
 fn count(execution: &Execution) -> u32 {
-    let mut world = World::new(0);
+    let mut world = SyncState::new(0);
     world.prepare(execution);
     let mut count = 0;
-    for (at, step) in execution.steps.iter().enumerate() {
+    for (at, step) in execution.events.iter().enumerate() {
         if let Some(last) =
-            at.checked_sub(1).map(|last| execution.steps[last].thread).filter(|&last| last != step.thread)
+            at.checked_sub(1).map(|last| execution.events[last].thread).filter(|&last| last != step.thread)
         {
-            let next = execution.steps[at..].iter().find(|step| step.thread == last);
+            let next = execution.events[at..].iter().find(|step| step.thread == last);
             let enabled = match next {
                 Some(step) => world.enabled(step),
                 None => world.enabled_pending(&execution.pending[usize::from(last)]),
@@ -72,7 +72,7 @@ fn runs_stay_within_the_bound_and_none_is_left_out() {
         let mut target = MemoryTarget::new(&program, Granularity::Sync);
         explore(&mut Dfs::new(0), &mut target, &mut |execution, class, _| {
             if class == Classification::Counted {
-                all.push((count(execution), execution.steps.clone()));
+                all.push((count(execution), execution.events.clone()));
             }
             ControlFlow::Continue(())
         })
@@ -82,7 +82,7 @@ fn runs_stay_within_the_bound_and_none_is_left_out() {
             let outcome = explore(&mut Dfs::new(0).bounded(bound), &mut target, &mut |execution, class, _| {
                 if class == Classification::Counted {
                     assert!(count(execution) <= bound, "seed {seed}");
-                    within.push(format!("{:?}", execution.steps));
+                    within.push(format!("{:?}", execution.events));
                 }
                 ControlFlow::Continue(())
             });

@@ -93,7 +93,7 @@ fn choices_are_sampled_too() {
         Program { conds: 1, ..Program::parallel(1, 1, vec![sleeper.clone(), sleeper.clone(), sleeper, waker]) };
     let woken = |thread: u64| {
         move |execution: &Execution| {
-            let waits = |e: &Execution| e.steps.iter().any(|step| step.old == 3 && step.value == 1 << thread);
+            let waits = |e: &Execution| e.events.iter().any(|step| step.old == 3 && step.value == 1 << thread);
             waits(execution)
         }
     };

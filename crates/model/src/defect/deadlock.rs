@@ -13,7 +13,7 @@
 use raddle_vocab::{OpKind, RunStatus};
 
 use super::held::Holdings;
-use super::{Defect, Part, Position, Waits};
+use super::{Defect, Part, PartPosition, Waits};
 use crate::execution::{Execution, Pending, PendingState};
 use crate::finding::Kind;
 
@@ -61,7 +61,7 @@ impl<'a> Scene<'a> {
 
     /// What a blocked thread waits for and who would have to let it go.
     fn waits_for(&self, pending: &Pending) -> Waits {
-        let step = &pending.step;
+        let step = &pending.event;
         let holders = |object: u64, shared_too: bool| {
             let holding = self.holdings.of_object(object).filter(move |held| shared_too || !held.shared);
             holding.map(|held| held.thread).collect()
@@ -82,7 +82,7 @@ impl<'a> Scene<'a> {
     /// Whether somebody has woken the thread since it began to wait.
     fn was_woken(&self, thread: u16) -> bool {
         let bit = 1u64 << thread.min(63);
-        for step in self.execution.steps.iter().rev() {
+        for step in self.execution.events.iter().rev() {
             match step.kind {
                 OpKind::CondWait | OpKind::CondTimedWait if step.thread == thread => return false,
                 OpKind::Signal | OpKind::Broadcast if step.value & bit != 0 => return true,
@@ -170,7 +170,7 @@ impl<'a> Scene<'a> {
         let roots = self.roots();
         let mut threads = self.threads(|pending| pending.state == PendingState::Blocked);
         threads.sort_by_key(|thread| {
-            let joins = self.execution.pending[usize::from(*thread)].step.kind == OpKind::Join;
+            let joins = self.execution.pending[usize::from(*thread)].event.kind == OpKind::Join;
             (!roots.contains(thread), joins)
         });
         threads
@@ -178,13 +178,13 @@ impl<'a> Scene<'a> {
 
     /// Whether the thread waits to be woken though somebody has woken, or tried to wake, waiters of the same object.
     fn missed_a_wake_up(&self, thread: u16) -> bool {
-        let waiting = &self.execution.pending[usize::from(thread)].step;
+        let waiting = &self.execution.pending[usize::from(thread)].event;
         let wakes: &[OpKind] = match waiting.kind {
             OpKind::CondReacquire => &[OpKind::Signal, OpKind::Broadcast],
             OpKind::FutexResume => &[OpKind::FutexWake],
             _ => return false,
         };
-        self.execution.steps.iter().any(|step| wakes.contains(&step.kind) && step.obj == waiting.obj)
+        self.execution.events.iter().any(|step| wakes.contains(&step.kind) && step.obj == waiting.obj)
     }
 
     fn defect(&self, kind: Kind, detail: &'static str, threads: &[u16]) -> Defect {
@@ -192,8 +192,8 @@ impl<'a> Scene<'a> {
             let pending = &self.execution.pending[usize::from(thread)];
             Part {
                 thread,
-                pc: pending.step.pc,
-                position: Position::Pending,
+                pc: pending.event.pc,
+                position: PartPosition::Pending,
                 waits: Some(self.waits_for(pending)),
                 locks: self.holdings.of_thread(thread).copied().collect(),
             }
@@ -202,7 +202,7 @@ impl<'a> Scene<'a> {
         // Who merely waits for the end of a stuck thread is no part of what is wrong, unless the waiting goes in a ring.
         let counts = |thread: &&u16| {
             matches!(detail, "cycle" | "relock")
-                || self.execution.pending[usize::from(**thread)].step.kind != OpKind::Join
+                || self.execution.pending[usize::from(**thread)].event.kind != OpKind::Join
         };
         let mut places: Vec<u64> = threads.iter().filter(counts).map(|&t| self.pc(t)).collect();
         if places.is_empty() {
@@ -213,6 +213,6 @@ impl<'a> Scene<'a> {
     }
 
     fn pc(&self, thread: u16) -> u64 {
-        self.execution.pending[usize::from(thread)].step.pc
+        self.execution.pending[usize::from(thread)].event.pc
     }
 }

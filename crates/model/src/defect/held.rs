@@ -2,7 +2,7 @@
 
 use raddle_vocab::{OpKind, Outcome};
 
-use crate::execution::Step;
+use crate::execution::Event;
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Holdings {
     }
 
     /// Follows one step.
-    pub fn apply(&mut self, step: &Step, number: u32) {
+    pub fn apply(&mut self, step: &Event, number: u32) {
         let got = matches!(step.outcome, Outcome::Done | Outcome::Nested);
         match step.kind {
             OpKind::Lock
@@ -69,7 +69,7 @@ impl Holdings {
         }
     }
 
-    fn acquire(&mut self, step: &Step, object: u64, shared: bool, number: u32) {
+    fn acquire(&mut self, step: &Event, object: u64, shared: bool, number: u32) {
         let mine = |held: &&mut Held| held.thread == step.thread && held.object == object;
         match self.all.iter_mut().find(mine) {
             Some(held) => held.depth += 1,
@@ -116,7 +116,7 @@ impl Holdings {
 
 /// The locks that a thread holds before the step with this number (or at the end), in the order of acquisition.
 #[must_use]
-pub fn locks_held(steps: &[Step], thread: u16, before: usize) -> Vec<Held> {
+pub fn locks_held(steps: &[Event], thread: u16, before: usize) -> Vec<Held> {
     let mut holdings = Holdings::default();
     for (number, step) in steps.iter().enumerate().take(before) {
         holdings.apply(step, number as u32);

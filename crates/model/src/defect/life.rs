@@ -4,9 +4,9 @@ use raddle_vocab::{OpKind, Outcome, RunStatus};
 use rustc_hash::FxHashMap;
 
 use super::held::{Held, Holdings};
-use super::{Defect, Part, Position};
+use super::{Defect, Part, PartPosition};
 use crate::depend::{Footprint, conflict, footprint};
-use crate::execution::{Access, AccessKind, Execution, Pending, PendingState, Step};
+use crate::execution::{Access, AccessKind, Event, Execution, Pending, PendingState};
 use crate::finding::{Kind, Severity};
 
 /// A thread, as far as others have to do with its life.
@@ -32,16 +32,16 @@ pub(super) struct Leftovers {
 }
 
 /// A lock that a thread still holds at its end.
-pub(super) fn locks_at_end(step: &Step, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
+pub(super) fn locks_at_end(step: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
     for held in holdings.of_thread(step.thread) {
         let acquired = Part {
             thread: step.thread,
             pc: held.pc,
-            position: Position::Step(held.step),
+            position: PartPosition::Event(held.step),
             waits: None,
             locks: Vec::new(),
         };
-        let ended = Part { pc: step.pc, position: Position::Step(number), ..acquired.clone() };
+        let ended = Part { pc: step.pc, position: PartPosition::Event(number), ..acquired.clone() };
         let defect = Defect::new(Kind::Misuse, "lock-held-at-exit", vec![held.pc]).about(Some(held.object));
         into.push(defect.with(vec![acquired, ended]));
     }
@@ -49,13 +49,13 @@ pub(super) fn locks_at_end(step: &Step, number: u32, holdings: &Holdings, into: 
 
 /// Locks that are held and lie in a heap block that dies.
 pub(super) fn locks_in_freed_memory(at: u32, freed: &Access, holdings: &mut Holdings, into: &mut Vec<Defect>) {
-    let call = Place { thread: freed.thread, pc: freed.pc, position: Position::Access(at) };
+    let call = Place { thread: freed.thread, pc: freed.pc, position: PartPosition::Access(at) };
     locks_in_block(&call, freed.addr, freed.size, holdings, into);
 }
 
 /// The same where the end of a block is a transition.
-pub(super) fn locks_in_freed_step(step: &Step, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
-    let call = Place { thread: step.thread, pc: step.pc, position: Position::Step(number) };
+pub(super) fn locks_in_freed_step(step: &Event, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
+    let call = Place { thread: step.thread, pc: step.pc, position: PartPosition::Event(number) };
     locks_in_block(&call, step.obj, step.arg, holdings, into);
 }
 
@@ -63,14 +63,15 @@ pub(super) fn locks_in_freed_step(step: &Step, number: u32, holdings: &mut Holdi
 struct Place {
     thread: u16,
     pc: u64,
-    position: Position,
+    position: PartPosition,
 }
 
 impl Place {
     /// The call and the acquisition of the lock that it should have left alone.
     fn and(&self, held: &Held) -> Vec<Part> {
         let call = Part { thread: self.thread, pc: self.pc, position: self.position, waits: None, locks: Vec::new() };
-        let acquired = Part { thread: held.thread, pc: held.pc, position: Position::Step(held.step), ..call.clone() };
+        let acquired =
+            Part { thread: held.thread, pc: held.pc, position: PartPosition::Event(held.step), ..call.clone() };
         vec![call, acquired]
     }
 }
@@ -83,8 +84,8 @@ fn locks_in_block(call: &Place, start: u64, size: u64, holdings: &mut Holdings, 
 }
 
 /// A lock is initialised while somebody holds it.
-pub(super) fn initialised_again(step: &Step, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
-    let call = Place { thread: step.thread, pc: step.pc, position: Position::Step(number) };
+pub(super) fn initialised_again(step: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
+    let call = Place { thread: step.thread, pc: step.pc, position: PartPosition::Event(number) };
     if let Some(held) = holdings.of_object(step.obj).find(|held| !held.once) {
         let defect = Defect::new(Kind::Misuse, "reinit-in-use", vec![step.pc]).about(Some(step.obj));
         into.push(defect.with(call.and(held)));
@@ -94,18 +95,18 @@ pub(super) fn initialised_again(step: &Step, number: u32, holdings: &Holdings, i
 /// Threads that wait, for ever, for a semaphore that was destroyed: before it was, if it had nothing to give then and nothing
 /// orders their waiting after it; too late otherwise.
 pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
-    let waits = |pending: &&Pending| pending.state == PendingState::Blocked && pending.step.kind == OpKind::SemWait;
-    for waiting in execution.pending.iter().filter(waits).map(|pending| &pending.step) {
-        let life = |step: &Step| step.obj == waiting.obj && matches!(step.kind, OpKind::SemInit | OpKind::SemDestroy);
-        let Some(at) = execution.steps.iter().rposition(life) else { continue };
-        let step = &execution.steps[at];
+    let waits = |pending: &&Pending| pending.state == PendingState::Blocked && pending.event.kind == OpKind::SemWait;
+    for waiting in execution.pending.iter().filter(waits).map(|pending| &pending.event) {
+        let life = |step: &Event| step.obj == waiting.obj && matches!(step.kind, OpKind::SemInit | OpKind::SemDestroy);
+        let Some(at) = execution.events.iter().rposition(life) else { continue };
+        let step = &execution.events[at];
         if step.kind != OpKind::SemDestroy {
             continue;
         }
         let part = |thread, pc, position| Part { thread, pc, position, waits: None, locks: Vec::new() };
-        let destroyed = part(step.thread, step.pc, Position::Step(at as u32));
-        let waits = part(waiting.thread, waiting.pc, Position::Pending);
-        let too_early = step.old == 0 && !comes_after(&execution.steps[at..], waiting.thread);
+        let destroyed = part(step.thread, step.pc, PartPosition::Event(at as u32));
+        let waits = part(waiting.thread, waiting.pc, PartPosition::Pending);
+        let too_early = step.old == 0 && !comes_after(&execution.events[at..], waiting.thread);
         let (detail, parts) = match too_early {
             true => ("sem-destroy-waited", vec![destroyed, waits]),
             false => ("sem-destroyed", vec![waits, destroyed]),
@@ -115,7 +116,7 @@ pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect
 }
 
 /// Whether what the thread does last depends on the first of the steps.
-fn comes_after(steps: &[Step], thread: u16) -> bool {
+fn comes_after(steps: &[Event], thread: u16) -> bool {
     let mut later: Vec<(u16, Footprint)> = Vec::new();
     for step in steps {
         let touches = footprint(step);
@@ -153,12 +154,12 @@ impl Leftovers {
         self.live.clear();
         self.running.clear();
         (self.end_of_main, self.on_purpose) = (None, false);
-        for (number, step) in execution.steps.iter().enumerate() {
+        for (number, step) in execution.events.iter().enumerate() {
             self.step(step, number as u32);
         }
     }
 
-    fn step(&mut self, step: &Step, number: u32) {
+    fn step(&mut self, step: &Event, number: u32) {
         match step.kind {
             // A creation with `value` 1 made a detached thread.
             OpKind::Create if step.outcome == Outcome::Done => {
@@ -209,9 +210,9 @@ impl Leftovers {
     fn main_returns_early(&self, execution: &Execution, into: &mut Vec<Defect>) {
         let Some(at) = self.end_of_main.filter(|_| !self.running.is_empty()) else { return };
         let part = |thread: u16, position, pc| Part { thread, pc, position, waits: None, locks: Vec::new() };
-        let mut parts = vec![part(0, Position::Step(at), execution.steps[at as usize].pc)];
-        let pc = |thread: u16| execution.pending[usize::from(thread)].step.pc;
-        parts.extend(self.running.iter().map(|&thread| part(thread, Position::Pending, pc(thread))));
+        let mut parts = vec![part(0, PartPosition::Event(at), execution.events[at as usize].pc)];
+        let pc = |thread: u16| execution.pending[usize::from(thread)].event.pc;
+        parts.extend(self.running.iter().map(|&thread| part(thread, PartPosition::Pending, pc(thread))));
         into.push(Defect::warning("main-returns-early", Vec::new()).with(parts));
     }
 
@@ -219,8 +220,8 @@ impl Leftovers {
     fn never_joined(&self, execution: &Execution, into: &mut Vec<Defect>) {
         let unjoined = self.children.iter().enumerate();
         for (thread, number) in unjoined.filter_map(|(thread, child)| Some((thread, child.unjoined?))) {
-            let step = &execution.steps[number as usize];
-            let position = Position::Step(number);
+            let step = &execution.events[number as usize];
+            let position = PartPosition::Event(number);
             let created = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
             let child = Part { thread: thread as u16, ..created.clone() };
             into.push(Defect::warning("never-joined", vec![step.pc]).with(vec![created, child]));
@@ -240,7 +241,7 @@ impl Leftovers {
         let mut left: Vec<u32> = self.live.values().copied().collect();
         left.sort_unstable();
         for number in left {
-            let step = &execution.steps[number as usize];
+            let step = &execution.events[number as usize];
             let detail = match step.kind {
                 OpKind::MutexInit => "mutex-not-destroyed",
                 OpKind::RwInit => "rwlock-not-destroyed",
@@ -248,7 +249,7 @@ impl Leftovers {
                 OpKind::SemInit => "sem-not-destroyed",
                 _ => "barrier-not-destroyed",
             };
-            let position = Position::Step(number);
+            let position = PartPosition::Event(number);
             let part = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
             into.push(Defect::warning(detail, vec![step.pc]).about(Some(step.obj)).with(vec![part]));
         }

@@ -28,22 +28,22 @@ pub struct Signature {
 
 /// Where in an execution a part of a defect lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
+pub enum PartPosition {
     /// At this element of [`Execution::accesses`].
     Access(u32),
     /// At this element of [`Execution::steps`].
-    Step(u32),
+    Event(u32),
     /// At this element of [`Execution::incidents`].
     Incident(u32),
     /// Where the thread stands at the end.
     Pending,
 }
 
-impl From<race::Position> for Position {
-    fn from(position: race::Position) -> Self {
+impl From<race::AccessPosition> for PartPosition {
+    fn from(position: race::AccessPosition) -> Self {
         match position {
-            race::Position::Access(number) => Position::Access(number),
-            race::Position::Step(number) => Position::Step(number),
+            race::AccessPosition::Access(number) => PartPosition::Access(number),
+            race::AccessPosition::Event(number) => PartPosition::Event(number),
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct Part {
     /// Where, in the program.
     pub pc: u64,
     /// Where, in the execution.
-    pub position: Position,
+    pub position: PartPosition,
     /// What it waits for, if that is what is wrong.
     pub waits: Option<Waits>,
     /// Locks that it holds, if that matters: only for threads that wait. See [`locks_held`] for others.
@@ -140,7 +140,7 @@ impl DefectFinder {
         found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
         self.holdings.clear();
         let mut frees = frees(execution).peekable();
-        for (number, step) in execution.steps.iter().enumerate() {
+        for (number, step) in execution.events.iter().enumerate() {
             while let Some((at, freed)) = frees.next_if(|(_, freed)| freed.after as usize <= number) {
                 life::locks_in_freed_memory(at, freed, &mut self.holdings, &mut found);
             }
@@ -206,7 +206,7 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
         IncidentKind::Failure(Failure::Exception) => (Kind::Assertion, "exception"),
         IncidentKind::Failure(Failure::Assume) => return None,
     };
-    let position = Position::Incident(number as u32);
+    let position = PartPosition::Incident(number as u32);
     let part = Part { thread: incident.thread, pc: incident.pc, position, waits: None, locks: Vec::new() };
     let object = (incident.obj != 0).then_some(incident.obj);
     let defect = Defect::new(kind, detail, vec![incident.pc]).about(object).with(vec![part]);

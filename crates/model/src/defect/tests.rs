@@ -3,23 +3,23 @@
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome};
 
 use super::{DefectFinder, locks_held};
-use crate::execution::{Access, AccessKind, Execution, Incident, IncidentKind, Pending, PendingState, Step};
+use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState};
 use crate::finding::Severity;
 use crate::thread::ThreadInfo;
 
-fn step(thread: u16, kind: OpKind, obj: u64, arg: u64, pc: u64) -> Step {
+fn step(thread: u16, kind: OpKind, obj: u64, arg: u64, pc: u64) -> Event {
     let (outcome, order) = (Outcome::Done, MemOrder::Relaxed);
-    Step { thread, kind, outcome, order, size: 0, obj, arg, value: 0, old: 0, pc, accesses: 0 }
+    Event { thread, kind, outcome, order, size: 0, obj, arg, value: 0, old: 0, pc, accesses: 0 }
 }
 
 /// An execution with these steps, in which the threads stand so at the end.
-fn execution(steps: Vec<Step>, ends: &[(PendingState, Step)]) -> Execution {
+fn execution(steps: Vec<Event>, ends: &[(PendingState, Event)]) -> Execution {
     let mut execution = Execution::empty();
     execution.threads = (0..ends.len() as u32)
         .map(|n| ThreadInfo { path: crate::ThreadPath(if n == 0 { vec![] } else { vec![n] }), ..ThreadInfo::default() })
         .collect();
-    execution.pending = ends.iter().map(|&(state, step)| Pending { step, state }).collect();
-    execution.steps = steps;
+    execution.pending = ends.iter().map(|&(state, step)| Pending { event: step, state }).collect();
+    execution.events = steps;
     execution
 }
 
@@ -31,7 +31,7 @@ const EXITED: PendingState = PendingState::Exited;
 const ENDED: PendingState = PendingState::Ended;
 const LOCK: u64 = 0x1000;
 
-fn exit(pc: u64) -> Step {
+fn exit(pc: u64) -> Event {
     step(0, OpKind::Exit, 0, 0, pc)
 }
 
@@ -103,8 +103,8 @@ fn locks_should_not_outlive_their_thread() {
         assert_eq!((found[0].signature.detail, found[0].severity), ("lock-held-at-exit", Severity::Error));
         assert_eq!((found[0].object, &found[0].signature.places), (Some(LOCK), &vec![3]));
     }
-    let nested = Step { outcome: Outcome::Nested, ..step(0, OpKind::Lock, LOCK, 1, 4) };
-    let once = Step { outcome: Outcome::Nested, ..step(0, OpKind::Unlock, LOCK, 1, 5) };
+    let nested = Event { outcome: Outcome::Nested, ..step(0, OpKind::Lock, LOCK, 1, 4) };
+    let once = Event { outcome: Outcome::Nested, ..step(0, OpKind::Unlock, LOCK, 1, 5) };
     let steps = vec![step(0, OpKind::Lock, LOCK, 1, 3), nested, once, end];
     assert_eq!(details(&execution(steps, &[(ENDED, end)])), ["lock-held-at-exit"]);
 }

@@ -24,7 +24,7 @@ use raddle_vocab::{MemOrder, OpKind, Outcome, io};
 use rustc_hash::FxHashSet;
 
 use crate::depend::{LIFE_WORDS, looked_at};
-use crate::execution::{Access, AccessKind, Execution, Step};
+use crate::execution::{Access, AccessKind, Event, Execution};
 use clock::{Carrier, Clocks};
 use shadow::{CellRef, Compared, Record, STEP, Shadow};
 
@@ -32,11 +32,11 @@ pub use shadow::Touching;
 
 /// Where in an execution an access was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Position {
+pub enum AccessPosition {
     /// By this element of [`Execution::accesses`].
     Access(u32),
     /// By this element of [`Execution::steps`].
-    Step(u32),
+    Event(u32),
 }
 
 /// One of the two accesses of a race.
@@ -49,7 +49,7 @@ pub struct Side {
     /// Where, in the program.
     pub pc: u64,
     /// Where, in the execution.
-    pub position: Position,
+    pub position: AccessPosition,
 }
 
 /// A pair of accesses that conflict and are not ordered.
@@ -96,12 +96,12 @@ impl RaceDetector {
         self.shadow.reset();
         self.freed.clear();
         self.frees = execution.accesses.iter().any(|access| access.kind == AccessKind::Free)
-            || execution.steps.iter().any(|step| step.kind == OpKind::Free);
+            || execution.events.iter().any(|step| step.kind == OpKind::Free);
         self.known.clear();
         self.races.clear();
         let threads = execution.threads.len();
         let mut next = 0;
-        for (number, step) in execution.steps.iter().enumerate() {
+        for (number, step) in execution.events.iter().enumerate() {
             while let Some(access) = execution.accesses.get(next).filter(|access| access.after as usize <= number) {
                 self.access(access, next as u32, threads);
                 next += 1;
@@ -135,7 +135,7 @@ impl RaceDetector {
     }
 
     /// One transition: what it takes over, what it touches, what it publishes.
-    fn step(&mut self, step: &Step, number: u32, threads: usize) {
+    fn step(&mut self, step: &Event, number: u32, threads: usize) {
         let (thread, obj) = (step.thread, step.obj);
         let done = step.outcome == Outcome::Done;
         let other = |number: u64| u16::try_from(number).ok().filter(|&n| usize::from(n) < threads && n != thread);
@@ -301,7 +301,7 @@ impl RaceDetector {
         self.carries(at, addr);
     }
 
-    fn uses(&mut self, obj: u64, step: &Step, number: u32) {
+    fn uses(&mut self, obj: u64, step: &Event, number: u32) {
         if self.frees {
             let record = self.record(step.thread, Touching::Use, step.pc, number | STEP);
             self.touch(obj, 1, record);
@@ -328,7 +328,7 @@ impl RaceDetector {
         }
     }
 
-    fn atomic(&mut self, step: &Step, number: u32) {
+    fn atomic(&mut self, step: &Event, number: u32) {
         let (thread, addr) = (step.thread, step.obj);
         let reads = step.kind != OpKind::AtomicStore;
         let writes = match step.kind {
@@ -477,8 +477,8 @@ impl RaceDetector {
 
 fn side(record: &Record) -> Side {
     let position = match record.position & STEP {
-        0 => Position::Access(record.position),
-        _ => Position::Step(record.position & !STEP),
+        0 => AccessPosition::Access(record.position),
+        _ => AccessPosition::Event(record.position & !STEP),
     };
     Side { thread: record.thread, what: record.what, pc: record.pc, position }
 }

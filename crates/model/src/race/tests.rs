@@ -2,8 +2,8 @@
 
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 
-use super::{Position, RaceDetector, Touching};
-use crate::execution::{Access, AccessKind, Execution, Step};
+use super::{AccessPosition, RaceDetector, Touching};
+use crate::execution::{Access, AccessKind, Event, Execution};
 use crate::thread::ThreadInfo;
 
 /// An execution in the making. Threads 1 and 2 are created by main before anything else.
@@ -21,13 +21,25 @@ impl Story {
 
     fn step(&mut self, thread: u16, kind: OpKind, obj: u64, arg: u64) {
         let outcome = Outcome::Done;
-        let pc = 1000 + self.0.steps.len() as u64;
+        let pc = 1000 + self.0.events.len() as u64;
         let order = MemOrder::SeqCst;
-        self.0.steps.push(Step { thread, kind, outcome, order, size: 4, obj, arg, value: 0, old: 0, pc, accesses: 0 });
+        self.0.events.push(Event {
+            thread,
+            kind,
+            outcome,
+            order,
+            size: 4,
+            obj,
+            arg,
+            value: 0,
+            old: 0,
+            pc,
+            accesses: 0,
+        });
     }
 
     fn access(&mut self, thread: u16, kind: AccessKind, addr: u64, size: u64) {
-        let (after, pc) = (self.0.steps.len() as u32, self.0.accesses.len() as u64);
+        let (after, pc) = (self.0.events.len() as u32, self.0.accesses.len() as u64);
         self.0.accesses.push(Access { thread, kind, volatile: false, addr, size, pc, after, count: 0 });
     }
 
@@ -133,8 +145,8 @@ fn positions_name_steps_and_accesses() {
     story.step(2, OpKind::AtomicLoad, 0x100, 0);
     let mut detector = RaceDetector::new();
     let [race] = detector.races(&story.0) else { panic!("one race") };
-    assert_eq!(race.first.position, Position::Access(0));
-    assert_eq!(race.second.position, Position::Step(2));
+    assert_eq!(race.first.position, AccessPosition::Access(0));
+    assert_eq!(race.second.position, AccessPosition::Event(2));
     assert_eq!(race.second.what, Touching::AtomicRead);
 }
 

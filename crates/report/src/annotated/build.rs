@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use raddle_model::defect::Holdings;
 use raddle_model::finding::{Created, Place};
-use raddle_model::{Access, AccessKind, Execution, PendingState, Step, World};
+use raddle_model::{Access, AccessKind, Event as RunEvent, Execution, PendingState, SyncState};
 use raddle_vocab::{OpKind, Outcome};
 
 use super::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION, intern};
@@ -52,14 +52,14 @@ impl<'a> TraceAnnotator<'a> {
         let mut trace =
             AnnotatedTrace { version: VERSION, directory, threads: self.threads(), ..AnnotatedTrace::default() };
         let mut known = Known::default();
-        let steps = steps.min(self.execution.steps.len());
+        let steps = steps.min(self.execution.events.len());
         let shared = shared_accesses(self.execution, steps);
         let first = (steps + shared.len()).saturating_sub(MOST_EVENTS);
         let mut shared = shared.into_iter().peekable();
         // The event that each step became, or would have become.
         let mut event_of_step = Vec::with_capacity(steps);
         let mut number = 0;
-        for (index, step) in self.execution.steps.iter().enumerate().take(steps) {
+        for (index, step) in self.execution.events.iter().enumerate().take(steps) {
             while let Some(access) = shared.next_if(|&at| self.execution.accesses[at].after as usize <= index) {
                 self.add_access(&mut trace, &mut known, access, number >= first);
                 number += 1;
@@ -83,8 +83,8 @@ impl<'a> TraceAnnotator<'a> {
 
     fn threads(&self) -> Vec<ThreadLane> {
         let lane = |(number, thread): (usize, &raddle_model::ThreadInfo)| {
-            let is_creation = |step: &&Step| step.kind == OpKind::Create && step.arg == number as u64;
-            let creation = self.execution.steps.iter().find(is_creation).filter(|_| number != 0);
+            let is_creation = |step: &&RunEvent| step.kind == OpKind::Create && step.arg == number as u64;
+            let creation = self.execution.events.iter().find(is_creation).filter(|_| number != 0);
             let created = creation.map(|step| Created {
                 by: self.names.thread(u64::from(step.thread)),
                 place: self.names.place(&[step.pc]),
@@ -94,7 +94,13 @@ impl<'a> TraceAnnotator<'a> {
         self.execution.threads.iter().enumerate().map(lane).collect()
     }
 
-    fn step_event(&self, trace: &mut AnnotatedTrace, known: &mut Known, step: &Step, index: usize) -> AnnotatedEvent {
+    fn step_event(
+        &self,
+        trace: &mut AnnotatedTrace,
+        known: &mut Known,
+        step: &RunEvent,
+        index: usize,
+    ) -> AnnotatedEvent {
         let object = has_object(step.kind).then(|| self.object(trace, known, step.obj, 1, step.pc));
         let value = (step.kind.is_atomic_access()).then(|| match (step.kind, step.outcome) {
             (OpKind::AtomicCas, outcome) if outcome != Outcome::Done => step.old,
@@ -169,7 +175,7 @@ impl<'a> TraceAnnotator<'a> {
         let mut holdings = Holdings::default();
         let mut open: BTreeMap<(u16, u64), usize> = BTreeMap::new();
         let mut all: Vec<Interval> = Vec::new();
-        for (number, step) in self.execution.steps.iter().enumerate().take(event_of_step.len()) {
+        for (number, step) in self.execution.events.iter().enumerate().take(event_of_step.len()) {
             holdings.apply(step, number as u32);
             let touched = [step.obj, step.arg];
             open.retain(|&(thread, object), &mut at| {
@@ -193,8 +199,8 @@ impl<'a> TraceAnnotator<'a> {
 
     /// Who could not go on from when to when, by the semantics of the operation that the thread makes next.
     fn waits(&self, trace: &mut AnnotatedTrace, known: &mut Known, event_of_step: &[usize]) -> Vec<Interval> {
-        let steps = &self.execution.steps[..event_of_step.len()];
-        let mut world = World::new(self.spurious);
+        let steps = &self.execution.events[..event_of_step.len()];
+        let mut world = SyncState::new(self.spurious);
         world.prepare(self.execution);
         let mut next = NextSteps::of(self.execution, steps.len());
         let mut open: BTreeMap<u16, usize> = BTreeMap::new();
@@ -237,7 +243,7 @@ struct NextSteps {
 impl NextSteps {
     fn of(execution: &Execution, steps: usize) -> Self {
         let mut by_thread = vec![Vec::new(); execution.threads.len()];
-        for (number, step) in execution.steps.iter().enumerate().take(steps) {
+        for (number, step) in execution.events.iter().enumerate().take(steps) {
             if let Some(list) = by_thread.get_mut(usize::from(step.thread)) {
                 list.push(number);
             }
@@ -251,13 +257,13 @@ impl NextSteps {
         }
     }
 
-    fn of_thread<'e>(&self, thread: u16, execution: &'e Execution) -> Option<&'e Step> {
+    fn of_thread<'e>(&self, thread: u16, execution: &'e Execution) -> Option<&'e RunEvent> {
         let thread = usize::from(thread);
         match self.by_thread[thread].get(self.at[thread]) {
-            Some(&number) => execution.steps.get(number),
+            Some(&number) => execution.events.get(number),
             None => {
                 let pending = execution.pending.get(thread)?;
-                (pending.state == PendingState::Blocked).then_some(&pending.step)
+                (pending.state == PendingState::Blocked).then_some(&pending.event)
             }
         }
     }

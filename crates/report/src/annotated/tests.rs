@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use raddle_model::{Access, AccessKind, Execution, Pending, PendingState, Step, ThreadInfo, ThreadPath};
+use raddle_model::{Access, AccessKind, Event as RunEvent, Execution, Pending, PendingState, ThreadInfo, ThreadPath};
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 
 use super::*;
 use crate::names::ExecutionNames;
 use crate::symbols::{Modules, Symbols};
 
-fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
-    Step {
+fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> RunEvent {
+    RunEvent {
         thread,
         kind,
         outcome: Outcome::Done,
@@ -35,10 +35,10 @@ fn execution() -> Execution {
     for number in 0..3u32 {
         let path = ThreadPath(if number == 0 { vec![] } else { vec![number] });
         execution.threads.push(ThreadInfo { path, parent: (number > 0).then_some(0), name: None });
-        let pending = Pending { step: step(number as u16, OpKind::ThreadEnd, 0, 0), state: PendingState::Ended };
+        let pending = Pending { event: step(number as u16, OpKind::ThreadEnd, 0, 0), state: PendingState::Ended };
         execution.pending.push(pending);
     }
-    execution.steps = vec![
+    execution.events = vec![
         step(0, OpKind::ThreadStart, 0, 0),
         step(0, OpKind::Create, 0, 1),
         step(0, OpKind::Create, 0, 2),

@@ -12,7 +12,7 @@ use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Classification, Strategy, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
-use raddle_model::{DefectFinder, Execution, PendingState, World, world};
+use raddle_model::{DefectFinder, Execution, PendingState, SyncState, semantics};
 use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::{OpKind, RunStatus};
 
@@ -88,9 +88,9 @@ pub fn seeds(count: u64) -> std::ops::Range<u64> {
 /// Every step did what it should; here all changes of memory that atomic operations see are steps, unless accesses are
 /// plain.
 pub fn obeys_the_semantics(execution: &Execution, spurious: u32) {
-    world::check(execution, spurious).unwrap();
-    let mut world = World::new(spurious);
+    semantics::check(execution, spurious).unwrap();
+    let mut world = SyncState::new(spurious);
     world.prepare(execution);
-    let plain = execution.steps.iter().any(|step| step.kind == OpKind::Write) || !execution.accesses.is_empty();
+    let plain = execution.events.iter().any(|step| step.kind == OpKind::Write) || !execution.accesses.is_empty();
     assert!(plain || !world.has_opaque_memory(), "{execution:#?}");
 }

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 
 use raddle_model::race::Touching;
-use raddle_model::{AccessKind, Execution, Step};
+use raddle_model::{AccessKind, Event, Execution};
 use raddle_vocab::{OpKind, Outcome};
 
 /// An event: a step or a data access.
-struct Event {
+struct Item {
     thread: u16,
-    step: Option<Step>,
+    step: Option<Event>,
     touches: Vec<(u64, u64, Touching)>,
     pc: u64,
 }
 
-fn events(execution: &Execution) -> Vec<Event> {
+fn events(execution: &Execution) -> Vec<Item> {
     let mut all = Vec::new();
     let mut accesses = execution.accesses.iter().peekable();
-    for number in 0..=execution.steps.len() {
+    for number in 0..=execution.events.len() {
         while let Some(access) = accesses.next_if(|access| access.after as usize <= number) {
             let what = match access.kind {
                 AccessKind::Read => Touching::Read,
@@ -25,9 +25,9 @@ fn events(execution: &Execution) -> Vec<Event> {
                 other => panic!("the abstract programs do not allocate: {other:?}"),
             };
             let touches = vec![(access.addr, access.size, what)];
-            all.push(Event { thread: access.thread, step: None, touches, pc: access.pc });
+            all.push(Item { thread: access.thread, step: None, touches, pc: access.pc });
         }
-        if let Some(step) = execution.steps.get(number) {
+        if let Some(step) = execution.events.get(number) {
             let what = match (step.kind, step.outcome) {
                 (OpKind::Read, _) => Some(Touching::Read),
                 (OpKind::Write, _) => Some(Touching::Write),
@@ -36,7 +36,7 @@ fn events(execution: &Execution) -> Vec<Event> {
                 _ => None,
             };
             let touches = what.into_iter().map(|what| (step.obj, 4, what)).collect();
-            all.push(Event { thread: step.thread, step: Some(*step), touches, pc: step.pc });
+            all.push(Item { thread: step.thread, step: Some(*step), touches, pc: step.pc });
         }
     }
     all
@@ -66,7 +66,7 @@ pub fn races(execution: &Execution) -> BTreeSet<(u64, u64, u64)> {
 }
 
 /// `before[b][a]`: a happens before b.
-fn closure(events: &[Event]) -> Vec<Vec<bool>> {
+fn closure(events: &[Item]) -> Vec<Vec<bool>> {
     let n = events.len();
     let mut before = vec![vec![false; n]; n];
     for b in 0..n {
@@ -82,7 +82,7 @@ fn closure(events: &[Event]) -> Vec<Vec<bool>> {
 }
 
 /// Whether the earlier event `a` of another thread synchronises with `b`.
-fn synchronises(events: &[Event], a: usize, b: usize) -> bool {
+fn synchronises(events: &[Item], a: usize, b: usize) -> bool {
     let (Some(x), Some(y)) = (&events[a].step, &events[b].step) else { return false };
     let done = x.outcome == Outcome::Done && y.outcome == Outcome::Done;
     match (x.kind, y.kind) {
@@ -107,7 +107,7 @@ fn synchronises(events: &[Event], a: usize, b: usize) -> bool {
 
 /// `a` is a release operation or fence, `b` an acquire operation or fence, and a read (`b` itself, or one before the fence
 /// `b`) takes its value from the release sequence headed by a write (`a` itself, or one behind the fence `a`).
-fn atomics_synchronise(events: &[Event], a: usize, b: usize) -> bool {
+fn atomics_synchronise(events: &[Item], a: usize, b: usize) -> bool {
     let heads = |write: usize| {
         write == a && is_write(events, a) && order(events, a).releases() || behind_fence(events, a, write)
     };
@@ -121,7 +121,7 @@ fn atomics_synchronise(events: &[Event], a: usize, b: usize) -> bool {
     reads.into_iter().any(|read| release_sequence(events, read).into_iter().any(heads))
 }
 
-fn behind_fence(events: &[Event], fence: usize, write: usize) -> bool {
+fn behind_fence(events: &[Item], fence: usize, write: usize) -> bool {
     is_fence(events, fence)
         && order(events, fence).releases()
         && events[fence].thread == events[write].thread
@@ -129,7 +129,7 @@ fn behind_fence(events: &[Event], fence: usize, write: usize) -> bool {
 }
 
 /// The writes whose release sequence the value read belongs to, if they release.
-fn release_sequence(events: &[Event], read: usize) -> Vec<usize> {
+fn release_sequence(events: &[Item], read: usize) -> Vec<usize> {
     let mut chain = Vec::new();
     let mut at = read;
     while let Some(write) = source(events, at) {
@@ -146,9 +146,9 @@ fn release_sequence(events: &[Event], read: usize) -> Vec<usize> {
 }
 
 /// The last write to the location before the event.
-fn source(events: &[Event], at: usize) -> Option<usize> {
+fn source(events: &[Item], at: usize) -> Option<usize> {
     let location = events[at].touches.first()?.0;
-    let writes = |event: &Event| {
+    let writes = |event: &Item| {
         event
             .touches
             .iter()
@@ -157,18 +157,18 @@ fn source(events: &[Event], at: usize) -> Option<usize> {
     (0..at).rev().find(|&earlier| writes(&events[earlier]))
 }
 
-fn order(events: &[Event], at: usize) -> raddle_vocab::MemOrder {
+fn order(events: &[Item], at: usize) -> raddle_vocab::MemOrder {
     events[at].step.map_or(raddle_vocab::MemOrder::Relaxed, |step| step.order)
 }
 
-fn is_fence(events: &[Event], at: usize) -> bool {
+fn is_fence(events: &[Item], at: usize) -> bool {
     events[at].step.is_some_and(|step| step.kind == OpKind::Fence)
 }
 
-fn is_read(events: &[Event], at: usize) -> bool {
+fn is_read(events: &[Item], at: usize) -> bool {
     events[at].step.is_some_and(|step| matches!(step.kind, OpKind::AtomicLoad | OpKind::AtomicRmw | OpKind::AtomicCas))
 }
 
-fn is_write(events: &[Event], at: usize) -> bool {
+fn is_write(events: &[Item], at: usize) -> bool {
     events[at].touches.first().is_some_and(|&(_, _, what)| what == Touching::AtomicWrite)
 }

@@ -2,8 +2,8 @@
 
 use raddle_vocab::OpKind;
 
-use super::World;
-use crate::execution::{Execution, Step};
+use super::SyncState;
+use crate::execution::{Event, Execution};
 
 /// A step that did something else than the semantics says: a bug of raddle, not of the program.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub struct Disagreement {
     /// Number of the step.
     pub index: usize,
     /// The step as it was made.
-    pub found: Step,
+    pub found: Event,
     /// One that the semantics would allow instead; `None` if the operation was not enabled.
-    pub expected: Option<Step>,
+    pub expected: Option<Event>,
 }
 
 /// Replays an execution and compares each outcome. What memory holds is the hardware's business: values count only where
@@ -23,9 +23,9 @@ pub struct Disagreement {
 /// # Errors
 /// The first step that could not have happened so.
 pub fn check(execution: &Execution, spurious: u32) -> Result<(), Disagreement> {
-    let mut world = World::new(spurious);
+    let mut world = SyncState::new(spurious);
     world.prepare(execution);
-    for (index, step) in execution.steps.iter().enumerate() {
+    for (index, step) in execution.events.iter().enumerate() {
         let successors = world.successors(step);
         if !(0..successors).any(|choice| agrees(step, &world.outcome_of(step, choice))) {
             let expected = (successors > 0).then(|| world.outcome_of(step, 0));
@@ -37,7 +37,7 @@ pub fn check(execution: &Execution, spurious: u32) -> Result<(), Disagreement> {
 }
 
 /// Whether a step is what it should be. The number of successors is 0 or 1 where there is nobody to choose.
-fn agrees(found: &Step, expected: &Step) -> bool {
+fn agrees(found: &Event, expected: &Event) -> bool {
     let same = found.outcome == expected.outcome && found.arg == expected.arg;
     match found.kind {
         OpKind::AtomicLoad | OpKind::BarrierLeave => same && found.value == expected.value,

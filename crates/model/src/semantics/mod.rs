@@ -1,6 +1,6 @@
 //! One executable semantics of every synchronising object.
 //!
-//! [`World::outcome_of`] says what an operation would do now, [`World::apply`] does it. The in-memory target runs on
+//! [`SyncState::outcome_of`] says what an operation would do now, [`SyncState::apply`] does it. The in-memory target runs on
 //! these two, the search asks them about states that no run was in, and [`check`] compares every step of a real run
 //! with them. Memory is sequentially consistent.
 //!
@@ -30,7 +30,7 @@ mod tests;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::depend::{AWAITED, LIFE_WORDS};
-use crate::execution::{Execution, Pending, PendingState, Step};
+use crate::execution::{Event, Execution, Pending, PendingState};
 use crate::thread::{ThreadInfo, ThreadPath};
 use raddle_vocab::OpKind;
 use state::{Life, State, Thread};
@@ -57,7 +57,7 @@ impl Enabled {
     }
 }
 
-/// A moment to which [`World::rollback`] can return.
+/// A moment to which [`SyncState::rollback`] can return.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(usize);
 
@@ -78,10 +78,10 @@ enum Space {
 
 /// Everything that transitions observe and change.
 ///
-/// Objects are interned once and keep their place over [`World::reset`], so that a search that replays many executions
+/// Objects are interned once and keep their place over [`SyncState::reset`], so that a search that replays many executions
 /// of one program does not hash into a growing table anew.
 #[derive(Clone, Debug, Default)]
-pub struct World {
+pub struct SyncState {
     places: FxHashMap<u64, u32>,
     states: Vec<State>,
     /// Places that are not `Untouched`, or were not at some time since the last reset; each once.
@@ -97,18 +97,18 @@ pub struct World {
     spurious: u32,
     /// Whether any guard was met, so that stores have to look.
     guards: bool,
-    /// Cells that change without a step: see [`World::prepare`].
+    /// Cells that change without a step: see [`SyncState::prepare`].
     opaque: FxHashSet<u64>,
     undo: Vec<Undo>,
     /// Whether changes are written to `undo`.
     recording: bool,
 }
 
-impl World {
+impl SyncState {
     /// A world with a main thread that is about to start, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
-        let mut world = World { spurious, ..World::default() };
+        let mut world = SyncState { spurious, ..SyncState::default() };
         world.reset();
         world
     }
@@ -140,16 +140,16 @@ impl World {
         self.reset();
         self.set_threads(&execution.threads);
         let start = self.mark();
-        for step in &execution.steps {
+        for step in &execution.events {
             self.follow_memory(step);
         }
         self.rollback(start);
         self.forget_marks();
-        self.learn(&execution.steps);
+        self.learn(&execution.events);
         // What a thread still waits to see change, though no step has accessed it, has been there from the start.
         for pending in execution.pending.iter().filter(|pending| pending.state == PendingState::Awaiting) {
-            if pending.step.kind == OpKind::AtomicLoad && pending.step.obj & LIFE_WORDS == 0 {
-                self.reveal(pending.step.obj, pending.step.size, pending.step.value);
+            if pending.event.kind == OpKind::AtomicLoad && pending.event.obj & LIFE_WORDS == 0 {
+                self.reveal(pending.event.obj, pending.event.size, pending.event.value);
             }
         }
     }
@@ -161,7 +161,7 @@ impl World {
     }
 
     /// Notes if the step saw something else than the last one left.
-    fn follow_memory(&mut self, step: &Step) {
+    fn follow_memory(&mut self, step: &Event) {
         let seen = match step.kind {
             OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => return,
             OpKind::AtomicLoad => step.value,
@@ -228,28 +228,30 @@ impl World {
 
     /// Whether the thread that `op` belongs to could make it now.
     #[must_use]
-    pub fn enabled(&self, op: &Step) -> Enabled {
+    pub fn enabled(&self, op: &Event) -> Enabled {
         self.predict(op, 0).map_or(Enabled::No, predict::Effect::enabled)
     }
 
-    /// As [`World::enabled`], for an operation that was pending at the end of an execution: threads that failed, ended
+    /// As [`SyncState::enabled`], for an operation that was pending at the end of an execution: threads that failed, ended
     /// or left do not go on, and one that waits in a folded loop goes on only if the location it reads has another
     /// value than the one it last found.
     #[must_use]
     pub fn enabled_pending(&self, pending: &Pending) -> Enabled {
         match pending.state {
             PendingState::Failed | PendingState::Ended | PendingState::Exited => Enabled::No,
-            PendingState::Awaiting | PendingState::Stale => match self.value_at(pending.step.obj, pending.step.size) {
-                Some(value) if value == pending.step.value => Enabled::No,
-                _ => self.enabled(&pending.step),
-            },
-            PendingState::Enabled | PendingState::Blocked => self.enabled(&pending.step),
+            PendingState::Awaiting | PendingState::Stale => {
+                match self.value_at(pending.event.obj, pending.event.size) {
+                    Some(value) if value == pending.event.value => Enabled::No,
+                    _ => self.enabled(&pending.event),
+                }
+            }
+            PendingState::Enabled | PendingState::Blocked => self.enabled(&pending.event),
         }
     }
 
     /// How many successors the operation has now: 0 if it is disabled.
     #[must_use]
-    pub fn successors(&self, op: &Step) -> u16 {
+    pub fn successors(&self, op: &Event) -> u16 {
         self.count_successors(op)
     }
 
@@ -259,20 +261,20 @@ impl World {
     /// is copied from `op`, and so are outcomes that hang on memory whose content nobody has shown. A disabled
     /// operation comes back unchanged.
     #[must_use]
-    pub fn outcome_of(&self, op: &Step, choice: u16) -> Step {
+    pub fn outcome_of(&self, op: &Event, choice: u16) -> Event {
         self.outcome(op, choice).unwrap_or(*op)
     }
 
     /// The same; `None` if the operation is disabled.
     #[must_use]
-    pub fn outcome(&self, op: &Step, choice: u16) -> Option<Step> {
+    pub fn outcome(&self, op: &Event, choice: u16) -> Option<Event> {
         let effect = self.predict(op, choice)?;
-        Some(Step { outcome: effect.outcome, value: effect.value, old: effect.old, arg: effect.arg, ..*op })
+        Some(Event { outcome: effect.outcome, value: effect.value, old: effect.old, arg: effect.arg, ..*op })
     }
 
     /// Which successor of its operation a step that is made now is; 0 if it is none of them.
     #[must_use]
-    pub fn choice_of(&self, step: &Step) -> u16 {
+    pub fn choice_of(&self, step: &Event) -> u16 {
         let fits = |&choice: &u16| {
             let other = self.outcome_of(step, choice);
             other.outcome == step.outcome && other.value == step.value
@@ -320,7 +322,7 @@ impl World {
 
     /// Whether what the operation would do now can be told: not if it compares memory whose content is unknown.
     #[must_use]
-    pub fn is_certain(&self, op: &Step) -> bool {
+    pub fn is_certain(&self, op: &Event) -> bool {
         match op.kind {
             OpKind::AtomicCas => self.value_at(op.obj, op.size).is_some(),
             OpKind::FutexWait | OpKind::FutexTimedWait => self.value_at(op.obj, 4).is_some(),
@@ -330,7 +332,7 @@ impl World {
     }
 
     /// Notes the values that memory had before the first step that changed it.
-    pub fn learn(&mut self, steps: &[Step]) {
+    pub fn learn(&mut self, steps: &[Event]) {
         for step in steps.iter().filter(|step| step.obj & LIFE_WORDS == 0) {
             match step.kind {
                 OpKind::AtomicLoad => self.reveal(step.obj, step.size, step.value),

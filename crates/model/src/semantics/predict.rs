@@ -3,9 +3,9 @@
 use raddle_vocab::{MutexKind, OpKind, Outcome};
 
 use super::state::{Life, NOBODY, State, ThreadSet, Wait, kind_of};
-use super::{Enabled, Space, World};
+use super::{Enabled, Space, SyncState};
 use crate::depend::{AWAITED, GUARD, LIFE_WORDS, looked_at};
-use crate::execution::Step;
+use crate::execution::Event;
 
 /// The parts of a step that the state determines.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +40,9 @@ impl Patience {
     }
 }
 
-impl World {
+impl SyncState {
     /// What the operation would do; `None` if it is disabled or has no such successor.
-    pub(super) fn predict(&self, op: &Step, choice: u16) -> Option<Effect> {
+    pub(super) fn predict(&self, op: &Event, choice: u16) -> Option<Effect> {
         let plain = |outcome| Some(Effect { outcome, value: op.value, old: op.old, arg: op.arg });
         match op.kind {
             OpKind::ThreadStart => (self.thread(op.thread).life == Life::Alive).then(|| plain(Outcome::Done))?,
@@ -133,7 +133,7 @@ impl World {
         }
     }
 
-    pub(super) fn count_successors(&self, op: &Step) -> u16 {
+    pub(super) fn count_successors(&self, op: &Event) -> u16 {
         match op.kind {
             OpKind::Signal => subsets(self.queue(Space::Object, op.obj).len(), 1),
             OpKind::FutexWake => {
@@ -146,7 +146,7 @@ impl World {
     }
 
     /// Whether the operation has a successor with that number; all but waits in queues have at most one.
-    fn predict_distinct(&self, op: &Step, choice: u16) -> bool {
+    fn predict_distinct(&self, op: &Event, choice: u16) -> bool {
         let waits = matches!(op.kind, OpKind::CondReacquire | OpKind::FutexResume);
         (choice == 0 || waits) && self.predict(op, choice).is_some()
     }
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    fn join(&self, op: &Step) -> Option<Outcome> {
+    fn join(&self, op: &Event) -> Option<Outcome> {
         let number = u16::try_from(op.arg).unwrap_or(NOBODY);
         let thread = self.thread(number);
         if number == op.thread || thread.claimed {
@@ -202,7 +202,7 @@ impl World {
         if free { Some(Outcome::Done) } else { patience.outcome() }
     }
 
-    fn lock(&self, op: &Step, patience: Patience) -> Option<Outcome> {
+    fn lock(&self, op: &Event, patience: Patience) -> Option<Outcome> {
         let (owner, _) = self.mutex(op.obj);
         if owner != op.thread {
             return self.acquire(owner == NOBODY, patience);
@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    fn unlock(&self, op: &Step) -> Outcome {
+    fn unlock(&self, op: &Event) -> Outcome {
         let (owner, depth) = self.mutex(op.obj);
         match kind_of(op.arg) {
             MutexKind::ErrorCheck | MutexKind::Recursive if owner != op.thread => Outcome::Refused,
@@ -223,7 +223,7 @@ impl World {
         }
     }
 
-    fn read_lock(&self, op: &Step, patience: Patience) -> Option<Outcome> {
+    fn read_lock(&self, op: &Event, patience: Patience) -> Option<Outcome> {
         let (writer, _) = self.rwlock(op.obj);
         if writer == op.thread && patience != Patience::Try {
             return Some(Outcome::Refused);
@@ -231,7 +231,7 @@ impl World {
         self.acquire(writer == NOBODY, patience)
     }
 
-    fn write_lock(&self, op: &Step, patience: Patience) -> Option<Outcome> {
+    fn write_lock(&self, op: &Event, patience: Patience) -> Option<Outcome> {
         let (writer, readers) = self.rwlock(op.obj);
         if writer == op.thread && patience != Patience::Try {
             return Some(Outcome::Refused);
@@ -240,7 +240,7 @@ impl World {
     }
 
     /// How a wait in a queue can end: by its wake-up, or else by time-out and spuriously, in this order.
-    fn resume(&self, op: &Step, choice: u16) -> Option<Outcome> {
+    fn resume(&self, op: &Event, choice: u16) -> Option<Outcome> {
         let thread = self.thread(op.thread);
         let spurious = thread.spurious < self.spurious;
         match thread.wait {
@@ -256,7 +256,7 @@ impl World {
     }
 
     /// Wakes `count` of the waiters: the subset with number `choice` in lexicographic order of ranks.
-    fn wake(&self, waiters: ThreadSet, count: u32, choice: u16, op: &Step) -> Option<Effect> {
+    fn wake(&self, waiters: ThreadSet, count: u32, choice: u16, op: &Event) -> Option<Effect> {
         let total = waiters.len();
         let successors = subsets(total, count);
         if choice >= successors {
@@ -284,13 +284,13 @@ impl World {
         Some(Effect { outcome: Outcome::Done, value: chosen.to_bits(), old, arg: op.arg })
     }
 
-    fn arrive(&self, op: &Step) -> Effect {
+    fn arrive(&self, op: &Event) -> Effect {
         let (size, round, arrived) = self.barrier(op.obj);
         let outcome = if arrived.len() + 1 >= size { Outcome::Last } else { Outcome::Done };
         Effect { outcome, value: op.value, old: op.old, arg: round }
     }
 
-    fn begin(&self, op: &Step) -> Option<Outcome> {
+    fn begin(&self, op: &Event) -> Option<Outcome> {
         let is_set = op.arg == GUARD && self.value_at(op.obj, 1).is_some_and(|byte| byte != 0);
         match self.state(Space::Object, op.obj) {
             _ if is_set => Some(Outcome::Already),

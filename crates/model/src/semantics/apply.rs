@@ -3,13 +3,13 @@
 use raddle_vocab::{OpKind, Outcome};
 
 use super::state::{Life, NOBODY, State, ThreadSet, Wait};
-use super::{Space, World, slice, spread};
+use super::{Space, SyncState, slice, spread};
 use crate::depend::{GUARD, LIFE_WORDS};
-use crate::execution::Step;
+use crate::execution::Event;
 
-impl World {
+impl SyncState {
     /// Makes a step with the outcome it carries, whether or not it could happen in this state.
-    pub fn apply(&mut self, step: &Step) {
+    pub fn apply(&mut self, step: &Event) {
         let done = step.outcome == Outcome::Done;
         let obj = step.obj;
         match step.kind {
@@ -139,14 +139,14 @@ impl World {
         self.set_object(obj, state);
     }
 
-    fn enqueue(&mut self, space: Space, step: &Step, timed: bool) {
+    fn enqueue(&mut self, space: Space, step: &Event, timed: bool) {
         let mut waiters = self.queue(space, step.obj);
         waiters.insert(step.thread);
         self.set_state(space, step.obj, State::Queue { waiters });
         self.change_thread(u64::from(step.thread), |thread| thread.wait = Wait::Queued { timed });
     }
 
-    fn leave_queue(&mut self, space: Space, step: &Step) {
+    fn leave_queue(&mut self, space: Space, step: &Event) {
         if step.outcome != Outcome::Done {
             let mut waiters = self.queue(space, step.obj);
             waiters.remove(step.thread);
@@ -160,7 +160,7 @@ impl World {
 
     /// Bit 63 of `value` stands for any thread from 63 on: a broadcast wakes all of those, a signal the one of least
     /// rank among them.
-    fn wake_up(&mut self, space: Space, step: &Step) {
+    fn wake_up(&mut self, space: Space, step: &Event) {
         if step.value == 0 {
             return;
         }
@@ -179,7 +179,7 @@ impl World {
         self.set_state(space, step.obj, State::Queue { waiters });
     }
 
-    fn arrive_at(&mut self, step: &Step) {
+    fn arrive_at(&mut self, step: &Event) {
         let (size, round, mut arrived) = self.barrier(step.obj);
         arrived.insert(step.thread);
         if arrived.len() < size {

@@ -2,22 +2,22 @@
 
 use raddle_vocab::{MemOrder, MutexKind, OpKind, Outcome};
 
-use super::{Enabled, World, check};
+use super::{Enabled, SyncState, check};
 use crate::depend::{AWAITED, GUARD, LIFE_WORDS};
-use crate::execution::{Execution, Pending, PendingState, Step};
+use crate::execution::{Event, Execution, Pending, PendingState};
 use crate::thread::{ThreadInfo, ThreadPath};
 
 const OBJ: u64 = 0x1000;
 const MUTEX: u64 = 0x2000;
 
-fn op(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Step {
+fn op(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Event {
     let (outcome, order) = (Outcome::Done, MemOrder::Relaxed);
-    Step { thread, kind, outcome, order, size: 4, obj, arg, value: 0, old: 0, pc: 0, accesses: 0 }
+    Event { thread, kind, outcome, order, size: 4, obj, arg, value: 0, old: 0, pc: 0, accesses: 0 }
 }
 
 /// A world in which main has created threads 1 to `threads`, whose ranks are in the opposite order of their numbers.
-fn world(threads: u16, spurious: u32) -> World {
-    let mut world = World::new(spurious);
+fn world(threads: u16, spurious: u32) -> SyncState {
+    let mut world = SyncState::new(spurious);
     let path = |n: u16| if n == 0 { vec![] } else { vec![u32::from(threads - n) + 1] };
     let infos: Vec<_> =
         (0..=threads).map(|n| ThreadInfo { path: ThreadPath(path(n)), ..ThreadInfo::default() }).collect();
@@ -28,13 +28,13 @@ fn world(threads: u16, spurious: u32) -> World {
     world
 }
 
-impl World {
+impl SyncState {
     /// Makes an operation that must be enabled and tells what became of it.
-    fn make(&mut self, op: Step) -> Outcome {
+    fn make(&mut self, op: Event) -> Outcome {
         self.choose(op, 0).outcome
     }
 
-    fn choose(&mut self, op: Step, choice: u16) -> Step {
+    fn choose(&mut self, op: Event, choice: u16) -> Event {
         assert!(choice < self.successors(&op), "{op:?} has no successor {choice}");
         let step = self.outcome_of(&op, choice);
         assert_eq!(self.choice_of(&step), choice);
@@ -43,11 +43,11 @@ impl World {
     }
 }
 
-fn lock(thread: u16, kind: MutexKind) -> Step {
+fn lock(thread: u16, kind: MutexKind) -> Event {
     op(thread, OpKind::Lock, MUTEX, kind as u64)
 }
 
-fn unlock(thread: u16, kind: MutexKind) -> Step {
+fn unlock(thread: u16, kind: MutexKind) -> Event {
     op(thread, OpKind::Unlock, MUTEX, kind as u64)
 }
 
@@ -136,7 +136,7 @@ fn rwlock() {
     assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
 }
 
-fn sleep(w: &mut World, thread: u16, kind: OpKind) -> Step {
+fn sleep(w: &mut SyncState, thread: u16, kind: OpKind) -> Event {
     w.make(lock(thread, MutexKind::Normal));
     assert_eq!(w.make(op(thread, kind, OBJ, MUTEX)), Outcome::Done);
     op(thread, OpKind::CondReacquire, OBJ, MUTEX)
@@ -250,7 +250,7 @@ fn guard_of_a_static() {
     let begin = |thread| op(thread, OpKind::OnceBegin, OBJ, GUARD);
     assert_eq!(w.make(begin(1)), Outcome::Done);
     assert_eq!(w.enabled(&begin(2)), Enabled::No);
-    let set = Step { size: 1, value: 1, ..op(1, OpKind::AtomicStore, OBJ, 0) };
+    let set = Event { size: 1, value: 1, ..op(1, OpKind::AtomicStore, OBJ, 0) };
     w.make(set);
     assert_eq!(w.make(begin(2)), Outcome::Already);
 }
@@ -279,7 +279,7 @@ fn threads() {
 
 #[test]
 fn ranks_are_the_order_of_paths() {
-    let mut w = World::new(0);
+    let mut w = SyncState::new(0);
     let paths: [&[u32]; 4] = [&[2], &[1], &[1, 1], &[10]];
     let numbers: Vec<u16> = paths.iter().map(|path| w.add_thread(ThreadPath(path.to_vec()))).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
@@ -290,9 +290,9 @@ fn ranks_are_the_order_of_paths() {
 #[test]
 fn atomics() {
     let mut w = world(1, 0);
-    let store = |value| Step { value, ..op(1, OpKind::AtomicStore, OBJ, 0) };
+    let store = |value| Event { value, ..op(1, OpKind::AtomicStore, OBJ, 0) };
     let load = op(1, OpKind::AtomicLoad, OBJ, 0);
-    let cas = |expected, value| Step { value, ..op(1, OpKind::AtomicCas, OBJ, expected) };
+    let cas = |expected, value| Event { value, ..op(1, OpKind::AtomicCas, OBJ, expected) };
     w.make(store(5));
     assert_eq!(w.outcome_of(&load, 0).value, 5);
     assert_eq!(w.outcome_of(&store(6), 0).old, 5);
@@ -304,13 +304,13 @@ fn atomics() {
 #[test]
 fn busy_waiting_needs_a_change() {
     let mut w = world(1, 0);
-    let awaited = Step { old: 5, value: 6, ..op(1, OpKind::AtomicLoad, OBJ, AWAITED) };
+    let awaited = Event { old: 5, value: 6, ..op(1, OpKind::AtomicLoad, OBJ, AWAITED) };
     assert_eq!(w.enabled(&awaited), Enabled::Yes, "nobody has shown what is there");
-    w.make(Step { value: 5, ..op(1, OpKind::AtomicStore, OBJ, 0) });
+    w.make(Event { value: 5, ..op(1, OpKind::AtomicStore, OBJ, 0) });
     assert_eq!(w.enabled(&awaited), Enabled::No);
-    let pending = |value| Pending { step: Step { value, ..awaited }, state: PendingState::Awaiting };
+    let pending = |value| Pending { event: Event { value, ..awaited }, state: PendingState::Awaiting };
     assert_eq!(w.enabled_pending(&pending(5)), Enabled::No);
-    w.make(Step { value: 7, ..op(1, OpKind::AtomicStore, OBJ, 0) });
+    w.make(Event { value: 7, ..op(1, OpKind::AtomicStore, OBJ, 0) });
     assert_eq!(w.outcome_of(&awaited, 0).value, 7);
     assert_eq!(w.enabled_pending(&pending(5)), Enabled::Yes);
 }
@@ -319,10 +319,10 @@ fn busy_waiting_needs_a_change() {
 fn what_nobody_changes_keeps_a_thread_waiting() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
-    let step = Step { value: 5, ..op(0, OpKind::AtomicLoad, OBJ, 0) };
-    let pending = Pending { step, state: PendingState::Awaiting };
+    let step = Event { value: 5, ..op(0, OpKind::AtomicLoad, OBJ, 0) };
+    let pending = Pending { event: step, state: PendingState::Awaiting };
     execution.pending = vec![pending];
-    let mut w = World::new(0);
+    let mut w = SyncState::new(0);
     w.prepare(&execution);
     assert_eq!(w.enabled_pending(&pending), Enabled::No);
 }
@@ -330,7 +330,7 @@ fn what_nobody_changes_keeps_a_thread_waiting() {
 #[test]
 fn memory_is_known_by_bytes() {
     let mut w = world(1, 0);
-    let store = |obj, size, value| Step { size, value, ..op(1, OpKind::AtomicStore, obj, 0) };
+    let store = |obj, size, value| Event { size, value, ..op(1, OpKind::AtomicStore, obj, 0) };
     w.apply(&store(OBJ, 4, 0x4433_2211));
     assert_eq!(w.value_at(OBJ + 1, 2), Some(0x3322));
     assert_eq!((w.value_at(OBJ, 8), w.value_at(OBJ + 4, 4)), (None, None));
@@ -343,7 +343,7 @@ fn memory_is_known_by_bytes() {
     w.apply(&op(1, OpKind::Free, OBJ - 64, 256));
     assert_eq!(w.value_at(OBJ, 2), None);
     // What cannot be known is taken from the operation itself.
-    let unknown = Step { outcome: Outcome::Failed, old: 3, ..op(1, OpKind::AtomicCas, OBJ, 5) };
+    let unknown = Event { outcome: Outcome::Failed, old: 3, ..op(1, OpKind::AtomicCas, OBJ, 5) };
     assert_eq!(w.outcome_of(&unknown, 0), unknown);
     assert_eq!(w.value_at(OBJ, 16), None);
 }
@@ -352,12 +352,12 @@ fn memory_is_known_by_bytes() {
 fn initial_values_come_from_the_execution() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
-    execution.steps = vec![
-        Step { value: 7, old: 4, ..op(0, OpKind::AtomicRmw, OBJ, 0) },
-        Step { value: 7, ..op(0, OpKind::AtomicLoad, OBJ, 0) },
-        Step { value: 1, ..op(0, OpKind::AtomicLoad, OBJ + 8, 0) },
+    execution.events = vec![
+        Event { value: 7, old: 4, ..op(0, OpKind::AtomicRmw, OBJ, 0) },
+        Event { value: 7, ..op(0, OpKind::AtomicLoad, OBJ, 0) },
+        Event { value: 1, ..op(0, OpKind::AtomicLoad, OBJ + 8, 0) },
     ];
-    let mut w = World::new(0);
+    let mut w = SyncState::new(0);
     w.prepare(&execution);
     assert_eq!((w.value_at(OBJ, 4), w.value_at(OBJ + 8, 4)), (Some(4), Some(1)));
     w.prepare(&Execution::empty());
@@ -369,7 +369,7 @@ fn futex() {
     let mut w = world(3, 0);
     let wait = |thread, expected| op(thread, OpKind::FutexWait, OBJ, expected);
     let resume = |thread| op(thread, OpKind::FutexResume, OBJ, 0);
-    w.make(Step { value: 1, ..op(0, OpKind::AtomicStore, OBJ, 0) });
+    w.make(Event { value: 1, ..op(0, OpKind::AtomicStore, OBJ, 0) });
     assert_eq!(w.make(wait(1, 0)), Outcome::Failed);
     for thread in 1..=3 {
         assert_eq!(w.make(wait(thread, 1)), Outcome::Done);
@@ -406,12 +406,12 @@ fn changes_can_be_taken_back() {
 fn disagreement_is_told() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
-    execution.steps = vec![op(0, OpKind::TryLock, MUTEX, 0), op(0, OpKind::TryLock, MUTEX, 0)];
+    execution.events = vec![op(0, OpKind::TryLock, MUTEX, 0), op(0, OpKind::TryLock, MUTEX, 0)];
     let wrong = check(&execution, 0).unwrap_err();
     assert_eq!((wrong.index, wrong.expected.unwrap().outcome), (1, Outcome::Failed));
-    execution.steps[1] = op(0, OpKind::Lock, MUTEX, 0);
+    execution.events[1] = op(0, OpKind::Lock, MUTEX, 0);
     assert_eq!(check(&execution, 0).unwrap_err().expected, None);
-    execution.steps[1] = op(0, OpKind::Unlock, MUTEX, 0);
+    execution.events[1] = op(0, OpKind::Unlock, MUTEX, 0);
     assert_eq!(check(&execution, 0), Ok(()));
 }
 
@@ -419,17 +419,17 @@ fn disagreement_is_told() {
 fn memory_that_changes_without_a_step_is_opaque() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
-    let store = Step { value: 3, ..op(0, OpKind::AtomicStore, OBJ, 0) };
-    let load = |value| Step { value, ..op(0, OpKind::AtomicLoad, OBJ, 0) };
-    let mut w = World::new(0);
-    execution.steps = vec![store, load(3)];
+    let store = Event { value: 3, ..op(0, OpKind::AtomicStore, OBJ, 0) };
+    let load = |value| Event { value, ..op(0, OpKind::AtomicLoad, OBJ, 0) };
+    let mut w = SyncState::new(0);
+    execution.events = vec![store, load(3)];
     w.prepare(&execution);
     assert!(!w.has_opaque_memory());
     assert_eq!(w.value_at(OBJ, 4), Some(0));
-    let cas = Step { outcome: Outcome::Failed, ..op(0, OpKind::AtomicCas, OBJ, 0) };
+    let cas = Event { outcome: Outcome::Failed, ..op(0, OpKind::AtomicCas, OBJ, 0) };
     assert!(w.is_certain(&cas) && w.outcome_of(&cas, 0).outcome == Outcome::Done);
     // Somebody has written plainly in between.
-    execution.steps = vec![store, load(4)];
+    execution.events = vec![store, load(4)];
     w.prepare(&execution);
     assert!(w.has_opaque_memory());
     assert_eq!(w.value_at(OBJ, 4), None);
