@@ -2,25 +2,25 @@
 
 use object::{Object as _, ObjectSection as _};
 
-use crate::Failure;
+use crate::AnalysisError;
 
 /// Sections that hold it: `raddle cc` gives the one that clang makes another name, which other tools do not look for.
 const SECTIONS: [&str; 2] = [".raddle", ".llvmbc"];
 const MAGIC: [u8; 4] = *b"BC\xc0\xde";
 
 /// The bitcode of each translation unit.
-pub fn of_program(bytes: &[u8]) -> Result<Vec<&[u8]>, Failure> {
-    let file = object::File::parse(bytes).map_err(|error| Failure::NoProgram(error.to_string()))?;
+pub fn of_program(bytes: &[u8]) -> Result<Vec<&[u8]>, AnalysisError> {
+    let file = object::File::parse(bytes).map_err(|error| AnalysisError::NoProgram(error.to_string()))?;
     let mut modules = Vec::new();
     for section in file.sections().filter(|section| section.name().is_ok_and(|name| SECTIONS.contains(&name))) {
-        let data = section.data().map_err(|error| Failure::NoProgram(error.to_string()))?;
+        let data = section.data().map_err(|error| AnalysisError::NoProgram(error.to_string()))?;
         modules.extend(split(data)?);
     }
-    if modules.is_empty() { Err(Failure::NoBitcode) } else { Ok(modules) }
+    if modules.is_empty() { Err(AnalysisError::NoBitcode) } else { Ok(modules) }
 }
 
 /// Goes from block to block: each says how long it is. The linker may leave zeros between modules.
-fn split(data: &[u8]) -> Result<Vec<&[u8]>, Failure> {
+fn split(data: &[u8]) -> Result<Vec<&[u8]>, AnalysisError> {
     let word = |at: usize| Some(u32::from_le_bytes(data.get(at..at + 4)?.try_into().ok()?));
     let mut modules = Vec::new();
     let mut at = 0;
@@ -33,12 +33,12 @@ fn split(data: &[u8]) -> Result<Vec<&[u8]>, Failure> {
         at += 4;
         // Abbreviation 1 at width 2, then the block's number (8 bits) and width (4 bits), then its length in words.
         while let Some(head) = word(at).filter(|head| head & 3 == 1 && *head >> 14 == 0) {
-            let length = word(at + 4).ok_or(Failure::Damaged)? as usize;
+            let length = word(at + 4).ok_or(AnalysisError::Damaged)? as usize;
             debug_assert!(head & 3 == 1);
-            at = at.checked_add(8 + 4 * length).filter(|&end| end <= data.len()).ok_or(Failure::Damaged)?;
+            at = at.checked_add(8 + 4 * length).filter(|&end| end <= data.len()).ok_or(AnalysisError::Damaged)?;
         }
         if at == start + 4 {
-            return Err(Failure::Damaged);
+            return Err(AnalysisError::Damaged);
         }
         modules.push(&data[start..at]);
     }
@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn a_module_that_is_cut_off_is_damaged() {
         let data = module(3);
-        assert!(matches!(split(&data[..16]), Err(Failure::Damaged)));
+        assert!(matches!(split(&data[..16]), Err(AnalysisError::Damaged)));
         assert!(split(&[0; 12]).unwrap().is_empty());
     }
 
     #[test]
     fn a_file_that_is_no_program_is_refused() {
-        assert!(matches!(of_program(b"hello"), Err(Failure::NoProgram(_))));
+        assert!(matches!(of_program(b"hello"), Err(AnalysisError::NoProgram(_))));
     }
 }

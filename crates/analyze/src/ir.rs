@@ -9,7 +9,7 @@ pub type InstId = usize;
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum Operand {
     /// The result of an instruction of the same function.
     Inst(InstId),
     /// A parameter.
@@ -31,44 +31,44 @@ pub type Loc = (u32, u32, u32);
 
 /// What an instruction does.
 #[derive(Clone, Debug)]
-pub enum Op {
+pub enum InstOp {
     /// A local variable of so many bytes.
     Alloca(u64),
     /// Reads so many bytes.
-    Load { ptr: Value, size: u64, atomic: bool },
+    Load { ptr: Operand, size: u64, atomic: bool },
     /// Writes.
-    Store { ptr: Value, value: Value, size: u64, atomic: bool },
+    Store { ptr: Operand, value: Operand, size: u64, atomic: bool },
     /// Atomic read-modify-write, compare-exchange included.
-    Rmw { ptr: Value, value: Value, size: u64 },
+    Rmw { ptr: Operand, value: Operand, size: u64 },
     /// A fence.
     Fence,
     /// Pointer arithmetic: base, constant offset, and whether something variable is added.
-    Gep { base: Value, offset: i64, variable: bool, indices: Vec<Value> },
+    Gep { base: Operand, offset: i64, variable: bool, indices: Vec<Operand> },
     /// Comparison for (in)equality.
-    Compare { equal: bool, left: Value, right: Value },
+    Compare { equal: bool, left: Operand, right: Operand },
     /// One of the values: phi, select, cast, extract, freeze; what it computes depends on all operands and may be any pointer among them.
-    Merge(Vec<Value>),
+    Merge(Vec<Operand>),
     /// A number computed from the operands.
-    Compute(Vec<Value>),
+    Compute(Vec<Operand>),
     /// A call; one that can throw ends its block and goes on in one of two others.
-    Call { callee: Value, args: Vec<Value>, asm: bool, to: Vec<usize> },
+    Call { callee: Operand, args: Vec<Operand>, asm: bool, to: Vec<usize> },
     /// A branch or switch on a value; `None` if there is only one way.
-    Branch { on: Option<Value>, to: Vec<usize> },
+    Branch { on: Option<Operand>, to: Vec<usize> },
     /// Leaves the function.
-    Return(Option<Value>),
+    Return(Option<Operand>),
     /// Leaves the function by an exception.
     Resume,
     /// Never comes here.
     Unreachable,
     /// Nothing that matters.
-    Other(Vec<Value>),
+    Other(Vec<Operand>),
 }
 
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Inst {
     /// What it does.
-    pub op: Op,
+    pub op: InstOp,
     /// Where it stands.
     pub loc: Loc,
     /// Number of its block.
@@ -94,13 +94,13 @@ pub struct Func {
 
 /// A global variable.
 #[derive(Clone, Debug)]
-pub struct Global {
+pub struct GlobalVariable {
     /// Its symbol.
     pub name: String,
     /// Bytes.
     pub size: u64,
     /// Pointers in its initial value.
-    pub init: Vec<(u64, Value)>,
+    pub init: Vec<(u64, Operand)>,
     /// Whether each thread has its own.
     pub thread_local: bool,
     /// Whether it never changes.
@@ -113,11 +113,11 @@ pub struct Global {
 
 /// All translation units.
 #[derive(Clone, Debug, Default)]
-pub struct Program {
+pub struct WholeProgram {
     /// Functions.
     pub funcs: Vec<Func>,
     /// Global variables.
-    pub globals: Vec<Global>,
+    pub globals: Vec<GlobalVariable>,
     /// Paths of source files.
     pub files: Vec<String>,
 }

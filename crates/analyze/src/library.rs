@@ -2,7 +2,7 @@
 
 /// What a call of a library function means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum KnownFunction {
     /// Returns fresh memory.
     Alloc,
     /// Returns fresh memory in place of its first argument's, which dies.
@@ -56,20 +56,22 @@ pub enum Known {
 }
 
 /// What is known of a function; `None`: nothing.
-pub fn known(name: &str) -> Option<Known> {
+pub fn known(name: &str) -> Option<KnownFunction> {
     Some(match name {
-        _ if name.starts_with("llvm.memcpy") || name.starts_with("llvm.memmove") => Known::Copy,
-        _ if name.starts_with("llvm.memset") => Known::Fill,
-        _ if name.starts_with("llvm.") => Known::Nothing,
+        _ if name.starts_with("llvm.memcpy") || name.starts_with("llvm.memmove") => KnownFunction::Copy,
+        _ if name.starts_with("llvm.memset") => KnownFunction::Fill,
+        _ if name.starts_with("llvm.") => KnownFunction::Nothing,
         "malloc" | "calloc" | "aligned_alloc" | "_Znwm" | "_Znam" | "_ZnwmSt11align_val_t" | "strdup" | "strndup" => {
-            Known::Alloc
+            KnownFunction::Alloc
         }
-        "realloc" | "reallocarray" => Known::Realloc,
-        "free" | "_ZdlPv" | "_ZdlPvm" | "_ZdaPv" | "_ZdaPvm" => Known::Free,
-        "memcpy" | "memmove" | "strcpy" | "strncpy" | "strcat" | "stpcpy" => Known::Copy,
-        "memset" | "bzero" | "sprintf" | "snprintf" | "vsnprintf" | "__isoc99_sscanf" | "strftime" => Known::Fill,
+        "realloc" | "reallocarray" => KnownFunction::Realloc,
+        "free" | "_ZdlPv" | "_ZdlPvm" | "_ZdaPv" | "_ZdaPvm" => KnownFunction::Free,
+        "memcpy" | "memmove" | "strcpy" | "strncpy" | "strcat" | "stpcpy" => KnownFunction::Copy,
+        "memset" | "bzero" | "sprintf" | "snprintf" | "vsnprintf" | "__isoc99_sscanf" | "strftime" => {
+            KnownFunction::Fill
+        }
         "strlen" | "strcmp" | "strncmp" | "memcmp" | "bcmp" | "strcasecmp" | "atoi" | "atol" | "atof" | "strtol"
-        | "strtoul" | "strtod" => Known::Read,
+        | "strtoul" | "strtod" => KnownFunction::Read,
         "sqrt"
         | "sin"
         | "cos"
@@ -104,9 +106,9 @@ pub fn known(name: &str) -> Option<Known> {
         | "__cxa_end_catch"
         | "__gxx_personality_v0"
         | "_ZSt9terminatev"
-        | "__errno_location" => Known::Nothing,
+        | "__errno_location" => KnownFunction::Nothing,
         "usleep" | "sleep" | "nanosleep" | "sched_yield" | "time" | "clock" | "clock_gettime" | "gettimeofday"
-        | "rand" | "random" | "srand" | "srandom" | "pthread_yield" => Known::World,
+        | "rand" | "random" | "srand" | "srandom" | "pthread_yield" => KnownFunction::World,
         "exit"
         | "_exit"
         | "abort"
@@ -118,17 +120,17 @@ pub fn known(name: &str) -> Option<Known> {
         | "_ZSt17__throw_bad_allocv"
         | "_ZSt20__throw_length_errorPKc"
         | "_ZSt20__throw_system_errori"
-        | "_ZSt19__throw_logic_errorPKc" => Known::Exit,
-        "pthread_mutex_lock" | "pthread_spin_lock" => Known::Lock,
+        | "_ZSt19__throw_logic_errorPKc" => KnownFunction::Exit,
+        "pthread_mutex_lock" | "pthread_spin_lock" => KnownFunction::Lock,
         "pthread_mutex_trylock" | "pthread_mutex_timedlock" | "pthread_spin_trylock" | "pthread_mutex_clocklock" => {
-            Known::TryLock
+            KnownFunction::TryLock
         }
-        "pthread_mutex_unlock" | "pthread_spin_unlock" | "pthread_rwlock_unlock" => Known::Unlock,
-        "pthread_rwlock_rdlock" => Known::ReadLock,
-        "pthread_rwlock_tryrdlock" | "pthread_rwlock_timedrdlock" => Known::TryReadLock,
-        "pthread_rwlock_wrlock" => Known::WriteLock,
-        "pthread_rwlock_trywrlock" | "pthread_rwlock_timedwrlock" => Known::TryWriteLock,
-        "pthread_cond_wait" | "pthread_cond_timedwait" | "pthread_cond_clockwait" => Known::Wait,
+        "pthread_mutex_unlock" | "pthread_spin_unlock" | "pthread_rwlock_unlock" => KnownFunction::Unlock,
+        "pthread_rwlock_rdlock" => KnownFunction::ReadLock,
+        "pthread_rwlock_tryrdlock" | "pthread_rwlock_timedrdlock" => KnownFunction::TryReadLock,
+        "pthread_rwlock_wrlock" => KnownFunction::WriteLock,
+        "pthread_rwlock_trywrlock" | "pthread_rwlock_timedwrlock" => KnownFunction::TryWriteLock,
+        "pthread_cond_wait" | "pthread_cond_timedwait" | "pthread_cond_clockwait" => KnownFunction::Wait,
         "pthread_mutex_init"
         | "pthread_mutex_destroy"
         | "pthread_rwlock_init"
@@ -147,17 +149,19 @@ pub fn known(name: &str) -> Option<Known> {
         | "pthread_barrier_destroy"
         | "pthread_barrier_wait"
         | "pthread_spin_init"
-        | "pthread_spin_destroy" => Known::Sync,
-        "pthread_create" => Known::Create,
-        "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE" => Known::CxxCreate,
-        "pthread_join" | "_ZNSt6thread4joinEv" => Known::Join,
-        "pthread_detach" => Known::Nothing,
-        "pthread_once" => Known::Once,
-        "pthread_exit" => Known::ThreadExit,
-        "atexit" | "__cxa_atexit" => Known::AtExit,
+        | "pthread_spin_destroy" => KnownFunction::Sync,
+        "pthread_create" => KnownFunction::Create,
+        "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE" => {
+            KnownFunction::CxxCreate
+        }
+        "pthread_join" | "_ZNSt6thread4joinEv" => KnownFunction::Join,
+        "pthread_detach" => KnownFunction::Nothing,
+        "pthread_once" => KnownFunction::Once,
+        "pthread_exit" => KnownFunction::ThreadExit,
+        "atexit" | "__cxa_atexit" => KnownFunction::AtExit,
         "printf" | "puts" | "putchar" | "fprintf" | "fputs" | "fputc" | "fwrite" | "fflush" | "perror" | "write"
-        | "vprintf" | "vfprintf" | "putc" => Known::Io,
-        "__VERIFIER_assume" => Known::World,
+        | "vprintf" | "vfprintf" | "putc" => KnownFunction::Io,
+        "__VERIFIER_assume" => KnownFunction::World,
         _ => return None,
     })
 }

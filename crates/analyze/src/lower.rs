@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use raddle_model::facts::{
-    Act, Builder, Facts, FunctionId, Hold, NodeId, Object as Abstract, ObjectId, ObjectKind, SourcePlace, Span, Spans,
+    Act, Builder, Facts, FunctionId, Hold, NodeId, Object as FactObject, ObjectId, ObjectKind, SourcePlace, Span, Spans,
 };
 
-use crate::ir::{FuncId, Inst, InstId, Loc, Op, Program, Value};
-use crate::library::{Known, known};
-use crate::points::{Object, Points, SOMEWHERE, Targets, cxx_bodies};
+use crate::ir::{FuncId, Inst, InstId, InstOp, Loc, Operand, WholeProgram};
+use crate::library::{KnownFunction, known};
+use crate::points::{AbstractObject, PointsTo, PointsToSet, UNKNOWN_OFFSET, cxx_bodies};
 use crate::taint::Taint;
 
 /// The facts.
-pub fn lower(program: &Program, points: &Points, taint: &Taint) -> Option<Facts> {
+pub fn lower(program: &WholeProgram, points: &PointsTo, taint: &Taint) -> Option<Facts> {
     let mut lowering = Lowering {
         program,
         points,
@@ -40,17 +40,17 @@ pub fn lower(program: &Program, points: &Points, taint: &Taint) -> Option<Facts>
 }
 
 struct Lowering<'a> {
-    program: &'a Program,
-    points: &'a Points,
+    program: &'a WholeProgram,
+    points: &'a PointsTo,
     taint: &'a Taint,
     builder: Builder,
     functions: BTreeMap<FuncId, FunctionId>,
-    objects: BTreeMap<Object, ObjectId>,
+    objects: BTreeMap<AbstractObject, ObjectId>,
     sites: BTreeMap<Loc, u64>,
     /// Nodes that create threads, by where they store the handle.
-    creates: BTreeMap<(Object, i64), Vec<NodeId>>,
+    creates: BTreeMap<(AbstractObject, i64), Vec<NodeId>>,
     /// Nodes that join, with the places from which they take the handle.
-    joins: Vec<(NodeId, Targets)>,
+    joins: Vec<(NodeId, PointsToSet)>,
 }
 
 impl Lowering<'_> {
@@ -69,21 +69,21 @@ impl Lowering<'_> {
         site
     }
 
-    fn object(&mut self, object: Object) -> ObjectId {
+    fn object(&mut self, object: AbstractObject) -> ObjectId {
         if let Some(&known) = self.objects.get(&object) {
             return known;
         }
         let funcs = &self.program.funcs;
         let (name, kind, size, site) = match object {
-            Object::Global(number) => {
+            AbstractObject::Global(number) => {
                 let global = &self.program.globals[number];
                 let kind = if global.thread_local { ObjectKind::Stack } else { ObjectKind::Global };
                 (global.name.clone(), kind, Some(global.size).filter(|&size| size > 0), None)
             }
-            Object::Stack(func, inst) => {
+            AbstractObject::Stack(func, inst) => {
                 (format!("local {inst} of {}", funcs[func].name), ObjectKind::Stack, None, None)
             }
-            Object::Heap(func, inst) => {
+            AbstractObject::Heap(func, inst) => {
                 let loc = funcs[func].insts[inst].loc;
                 let site = Some(self.site(loc)).filter(|&site| site != 0);
                 (
@@ -93,25 +93,25 @@ impl Lowering<'_> {
                     site,
                 )
             }
-            Object::Func(_) | Object::Unknown => ("unknown".into(), ObjectKind::Stack, None, None),
+            AbstractObject::Func(_) | AbstractObject::Unknown => ("unknown".into(), ObjectKind::Stack, None, None),
         };
-        let number = self.builder.object(Abstract { name, kind, size, site });
+        let number = self.builder.object(FactObject { name, kind, size, site });
         self.objects.insert(object, number);
         number
     }
 
     /// The shared part of what a pointer may lead to.
-    fn spans(&mut self, targets: &Targets, size: u64) -> Spans {
+    fn spans(&mut self, targets: &PointsToSet, size: u64) -> Spans {
         let mut spans = Spans::default();
         for &(object, at) in targets {
             match object {
-                Object::Unknown => spans.any = true,
-                Object::Func(_) => {}
-                Object::Global(global) if self.program.globals[global].constant => {}
+                AbstractObject::Unknown => spans.any = true,
+                AbstractObject::Func(_) => {}
+                AbstractObject::Global(global) if self.program.globals[global].constant => {}
                 _ if !self.taint.shared.contains(&object) => {}
                 _ => {
                     let object = self.object(object);
-                    let (from, to) = if at == SOMEWHERE {
+                    let (from, to) = if at == UNKNOWN_OFFSET {
                         (0, u64::MAX)
                     } else {
                         (at as u64, (at as u64).saturating_add(size.max(1)))
@@ -126,7 +126,7 @@ impl Lowering<'_> {
     }
 
     /// A synchronising object: never passed over, whoever knows it.
-    fn sync_object(&mut self, func: FuncId, value: Value) -> Spans {
+    fn sync_object(&mut self, func: FuncId, value: Operand) -> Spans {
         let targets = self.points.eval(func, value);
         if targets.is_empty() {
             return Spans::any();
@@ -134,10 +134,10 @@ impl Lowering<'_> {
         let mut spans = Spans::default();
         for &(object, at) in &targets {
             match object {
-                Object::Unknown | Object::Func(_) => spans.any = true,
+                AbstractObject::Unknown | AbstractObject::Func(_) => spans.any = true,
                 _ => {
                     let object = self.object(object);
-                    let (from, to) = if at == SOMEWHERE { (0, u64::MAX) } else { (at as u64, at as u64 + 1) };
+                    let (from, to) = if at == UNKNOWN_OFFSET { (0, u64::MAX) } else { (at as u64, at as u64 + 1) };
                     spans.list.push(Span { object, from, to });
                 }
             }
@@ -169,7 +169,7 @@ impl Lowering<'_> {
     fn constructors(&mut self, function: FunctionId, last: NodeId) -> NodeId {
         let list = self.program.globals.iter().filter(|global| global.name == "llvm.global_ctors");
         let funcs = list.flat_map(|global| &global.init).filter_map(|(_, value)| match value {
-            Value::Func(func) => self.functions.get(func).copied(),
+            Operand::Func(func) => self.functions.get(func).copied(),
             _ => None,
         });
         let targets: Vec<FunctionId> = funcs.collect();
@@ -187,7 +187,7 @@ impl Lowering<'_> {
         node
     }
 
-    fn access(&mut self, func: FuncId, last: NodeId, ptr: Value, size: u64, how: (bool, bool), loc: Loc) -> NodeId {
+    fn access(&mut self, func: FuncId, last: NodeId, ptr: Operand, size: u64, how: (bool, bool), loc: Loc) -> NodeId {
         let targets = self.points.eval(func, ptr);
         let mut at = self.spans(&targets, size);
         at.any |= targets.is_empty();
@@ -218,27 +218,27 @@ impl Lowering<'_> {
         let item = &program.funcs[func].insts[inst];
         let loc = item.loc;
         match &item.op {
-            Op::Load { ptr, size, atomic } => self.access(func, last, *ptr, *size, (false, *atomic), loc),
-            Op::Store { ptr, size, atomic, .. } => self.access(func, last, *ptr, *size, (true, *atomic), loc),
-            Op::Rmw { ptr, size, .. } => self.access(func, last, *ptr, *size, (true, true), loc),
-            Op::Fence => self.push(func, last, Act::Sync { at: Spans::default() }, loc),
-            Op::Call { asm: true, .. } => self.anything(func, last, loc, "assembly"),
-            Op::Call { callee, args, to, .. } => {
+            InstOp::Load { ptr, size, atomic } => self.access(func, last, *ptr, *size, (false, *atomic), loc),
+            InstOp::Store { ptr, size, atomic, .. } => self.access(func, last, *ptr, *size, (true, *atomic), loc),
+            InstOp::Rmw { ptr, size, .. } => self.access(func, last, *ptr, *size, (true, true), loc),
+            InstOp::Fence => self.push(func, last, Act::Sync { at: Spans::default() }, loc),
+            InstOp::Call { asm: true, .. } => self.anything(func, last, loc, "assembly"),
+            InstOp::Call { callee, args, to, .. } => {
                 let end = self.call(func, last, *callee, args, loc);
                 to.iter().for_each(|&block| self.builder.edge(end, starts[block]));
                 end
             }
-            Op::Branch { .. } => {
+            InstOp::Branch { .. } => {
                 self.branch(func, inst, last, starts);
                 last
             }
-            Op::Return(_) if is_main => {
+            InstOp::Return(_) if is_main => {
                 let end = self.at_exit(func, last);
                 self.push(func, end, Act::End, (0, 0, 0))
             }
             // Behind a throw the function is left.
-            Op::Unreachable if inst > 0 && self.throws(func, inst - 1) => last,
-            Op::Unreachable => self.push(func, last, Act::End, (0, 0, 0)),
+            InstOp::Unreachable if inst > 0 && self.throws(func, inst - 1) => last,
+            InstOp::Unreachable => self.push(func, last, Act::End, (0, 0, 0)),
             _ => last,
         }
     }
@@ -246,7 +246,7 @@ impl Lowering<'_> {
     /// Whether an instruction throws an exception.
     fn throws(&self, func: FuncId, inst: InstId) -> bool {
         match &self.program.funcs[func].insts[inst].op {
-            Op::Call { callee: Value::Func(target), .. } => is_throw(&self.program.funcs[*target].name),
+            InstOp::Call { callee: Operand::Func(target), .. } => is_throw(&self.program.funcs[*target].name),
             _ => false,
         }
     }
@@ -262,7 +262,7 @@ impl Lowering<'_> {
     }
 
     fn branch(&mut self, func: FuncId, branch: InstId, last: NodeId, starts: &[NodeId]) {
-        let Op::Branch { on, to } = &self.program.funcs[func].insts[branch].op else { return };
+        let InstOp::Branch { on, to } = &self.program.funcs[func].insts[branch].op else { return };
         let on = *on;
         let fork = self.push(func, last, Act::Nothing, (0, 0, 0));
         if on.is_some_and(|on| self.taint.value(func, on)) {
@@ -284,31 +284,33 @@ impl Lowering<'_> {
 
     /// If the value says whether an attempt to lock succeeded: the lock, and whether it does so by being true (not 0). `negated`: the
     /// value itself is compared with 0 an odd number of times.
-    fn attempt(&mut self, func: FuncId, value: Value, negated: bool, branch: InstId) -> Option<(Spans, Hold, bool)> {
-        let Value::Inst(inst) = value else { return None };
+    fn attempt(&mut self, func: FuncId, value: Operand, negated: bool, branch: InstId) -> Option<(Spans, Hold, bool)> {
+        let Operand::Inst(inst) = value else { return None };
         match &self.program.funcs[func].insts[inst].op {
-            Op::Compare { equal, left, right: Value::Int(0) | Value::Plain } => {
+            InstOp::Compare { equal, left, right: Operand::Int(0) | Operand::Plain } => {
                 self.attempt(func, *left, negated ^ *equal, branch)
             }
-            Op::Merge(values) => match values.as_slice() {
+            InstOp::Merge(values) => match values.as_slice() {
                 [value] => self.attempt(func, *value, negated, branch),
                 _ => None,
             },
-            Op::Call { callee: Value::Func(target), args, .. } => {
+            InstOp::Call { callee: Operand::Func(target), args, .. } => {
                 // Only if nothing else can have happened to the lock in between.
                 let code = &self.program.funcs[func].insts;
                 let between = code.get(inst + 1..branch)?;
                 let quiet = |item: &Inst| match &item.op {
-                    Op::Call { callee: Value::Func(other), .. } => self.program.funcs[*other].name.starts_with("llvm."),
-                    Op::Call { .. } => false,
+                    InstOp::Call { callee: Operand::Func(other), .. } => {
+                        self.program.funcs[*other].name.starts_with("llvm.")
+                    }
+                    InstOp::Call { .. } => false,
                     _ => true,
                 };
                 if code[inst].block != code[branch].block || !between.iter().all(quiet) {
                     return None;
                 }
                 let hold = match known(&self.program.funcs[*target].name)? {
-                    Known::TryLock | Known::TryWriteLock => Hold::Exclusive,
-                    Known::TryReadLock => Hold::Shared,
+                    KnownFunction::TryLock | KnownFunction::TryWriteLock => Hold::Exclusive,
+                    KnownFunction::TryReadLock => Hold::Shared,
                     _ => return None,
                 };
                 // 0 is success: the value is true on success if it was negated.
@@ -324,7 +326,7 @@ impl Lowering<'_> {
         if targets.is_empty() { last } else { self.push(func, last, Act::Call { targets }, (0, 0, 0)) }
     }
 
-    fn call(&mut self, func: FuncId, last: NodeId, callee: Value, args: &[Value], loc: Loc) -> NodeId {
+    fn call(&mut self, func: FuncId, last: NodeId, callee: Operand, args: &[Operand], loc: Loc) -> NodeId {
         let (targets, unknown) = self.points.callees(func, callee);
         let mut own: Vec<FunctionId> = targets.iter().filter_map(|f| self.functions.get(f).copied()).collect();
         own.sort_unstable();
@@ -354,54 +356,56 @@ impl Lowering<'_> {
         }
     }
 
-    fn library(&mut self, func: FuncId, last: NodeId, name: &str, args: &[Value], loc: Loc) -> NodeId {
-        let first = args.first().copied().unwrap_or(Value::Plain);
+    fn library(&mut self, func: FuncId, last: NodeId, name: &str, args: &[Operand], loc: Loc) -> NodeId {
+        let first = args.first().copied().unwrap_or(Operand::Plain);
         let Some(what) = known(name) else { return self.anything(func, last, loc, &format!("a call of {name}")) };
         let tainted = self.taint.value(func, first);
         let act = match what {
-            Known::Nothing | Known::Alloc | Known::World | Known::AtExit => return self.quiet(func, last, loc, what),
-            Known::Read | Known::Io => {
+            KnownFunction::Nothing | KnownFunction::Alloc | KnownFunction::World | KnownFunction::AtExit => {
+                return self.quiet(func, last, loc, what);
+            }
+            KnownFunction::Read | KnownFunction::Io => {
                 let last = args.iter().fold(last, |last, &arg| self.touch(func, last, arg, false, loc));
-                return if what == Known::Io {
+                return if what == KnownFunction::Io {
                     self.push(func, last, Act::Sync { at: Spans::default() }, (0, 0, 0))
                 } else {
                     last
                 };
             }
-            Known::Copy | Known::Fill => {
+            KnownFunction::Copy | KnownFunction::Fill => {
                 let last = args.iter().skip(1).fold(last, |last, &arg| self.touch(func, last, arg, false, loc));
                 return self.touch(func, last, first, true, loc);
             }
-            Known::Free | Known::Realloc => return self.touch(func, last, first, true, loc),
-            Known::Exit => {
+            KnownFunction::Free | KnownFunction::Realloc => return self.touch(func, last, first, true, loc),
+            KnownFunction::Exit => {
                 let end = if name == "exit" { self.at_exit(func, last) } else { last };
                 // An exception goes on elsewhere, which the edges of the call show.
                 return self.push(func, end, if is_throw(name) { Act::Nothing } else { Act::End }, (0, 0, 0));
             }
-            Known::ThreadExit => return self.push(func, last, Act::End, (0, 0, 0)),
-            Known::Lock => self.acquire(func, first, Hold::Exclusive, false),
-            Known::TryLock => self.acquire(func, first, Hold::Exclusive, true),
-            Known::WriteLock => self.acquire(func, first, Hold::Exclusive, false),
-            Known::TryWriteLock => self.acquire(func, first, Hold::Exclusive, true),
-            Known::ReadLock => self.acquire(func, first, Hold::Shared, false),
-            Known::TryReadLock => self.acquire(func, first, Hold::Shared, true),
-            Known::Unlock => Act::Release { lock: self.sync_object(func, first) },
-            Known::Wait => {
-                let mutex = self.sync_object(func, args.get(1).copied().unwrap_or(Value::Plain));
+            KnownFunction::ThreadExit => return self.push(func, last, Act::End, (0, 0, 0)),
+            KnownFunction::Lock => self.acquire(func, first, Hold::Exclusive, false),
+            KnownFunction::TryLock => self.acquire(func, first, Hold::Exclusive, true),
+            KnownFunction::WriteLock => self.acquire(func, first, Hold::Exclusive, false),
+            KnownFunction::TryWriteLock => self.acquire(func, first, Hold::Exclusive, true),
+            KnownFunction::ReadLock => self.acquire(func, first, Hold::Shared, false),
+            KnownFunction::TryReadLock => self.acquire(func, first, Hold::Shared, true),
+            KnownFunction::Unlock => Act::Release { lock: self.sync_object(func, first) },
+            KnownFunction::Wait => {
+                let mutex = self.sync_object(func, args.get(1).copied().unwrap_or(Operand::Plain));
                 Act::Wait { cond: self.sync_object(func, first), mutex }
             }
-            Known::Sync => Act::Sync { at: self.sync_object(func, first) },
-            Known::Create | Known::CxxCreate => return self.create(func, last, what, args, loc),
-            Known::Join => {
+            KnownFunction::Sync => Act::Sync { at: self.sync_object(func, first) },
+            KnownFunction::Create | KnownFunction::CxxCreate => return self.create(func, last, what, args, loc),
+            KnownFunction::Join => {
                 let node = self.push(func, last, Act::Join { created_at: None }, loc);
-                if let Value::Inst(inst) = first
-                    && let Op::Load { ptr, .. } = self.program.funcs[func].insts[inst].op
+                if let Operand::Inst(inst) = first
+                    && let InstOp::Load { ptr, .. } = self.program.funcs[func].insts[inst].op
                 {
                     self.joins.push((node, self.points.eval(func, ptr)));
                 }
                 return node;
             }
-            Known::Once => return self.once(func, last, args, loc),
+            KnownFunction::Once => return self.once(func, last, args, loc),
         };
         let node = self.push(func, last, act, loc);
         if tainted {
@@ -411,9 +415,9 @@ impl Lowering<'_> {
     }
 
     /// A call that makes no event, unless it allocates: then its place is that of the block.
-    fn quiet(&mut self, func: FuncId, last: NodeId, loc: Loc, what: Known) -> NodeId {
+    fn quiet(&mut self, func: FuncId, last: NodeId, loc: Loc, what: KnownFunction) -> NodeId {
         match what {
-            Known::Alloc => {
+            KnownFunction::Alloc => {
                 let at = Spans::default();
                 self.push(func, last, Act::Access { at, write: true, atomic: false }, loc)
             }
@@ -421,17 +425,17 @@ impl Lowering<'_> {
         }
     }
 
-    fn acquire(&mut self, func: FuncId, lock: Value, hold: Hold, may_fail: bool) -> Act {
+    fn acquire(&mut self, func: FuncId, lock: Operand, hold: Hold, may_fail: bool) -> Act {
         Act::Acquire { lock: self.sync_object(func, lock), hold, may_fail }
     }
 
     /// A library function's access to an argument's memory, of any size.
-    fn touch(&mut self, func: FuncId, last: NodeId, arg: Value, write: bool, loc: Loc) -> NodeId {
+    fn touch(&mut self, func: FuncId, last: NodeId, arg: Operand, write: bool, loc: Loc) -> NodeId {
         let targets = self.points.eval(func, arg);
         if targets.is_empty() {
             return last;
         }
-        let from = |&(object, at): &(Object, i64)| (object, at);
+        let from = |&(object, at): &(AbstractObject, i64)| (object, at);
         let spans = self.spans(&targets.iter().map(from).collect(), u64::MAX);
         let node = self.push(func, last, Act::Access { at: spans, write, atomic: false }, loc);
         if self.taint.value(func, arg) {
@@ -440,28 +444,28 @@ impl Lowering<'_> {
         node
     }
 
-    fn create(&mut self, func: FuncId, last: NodeId, what: Known, args: &[Value], loc: Loc) -> NodeId {
+    fn create(&mut self, func: FuncId, last: NodeId, what: KnownFunction, args: &[Operand], loc: Loc) -> NodeId {
         let entries = match what {
-            Known::CxxCreate => cxx_bodies(self.program),
-            _ => self.points.callees(func, args.get(2).copied().unwrap_or(Value::Plain)).0,
+            KnownFunction::CxxCreate => cxx_bodies(self.program),
+            _ => self.points.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0,
         };
         let bodies: Vec<FunctionId> = entries.iter().filter_map(|entry| self.functions.get(entry).copied()).collect();
         if bodies.len() < entries.len() || bodies.is_empty() {
             return self.anything(func, last, loc, "a thread that runs unknown code");
         }
         let node = self.push(func, last, Act::Create { bodies, once: false }, loc);
-        for handle in self.points.eval(func, args.first().copied().unwrap_or(Value::Plain)) {
+        for handle in self.points.eval(func, args.first().copied().unwrap_or(Operand::Plain)) {
             self.creates.entry(handle).or_default().push(node);
         }
         node
     }
 
-    fn once(&mut self, func: FuncId, last: NodeId, args: &[Value], loc: Loc) -> NodeId {
-        let at = self.sync_object(func, args.first().copied().unwrap_or(Value::Plain));
+    fn once(&mut self, func: FuncId, last: NodeId, args: &[Operand], loc: Loc) -> NodeId {
+        let at = self.sync_object(func, args.first().copied().unwrap_or(Operand::Plain));
         let begin = self.push(func, last, Act::Sync { at: at.clone() }, loc);
         let fork = self.push(func, begin, Act::Nothing, (0, 0, 0));
         self.builder.taint(fork);
-        let call = self.call(func, fork, args.get(1).copied().unwrap_or(Value::Plain), &[], (0, 0, 0));
+        let call = self.call(func, fork, args.get(1).copied().unwrap_or(Operand::Plain), &[], (0, 0, 0));
         let end = self.push(func, call, Act::Sync { at }, loc);
         let out = self.push(func, end, Act::Nothing, (0, 0, 0));
         self.builder.edge(fork, out);
@@ -473,7 +477,7 @@ impl Lowering<'_> {
         for (node, places) in std::mem::take(&mut self.joins) {
             let mut places = places.iter();
             let (Some(place), None) = (places.next(), places.next()) else { continue };
-            let unknown = place.1 == SOMEWHERE || self.creates.contains_key(&(place.0, SOMEWHERE));
+            let unknown = place.1 == UNKNOWN_OFFSET || self.creates.contains_key(&(place.0, UNKNOWN_OFFSET));
             if let Some([create]) = self.creates.get(place).map(Vec::as_slice).filter(|_| !unknown) {
                 self.builder.node_mut(node).act = Act::Join { created_at: Some(*create) };
             }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 /// Why there are no facts.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum AnalysisError {
     /// Usage.
     #[error("usage: raddle-analyze PROGRAM")]
     Usage,
@@ -55,16 +55,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), Failure> {
+fn run() -> Result<(), AnalysisError> {
     let mut args = std::env::args_os().skip(1);
-    let (Some(path), None) = (args.next(), args.next()) else { return Err(Failure::Usage) };
+    let (Some(path), None) = (args.next(), args.next()) else { return Err(AnalysisError::Usage) };
     let shown = path.to_string_lossy().into_owned();
-    let complain = |error| Failure::Io(shown.clone(), error);
+    let complain = |error| AnalysisError::Io(shown.clone(), error);
     let bytes = std::fs::read(&path).map_err(complain)?;
     let program = read::read(&bitcode::of_program(&bytes)?)?;
-    let points = points::Points::of(&program);
+    let points = points::PointsTo::of(&program);
     let taint = taint::Taint::of(&program, &points);
-    let facts = lower::lower(&program, &points, &taint).ok_or(Failure::NoMain)?;
+    let facts = lower::lower(&program, &points, &taint).ok_or(AnalysisError::NoMain)?;
     let text = serde_json::to_vec(&facts).map_err(|error| complain(error.into()))?;
     std::io::stdout().write_all(&text).map_err(complain)
 }

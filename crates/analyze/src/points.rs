@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{FuncId, InstId, Op, Program, Value};
-use crate::library::{Known, known};
+use crate::ir::{FuncId, InstId, InstOp, Operand, WholeProgram};
+use crate::library::{KnownFunction, known};
 
 /// Some offset.
-pub const SOMEWHERE: i64 = i64::MIN;
+pub const UNKNOWN_OFFSET: i64 = i64::MIN;
 /// Offsets into one object that one pointer may have before they are lumped together.
 const MAX_OFFSETS: usize = 12;
 
 /// An abstract object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Object {
+pub enum AbstractObject {
     /// Whatever code that is not analysed knows.
     Unknown,
     /// A global variable.
@@ -30,39 +30,39 @@ pub enum Object {
 }
 
 /// Where a pointer may lead to.
-pub type Targets = BTreeSet<(Object, i64)>;
+pub type PointsToSet = BTreeSet<(AbstractObject, i64)>;
 
 /// Contents of memory, values and results of functions.
 #[derive(Debug, Default)]
-pub struct Points {
-    insts: Vec<Vec<Targets>>,
-    args: Vec<Vec<Targets>>,
-    returns: Vec<Targets>,
-    memory: FxHashMap<Object, std::collections::BTreeMap<i64, Targets>>,
+pub struct PointsTo {
+    insts: Vec<Vec<PointsToSet>>,
+    args: Vec<Vec<PointsToSet>>,
+    returns: Vec<PointsToSet>,
+    memory: FxHashMap<AbstractObject, std::collections::BTreeMap<i64, PointsToSet>>,
     /// Functions that run at the program's end.
     pub at_exit: BTreeSet<FuncId>,
     changed: bool,
 }
 
-impl Points {
+impl PointsTo {
     /// Solves a whole program.
-    pub fn of(program: &Program) -> Self {
-        let mut points = Points {
-            insts: program.funcs.iter().map(|func| vec![Targets::new(); func.insts.len()]).collect(),
-            args: program.funcs.iter().map(|func| vec![Targets::new(); func.params]).collect(),
-            returns: vec![Targets::new(); program.funcs.len()],
-            ..Points::default()
+    pub fn of(program: &WholeProgram) -> Self {
+        let mut points = PointsTo {
+            insts: program.funcs.iter().map(|func| vec![PointsToSet::new(); func.insts.len()]).collect(),
+            args: program.funcs.iter().map(|func| vec![PointsToSet::new(); func.params]).collect(),
+            returns: vec![PointsToSet::new(); program.funcs.len()],
+            ..PointsTo::default()
         };
         for (number, global) in program.globals.iter().enumerate() {
             for &(at, value) in &global.init {
                 let targets = points.eval(0, value);
-                points.store(&[(Object::Global(number), at as i64)].into(), &targets);
+                points.store(&[(AbstractObject::Global(number), at as i64)].into(), &targets);
             }
         }
         if let Some(main) = program.funcs.iter().position(|func| func.name == "main")
             && let [.., argv] = points.args[main].as_mut_slice()
         {
-            argv.insert((Object::Unknown, SOMEWHERE));
+            argv.insert((AbstractObject::Unknown, UNKNOWN_OFFSET));
         }
         loop {
             points.changed = false;
@@ -78,40 +78,40 @@ impl Points {
     }
 
     /// Where a value may lead to.
-    pub fn eval(&self, func: FuncId, value: Value) -> Targets {
+    pub fn eval(&self, func: FuncId, value: Operand) -> PointsToSet {
         match value {
-            Value::Inst(inst) => self.insts[func].get(inst).cloned().unwrap_or_default(),
-            Value::Arg(arg) => self.args[func].get(arg).cloned().unwrap_or_default(),
-            Value::Global(global, at) => [(Object::Global(global), at.unwrap_or(SOMEWHERE))].into(),
-            Value::Func(target) => [(Object::Func(target), 0)].into(),
-            Value::Int(_) | Value::Plain => Targets::new(),
-            Value::Unknown => [(Object::Unknown, SOMEWHERE)].into(),
+            Operand::Inst(inst) => self.insts[func].get(inst).cloned().unwrap_or_default(),
+            Operand::Arg(arg) => self.args[func].get(arg).cloned().unwrap_or_default(),
+            Operand::Global(global, at) => [(AbstractObject::Global(global), at.unwrap_or(UNKNOWN_OFFSET))].into(),
+            Operand::Func(target) => [(AbstractObject::Func(target), 0)].into(),
+            Operand::Int(_) | Operand::Plain => PointsToSet::new(),
+            Operand::Unknown => [(AbstractObject::Unknown, UNKNOWN_OFFSET)].into(),
         }
     }
 
     /// All pointers that an object may hold.
-    pub fn contents(&self, object: Object) -> impl Iterator<Item = &(Object, i64)> {
+    pub fn contents(&self, object: AbstractObject) -> impl Iterator<Item = &(AbstractObject, i64)> {
         self.memory.get(&object).into_iter().flat_map(|cells| cells.values().flatten())
     }
 
     /// Functions that a call may reach.
-    pub fn callees(&self, func: FuncId, callee: Value) -> (Vec<FuncId>, bool) {
+    pub fn callees(&self, func: FuncId, callee: Operand) -> (Vec<FuncId>, bool) {
         let targets = self.eval(func, callee);
         let funcs = targets.iter().filter_map(|(object, _)| match object {
-            Object::Func(target) => Some(*target),
+            AbstractObject::Func(target) => Some(*target),
             _ => None,
         });
-        (funcs.collect(), targets.iter().any(|(object, _)| *object == Object::Unknown))
+        (funcs.collect(), targets.iter().any(|(object, _)| *object == AbstractObject::Unknown))
     }
 
-    fn load(&self, from: &Targets) -> Targets {
-        let mut all = Targets::new();
+    fn load(&self, from: &PointsToSet) -> PointsToSet {
+        let mut all = PointsToSet::new();
         for &(object, at) in from {
-            if object == Object::Unknown {
-                all.insert((Object::Unknown, SOMEWHERE));
+            if object == AbstractObject::Unknown {
+                all.insert((AbstractObject::Unknown, UNKNOWN_OFFSET));
             }
             for (&cell, targets) in self.memory.get(&object).into_iter().flatten() {
-                if cell == at || cell == SOMEWHERE || at == SOMEWHERE {
+                if cell == at || cell == UNKNOWN_OFFSET || at == UNKNOWN_OFFSET {
                     all.extend(targets);
                 }
             }
@@ -119,7 +119,7 @@ impl Points {
         all
     }
 
-    fn store(&mut self, to: &Targets, what: &Targets) {
+    fn store(&mut self, to: &PointsToSet, what: &PointsToSet) {
         if what.is_empty() {
             return;
         }
@@ -129,54 +129,56 @@ impl Points {
         }
     }
 
-    fn set(&mut self, func: FuncId, inst: InstId, targets: &Targets) {
+    fn set(&mut self, func: FuncId, inst: InstId, targets: &PointsToSet) {
         self.changed |= add(&mut self.insts[func][inst], targets);
     }
 
-    fn transfer(&mut self, program: &Program, func: FuncId, inst: InstId) {
+    fn transfer(&mut self, program: &WholeProgram, func: FuncId, inst: InstId) {
         match &program.funcs[func].insts[inst].op {
-            Op::Alloca(_) => self.set(func, inst, &[(Object::Stack(func, inst), 0)].into()),
-            Op::Load { ptr, .. } if program.funcs[func].insts[inst].pointer => {
+            InstOp::Alloca(_) => self.set(func, inst, &[(AbstractObject::Stack(func, inst), 0)].into()),
+            InstOp::Load { ptr, .. } if program.funcs[func].insts[inst].pointer => {
                 let targets = self.load(&self.eval(func, *ptr));
                 self.set(func, inst, &targets);
             }
-            Op::Store { ptr, value, .. } => {
+            InstOp::Store { ptr, value, .. } => {
                 let (to, what) = (self.eval(func, *ptr), self.eval(func, *value));
                 self.store(&to, &what);
             }
-            Op::Rmw { ptr, value, .. } => {
+            InstOp::Rmw { ptr, value, .. } => {
                 let (to, what) = (self.eval(func, *ptr), self.eval(func, *value));
                 let old = self.load(&to);
                 self.store(&to, &what);
                 self.set(func, inst, &old);
             }
-            Op::Gep { base, offset, variable, .. } => {
+            InstOp::Gep { base, offset, variable, .. } => {
                 let moved = self.eval(func, *base).into_iter().map(|(object, at)| {
-                    let known = !variable && at != SOMEWHERE && !matches!(object, Object::Func(_) | Object::Unknown);
+                    let known = !variable
+                        && at != UNKNOWN_OFFSET
+                        && !matches!(object, AbstractObject::Func(_) | AbstractObject::Unknown);
                     let to = at.wrapping_add(*offset);
                     let inside = known && to >= 0 && (to as u64) <= size_of(program, object);
-                    (object, if inside { to } else { SOMEWHERE })
+                    (object, if inside { to } else { UNKNOWN_OFFSET })
                 });
                 let moved = moved.collect();
                 self.set(func, inst, &moved);
             }
-            Op::Merge(values) => {
+            InstOp::Merge(values) => {
                 let all = values.iter().flat_map(|&value| self.eval(func, value)).collect();
                 self.set(func, inst, &all);
             }
-            Op::Return(Some(value)) => {
+            InstOp::Return(Some(value)) => {
                 let targets = self.eval(func, *value);
                 self.changed |= add(&mut self.returns[func], &targets);
             }
-            Op::Call { callee, args, .. } => self.call(program, func, inst, *callee, args),
+            InstOp::Call { callee, args, .. } => self.call(program, func, inst, *callee, args),
             _ => {}
         }
     }
 
-    fn call(&mut self, program: &Program, func: FuncId, inst: InstId, callee: Value, args: &[Value]) {
+    fn call(&mut self, program: &WholeProgram, func: FuncId, inst: InstId, callee: Operand, args: &[Operand]) {
         let (targets, unknown) = self.callees(func, callee);
         if unknown {
-            self.set(func, inst, &[(Object::Unknown, SOMEWHERE)].into());
+            self.set(func, inst, &[(AbstractObject::Unknown, UNKNOWN_OFFSET)].into());
         }
         for target in targets {
             if program.funcs[target].insts.is_empty() {
@@ -189,42 +191,43 @@ impl Points {
         }
     }
 
-    fn bind(&mut self, func: FuncId, target: FuncId, args: &[Value]) {
+    fn bind(&mut self, func: FuncId, target: FuncId, args: &[Operand]) {
         for (number, &arg) in args.iter().enumerate().take(self.args[target].len()) {
             let what = self.eval(func, arg);
             self.changed |= add(&mut self.args[target][number], &what);
         }
     }
 
-    fn library(&mut self, program: &Program, func: FuncId, inst: InstId, name: &str, args: &[Value]) {
-        let arg = |points: &Self, number: usize| args.get(number).map_or_else(Targets::new, |&v| points.eval(func, v));
+    fn library(&mut self, program: &WholeProgram, func: FuncId, inst: InstId, name: &str, args: &[Operand]) {
+        let arg =
+            |points: &Self, number: usize| args.get(number).map_or_else(PointsToSet::new, |&v| points.eval(func, v));
         match known(name) {
-            Some(Known::Alloc) => self.set(func, inst, &[(Object::Heap(func, inst), 0)].into()),
-            Some(Known::Realloc) => {
+            Some(KnownFunction::Alloc) => self.set(func, inst, &[(AbstractObject::Heap(func, inst), 0)].into()),
+            Some(KnownFunction::Realloc) => {
                 let mut all = arg(self, 0);
-                let inside: Targets = all.iter().flat_map(|&(object, _)| self.contents(object)).copied().collect();
-                self.store(&[(Object::Heap(func, inst), SOMEWHERE)].into(), &inside);
-                all.insert((Object::Heap(func, inst), 0));
+                let inside: PointsToSet = all.iter().flat_map(|&(object, _)| self.contents(object)).copied().collect();
+                self.store(&[(AbstractObject::Heap(func, inst), UNKNOWN_OFFSET)].into(), &inside);
+                all.insert((AbstractObject::Heap(func, inst), 0));
                 self.set(func, inst, &all);
             }
-            Some(Known::Copy) => {
+            Some(KnownFunction::Copy) => {
                 let (to, from) = (arg(self, 0), arg(self, 1));
-                let what: Targets = from.iter().flat_map(|&(object, _)| self.contents(object)).copied().collect();
-                let wide: Targets = to.iter().map(|&(object, _)| (object, SOMEWHERE)).collect();
+                let what: PointsToSet = from.iter().flat_map(|&(object, _)| self.contents(object)).copied().collect();
+                let wide: PointsToSet = to.iter().map(|&(object, _)| (object, UNKNOWN_OFFSET)).collect();
                 self.store(&wide, &what);
                 self.set(func, inst, &to);
             }
-            Some(Known::Fill) => {
+            Some(KnownFunction::Fill) => {
                 let to = arg(self, 0);
                 self.set(func, inst, &to);
             }
-            Some(Known::Create) => {
-                let entries = self.callees(func, args.get(2).copied().unwrap_or(Value::Plain)).0;
+            Some(KnownFunction::Create) => {
+                let entries = self.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0;
                 for entry in entries {
                     self.bind(func, entry, &args[3..]);
                 }
             }
-            Some(Known::CxxCreate) => {
+            Some(KnownFunction::CxxCreate) => {
                 // The state object's virtual `_M_run` gets the object itself.
                 let states = self.load(&arg(self, 0));
                 for body in cxx_bodies(program) {
@@ -233,13 +236,13 @@ impl Points {
                     }
                 }
             }
-            Some(Known::Join) => {
+            Some(KnownFunction::Join) => {
                 let to = arg(self, 1);
-                let all: Targets = self.returns.iter().flatten().copied().collect();
+                let all: PointsToSet = self.returns.iter().flatten().copied().collect();
                 self.store(&to, &all);
             }
-            Some(Known::AtExit) => {
-                let entries = self.callees(func, args.first().copied().unwrap_or(Value::Plain)).0;
+            Some(KnownFunction::AtExit) => {
+                let entries = self.callees(func, args.first().copied().unwrap_or(Operand::Plain)).0;
                 for entry in entries {
                     self.at_exit.insert(entry);
                     self.bind(func, entry, args.get(1..2).unwrap_or(&[]));
@@ -248,11 +251,11 @@ impl Points {
             Some(_) => {}
             None => {
                 // What it learns of, it may store anything in, and give back.
-                let unknown: Targets = [(Object::Unknown, SOMEWHERE)].into();
+                let unknown: PointsToSet = [(AbstractObject::Unknown, UNKNOWN_OFFSET)].into();
                 for number in 0..args.len() {
                     let reached = arg(self, number);
                     self.store(&unknown, &reached);
-                    let wide: Targets = reached.iter().map(|&(object, _)| (object, SOMEWHERE)).collect();
+                    let wide: PointsToSet = reached.iter().map(|&(object, _)| (object, UNKNOWN_OFFSET)).collect();
                     self.store(&wide, &unknown);
                 }
                 let mut result = self.load(&unknown);
@@ -264,35 +267,35 @@ impl Points {
 }
 
 /// Bodies of the threads that `std::thread` can start.
-pub fn cxx_bodies(program: &Program) -> Vec<FuncId> {
+pub fn cxx_bodies(program: &WholeProgram) -> Vec<FuncId> {
     let is_body = |name: &str| name.contains("_State_impl") && name.contains("6_M_runEv");
     let funcs = program.funcs.iter().enumerate();
     funcs.filter(|(_, func)| !func.insts.is_empty() && is_body(&func.name)).map(|(number, _)| number).collect()
 }
 
 /// Bytes of an object.
-pub fn size_of(program: &Program, object: Object) -> u64 {
+pub fn size_of(program: &WholeProgram, object: AbstractObject) -> u64 {
     match object {
-        Object::Global(global) => program.globals[global].size,
-        Object::Stack(func, inst) => match program.funcs[func].insts[inst].op {
-            Op::Alloca(size) => size,
+        AbstractObject::Global(global) => program.globals[global].size,
+        AbstractObject::Stack(func, inst) => match program.funcs[func].insts[inst].op {
+            InstOp::Alloca(size) => size,
             _ => u64::MAX,
         },
-        Object::Unknown | Object::Func(_) | Object::Heap(..) => 4096,
+        AbstractObject::Unknown | AbstractObject::Func(_) | AbstractObject::Heap(..) => 4096,
     }
 }
 
 /// Adds targets, lumping offsets together where they become too many; whether anything is new.
-fn add(set: &mut Targets, more: &Targets) -> bool {
+fn add(set: &mut PointsToSet, more: &PointsToSet) -> bool {
     let mut changed = false;
     for &(object, at) in more {
-        if set.contains(&(object, SOMEWHERE)) || !set.insert((object, at)) {
+        if set.contains(&(object, UNKNOWN_OFFSET)) || !set.insert((object, at)) {
             continue;
         }
         changed = true;
-        if at == SOMEWHERE || set.range((object, i64::MIN)..=(object, i64::MAX)).count() > MAX_OFFSETS {
+        if at == UNKNOWN_OFFSET || set.range((object, i64::MIN)..=(object, i64::MAX)).count() > MAX_OFFSETS {
             set.retain(|&(other, _)| other != object);
-            set.insert((object, SOMEWHERE));
+            set.insert((object, UNKNOWN_OFFSET));
         }
     }
     changed

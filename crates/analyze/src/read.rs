@@ -17,12 +17,12 @@ use llvm_sys::target::{
 use llvm_sys::transforms::pass_builder::{LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses};
 use llvm_sys::{LLVMLinkage, LLVMOpcode, LLVMTypeKind, LLVMValueKind};
 
-use crate::Failure;
-use crate::ir::{Func, Global, Inst, Loc, Op, Program, Value};
+use crate::AnalysisError;
+use crate::ir::{Func, GlobalVariable, Inst, InstOp, Loc, Operand, WholeProgram};
 
 /// Reads one translation unit after another.
-pub fn read(modules: &[&[u8]]) -> Result<Program, Failure> {
-    let mut program = Program::default();
+pub fn read(modules: &[&[u8]]) -> Result<WholeProgram, AnalysisError> {
+    let mut program = WholeProgram::default();
     for bytes in modules {
         // SAFETY: the context lives until everything of the module has been copied.
         unsafe {
@@ -38,7 +38,7 @@ pub fn read(modules: &[&[u8]]) -> Result<Program, Failure> {
 
 extern "C" fn silent(_: LLVMDiagnosticInfoRef, _: *mut std::ffi::c_void) {}
 
-unsafe fn read_module(context: LLVMContextRef, bytes: &[u8], program: &mut Program) -> Result<(), Failure> {
+unsafe fn read_module(context: LLVMContextRef, bytes: &[u8], program: &mut WholeProgram) -> Result<(), AnalysisError> {
     // SAFETY: the buffer is copied; the module belongs to the context; see the module's comment.
     unsafe {
         let name = CString::new("unit").unwrap_or_default();
@@ -46,7 +46,7 @@ unsafe fn read_module(context: LLVMContextRef, bytes: &[u8], program: &mut Progr
         let mut module = ptr::null_mut();
         if LLVMParseBitcodeInContext2(context, buffer, &raw mut module) != 0 {
             LLVMDisposeMemoryBuffer(buffer);
-            return Err(Failure::Unreadable);
+            return Err(AnalysisError::Unreadable);
         }
         promote_locals(module);
         let mut reader = Reader {
@@ -90,12 +90,12 @@ unsafe fn promote_locals(module: LLVMModuleRef) {
 
 struct Reader<'a> {
     layout: LLVMTargetDataRef,
-    program: &'a mut Program,
+    program: &'a mut WholeProgram,
     funcs: BTreeMap<LLVMValueRef, usize>,
     globals: BTreeMap<LLVMValueRef, usize>,
     files: BTreeMap<String, u32>,
     /// Instructions and parameters of the function under way.
-    values: BTreeMap<LLVMValueRef, Value>,
+    values: BTreeMap<LLVMValueRef, Operand>,
 }
 
 unsafe fn name_of(value: LLVMValueRef) -> String {
@@ -141,12 +141,12 @@ impl Reader<'_> {
         // SAFETY: getters.
         unsafe {
             let (name, external) = (name_of(global), !is_local(global));
-            let same = |other: &Global| external && other.external && other.name == name;
+            let same = |other: &GlobalVariable| external && other.external && other.name == name;
             let known = self.program.globals.iter().position(same);
             let kind = LLVMGlobalGetValueType(global);
             let size = if LLVMTypeIsSized(kind) != 0 { LLVMABISizeOfType(self.layout, kind) } else { 0 };
             let number = known.unwrap_or_else(|| {
-                self.program.globals.push(Global {
+                self.program.globals.push(GlobalVariable {
                     name,
                     size,
                     init: Vec::new(),
@@ -187,7 +187,7 @@ impl Reader<'_> {
     }
 
     /// Pointers inside a constant.
-    unsafe fn initial(&mut self, value: LLVMValueRef, at: u64, out: &mut Vec<(u64, Value)>) {
+    unsafe fn initial(&mut self, value: LLVMValueRef, at: u64, out: &mut Vec<(u64, Operand)>) {
         // SAFETY: getters; the kind says which of them apply.
         unsafe {
             let kind = LLVMTypeOf(value);
@@ -205,7 +205,7 @@ impl Reader<'_> {
                     }
                 }
                 _ if LLVMGetTypeKind(kind) == LLVMTypeKind::LLVMPointerTypeKind => match self.constant(value) {
-                    Value::Plain => {}
+                    Operand::Plain => {}
                     pointer => out.push((at, pointer)),
                 },
                 _ => {}
@@ -219,7 +219,7 @@ impl Reader<'_> {
             self.values.clear();
             let params = LLVMCountParams(function);
             for index in 0..params {
-                self.values.insert(LLVMGetParam(function, index), Value::Arg(index as usize));
+                self.values.insert(LLVMGetParam(function, index), Operand::Arg(index as usize));
             }
             let (mut blocks, mut order, mut starts) = (BTreeMap::new(), Vec::new(), Vec::new());
             let mut block = LLVMGetFirstBasicBlock(function);
@@ -229,7 +229,7 @@ impl Reader<'_> {
                 starts.push(count);
                 let mut inst = LLVMGetFirstInstruction(block);
                 while !inst.is_null() {
-                    self.values.insert(inst, Value::Inst(count));
+                    self.values.insert(inst, Operand::Inst(count));
                     order.push((inst, starts.len() - 1));
                     count += 1;
                     inst = LLVMGetNextInstruction(inst);
@@ -283,7 +283,7 @@ impl Reader<'_> {
         unsafe { if LLVMTypeIsSized(kind) != 0 { LLVMStoreSizeOfType(self.layout, kind) } else { 0 } }
     }
 
-    unsafe fn value(&mut self, value: LLVMValueRef) -> Value {
+    unsafe fn value(&mut self, value: LLVMValueRef) -> Operand {
         if let Some(&known) = self.values.get(&value) {
             return known;
         }
@@ -291,30 +291,30 @@ impl Reader<'_> {
         unsafe { self.constant(value) }
     }
 
-    unsafe fn constant(&mut self, value: LLVMValueRef) -> Value {
+    unsafe fn constant(&mut self, value: LLVMValueRef) -> Operand {
         // SAFETY: getters; the kind says which of them apply.
         unsafe {
             match LLVMGetValueKind(value) {
                 LLVMValueKind::LLVMGlobalVariableValueKind => {
-                    self.globals.get(&value).map_or(Value::Unknown, |&global| Value::Global(global, Some(0)))
+                    self.globals.get(&value).map_or(Operand::Unknown, |&global| Operand::Global(global, Some(0)))
                 }
                 LLVMValueKind::LLVMFunctionValueKind => {
-                    self.funcs.get(&value).map_or(Value::Unknown, |&f| Value::Func(f))
+                    self.funcs.get(&value).map_or(Operand::Unknown, |&f| Operand::Func(f))
                 }
                 LLVMValueKind::LLVMGlobalAliasValueKind => self.constant(LLVMAliasGetAliasee(value)),
-                LLVMValueKind::LLVMConstantIntValueKind => Value::Int(LLVMConstIntGetSExtValue(value)),
+                LLVMValueKind::LLVMConstantIntValueKind => Operand::Int(LLVMConstIntGetSExtValue(value)),
                 LLVMValueKind::LLVMConstantExprValueKind => self.expression(value),
                 LLVMValueKind::LLVMInlineAsmValueKind
                 | LLVMValueKind::LLVMBlockAddressValueKind
                 | LLVMValueKind::LLVMGlobalIFuncValueKind
                 | LLVMValueKind::LLVMConstantStructValueKind
-                | LLVMValueKind::LLVMConstantVectorValueKind => Value::Unknown,
-                _ => Value::Plain,
+                | LLVMValueKind::LLVMConstantVectorValueKind => Operand::Unknown,
+                _ => Operand::Plain,
             }
         }
     }
 
-    unsafe fn expression(&mut self, value: LLVMValueRef) -> Value {
+    unsafe fn expression(&mut self, value: LLVMValueRef) -> Operand {
         // SAFETY: getters; the opcode says which of them apply.
         unsafe {
             match LLVMGetConstOpcode(value) {
@@ -322,8 +322,8 @@ impl Reader<'_> {
                     let base = self.constant(LLVMGetOperand(value, 0));
                     let (offset, variable, _) = self.offset(value);
                     match base {
-                        Value::Global(global, at) => {
-                            Value::Global(global, at.filter(|_| !variable).map(|at| at + offset))
+                        Operand::Global(global, at) => {
+                            Operand::Global(global, at.filter(|_| !variable).map(|at| at + offset))
                         }
                         other => other,
                     }
@@ -332,13 +332,13 @@ impl Reader<'_> {
                 | LLVMOpcode::LLVMPtrToInt
                 | LLVMOpcode::LLVMIntToPtr
                 | LLVMOpcode::LLVMAddrSpaceCast => self.constant(LLVMGetOperand(value, 0)),
-                _ => Value::Unknown,
+                _ => Operand::Unknown,
             }
         }
     }
 
     /// Constant part of pointer arithmetic, whether there is more, and the variable indices.
-    unsafe fn offset(&mut self, gep: LLVMValueRef) -> (i64, bool, Vec<Value>) {
+    unsafe fn offset(&mut self, gep: LLVMValueRef) -> (i64, bool, Vec<Operand>) {
         // SAFETY: getters on a getelementptr.
         unsafe {
             let mut kind = LLVMGetGEPSourceElementType(gep);
@@ -347,7 +347,7 @@ impl Reader<'_> {
                 let index = self.value(LLVMGetOperand(gep, number));
                 let is_struct = LLVMGetTypeKind(kind) == LLVMTypeKind::LLVMStructTypeKind;
                 if number > 1 && is_struct {
-                    if let Value::Int(field) = index {
+                    if let Operand::Int(field) = index {
                         offset += LLVMOffsetOfElement(self.layout, kind, field as c_uint) as i64;
                         kind = LLVMStructGetTypeAtIndex(kind, field as c_uint);
                     }
@@ -357,7 +357,7 @@ impl Reader<'_> {
                     kind = LLVMGetElementType(kind);
                 }
                 match index {
-                    Value::Int(times) => {
+                    Operand::Int(times) => {
                         offset = offset.wrapping_add(times.wrapping_mul(LLVMABISizeOfType(self.layout, kind) as i64));
                     }
                     other => {
@@ -370,14 +370,14 @@ impl Reader<'_> {
         }
     }
 
-    unsafe fn operands(&mut self, inst: LLVMValueRef) -> Vec<Value> {
+    unsafe fn operands(&mut self, inst: LLVMValueRef) -> Vec<Operand> {
         // SAFETY: getters.
         unsafe {
             (0..LLVMGetNumOperands(inst) as c_uint).map(|number| self.value(LLVMGetOperand(inst, number))).collect()
         }
     }
 
-    unsafe fn op(&mut self, inst: LLVMValueRef, blocks: &BTreeMap<LLVMBasicBlockRef, usize>) -> Op {
+    unsafe fn op(&mut self, inst: LLVMValueRef, blocks: &BTreeMap<LLVMBasicBlockRef, usize>) -> InstOp {
         // SAFETY: getters; the opcode says which of them apply.
         unsafe {
             let operand = |reader: &mut Self, number| reader.value(LLVMGetOperand(inst, number));
@@ -390,42 +390,42 @@ impl Reader<'_> {
                 LLVMOpcode::LLVMAlloca => {
                     let size = LLVMABISizeOfType(self.layout, LLVMGetAllocatedType(inst));
                     match operand(self, 0) {
-                        Value::Int(count) => Op::Alloca(size.saturating_mul(count.max(0) as u64)),
-                        _ => Op::Alloca(u64::MAX),
+                        Operand::Int(count) => InstOp::Alloca(size.saturating_mul(count.max(0) as u64)),
+                        _ => InstOp::Alloca(u64::MAX),
                     }
                 }
                 LLVMOpcode::LLVMLoad => {
-                    Op::Load { ptr: operand(self, 0), size: self.size(LLVMTypeOf(inst)), atomic: is_atomic() }
+                    InstOp::Load { ptr: operand(self, 0), size: self.size(LLVMTypeOf(inst)), atomic: is_atomic() }
                 }
                 LLVMOpcode::LLVMStore => {
                     let size = self.size(LLVMTypeOf(LLVMGetOperand(inst, 0)));
-                    Op::Store { ptr: operand(self, 1), value: operand(self, 0), size, atomic: is_atomic() }
+                    InstOp::Store { ptr: operand(self, 1), value: operand(self, 0), size, atomic: is_atomic() }
                 }
                 LLVMOpcode::LLVMAtomicRMW => {
                     let size = self.size(LLVMTypeOf(LLVMGetOperand(inst, 1)));
-                    Op::Rmw { ptr: operand(self, 0), value: operand(self, 1), size }
+                    InstOp::Rmw { ptr: operand(self, 0), value: operand(self, 1), size }
                 }
                 LLVMOpcode::LLVMAtomicCmpXchg => {
                     let size = self.size(LLVMTypeOf(LLVMGetOperand(inst, 2)));
-                    Op::Rmw { ptr: operand(self, 0), value: operand(self, 2), size }
+                    InstOp::Rmw { ptr: operand(self, 0), value: operand(self, 2), size }
                 }
-                LLVMOpcode::LLVMFence => Op::Fence,
+                LLVMOpcode::LLVMFence => InstOp::Fence,
                 LLVMOpcode::LLVMGetElementPtr => {
                     let (offset, variable, indices) = self.offset(inst);
-                    Op::Gep { base: operand(self, 0), offset, variable, indices }
+                    InstOp::Gep { base: operand(self, 0), offset, variable, indices }
                 }
                 LLVMOpcode::LLVMICmp => {
                     let (left, right) = (operand(self, 0), operand(self, 1));
                     match LLVMGetICmpPredicate(inst) {
                         predicate @ (LLVMIntEQ | LLVMIntNE) => {
-                            Op::Compare { equal: predicate == LLVMIntEQ, left, right }
+                            InstOp::Compare { equal: predicate == LLVMIntEQ, left, right }
                         }
-                        _ => Op::Compute(vec![left, right]),
+                        _ => InstOp::Compute(vec![left, right]),
                     }
                 }
                 LLVMOpcode::LLVMPHI => {
                     let count = LLVMCountIncoming(inst);
-                    Op::Merge((0..count).map(|n| self.value(LLVMGetIncomingValue(inst, n))).collect())
+                    InstOp::Merge((0..count).map(|n| self.value(LLVMGetIncomingValue(inst, n))).collect())
                 }
                 LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke => {
                     let called = LLVMGetCalledValue(inst);
@@ -434,25 +434,27 @@ impl Reader<'_> {
                     let args = (0..count).map(|number| self.value(LLVMGetOperand(inst, number))).collect();
                     let is_invoke = LLVMGetInstructionOpcode(inst) == LLVMOpcode::LLVMInvoke;
                     let to = if is_invoke { successors() } else { Vec::new() };
-                    Op::Call { callee: self.value(called), args, asm, to }
+                    InstOp::Call { callee: self.value(called), args, asm, to }
                 }
                 LLVMOpcode::LLVMBr => {
                     let on = (LLVMIsConditional(inst) != 0).then(|| self.value(LLVMGetCondition(inst)));
-                    Op::Branch { on, to: successors() }
+                    InstOp::Branch { on, to: successors() }
                 }
                 LLVMOpcode::LLVMSwitch | LLVMOpcode::LLVMIndirectBr => {
-                    Op::Branch { on: Some(operand(self, 0)), to: successors() }
+                    InstOp::Branch { on: Some(operand(self, 0)), to: successors() }
                 }
                 LLVMOpcode::LLVMRet => {
                     let value = LLVMGetNumOperands(inst) > 0;
-                    Op::Return(value.then(|| operand(self, 0)))
+                    InstOp::Return(value.then(|| operand(self, 0)))
                 }
-                LLVMOpcode::LLVMResume => Op::Resume,
-                LLVMOpcode::LLVMUnreachable => Op::Unreachable,
-                LLVMOpcode::LLVMLandingPad => Op::Other(Vec::new()),
-                LLVMOpcode::LLVMTrunc | LLVMOpcode::LLVMZExt | LLVMOpcode::LLVMSExt => Op::Merge(self.operands(inst)),
-                LLVMOpcode::LLVMFCmp => Op::Compute(self.operands(inst)),
-                _ => Op::Merge(self.operands(inst)),
+                LLVMOpcode::LLVMResume => InstOp::Resume,
+                LLVMOpcode::LLVMUnreachable => InstOp::Unreachable,
+                LLVMOpcode::LLVMLandingPad => InstOp::Other(Vec::new()),
+                LLVMOpcode::LLVMTrunc | LLVMOpcode::LLVMZExt | LLVMOpcode::LLVMSExt => {
+                    InstOp::Merge(self.operands(inst))
+                }
+                LLVMOpcode::LLVMFCmp => InstOp::Compute(self.operands(inst)),
+                _ => InstOp::Merge(self.operands(inst)),
             }
         }
     }

@@ -5,26 +5,26 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{FuncId, Op, Program, Value};
-use crate::library::{Known, known};
-use crate::points::{Object, Points, cxx_bodies};
+use crate::ir::{FuncId, InstOp, Operand, WholeProgram};
+use crate::library::{KnownFunction, known};
+use crate::points::{AbstractObject, PointsTo, cxx_bodies};
 
 /// Results of the analysis.
 #[derive(Debug)]
 pub struct Taint {
     /// Objects that more than one thread may know.
-    pub shared: BTreeSet<Object>,
+    pub shared: BTreeSet<AbstractObject>,
     insts: Vec<Vec<bool>>,
     args: Vec<Vec<bool>>,
     returns: Vec<bool>,
     /// Objects that hold something that depends on other threads.
-    memory: BTreeSet<Object>,
+    memory: BTreeSet<AbstractObject>,
     changed: bool,
 }
 
 impl Taint {
     /// Analyses a program.
-    pub fn of(program: &Program, points: &Points) -> Self {
+    pub fn of(program: &WholeProgram, points: &PointsTo) -> Self {
         let (shared, bodies) = shared(program, points);
         let mut taint = Taint {
             memory: written_late(program, points, &bodies).intersection(&shared).copied().collect(),
@@ -34,7 +34,7 @@ impl Taint {
             returns: vec![false; program.funcs.len()],
             changed: false,
         };
-        taint.memory.insert(Object::Unknown);
+        taint.memory.insert(AbstractObject::Unknown);
         loop {
             taint.changed = false;
             for func in 0..program.funcs.len() {
@@ -50,54 +50,61 @@ impl Taint {
     }
 
     /// Whether a value depends on other threads.
-    pub fn value(&self, func: FuncId, value: Value) -> bool {
+    pub fn value(&self, func: FuncId, value: Operand) -> bool {
         match value {
-            Value::Inst(inst) => self.insts[func].get(inst).copied().unwrap_or(true),
-            Value::Arg(arg) => self.args[func].get(arg).copied().unwrap_or(true),
-            Value::Unknown => true,
-            Value::Global(..) | Value::Func(_) | Value::Int(_) | Value::Plain => false,
+            Operand::Inst(inst) => self.insts[func].get(inst).copied().unwrap_or(true),
+            Operand::Arg(arg) => self.args[func].get(arg).copied().unwrap_or(true),
+            Operand::Unknown => true,
+            Operand::Global(..) | Operand::Func(_) | Operand::Int(_) | Operand::Plain => false,
         }
     }
 
-    fn any(&self, func: FuncId, values: &[Value]) -> bool {
+    fn any(&self, func: FuncId, values: &[Operand]) -> bool {
         values.iter().any(|&value| self.value(func, value))
     }
 
-    fn store(&mut self, points: &Points, func: FuncId, ptr: Value) {
+    fn store(&mut self, points: &PointsTo, func: FuncId, ptr: Operand) {
         for (object, _) in points.eval(func, ptr) {
             self.changed |= self.memory.insert(object);
         }
     }
 
-    fn holds(&self, points: &Points, func: FuncId, ptr: Value) -> bool {
+    fn holds(&self, points: &PointsTo, func: FuncId, ptr: Operand) -> bool {
         points.eval(func, ptr).iter().any(|(object, _)| self.memory.contains(object))
     }
 
-    fn transfer(&mut self, program: &Program, points: &Points, func: FuncId, inst: usize) -> bool {
+    fn transfer(&mut self, program: &WholeProgram, points: &PointsTo, func: FuncId, inst: usize) -> bool {
         match &program.funcs[func].insts[inst].op {
-            Op::Load { ptr, atomic, .. } => *atomic || self.value(func, *ptr) || self.holds(points, func, *ptr),
-            Op::Store { ptr, value, .. } => {
+            InstOp::Load { ptr, atomic, .. } => *atomic || self.value(func, *ptr) || self.holds(points, func, *ptr),
+            InstOp::Store { ptr, value, .. } => {
                 if self.value(func, *value) || self.value(func, *ptr) {
                     self.store(points, func, *ptr);
                 }
                 false
             }
-            Op::Rmw { .. } => true,
-            Op::Gep { base, indices, .. } => self.value(func, *base) || self.any(func, indices),
-            Op::Compare { left, right, .. } => self.any(func, &[*left, *right]),
-            Op::Merge(values) | Op::Compute(values) | Op::Other(values) => self.any(func, values),
-            Op::Return(Some(value)) => {
+            InstOp::Rmw { .. } => true,
+            InstOp::Gep { base, indices, .. } => self.value(func, *base) || self.any(func, indices),
+            InstOp::Compare { left, right, .. } => self.any(func, &[*left, *right]),
+            InstOp::Merge(values) | InstOp::Compute(values) | InstOp::Other(values) => self.any(func, values),
+            InstOp::Return(Some(value)) => {
                 if self.value(func, *value) {
                     self.changed |= !std::mem::replace(&mut self.returns[func], true);
                 }
                 false
             }
-            Op::Call { callee, args, .. } => self.call(program, points, func, *callee, args),
+            InstOp::Call { callee, args, .. } => self.call(program, points, func, *callee, args),
             _ => false,
         }
     }
 
-    fn call(&mut self, program: &Program, points: &Points, func: FuncId, callee: Value, args: &[Value]) -> bool {
+    fn call(
+        &mut self,
+        program: &WholeProgram,
+        points: &PointsTo,
+        func: FuncId,
+        callee: Operand,
+        args: &[Operand],
+    ) -> bool {
         let (targets, unknown) = points.callees(func, callee);
         let mut result = unknown || self.value(func, callee);
         for target in targets {
@@ -111,7 +118,7 @@ impl Taint {
         result
     }
 
-    fn pass(&mut self, func: FuncId, target: FuncId, args: &[Value]) {
+    fn pass(&mut self, func: FuncId, target: FuncId, args: &[Operand]) {
         for (number, &arg) in args.iter().enumerate().take(self.args[target].len()) {
             if self.value(func, arg) {
                 self.changed |= !std::mem::replace(&mut self.args[target][number], true);
@@ -119,10 +126,17 @@ impl Taint {
         }
     }
 
-    fn library(&mut self, program: &Program, points: &Points, func: FuncId, name: &str, args: &[Value]) -> bool {
+    fn library(
+        &mut self,
+        program: &WholeProgram,
+        points: &PointsTo,
+        func: FuncId,
+        name: &str,
+        args: &[Operand],
+    ) -> bool {
         let reads = |taint: &Self| args.iter().any(|&arg| taint.value(func, arg) || taint.holds(points, func, arg));
         match known(name) {
-            Some(Known::Copy | Known::Fill) => {
+            Some(KnownFunction::Copy | KnownFunction::Fill) => {
                 if reads(self)
                     && let Some(&to) = args.first()
                 {
@@ -130,56 +144,74 @@ impl Taint {
                 }
                 args.first().is_some_and(|&to| self.value(func, to))
             }
-            Some(Known::Alloc | Known::Nothing | Known::Io | Known::AtExit | Known::Exit | Known::ThreadExit) => {
-                name == "strdup" && reads(self)
-            }
-            Some(Known::Read | Known::Realloc) => reads(self),
-            Some(Known::Create) => {
-                let entries = points.callees(func, args.get(2).copied().unwrap_or(Value::Plain)).0;
+            Some(
+                KnownFunction::Alloc
+                | KnownFunction::Nothing
+                | KnownFunction::Io
+                | KnownFunction::AtExit
+                | KnownFunction::Exit
+                | KnownFunction::ThreadExit,
+            ) => name == "strdup" && reads(self),
+            Some(KnownFunction::Read | KnownFunction::Realloc) => reads(self),
+            Some(KnownFunction::Create) => {
+                let entries = points.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0;
                 for entry in entries.into_iter().filter(|&entry| !program.funcs[entry].insts.is_empty()) {
                     self.pass(func, entry, &args[3..]);
                 }
                 false
             }
             // Whether they succeed is what locks and joins always say; a name for the thread depends on nobody.
-            Some(Known::Lock | Known::Unlock | Known::ReadLock | Known::WriteLock | Known::CxxCreate) => false,
-            Some(Known::Join) => {
+            Some(
+                KnownFunction::Lock
+                | KnownFunction::Unlock
+                | KnownFunction::ReadLock
+                | KnownFunction::WriteLock
+                | KnownFunction::CxxCreate,
+            ) => false,
+            Some(KnownFunction::Join) => {
                 // What the thread returned may depend on anybody.
                 if let Some(&result) = args.get(1) {
                     self.store(points, func, result);
                 }
                 false
             }
-            Some(Known::Free) => false,
-            Some(Known::Sync) => matches!(name, "sem_trywait" | "sem_timedwait" | "pthread_barrier_wait"),
-            Some(Known::Wait) => name != "pthread_cond_wait",
-            Some(Known::World | Known::TryLock | Known::TryReadLock | Known::TryWriteLock | Known::Once) | None => true,
+            Some(KnownFunction::Free) => false,
+            Some(KnownFunction::Sync) => matches!(name, "sem_trywait" | "sem_timedwait" | "pthread_barrier_wait"),
+            Some(KnownFunction::Wait) => name != "pthread_cond_wait",
+            Some(
+                KnownFunction::World
+                | KnownFunction::TryLock
+                | KnownFunction::TryReadLock
+                | KnownFunction::TryWriteLock
+                | KnownFunction::Once,
+            )
+            | None => true,
         }
     }
 }
 
 /// Objects that several threads may know, and the functions that threads begin in.
-fn shared(program: &Program, points: &Points) -> (BTreeSet<Object>, BTreeSet<FuncId>) {
-    let mut shared: BTreeSet<Object> = [Object::Unknown].into();
+fn shared(program: &WholeProgram, points: &PointsTo) -> (BTreeSet<AbstractObject>, BTreeSet<FuncId>) {
+    let mut shared: BTreeSet<AbstractObject> = [AbstractObject::Unknown].into();
     let mut bodies = BTreeSet::new();
     for (number, global) in program.globals.iter().enumerate() {
         if !global.thread_local {
-            shared.insert(Object::Global(number));
+            shared.insert(AbstractObject::Global(number));
         }
     }
     for (func, function) in program.funcs.iter().enumerate() {
         for inst in &function.insts {
-            let Op::Call { callee, args, .. } = &inst.op else { continue };
+            let InstOp::Call { callee, args, .. } = &inst.op else { continue };
             for target in points.callees(func, *callee).0 {
                 match known(&program.funcs[target].name) {
-                    Some(Known::Create) if program.funcs[target].insts.is_empty() => {
-                        bodies.extend(points.callees(func, args.get(2).copied().unwrap_or(Value::Plain)).0);
-                        let arg = args.get(3).copied().unwrap_or(Value::Plain);
+                    Some(KnownFunction::Create) if program.funcs[target].insts.is_empty() => {
+                        bodies.extend(points.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0);
+                        let arg = args.get(3).copied().unwrap_or(Operand::Plain);
                         shared.extend(points.eval(func, arg).iter().map(|&(object, _)| object));
                     }
-                    Some(Known::CxxCreate) => {
+                    Some(KnownFunction::CxxCreate) => {
                         bodies.extend(cxx_bodies(program));
-                        let states = points.eval(func, args.first().copied().unwrap_or(Value::Plain));
+                        let states = points.eval(func, args.first().copied().unwrap_or(Operand::Plain));
                         shared.extend(states.iter().map(|&(object, _)| object));
                     }
                     // What a thread returns, its joiner knows.
@@ -190,12 +222,12 @@ fn shared(program: &Program, points: &Points) -> (BTreeSet<Object>, BTreeSet<Fun
     }
     for &body in &bodies {
         for inst in &program.funcs[body].insts {
-            if let Op::Return(Some(value)) = inst.op {
+            if let InstOp::Return(Some(value)) = inst.op {
                 shared.extend(points.eval(body, value).iter().map(|&(object, _)| object));
             }
         }
     }
-    let mut work: Vec<Object> = shared.iter().copied().collect();
+    let mut work: Vec<AbstractObject> = shared.iter().copied().collect();
     while let Some(object) = work.pop() {
         for &(inner, _) in points.contents(object) {
             if shared.insert(inner) {
@@ -207,7 +239,7 @@ fn shared(program: &Program, points: &Points) -> (BTreeSet<Object>, BTreeSet<Fun
 }
 
 /// Objects that are written when there may be more than one thread.
-fn written_late(program: &Program, points: &Points, bodies: &BTreeSet<FuncId>) -> BTreeSet<Object> {
+fn written_late(program: &WholeProgram, points: &PointsTo, bodies: &BTreeSet<FuncId>) -> BTreeSet<AbstractObject> {
     let late = late_functions(program, points, bodies);
     let creates = creating_functions(program, points);
     let mut written = BTreeSet::new();
@@ -218,13 +250,19 @@ fn written_late(program: &Program, points: &Points, bodies: &BTreeSet<FuncId>) -
                 continue;
             }
             let to = match &inst.op {
-                Op::Store { ptr, .. } | Op::Rmw { ptr, .. } => Some(*ptr),
-                Op::Call { callee, args, .. } => {
+                InstOp::Store { ptr, .. } | InstOp::Rmw { ptr, .. } => Some(*ptr),
+                InstOp::Call { callee, args, .. } => {
                     let writes = points.callees(func, *callee).0.iter().any(|&target| {
                         let name = &program.funcs[target].name;
                         matches!(
                             known(name),
-                            Some(Known::Copy | Known::Fill | Known::Free | Known::Realloc | Known::Join)
+                            Some(
+                                KnownFunction::Copy
+                                    | KnownFunction::Fill
+                                    | KnownFunction::Free
+                                    | KnownFunction::Realloc
+                                    | KnownFunction::Join
+                            )
                         ) && program.funcs[target].insts.is_empty()
                     });
                     args.first().copied().filter(|_| writes)
@@ -240,17 +278,20 @@ fn written_late(program: &Program, points: &Points, bodies: &BTreeSet<FuncId>) -
 }
 
 /// Functions in which a thread may be created, directly or not.
-fn creating_functions(program: &Program, points: &Points) -> Vec<bool> {
+fn creating_functions(program: &WholeProgram, points: &PointsTo) -> Vec<bool> {
     let mut creates: Vec<bool> = program
         .funcs
         .iter()
-        .map(|func| func.insts.is_empty() && matches!(known(&func.name), Some(Known::Create | Known::CxxCreate) | None))
+        .map(|func| {
+            func.insts.is_empty()
+                && matches!(known(&func.name), Some(KnownFunction::Create | KnownFunction::CxxCreate) | None)
+        })
         .collect();
     loop {
         let mut changed = false;
         for (func, function) in program.funcs.iter().enumerate() {
             let calls = function.insts.iter().any(|inst| match &inst.op {
-                Op::Call { callee, .. } => {
+                InstOp::Call { callee, .. } => {
                     let (targets, unknown) = points.callees(func, *callee);
                     unknown || targets.iter().any(|&target| creates[target])
                 }
@@ -268,17 +309,17 @@ fn creating_functions(program: &Program, points: &Points) -> Vec<bool> {
 }
 
 /// Instructions that may come after the creation of a thread in the same call of the function.
-fn behind_creation(program: &Program, points: &Points, func: FuncId, creates: &[bool]) -> Vec<bool> {
+fn behind_creation(program: &WholeProgram, points: &PointsTo, func: FuncId, creates: &[bool]) -> Vec<bool> {
     let function = &program.funcs[func];
     let mut behind = vec![false; function.insts.len()];
     let mut work = Vec::new();
     let end_of = |block: usize| function.blocks.get(block + 1).copied().unwrap_or(function.insts.len());
     for (number, inst) in function.insts.iter().enumerate() {
-        if let Op::Call { callee, .. } = &inst.op {
+        if let InstOp::Call { callee, .. } = &inst.op {
             let (targets, unknown) = points.callees(func, *callee);
             if unknown || targets.iter().any(|&target| creates[target]) {
                 work.push((number + 1, inst.block));
-                if let Op::Call { to, .. } = &inst.op {
+                if let InstOp::Call { to, .. } = &inst.op {
                     work.extend(to.iter().map(|&block| (function.blocks[block], block)));
                 }
             }
@@ -291,7 +332,7 @@ fn behind_creation(program: &Program, points: &Points, func: FuncId, creates: &[
                 break;
             }
             match &inst.op {
-                Op::Branch { to, .. } | Op::Call { to, .. } => {
+                InstOp::Branch { to, .. } | InstOp::Call { to, .. } => {
                     work.extend(to.iter().map(|&block| (function.blocks[block], block)));
                 }
                 _ => {}
@@ -302,7 +343,7 @@ fn behind_creation(program: &Program, points: &Points, func: FuncId, creates: &[
 }
 
 /// Functions that may run beside another thread.
-fn late_functions(program: &Program, points: &Points, bodies: &BTreeSet<FuncId>) -> Vec<bool> {
+fn late_functions(program: &WholeProgram, points: &PointsTo, bodies: &BTreeSet<FuncId>) -> Vec<bool> {
     let creates = creating_functions(program, points);
     let mut late = vec![false; program.funcs.len()];
     bodies.iter().for_each(|&body| late[body] = true);
@@ -312,7 +353,7 @@ fn late_functions(program: &Program, points: &Points, bodies: &BTreeSet<FuncId>)
         for (func, function) in program.funcs.iter().enumerate() {
             let behind = behind_creation(program, points, func, &creates);
             for (inst, &behind) in function.insts.iter().zip(&behind) {
-                let Op::Call { callee, args, .. } = &inst.op else { continue };
+                let InstOp::Call { callee, args, .. } = &inst.op else { continue };
                 if !late[func] && !behind {
                     continue;
                 }

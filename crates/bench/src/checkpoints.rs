@@ -8,7 +8,7 @@ use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::explore;
 use raddle_explore::optimal::Optimal;
 
-use crate::tools::{Failure, compile};
+use crate::tools::{BenchError, compile};
 
 /// Executions of a search, at most.
 const EXECUTIONS: u64 = 5000;
@@ -26,7 +26,7 @@ const PROGRAMS: [(&str, &[&str]); 7] = [
 ];
 
 /// What a search took.
-struct Searched {
+struct SearchTimes {
     /// Microseconds of the target per run.
     microseconds: f64,
     executions: u64,
@@ -35,7 +35,7 @@ struct Searched {
 }
 
 /// Prints the table.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     println!(
         "checkpoints: microseconds of the target per run, from the root, from checkpoints, and as it chooses itself"
@@ -64,7 +64,7 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn best(program: &Path, checkpoints: Checkpoints) -> Result<Searched, Failure> {
+fn best(program: &Path, checkpoints: Checkpoints) -> Result<SearchTimes, BenchError> {
     let mut best = search(program, checkpoints)?;
     for _ in 1..TIMES {
         let next = search(program, checkpoints)?;
@@ -75,7 +75,7 @@ fn best(program: &Path, checkpoints: Checkpoints) -> Result<Searched, Failure> {
     Ok(best)
 }
 
-fn search(program: &Path, checkpoints: Checkpoints) -> Result<Searched, Failure> {
+fn search(program: &Path, checkpoints: Checkpoints) -> Result<SearchTimes, BenchError> {
     let mut target = NativeTarget::start(Options { checkpoints, ..Options::new(program) })?;
     let mut strategy = MaxExecutions::new(Optimal::new(0), EXECUTIONS);
     let mut executions = 0;
@@ -85,5 +85,5 @@ fn search(program: &Path, checkpoints: Checkpoints) -> Result<Searched, Failure>
     })?;
     let statistics = target.statistics();
     let microseconds = statistics.nanoseconds as f64 / statistics.runs.max(1) as f64 / 1e3;
-    Ok(Searched { microseconds, executions, resumed: (statistics.resumed, statistics.runs) })
+    Ok(SearchTimes { microseconds, executions, resumed: (statistics.resumed, statistics.runs) })
 }

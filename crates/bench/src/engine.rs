@@ -8,10 +8,10 @@ use raddle_exec::{Mode, NativeTarget, Options};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
-use crate::tools::{self, Failure};
+use crate::tools::{self, BenchError};
 
 /// Prints the table of the engine.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     println!("engine: microseconds per run, as the target measures them");
     println!("{:<34} {:>9} {:>9} {:>9}", "program", "snapshot", "fork", "ratio");
@@ -28,7 +28,7 @@ pub fn run() -> Result<(), Failure> {
 }
 
 /// A program in whose process a library has filled so much heap.
-fn with_heap(bytes: usize, place: &Path) -> Result<PathBuf, Failure> {
+fn with_heap(bytes: usize, place: &Path) -> Result<PathBuf, BenchError> {
     let directory = place.join(format!("heap-{bytes}"));
     std::fs::create_dir(&directory)?;
     let library = directory.join("libheap.so");
@@ -44,7 +44,7 @@ fn with_heap(bytes: usize, place: &Path) -> Result<PathBuf, Failure> {
     tools::compile("engine/heap.c", &needed, &directory)
 }
 
-fn compare(label: &str, program: &Path) -> Result<(), Failure> {
+fn compare(label: &str, program: &Path) -> Result<(), BenchError> {
     let snapshot = tools::microseconds_per_run(program, Mode::Snapshot, 16_000)?;
     let fork = tools::microseconds_per_run(program, Mode::Fork, 400)?;
     println!("{label:<34} {snapshot:>9.2} {fork:>9.2} {:>9.1}", fork / snapshot);
@@ -52,7 +52,7 @@ fn compare(label: &str, program: &Path) -> Result<(), Failure> {
 }
 
 /// The hot loop, alone, under the compiler's own ThreadSanitizer, and under raddle.
-fn access(place: &Path) -> Result<(), Failure> {
+fn access(place: &Path) -> Result<(), BenchError> {
     let source = tools::root().join("bench/engine/hot.c");
     let plain = native(&source, &[], place)?;
     let sanitizer = native(&source, &["-fsanitize=thread"], place)?;
@@ -72,7 +72,7 @@ fn access(place: &Path) -> Result<(), Failure> {
 }
 
 /// Compiles with gcc and lets the program measure itself: the best of five.
-fn native(source: &Path, flags: &[&str], place: &Path) -> Result<f64, Failure> {
+fn native(source: &Path, flags: &[&str], place: &Path) -> Result<f64, BenchError> {
     let program = place.join("hot-native");
     let built =
         Command::new("gcc").args(["-O2", "-pthread"]).args(flags).arg(source).arg("-o").arg(&program).status()?;

@@ -9,7 +9,7 @@ mod pruning;
 mod tools;
 
 /// Prints a table.
-type Benchmark = fn() -> Result<(), tools::Failure>;
+type Benchmark = fn() -> Result<(), tools::BenchError>;
 
 fn main() {
     let what: Vec<String> = std::env::args().skip(1).collect();

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::chart;
-use crate::tools::{self, Failure};
+use crate::tools::{self, BenchError};
 
 const STRATEGIES: [&str; 4] = ["dpor", "pdp", "dhtc", "optimal"];
 /// Seconds for one search.
@@ -40,7 +40,7 @@ const PROGRAMS: [(&str, &str, &[&str]); 21] = [
 ];
 
 /// One search.
-struct Searched {
+struct PrunedSearch {
     executions: u64,
     transitions: u64,
     seconds: f64,
@@ -50,7 +50,7 @@ struct Searched {
 }
 
 /// Prints the table and draws the chart.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     println!(
         "pruning: executions, transitions and seconds of each strategy; + where a search was not finished in {PATIENCE} s"
@@ -70,7 +70,7 @@ pub fn run() -> Result<(), Failure> {
         let flags: Vec<&str> = defines.iter().copied().chain(["-g", "-O0"]).collect();
         let program = compile(source, &flags, place.path())?;
         let (facts, seconds) = facts(&program)?;
-        let results: Result<Vec<Searched>, Failure> =
+        let results: Result<Vec<PrunedSearch>, BenchError> =
             STRATEGIES.iter().map(|strategy| search(&program, strategy, place.path())).collect();
         let results = results?;
         println!("{}", row(title, &facts, seconds, &results));
@@ -90,7 +90,7 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn compile(source: &str, flags: &[&str], into: &Path) -> Result<std::path::PathBuf, Failure> {
+fn compile(source: &str, flags: &[&str], into: &Path) -> Result<std::path::PathBuf, BenchError> {
     let program = into.join("program");
     let source = tools::root().join("bench/pruning").join(source);
     let mut command = Command::new(tools::raddle());
@@ -101,13 +101,13 @@ fn compile(source: &str, flags: &[&str], into: &Path) -> Result<std::path::PathB
     Ok(program)
 }
 
-fn facts(program: &Path) -> Result<(Value, f64), Failure> {
+fn facts(program: &Path) -> Result<(Value, f64), BenchError> {
     let begun = Instant::now();
     let output = Command::new(tools::raddle()).args(["facts", "--json"]).arg(program).output()?;
     Ok((serde_json::from_slice(&output.stdout)?, begun.elapsed().as_secs_f64()))
 }
 
-fn search(program: &Path, strategy: &str, place: &Path) -> Result<Searched, Failure> {
+fn search(program: &Path, strategy: &str, place: &Path) -> Result<PrunedSearch, BenchError> {
     let mut command = Command::new(tools::raddle());
     command.current_dir(place).args(["check", "--json", "-", "--property", "race", "--strategy", strategy]);
     let output = command.args(["--time-limit", PATIENCE]).arg(program).output()?;
@@ -115,7 +115,7 @@ fn search(program: &Path, strategy: &str, place: &Path) -> Result<Searched, Fail
     let stats = &report["stats"];
     let number = |name: &str| stats[name].as_u64().unwrap_or(0);
     let prune = ["checks", "race_free", "skipped", "conflicts", "races"];
-    Ok(Searched {
+    Ok(PrunedSearch {
         executions: number("executions"),
         transitions: number("transitions"),
         seconds: stats["seconds"].as_f64().unwrap_or(0.0),
@@ -125,7 +125,7 @@ fn search(program: &Path, strategy: &str, place: &Path) -> Result<Searched, Fail
     })
 }
 
-fn row(title: &str, facts: &Value, seconds: f64, results: &[Searched]) -> String {
+fn row(title: &str, facts: &Value, seconds: f64, results: &[PrunedSearch]) -> String {
     let empty = Vec::new();
     let nodes = facts["nodes"].as_array().unwrap_or(&empty);
     let objects = facts["objects"].as_array().map_or(0, Vec::len);

@@ -9,7 +9,7 @@ use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
 /// What can go wrong; shown to the person who runs the benchmark.
-pub type Failure = Box<dyn std::error::Error>;
+pub type BenchError = Box<dyn std::error::Error>;
 
 /// The root of the project.
 pub fn root() -> PathBuf {
@@ -22,7 +22,7 @@ pub fn raddle() -> PathBuf {
 }
 
 /// Compiles a program of `bench/` with `raddle cc`.
-pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, Failure> {
+pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, BenchError> {
     let program = into.join(Path::new(source).file_stem().unwrap_or_default());
     let source = root().join("bench").join(source);
     let mut command = Command::new(raddle());
@@ -35,7 +35,7 @@ pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, Fai
 }
 
 /// Microseconds per run of the same default schedule, as the target itself measures them: the median of some batches.
-pub fn microseconds_per_run(program: &Path, mode: Mode, runs: usize) -> Result<f64, Failure> {
+pub fn microseconds_per_run(program: &Path, mode: Mode, runs: usize) -> Result<f64, BenchError> {
     let mut target = NativeTarget::start(Options { mode, ..Options::new(program) })?;
     let mut execution = Execution::empty();
     let mut batches = Vec::new();
@@ -54,7 +54,7 @@ pub fn microseconds_per_run(program: &Path, mode: Mode, runs: usize) -> Result<f
 }
 
 /// Events of the default run.
-pub fn events(program: &Path) -> Result<u64, Failure> {
+pub fn events(program: &Path) -> Result<u64, BenchError> {
     let mut target = NativeTarget::start(Options::new(program))?;
     let mut execution = Execution::empty();
     target.submit(Request { schedule: Vec::new(), policy: Policy::LeastRank, max_events: 1_000_000 });

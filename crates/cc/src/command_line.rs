@@ -1,22 +1,22 @@
 //! A driver's command line, cut into options and inputs.
 //!
-//! Only what the planner decides by has a kind of its own; every other option is [`Kind::Plain`] and
+//! Only what the planner decides by has a kind of its own; every other option is [`ArgumentKind::Plain`] and
 //! passes through. The one thing that must be known about *every* option is whether the next word
 //! belongs to it, because otherwise that word would be taken for an input.
 
 use crate::compiler::Language;
-use crate::input::{self, Input};
+use crate::input::{self, InputKind};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 /// An option or input together with all words that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) kind: Kind,
+pub(crate) struct Argument {
+    pub(crate) kind: ArgumentKind,
     pub(crate) words: Vec<OsString>,
 }
 
-impl Piece {
+impl Argument {
     /// How the user wrote it, for messages.
     pub(crate) fn text(&self) -> String {
         let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
@@ -27,7 +27,7 @@ impl Piece {
     pub(crate) fn output(&self) -> Option<&OsStr> {
         match self.words.as_slice() {
             [option, value] if option == "-o" || option == "--output" => Some(value),
-            [word] if self.kind == Kind::Plain => {
+            [word] if self.kind == ArgumentKind::Plain => {
                 let bytes = word.as_bytes();
                 let joined = bytes.strip_prefix(b"--output=").or_else(|| bytes.strip_prefix(b"-o"));
                 joined.filter(|name| !name.is_empty()).map(OsStr::from_bytes)
@@ -39,9 +39,9 @@ impl Piece {
 
 /// What a piece means to the planner.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ArgumentKind {
     /// A file, or `-` for standard input.
-    Input(Input),
+    Input(InputKind),
     /// `-l`: an input for the linker.
     Library,
     /// `-Wl,...` or `-Xlinker ...`: words for the linker itself.
@@ -120,9 +120,9 @@ const JOINED: &[&str] =
 
 /// Cuts the words of a command line (without the program) into pieces. Joined together again, the
 /// words of all pieces are the command line.
-pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Piece> {
+pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Argument> {
     let mut pieces = Vec::with_capacity(args.len());
-    let mut forced: Option<Input> = None;
+    let mut forced: Option<InputKind> = None;
     let mut only_inputs = false;
     let mut rest = args;
     while let [word, after @ ..] = rest {
@@ -136,18 +136,18 @@ pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Piece> {
             }
             classify(text, value)
         } else {
-            Kind::Input(forced.unwrap_or_else(|| input_kind(word, driver)))
+            ArgumentKind::Input(forced.unwrap_or_else(|| input_kind(word, driver)))
         };
-        only_inputs |= kind == Kind::EndOfOptions;
-        pieces.push(Piece { kind, words: rest[..used].to_vec() });
+        only_inputs |= kind == ArgumentKind::EndOfOptions;
+        pieces.push(Argument { kind, words: rest[..used].to_vec() });
         rest = &rest[used..];
     }
     pieces
 }
 
 /// Standard input has no extension; the drivers take it for their own language.
-fn input_kind(word: &OsStr, driver: Language) -> Input {
-    if word == "-" { Input::Source(driver) } else { input::by_extension(word, driver) }
+fn input_kind(word: &OsStr, driver: Language) -> InputKind {
+    if word == "-" { InputKind::Source(driver) } else { input::by_extension(word, driver) }
 }
 
 /// The value of `-x`, in any spelling.
@@ -165,86 +165,86 @@ fn name_and_value<'a>(option: &'a str, next: Option<&'a str>) -> (&'a str, Optio
     joined.map_or((option, None), |name| (*name, Some(&option[name.len()..])))
 }
 
-fn classify(option: &str, next: Option<&str>) -> Kind {
+fn classify(option: &str, next: Option<&str>) -> ArgumentKind {
     let (name, value) = name_and_value(option, next);
     let value = value.unwrap_or_default();
     match name {
         "-D" | "-U" | "--define-macro" | "--undefine-macro" | "--define-macro=" | "--undefine-macro=" => {
             if names_fortify(value) {
-                Kind::Fortify
+                ArgumentKind::Fortify
             } else {
-                Kind::Plain
+                ArgumentKind::Plain
             }
         }
-        "-Xpreprocessor" if is_fortify_option(value) => Kind::Fortify,
-        "-Xlinker" | "--for-linker" => Kind::Linker(vec![value.to_owned()]),
-        "-l" => Kind::Library,
-        "-target" | "--target=" => Kind::Target(value.to_owned()),
-        "-std=" | "--std=" => Kind::Standard(value.to_owned()),
+        "-Xpreprocessor" if is_fortify_option(value) => ArgumentKind::Fortify,
+        "-Xlinker" | "--for-linker" => ArgumentKind::Linker(vec![value.to_owned()]),
+        "-l" => ArgumentKind::Library,
+        "-target" | "--target=" => ArgumentKind::Target(value.to_owned()),
+        "-std=" | "--std=" => ArgumentKind::Standard(value.to_owned()),
         _ => classify_list(option).unwrap_or_else(|| classify_word(option)),
     }
 }
 
 /// Options whose value is a list with commas.
-fn classify_list(option: &str) -> Option<Kind> {
+fn classify_list(option: &str) -> Option<ArgumentKind> {
     let list = |values: &str| values.split(',').map(str::to_owned).collect();
     if let Some(words) = option.strip_prefix("-Wl,") {
-        Some(Kind::Linker(list(words)))
+        Some(ArgumentKind::Linker(list(words)))
     } else if let Some(words) = option.strip_prefix("-Wp,") {
-        Some(Kind::Preprocessor(list(words)))
+        Some(ArgumentKind::Preprocessor(list(words)))
     } else if let Some(names) = option.strip_prefix("-fsanitize=") {
-        Some(Kind::Sanitize { on: true, names: list(names) })
+        Some(ArgumentKind::Sanitize { on: true, names: list(names) })
     } else {
         let names = option.strip_prefix("-fno-sanitize=")?;
-        Some(Kind::Sanitize { on: false, names: list(names) })
+        Some(ArgumentKind::Sanitize { on: false, names: list(names) })
     }
 }
 
-fn classify_word(option: &str) -> Kind {
+fn classify_word(option: &str) -> ArgumentKind {
     match option {
-        "--" => Kind::EndOfOptions,
+        "--" => ArgumentKind::EndOfOptions,
         "-E" | "--preprocess" | "-M" | "--dependencies" | "-MM" | "--user-dependencies" => {
-            Kind::Stage(Stage::Preprocess)
+            ArgumentKind::Stage(Stage::Preprocess)
         }
         "-c" | "--compile" | "-S" | "--assemble" | "-fsyntax-only" | "--precompile" | "-emit-ast" | "-fmodule-only" => {
-            Kind::Stage(Stage::Compile)
+            ArgumentKind::Stage(Stage::Compile)
         }
-        "-static" | "--static" | "-static-pie" => Kind::Static,
-        "-r" => Kind::Relocatable,
-        "-m32" | "-mx32" | "-m16" => Kind::Narrow(true),
-        "-m64" => Kind::Narrow(false),
-        "-s" => Kind::Strip,
-        "-ansi" | "--ansi" => Kind::Standard("ansi".to_owned()),
+        "-static" | "--static" | "-static-pie" => ArgumentKind::Static,
+        "-r" => ArgumentKind::Relocatable,
+        "-m32" | "-mx32" | "-m16" => ArgumentKind::Narrow(true),
+        "-m64" => ArgumentKind::Narrow(false),
+        "-s" => ArgumentKind::Strip,
+        "-ansi" | "--ansi" => ArgumentKind::Standard("ansi".to_owned()),
         "-fwhole-program"
         | "-fwhole-program-vtables"
         | "-fvirtual-function-elimination"
         | "-ffat-lto-objects"
         | "-fno-fat-lto-objects"
         | "-funified-lto"
-        | "-fsplit-lto-unit" => Kind::LinkTimeOptimization,
-        "-static-libtsan" | "-static-libsan" | "-shared-libsan" => Kind::SanitizerRuntime,
+        | "-fsplit-lto-unit" => ArgumentKind::LinkTimeOptimization,
+        "-static-libtsan" | "-static-libsan" | "-shared-libsan" => ArgumentKind::SanitizerRuntime,
         "-dumpversion" | "-dumpfullversion" | "-dumpmachine" | "-dumpspecs" | "--version" | "--help" | "-help"
-        | "--target-help" | "--analyze" | "-cc1" | "-cc1as" => Kind::Query,
+        | "--target-help" | "--analyze" | "-cc1" | "-cc1as" => ArgumentKind::Query,
         _ => classify_prefix(option),
     }
 }
 
-fn classify_prefix(option: &str) -> Kind {
+fn classify_prefix(option: &str) -> ArgumentKind {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| option.starts_with(prefix));
     if starts(&["-print-", "--print-", "--help=", "--autocomplete="]) {
-        Kind::Query
+        ArgumentKind::Query
     } else if starts(&["-flto", "-fthinlto-index="]) {
-        Kind::LinkTimeOptimization
+        ArgumentKind::LinkTimeOptimization
     } else if starts(&["-fsanitize-ignorelist=", "-fsanitize-blacklist=", "-fno-sanitize-thread-"]) {
-        Kind::SanitizerExceptions
+        ArgumentKind::SanitizerExceptions
     } else if option == "-Werror" || option.starts_with("-Werror=") {
-        Kind::WarningsAsErrors
+        ArgumentKind::WarningsAsErrors
     } else if let Some(level) = option.strip_prefix("-O") {
-        Kind::Optimize { for_size: matches!(level, "s" | "z") }
+        ArgumentKind::Optimize { for_size: matches!(level, "s" | "z") }
     } else if let Some(level) = option.strip_prefix("-g") {
-        debug_level(level).map_or(Kind::Plain, Kind::Debug)
+        debug_level(level).map_or(ArgumentKind::Plain, ArgumentKind::Debug)
     } else {
-        Kind::Plain
+        ArgumentKind::Plain
     }
 }
 
@@ -272,16 +272,16 @@ pub(crate) fn is_fortify_option(option: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn pieces(line: &str) -> Vec<Piece> {
+    fn pieces(line: &str) -> Vec<Argument> {
         parse(&crate::response::split(line.as_bytes()), Language::C)
     }
 
-    fn kinds(line: &str) -> Vec<Kind> {
+    fn kinds(line: &str) -> Vec<ArgumentKind> {
         pieces(line).into_iter().map(|piece| piece.kind).collect()
     }
 
-    const C: Kind = Kind::Input(Input::Source(Language::C));
-    const OBJECT: Kind = Kind::Input(Input::Linkable);
+    const C: ArgumentKind = ArgumentKind::Input(InputKind::Source(Language::C));
+    const OBJECT: ArgumentKind = ArgumentKind::Input(InputKind::Linkable);
 
     #[test]
     fn words_are_neither_lost_nor_reordered() {
@@ -296,7 +296,7 @@ mod tests {
             let found = pieces(&format!("{option} a.c"));
             assert_eq!(found.len(), 1, "{option}");
         }
-        assert_eq!(kinds("-Idir a.c -o x"), [Kind::Plain, C, Kind::Plain]);
+        assert_eq!(kinds("-Idir a.c -o x"), [ArgumentKind::Plain, C, ArgumentKind::Plain]);
         assert_eq!(pieces("-o").len(), 1, "a missing value is the compiler's to complain about");
     }
 
@@ -307,28 +307,28 @@ mod tests {
 
     #[test]
     fn a_forced_language_holds_until_it_is_taken_back() {
-        let forced = Kind::Input(Input::Source(Language::Cxx));
+        let forced = ArgumentKind::Input(InputKind::Source(Language::Cxx));
         for spelling in ["-x c++", "-xc++", "--language c++", "--language=c++"] {
             let found = kinds(&format!("{spelling} a.o - -x none a.o"));
-            assert_eq!(found[1..], [forced.clone(), forced.clone(), Kind::Plain, OBJECT]);
+            assert_eq!(found[1..], [forced.clone(), forced.clone(), ArgumentKind::Plain, OBJECT]);
         }
         assert_eq!(kinds("-"), [C]);
     }
 
     #[test]
     fn after_two_dashes_everything_is_an_input() {
-        assert_eq!(kinds("-- -c"), [Kind::EndOfOptions, OBJECT]);
+        assert_eq!(kinds("-- -c"), [ArgumentKind::EndOfOptions, OBJECT]);
     }
 
     #[test]
     fn stages_are_recognised_in_every_spelling() {
         for option in ["-E", "-M", "-MM", "--preprocess", "--dependencies", "--user-dependencies"] {
-            assert_eq!(kinds(option), [Kind::Stage(Stage::Preprocess)], "{option}");
+            assert_eq!(kinds(option), [ArgumentKind::Stage(Stage::Preprocess)], "{option}");
         }
         for option in ["-c", "-S", "--compile", "--assemble", "-fsyntax-only"] {
-            assert_eq!(kinds(option), [Kind::Stage(Stage::Compile)], "{option}");
+            assert_eq!(kinds(option), [ArgumentKind::Stage(Stage::Compile)], "{option}");
         }
-        assert_eq!(kinds("-MD -MMD -MP -MG -MF d"), vec![Kind::Plain; 5]);
+        assert_eq!(kinds("-MD -MMD -MP -MG -MF d"), vec![ArgumentKind::Plain; 5]);
     }
 
     #[test]
@@ -341,43 +341,46 @@ mod tests {
             "--define-macro=_FORTIFY_SOURCE=1",
             "-Xpreprocessor -D_FORTIFY_SOURCE=3",
         ] {
-            assert_eq!(kinds(option), [Kind::Fortify], "{option}");
+            assert_eq!(kinds(option), [ArgumentKind::Fortify], "{option}");
         }
-        assert_eq!(kinds("-D_FORTIFY_SOURCES -DX=_FORTIFY_SOURCE"), [Kind::Plain, Kind::Plain]);
+        assert_eq!(kinds("-D_FORTIFY_SOURCES -DX=_FORTIFY_SOURCE"), [ArgumentKind::Plain, ArgumentKind::Plain]);
     }
 
     #[test]
     fn debug_levels_are_told_from_debug_tuning() {
         for option in ["-g", "-g2", "-g3", "-ggdb", "-ggdb3", "-gdwarf-4", "-gdwarf"] {
-            assert_eq!(kinds(option), [Kind::Debug(true)], "{option}");
+            assert_eq!(kinds(option), [ArgumentKind::Debug(true)], "{option}");
         }
         for option in ["-g0", "-g1", "-ggdb0", "-gmlt", "-gline-tables-only"] {
-            assert_eq!(kinds(option), [Kind::Debug(false)], "{option}");
+            assert_eq!(kinds(option), [ArgumentKind::Debug(false)], "{option}");
         }
         for option in ["-gsplit-dwarf", "-gz", "-gno-column-info", "-gpubnames"] {
-            assert_eq!(kinds(option), [Kind::Plain], "{option}");
+            assert_eq!(kinds(option), [ArgumentKind::Plain], "{option}");
         }
     }
 
     #[test]
     fn lists_are_cut_at_their_commas() {
         let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        assert_eq!(kinds("-Wl,-z,now"), [Kind::Linker(list(&["-z", "now"]))]);
-        assert_eq!(kinds("-Xlinker -s"), [Kind::Linker(list(&["-s"]))]);
-        assert_eq!(kinds("-Wp,-MD,a.d"), [Kind::Preprocessor(list(&["-MD", "a.d"]))]);
+        assert_eq!(kinds("-Wl,-z,now"), [ArgumentKind::Linker(list(&["-z", "now"]))]);
+        assert_eq!(kinds("-Xlinker -s"), [ArgumentKind::Linker(list(&["-s"]))]);
+        assert_eq!(kinds("-Wp,-MD,a.d"), [ArgumentKind::Preprocessor(list(&["-MD", "a.d"]))]);
         assert_eq!(
             kinds("-fsanitize=thread,undefined -fno-sanitize=vptr"),
             [
-                Kind::Sanitize { on: true, names: list(&["thread", "undefined"]) },
-                Kind::Sanitize { on: false, names: list(&["vptr"]) }
+                ArgumentKind::Sanitize { on: true, names: list(&["thread", "undefined"]) },
+                ArgumentKind::Sanitize { on: false, names: list(&["vptr"]) }
             ]
         );
     }
 
     #[test]
     fn only_whole_program_static_linking_counts_as_static() {
-        assert_eq!(kinds("-static -static-pie --static"), [Kind::Static, Kind::Static, Kind::Static]);
-        assert_eq!(kinds("-static-libgcc -static-libstdc++"), [Kind::Plain, Kind::Plain]);
+        assert_eq!(
+            kinds("-static -static-pie --static"),
+            [ArgumentKind::Static, ArgumentKind::Static, ArgumentKind::Static]
+        );
+        assert_eq!(kinds("-static-libgcc -static-libstdc++"), [ArgumentKind::Plain, ArgumentKind::Plain]);
     }
 
     #[test]
@@ -393,9 +396,9 @@ mod tests {
             "--help",
             "--help=warnings",
         ] {
-            assert_eq!(kinds(option), [Kind::Query], "{option}");
+            assert_eq!(kinds(option), [ArgumentKind::Query], "{option}");
         }
-        assert_eq!(kinds("-v -###"), [Kind::Plain, Kind::Plain]);
+        assert_eq!(kinds("-v -###"), [ArgumentKind::Plain, ArgumentKind::Plain]);
     }
 
     #[test]
@@ -403,7 +406,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let word = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let args = [word(b"-I\xff"), word(b"\xff.c"), word(b"-o"), word(b"\xff")];
-        let found: Vec<Kind> = parse(&args, Language::C).into_iter().map(|p| p.kind).collect();
-        assert_eq!(found, [Kind::Plain, C, Kind::Plain]);
+        let found: Vec<ArgumentKind> = parse(&args, Language::C).into_iter().map(|p| p.kind).collect();
+        assert_eq!(found, [ArgumentKind::Plain, C, ArgumentKind::Plain]);
     }
 }

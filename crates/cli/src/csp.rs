@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use raddle_csp::cspm::{AssertOutcome, Verdict, check_file};
+use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_file};
 use raddle_csp::{LimitReached, Limits};
 
 use crate::args::CspCheckArgs;
@@ -47,8 +47,8 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
 /// What to do about a budget that ended.
 fn advise(outcome: &AssertOutcome) {
     match &outcome.verdict {
-        Verdict::Unknown(LimitReached::Cancelled { .. }) => say("raddle: a longer --time-limit may decide it"),
-        Verdict::Unknown(LimitReached::States { .. } | LimitReached::Cells { .. }) => {
+        AssertionVerdict::Unknown(LimitReached::Cancelled { .. }) => say("raddle: a longer --time-limit may decide it"),
+        AssertionVerdict::Unknown(LimitReached::States { .. } | LimitReached::Cells { .. }) => {
             say("raddle: a larger --max-states may decide it, if the state space is finite");
         }
         _ => {}
@@ -57,12 +57,12 @@ fn advise(outcome: &AssertOutcome) {
 
 /// A wrong script outweighs everything, a failed assertion what is open.
 fn status(outcomes: &[AssertOutcome]) -> u8 {
-    let any = |test: fn(&Verdict) -> bool| outcomes.iter().any(|outcome| test(&outcome.verdict));
-    if any(|verdict| matches!(verdict, Verdict::Broken(_))) {
+    let any = |test: fn(&AssertionVerdict) -> bool| outcomes.iter().any(|outcome| test(&outcome.verdict));
+    if any(|verdict| matches!(verdict, AssertionVerdict::Broken(_))) {
         exit_codes::UNUSABLE
-    } else if any(|verdict| matches!(verdict, Verdict::Fails(_))) {
+    } else if any(|verdict| matches!(verdict, AssertionVerdict::Fails(_))) {
         exit_codes::FOUND
-    } else if any(|verdict| matches!(verdict, Verdict::Unknown(_))) {
+    } else if any(|verdict| matches!(verdict, AssertionVerdict::Unknown(_))) {
         exit_codes::OPEN
     } else {
         exit_codes::FINE

@@ -6,14 +6,14 @@ use thiserror::Error;
 
 /// A place in a script: line and column, both counted from 1, in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Place {
+pub struct SourcePosition {
     /// The line.
     pub line: u32,
     /// The column.
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.line, self.column)
     }
@@ -24,14 +24,14 @@ impl fmt::Display for Place {
 #[error("{place}: {message}")]
 pub struct SourceError {
     /// Where.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What is wrong there.
     pub message: String,
 }
 
 impl SourceError {
     /// An error at `place`.
-    pub fn new(place: Place, message: impl Into<String>) -> SourceError {
+    pub fn new(place: SourcePosition, message: impl Into<String>) -> SourceError {
         SourceError { place, message: message.into() }
     }
 }
@@ -74,7 +74,7 @@ pub enum LimitReached {
     #[error("{place}: the evaluation of an expression exceeds {limit} {unit}")]
     Evaluation {
         /// Where the evaluation was.
-        place: Place,
+        place: SourcePosition,
         /// The limit.
         limit: u64,
         /// What was counted.

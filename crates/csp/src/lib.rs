@@ -60,7 +60,7 @@ pub mod cspm;
 mod error;
 mod value;
 
-pub use check::{Counterexample, Limits, Property, Report, Step, Trace, Violation, check, refines};
+pub use check::{CheckResult, Counterexample, Limits, Property, TraceAction, TraceDisplay, Violation, check, refines};
 pub use core::{DefId, EventId, Model, ProcId, RelationId, SetId};
-pub use error::{CheckError, LimitReached, Place, SourceError};
+pub use error::{CheckError, LimitReached, SourceError, SourcePosition};
 pub use value::{Name, Value};

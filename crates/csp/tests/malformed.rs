@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use raddle_csp::cspm::{Verdict, check_file};
+use raddle_csp::cspm::{AssertionVerdict, check_file};
 use raddle_csp::{CheckError, LimitReached, Limits};
 
 const SCRIPTS: [&str; 3] = [
@@ -77,7 +77,7 @@ fn broken_scripts_have_errors_with_places() {
             }
             Ok(outcomes) => {
                 for outcome in &outcomes {
-                    if let Verdict::Broken(CheckError::Source(error)) = &outcome.verdict {
+                    if let AssertionVerdict::Broken(CheckError::Source(error)) = &outcome.verdict {
                         assert!((1..=lines).contains(&error.place.line) && error.place.column > 0, "{error}\n{text}");
                     }
                 }
@@ -120,8 +120,8 @@ fn values_do_not_grow_without_end() {
         );
         let outcomes = check_file(&text, &Limits::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let said = match &outcomes[0].verdict {
-            Verdict::Broken(CheckError::Source(error)) => error.to_string(),
-            Verdict::Unknown(error @ LimitReached::Evaluation { .. }) => error.to_string(),
+            AssertionVerdict::Broken(CheckError::Source(error)) => error.to_string(),
+            AssertionVerdict::Unknown(error @ LimitReached::Evaluation { .. }) => error.to_string(),
             other => panic!("{value}: {other:?}"),
         };
         assert!(said.contains(words), "{value}: {said}");

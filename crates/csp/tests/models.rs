@@ -1,6 +1,6 @@
 //! Models that a program builds, without text.
 
-use raddle_csp::cspm::{ExportError, Verdict, check_file, export};
+use raddle_csp::cspm::{AssertionVerdict, ExportError, check_file, export};
 use raddle_csp::{CheckError, EventId, LimitReached, Limits, Model, ProcId, Property, Violation, check, refines};
 
 fn event(model: &mut Model, name: &str) -> EventId {
@@ -28,7 +28,7 @@ fn a_recursion_is_declared_then_defined() {
 fn models_move_between_threads() {
     fn movable<T: Send + Sync>() {}
     movable::<Model>();
-    movable::<raddle_csp::Report>();
+    movable::<raddle_csp::CheckResult>();
     let mut model = Model::new();
     let a = event(&mut model, "a");
     let stop = model.stop();
@@ -181,8 +181,8 @@ assert WATCH :[deadlock free [F]]
 ";
     assert_eq!(text, expected);
     let outcomes = check_file(&text, &Limits::default()).expect("is well formed");
-    assert_eq!(outcomes[0].verdict, Verdict::Holds);
-    assert!(matches!(outcomes[1].verdict, Verdict::Fails(_)));
+    assert_eq!(outcomes[0].verdict, AssertionVerdict::Holds);
+    assert!(matches!(outcomes[1].verdict, AssertionVerdict::Fails(_)));
 }
 
 #[test]
@@ -212,7 +212,7 @@ P = lock.t1.m -> lock.t2.m -> lock.t1.n0xbeef -> start.t2 -> level.-3 -> STOP
 assert P [T= P
 "
     );
-    assert_eq!(check_file(&text, &Limits::default()).expect("is well formed")[0].verdict, Verdict::Holds);
+    assert_eq!(check_file(&text, &Limits::default()).expect("is well formed")[0].verdict, AssertionVerdict::Holds);
 }
 
 #[test]
@@ -247,5 +247,5 @@ fn a_long_thread_is_exported_and_read_back() {
     let text = export(&model, &claims, &[]).expect("has text").to_string();
     let outcomes = check_file(&text, &Limits::default()).expect("is well formed");
     assert_eq!(outcomes[0].states, 20_001);
-    assert!(outcomes.iter().all(|outcome| matches!(outcome.verdict, Verdict::Fails(_))));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome.verdict, AssertionVerdict::Fails(_))));
 }

@@ -1,6 +1,6 @@
 //! Whole scripts, from text to verdicts.
 
-use raddle_csp::cspm::{AssertOutcome, Verdict, check_file, parse};
+use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_file, parse};
 use raddle_csp::{CheckError, Counterexample, LimitReached, Limits, Violation};
 
 fn check(source: &str) -> Vec<AssertOutcome> {
@@ -10,17 +10,17 @@ fn check(source: &str) -> Vec<AssertOutcome> {
 /// `h` holds, `f` fails, `?` is unknown, `!` is broken.
 fn verdicts(source: &str) -> String {
     let letter = |outcome: &AssertOutcome| match &outcome.verdict {
-        Verdict::Holds => 'h',
-        Verdict::Fails(_) => 'f',
-        Verdict::Unknown(_) => '?',
-        Verdict::Broken(error) => panic!("{error}\n{source}"),
+        AssertionVerdict::Holds => 'h',
+        AssertionVerdict::Fails(_) => 'f',
+        AssertionVerdict::Unknown(_) => '?',
+        AssertionVerdict::Broken(error) => panic!("{error}\n{source}"),
     };
     check(source).iter().map(letter).collect()
 }
 
 fn counterexample(outcome: &AssertOutcome) -> &Counterexample {
     match &outcome.verdict {
-        Verdict::Fails(Some(found)) => found,
+        AssertionVerdict::Fails(Some(found)) => found,
         other => panic!("expected a counterexample, found {other:?}"),
     }
 }
@@ -34,7 +34,7 @@ fn problem(source: &str) -> String {
     match check_file(source, &Limits::default()) {
         Err(error) => error.to_string(),
         Ok(outcomes) => match &outcomes[0].verdict {
-            Verdict::Broken(error) => error.to_string(),
+            AssertionVerdict::Broken(error) => error.to_string(),
             other => panic!("expected an error, found {other:?}"),
         },
     }
@@ -44,7 +44,7 @@ fn problem(source: &str) -> String {
 fn the_paper_finds_the_race_on_y_and_none_on_x() {
     let outcomes = check(include_str!("models/listing_1_1.csp"));
     assert_eq!(outcomes.len(), 2);
-    assert_eq!(outcomes[0].verdict, Verdict::Holds);
+    assert_eq!(outcomes[0].verdict, AssertionVerdict::Holds);
     let found = counterexample(&outcomes[1]);
     assert_eq!(found.trace().to_string(), "<race>");
     let all = events(found);
@@ -71,8 +71,8 @@ fn outcomes_print_verdict_and_counterexample() {
 #[test]
 fn forks_and_joins_order_what_they_should() {
     let outcomes = check(include_str!("models/threads.csp"));
-    assert_eq!(outcomes[0].verdict, Verdict::Holds);
-    assert_eq!(outcomes[1].verdict, Verdict::Holds);
+    assert_eq!(outcomes[0].verdict, AssertionVerdict::Holds);
+    assert_eq!(outcomes[1].verdict, AssertionVerdict::Holds);
     let race = outcomes[0].refutation.as_ref().expect("the denied claim is refuted");
     let all = events(race);
     assert_eq!(all[..4], ["start.main", "write.main.v", "fork.main.worker", "lock.main.m"]);
@@ -233,7 +233,7 @@ fn values_functions_and_scopes() {
         source.push_str(&format!("assert not STOP [T= ({condition}) & ok -> STOP\n"));
     }
     for (condition, outcome) in conditions.iter().zip(check(&source)) {
-        assert_eq!(outcome.verdict, Verdict::Holds, "{condition}");
+        assert_eq!(outcome.verdict, AssertionVerdict::Holds, "{condition}");
     }
 }
 
@@ -308,7 +308,7 @@ fn unbounded_models_end_with_a_clear_message() {
         let source = format!("channel a, b\n{source}");
         let outcomes = check_file(&source, &limits).expect("is well formed");
         match &outcomes[0].verdict {
-            Verdict::Unknown(limit) => {
+            AssertionVerdict::Unknown(limit) => {
                 assert!(limit.to_string().contains(part), "{source}\n{limit}");
             }
             other => panic!("{source}\n{other:?}"),
@@ -322,7 +322,7 @@ fn a_check_can_be_cancelled() {
     let limits = Limits { cancel: Some(&cancel), ..Limits::default() };
     let outcomes = check_file("channel a\nP(n) = a -> P(n + 1)\nassert STOP [T= P(0) \\ {a}", &limits);
     let verdict = &outcomes.expect("is well formed")[0].verdict;
-    assert!(matches!(verdict, Verdict::Unknown(LimitReached::Cancelled { .. })), "{verdict:?}");
+    assert!(matches!(verdict, AssertionVerdict::Unknown(LimitReached::Cancelled { .. })), "{verdict:?}");
 }
 
 #[test]
@@ -348,6 +348,6 @@ fn deadlocks_and_divergences_come_with_their_trace() {
 #[test]
 fn errors_inside_one_assertion_leave_the_others_alone() {
     let outcomes = check("channel c : {0..1}\nassert STOP [T= c.7 -> STOP\nassert STOP [T= STOP");
-    assert!(matches!(&outcomes[0].verdict, Verdict::Broken(CheckError::Source(_))));
-    assert_eq!(outcomes[1].verdict, Verdict::Holds);
+    assert!(matches!(&outcomes[0].verdict, AssertionVerdict::Broken(CheckError::Source(_))));
+    assert_eq!(outcomes[1].verdict, AssertionVerdict::Holds);
 }

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::candidates::{Candidate, Filtered, filter};
-use crate::closure::Keeper;
+use crate::candidates::{Filtered, RaceCandidate, filter};
+use crate::closure::ValuePreserving;
 use crate::cycles::{Cycle, Cycles, cycles};
-use crate::order::Order;
-use crate::pins::{Flow, Pins};
-use crate::search::{Reach, Searcher, Taken};
-use crate::trace::{Tid, Trace};
+use crate::order::MustHappenBefore;
+use crate::pins::{Pins, ReadsFrom};
+use crate::search::{Reachability, ReorderedEvent, Searcher};
+use crate::trace::{ObservedTrace, Tid};
 
 /// How much one candidate may cost, and how the trace is cut.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +43,13 @@ impl Budget {
 
 /// A way to bring threads to certain positions.
 #[derive(Clone, Debug)]
-pub struct Witness {
+pub struct Reordering {
     /// Who stands where at its end.
     pub goal: Vec<(Tid, u32)>,
     /// Which pair of accesses, for a race.
     pub accesses: Option<(u32, u32)>,
     /// The steps.
-    pub steps: Vec<Taken>,
+    pub steps: Vec<ReorderedEvent>,
     /// Whether every read keeps its writer.
     pub keeps_values: bool,
 }
@@ -58,7 +58,7 @@ pub struct Witness {
 #[derive(Clone, Debug)]
 pub enum Decision {
     /// It has.
-    Possible(Witness),
+    Possible(Reordering),
     /// No reordering reaches it.
     Impossible,
     /// Not known, for this reason.
@@ -70,7 +70,7 @@ impl Decision {
     #[must_use]
     pub fn without_steps(&self) -> Decision {
         match self {
-            Decision::Possible(witness) => Decision::Possible(Witness {
+            Decision::Possible(witness) => Decision::Possible(Reordering {
                 goal: witness.goal.clone(),
                 accesses: witness.accesses,
                 steps: Vec::new(),
@@ -82,7 +82,7 @@ impl Decision {
 }
 
 /// Who shall stand where, and which pair of accesses that is.
-type Aim = (Vec<(Tid, u32)>, Option<(u32, u32)>);
+type GoalAndPair = (Vec<(Tid, u32)>, Option<(u32, u32)>);
 
 /// A reason for [`Decision::Open`].
 pub const STATES: &str = "the budget of states ended (--max-states)";
@@ -93,13 +93,13 @@ pub const TIME: &str = "the time limit was reached (--time-limit)";
 
 /// A trace with all that prediction works out once.
 #[derive(Debug)]
-pub struct Analysis<'a> {
+pub struct TraceAnalysis<'a> {
     /// The trace.
-    pub trace: &'a Trace,
+    pub trace: &'a ObservedTrace,
     /// What every reordering keeps.
-    pub order: Order,
+    pub order: MustHappenBefore,
     /// Who reads what from whom.
-    pub flow: Flow,
+    pub flow: ReadsFrom,
     /// Pairs that the filter left, by window.
     pub windows: Vec<Window>,
     budget: Budget,
@@ -116,12 +116,12 @@ pub struct Window {
     pub deadlocks: Cycles,
 }
 
-impl<'a> Analysis<'a> {
+impl<'a> TraceAnalysis<'a> {
     /// Filters the trace.
     #[must_use]
-    pub fn new(trace: &'a Trace, budget: Budget) -> Self {
-        let order = Order::of(trace);
-        let flow = Flow::of(trace);
+    pub fn new(trace: &'a ObservedTrace, budget: Budget) -> Self {
+        let order = MustHappenBefore::of(trace);
+        let flow = ReadsFrom::of(trace);
         let total = trace.steps.len() as u32 + 1;
         let automatic = (total > LONGEST).then_some(AUTOMATIC);
         let budget = Budget { window: budget.window.or(automatic), ..budget };
@@ -135,7 +135,7 @@ impl<'a> Analysis<'a> {
             }
         });
         let windows = windows.collect();
-        Analysis { trace, order, flow, windows, budget }
+        TraceAnalysis { trace, order, flow, windows, budget }
     }
 
     /// Steps of a window, if the trace is cut.
@@ -146,7 +146,7 @@ impl<'a> Analysis<'a> {
 
     /// All pairs of places, window by window.
     #[must_use]
-    pub fn candidates(&self) -> Vec<(&Candidate, &Window)> {
+    pub fn candidates(&self) -> Vec<(&RaceCandidate, &Window)> {
         self.windows.iter().flat_map(|window| window.races.candidates.iter().map(move |one| (one, window))).collect()
     }
 
@@ -158,16 +158,16 @@ impl<'a> Analysis<'a> {
 
     /// What the first search for witnesses needs beside the analysis.
     #[must_use]
-    pub fn keeper(&self) -> Keeper<'_> {
-        Keeper::new(self.trace, &self.flow)
+    pub fn keeper(&self) -> ValuePreserving<'_> {
+        ValuePreserving::new(self.trace, &self.flow)
     }
 
     /// Decides some pairs of places, several at the same time, and makes something of each decision. The result is in the
     /// order of the candidates, whatever finished first.
     pub fn races<T: Send>(
         &self,
-        keeper: &Keeper<'_>,
-        candidates: &[(&Candidate, &Window)],
+        keeper: &ValuePreserving<'_>,
+        candidates: &[(&RaceCandidate, &Window)],
         tell: impl Fn(usize, Decision) -> T + Sync,
     ) -> Vec<T> {
         self.in_parallel(candidates.len(), |number| {
@@ -179,7 +179,7 @@ impl<'a> Analysis<'a> {
     /// Decides some cycles of locks.
     pub fn deadlocks<T: Send>(
         &self,
-        keeper: &Keeper<'_>,
+        keeper: &ValuePreserving<'_>,
         cycles: &[(&Cycle, &Window)],
         tell: impl Fn(usize, Decision) -> T + Sync,
     ) -> Vec<T> {
@@ -193,10 +193,10 @@ impl<'a> Analysis<'a> {
     #[must_use]
     pub fn race(
         &self,
-        candidate: &Candidate,
+        candidate: &RaceCandidate,
         window: &Window,
         pins: &Pins,
-        keeper: Option<&Keeper<'_>>,
+        keeper: Option<&ValuePreserving<'_>>,
         first: usize,
     ) -> Decision {
         let goal = |&(a, b): &(u32, u32)| {
@@ -217,20 +217,27 @@ impl<'a> Analysis<'a> {
         cycle: &Cycle,
         window: &Window,
         pins: &Pins,
-        keeper: Option<&Keeper<'_>>,
+        keeper: Option<&ValuePreserving<'_>>,
         first: usize,
     ) -> Decision {
         let goals = cycle.instances.iter().skip(first).map(|goal| (goal.clone(), None)).collect();
         self.any(goals, window, pins, keeper, cycle.more)
     }
 
-    fn any(&self, goals: Vec<Aim>, window: &Window, pins: &Pins, keeper: Option<&Keeper<'_>>, more: bool) -> Decision {
+    fn any(
+        &self,
+        goals: Vec<GoalAndPair>,
+        window: &Window,
+        pins: &Pins,
+        keeper: Option<&ValuePreserving<'_>>,
+        more: bool,
+    ) -> Decision {
         // A window's first steps stay as they were, which the closure does not know of.
         let keeper = keeper.filter(|_| window.steps.start == 0);
         for (goal, accesses) in goals.iter().take(KEPT_TRIES) {
             if let Some(steps) = keeper.and_then(|keeper| keeper.witness(goal)) {
                 let (goal, accesses) = (goal.clone(), *accesses);
-                return Decision::Possible(Witness { goal, accesses, steps, keeps_values: true });
+                return Decision::Possible(Reordering { goal, accesses, steps, keeps_values: true });
             }
         }
         let searcher = Searcher::new(self.trace, &self.order, self.budget.states).behind(window.steps.start);
@@ -244,11 +251,11 @@ impl<'a> Analysis<'a> {
                 return Decision::Open(TIME);
             }
             match searcher.reach(&goal, pins) {
-                Reach::Yes(steps) => {
-                    return Decision::Possible(Witness { goal, accesses, steps, keeps_values: false });
+                Reachability::Reachable(steps) => {
+                    return Decision::Possible(Reordering { goal, accesses, steps, keeps_values: false });
                 }
-                Reach::No => {}
-                Reach::Unknown => open = Some(STATES),
+                Reachability::Unreachable => {}
+                Reachability::Unknown => open = Some(STATES),
             }
         }
         open.map_or(Decision::Impossible, Decision::Open)

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use raddle_model::race::Touching;
 
-use crate::order::Order;
-use crate::trace::{Access, Tid, Trace, Var};
+use crate::order::MustHappenBefore;
+use crate::trace::{ObservedTrace, SharedAccess, Tid, Var};
 
 /// Instances of one candidate that are kept.
 const MOST_INSTANCES: usize = 256;
@@ -30,12 +30,12 @@ const MOST_POSITIONS: usize = 24;
 
 /// Two places of the program whose accesses could meet.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct RaceCandidate {
     /// The two places, the lesser first.
     pub places: (u64, u64),
     /// The variable, where variables tell candidates apart.
     pub var: Option<Var>,
-    /// Pairs of accesses, as indices into [`Trace::accesses`], the earliest in the trace first: they need least.
+    /// Pairs of accesses, as indices into [`ObservedTrace::accesses`], the earliest in the trace first: they need least.
     pub instances: Vec<(u32, u32)>,
     /// Whether there are more of them.
     pub more: bool,
@@ -43,7 +43,7 @@ pub struct Candidate {
 
 /// How many pairs each stage of the filter left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stages {
+pub struct FilterCounts {
     /// Shared variables.
     pub variables: u64,
     /// Pairs of conflicting accesses by different threads.
@@ -62,9 +62,9 @@ pub struct Stages {
 #[derive(Clone, Debug, Default)]
 pub struct Filtered {
     /// Figures.
-    pub stages: Stages,
+    pub stages: FilterCounts,
     /// Candidates, in the order of their places.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RaceCandidate>,
     /// Variables and pairs of threads that need a check.
     pub units: Vec<(Var, Tid, Tid)>,
     /// Pairs of places that were left out because there are too many.
@@ -96,16 +96,21 @@ impl Group {
 /// Filters the pairs of a trace. With `by_variable` a candidate belongs to one variable. Only accesses with an index in `window`
 /// (of steps) are paired.
 #[must_use]
-pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops::Range<u32>) -> Filtered {
+pub fn filter(
+    trace: &ObservedTrace,
+    order: &MustHappenBefore,
+    by_variable: bool,
+    window: std::ops::Range<u32>,
+) -> Filtered {
     let mut by_var: Vec<Vec<u32>> = vec![Vec::new(); trace.vars.len()];
     for (index, access) in trace.accesses.iter().enumerate() {
         if window.contains(&access.after) {
             by_var[access.var as usize].push(index as u32);
         }
     }
-    let mut found: BTreeMap<(u64, u64, Option<Var>), Candidate> = BTreeMap::new();
+    let mut found: BTreeMap<(u64, u64, Option<Var>), RaceCandidate> = BTreeMap::new();
     let mut filtered = Filtered::default();
-    let mut looker = Looker { trace, order, stages: Stages::default(), left: MOST_GROUPS_IN_ALL };
+    let mut looker = PairFilter { trace, order, stages: FilterCounts::default(), left: MOST_GROUPS_IN_ALL };
     for (var, accesses) in by_var.iter().enumerate().filter(|(_, accesses)| !accesses.is_empty()) {
         looker.stages.variables += 1;
         let groups = groups(trace, order, accesses);
@@ -124,7 +129,7 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
                         }
                         added += 1;
                     }
-                    let candidate = found.entry(key).or_insert_with(|| Candidate {
+                    let candidate = found.entry(key).or_insert_with(|| RaceCandidate {
                         places: (key.0, key.1),
                         var: key.2,
                         instances: Vec::new(),
@@ -153,10 +158,10 @@ pub fn filter(trace: &Trace, order: &Order, by_variable: bool, window: std::ops:
     filtered
 }
 
-fn groups(trace: &Trace, order: &Order, accesses: &[u32]) -> BTreeMap<Tid, Vec<Group>> {
+fn groups(trace: &ObservedTrace, order: &MustHappenBefore, accesses: &[u32]) -> BTreeMap<Tid, Vec<Group>> {
     let mut keyed: BTreeMap<_, Vec<(u32, u32)>> = BTreeMap::new();
     for &index in accesses {
-        let access: &Access = &trace.accesses[index as usize];
+        let access: &SharedAccess = &trace.accesses[index as usize];
         let locks = trace.threads[usize::from(access.thread)].held[access.position as usize];
         let segment = order.segment(access.thread, access.position);
         let key = (access.thread, access.place, access.what as u8, access.bytes, locks, segment);
@@ -179,7 +184,7 @@ fn groups(trace: &Trace, order: &Order, accesses: &[u32]) -> BTreeMap<Tid, Vec<G
 }
 
 /// What stays of two groups: the members that the order does not separate.
-struct Near<'a> {
+struct UnorderedGroups<'a> {
     /// How far the first of them lie apart in the trace.
     distance: u32,
     mine: &'a [(u32, u32)],
@@ -187,22 +192,22 @@ struct Near<'a> {
 }
 
 /// Looks at pairs of groups.
-struct Looker<'a> {
-    trace: &'a Trace,
-    order: &'a Order,
-    stages: Stages,
+struct PairFilter<'a> {
+    trace: &'a ObservedTrace,
+    order: &'a MustHappenBefore,
+    stages: FilterCounts,
     /// How many pairs of groups may still be looked at, other than those that are nearest to each other.
     left: usize,
 }
 
-impl Looker<'_> {
+impl PairFilter<'_> {
     /// Hands out the pairs of two threads that stay, the nearest first: they need least. How many pairs of groups were not looked at,
     /// because there are too many.
     fn pairs(&mut self, mine: &[Group], theirs: &[Group], take: &mut dyn FnMut(u32, u32, bool)) -> u64 {
         let all = mine.len() * theirs.len();
         let whole = all <= MOST_GROUPS.min(self.left);
         let mut looked = 0;
-        let mut near: Vec<Near<'_>> = Vec::new();
+        let mut near: Vec<UnorderedGroups<'_>> = Vec::new();
         for a in mine {
             let around = if whole { theirs } else { neighbours(a, theirs) };
             looked += around.len();
@@ -221,7 +226,7 @@ impl Looker<'_> {
         (all - looked) as u64
     }
 
-    fn look<'g>(&mut self, a: &'g Group, b: &'g Group) -> Option<Near<'g>> {
+    fn look<'g>(&mut self, a: &'g Group, b: &'g Group) -> Option<UnorderedGroups<'g>> {
         if a.bytes & b.bytes == 0 || !a.what.conflicts(b.what) {
             return None;
         }
@@ -237,7 +242,7 @@ impl Looker<'_> {
             return None;
         }
         self.stages.unlocked += (mine.len() * theirs.len()) as u64;
-        Some(Near { distance: first.abs_diff(*second), mine, theirs })
+        Some(UnorderedGroups { distance: first.abs_diff(*second), mine, theirs })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::analysis::{Analysis, Decision, Window};
-use crate::candidates::Candidate;
+use crate::analysis::{Decision, TraceAnalysis, Window};
+use crate::candidates::RaceCandidate;
 use crate::model::{Check, Refined};
 use crate::search::Searcher;
 use crate::trace::{Tid, Var};
@@ -42,7 +42,7 @@ impl Refinements {
 
 /// Refines the small models of a trace and compares the verdicts with what the search decided.
 #[must_use]
-pub fn refine(analysis: &Analysis<'_>, decisions: &[(&Candidate, &Window, Decision)]) -> Refinements {
+pub fn refine(analysis: &TraceAnalysis<'_>, decisions: &[(&RaceCandidate, &Window, Decision)]) -> Refinements {
     let mut refinements = Refinements::default();
     let units: Vec<(Var, Tid, Tid)> = analysis.windows.iter().flat_map(|window| window.races.units.clone()).collect();
     // A window keeps what came before it as it was, which the model does not.
@@ -74,8 +74,8 @@ pub fn refine(analysis: &Analysis<'_>, decisions: &[(&Candidate, &Window, Decisi
 
 /// A witness of the search must be one of the model, and a race of the model must have one of the search.
 fn compare(
-    analysis: &Analysis<'_>,
-    decisions: &[(&Candidate, &Window, Decision)],
+    analysis: &TraceAnalysis<'_>,
+    decisions: &[(&RaceCandidate, &Window, Decision)],
     verdicts: &BTreeMap<(Var, Tid, Tid), bool>,
     refinements: &mut Refinements,
 ) {
@@ -103,7 +103,7 @@ fn compare(
     }
 }
 
-fn sentence(analysis: &Analysis<'_>, (var, one, two): (Var, Tid, Tid), what: &str) -> String {
+fn sentence(analysis: &TraceAnalysis<'_>, (var, one, two): (Var, Tid, Tid), what: &str) -> String {
     let thread = |thread: Tid| &analysis.trace.threads[usize::from(thread)].name;
     let name = &analysis.trace.vars[var as usize].name;
     format!("the refinement check of {name}, {} and {} {what}, which is a bug of raddle", thread(one), thread(two))

@@ -8,19 +8,19 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::order::Order;
-use crate::pins::{Flow, Pins};
-use crate::search::{Goal, Taken};
+use crate::order::MustHappenBefore;
+use crate::pins::{Pins, ReadsFrom};
+use crate::search::{Goal, ReorderedEvent};
 use crate::sections::Sections;
-use crate::state::State;
-use crate::trace::{Op, Slot, Tid, Trace};
+use crate::state::SearchState;
+use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
 /// How locks and other objects are used, worked out once for a trace.
 #[derive(Clone, Debug)]
-pub struct Keeper<'a> {
-    trace: &'a Trace,
+pub struct ValuePreserving<'a> {
+    trace: &'a ObservedTrace,
     /// What steps need if all reads keep their writers and objects that are no locks keep the order of their steps.
-    order: Order,
+    order: MustHappenBefore,
     sections: Sections,
     /// Whether some step wakes one of several.
     wakes: bool,
@@ -29,10 +29,10 @@ pub struct Keeper<'a> {
 /// Longer witnesses are right by construction and not replayed.
 const LONGEST_REPLAY: usize = 5_000;
 
-impl<'a> Keeper<'a> {
+impl<'a> ValuePreserving<'a> {
     /// Looks at all steps.
     #[must_use]
-    pub fn new(trace: &'a Trace, flow: &Flow) -> Self {
+    pub fn new(trace: &'a ObservedTrace, flow: &ReadsFrom) -> Self {
         let mut before = vec![0; trace.steps.len()];
         let mut last: FxHashMap<Slot, u32> = FxHashMap::default();
         for (number, step) in trace.steps.iter().enumerate() {
@@ -42,26 +42,26 @@ impl<'a> Keeper<'a> {
                 before[number] = earlier + 1;
             }
         }
-        let order = Order::with(trace, |step, needs| {
+        let order = MustHappenBefore::with(trace, |step, needs| {
             needs.extend(flow.writers(trace, step));
             if let Some(earlier) = before[step as usize].checked_sub(1) {
                 let (thread, index) = trace.position(earlier);
                 needs.push((thread, index + 1));
             }
         });
-        let wakes = trace.steps.iter().any(|step| matches!(step.op, Op::Wake { all: false, .. }));
-        Keeper { trace, order, sections: Sections::of(trace), wakes }
+        let wakes = trace.steps.iter().any(|step| matches!(step.op, SyncOp::Wake { all: false, .. }));
+        ValuePreserving { trace, order, sections: Sections::of(trace), wakes }
     }
 
     /// A reordering that reaches the goal and keeps what every read sees.
     #[must_use]
-    pub fn witness(&self, goal: &Goal) -> Option<Vec<Taken>> {
+    pub fn witness(&self, goal: &Goal) -> Option<Vec<ReorderedEvent>> {
         let limits = self.close(goal)?;
         let made = |(thread, &limit): (usize, &u32)| &self.trace.threads[thread].steps[..limit as usize];
         let mut order: Vec<u32> = limits.iter().enumerate().flat_map(made).copied().collect();
         order.sort_unstable();
         if order.len() > LONGEST_REPLAY && !self.wakes {
-            return Some(order.into_iter().map(|step| Taken { step, woken: None }).collect());
+            return Some(order.into_iter().map(|step| ReorderedEvent { step, woken: None }).collect());
         }
         replay(self.trace, &order, goal)
     }
@@ -99,29 +99,29 @@ impl<'a> Keeper<'a> {
 }
 
 /// Objects whose steps keep their whole order.
-fn in_order(op: &Op, trace: &Trace) -> Option<Slot> {
+fn in_order(op: &SyncOp, trace: &ObservedTrace) -> Option<Slot> {
     match *op {
-        Op::Enqueue { queue, .. } | Op::Resume { queue, .. } | Op::Wake { queue, .. } => Some(queue),
-        Op::SetSem(slot, _) | Op::Post(slot) | Op::Take(slot) | Op::Empty(slot) => Some(slot),
-        Op::Publish(slot) | Op::Await(slot) => Some(slot),
-        Op::Busy(slot)
-        | Op::BusyRead(slot)
-        | Op::BusyWrite(slot)
-        | Op::Lock(slot)
-        | Op::Unlock(slot)
-        | Op::ReadLock(slot)
-        | Op::ReadUnlock(slot)
-        | Op::WriteLock(slot)
-        | Op::WriteUnlock(slot) => trace.slots[slot as usize].delicate.then_some(slot),
+        SyncOp::Enqueue { queue, .. } | SyncOp::Resume { queue, .. } | SyncOp::Wake { queue, .. } => Some(queue),
+        SyncOp::SetSem(slot, _) | SyncOp::Post(slot) | SyncOp::Take(slot) | SyncOp::Empty(slot) => Some(slot),
+        SyncOp::Publish(slot) | SyncOp::Await(slot) => Some(slot),
+        SyncOp::Busy(slot)
+        | SyncOp::BusyRead(slot)
+        | SyncOp::BusyWrite(slot)
+        | SyncOp::Lock(slot)
+        | SyncOp::Unlock(slot)
+        | SyncOp::ReadLock(slot)
+        | SyncOp::ReadUnlock(slot)
+        | SyncOp::WriteLock(slot)
+        | SyncOp::WriteUnlock(slot) => trace.slots[slot as usize].delicate.then_some(slot),
         _ => None,
     }
 }
 
 /// Makes the steps in this order; `None` if one of them is not possible, or the goal is not reached.
 #[must_use]
-pub fn replay(trace: &Trace, order: &[u32], goal: &Goal) -> Option<Vec<Taken>> {
+pub fn replay(trace: &ObservedTrace, order: &[u32], goal: &Goal) -> Option<Vec<ReorderedEvent>> {
     let pins = Pins::default();
-    let mut state = State::new(trace, &pins);
+    let mut state = SearchState::new(trace, &pins);
     let mut taken = Vec::with_capacity(order.len());
     for &step in order {
         let thread = trace.steps[step as usize].thread;
@@ -129,11 +129,13 @@ pub fn replay(trace: &Trace, order: &[u32], goal: &Goal) -> Option<Vec<Taken>> {
             return None;
         }
         let woken = match trace.steps[step as usize].op {
-            Op::Wake { queue, all: false } => state.waiting(queue).into_iter().min_by_key(|&other| state.next(other)),
+            SyncOp::Wake { queue, all: false } => {
+                state.waiting(queue).into_iter().min_by_key(|&other| state.next(other))
+            }
             _ => None,
         };
         state.make(thread, woken);
-        taken.push(Taken { step, woken });
+        taken.push(ReorderedEvent { step, woken });
     }
     let there = |&(thread, position): &(Tid, u32)| state.position(thread) == position && state.is_alive(thread);
     goal.iter().all(there).then_some(taken)

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::order::Order;
-use crate::trace::{Op, Slot, Tid, Trace};
+use crate::order::MustHappenBefore;
+use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
 /// Threads of one cycle, at most.
 pub const LONGEST: usize = 5;
@@ -49,7 +49,7 @@ struct Node {
 
 /// Finds the cycles of a trace, among steps with an index in `window`.
 #[must_use]
-pub fn cycles(trace: &Trace, order: &Order, window: std::ops::Range<u32>) -> Cycles {
+pub fn cycles(trace: &ObservedTrace, order: &MustHappenBefore, window: std::ops::Range<u32>) -> Cycles {
     let nodes = nodes(trace, window);
     let mut finder = Finder { trace, order, nodes: &nodes, found: BTreeMap::new(), count: 0 };
     for first in 0..nodes.len() {
@@ -58,12 +58,12 @@ pub fn cycles(trace: &Trace, order: &Order, window: std::ops::Range<u32>) -> Cyc
     Cycles { more: finder.count >= MOST_CYCLES, cycles: finder.found.into_values().collect() }
 }
 
-fn nodes(trace: &Trace, window: std::ops::Range<u32>) -> Vec<Node> {
+fn nodes(trace: &ObservedTrace, window: std::ops::Range<u32>) -> Vec<Node> {
     let mut keyed: BTreeMap<(Tid, u64, Slot, bool, u32), Vec<u32>> = BTreeMap::new();
     for (number, step) in trace.steps.iter().enumerate() {
         let (slot, writes) = match step.op {
-            Op::Lock(slot) | Op::WriteLock(slot) => (slot, true),
-            Op::ReadLock(slot) => (slot, false),
+            SyncOp::Lock(slot) | SyncOp::WriteLock(slot) => (slot, true),
+            SyncOp::ReadLock(slot) => (slot, false),
             _ => continue,
         };
         let held = trace.threads[usize::from(step.thread)].held[step.index as usize];
@@ -77,8 +77,8 @@ fn nodes(trace: &Trace, window: std::ops::Range<u32>) -> Vec<Node> {
 }
 
 struct Finder<'a> {
-    trace: &'a Trace,
-    order: &'a Order,
+    trace: &'a ObservedTrace,
+    order: &'a MustHappenBefore,
     nodes: &'a [Node],
     found: BTreeMap<BTreeSet<u64>, Cycle>,
     count: usize,

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::order::Order;
-use crate::pins::{Flow, Pins};
-use crate::search::{Reach, Searcher, Taken};
-use crate::trace::{Op, Tid, Trace};
+use crate::order::MustHappenBefore;
+use crate::pins::{Pins, ReadsFrom};
+use crate::search::{Reachability, ReorderedEvent, Searcher};
+use crate::trace::{ObservedTrace, SyncOp, Tid};
 
 /// Pairs of one trace that are turned round, at most.
 const MOST: usize = 400;
@@ -17,14 +17,14 @@ const MOST: usize = 400;
 #[derive(Clone, Debug)]
 pub struct Flip {
     /// The reordering.
-    pub steps: Vec<Taken>,
+    pub steps: Vec<ReorderedEvent>,
     /// Who goes on, in this order.
     pub then: Vec<Tid>,
 }
 
 /// Reorderings that make the later one of two transitions first, and such that let a thread go on which waited at the end.
 #[must_use]
-pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Flip> {
+pub fn flips(trace: &ObservedTrace, order: &MustHappenBefore, flow: &ReadsFrom, budget: usize) -> Vec<Flip> {
     let searcher = Searcher::new(trace, order, budget);
     let mut tried = BTreeSet::new();
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Fl
         if tried.len() > MOST {
             break;
         }
-        if let Reach::Yes(steps) = searcher.reach(&goal, &Pins::default()) {
+        if let Reachability::Reachable(steps) = searcher.reach(&goal, &Pins::default()) {
             found.push(Flip { steps, then });
         }
     }
@@ -47,7 +47,7 @@ pub fn flips(trace: &Trace, order: &Order, flow: &Flow, budget: usize) -> Vec<Fl
 type Wanted = (Vec<(Tid, u32)>, Vec<Tid>);
 
 /// States from which the two transitions of a pair come about in another way.
-fn goals(trace: &Trace, order: &Order, (a, b): (u32, u32)) -> Vec<Wanted> {
+fn goals(trace: &ObservedTrace, order: &MustHappenBefore, (a, b): (u32, u32)) -> Vec<Wanted> {
     let ((one, at), (two, behind)) = (trace.position(a), trace.position(b));
     let mut wanted = Vec::new();
     let mut add = |thread: Tid, position: u32, other: Tid, limit: u32, then: &[Tid]| {
@@ -72,12 +72,12 @@ fn goals(trace: &Trace, order: &Order, (a, b): (u32, u32)) -> Vec<Wanted> {
 }
 
 /// Whether what becomes of the operation depends on who came first.
-fn waits_or_tries(op: &Op) -> bool {
-    !matches!(op, Op::Free | Op::Fork(_) | Op::Join(_) | Op::Publish(_))
+fn waits_or_tries(op: &SyncOp) -> bool {
+    !matches!(op, SyncOp::Free | SyncOp::Fork(_) | SyncOp::Join(_) | SyncOp::Publish(_))
 }
 
 /// For each thread that waits at the end: states in which somebody else has not yet taken what it waits for.
-fn stuck(trace: &Trace, order: &Order) -> Vec<Wanted> {
+fn stuck(trace: &ObservedTrace, order: &MustHappenBefore) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for (number, thread) in trace.threads.iter().enumerate() {
         let (number, last) = (number as Tid, thread.last());
@@ -95,32 +95,32 @@ fn stuck(trace: &Trace, order: &Order) -> Vec<Wanted> {
 }
 
 /// What a step takes away from others.
-fn taken(op: &Op) -> Option<u32> {
+fn taken(op: &SyncOp) -> Option<u32> {
     match *op {
-        Op::Lock(slot) | Op::ReadLock(slot) | Op::WriteLock(slot) | Op::Take(slot) => Some(slot),
+        SyncOp::Lock(slot) | SyncOp::ReadLock(slot) | SyncOp::WriteLock(slot) | SyncOp::Take(slot) => Some(slot),
         _ => None,
     }
 }
 
 /// What a transition touches in a way that others notice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Meeting {
+enum Contended {
     Variable(u32),
     Slot(u32),
 }
 
 /// Pairs of transitions of different threads that meet, the earlier one first.
-fn pairs(trace: &Trace, flow: &Flow) -> Vec<(u32, u32)> {
-    let mut by_meeting: BTreeMap<Meeting, Vec<(u32, bool)>> = BTreeMap::new();
+fn pairs(trace: &ObservedTrace, flow: &ReadsFrom) -> Vec<(u32, u32)> {
+    let mut by_meeting: BTreeMap<Contended, Vec<(u32, bool)>> = BTreeMap::new();
     for step in 0..trace.steps.len() as u32 {
         for &(var, _) in flow.reads(step) {
-            by_meeting.entry(Meeting::Variable(var)).or_default().push((step, false));
+            by_meeting.entry(Contended::Variable(var)).or_default().push((step, false));
         }
         for &var in flow.writes(step) {
-            by_meeting.entry(Meeting::Variable(var)).or_default().push((step, true));
+            by_meeting.entry(Contended::Variable(var)).or_default().push((step, true));
         }
         if let Some(slot) = noticed(&trace.steps[step as usize].op, trace) {
-            by_meeting.entry(Meeting::Slot(slot)).or_default().push((step, true));
+            by_meeting.entry(Contended::Slot(slot)).or_default().push((step, true));
         }
     }
     let mut pairs = Vec::new();
@@ -143,14 +143,16 @@ fn pairs(trace: &Trace, flow: &Flow) -> Vec<(u32, u32)> {
 }
 
 /// Objects whose order a thread can notice: those with failed attempts or attempts that could fail, queues, initialisers.
-fn noticed(op: &Op, trace: &Trace) -> Option<u32> {
+fn noticed(op: &SyncOp, trace: &ObservedTrace) -> Option<u32> {
     match *op {
-        Op::Busy(slot) | Op::BusyRead(slot) | Op::BusyWrite(slot) | Op::Empty(slot) => Some(slot),
-        Op::Enqueue { queue, .. } | Op::Wake { queue, .. } | Op::Resume { queue, .. } => Some(queue),
-        Op::OnceSeen(slot) | Op::OnceEnd(slot) => Some(slot),
-        Op::Lock(slot) | Op::ReadLock(slot) | Op::WriteLock(slot) | Op::Take(slot) | Op::Post(slot) => {
-            trace.slots[slot as usize].noticed.then_some(slot)
-        }
+        SyncOp::Busy(slot) | SyncOp::BusyRead(slot) | SyncOp::BusyWrite(slot) | SyncOp::Empty(slot) => Some(slot),
+        SyncOp::Enqueue { queue, .. } | SyncOp::Wake { queue, .. } | SyncOp::Resume { queue, .. } => Some(queue),
+        SyncOp::OnceSeen(slot) | SyncOp::OnceEnd(slot) => Some(slot),
+        SyncOp::Lock(slot)
+        | SyncOp::ReadLock(slot)
+        | SyncOp::WriteLock(slot)
+        | SyncOp::Take(slot)
+        | SyncOp::Post(slot) => trace.slots[slot as usize].noticed.then_some(slot),
         _ => None,
     }
 }

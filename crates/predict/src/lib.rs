@@ -1,6 +1,6 @@
 //! Races and deadlocks that other orders of an observed run's events would show, each forced on the program.
 //!
-//! 1. [`observe()`] or [`std_format`] gives a [`Trace`]: what each thread did to which object.
+//! 1. [`observe()`] or [`std_format`] gives a [`ObservedTrace`]: what each thread did to which object.
 //! 2. [`candidates`] and [`cycles`] are the cheap filter: happens-before without mutexes ([`order`]) and locksets.
 //! 3. [`closure`] and [`search`] look for a reordering that brings the threads of a candidate to their places.
 //!    [`values`] excludes what needs reads to see other values, where there is no program to ask.
@@ -31,6 +31,6 @@ pub mod values;
 pub mod words;
 
 pub use observe::observe;
-pub use order::Order;
+pub use order::MustHappenBefore;
 pub use session::predict;
-pub use trace::Trace;
+pub use trace::ObservedTrace;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::trace::{Op, Slot, SlotInfo};
+use crate::trace::{Slot, SlotInfo, SyncOp};
 
 /// A lock that is held: twice its slot, plus 1 if only for reading.
 type Held = u32;
@@ -64,7 +64,7 @@ pub(crate) fn within(a: &[Held], b: &[Held]) -> bool {
 }
 
 /// What a step of a thread does to what it holds. Locks that others give back protect nothing, and are left out.
-pub(crate) fn apply(held: &mut Vec<Held>, op: &Op, slots: &[SlotInfo]) {
+pub(crate) fn apply(held: &mut Vec<Held>, op: &SyncOp, slots: &[SlotInfo]) {
     let mut take = |lock: Held| {
         if !slots[(lock / 2) as usize].loose {
             // A thread may hold a rwlock for reading more than once.
@@ -73,12 +73,15 @@ pub(crate) fn apply(held: &mut Vec<Held>, op: &Op, slots: &[SlotInfo]) {
         }
     };
     match *op {
-        Op::Lock(slot) | Op::WriteLock(slot) | Op::Resume { mutex: Some(slot), .. } => take(slot * 2),
-        Op::ReadLock(slot) => take(slot * 2 + 1),
-        Op::Unlock(slot) | Op::WriteUnlock(slot) | Op::OnceEnd(slot) | Op::Enqueue { mutex: Some(slot), .. } => {
+        SyncOp::Lock(slot) | SyncOp::WriteLock(slot) | SyncOp::Resume { mutex: Some(slot), .. } => take(slot * 2),
+        SyncOp::ReadLock(slot) => take(slot * 2 + 1),
+        SyncOp::Unlock(slot)
+        | SyncOp::WriteUnlock(slot)
+        | SyncOp::OnceEnd(slot)
+        | SyncOp::Enqueue { mutex: Some(slot), .. } => {
             give(held, slot * 2);
         }
-        Op::ReadUnlock(slot) => give(held, slot * 2 + 1),
+        SyncOp::ReadUnlock(slot) => give(held, slot * 2 + 1),
         _ => {}
     }
 }

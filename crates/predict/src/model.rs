@@ -15,7 +15,7 @@ use raddle_csp::{CheckError, EventId, Limits, Model, ProcId, Property, Value, re
 use raddle_model::race::Touching;
 
 use crate::search::Searcher;
-use crate::trace::{Op, Slot, Tid, Trace, Var};
+use crate::trace::{ObservedTrace, Slot, SyncOp, Tid, Var};
 use crate::words::{About, name_of, parts};
 
 /// Threads that may wait in one queue: its process has a state for each way they can stand.
@@ -57,7 +57,7 @@ impl Check {
     ///
     /// # Errors
     /// If some object would need a process with too many states.
-    pub fn new(trace: &Trace, searcher: &Searcher<'_>, var: Var, pair: (Tid, Tid)) -> Result<Self, NoModel> {
+    pub fn new(trace: &ObservedTrace, searcher: &Searcher<'_>, var: Var, pair: (Tid, Tid)) -> Result<Self, NoModel> {
         let last = |thread: Tid| {
             let own = trace.accesses.iter().filter(|access| access.var == var && access.thread == thread);
             own.map(|access| access.position + u32::from(access.own_step)).max().unwrap_or(0)
@@ -105,7 +105,7 @@ struct Used {
 }
 
 struct Builder<'a> {
-    trace: &'a Trace,
+    trace: &'a ObservedTrace,
     limits: Vec<u32>,
     pair: (Tid, Tid),
     var: Var,
@@ -159,13 +159,13 @@ impl Builder<'_> {
                     let used = self.sync.entry(slot).or_default();
                     used.events.entry(channel).or_default().insert(step.thread);
                     match step.op {
-                        Op::SetSem(_, value) => used.first = value,
-                        Op::Post(_) | Op::ReadLock(_) => used.total += 1,
-                        Op::Arrive { previous, .. } => {
+                        SyncOp::SetSem(_, value) => used.first = value,
+                        SyncOp::Post(_) | SyncOp::ReadLock(_) => used.total += 1,
+                        SyncOp::Arrive { previous, .. } => {
                             used.total += 1;
                             used.previous = previous.map(|(slot, _)| slot);
                         }
-                        Op::Leave { count, .. } => used.count = count,
+                        SyncOp::Leave { count, .. } => used.count = count,
                         _ => {}
                     }
                 }
@@ -336,7 +336,7 @@ impl Builder<'_> {
                 .trace
                 .steps
                 .iter()
-                .filter(|step| step.op == Op::Join(thread) && step.index < self.limits[usize::from(step.thread)])
+                .filter(|step| step.op == SyncOp::Join(thread) && step.index < self.limits[usize::from(step.thread)])
                 .map(|step| step.thread)
                 .collect();
             let joined = self.model.declare(format!("JOINED_{}", self.trace.threads[usize::from(thread)].name));
@@ -537,7 +537,8 @@ impl Builder<'_> {
             .iter()
             .map(|&round| {
                 let steps = self.trace.steps.iter();
-                steps.filter(|step| matches!(step.op, Op::Arrive { round: other, .. } if other == round)).count() as u32
+                steps.filter(|step| matches!(step.op, SyncOp::Arrive { round: other, .. } if other == round)).count()
+                    as u32
             })
             .collect();
         let mut states = BTreeMap::new();

@@ -11,7 +11,9 @@ use raddle_model::{AccessKind, Event as RunEvent, Execution, PendingState};
 use raddle_vocab::{OpKind, Outcome};
 use rustc_hash::FxHashMap;
 
-use crate::trace::{Access, Op, Slot, Thread, Tid, Trace, Var, VarInfo};
+use crate::trace::{
+    ObservedTrace as Trace, SharedAccess as Access, Slot, SyncOp as Op, ThreadTrace as Thread, Tid, Var, VarInfo,
+};
 
 /// Accesses to more bytes are compared only where others were made.
 const LARGE: u64 = 1 << 12;

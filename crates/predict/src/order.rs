@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::trace::{Op, Slot, Tid, Trace};
+use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
 /// For each thread and position, how many steps of the other threads must have been made.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct MustHappenBefore {
     /// By thread: positions from which a clock holds. A thread's own entry has no meaning.
     clocks: Vec<Vec<(u32, Vec<u32>)>>,
 }
@@ -43,7 +43,7 @@ impl Sources {
 }
 
 struct Scan<'a> {
-    trace: &'a Trace,
+    trace: &'a ObservedTrace,
     sources: BTreeMap<Slot, Sources>,
     arrivals: BTreeMap<Slot, Vec<(Tid, u32)>>,
     ends: BTreeMap<Slot, (Tid, u32)>,
@@ -53,17 +53,17 @@ struct Scan<'a> {
     clocks: Vec<Vec<(u32, Vec<u32>)>>,
 }
 
-impl Order {
+impl MustHappenBefore {
     /// Reads the order off a trace.
     #[must_use]
-    pub fn of(trace: &Trace) -> Self {
-        Order::with(trace, |_, _| {})
+    pub fn of(trace: &ObservedTrace) -> Self {
+        MustHappenBefore::with(trace, |_, _| {})
     }
 
     /// The order in which steps need more than that: what the function adds for a step are threads and the positions that they must
     /// have reached, all of them earlier in the trace.
     #[must_use]
-    pub fn with(trace: &Trace, more: impl Fn(u32, &mut Vec<(Tid, u32)>)) -> Self {
+    pub fn with(trace: &ObservedTrace, more: impl Fn(u32, &mut Vec<(Tid, u32)>)) -> Self {
         let threads = trace.threads.len();
         let mut scan = Scan {
             trace,
@@ -82,7 +82,7 @@ impl Order {
             more(number, &mut needs);
             scan.step(number, &mut needs);
         }
-        Order { clocks: scan.clocks }
+        MustHappenBefore { clocks: scan.clocks }
     }
 
     /// The clock of a thread at a position.
@@ -124,15 +124,15 @@ impl Scan<'_> {
         for step in &self.trace.steps {
             let behind = step.index + 1;
             match step.op {
-                Op::Post(slot) | Op::Wake { queue: slot, .. } | Op::Publish(slot) => {
+                SyncOp::Post(slot) | SyncOp::Wake { queue: slot, .. } | SyncOp::Publish(slot) => {
                     self.sources.entry(slot).or_default().add(step.thread, behind);
                 }
-                Op::SetSem(slot, value) => {
+                SyncOp::SetSem(slot, value) => {
                     self.sources.entry(slot).or_default().first = value;
                     self.set.entry(slot).or_insert((step.thread, behind));
                 }
-                Op::Arrive { round, .. } => self.arrivals.entry(round).or_default().push((step.thread, behind)),
-                Op::OnceEnd(slot) => {
+                SyncOp::Arrive { round, .. } => self.arrivals.entry(round).or_default().push((step.thread, behind)),
+                SyncOp::OnceEnd(slot) => {
                     self.ends.entry(slot).or_insert((step.thread, behind));
                 }
                 _ => {}
@@ -143,18 +143,18 @@ impl Scan<'_> {
     fn step(&mut self, number: u32, needs: &mut Vec<(Tid, u32)>) {
         let step = self.trace.steps[number as usize];
         match step.op {
-            Op::Join(thread) => needs.push((thread, self.trace.threads[usize::from(thread)].last())),
-            Op::Leave { round, .. } => needs.extend(self.arrivals.get(&round).into_iter().flatten()),
-            Op::Arrive { previous: Some((round, _)), .. } => {
+            SyncOp::Join(thread) => needs.push((thread, self.trace.threads[usize::from(thread)].last())),
+            SyncOp::Leave { round, .. } => needs.extend(self.arrivals.get(&round).into_iter().flatten()),
+            SyncOp::Arrive { previous: Some((round, _)), .. } => {
                 needs.extend(self.arrivals.get(&round).into_iter().flatten());
             }
-            Op::OnceSeen(slot) => needs.extend(self.ends.get(&slot)),
-            Op::Take(slot) => {
+            SyncOp::OnceSeen(slot) => needs.extend(self.ends.get(&slot)),
+            SyncOp::Take(slot) => {
                 needs.extend(self.set.get(&slot));
                 needs.extend(self.nth(slot, step.thread));
             }
-            Op::Resume { queue, woken: true, .. } => needs.extend(self.nth(queue, step.thread)),
-            Op::Await(slot) => needs.extend(self.sources.get(&slot).and_then(|sources| sources.needed(1))),
+            SyncOp::Resume { queue, woken: true, .. } => needs.extend(self.nth(queue, step.thread)),
+            SyncOp::Await(slot) => needs.extend(self.sources.get(&slot).and_then(|sources| sources.needed(1))),
             _ => {}
         }
         let mut changed = false;
@@ -166,7 +166,7 @@ impl Scan<'_> {
         if changed {
             self.clocks[own].push((step.index + 1, self.current[own].clone()));
         }
-        if let Op::Fork(child) = step.op {
+        if let SyncOp::Fork(child) = step.op {
             self.join(child, (step.thread, step.index + 1));
             self.clocks[usize::from(child)][0].1 = self.current[usize::from(child)].clone();
         }

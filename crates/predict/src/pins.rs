@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::trace::{Tid, Trace, Var};
+use crate::trace::{ObservedTrace, Tid, Var};
 
 /// A read of a variable by a transition, named by its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Read {
+pub struct TransitionRead {
     /// The step.
     pub step: u32,
     /// The variable.
@@ -20,18 +20,19 @@ pub struct Read {
 
 /// Who reads and writes what, by step.
 #[derive(Clone, Debug, Default)]
-pub struct Flow {
+pub struct ReadsFrom {
     /// What each transition reads, and the step (plus 1) that wrote it; 0 for the first value.
     reads: Vec<Vec<(Var, u32)>>,
     /// What each transition writes.
     writes: Vec<Vec<Var>>,
 }
 
-impl Flow {
+impl ReadsFrom {
     /// Reads it off a trace.
     #[must_use]
-    pub fn of(trace: &Trace) -> Self {
-        let mut flow = Flow { reads: vec![Vec::new(); trace.steps.len()], writes: vec![Vec::new(); trace.steps.len()] };
+    pub fn of(trace: &ObservedTrace) -> Self {
+        let mut flow =
+            ReadsFrom { reads: vec![Vec::new(); trace.steps.len()], writes: vec![Vec::new(); trace.steps.len()] };
         let mut last: Vec<u32> = vec![0; trace.vars.len()];
         for access in &trace.accesses {
             let before = if access.own_step { Some(access.position) } else { access.position.checked_sub(1) };
@@ -59,7 +60,7 @@ impl Flow {
     }
 
     /// Threads and the positions that they must have reached for the transition to read what it read.
-    pub fn writers<'a>(&'a self, trace: &'a Trace, step: u32) -> impl Iterator<Item = (Tid, u32)> + 'a {
+    pub fn writers<'a>(&'a self, trace: &'a ObservedTrace, step: u32) -> impl Iterator<Item = (Tid, u32)> + 'a {
         let writers = self.reads(step).iter().filter_map(|read| read.1.checked_sub(1));
         writers.map(|writer| trace.position(writer)).map(|(thread, index)| (thread, index + 1))
     }
@@ -72,13 +73,13 @@ impl Flow {
 
     /// The reads that see another writer in a reordering than they saw in the trace, in the order of the reordering.
     #[must_use]
-    pub fn changed(&self, order: &[u32]) -> Vec<Read> {
+    pub fn changed(&self, order: &[u32]) -> Vec<TransitionRead> {
         let mut last: FxHashMap<Var, u32> = FxHashMap::default();
         let mut changed = Vec::new();
         for &step in order {
             for &(var, writer) in self.reads(step) {
                 if last.get(&var).copied().unwrap_or(0) != writer {
-                    changed.push(Read { step, var });
+                    changed.push(TransitionRead { step, var });
                 }
             }
             for &var in self.writes(step) {
@@ -95,13 +96,13 @@ pub struct Pins {
     reads: FxHashMap<u32, Vec<(u32, u32)>>,
     writes: FxHashMap<u32, Vec<u32>>,
     variables: usize,
-    set: BTreeSet<Read>,
+    set: BTreeSet<TransitionRead>,
 }
 
 impl Pins {
     /// These reads, each of a trace with this flow.
     #[must_use]
-    pub fn of(flow: &Flow, set: BTreeSet<Read>) -> Self {
+    pub fn of(flow: &ReadsFrom, set: BTreeSet<TransitionRead>) -> Self {
         let mut pins = Pins::default();
         let mut numbers: FxHashMap<Var, u32> = FxHashMap::default();
         for read in &set {
@@ -127,7 +128,7 @@ impl Pins {
 
     /// The reads.
     #[must_use]
-    pub fn set(&self) -> &BTreeSet<Read> {
+    pub fn set(&self) -> &BTreeSet<TransitionRead> {
         &self.set
     }
 

@@ -11,10 +11,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::order::Order;
-use crate::pins::Flow;
+use crate::order::MustHappenBefore;
+use crate::pins::ReadsFrom;
 use crate::sections::{Section, Sections};
-use crate::trace::{Slot, Tid, Trace, Var};
+use crate::trace::{ObservedTrace, Slot, Tid, Var};
 
 /// Entries of all rows together, at most.
 const MOST_ENTRIES: usize = 8_000_000;
@@ -24,16 +24,16 @@ type At = (Tid, u32);
 
 /// Who writes and reads each variable, worked out once for a trace.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Users {
+pub(crate) struct VariableAccesses {
     /// Steps of a thread that write a variable, in order.
     writes: FxHashMap<(Var, Tid), Vec<u32>>,
     /// Steps that read what a step (plus 1; 0 for the first value) wrote.
     readers: FxHashMap<(Var, u32), Vec<At>>,
 }
 
-impl Users {
-    pub(crate) fn of(trace: &Trace, flow: &Flow) -> Self {
-        let mut users = Users::default();
+impl VariableAccesses {
+    pub(crate) fn of(trace: &ObservedTrace, flow: &ReadsFrom) -> Self {
+        let mut users = VariableAccesses::default();
         for (number, step) in trace.steps.iter().enumerate() {
             for &read in flow.reads(number as u32) {
                 users.readers.entry(read).or_default().push((step.thread, step.index));
@@ -58,12 +58,12 @@ impl Users {
 
 /// What the rules look at.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
-    pub trace: &'a Trace,
-    pub flow: &'a Flow,
-    pub order: &'a Order,
+pub(crate) struct SaturationInput<'a> {
+    pub trace: &'a ObservedTrace,
+    pub flow: &'a ReadsFrom,
+    pub order: &'a MustHappenBefore,
     pub sections: &'a Sections,
-    pub users: &'a Users,
+    pub users: &'a VariableAccesses,
 }
 
 /// Why there is no [`Saturated`].
@@ -77,7 +77,7 @@ pub(crate) enum Unsaturated {
 
 /// An order of the steps before some limits in which the rules add nothing.
 pub(crate) struct Saturated<'a> {
-    ground: Ground<'a>,
+    ground: SaturationInput<'a>,
     limits: &'a [u32],
     /// Rows of each thread, one behind the other.
     rows: Vec<Vec<u32>>,
@@ -87,7 +87,7 @@ pub(crate) struct Saturated<'a> {
 
 impl<'a> Saturated<'a> {
     /// Applies the rules.
-    pub(crate) fn new(ground: Ground<'a>, limits: &'a [u32]) -> Result<Self, Unsaturated> {
+    pub(crate) fn new(ground: SaturationInput<'a>, limits: &'a [u32]) -> Result<Self, Unsaturated> {
         let width = limits.len();
         let steps: usize = limits.iter().map(|&limit| limit as usize).sum();
         if steps.saturating_mul(width) > MOST_ENTRIES {

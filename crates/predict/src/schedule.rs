@@ -3,7 +3,7 @@
 use raddle_model::{Choice, Event, Execution, SyncState};
 use raddle_vocab::{OpKind, Outcome};
 
-use crate::search::Taken;
+use crate::search::ReorderedEvent as Taken;
 
 /// The choices that make the steps of `execution` in another order. Numbers of threads follow from the order in which
 /// the new schedule creates them.
@@ -59,7 +59,7 @@ fn choice(world: &SyncState, step: &Event, taken: &Taken) -> u16 {
 
 /// Where a run left the reordering.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct Divergence {
     /// Index of the first step of the reordering that was not made; its length if all were made.
     pub at: usize,
     /// What the run did instead, if it did anything.
@@ -69,10 +69,10 @@ pub struct Left {
 /// Compares a run with the reordering that it was to follow. What atomic operations see may differ as long as the thread goes
 /// on in the same way.
 #[must_use]
-pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Left> {
+pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Divergence> {
     for (at, taken) in order.iter().enumerate() {
         let expected = &observed.events[taken.step as usize];
-        let Some(found) = run.events.get(at) else { return Some(Left { at, found: None }) };
+        let Some(found) = run.events.get(at) else { return Some(Divergence { at, found: None }) };
         let path = |execution: &Execution, step: &Event| {
             execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone())
         };
@@ -80,7 +80,7 @@ pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Optio
         let same_object = expected.kind == OpKind::Create || expected.kind == OpKind::Join || expected.obj == found.obj;
         let same_outcome = expected.kind.is_atomic_access() || outcome(expected.outcome) == outcome(found.outcome);
         if !same_thread || expected.kind != found.kind || !same_object || !same_outcome {
-            return Some(Left { at, found: Some(*found) });
+            return Some(Divergence { at, found: Some(*found) });
         }
     }
     None

@@ -13,17 +13,17 @@
 use rustc_hash::FxHashSet;
 
 use crate::lockset::within;
-use crate::order::Order;
+use crate::order::MustHappenBefore;
 use crate::pins::Pins;
-use crate::state::State;
-use crate::trace::{Op, Tid, Trace};
+use crate::state::SearchState;
+use crate::trace::{ObservedTrace, SyncOp, Tid};
 
 /// Threads and the positions they shall have at the same time.
 pub type Goal = [(Tid, u32)];
 
 /// A step of a reordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct ReorderedEvent {
     /// The step.
     pub step: u32,
     /// The thread that it wakes, if it had to choose.
@@ -32,11 +32,11 @@ pub struct Taken {
 
 /// Answer of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum Reachability {
     /// The goal is reached by these steps.
-    Yes(Vec<Taken>),
+    Reachable(Vec<ReorderedEvent>),
     /// No reordering reaches it.
-    No,
+    Unreachable,
     /// The budget ended.
     Unknown,
 }
@@ -44,8 +44,8 @@ pub enum Reach {
 /// Searches reorderings of one trace.
 #[derive(Debug)]
 pub struct Searcher<'a> {
-    trace: &'a Trace,
-    order: &'a Order,
+    trace: &'a ObservedTrace,
+    order: &'a MustHappenBefore,
     /// Positions at which the reordering begins: what lies before them stays as it was.
     start: Vec<u32>,
     /// States that one search may visit.
@@ -55,7 +55,7 @@ pub struct Searcher<'a> {
 impl<'a> Searcher<'a> {
     /// Searches from the start of the trace.
     #[must_use]
-    pub fn new(trace: &'a Trace, order: &'a Order, budget: usize) -> Self {
+    pub fn new(trace: &'a ObservedTrace, order: &'a MustHappenBefore, budget: usize) -> Self {
         Searcher { trace, order, start: vec![0; trace.threads.len()], budget }
     }
 
@@ -70,14 +70,14 @@ impl<'a> Searcher<'a> {
 
     /// Looks for a reordering.
     #[must_use]
-    pub fn reach(&self, goal: &Goal, pins: &Pins) -> Reach {
-        let Some(must) = self.must(goal, pins) else { return Reach::No };
+    pub fn reach(&self, goal: &Goal, pins: &Pins) -> Reachability {
+        let Some(must) = self.must(goal, pins) else { return Reachability::Unreachable };
         match self.run(goal, pins, &must) {
-            Reach::No => {}
+            Reachability::Unreachable => {}
             answer => return answer,
         }
         let may = self.may(goal, pins, &must);
-        if may == must { Reach::No } else { self.run(goal, pins, &may) }
+        if may == must { Reachability::Unreachable } else { self.run(goal, pins, &may) }
     }
 
     /// How far each thread may have to come for these threads to be at these positions, whatever else it needs.
@@ -159,8 +159,8 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    fn run(&self, goal: &Goal, pins: &Pins, limits: &[u32]) -> Reach {
-        let mut state = State::new(self.trace, pins);
+    fn run(&self, goal: &Goal, pins: &Pins, limits: &[u32]) -> Reachability {
+        let mut state = SearchState::new(self.trace, pins);
         let first = if self.start.iter().all(|&start| start == 0) { &[] } else { self.trace.steps.as_slice() };
         for step in first {
             if step.index < self.start[usize::from(step.thread)] {
@@ -169,7 +169,7 @@ impl<'a> Searcher<'a> {
                 state.make(step.thread, woken);
             }
         }
-        let mut walk = Walk {
+        let mut walk = DepthFirstSearch {
             trace: self.trace,
             goal,
             limits,
@@ -182,51 +182,51 @@ impl<'a> Searcher<'a> {
     }
 
     /// Whom the thread's next step wakes, if it has to choose: the one that resumes first in the trace.
-    fn woken_in_trace(&self, thread: Tid, state: &State<'_>) -> Option<Tid> {
+    fn woken_in_trace(&self, thread: Tid, state: &SearchState<'_>) -> Option<Tid> {
         let step = state.next(thread)?;
-        let Op::Wake { queue, all: false } = self.trace.steps[step as usize].op else { return None };
+        let SyncOp::Wake { queue, all: false } = self.trace.steps[step as usize].op else { return None };
         state.waiting(queue).into_iter().min_by_key(|&other| state.next(other))
     }
 }
 
 /// What a step may have to wait for somebody to do something to.
-fn waits_for(op: &Op) -> Option<u32> {
+fn waits_for(op: &SyncOp) -> Option<u32> {
     match *op {
-        Op::Busy(slot)
-        | Op::BusyRead(slot)
-        | Op::BusyWrite(slot)
-        | Op::Take(slot)
-        | Op::Empty(slot)
-        | Op::Await(slot)
-        | Op::Resume { queue: slot, woken: true, .. } => Some(slot),
+        SyncOp::Busy(slot)
+        | SyncOp::BusyRead(slot)
+        | SyncOp::BusyWrite(slot)
+        | SyncOp::Take(slot)
+        | SyncOp::Empty(slot)
+        | SyncOp::Await(slot)
+        | SyncOp::Resume { queue: slot, woken: true, .. } => Some(slot),
         _ => None,
     }
 }
 
 /// What a step does something to that others may wait for.
-fn helps(op: &Op) -> Option<u32> {
+fn helps(op: &SyncOp) -> Option<u32> {
     match *op {
-        Op::Lock(slot)
-        | Op::Unlock(slot)
-        | Op::ReadLock(slot)
-        | Op::WriteLock(slot)
-        | Op::Take(slot)
-        | Op::Post(slot)
-        | Op::SetSem(slot, _)
-        | Op::Publish(slot)
-        | Op::Resume { mutex: Some(slot), .. }
-        | Op::Wake { queue: slot, .. } => Some(slot),
+        SyncOp::Lock(slot)
+        | SyncOp::Unlock(slot)
+        | SyncOp::ReadLock(slot)
+        | SyncOp::WriteLock(slot)
+        | SyncOp::Take(slot)
+        | SyncOp::Post(slot)
+        | SyncOp::SetSem(slot, _)
+        | SyncOp::Publish(slot)
+        | SyncOp::Resume { mutex: Some(slot), .. }
+        | SyncOp::Wake { queue: slot, .. } => Some(slot),
         _ => None,
     }
 }
 
 /// One search.
-struct Walk<'a, 'b> {
-    trace: &'a Trace,
+struct DepthFirstSearch<'a, 'b> {
+    trace: &'a ObservedTrace,
     goal: &'b Goal,
     limits: &'b [u32],
-    state: State<'b>,
-    taken: Vec<Taken>,
+    state: SearchState<'b>,
+    taken: Vec<ReorderedEvent>,
     seen: FxHashSet<Box<[u32]>>,
     budget: usize,
 }
@@ -239,23 +239,23 @@ struct Branch {
     taken: usize,
 }
 
-impl Walk<'_, '_> {
-    fn search(&mut self) -> Reach {
+impl DepthFirstSearch<'_, '_> {
+    fn search(&mut self) -> Reachability {
         let mut branches: Vec<Branch> = Vec::new();
         loop {
             self.run_on();
             if self.at_goal() {
-                return Reach::Yes(std::mem::take(&mut self.taken));
+                return Reachability::Reachable(std::mem::take(&mut self.taken));
             }
             if self.seen.insert(self.state.key()) {
                 if self.seen.len() > self.budget {
-                    return Reach::Unknown;
+                    return Reachability::Unknown;
                 }
                 let (mark, taken) = (self.state.mark(), self.taken.len());
                 branches.push(Branch { choices: self.choices(), next: 0, mark, taken });
             }
             loop {
-                let Some(branch) = branches.last_mut() else { return Reach::No };
+                let Some(branch) = branches.last_mut() else { return Reachability::Unreachable };
                 self.state.rollback(branch.mark);
                 self.taken.truncate(branch.taken);
                 if let Some(&(thread, woken)) = branch.choices.get(branch.next) {
@@ -277,7 +277,7 @@ impl Walk<'_, '_> {
     fn make(&mut self, thread: Tid, woken: Option<Tid>) {
         if let Some(step) = self.state.next(thread) {
             self.state.make(thread, woken);
-            self.taken.push(Taken { step, woken });
+            self.taken.push(ReorderedEvent { step, woken });
         }
     }
 
@@ -294,7 +294,7 @@ impl Walk<'_, '_> {
         for thread in able {
             let op = self.state.next(thread).map(|step| self.trace.steps[step as usize].op);
             let waiting = match op {
-                Some(Op::Wake { queue, all: false }) => self.state.waiting(queue),
+                Some(SyncOp::Wake { queue, all: false }) => self.state.waiting(queue),
                 _ => Vec::new(),
             };
             if waiting.is_empty() {

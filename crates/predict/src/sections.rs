@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::trace::{Op, Slot, Tid, Trace};
+use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
 /// From an acquisition to its release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct Sections {
 
 impl Sections {
     /// Reads them off.
-    pub fn of(trace: &Trace) -> Self {
+    pub fn of(trace: &ObservedTrace) -> Self {
         let mut all: BTreeMap<Slot, BTreeMap<Tid, Vec<Section>>> = BTreeMap::new();
         // A reader may come in again before it has left.
         let mut depth: BTreeMap<(Slot, Tid), u32> = BTreeMap::new();
@@ -92,7 +92,7 @@ impl Sections {
     }
 
     /// The section that a step begins or ends, of a lock that several threads take.
-    pub fn at(&self, trace: &Trace, step: u32) -> Option<(Slot, Section)> {
+    pub fn at(&self, trace: &ObservedTrace, step: u32) -> Option<(Slot, Section)> {
         let step = &trace.steps[step as usize];
         let slot = acquires(&step.op).map(|(slot, _)| slot).or_else(|| releases(&step.op))?;
         let threads = self.by_lock.get(&slot)?;
@@ -103,22 +103,22 @@ impl Sections {
 }
 
 /// The lock that a step takes, and whether alone.
-fn acquires(op: &Op) -> Option<(Slot, bool)> {
+fn acquires(op: &SyncOp) -> Option<(Slot, bool)> {
     match *op {
-        Op::Lock(slot) | Op::WriteLock(slot) | Op::Resume { mutex: Some(slot), .. } => Some((slot, true)),
-        Op::ReadLock(slot) => Some((slot, false)),
+        SyncOp::Lock(slot) | SyncOp::WriteLock(slot) | SyncOp::Resume { mutex: Some(slot), .. } => Some((slot, true)),
+        SyncOp::ReadLock(slot) => Some((slot, false)),
         _ => None,
     }
 }
 
 /// The lock that a step gives back.
-fn releases(op: &Op) -> Option<Slot> {
+fn releases(op: &SyncOp) -> Option<Slot> {
     match *op {
-        Op::Unlock(slot)
-        | Op::WriteUnlock(slot)
-        | Op::ReadUnlock(slot)
-        | Op::OnceEnd(slot)
-        | Op::Enqueue { mutex: Some(slot), .. } => Some(slot),
+        SyncOp::Unlock(slot)
+        | SyncOp::WriteUnlock(slot)
+        | SyncOp::ReadUnlock(slot)
+        | SyncOp::OnceEnd(slot)
+        | SyncOp::Enqueue { mutex: Some(slot), .. } => Some(slot),
         _ => None,
     }
 }

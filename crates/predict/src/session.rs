@@ -3,7 +3,7 @@
 //! A witness is first sought among the orders in which every read keeps its writer, which the program can always follow. Where
 //! there is none, values are free at first. If the run then leaves the path, some read has decided so: the reads of
 //! that thread that saw another writer than before are pinned, the latest first, and the search is repeated, until
-//! the program follows or no order is left. With [`Options::assume_any_value`] nothing is pinned.
+//! the program follows or no order is left. With [`PredictOptions::assume_any_value`] nothing is pinned.
 //!
 //! Nothing is confirmed but what a run of the program shows. An infeasible candidate may still be possible on another path: that
 //! is what rounds are for.
@@ -18,16 +18,16 @@ use raddle_model::{Choice, Defect, DefectFinder, Event as RunEvent, Execution, R
 use raddle_vocab::policy::Policy;
 use rustc_hash::FxHasher;
 
-use crate::analysis::{Analysis, Budget, Decision, TIME, Window, Witness};
-use crate::candidates::{Candidate, Stages};
+use crate::analysis::{Budget, Decision, Reordering, TIME, TraceAnalysis, Window};
+use crate::candidates::{FilterCounts, RaceCandidate};
 use crate::checks::{Refinements, refine};
 use crate::cycles::Cycle;
 use crate::flips::flips;
 use crate::observe::observe;
-use crate::pins::{Pins, Read};
-use crate::schedule::{Left, choices, followed, number_in};
-use crate::search::Taken;
-use crate::trace::{Tid, Trace};
+use crate::pins::{Pins, TransitionRead};
+use crate::schedule::{Divergence, choices, followed, number_in};
+use crate::search::ReorderedEvent;
+use crate::trace::{ObservedTrace, Tid};
 
 /// Attempts to enforce one candidate.
 const MOST_ATTEMPTS: usize = 24;
@@ -38,7 +38,7 @@ const MOST_PATHS: usize = 2_000;
 
 /// How to predict.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct PredictOptions {
     /// What deciding may cost.
     pub budget: Budget,
     /// How many generations of runs are analysed; 0 for all.
@@ -53,7 +53,7 @@ pub struct Options {
 
 /// What became of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum CandidateStatus {
     /// A run shows it.
     Confirmed,
     /// The program leaves the path.
@@ -73,24 +73,24 @@ pub struct Departure {
 
 /// A candidate with a witness (or without an answer), and its fate.
 #[derive(Clone, Debug)]
-pub struct Prediction {
+pub struct PredictedDefect {
     /// A race or a deadlock.
     pub kind: Kind,
     /// The places, in increasing order.
     pub places: Vec<u64>,
     /// The threads in the observed run and where they would stand, in the order of the waiting for a deadlock.
-    pub sides: Vec<Sided>,
+    pub sides: Vec<PredictedSide>,
     /// Name of the variable.
     pub variable: Option<String>,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: CandidateStatus,
     /// The witness in the words of the model, without creation and start.
     pub counterexample: Vec<String>,
 }
 
 /// One thread of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sided {
+pub struct PredictedSide {
     /// Run-local number in the observed run.
     pub thread: Tid,
     /// Where.
@@ -103,7 +103,7 @@ pub struct Sided {
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// Sums over all traces of the filter's figures.
-    pub stages: Stages,
+    pub stages: FilterCounts,
     /// Traces analysed.
     pub traces: u64,
     /// Runs made.
@@ -131,16 +131,16 @@ pub struct Totals {
     /// The paper's checks.
     pub refinements: Refinements,
     /// Time spent on running the program, on the filter, on deciding.
-    pub seconds: Seconds,
+    pub seconds: PhaseSeconds,
     /// Every error that some run has shown, predicted or not.
     pub shown: BTreeSet<Signature>,
     /// Every candidate that some reordering of some trace reaches, or may reach.
-    pub predictions: Vec<Prediction>,
+    pub predictions: Vec<PredictedDefect>,
 }
 
 /// Where time went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seconds {
+pub struct PhaseSeconds {
     /// Runs of the program, with what is made of them.
     pub runs: f64,
     /// Traces, orders and candidates.
@@ -156,9 +156,9 @@ pub trait Observer {
     /// Names what lies at addresses of an execution.
     fn name(&self, execution: &Execution, addresses: &[u64]) -> Vec<String>;
     /// A trace was filtered.
-    fn analysed(&mut self, execution: &Execution, analysis: &Analysis<'_>);
+    fn analysed(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>);
     /// A candidate was settled.
-    fn settled(&mut self, execution: &Execution, prediction: &Prediction);
+    fn settled(&mut self, execution: &Execution, prediction: &PredictedDefect);
 }
 
 type Key = (Kind, Vec<u64>);
@@ -167,7 +167,11 @@ type Key = (Kind, Vec<u64>);
 ///
 /// # Errors
 /// If the target is lost.
-pub fn predict(target: &mut dyn Target, options: &Options, observer: &mut dyn Observer) -> Result<Totals, TargetError> {
+pub fn predict(
+    target: &mut dyn Target,
+    options: &PredictOptions,
+    observer: &mut dyn Observer,
+) -> Result<Totals, TargetError> {
     let mut session = Session {
         target,
         options,
@@ -196,13 +200,13 @@ pub fn predict(target: &mut dyn Target, options: &Options, observer: &mut dyn Ob
 
 struct Session<'a> {
     target: &'a mut dyn Target,
-    options: &'a Options,
+    options: &'a PredictOptions,
     observer: &'a mut dyn Observer,
     finder: DefectFinder,
     /// Races and deadlocks that runs have shown.
     shown: BTreeSet<Key>,
     paths: BTreeSet<u64>,
-    settled: BTreeMap<Key, Prediction>,
+    settled: BTreeMap<Key, PredictedDefect>,
     /// Runs along new paths, for the next round.
     next: VecDeque<Execution>,
     totals: Totals,
@@ -211,7 +215,7 @@ struct Session<'a> {
 
 /// Something to enforce.
 enum Wanted<'a> {
-    Race(&'a Candidate),
+    Race(&'a RaceCandidate),
     Deadlock(&'a Cycle),
 }
 
@@ -232,14 +236,14 @@ impl Wanted<'_> {
         }
     }
 
-    fn decide(&self, analysis: &Analysis<'_>, window: &Window, pins: &Pins, first: usize) -> Decision {
+    fn decide(&self, analysis: &TraceAnalysis<'_>, window: &Window, pins: &Pins, first: usize) -> Decision {
         match self {
             Wanted::Race(candidate) => analysis.race(candidate, window, pins, None, first),
             Wanted::Deadlock(cycle) => analysis.deadlock(cycle, window, pins, None, first),
         }
     }
 
-    fn instance(&self, witness: &Witness) -> usize {
+    fn instance(&self, witness: &Reordering) -> usize {
         let found = match self {
             Wanted::Race(candidate) => {
                 candidate.instances.iter().position(|&instance| Some(instance) == witness.accesses)
@@ -294,7 +298,7 @@ impl Session<'_> {
         if trace.steps.len() != execution.events.len() {
             return Err(TargetError::Lost("a step of the run belongs to no thread".into()));
         }
-        let analysis = Analysis::new(&trace, self.options.budget);
+        let analysis = TraceAnalysis::new(&trace, self.options.budget);
         self.totals.seconds.filter += begun.elapsed().as_secs_f64();
         self.observer.analysed(execution, &analysis);
         self.count(execution, &analysis);
@@ -306,7 +310,7 @@ impl Session<'_> {
     }
 
     /// Decides and enforces the candidates, some at a time, since witnesses are long.
-    fn settle_all(&mut self, execution: &Execution, analysis: &Analysis<'_>) -> Result<(), TargetError> {
+    fn settle_all(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>) -> Result<(), TargetError> {
         let begun = Instant::now();
         let keeper = analysis.keeper();
         self.totals.seconds.decide += begun.elapsed().as_secs_f64();
@@ -334,7 +338,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn trace(&self, execution: &Execution) -> Trace {
+    fn trace(&self, execution: &Execution) -> ObservedTrace {
         let mut trace = observe(execution);
         let slots = trace.slots.iter().filter_map(|slot| slot.address);
         let addresses: BTreeSet<u64> = slots.chain(trace.vars.iter().filter_map(|var| var.address)).collect();
@@ -345,7 +349,7 @@ impl Session<'_> {
         trace
     }
 
-    fn count(&mut self, execution: &Execution, analysis: &Analysis<'_>) {
+    fn count(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>) {
         self.totals.traces += 1;
         self.totals.window = analysis.window();
         self.totals.transitions += execution.events.len() as u64;
@@ -370,20 +374,22 @@ impl Session<'_> {
     fn settle(
         &mut self,
         execution: &Execution,
-        analysis: &Analysis<'_>,
+        analysis: &TraceAnalysis<'_>,
         window: &Window,
         wanted: &Wanted<'_>,
         decision: Decision,
     ) -> Result<(), TargetError> {
         let key = wanted.key();
-        if self.over || self.settled.get(&key).is_some_and(|known| known.fate == Fate::Confirmed) {
+        if self.over || self.settled.get(&key).is_some_and(|known| known.fate == CandidateStatus::Confirmed) {
             return Ok(());
         }
         let (fate, witness) = match decision {
             Decision::Impossible => return Ok(()),
-            Decision::Open(reason) => (Fate::Undecided(reason), None),
-            Decision::Possible(witness) if self.shown.contains(&key) => (Fate::Confirmed, Some(witness)),
-            Decision::Possible(witness) if self.options.budget.is_over() => (Fate::Undecided(TIME), Some(witness)),
+            Decision::Open(reason) => (CandidateStatus::Undecided(reason), None),
+            Decision::Possible(witness) if self.shown.contains(&key) => (CandidateStatus::Confirmed, Some(witness)),
+            Decision::Possible(witness) if self.options.budget.is_over() => {
+                (CandidateStatus::Undecided(TIME), Some(witness))
+            }
             Decision::Possible(witness) => {
                 let fate = self.enforce(execution, analysis, window, wanted, witness.clone())?;
                 (fate, Some(witness))
@@ -403,20 +409,20 @@ impl Session<'_> {
     fn enforce(
         &mut self,
         execution: &Execution,
-        analysis: &Analysis<'_>,
+        analysis: &TraceAnalysis<'_>,
         window: &Window,
         wanted: &Wanted<'_>,
-        mut witness: Witness,
-    ) -> Result<Fate, TargetError> {
+        mut witness: Reordering,
+    ) -> Result<CandidateStatus, TargetError> {
         let key = wanted.key();
-        let mut pinned: BTreeSet<Read> = BTreeSet::new();
+        let mut pinned: BTreeSet<TransitionRead> = BTreeSet::new();
         let mut first = wanted.instance(&witness);
         let mut departure: Option<Departure> = None;
         for _ in 0..MOST_ATTEMPTS {
             let steps = with_accesses(analysis.trace, &witness);
             let run = self.make(choices(execution, &steps), Policy::LeastRank)?;
             if self.shown.contains(&key) {
-                return Ok(Fate::Confirmed);
+                return Ok(CandidateStatus::Confirmed);
             }
             let left = followed(execution, &steps, &run);
             let whose = whose(analysis.trace, &steps, left.as_ref(), &witness);
@@ -442,14 +448,16 @@ impl Session<'_> {
                     first = wanted.instance(&next).max(first);
                     witness = next;
                 }
-                Decision::Impossible => return Ok(departure.map_or(Fate::Undecided(UNKNOWN), Fate::Infeasible)),
-                Decision::Open(reason) => return Ok(Fate::Undecided(reason)),
+                Decision::Impossible => {
+                    return Ok(departure.map_or(CandidateStatus::Undecided(UNKNOWN), CandidateStatus::Infeasible));
+                }
+                Decision::Open(reason) => return Ok(CandidateStatus::Undecided(reason)),
             }
             if self.over {
-                return Ok(Fate::Undecided(TIME));
+                return Ok(CandidateStatus::Undecided(TIME));
             }
         }
-        Ok(Fate::Undecided(ATTEMPTS))
+        Ok(CandidateStatus::Undecided(ATTEMPTS))
     }
 
     /// Remembers a run if it took a new path.
@@ -460,7 +468,7 @@ impl Session<'_> {
     }
 
     /// Turns round what threads can notice, to find new paths.
-    fn explore(&mut self, execution: &Execution, analysis: &Analysis<'_>) -> Result<(), TargetError> {
+    fn explore(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>) -> Result<(), TargetError> {
         let flips = flips(analysis.trace, &analysis.order, &analysis.flow, self.options.budget.states / 10 + 100);
         for flip in flips.into_iter().take(MOST_PATHS) {
             if self.over || self.options.budget.is_over() {
@@ -479,11 +487,11 @@ impl Session<'_> {
 const ATTEMPTS: &str = "no order that was tried could be followed, and there are more";
 const UNKNOWN: &str = "no run was made";
 
-fn rank(fate: &Fate) -> u8 {
+fn rank(fate: &CandidateStatus) -> u8 {
     match fate {
-        Fate::Infeasible(_) => 0,
-        Fate::Undecided(_) => 1,
-        Fate::Confirmed => 2,
+        CandidateStatus::Infeasible(_) => 0,
+        CandidateStatus::Undecided(_) => 1,
+        CandidateStatus::Confirmed => 2,
     }
 }
 
@@ -495,7 +503,7 @@ fn key_of(defect: &Defect) -> Key {
 }
 
 /// The witness, and then the steps that are accesses themselves.
-fn with_accesses(trace: &Trace, witness: &Witness) -> Vec<Taken> {
+fn with_accesses(trace: &ObservedTrace, witness: &Reordering) -> Vec<ReorderedEvent> {
     let mut steps = witness.steps.clone();
     let Some((a, b)) = witness.accesses else { return steps };
     for index in [a, b] {
@@ -503,33 +511,38 @@ fn with_accesses(trace: &Trace, witness: &Witness) -> Vec<Taken> {
         if access.own_step
             && let Some(step) = trace.step_at(access.thread, access.position)
         {
-            steps.push(Taken { step, woken: None });
+            steps.push(ReorderedEvent { step, woken: None });
         }
     }
     steps
 }
 
 /// Threads that did not do what was expected of them.
-fn whose(trace: &Trace, steps: &[Taken], left: Option<&Left>, witness: &Witness) -> Vec<Tid> {
+fn whose(trace: &ObservedTrace, steps: &[ReorderedEvent], left: Option<&Divergence>, witness: &Reordering) -> Vec<Tid> {
     match left.and_then(|left| steps.get(left.at)) {
         Some(taken) => vec![trace.steps[taken.step as usize].thread],
         None => witness.goal.iter().map(|(thread, _)| *thread).collect(),
     }
 }
 
-fn departure_of(execution: &Execution, steps: &[Taken], left: Option<&Left>) -> Departure {
+fn departure_of(execution: &Execution, steps: &[ReorderedEvent], left: Option<&Divergence>) -> Departure {
     let at = left.map_or(steps.len(), |left| left.at);
     let expected = steps.get(at).map(|taken| execution.events[taken.step as usize]);
     Departure { event: at + 1, expected }
 }
 
 /// Reads to blame, the latest first: of the threads that left the path, or else of any.
-fn culprits(analysis: &Analysis<'_>, made: &[Taken], whose: &[Tid], pinned: &BTreeSet<Read>) -> Vec<Read> {
+fn culprits(
+    analysis: &TraceAnalysis<'_>,
+    made: &[ReorderedEvent],
+    whose: &[Tid],
+    pinned: &BTreeSet<TransitionRead>,
+) -> Vec<TransitionRead> {
     let order: Vec<u32> = made.iter().map(|taken| taken.step).collect();
     let mut changed = analysis.flow.changed(&order);
     changed.retain(|read| !pinned.contains(read));
     changed.reverse();
-    let own: Vec<Read> = changed
+    let own: Vec<TransitionRead> = changed
         .iter()
         .copied()
         .filter(|read| whose.contains(&analysis.trace.steps[read.step as usize].thread))
@@ -537,24 +550,32 @@ fn culprits(analysis: &Analysis<'_>, made: &[Taken], whose: &[Tid], pinned: &BTr
     if own.is_empty() { changed } else { own }
 }
 
-fn describe(trace: &Trace, wanted: &Wanted<'_>, witness: Option<&Witness>, fate: Fate) -> Prediction {
+fn describe(
+    trace: &ObservedTrace,
+    wanted: &Wanted<'_>,
+    witness: Option<&Reordering>,
+    fate: CandidateStatus,
+) -> PredictedDefect {
     let (kind, places) = wanted.key();
     let (sides, variable) = match wanted {
         Wanted::Race(candidate) => {
             let (a, b) = witness.and_then(|witness| witness.accesses).unwrap_or(candidate.instances[0]);
             let accesses = [a, b].map(|index| &trace.accesses[index as usize]);
-            let sides =
-                accesses.map(|access| Sided { thread: access.thread, place: access.place, what: Some(access.what) });
+            let sides = accesses.map(|access| PredictedSide {
+                thread: access.thread,
+                place: access.place,
+                what: Some(access.what),
+            });
             (sides.to_vec(), Some(trace.vars[accesses[0].var as usize].name.clone()))
         }
         Wanted::Deadlock(cycle) => {
             let goal = witness.map_or(&cycle.instances[0], |witness| &witness.goal);
             let sides = goal.iter().zip(&cycle.places);
-            (sides.map(|(&(thread, _), &place)| Sided { thread, place, what: None }).collect(), None)
+            (sides.map(|(&(thread, _), &place)| PredictedSide { thread, place, what: None }).collect(), None)
         }
     };
     let counterexample = witness.map(|witness| crate::words::counterexample(trace, &witness.steps)).unwrap_or_default();
-    Prediction { kind, places, sides, variable, fate, counterexample }
+    PredictedDefect { kind, places, sides, variable, fate, counterexample }
 }
 
 /// What tells paths apart: what each thread does, whatever the order between threads.

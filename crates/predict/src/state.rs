@@ -1,12 +1,12 @@
 //! The state that steps observe and change: one word per slot, position, wake-up and pinned variable.
 
 use crate::pins::Pins;
-use crate::trace::{NOBODY, Op, Tid, Trace};
+use crate::trace::{ObservedTrace, SyncOp, Tid, UNOWNED};
 
 /// A state of a trace's objects, from which steps can be taken back.
 #[derive(Clone, Debug)]
-pub(crate) struct State<'a> {
-    trace: &'a Trace,
+pub(crate) struct SearchState<'a> {
+    trace: &'a ObservedTrace,
     pins: &'a Pins,
     words: Vec<u32>,
     undo: Vec<(u32, u32)>,
@@ -15,13 +15,13 @@ pub(crate) struct State<'a> {
     writers: usize,
 }
 
-impl<'a> State<'a> {
-    pub(crate) fn new(trace: &'a Trace, pins: &'a Pins) -> Self {
+impl<'a> SearchState<'a> {
+    pub(crate) fn new(trace: &'a ObservedTrace, pins: &'a Pins) -> Self {
         let positions = trace.slots.len();
         let woken = positions + trace.threads.len();
         let writers = woken + trace.threads.len();
         let words = vec![0; writers + pins.variables()];
-        State { trace, pins, words, undo: Vec::new(), positions, woken, writers }
+        SearchState { trace, pins, words, undo: Vec::new(), positions, woken, writers }
     }
 
     pub(crate) fn position(&self, thread: Tid) -> u32 {
@@ -72,23 +72,23 @@ impl<'a> State<'a> {
     pub(crate) fn enabled(&self, thread: Tid) -> bool {
         let Some(number) = self.next(thread) else { return false };
         let me = u32::from(thread) + 1;
-        let free = |mutex: Option<u32>| mutex.is_none_or(|slot| self.word(slot) == NOBODY);
+        let free = |mutex: Option<u32>| mutex.is_none_or(|slot| self.word(slot) == UNOWNED);
         let possible = match self.trace.steps[number as usize].op {
-            Op::Lock(slot) => self.word(slot) == NOBODY,
-            Op::Busy(slot) => self.word(slot) != NOBODY && self.word(slot) != me,
-            Op::ReadLock(slot) => self.word(slot) == NOBODY,
-            Op::WriteLock(slot) => self.word(slot) == NOBODY && self.word(slot + 1) == 0,
-            Op::BusyRead(slot) => self.word(slot) != NOBODY,
-            Op::BusyWrite(slot) => self.word(slot) != NOBODY || self.word(slot + 1) > 0,
-            Op::Resume { mutex, woken, .. } => {
+            SyncOp::Lock(slot) => self.word(slot) == UNOWNED,
+            SyncOp::Busy(slot) => self.word(slot) != UNOWNED && self.word(slot) != me,
+            SyncOp::ReadLock(slot) => self.word(slot) == UNOWNED,
+            SyncOp::WriteLock(slot) => self.word(slot) == UNOWNED && self.word(slot + 1) == 0,
+            SyncOp::BusyRead(slot) => self.word(slot) != UNOWNED,
+            SyncOp::BusyWrite(slot) => self.word(slot) != UNOWNED || self.word(slot + 1) > 0,
+            SyncOp::Resume { mutex, woken, .. } => {
                 free(mutex) && (self.words[self.woken + usize::from(thread)] != 0) == woken
             }
-            Op::Take(slot) | Op::Await(slot) => self.word(slot) > 0,
-            Op::Empty(slot) => self.word(slot) == 0,
-            Op::Arrive { previous, .. } => previous.is_none_or(|(slot, count)| self.word(slot) >= count),
-            Op::Leave { round, count } => self.word(round) >= count,
-            Op::OnceSeen(slot) => self.word(slot + 1) != 0,
-            Op::Join(other) => {
+            SyncOp::Take(slot) | SyncOp::Await(slot) => self.word(slot) > 0,
+            SyncOp::Empty(slot) => self.word(slot) == 0,
+            SyncOp::Arrive { previous, .. } => previous.is_none_or(|(slot, count)| self.word(slot) >= count),
+            SyncOp::Leave { round, count } => self.word(round) >= count,
+            SyncOp::OnceSeen(slot) => self.word(slot + 1) != 0,
+            SyncOp::Join(other) => {
                 let other_thread = &self.trace.threads[usize::from(other)];
                 other_thread.ended && self.position(other) == other_thread.last()
             }
@@ -106,7 +106,7 @@ impl<'a> State<'a> {
         let threads = 0..self.trace.threads.len() as Tid;
         let waits = |&thread: &Tid| {
             let next = self.next(thread).map(|step| self.trace.steps[step as usize].op);
-            let here = matches!(next, Some(Op::Resume { queue: other, .. }) if other == queue);
+            let here = matches!(next, Some(SyncOp::Resume { queue: other, .. }) if other == queue);
             here && self.words[self.woken + usize::from(thread)] == 0
         };
         threads.filter(waits).collect()
@@ -117,31 +117,31 @@ impl<'a> State<'a> {
         let Some(number) = self.next(thread) else { return };
         let me = u32::from(thread) + 1;
         match self.trace.steps[number as usize].op {
-            Op::Lock(slot) | Op::WriteLock(slot) => self.set(slot as usize, me),
-            Op::Unlock(slot) | Op::WriteUnlock(slot) => self.set(slot as usize, NOBODY),
-            Op::OnceEnd(slot) => {
-                self.set(slot as usize, NOBODY);
+            SyncOp::Lock(slot) | SyncOp::WriteLock(slot) => self.set(slot as usize, me),
+            SyncOp::Unlock(slot) | SyncOp::WriteUnlock(slot) => self.set(slot as usize, UNOWNED),
+            SyncOp::OnceEnd(slot) => {
+                self.set(slot as usize, UNOWNED);
                 self.set(slot as usize + 1, 1);
             }
-            Op::ReadLock(slot) => self.set(slot as usize + 1, self.word(slot + 1) + 1),
-            Op::ReadUnlock(slot) => self.set(slot as usize + 1, self.word(slot + 1).saturating_sub(1)),
-            Op::Enqueue { mutex: Some(slot), .. } => self.set(slot as usize, NOBODY),
-            Op::Resume { mutex, .. } => {
+            SyncOp::ReadLock(slot) => self.set(slot as usize + 1, self.word(slot + 1) + 1),
+            SyncOp::ReadUnlock(slot) => self.set(slot as usize + 1, self.word(slot + 1).saturating_sub(1)),
+            SyncOp::Enqueue { mutex: Some(slot), .. } => self.set(slot as usize, UNOWNED),
+            SyncOp::Resume { mutex, .. } => {
                 if let Some(slot) = mutex {
                     self.set(slot as usize, me);
                 }
                 self.set(self.woken + usize::from(thread), 0);
             }
-            Op::Wake { queue, all } => {
+            SyncOp::Wake { queue, all } => {
                 let chosen = if all { self.waiting(queue) } else { woken.into_iter().collect() };
                 for other in chosen {
                     self.set(self.woken + usize::from(other), 1);
                 }
             }
-            Op::SetSem(slot, value) => self.set(slot as usize, value),
-            Op::Post(slot) | Op::Publish(slot) => self.set(slot as usize, self.word(slot) + 1),
-            Op::Arrive { round, .. } => self.set(round as usize, self.word(round) + 1),
-            Op::Take(slot) => self.set(slot as usize, self.word(slot).saturating_sub(1)),
+            SyncOp::SetSem(slot, value) => self.set(slot as usize, value),
+            SyncOp::Post(slot) | SyncOp::Publish(slot) => self.set(slot as usize, self.word(slot) + 1),
+            SyncOp::Arrive { round, .. } => self.set(round as usize, self.word(round) + 1),
+            SyncOp::Take(slot) => self.set(slot as usize, self.word(slot).saturating_sub(1)),
             _ => {}
         }
         for &var in self.pins.writes(number) {
@@ -155,17 +155,17 @@ impl<'a> State<'a> {
     pub(crate) fn is_harmless(&self, step: u32) -> bool {
         let delicate = |slot: u32| self.trace.slots[slot as usize].delicate;
         let kind = match self.trace.steps[step as usize].op {
-            Op::Lock(slot)
-            | Op::Unlock(slot)
-            | Op::ReadLock(slot)
-            | Op::ReadUnlock(slot)
-            | Op::WriteLock(slot)
-            | Op::WriteUnlock(slot)
-            | Op::Take(slot)
-            | Op::Post(slot)
-            | Op::OnceEnd(slot) => !delicate(slot),
-            Op::Resume { woken: false, .. } | Op::Enqueue { .. } | Op::Wake { .. } => false,
-            Op::Resume { mutex, .. } => mutex.is_none_or(|slot| !delicate(slot)),
+            SyncOp::Lock(slot)
+            | SyncOp::Unlock(slot)
+            | SyncOp::ReadLock(slot)
+            | SyncOp::ReadUnlock(slot)
+            | SyncOp::WriteLock(slot)
+            | SyncOp::WriteUnlock(slot)
+            | SyncOp::Take(slot)
+            | SyncOp::Post(slot)
+            | SyncOp::OnceEnd(slot) => !delicate(slot),
+            SyncOp::Resume { woken: false, .. } | SyncOp::Enqueue { .. } | SyncOp::Wake { .. } => false,
+            SyncOp::Resume { mutex, .. } => mutex.is_none_or(|slot| !delicate(slot)),
             _ => true,
         };
         kind && self.pins.writes(step).is_empty()

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 use raddle_model::race::Touching;
 
-use crate::trace::{Access, Op, Slot, Thread, Tid, Trace, Var, VarInfo};
+use crate::trace::{ObservedTrace, SharedAccess, Slot, SyncOp, ThreadTrace, Tid, Var, VarInfo};
 
 /// Threads of one trace: there is a table of all pairs of them.
 const MOST_THREADS: usize = 4_000;
@@ -50,7 +50,7 @@ struct Life {
 
 #[derive(Default)]
 struct Reader {
-    trace: Trace,
+    trace: ObservedTrace,
     threads: BTreeMap<String, Tid>,
     lives: Vec<Life>,
     locks: BTreeMap<String, Lock>,
@@ -61,10 +61,10 @@ struct Reader {
 
 /// A trace and the names of its locations.
 #[derive(Clone, Debug)]
-pub struct Read {
+pub struct ParsedTrace {
     /// The trace.
-    pub trace: Trace,
-    /// Locations, by the number that [`crate::trace::Step::place`] holds.
+    pub trace: ObservedTrace,
+    /// Locations, by the number that [`crate::trace::SyncEvent::place`] holds.
     pub places: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct Read {
 ///
 /// # Errors
 /// If a line makes no sense, or no program can have the trace.
-pub fn read(text: &str) -> Result<Read, TraceError> {
+pub fn read(text: &str) -> Result<ParsedTrace, TraceError> {
     let mut reader = Reader::default();
     for (number, line) in text.lines().enumerate() {
         reader.line = number + 1;
@@ -92,7 +92,7 @@ pub fn read(text: &str) -> Result<Read, TraceError> {
     }
     trace.events = trace.steps.len() as u64;
     trace.finish();
-    Ok(Read { trace, places: places.into_iter().map(|(name, _)| name).collect() })
+    Ok(ParsedTrace { trace, places: places.into_iter().map(|(name, _)| name).collect() })
 }
 
 impl Reader {
@@ -144,7 +144,7 @@ impl Reader {
         self.threads.insert(name.to_owned(), number);
         self.lives.push(Life::default());
         let name = self.display_name(name);
-        self.trace.threads.push(Thread { name, ..Thread::default() });
+        self.trace.threads.push(ThreadTrace { name, ..ThreadTrace::default() });
         Ok(number)
     }
 
@@ -177,9 +177,10 @@ impl Reader {
         }
         let position = self.trace.threads[usize::from(thread)].last();
         let after = self.trace.steps.len() as u32;
-        let access = Access { thread, position, var, bytes: 1, what, place, reads_too: false, after, own_step: true };
+        let access =
+            SharedAccess { thread, position, var, bytes: 1, what, place, reads_too: false, after, own_step: true };
         self.trace.accesses.push(access);
-        self.trace.push(thread, Op::Free, place, if what == Touching::Read { "read" } else { "write" });
+        self.trace.push(thread, SyncOp::Free, place, if what == Touching::Read { "read" } else { "write" });
         Ok(())
     }
 
@@ -194,7 +195,7 @@ impl Reader {
             // A recursive lock.
             Some((holder, depth)) if *holder == thread => {
                 *depth += 1;
-                Op::Free
+                SyncOp::Free
             }
             Some((holder, _)) => {
                 let holder = &self.trace.threads[usize::from(*holder)].name;
@@ -210,7 +211,7 @@ impl Reader {
                     let message = format!("{thread} holds more than {MOST_HELD} locks at the same time");
                     return Err(TraceError { line, message });
                 }
-                Op::Lock(lock.slot)
+                SyncOp::Lock(lock.slot)
             }
         };
         self.trace.push(thread, op, place, "step");
@@ -224,12 +225,12 @@ impl Reader {
             Some(Lock { slot, holder }) if holder.is_some_and(|(holder, _)| holder == thread) => match holder {
                 Some((_, depth)) if *depth > 1 => {
                     *depth -= 1;
-                    Op::Free
+                    SyncOp::Free
                 }
                 _ => {
                     *holder = None;
                     self.lives[usize::from(thread)].held -= 1;
-                    Op::Unlock(*slot)
+                    SyncOp::Unlock(*slot)
                 }
             },
             _ => {
@@ -255,7 +256,7 @@ impl Reader {
             return self.wrong(format!("{name} is forked after its first event in line {first}"));
         }
         life.forked = Some(line);
-        self.trace.push(thread, Op::Fork(child), place, "step");
+        self.trace.push(thread, SyncOp::Fork(child), place, "step");
         Ok(())
     }
 
@@ -269,14 +270,14 @@ impl Reader {
             return self.wrong(format!("{name} is joined a second time; the first time was in line {before}"));
         }
         life.joined = Some(line);
-        self.trace.push(thread, Op::Join(child), place, "step");
+        self.trace.push(thread, SyncOp::Join(child), place, "step");
         Ok(())
     }
 }
 
 /// Writes a trace.
 #[must_use]
-pub fn write(trace: &Trace) -> String {
+pub fn write(trace: &ObservedTrace) -> String {
     let mut text = String::new();
     let mut signals = Signals::default();
     let places = Places::of(trace);
@@ -301,7 +302,7 @@ struct Places(BTreeMap<u64, usize>);
 
 impl Places {
     /// Numbers those of a trace from 1, by address.
-    fn of(trace: &Trace) -> Self {
+    fn of(trace: &ObservedTrace) -> Self {
         let steps = trace.steps.iter().map(|step| step.place);
         let all: BTreeSet<u64> = steps.chain(trace.accesses.iter().map(|access| access.place)).collect();
         Places(all.into_iter().zip(1..).collect())
@@ -312,7 +313,7 @@ impl Places {
     }
 }
 
-fn line_of_access(text: &mut String, trace: &Trace, access: &Access, places: &Places) {
+fn line_of_access(text: &mut String, trace: &ObservedTrace, access: &SharedAccess, places: &Places) {
     let word = match access.what {
         Touching::Read => "r",
         Touching::Write | Touching::Free => "w",
@@ -353,53 +354,53 @@ impl Signals {
         name.map(|name| format!("join({name})")).into_iter().collect()
     }
 
-    fn events(&mut self, trace: &Trace, number: u32) -> Vec<String> {
+    fn events(&mut self, trace: &ObservedTrace, number: u32) -> Vec<String> {
         let step = &trace.steps[number as usize];
         let name = |slot: Slot| tidy(&trace.slots[slot as usize].name);
         let reader =
             |slot: Slot, thread: Tid| format!("{}.{}", name(slot), tidy(&trace.threads[usize::from(thread)].name));
         match step.op {
-            Op::Fork(child) => vec![format!("fork({})", tidy(&trace.threads[usize::from(child)].name))],
-            Op::Join(child) => vec![format!("join({})", tidy(&trace.threads[usize::from(child)].name))],
-            Op::Lock(slot) => vec![format!("acq({})", name(slot))],
-            Op::Unlock(slot) => vec![format!("rel({})", name(slot))],
-            Op::ReadLock(slot) => vec![format!("acq({})", reader(slot, step.thread))],
-            Op::ReadUnlock(slot) => vec![format!("rel({})", reader(slot, step.thread))],
-            Op::WriteLock(slot) => {
+            SyncOp::Fork(child) => vec![format!("fork({})", tidy(&trace.threads[usize::from(child)].name))],
+            SyncOp::Join(child) => vec![format!("join({})", tidy(&trace.threads[usize::from(child)].name))],
+            SyncOp::Lock(slot) => vec![format!("acq({})", name(slot))],
+            SyncOp::Unlock(slot) => vec![format!("rel({})", name(slot))],
+            SyncOp::ReadLock(slot) => vec![format!("acq({})", reader(slot, step.thread))],
+            SyncOp::ReadUnlock(slot) => vec![format!("rel({})", reader(slot, step.thread))],
+            SyncOp::WriteLock(slot) => {
                 let readers = readers(trace, slot).into_iter().map(|thread| format!("acq({})", reader(slot, thread)));
                 std::iter::once(format!("acq({})", name(slot))).chain(readers).collect()
             }
-            Op::WriteUnlock(slot) => {
+            SyncOp::WriteUnlock(slot) => {
                 let readers = readers(trace, slot).into_iter().map(|thread| format!("rel({})", reader(slot, thread)));
                 readers.rev().chain([format!("rel({})", name(slot))]).collect()
             }
-            Op::OnceEnd(slot) => {
+            SyncOp::OnceEnd(slot) => {
                 let followers =
-                    trace.steps[number as usize..].iter().filter(|step| step.op == Op::OnceSeen(slot)).count();
+                    trace.steps[number as usize..].iter().filter(|step| step.op == SyncOp::OnceSeen(slot)).count();
                 let mut events: Vec<String> = (0..followers).flat_map(|_| self.give(slot, "once")).collect();
                 events.push(format!("rel({})", name(slot)));
                 events
             }
-            Op::OnceSeen(slot) => self.take(slot, "once"),
-            Op::Enqueue { mutex, .. } => mutex.map(|mutex| format!("rel({})", name(mutex))).into_iter().collect(),
-            Op::Resume { queue, mutex, woken } => {
+            SyncOp::OnceSeen(slot) => self.take(slot, "once"),
+            SyncOp::Enqueue { mutex, .. } => mutex.map(|mutex| format!("rel({})", name(mutex))).into_iter().collect(),
+            SyncOp::Resume { queue, mutex, woken } => {
                 let mut events = if woken { self.take(queue, "wake") } else { Vec::new() };
                 events.extend(mutex.map(|mutex| format!("acq({})", name(mutex))));
                 events
             }
-            Op::Wake { queue, .. } => self.give(queue, "wake"),
-            Op::Post(slot) => self.give(slot, "post"),
-            Op::Take(slot) => self.take(slot, "post"),
-            Op::Arrive { round, .. } => {
+            SyncOp::Wake { queue, .. } => self.give(queue, "wake"),
+            SyncOp::Post(slot) => self.give(slot, "post"),
+            SyncOp::Take(slot) => self.take(slot, "post"),
+            SyncOp::Arrive { round, .. } => {
                 let leavers = trace
                     .steps
                     .iter()
-                    .filter(|step| matches!(step.op, Op::Leave { round: other, .. } if other == round));
+                    .filter(|step| matches!(step.op, SyncOp::Leave { round: other, .. } if other == round));
                 let count = leavers.count();
                 (0..count).flat_map(|_| self.give(round, "round")).collect()
             }
             // One from each that arrived.
-            Op::Leave { round, count } => {
+            SyncOp::Leave { round, count } => {
                 let open = self.open.entry((round, "round")).or_default();
                 let stride = (open.len() / count.max(1) as usize).max(1);
                 let mut names = Vec::new();
@@ -416,13 +417,13 @@ impl Signals {
 }
 
 /// Threads that take a rwlock for reading.
-fn readers(trace: &Trace, slot: Slot) -> BTreeSet<Tid> {
-    trace.steps.iter().filter(|step| step.op == Op::ReadLock(slot)).map(|step| step.thread).collect()
+fn readers(trace: &ObservedTrace, slot: Slot) -> BTreeSet<Tid> {
+    trace.steps.iter().filter(|step| step.op == SyncOp::ReadLock(slot)).map(|step| step.thread).collect()
 }
 
 /// A trace as a table, one column per thread, each row behind the number that its location has in the trace as [`write()`] writes it.
 #[must_use]
-pub fn table(trace: &Trace, place: &dyn Fn(u64) -> String) -> String {
+pub fn table(trace: &ObservedTrace, place: &dyn Fn(u64) -> String) -> String {
     let mut text = String::new();
     let mut accesses = trace.accesses.iter().peekable();
     let places = Places::of(trace);
@@ -431,7 +432,7 @@ pub fn table(trace: &Trace, place: &dyn Fn(u64) -> String) -> String {
         let (number, name) = (places.number(at), &trace.threads[usize::from(thread)].name);
         let _ = writeln!(text, "{number:>4}  {name:<6} {:indent$}{what}  {}", "", place(at));
     };
-    let of = |access: &Access| format!("{} {}", word_of(access.what), trace.vars[access.var as usize].name);
+    let of = |access: &SharedAccess| format!("{} {}", word_of(access.what), trace.vars[access.var as usize].name);
     for (number, step) in trace.steps.iter().enumerate() {
         while let Some(access) = accesses.next_if(|access| access.after <= number as u32) {
             row(access.thread, &of(access), access.place);
@@ -485,7 +486,7 @@ mod tests {
         let mut trace = read("T1|w(x)|1\nT2|w(x)|2\nT3|w(x)|3\n").unwrap().trace;
         let slot = trace.slot("l".into(), None);
         trace.accesses.clear();
-        let ops = [Op::ReadLock(slot), Op::ReadLock(slot), Op::WriteLock(slot)];
+        let ops = [SyncOp::ReadLock(slot), SyncOp::ReadLock(slot), SyncOp::WriteLock(slot)];
         trace.steps.iter_mut().zip(ops).for_each(|(step, op)| step.op = op);
         let text = write(&trace);
         let events: Vec<&str> = text.lines().map(|line| line.rsplit_once('|').unwrap().0).collect();
@@ -537,7 +538,7 @@ mod tests {
     #[test]
     fn recursive_locks_nest() {
         let read = read("T1|acq(m)|1\nT1|acq(m)|2\nT1|rel(m)|3\nT1|rel(m)|4\nT2|acq(m)|5").unwrap();
-        let ops: Vec<Op> = read.trace.steps.iter().map(|step| step.op).collect();
-        assert_eq!(ops, [Op::Lock(0), Op::Free, Op::Free, Op::Unlock(0), Op::Lock(0)]);
+        let ops: Vec<SyncOp> = read.trace.steps.iter().map(|step| step.op).collect();
+        assert_eq!(ops, [SyncOp::Lock(0), SyncOp::Free, SyncOp::Free, SyncOp::Unlock(0), SyncOp::Lock(0)]);
     }
 }

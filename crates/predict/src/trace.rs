@@ -20,11 +20,11 @@ pub type Slot = u32;
 pub type Var = u32;
 
 /// Nobody owns the mutex.
-pub const NOBODY: u32 = 0;
+pub const UNOWNED: u32 = 0;
 
-/// What a step needs and does. Steps that neither wait for anybody nor keep anybody waiting are all [`Op::Free`].
+/// What a step needs and does. Steps that neither wait for anybody nor keep anybody waiting are all [`SyncOp::Free`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub enum SyncOp {
     /// Always possible, changes nothing that others wait for.
     Free,
     /// Brings a thread to life.
@@ -106,11 +106,11 @@ pub enum Op {
 
 /// A synchronising operation.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct SyncEvent {
     /// Whose.
     pub thread: Tid,
     /// What.
-    pub op: Op,
+    pub op: SyncOp,
     /// Where, in the program (or the location field of a trace).
     pub place: u64,
     /// Its number among the thread's steps, from 0.
@@ -121,7 +121,7 @@ pub struct Step {
 
 /// A data access, or an atomic one (which then belongs to the block of its own step).
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
+pub struct SharedAccess {
     /// Whose.
     pub thread: Tid,
     /// The thread's position: it is made in this block.
@@ -143,7 +143,7 @@ pub struct Access {
     pub own_step: bool,
 }
 
-impl Access {
+impl SharedAccess {
     /// Whether it changes what it touches.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -159,7 +159,7 @@ impl Access {
 
     /// Whether the two would race if nothing separated them.
     #[must_use]
-    pub fn conflicts(&self, other: &Access) -> bool {
+    pub fn conflicts(&self, other: &SharedAccess) -> bool {
         self.var == other.var
             && self.thread != other.thread
             && self.bytes & other.bytes != 0
@@ -169,22 +169,22 @@ impl Access {
 
 /// A thread.
 #[derive(Clone, Debug, Default)]
-pub struct Thread {
+pub struct ThreadTrace {
     /// Its name.
     pub name: String,
-    /// Its steps, as indices into [`Trace::steps`].
+    /// Its steps, as indices into [`ObservedTrace::steps`].
     pub steps: Vec<u32>,
     /// The step that created it; `None` for threads that are there from the start.
     pub fork: Option<u32>,
     /// The set of locks that it holds at each position.
     pub held: Vec<u32>,
     /// What it stands before at the end of the trace, if it waits there for somebody.
-    pub pending: Option<Op>,
+    pub pending: Option<SyncOp>,
     /// Whether its last step is its end. One that never ended cannot be joined.
     pub ended: bool,
 }
 
-impl Thread {
+impl ThreadTrace {
     /// The position behind its last step.
     #[must_use]
     pub fn last(&self) -> u32 {
@@ -219,13 +219,13 @@ pub struct VarInfo {
 
 /// What was observed.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub struct ObservedTrace {
     /// All steps in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SyncEvent>,
     /// All accesses to variables that several threads access, in order.
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<SharedAccess>,
     /// The threads.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ThreadTrace>,
     /// What steps touch.
     pub slots: Vec<SlotInfo>,
     /// The variables.
@@ -238,7 +238,7 @@ pub struct Trace {
     pub limits: Vec<String>,
 }
 
-impl Trace {
+impl ObservedTrace {
     /// The thread's step at a position.
     #[must_use]
     pub fn step_at(&self, thread: Tid, position: u32) -> Option<u32> {
@@ -253,17 +253,17 @@ impl Trace {
     }
 
     /// Appends a step.
-    pub(crate) fn push(&mut self, thread: Tid, op: Op, place: u64, word: &'static str) {
+    pub(crate) fn push(&mut self, thread: Tid, op: SyncOp, place: u64, word: &'static str) {
         let number = self.steps.len() as u32;
         let own = &mut self.threads[usize::from(thread)].steps;
         let index = own.len() as u32;
         own.push(number);
-        if let Op::Fork(child) = op
+        if let SyncOp::Fork(child) = op
             && let Some(child) = self.threads.get_mut(usize::from(child))
         {
             child.fork = Some(number);
         }
-        self.steps.push(Step { thread, op, place, index, word });
+        self.steps.push(SyncEvent { thread, op, place, index, word });
     }
 
     /// Gives everything that has an address its name; later ones of the same name get a number.
@@ -318,17 +318,17 @@ impl Trace {
                 self.slots[slot as usize].noticed = true;
             }
             match step.op {
-                Op::Lock(slot) => owner[slot as usize] = Some(step.thread),
-                Op::Resume { mutex: Some(slot), .. } => owner[slot as usize] = Some(step.thread),
-                Op::Unlock(slot) | Op::OnceEnd(slot) | Op::Enqueue { mutex: Some(slot), .. } => {
+                SyncOp::Lock(slot) => owner[slot as usize] = Some(step.thread),
+                SyncOp::Resume { mutex: Some(slot), .. } => owner[slot as usize] = Some(step.thread),
+                SyncOp::Unlock(slot) | SyncOp::OnceEnd(slot) | SyncOp::Enqueue { mutex: Some(slot), .. } => {
                     let others = owner[slot as usize].take() != Some(step.thread);
                     self.slots[slot as usize].loose |= others;
                     self.slots[slot as usize].delicate |= others;
                 }
-                Op::Busy(slot) | Op::BusyRead(slot) | Op::BusyWrite(slot) | Op::Empty(slot) => {
+                SyncOp::Busy(slot) | SyncOp::BusyRead(slot) | SyncOp::BusyWrite(slot) | SyncOp::Empty(slot) => {
                     self.slots[slot as usize].delicate = true;
                 }
-                Op::Take(slot) => match taker[slot as usize] {
+                SyncOp::Take(slot) => match taker[slot as usize] {
                     Some(other) if other != step.thread => self.slots[slot as usize].delicate = true,
                     _ => taker[slot as usize] = Some(step.thread),
                 },
@@ -339,12 +339,16 @@ impl Trace {
 }
 
 /// The object of a step after which the thread knows whether it came first.
-fn noticed(step: &Step) -> Option<Slot> {
+fn noticed(step: &SyncEvent) -> Option<Slot> {
     match step.op {
-        Op::Lock(slot) | Op::ReadLock(slot) | Op::WriteLock(slot) | Op::Take(slot) => {
+        SyncOp::Lock(slot) | SyncOp::ReadLock(slot) | SyncOp::WriteLock(slot) | SyncOp::Take(slot) => {
             (step.word == "try").then_some(slot)
         }
-        Op::Busy(slot) | Op::BusyRead(slot) | Op::BusyWrite(slot) | Op::Empty(slot) | Op::OnceEnd(slot) => Some(slot),
+        SyncOp::Busy(slot)
+        | SyncOp::BusyRead(slot)
+        | SyncOp::BusyWrite(slot)
+        | SyncOp::Empty(slot)
+        | SyncOp::OnceEnd(slot) => Some(slot),
         _ => None,
     }
 }

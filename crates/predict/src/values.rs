@@ -8,15 +8,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::candidates::Candidate;
-use crate::closure::Keeper;
-use crate::order::Order;
-use crate::pins::{Flow, Pins};
-use crate::saturation::{Ground, Saturated, Unsaturated, Users};
-use crate::search::{Goal, Taken};
+use crate::candidates::RaceCandidate;
+use crate::closure::ValuePreserving;
+use crate::order::MustHappenBefore;
+use crate::pins::{Pins, ReadsFrom};
+use crate::saturation::{Saturated, SaturationInput, Unsaturated, VariableAccesses};
+use crate::search::{Goal, Reachability, ReorderedEvent};
 use crate::sections::{Section, Sections};
-use crate::state::State;
-use crate::trace::{Access, Op, Slot, Tid, Trace, Var};
+use crate::state::SearchState;
+use crate::trace::{ObservedTrace, SharedAccess, Slot, SyncOp, Tid, Var};
 
 /// Choices of who leaves a lock, for one candidate.
 const MOST_CHOICES: usize = 1_000;
@@ -32,39 +32,33 @@ struct Choices {
     tried: FxHashSet<Vec<u32>>,
 }
 
-/// Whether a reordering with all values kept reaches a goal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// These steps do.
-    Possible(Vec<Taken>),
-    /// None does.
-    Impossible,
-    /// Not known.
-    Unknown,
-}
-
 /// What reads keeping their writers imply, worked out once for a trace.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
-    trace: &'a Trace,
-    flow: &'a Flow,
-    order: Order,
+    trace: &'a ObservedTrace,
+    flow: &'a ReadsFrom,
+    order: MustHappenBefore,
     sections: Sections,
-    users: Users,
+    users: VariableAccesses,
 }
 
 impl<'a> Values<'a> {
     /// Looks at all steps.
     #[must_use]
-    pub fn new(trace: &'a Trace, flow: &'a Flow) -> Self {
-        let order = Order::with(trace, |step, needs| needs.extend(flow.writers(trace, step)));
-        Values { trace, flow, order, sections: Sections::of(trace), users: Users::of(trace, flow) }
+    pub fn new(trace: &'a ObservedTrace, flow: &'a ReadsFrom) -> Self {
+        let order = MustHappenBefore::with(trace, |step, needs| needs.extend(flow.writers(trace, step)));
+        Values { trace, flow, order, sections: Sections::of(trace), users: VariableAccesses::of(trace, flow) }
     }
 
     /// Decides a candidate, over all its pairs of accesses, and says which pair it is. Unless it is to be `thorough`, only what costs little is
     /// tried.
     #[must_use]
-    pub fn race(&self, candidate: &Candidate, keeper: &Keeper<'_>, thorough: bool) -> (Kept, Option<(u32, u32)>) {
+    pub fn race(
+        &self,
+        candidate: &RaceCandidate,
+        keeper: &ValuePreserving<'_>,
+        thorough: bool,
+    ) -> (Reachability, Option<(u32, u32)>) {
         let side = |index: u32| {
             let access = &self.trace.accesses[index as usize];
             (access.thread, access.position)
@@ -73,18 +67,18 @@ impl<'a> Values<'a> {
         // Cheap and mostly enough.
         for &(a, b) in &pairs {
             if let Some(steps) = keeper.witness(&[side(a), side(b)]) {
-                return (Kept::Possible(steps), Some((a, b)));
+                return (Reachability::Reachable(steps), Some((a, b)));
             }
         }
         if !thorough && !pairs.is_empty() {
-            return (Kept::Unknown, None);
+            return (Reachability::Unknown, None);
         }
-        let mut all = Kept::Impossible;
+        let mut all = Reachability::Unreachable;
         let mut choices = self.choices();
         for &(a, b) in &pairs {
             match self.decide_with(&[side(a), side(b)], &mut choices) {
-                Kept::Impossible => {}
-                Kept::Unknown => all = Kept::Unknown,
+                Reachability::Unreachable => {}
+                Reachability::Unknown => all = Reachability::Unknown,
                 possible => return (possible, Some((a, b))),
             }
         }
@@ -93,12 +87,12 @@ impl<'a> Values<'a> {
 
     /// Decides one goal.
     #[must_use]
-    pub fn decide(&self, goal: &Goal) -> Kept {
+    pub fn decide(&self, goal: &Goal) -> Reachability {
         self.decide_with(goal, &mut self.choices())
     }
 
-    fn decide_with(&self, goal: &Goal, choices: &mut Choices) -> Kept {
-        let Some(limits) = self.needed(goal) else { return Kept::Impossible };
+    fn decide_with(&self, goal: &Goal, choices: &mut Choices) -> Reachability {
+        let Some(limits) = self.needed(goal) else { return Reachability::Unreachable };
         choices.tried.clear();
         self.choose(goal, limits, choices)
     }
@@ -111,28 +105,28 @@ impl<'a> Values<'a> {
 
     /// Where two threads would hold a lock at the end, one of them has to leave it first; and where the steps up to the limits have no order,
     /// they may have one if somebody leaves a lock that others take, too.
-    fn choose(&self, goal: &Goal, limits: Vec<u32>, choices: &mut Choices) -> Kept {
+    fn choose(&self, goal: &Goal, limits: Vec<u32>, choices: &mut Choices) -> Reachability {
         if !choices.tried.insert(limits.clone()) {
-            return Kept::Impossible;
+            return Reachability::Unreachable;
         }
-        let Some(left) = choices.left.checked_sub(1) else { return Kept::Unknown };
+        let Some(left) = choices.left.checked_sub(1) else { return Reachability::Unknown };
         choices.left = left;
         let leave = match self.held_twice(&limits) {
             Some(both) => both.to_vec(),
             None => match self.arrange(goal, &limits) {
-                Kept::Impossible => self.held(&limits),
+                Reachability::Unreachable => self.held(&limits),
                 decided => return decided,
             },
         };
-        let mut all = Kept::Impossible;
+        let mut all = Reachability::Unreachable;
         for (thread, section) in leave {
             let mut further = limits.clone();
             let Some(release) = section.release else { continue };
             self.order.raise(&mut further, thread, release);
             let Some(further) = self.close(goal, further) else { continue };
             match self.choose(goal, further, choices) {
-                Kept::Impossible => {}
-                Kept::Unknown => all = Kept::Unknown,
+                Reachability::Unreachable => {}
+                Reachability::Unknown => all = Reachability::Unknown,
                 possible => return possible,
             }
         }
@@ -160,24 +154,26 @@ impl<'a> Values<'a> {
     }
 
     /// Orders the steps up to the limits: as they come, or else with the order that they have to keep.
-    fn arrange(&self, goal: &Goal, limits: &[u32]) -> Kept {
+    fn arrange(&self, goal: &Goal, limits: &[u32]) -> Reachability {
         if let Some(steps) = self.line_up(goal, limits, None) {
-            return Kept::Possible(steps);
+            return Reachability::Reachable(steps);
         }
         let Values { trace, flow, order, sections, users } = self;
-        match Saturated::new(Ground { trace, flow, order, sections, users }, limits) {
-            Ok(saturated) => self.line_up(goal, limits, Some(&saturated)).map_or(Kept::Unknown, Kept::Possible),
-            Err(Unsaturated::Contradiction) => Kept::Impossible,
-            Err(Unsaturated::TooLarge) => Kept::Unknown,
+        match Saturated::new(SaturationInput { trace, flow, order, sections, users }, limits) {
+            Ok(saturated) => {
+                self.line_up(goal, limits, Some(&saturated)).map_or(Reachability::Unknown, Reachability::Reachable)
+            }
+            Err(Unsaturated::Contradiction) => Reachability::Unreachable,
+            Err(Unsaturated::TooLarge) => Reachability::Unknown,
         }
     }
 
     /// Makes the steps up to the limits, always the earliest of the trace that spoils nothing: no read loses its writer, and a lock that is
     /// kept is taken after everybody else. It may come to a stop where another order would not.
-    fn line_up(&self, goal: &Goal, limits: &[u32], saturated: Option<&Saturated<'_>>) -> Option<Vec<Taken>> {
+    fn line_up(&self, goal: &Goal, limits: &[u32], saturated: Option<&Saturated<'_>>) -> Option<Vec<ReorderedEvent>> {
         let pins = Pins::default();
-        let mut state = State::new(self.trace, &pins);
-        let mut plan = Plan::of(self, limits);
+        let mut state = SearchState::new(self.trace, &pins);
+        let mut plan = RemainingEvents::of(self, limits);
         let mut taken = Vec::new();
         loop {
             let threads = (0..limits.len()).filter(|&thread| state.position(thread as Tid) < limits[thread]);
@@ -191,7 +187,7 @@ impl<'a> Values<'a> {
             let Some((step, thread)) = able.min() else { break };
             state.make(thread, None);
             plan.make(self, step);
-            taken.push(Taken { step, woken: None });
+            taken.push(ReorderedEvent { step, woken: None });
         }
         let all = (0..limits.len()).all(|thread| state.position(thread as Tid) == limits[thread]);
         let alive = goal.iter().all(|&(thread, _)| state.is_alive(thread));
@@ -200,9 +196,9 @@ impl<'a> Values<'a> {
 
     /// All pairs of accesses of a candidate that are not excluded.
     #[must_use]
-    pub fn pairs(&self, candidate: &Candidate) -> Vec<(u32, u32)> {
+    pub fn pairs(&self, candidate: &RaceCandidate) -> Vec<(u32, u32)> {
         let (one, two) = candidate.places;
-        let fits = |access: &Access| candidate.var.is_none_or(|var| var == access.var);
+        let fits = |access: &SharedAccess| candidate.var.is_none_or(|var| var == access.var);
         let mut sides: [Vec<Vec<u32>>; 2] = [0, 1].map(|_| vec![Vec::new(); self.trace.threads.len()]);
         for (index, access) in self.trace.accesses.iter().enumerate().filter(|(_, access)| fits(access)) {
             for (side, place) in sides.iter_mut().zip([one, two]) {
@@ -235,7 +231,8 @@ impl<'a> Values<'a> {
                 if self.order.ordered((one.thread, one.position), (two.thread, two.position)) {
                     break;
                 }
-                let held = |side: &Access| self.trace.threads[usize::from(side.thread)].held[side.position as usize];
+                let held =
+                    |side: &SharedAccess| self.trace.threads[usize::from(side.thread)].held[side.position as usize];
                 let goal = [(one.thread, one.position), (two.thread, two.position)];
                 if one.conflicts(two)
                     && self.trace.locks.compatible(held(one), held(two))
@@ -294,7 +291,7 @@ impl<'a> Values<'a> {
 
 /// What is still to come of the steps up to some limits.
 #[derive(Default)]
-struct Plan {
+struct RemainingEvents {
     /// Reads of what a step (plus 1; 0 for the first value) wrote to a variable.
     reads: FxHashMap<(Var, u32), u32>,
     /// Acquisitions of each lock.
@@ -304,15 +301,15 @@ struct Plan {
     last: FxHashMap<Var, u32>,
 }
 
-impl Plan {
+impl RemainingEvents {
     fn of(values: &Values<'_>, limits: &[u32]) -> Self {
-        let mut plan = Plan::default();
+        let mut plan = RemainingEvents::default();
         for (thread, &limit) in limits.iter().enumerate() {
             for &step in &values.trace.threads[thread].steps[..limit as usize] {
                 for &read in values.flow.reads(step) {
                     *plan.reads.entry(read).or_default() += 1;
                 }
-                if let Op::Lock(slot) = values.trace.steps[step as usize].op {
+                if let SyncOp::Lock(slot) = values.trace.steps[step as usize].op {
                     *plan.acquisitions.entry(slot).or_default() += 1;
                 }
             }
@@ -340,7 +337,7 @@ impl Plan {
         for read in values.flow.reads(step) {
             self.reads.entry(*read).and_modify(|count| *count -= 1);
         }
-        if let Op::Lock(slot) = values.trace.steps[step as usize].op {
+        if let SyncOp::Lock(slot) = values.trace.steps[step as usize].op {
             self.acquisitions.entry(slot).and_modify(|count| *count -= 1);
         }
         for &var in values.flow.writes(step) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::measure::measure;
 use super::{PATIENCE, check, compile, source};
-use crate::tools::{self, Failure};
+use crate::tools::{self, BenchError};
 
 /// Executions of the search that several jobs share.
 const SHARED: &str = "200000";
@@ -27,7 +27,7 @@ struct Figure {
 }
 
 /// Prints the table.
-pub fn run(place: &Path) -> Result<Vec<Value>, Failure> {
+pub fn run(place: &Path) -> Result<Vec<Value>, BenchError> {
     let mut figures = Vec::new();
     figures.push(jobs(place)?);
     figures.extend(memory(place)?);
@@ -45,9 +45,9 @@ pub fn run(place: &Path) -> Result<Vec<Value>, Failure> {
 }
 
 /// How much sooner two jobs are through than one.
-fn jobs(place: &Path) -> Result<Figure, Failure> {
+fn jobs(place: &Path) -> Result<Figure, BenchError> {
     let program = compile("locked_increments", &["-DN=9"], place)?;
-    let seconds = |jobs: &str| -> Result<f64, Failure> {
+    let seconds = |jobs: &str| -> Result<f64, BenchError> {
         Ok(check(&program, &["--max-executions", SHARED, "--jobs", jobs])?.0.seconds)
     };
     // In turn, so that both have their share of what else the machine does.
@@ -66,7 +66,7 @@ fn jobs(place: &Path) -> Result<Figure, Failure> {
 }
 
 /// What a million executions take, and whether the host grows on the way.
-fn memory(place: &Path) -> Result<[Figure; 2], Failure> {
+fn memory(place: &Path) -> Result<[Figure; 2], BenchError> {
     let program = compile("locked_increments", &["-DN=10"], place)?;
     let (measured, _) = check(&program, &["--max-executions", MANY])?;
     let value = measured.memory() as f64 / f64::from(1 << 20);
@@ -95,7 +95,7 @@ fn memory(place: &Path) -> Result<[Figure; 2], Failure> {
 }
 
 /// One execution of ten million events.
-fn long_trace(place: &Path) -> Result<[Figure; 3], Failure> {
+fn long_trace(place: &Path) -> Result<[Figure; 3], BenchError> {
     let program = compile("bigtrace", &[], place)?;
     let mut run = Command::new(tools::raddle());
     let run = measure(run.arg("run").arg(&program), PATIENCE)?.ok_or("the long trace takes too long")?;
@@ -114,7 +114,7 @@ fn long_trace(place: &Path) -> Result<[Figure; 3], Failure> {
 }
 
 /// From the start of the command to the end of its first execution, compiled before and from source.
-fn first(place: &Path) -> Result<[Figure; 2], Failure> {
+fn first(place: &Path) -> Result<[Figure; 2], BenchError> {
     let program = compile("locked_increments", &["-DN=2"], place)?;
     let mut best = f64::MAX;
     for _ in 0..TIMES {

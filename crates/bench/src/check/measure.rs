@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::tools::Failure;
+use crate::tools::BenchError;
 
 /// Between two looks at the processes.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -35,7 +35,7 @@ impl Measured {
 }
 
 /// Runs a command to its end; standard error is dropped. A command that takes longer than `patience` is killed, and `None`.
-pub fn measure(command: &mut Command, patience: Duration) -> Result<Option<Measured>, Failure> {
+pub fn measure(command: &mut Command, patience: Duration) -> Result<Option<Measured>, BenchError> {
     let mut out = tempfile::tempfile()?;
     let begun = Instant::now();
     let child = command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(Stdio::null()).spawn()?;

@@ -15,10 +15,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::chart;
-use crate::tools::{self, Failure};
+use crate::tools::{self, BenchError};
 use measure::{Measured, measure};
-use peers::Reached;
-use programs::{GROWING, PROGRAMS, Program};
+use peers::PeerFigures;
+use programs::{BenchProgram, GROWING, PROGRAMS};
 
 /// Time for one search.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -29,7 +29,7 @@ const OFTEN: usize = 5;
 const ONE_JOB: [&str; 2] = ["--jobs", "1"];
 
 /// One program, searched.
-struct Searched {
+struct SearchFigures {
     executions: u64,
     blocked: u64,
     transitions: u64,
@@ -40,7 +40,7 @@ struct Searched {
 }
 
 /// Prints the tables, draws the charts and writes everything down.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     let out = tools::root().join("target/bench");
     std::fs::create_dir_all(&out)?;
@@ -53,7 +53,7 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn table(place: &Path, out: &Path) -> Result<Vec<Value>, Failure> {
+fn table(place: &Path, out: &Path) -> Result<Vec<Value>, BenchError> {
     println!(
         "check: executions per CPU second; 'recorded' is the best figure of another checker, written down earlier"
     );
@@ -82,8 +82,8 @@ fn table(place: &Path, out: &Path) -> Result<Vec<Value>, Failure> {
     Ok(rows)
 }
 
-fn row(program: &Program, searched: &Searched) -> String {
-    let Searched { executions, blocked, transitions, rate, measured, .. } = searched;
+fn row(program: &BenchProgram, searched: &SearchFigures) -> String {
+    let SearchFigures { executions, blocked, transitions, rate, measured, .. } = searched;
     let memory = format!("{}+{}", measured.host >> 20, measured.others >> 20);
     let each = 1e6 / rate;
     let mut line = format!(
@@ -98,7 +98,7 @@ fn row(program: &Program, searched: &Searched) -> String {
     line
 }
 
-fn peer_row(peer: &Reached, ours: f64) -> String {
+fn peer_row(peer: &PeerFigures, ours: f64) -> String {
     match (peer.executions, peer.rate) {
         (Some(executions), Some(rate)) => format!(
             "  {:<29} {executions:>7} {:>4} {:>9} {rate:>9.0} {:>9.1} {:>11} | raddle / {}: {:.1}",
@@ -114,13 +114,13 @@ fn peer_row(peer: &Reached, ours: f64) -> String {
     }
 }
 
-fn bar(program: &Program, searched: &Searched, reached: &[Reached]) -> Vec<Option<f64>> {
+fn bar(program: &BenchProgram, searched: &SearchFigures, reached: &[PeerFigures]) -> Vec<Option<f64>> {
     let mut values = vec![Some(searched.rate), program.recorded.map(|recorded| recorded.rate)];
     values.extend(reached.iter().map(|peer| peer.rate));
     values
 }
 
-fn as_json(program: &Program, searched: &Searched, reached: &[Reached]) -> Value {
+fn as_json(program: &BenchProgram, searched: &SearchFigures, reached: &[PeerFigures]) -> Value {
     json!({
         "program": program.title, "source": program.source, "defines": program.defines,
         "executions": searched.executions, "blocked": searched.blocked, "transitions": searched.transitions,
@@ -131,12 +131,12 @@ fn as_json(program: &Program, searched: &Searched, reached: &[Reached]) -> Value
             "who": recorded.who, "per_cpu_second": recorded.rate, "goal": recorded.factor,
             "ratio": searched.rate / recorded.rate,
         })),
-        "peers": reached.iter().map(Reached::to_json).collect::<Vec<_>>(),
+        "peers": reached.iter().map(PeerFigures::to_json).collect::<Vec<_>>(),
     })
 }
 
 /// The same programs with more and more threads.
-fn growth(place: &Path, out: &Path) -> Result<Vec<Value>, Failure> {
+fn growth(place: &Path, out: &Path) -> Result<Vec<Value>, BenchError> {
     println!(
         "growth: N, executions, transitions of the search (in Table 1 of the Inspect paper), executions per CPU second"
     );
@@ -165,12 +165,12 @@ fn source(name: &str) -> PathBuf {
     tools::root().join(format!("bench/programs/{name}.c"))
 }
 
-fn compile(name: &str, defines: &[&str], place: &Path) -> Result<PathBuf, Failure> {
+fn compile(name: &str, defines: &[&str], place: &Path) -> Result<PathBuf, BenchError> {
     tools::compile(&format!("programs/{name}.c"), defines, place)
 }
 
 /// Searches, more than once if that is quick.
-fn search(program: &Path) -> Result<Searched, Failure> {
+fn search(program: &Path) -> Result<SearchFigures, BenchError> {
     let first = check(program, &["--jobs", "1", "--max-executions", "1"])?.0.cpu;
     let (mut best, mut report) = check(program, &ONE_JOB)?;
     let mut spent = best.cpu;
@@ -188,7 +188,7 @@ fn search(program: &Path) -> Result<Searched, Failure> {
     let executions = number("executions");
     // The first execution is part of what is taken off.
     let rate = executions.saturating_sub(1).max(1) as f64 / (best.cpu - first).max(1e-4);
-    Ok(Searched {
+    Ok(SearchFigures {
         executions,
         blocked: number("blocked"),
         transitions: number("transitions"),
@@ -199,7 +199,7 @@ fn search(program: &Path) -> Result<Searched, Failure> {
 }
 
 /// One `raddle check`, and its report.
-fn check(program: &Path, options: &[&str]) -> Result<(Measured, Value), Failure> {
+fn check(program: &Path, options: &[&str]) -> Result<(Measured, Value), BenchError> {
     let directory = tempfile::tempdir()?;
     let mut command = Command::new(tools::raddle());
     command.args(["check", "--quiet", "--json", "-", "--out"]).arg(directory.path()).args(options).arg(program);

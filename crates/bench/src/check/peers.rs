@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::measure::measure;
-use crate::tools::{Failure, has, number_behind};
+use crate::tools::{BenchError, has, number_behind};
 
 /// Time for one search of another checker.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -66,7 +66,7 @@ const PEERS: [Peer; 4] = [
 
 /// What a peer reached.
 #[derive(Debug)]
-pub struct Reached {
+pub struct PeerFigures {
     /// Who.
     pub name: &'static str,
     /// Executions, if it finished.
@@ -79,7 +79,7 @@ pub struct Reached {
     pub memory: u64,
 }
 
-impl Reached {
+impl PeerFigures {
     /// For machines.
     pub fn to_json(&self) -> Value {
         json!({ "name": self.name, "executions": self.executions, "blocked": self.blocked, "per_cpu_second": self.rate,
@@ -93,11 +93,11 @@ pub fn installed() -> Vec<&'static str> {
 }
 
 /// Lets every peer that is installed search a program.
-pub fn run_all(source: &Path, defines: &[&str]) -> Result<Vec<Reached>, Failure> {
+pub fn run_all(source: &Path, defines: &[&str]) -> Result<Vec<PeerFigures>, BenchError> {
     PEERS.iter().filter(|peer| has(peer.command)).map(|peer| run(peer, source, defines)).collect()
 }
 
-fn run(peer: &Peer, source: &Path, defines: &[&str]) -> Result<Reached, Failure> {
+fn run(peer: &Peer, source: &Path, defines: &[&str]) -> Result<PeerFigures, BenchError> {
     let mut command = Command::new(peer.command);
     if peer.compiler_first {
         command.args(defines).arg("--").args(peer.options).arg(source);
@@ -105,10 +105,10 @@ fn run(peer: &Peer, source: &Path, defines: &[&str]) -> Result<Reached, Failure>
         command.args(peer.options).arg("--").args(defines).arg(source);
     }
     let Some(measured) = measure(&mut command, PATIENCE)? else {
-        return Ok(Reached { name: peer.name, executions: None, blocked: 0, rate: None, memory: 0 });
+        return Ok(PeerFigures { name: peer.name, executions: None, blocked: 0, rate: None, memory: 0 });
     };
     let executions = number_behind(&measured.output, peer.count);
-    Ok(Reached {
+    Ok(PeerFigures {
         name: peer.name,
         executions,
         blocked: number_behind(&measured.output, peer.blocked).unwrap_or(0),

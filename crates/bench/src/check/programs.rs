@@ -2,7 +2,7 @@
 
 /// The best figure of another checker that was written down on a machine with two cores.
 #[derive(Clone, Copy, Debug)]
-pub struct Recorded {
+pub struct RecordedRate {
     /// Who reached it.
     pub who: &'static str,
     /// Executions per CPU second.
@@ -13,7 +13,7 @@ pub struct Recorded {
 
 /// A program of `bench/programs`.
 #[derive(Clone, Copy, Debug)]
-pub struct Program {
+pub struct BenchProgram {
     /// What people call it.
     pub title: &'static str,
     /// The file, without its ending.
@@ -23,103 +23,103 @@ pub struct Program {
     /// Executions that a search finds.
     pub executions: u64,
     /// What to compare it with.
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<RecordedRate>,
 }
 
-const fn recorded(who: &'static str, rate: f64, factor: f64) -> Option<Recorded> {
-    Some(Recorded { who, rate, factor })
+const fn recorded(who: &'static str, rate: f64, factor: f64) -> Option<RecordedRate> {
+    Some(RecordedRate { who, rate, factor })
 }
 
 const GENMC: &str = "GenMC, no races";
 const SOURCE: &str = "Nidhugg source";
 
 /// The table.
-pub const PROGRAMS: [Program; 13] = [
-    Program {
+pub const PROGRAMS: [BenchProgram; 13] = [
+    BenchProgram {
         title: "indexer, mutexes, 15 threads",
         source: "indexer_mutex",
         defines: &["-DN=15"],
         executions: 4096,
         recorded: recorded(SOURCE, 1357.0, 10.0),
     },
-    Program {
+    BenchProgram {
         title: "indexer, CAS, 15 threads",
         source: "indexer_cas",
         defines: &["-DN=15"],
         executions: 4096,
         recorded: recorded(GENMC, 3243.0, 10.0),
     },
-    Program {
+    BenchProgram {
         title: "fsbench, 26 threads",
         source: "fsbench",
         defines: &["-DN=26"],
         executions: 8192,
         recorded: recorded(GENMC, 993.0, 10.0),
     },
-    Program {
+    BenchProgram {
         title: "last zero, 15 writers",
         source: "last_zero",
         defines: &["-DN=15"],
         executions: 147_456,
         recorded: recorded(GENMC, 9100.0, 10.0),
     },
-    Program {
+    BenchProgram {
         title: "1 writer, 13 readers",
         source: "readers",
         defines: &["-DN=13"],
         executions: 8192,
         recorded: recorded(GENMC, 44_000.0, 3.0),
     },
-    Program {
+    BenchProgram {
         title: "8 locked increments",
         source: "locked_increments",
         defines: &["-DN=8"],
         executions: 40_320,
         recorded: recorded(GENMC, 12_700.0, 10.0),
     },
-    Program {
+    BenchProgram {
         title: "10 ordered philosophers",
         source: "philosophers_ordered",
         defines: &["-DN=10"],
         executions: 1022,
         recorded: recorded(GENMC, 7200.0, 10.0),
     },
-    Program {
+    BenchProgram {
         title: "account, 5 threads",
         source: "account",
         defines: &["-DN=5"],
         executions: 14_400,
         recorded: recorded("GenMC", 68_000.0, 3.0),
     },
-    Program {
+    BenchProgram {
         title: "Dekker, 4 rounds",
         source: "dekker",
         defines: &["-DN=4"],
         executions: 33_147,
         recorded: recorded(GENMC, 44_000.0, 3.0),
     },
-    Program {
+    BenchProgram {
         title: "buffer, 2+2 threads, 2 items",
         source: "buffer_two_conditions",
         defines: &["-DPRODUCERS=2", "-DCONSUMERS=2", "-DITEMS=2"],
         executions: 86_336,
         recorded: recorded("Nidhugg optimal", 6000.0, 10.0),
     },
-    Program {
+    BenchProgram {
         title: "3 x 1,000,000 local iterations",
         source: "local_work",
         defines: &["-DN=3", "-DITERATIONS=1000000"],
         executions: 6,
         recorded: recorded(SOURCE, 1.0 / 3.1, 500.0),
     },
-    Program {
+    BenchProgram {
         title: "ticket lock, 6 threads",
         source: "ticket_lock",
         defines: &["-DN=6"],
         executions: 720,
         recorded: None,
     },
-    Program {
+    BenchProgram {
         title: "Peterson, 3 entries each",
         source: "peterson",
         defines: &["-DN=3"],
@@ -130,7 +130,7 @@ pub const PROGRAMS: [Program; 13] = [
 
 /// A program with more and more threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Growing {
+pub struct GrowthSeries {
     /// What people call it.
     pub title: &'static str,
     /// The file, without its ending.
@@ -140,13 +140,13 @@ pub struct Growing {
 }
 
 /// The programs whose growth is drawn.
-pub const GROWING: [Growing; 6] = [
-    Growing {
+pub const GROWING: [GrowthSeries; 6] = [
+    GrowthSeries {
         title: "indexer, mutexes",
         source: "indexer_mutex",
         sizes: &[(12, None), (13, Some(6033)), (14, Some(42_635)), (15, Some(351_520))],
     },
-    Growing {
+    GrowthSeries {
         title: "fsbench",
         source: "fsbench",
         sizes: &[
@@ -158,16 +158,16 @@ pub const GROWING: [Growing; 6] = [
             (26, Some(1_579_803)),
         ],
     },
-    Growing { title: "readers", source: "readers", sizes: &[(7, None), (9, None), (11, None), (13, None)] },
-    Growing {
+    GrowthSeries { title: "readers", source: "readers", sizes: &[(7, None), (9, None), (11, None), (13, None)] },
+    GrowthSeries {
         title: "locked increments",
         source: "locked_increments",
         sizes: &[(5, None), (6, None), (7, None), (8, None)],
     },
-    Growing {
+    GrowthSeries {
         title: "philosophers",
         source: "philosophers_ordered",
         sizes: &[(6, None), (8, None), (10, None), (12, None)],
     },
-    Growing { title: "last zero", source: "last_zero", sizes: &[(8, None), (10, None), (12, None)] },
+    GrowthSeries { title: "last zero", source: "last_zero", sizes: &[(8, None), (10, None), (12, None)] },
 ];

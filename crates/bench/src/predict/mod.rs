@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::tools::{self, Failure, has};
-use rapid::Settled;
+use crate::tools::{self, BenchError, has};
+use rapid::RapidComparison;
 
 /// Figures of a scenario, or sums of them.
 #[derive(Clone, Copy, Default)]
@@ -68,7 +68,7 @@ struct Scenario {
 }
 
 impl Scenario {
-    fn read(path: PathBuf) -> Result<Self, Failure> {
+    fn read(path: PathBuf) -> Result<Self, BenchError> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Scenario { name, text: std::fs::read_to_string(&path)?, path })
     }
@@ -93,7 +93,7 @@ impl Scenario {
 }
 
 /// Prints the tables.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     let with_valgrind = has("valgrind");
     let runs = valgrind::RUNS;
@@ -121,7 +121,7 @@ pub fn run() -> Result<(), Failure> {
     rapid::run(&scenarios, &settled, place.path())
 }
 
-fn scenarios() -> Result<Vec<Scenario>, Failure> {
+fn scenarios() -> Result<Vec<Scenario>, BenchError> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(tools::root().join("tests/predict"))? {
         let path = entry?.path();
@@ -134,7 +134,7 @@ fn scenarios() -> Result<Vec<Scenario>, Failure> {
 }
 
 /// One prediction; its figures are added.
-fn predict(scenario: &Scenario, place: &Path, figures: &mut Figures) -> Result<Settled, Failure> {
+fn predict(scenario: &Scenario, place: &Path, figures: &mut Figures) -> Result<RapidComparison, BenchError> {
     let begun = Instant::now();
     let mut command = Command::new(tools::raddle());
     command.args(["predict", "--json", "-", "--out"]).arg(place.join("run"));
@@ -153,7 +153,7 @@ fn predict(scenario: &Scenario, place: &Path, figures: &mut Figures) -> Result<S
     };
     let races = scenario.races();
     figures.found += races.iter().filter(|name| findings.iter().any(|finding| shows(finding, name))).count();
-    Ok(Settled::of(findings))
+    Ok(RapidComparison::of(findings))
 }
 
 /// The number that stands before some words.

@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::Scenario;
-use crate::tools::{Failure, has, in_parallel};
+use crate::tools::{BenchError, has, in_parallel};
 
 const ENGINES: [&str; 3] = ["HB", "WCP", "SyncPreserving"];
 
@@ -20,23 +20,23 @@ type Access = (String, String);
 
 /// Accesses of the races that raddle decided.
 #[derive(Default)]
-pub struct Settled {
+pub struct RapidComparison {
     confirmed: BTreeSet<Access>,
     infeasible: BTreeSet<Access>,
 }
 
 /// What became of a race of RAPID.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum RapidVerdict {
     Confirmed,
     Infeasible,
     Missing,
 }
 
-impl Settled {
+impl RapidComparison {
     /// Reads them off the findings of a report.
     pub fn of(findings: &[Value]) -> Self {
-        let mut settled = Settled::default();
+        let mut settled = RapidComparison::default();
         for finding in findings.iter().filter(|finding| finding["kind"] == "data-race") {
             let infeasible = finding["message"].as_str().is_some_and(|text| text.starts_with("infeasible"));
             let accesses = match (finding["confirmed"] == true, infeasible) {
@@ -56,13 +56,13 @@ impl Settled {
         settled
     }
 
-    fn fate(&self, access: &Access) -> Fate {
+    fn fate(&self, access: &Access) -> RapidVerdict {
         if self.confirmed.contains(access) {
-            Fate::Confirmed
+            RapidVerdict::Confirmed
         } else if self.infeasible.contains(access) {
-            Fate::Infeasible
+            RapidVerdict::Infeasible
         } else {
-            Fate::Missing
+            RapidVerdict::Missing
         }
     }
 }
@@ -71,7 +71,7 @@ impl Settled {
 const HEAP: &str = "heap";
 
 /// Prints what each engine finds, and what became of it here.
-pub fn run(scenarios: &[Scenario], settled: &[Settled], place: &Path) -> Result<(), Failure> {
+pub fn run(scenarios: &[Scenario], settled: &[RapidComparison], place: &Path) -> Result<(), BenchError> {
     let classes = std::env::var_os("RAPID_JAR");
     if classes.is_none() && !has("rapid") {
         println!(
@@ -117,7 +117,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(settled: &Settled, races: &[BTreeSet<Access>]) -> Self {
+    fn of(settled: &RapidComparison, races: &[BTreeSet<Access>]) -> Self {
         let mut row = Row::default();
         for (found, accesses) in row.found.iter_mut().zip(races) {
             let variables: BTreeSet<&String> = accesses.iter().map(|(variable, _)| variable).collect();
@@ -125,9 +125,9 @@ impl Row {
         }
         for access in races.iter().flatten().collect::<BTreeSet<_>>() {
             match settled.fate(access) {
-                Fate::Confirmed => row.confirmed += 1,
-                Fate::Infeasible => row.infeasible += 1,
-                Fate::Missing => drop(row.lost.insert(access.clone())),
+                RapidVerdict::Confirmed => row.confirmed += 1,
+                RapidVerdict::Infeasible => row.infeasible += 1,
+                RapidVerdict::Missing => drop(row.lost.insert(access.clone())),
             }
         }
         row

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::tools::{Failure, in_parallel};
+use crate::tools::{BenchError, in_parallel};
 
 /// Runs under each tool.
 pub const RUNS: usize = 10;
@@ -17,7 +17,7 @@ const TOOLS: [&str; 2] = ["helgrind", "drd"];
 const PATIENCE: &str = "60";
 
 /// Races that each tool finds in a run, on average.
-pub fn averages(source: &Path, races: &BTreeSet<&str>, place: &Path) -> Result<[f64; 2], Failure> {
+pub fn averages(source: &Path, races: &BTreeSet<&str>, place: &Path) -> Result<[f64; 2], BenchError> {
     let program = compile(source, place)?;
     let wanted = places(&program, races)?;
     let found = in_parallel(TOOLS.len() * RUNS, |number| {
@@ -34,7 +34,7 @@ pub fn averages(source: &Path, races: &BTreeSet<&str>, place: &Path) -> Result<[
     Ok([average(0), average(1)])
 }
 
-fn compile(source: &Path, place: &Path) -> Result<PathBuf, Failure> {
+fn compile(source: &Path, place: &Path) -> Result<PathBuf, BenchError> {
     let program = place.join("native");
     let mut command = Command::new("gcc");
     let status = command.args(["-g", "-O0", "-pthread", "-no-pie"]).arg(source).arg("-o").arg(&program).status()?;
@@ -45,7 +45,7 @@ fn compile(source: &Path, place: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Where the variables lie; `None` for one that is no symbol.
-fn places(program: &Path, names: &BTreeSet<&str>) -> Result<Vec<Option<Range<u64>>>, Failure> {
+fn places(program: &Path, names: &BTreeSet<&str>) -> Result<Vec<Option<Range<u64>>>, BenchError> {
     let output = Command::new("nm").arg("-S").arg(program).output()?;
     let symbols = String::from_utf8_lossy(&output.stdout).into_owned();
     let place = |name: &&str| {

@@ -1,11 +1,11 @@
 //! From a command line to the command that builds the same thing with raddle's hooks in it.
 
 use crate::bitcode;
-use crate::command_line::{self, Kind, Piece, Stage};
+use crate::command_line::{self, Argument, ArgumentKind, Stage};
 use crate::compiler::{Compiler, Family, Language};
 use crate::flags;
 use crate::hide;
-use crate::input::Input;
+use crate::input::InputKind;
 use crate::runtime::{Runtime, SupportFile};
 use crate::sanitizers::Sanitizers;
 use std::ffi::OsString;
@@ -135,7 +135,7 @@ fn pass_through(invocation: &Invocation, compiler: &Compiler) -> CommandPlan {
 /// A command line, and what the planner has to know about it as a whole.
 #[derive(Debug)]
 struct Request {
-    pieces: Vec<Piece>,
+    pieces: Vec<Argument>,
     sanitizers: Sanitizers,
     relocatable: bool,
 }
@@ -147,9 +147,9 @@ impl Request {
         let mut relocatable = false;
         for piece in &pieces {
             match &piece.kind {
-                Kind::Sanitize { on, names } => sanitizers.add(*on, names),
-                Kind::Relocatable => relocatable = true,
-                Kind::Linker(words) => {
+                ArgumentKind::Sanitize { on, names } => sanitizers.add(*on, names),
+                ArgumentKind::Relocatable => relocatable = true,
+                ArgumentKind::Linker(words) => {
                     relocatable |= words.iter().any(|word| is_relocatable_option(word));
                 }
                 _ => {}
@@ -158,29 +158,31 @@ impl Request {
         Self { pieces, sanitizers, relocatable }
     }
 
-    fn has(&self, wanted: impl Fn(&Kind) -> bool) -> bool {
+    fn has(&self, wanted: impl Fn(&ArgumentKind) -> bool) -> bool {
         self.pieces.iter().any(|piece| wanted(&piece.kind))
     }
 
     /// What will happen; `None` where the command line must reach the compiler unchanged.
     fn action(&self, compiler: &Compiler) -> Option<Action> {
-        if self.has(|kind| *kind == Kind::Query) || self.is_for_another_machine(compiler) {
+        if self.has(|kind| *kind == ArgumentKind::Query) || self.is_for_another_machine(compiler) {
             return None;
         }
-        let has_header = self.has(|kind| matches!(kind, Kind::Input(Input::Header(_))));
-        let has_code = self.has(|kind| matches!(kind, Kind::Input(input) if !matches!(input, Input::Header(_))));
+        let has_header = self.has(|kind| matches!(kind, ArgumentKind::Input(InputKind::Header(_))));
+        let has_code =
+            self.has(|kind| matches!(kind, ArgumentKind::Input(input) if !matches!(input, InputKind::Header(_))));
         let has_library = self.has(|kind| match kind {
-            Kind::Library => true,
-            Kind::Linker(words) => words.iter().any(|word| is_linkable_file(word)),
+            ArgumentKind::Library => true,
+            ArgumentKind::Linker(words) => words.iter().any(|word| is_linkable_file(word)),
             _ => false,
         });
         if !has_header && !has_code && !has_library {
             return None;
         }
-        let compiles = self.has(|kind| matches!(kind, Kind::Input(Input::Source(_) | Input::Header(_))));
-        if self.has(|kind| *kind == Kind::Stage(Stage::Preprocess)) {
+        let compiles =
+            self.has(|kind| matches!(kind, ArgumentKind::Input(InputKind::Source(_) | InputKind::Header(_))));
+        if self.has(|kind| *kind == ArgumentKind::Stage(Stage::Preprocess)) {
             Some(Action::Preprocess)
-        } else if self.has(|kind| *kind == Kind::Stage(Stage::Compile)) || (has_header && !has_code) {
+        } else if self.has(|kind| *kind == ArgumentKind::Stage(Stage::Compile)) || (has_header && !has_code) {
             Some(Action::Compile)
         } else if compiles {
             Some(Action::CompileAndLink)
@@ -192,7 +194,7 @@ impl Request {
     /// Code for a graphics card, a kernel's virtual machine or another processor is not raddle's business.
     fn is_for_another_machine(&self, compiler: &Compiler) -> bool {
         self.last(|kind| match kind {
-            Kind::Target(machine) => Some(machine.clone()),
+            ArgumentKind::Target(machine) => Some(machine.clone()),
             _ => None,
         })
         .is_some_and(|(machine, _)| {
@@ -207,22 +209,22 @@ impl Request {
             return Err(Refusal::ForeignSanitizer { name: name.to_owned() });
         }
         let narrow = self.last(|kind| match kind {
-            Kind::Narrow(narrow) => Some(*narrow),
-            Kind::Target(machine) => Some(is_narrow_machine(machine)),
+            ArgumentKind::Narrow(narrow) => Some(*narrow),
+            ArgumentKind::Target(machine) => Some(is_narrow_machine(machine)),
             _ => None,
         });
         if let Some((true, option)) = narrow {
             return Err(Refusal::NotSixtyFourBit { option });
         }
         let links = matches!(action, Action::Link | Action::CompileAndLink);
-        match self.last(|kind| (*kind == Kind::Static).then_some(())) {
+        match self.last(|kind| (*kind == ArgumentKind::Static).then_some(())) {
             Some((_, option)) if links && !self.relocatable => Err(Refusal::StaticLink { option }),
             _ => Ok(()),
         }
     }
 
     /// The last piece that `pick` takes something from, and how the user wrote it.
-    fn last<T>(&self, pick: impl Fn(&Kind) -> Option<T>) -> Option<(T, String)> {
+    fn last<T>(&self, pick: impl Fn(&ArgumentKind) -> Option<T>) -> Option<(T, String)> {
         self.pieces.iter().rev().find_map(|piece| {
             let found = pick(&piece.kind)?;
             Some((found, piece.text()))
@@ -232,7 +234,7 @@ impl Request {
     /// The language of the code that is compiled; C++ where it is both.
     fn source_language(&self) -> Option<Language> {
         let languages = self.pieces.iter().filter_map(|piece| match piece.kind {
-            Kind::Input(Input::Source(language) | Input::Header(language)) => Some(language),
+            ArgumentKind::Input(InputKind::Source(language) | InputKind::Header(language)) => Some(language),
             _ => None,
         });
         languages.reduce(|found, next| if next == Language::Cxx { next } else { found })
@@ -249,7 +251,7 @@ impl Request {
         let mut options = flags::instrument(compiler, runtime, action == Action::CompileAndLink);
         if action != Action::Preprocess {
             let enough_debug = self.last(|kind| match kind {
-                Kind::Debug(enough) => Some(*enough),
+                ArgumentKind::Debug(enough) => Some(*enough),
                 _ => None,
             });
             // A second `-g` would take the macros of `-g3` away again.
@@ -257,7 +259,7 @@ impl Request {
                 options.push("-g".into());
             }
             options.extend(flags::refine(compiler, self.optimizes_for_size()));
-            if self.has(|kind| *kind == Kind::WarningsAsErrors) {
+            if self.has(|kind| *kind == ArgumentKind::WarningsAsErrors) {
                 options.extend(flags::no_new_errors(compiler));
             }
         }
@@ -267,7 +269,7 @@ impl Request {
         }
         if let Some(language) = self.source_language().filter(|_| hide_tsan) {
             let standard = self.last(|kind| match kind {
-                Kind::Standard(name) => Some(name.clone()),
+                ArgumentKind::Standard(name) => Some(name.clone()),
                 _ => None,
             });
             let standard = standard.as_ref().map(|(name, _)| name.as_str());
@@ -289,11 +291,12 @@ impl Request {
         if something_else || !(only_objects || action == Action::CompileAndLink) {
             return Vec::new();
         }
-        match self.pieces.iter().rev().find_map(Piece::output) {
+        match self.pieces.iter().rev().find_map(Argument::output) {
             Some(name) => vec![name.into()],
             None if action == Action::CompileAndLink => vec!["a.out".into()],
             None => {
-                let sources = self.pieces.iter().filter(|piece| matches!(piece.kind, Kind::Input(Input::Source(_))));
+                let sources =
+                    self.pieces.iter().filter(|piece| matches!(piece.kind, ArgumentKind::Input(InputKind::Source(_))));
                 let stems = sources.filter_map(|piece| Path::new(piece.words.first()?).file_stem());
                 stems.map(|stem| Path::new(stem).with_added_extension("o")).collect()
             }
@@ -302,7 +305,7 @@ impl Request {
 
     fn optimizes_for_size(&self) -> bool {
         let level = self.last(|kind| match kind {
-            Kind::Optimize { for_size } => Some(*for_size),
+            ArgumentKind::Optimize { for_size } => Some(*for_size),
             _ => None,
         });
         level.is_some_and(|(for_size, _)| for_size)
@@ -318,7 +321,7 @@ impl Request {
         }
         for piece in &self.pieces {
             let words = self.kept(piece, notes);
-            if piece.kind == Kind::EndOfOptions || !inputs_only.is_empty() {
+            if piece.kind == ArgumentKind::EndOfOptions || !inputs_only.is_empty() {
                 inputs_only.extend(words);
             } else {
                 options.extend(words);
@@ -328,30 +331,32 @@ impl Request {
     }
 
     /// What is left of one piece.
-    fn kept(&self, piece: &Piece, notes: &mut Vec<String>) -> Vec<OsString> {
+    fn kept(&self, piece: &Argument, notes: &mut Vec<String>) -> Vec<OsString> {
         let mut left_out = |reason: &str| {
             notes.push(format!("`{}` is left out: {reason}", piece.text()));
             Vec::new()
         };
         match &piece.kind {
             // Both are replaced by options of raddle's own.
-            Kind::Sanitize { .. } | Kind::Fortify => Vec::new(),
-            Kind::Preprocessor(words) => rejoined("-Wp", words, |word| !command_line::is_fortify_option(word), piece),
-            Kind::Linker(words) if words.iter().any(|word| is_strip_option(word)) => {
+            ArgumentKind::Sanitize { .. } | ArgumentKind::Fortify => Vec::new(),
+            ArgumentKind::Preprocessor(words) => {
+                rejoined("-Wp", words, |word| !command_line::is_fortify_option(word), piece)
+            }
+            ArgumentKind::Linker(words) if words.iter().any(|word| is_strip_option(word)) => {
                 left_out("reports need the debug information");
                 rejoined("-Wl", words, |word| !is_strip_option(word), piece)
             }
-            Kind::Strip => left_out("reports need the debug information"),
-            Kind::LinkTimeOptimization => left_out("the hooks are put in when a file is compiled"),
-            Kind::SanitizerExceptions => left_out("raddle needs its hooks everywhere"),
-            Kind::SanitizerRuntime if !self.sanitizers.any() => left_out("raddle's runtime takes its place"),
+            ArgumentKind::Strip => left_out("reports need the debug information"),
+            ArgumentKind::LinkTimeOptimization => left_out("the hooks are put in when a file is compiled"),
+            ArgumentKind::SanitizerExceptions => left_out("raddle needs its hooks everywhere"),
+            ArgumentKind::SanitizerRuntime if !self.sanitizers.any() => left_out("raddle's runtime takes its place"),
             _ => piece.words.clone(),
         }
     }
 }
 
 /// A list option without some of its words; nothing where none is left. `-Xlinker` has one word only.
-fn rejoined(option: &str, words: &[String], keep: impl Fn(&str) -> bool, piece: &Piece) -> Vec<OsString> {
+fn rejoined(option: &str, words: &[String], keep: impl Fn(&str) -> bool, piece: &Argument) -> Vec<OsString> {
     let kept: Vec<&str> = words.iter().map(String::as_str).filter(|word| keep(word)).collect();
     match kept.len() {
         0 => Vec::new(),

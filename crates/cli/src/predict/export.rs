@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use raddle_predict::analysis::Analysis;
+use raddle_predict::analysis::TraceAnalysis as Analysis;
 use raddle_predict::model::Check;
 use raddle_predict::search::Searcher;
 use raddle_predict::std_format;

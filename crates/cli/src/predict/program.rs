@@ -8,8 +8,11 @@ use raddle_exec::{NativeTarget, Output, interrupt};
 use raddle_model::Execution;
 use raddle_model::finding::{AccessReport, Finding, Kind, Severity, Stats, Verdict};
 use raddle_model::race::Touching;
-use raddle_predict::analysis::Analysis;
-use raddle_predict::session::{Departure, Fate, Observer, Options, Prediction, Sided, Totals, predict};
+use raddle_predict::analysis::TraceAnalysis as Analysis;
+use raddle_predict::session::{
+    CandidateStatus as Fate, Departure, Observer, PredictOptions as Options, PredictedDefect as Prediction,
+    PredictedSide as Sided, Totals, predict,
+};
 use raddle_report::names::ExecutionNames;
 use raddle_report::phrase::Namer as _;
 use raddle_report::symbols::Symbols;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use raddle_model::finding::{
     AccessReport, Finding, Kind, Place, Prediction as Figures, Reason, Report, SCHEMA, Severity, Stats, verdict,
 };
-use raddle_predict::candidates::Stages;
-use raddle_predict::session::{Fate, Totals};
+use raddle_predict::candidates::FilterCounts as Stages;
+use raddle_predict::session::{CandidateStatus as Fate, Totals};
 
 /// What tells predictions apart in the user's eyes.
 pub type Key = (Kind, Vec<(Option<String>, Option<u32>, Option<String>)>);

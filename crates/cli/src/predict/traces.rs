@@ -9,16 +9,16 @@ use std::time::Instant;
 
 use raddle_model::finding::{AccessReport, Finding, Kind, Place, Prediction as Figures, Severity, Stats};
 use raddle_model::race::Touching;
-use raddle_predict::analysis::{Analysis, Budget, Decision, Witness};
-use raddle_predict::candidates::Candidate;
+use raddle_predict::analysis::{Budget, Decision, Reordering as Witness, TraceAnalysis as Analysis};
+use raddle_predict::candidates::RaceCandidate as Candidate;
 use raddle_predict::checks::refine;
-use raddle_predict::closure::Keeper;
+use raddle_predict::closure::ValuePreserving as Keeper;
 use raddle_predict::cycles::Cycle;
-use raddle_predict::pins::{Pins, Read as PinnedRead};
-use raddle_predict::search::{Reach, Searcher};
-use raddle_predict::session::{Seconds, Totals};
-use raddle_predict::std_format::{self, Read};
-use raddle_predict::values::{Kept, Values};
+use raddle_predict::pins::{Pins, TransitionRead as PinnedRead};
+use raddle_predict::search::{Reachability, Searcher};
+use raddle_predict::session::{PhaseSeconds as Seconds, Totals};
+use raddle_predict::std_format::{self, ParsedTrace as Read};
+use raddle_predict::values::Values;
 use raddle_predict::words::counterexample;
 
 use super::{export, told};
@@ -204,15 +204,15 @@ impl<'a> Teller<'a> {
 
     fn deadlock(&self, cycle: &Cycle, decision: &Decision) -> Option<(Finding, Fate)> {
         let kept = self.kept(decision, 0, |values| {
-            let mut all = Kept::Impossible;
+            let mut all = Reachability::Unreachable;
             for goal in &cycle.instances {
-                match self.keeper.witness(goal).map_or_else(|| values.decide(goal), Kept::Possible) {
-                    Kept::Impossible => {}
-                    Kept::Unknown => all = Kept::Unknown,
+                match self.keeper.witness(goal).map_or_else(|| values.decide(goal), Reachability::Reachable) {
+                    Reachability::Unreachable => {}
+                    Reachability::Unknown => all = Reachability::Unknown,
                     possible => return possible,
                 }
             }
-            if cycle.more && all == Kept::Impossible { Kept::Unknown } else { all }
+            if cycle.more && all == Reachability::Unreachable { Reachability::Unknown } else { all }
         });
         let goal = &cycle.instances[0];
         let accesses: Vec<AccessReport> =
@@ -222,37 +222,50 @@ impl<'a> Teller<'a> {
         self.judge(finding, &sentence, decision, kept)
     }
 
-    fn judge(&self, mut finding: Finding, sentence: &str, decision: &Decision, kept: Kept) -> Option<(Finding, Fate)> {
+    fn judge(
+        &self,
+        mut finding: Finding,
+        sentence: &str,
+        decision: &Decision,
+        kept: Reachability,
+    ) -> Option<(Finding, Fate)> {
         let (text, fate) = match (kept, decision) {
             (_, Decision::Impossible) => return None,
-            (Kept::Possible(steps), _) => {
+            (Reachability::Reachable(steps), _) => {
                 let events = told::trace(&counterexample(&self.read.trace, &steps));
                 (format!("predicted: {sentence} (counterexample: {events})"), Fate::Predicted)
             }
-            (Kept::Impossible, _) => (format!("infeasible: {sentence}: {VALUES}"), Fate::Infeasible),
-            (Kept::Unknown, Decision::Open(reason)) => (format!("undecided: {sentence}: {reason}"), Fate::Undecided),
-            (Kept::Unknown, _) => (format!("undecided: {sentence}: {ORDERS}"), Fate::Undecided),
+            (Reachability::Unreachable, _) => (format!("infeasible: {sentence}: {VALUES}"), Fate::Infeasible),
+            (Reachability::Unknown, Decision::Open(reason)) => {
+                (format!("undecided: {sentence}: {reason}"), Fate::Undecided)
+            }
+            (Reachability::Unknown, _) => (format!("undecided: {sentence}: {ORDERS}"), Fate::Undecided),
         };
         finding.message = text;
         Some((finding, fate))
     }
 
     /// Whether it is possible although every read keeps its writer, if that matters.
-    fn kept(&self, decision: &Decision, start: u32, by_values: impl FnOnce(&Values<'_>) -> Kept) -> Kept {
+    fn kept(
+        &self,
+        decision: &Decision,
+        start: u32,
+        by_values: impl FnOnce(&Values<'_>) -> Reachability,
+    ) -> Reachability {
         let witness = match decision {
-            Decision::Impossible => return Kept::Impossible,
+            Decision::Impossible => return Reachability::Unreachable,
             Decision::Possible(witness) if witness.keeps_values || self.args.assume_any_value => {
-                return Kept::Possible(witness.steps.clone());
+                return Reachability::Reachable(witness.steps.clone());
             }
             Decision::Possible(witness) => Some(witness),
             Decision::Open(_) => None,
         };
-        let kept = self.values.as_ref().map_or(Kept::Unknown, by_values);
-        let (Kept::Unknown, Some(witness), Some(pinned)) = (&kept, witness, &self.pinned) else { return kept };
+        let kept = self.values.as_ref().map_or(Reachability::Unknown, by_values);
+        let (Reachability::Unknown, Some(witness), Some(pinned)) = (&kept, witness, &self.pinned) else { return kept };
         let searcher = Searcher::new(&self.read.trace, &self.analysis.order, PINNED_STATES).behind(start);
         match searcher.reach(&witness.goal, pinned) {
-            Reach::Yes(steps) => Kept::Possible(steps),
-            Reach::No | Reach::Unknown => Kept::Unknown,
+            Reachability::Reachable(steps) => Reachability::Reachable(steps),
+            Reachability::Unreachable | Reachability::Unknown => Reachability::Unknown,
         }
     }
 

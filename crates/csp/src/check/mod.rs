@@ -17,7 +17,7 @@ use crate::core::step::{NoResolver, Resolver, Stepper};
 use crate::core::{Model, ProcId};
 use crate::error::{CheckError, LimitReached};
 
-pub use trace::{Counterexample, Step, Trace, Violation};
+pub use trace::{Counterexample, TraceAction, TraceDisplay, Violation};
 
 /// How much a check may use.
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ pub enum Property {
 
 /// The result of a check that came to an end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
+pub struct CheckResult {
     /// `None` if the property holds, else a shortest behaviour that breaks it.
     pub counterexample: Option<Counterexample>,
     /// How many states were visited.
@@ -97,7 +97,7 @@ pub struct Report {
     pub transitions: usize,
 }
 
-impl Report {
+impl CheckResult {
     /// Whether the property holds.
     pub fn holds(&self) -> bool {
         self.counterexample.is_none()
@@ -112,7 +112,7 @@ pub fn check(
     process: ProcId,
     property: Property,
     limits: &Limits<'_>,
-) -> Result<Report, CheckError> {
+) -> Result<CheckResult, CheckError> {
     check_with(model, &mut NoResolver, process, property, limits)
 }
 
@@ -122,7 +122,7 @@ pub fn refines(
     specification: ProcId,
     implementation: ProcId,
     limits: &Limits<'_>,
-) -> Result<Report, CheckError> {
+) -> Result<CheckResult, CheckError> {
     check(model, implementation, Property::Refines { specification }, limits)
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn check_with(
     process: ProcId,
     property: Property,
     limits: &Limits<'_>,
-) -> Result<Report, CheckError> {
+) -> Result<CheckResult, CheckError> {
     let mut stepper = Stepper::new(model, resolver);
     match property {
         Property::Refines { specification } => refine::refines(&mut stepper, specification, process, limits),

@@ -11,21 +11,21 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use super::Limits;
 use crate::core::Label;
 use crate::core::step::Stepper;
-use crate::core::system::{State, System};
+use crate::core::system::{StateId, System};
 use crate::error::CheckError;
 
 /// A node of the normalised specification.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct NodeId(u32);
+pub(crate) struct NormalNode(u32);
 
 pub(crate) struct Normaliser<'l> {
     limits: &'l Limits<'l>,
     system: Box<dyn System>,
     /// Each node's states, sorted.
-    nodes: IndexSet<Box<[State]>, FxBuildHasher>,
+    nodes: IndexSet<Box<[StateId]>, FxBuildHasher>,
     /// The visible steps of each node that was asked for.
-    steps: FxHashMap<NodeId, FxHashMap<Label, Vec<State>>>,
-    after: FxHashMap<(NodeId, Label), NodeId>,
+    steps: FxHashMap<NormalNode, FxHashMap<Label, Vec<StateId>>>,
+    after: FxHashMap<(NormalNode, Label), NormalNode>,
     /// How many states stand in nodes, counted once per node.
     members: usize,
 }
@@ -43,7 +43,7 @@ impl<'l> Normaliser<'l> {
     }
 
     /// The node of the empty trace.
-    pub(crate) fn initial(&mut self, stepper: &mut Stepper<'_>) -> Result<NodeId, CheckError> {
+    pub(crate) fn initial(&mut self, stepper: &mut Stepper<'_>) -> Result<NormalNode, CheckError> {
         let start = self.system.initial();
         self.close(stepper, vec![start])
     }
@@ -52,9 +52,9 @@ impl<'l> Normaliser<'l> {
     pub(crate) fn after(
         &mut self,
         stepper: &mut Stepper<'_>,
-        node: NodeId,
+        node: NormalNode,
         label: Label,
-    ) -> Result<Option<NodeId>, CheckError> {
+    ) -> Result<Option<NormalNode>, CheckError> {
         if let Some(&known) = self.after.get(&(node, label)) {
             return Ok(Some(known));
         }
@@ -83,9 +83,9 @@ impl<'l> Normaliser<'l> {
     fn visible_steps(
         &mut self,
         stepper: &mut Stepper<'_>,
-        node: NodeId,
-    ) -> Result<FxHashMap<Label, Vec<State>>, CheckError> {
-        let mut by_label: FxHashMap<Label, Vec<State>> = FxHashMap::default();
+        node: NormalNode,
+    ) -> Result<FxHashMap<Label, Vec<StateId>>, CheckError> {
+        let mut by_label: FxHashMap<Label, Vec<StateId>> = FxHashMap::default();
         let mut steps = Vec::new();
         for position in 0..self.nodes[node.0 as usize].len() {
             let state = self.nodes[node.0 as usize][position];
@@ -98,9 +98,9 @@ impl<'l> Normaliser<'l> {
     }
 
     /// The node of these states and all that they reach silently.
-    fn close(&mut self, stepper: &mut Stepper<'_>, seed: Vec<State>) -> Result<NodeId, CheckError> {
-        let mut members: FxHashSet<State> = seed.iter().copied().collect();
-        let mut pending: Vec<State> = members.iter().copied().collect();
+    fn close(&mut self, stepper: &mut Stepper<'_>, seed: Vec<StateId>) -> Result<NormalNode, CheckError> {
+        let mut members: FxHashSet<StateId> = seed.iter().copied().collect();
+        let mut pending: Vec<StateId> = members.iter().copied().collect();
         let mut steps = Vec::new();
         let mut explored = 0;
         while let Some(state) = pending.pop() {
@@ -116,13 +116,13 @@ impl<'l> Normaliser<'l> {
             }
         }
         // The sorted list is what names the node, so the order in which a hash set is walked does not matter.
-        let mut members: Vec<State> = members.into_iter().collect();
+        let mut members: Vec<StateId> = members.into_iter().collect();
         members.sort_unstable();
         let count = members.len();
         let (index, new) = self.nodes.insert_full(members.into());
         if new {
             self.members += count;
         }
-        Ok(NodeId(u32::try_from(index).expect("fewer than 2^32 nodes fit the memory")))
+        Ok(NormalNode(u32::try_from(index).expect("fewer than 2^32 nodes fit the memory")))
     }
 }

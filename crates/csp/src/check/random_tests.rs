@@ -6,14 +6,14 @@ use super::brute::{EVENTS, Proc, TICK, Traces, build, finite, recursive, traces}
 use super::refine::refines_system;
 use super::*;
 use crate::core::system::{TermSystem, system_of};
-use crate::cspm::{Verdict, check_file, export, parse};
+use crate::cspm::{AssertionVerdict, check_file, export, parse};
 use crate::value::Value;
 
 /// The visible trace of a counterexample in the numbers of the brute force.
 fn numbers(counterexample: &Counterexample) -> Vec<u8> {
-    let number = |step: &Step| match step {
-        Step::Tick => TICK,
-        Step::Event(name) => match name.parts() {
+    let number = |step: &TraceAction| match step {
+        TraceAction::Tick => TICK,
+        TraceAction::Event(name) => match name.parts() {
             [_, Value::Int(event)] => u8::try_from(*event).expect("a test event"),
             _ => panic!("{name} is not a test event"),
         },
@@ -113,8 +113,8 @@ proptest! {
             let direct = refines(&mut model, first, second, &Limits::default()).expect("ends").counterexample;
             let outcome = check_file(&text, &Limits::default()).expect("is well formed").swap_remove(0);
             let read = match outcome.verdict {
-                Verdict::Holds => None,
-                Verdict::Fails(found) => found,
+                AssertionVerdict::Holds => None,
+                AssertionVerdict::Fails(found) => found,
                 other => panic!("{other:?}\n{text}"),
             };
             prop_assert_eq!(read.as_ref().map(numbers).map(|trace| trace.len()),

@@ -4,12 +4,12 @@
 //! normalised specification is searched for an event that the specification does not allow.
 //! Complete within the budget; a counterexample is always a behaviour of the implementation.
 
-use super::normal::{NodeId, Normaliser};
-use super::search::{Outcome, Search};
-use super::trace::{Counterexample, Step, Violation};
-use super::{Limits, Report};
+use super::normal::{NormalNode, Normaliser};
+use super::search::{Inspection, ShortestPathSearch};
+use super::trace::{Counterexample, TraceAction, Violation};
+use super::{CheckResult, Limits};
 use crate::core::step::Stepper;
-use crate::core::system::{State, System, system_of};
+use crate::core::system::{StateId, System, system_of};
 use crate::core::{Label, ProcId};
 use crate::error::CheckError;
 
@@ -18,7 +18,7 @@ pub(crate) fn refines(
     specification: ProcId,
     implementation: ProcId,
     limits: &Limits<'_>,
-) -> Result<Report, CheckError> {
+) -> Result<CheckResult, CheckError> {
     let specification = system_of(stepper, specification)?;
     let implementation = system_of(stepper, implementation)?;
     refines_system(stepper, specification, implementation, limits)
@@ -30,11 +30,11 @@ pub(crate) fn refines_system(
     specification: Box<dyn System>,
     mut implementation: Box<dyn System>,
     limits: &Limits<'_>,
-) -> Result<Report, CheckError> {
+) -> Result<CheckResult, CheckError> {
     let mut specification = Normaliser::new(specification, limits);
     let start = (implementation.initial(), specification.initial(stepper)?);
-    let mut search: Search<'_, (State, NodeId)> = Search::new(limits);
-    let mut moves: Vec<(Label, State)> = Vec::new();
+    let mut search: ShortestPathSearch<'_, (StateId, NormalNode)> = ShortestPathSearch::new(limits);
+    let mut moves: Vec<(Label, StateId)> = Vec::new();
     let fault = search.run(start, |search, (state, node), steps| {
         implementation.successors(stepper, state, &mut moves)?;
         steps.clear();
@@ -43,19 +43,19 @@ pub(crate) fn refines_system(
                 true => node,
                 false => match specification.after(stepper, node, label)? {
                     Some(next) => next,
-                    None => return Ok(Outcome::BadStep(label)),
+                    None => return Ok(Inspection::BadStep(label)),
                 },
             };
             steps.push((label, (target, next)));
         }
         search.other_states = specification.states();
         search.admit_cells(stepper.model.cells() + implementation.cells() + specification.cells())?;
-        Ok(Outcome::Continue)
+        Ok(Inspection::Continue)
     })?;
     let counterexample = fault.map(|(index, label)| {
         let labels = search.path(index).into_iter().chain(label);
-        let steps = labels.map(|label| Step::named(stepper.model, label)).collect();
+        let steps = labels.map(|label| TraceAction::named(stepper.model, label)).collect();
         Counterexample { steps, violation: Violation::NotAllowed }
     });
-    Ok(Report { counterexample, states: search.states() + search.other_states, transitions: search.transitions })
+    Ok(CheckResult { counterexample, states: search.states() + search.other_states, transitions: search.transitions })
 }

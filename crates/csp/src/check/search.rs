@@ -26,7 +26,7 @@ struct Reached {
 }
 
 /// What looking at one state gives.
-pub(crate) enum Outcome {
+pub(crate) enum Inspection {
     /// Go on.
     Continue,
     /// The state itself is wrong.
@@ -36,7 +36,7 @@ pub(crate) enum Outcome {
 }
 
 /// The states met so far, and what is still to be looked at.
-pub(crate) struct Search<'l, K> {
+pub(crate) struct ShortestPathSearch<'l, K> {
     reached: IndexMap<K, Reached, FxBuildHasher>,
     limits: &'l Limits<'l>,
     /// States other than those of the search, counted against the same budget.
@@ -45,9 +45,9 @@ pub(crate) struct Search<'l, K> {
     pub(crate) transitions: usize,
 }
 
-impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
-    pub(crate) fn new(limits: &'l Limits<'l>) -> Search<'l, K> {
-        Search { reached: IndexMap::default(), limits, other_states: 0, explored: 0, transitions: 0 }
+impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
+    pub(crate) fn new(limits: &'l Limits<'l>) -> ShortestPathSearch<'l, K> {
+        ShortestPathSearch { reached: IndexMap::default(), limits, other_states: 0, explored: 0, transitions: 0 }
     }
 
     /// Looks at every state from `start`, nearest first, until `look` finds fault. `look` writes the steps of the state
@@ -55,7 +55,7 @@ impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
     pub(crate) fn run(
         &mut self,
         start: K,
-        mut look: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Outcome, CheckError>,
+        mut look: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Inspection, CheckError>,
     ) -> Result<Option<(usize, Option<Label>)>, CheckError> {
         let first = Reached { from: NONE, label: Label::TAU, visible: 0, silent: 0 };
         self.reached.insert(start, first);
@@ -81,9 +81,9 @@ impl<'l, K: Copy + Eq + Hash> Search<'l, K> {
             let (&key, &reached) = self.entry(index);
             self.limits.admit(self.reached.len() + self.other_states, self.explored)?;
             match look(self, key, &mut steps)? {
-                Outcome::Continue => {}
-                Outcome::Bad => return Ok(Some((index as usize, None))),
-                Outcome::BadStep(label) => return Ok(Some((index as usize, Some(label)))),
+                Inspection::Continue => {}
+                Inspection::Bad => return Ok(Some((index as usize, None))),
+                Inspection::BadStep(label) => return Ok(Some((index as usize, Some(label)))),
             }
             self.explored += 1;
             self.transitions += steps.len();

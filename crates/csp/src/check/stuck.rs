@@ -5,46 +5,46 @@
 //! then a depth-first walk over those finds a cycle. Complete within the budget; a counterexample is always a behaviour of
 //! the process.
 
-use super::search::{Outcome, Search};
-use super::trace::{Counterexample, Step, Violation};
-use super::{Limits, Report};
+use super::search::{Inspection, ShortestPathSearch};
+use super::trace::{Counterexample, TraceAction, Violation};
+use super::{CheckResult, Limits};
 use crate::core::step::Stepper;
-use crate::core::system::{State, system_of};
+use crate::core::system::{StateId, system_of};
 use crate::core::{Label, Model, ProcId};
 use crate::error::CheckError;
 
-fn named(model: &Model, labels: impl IntoIterator<Item = Label>) -> Vec<Step> {
-    labels.into_iter().map(|label| Step::named(model, label)).collect()
+fn named(model: &Model, labels: impl IntoIterator<Item = Label>) -> Vec<TraceAction> {
+    labels.into_iter().map(|label| TraceAction::named(model, label)).collect()
 }
 
 pub(crate) fn deadlock_free(
     stepper: &mut Stepper<'_>,
     process: ProcId,
     limits: &Limits<'_>,
-) -> Result<Report, CheckError> {
+) -> Result<CheckResult, CheckError> {
     let mut system = system_of(stepper, process)?;
-    let mut search: Search<'_, State> = Search::new(limits);
+    let mut search: ShortestPathSearch<'_, StateId> = ShortestPathSearch::new(limits);
     let fault = search.run(system.initial(), |search, state, steps| {
         system.successors(stepper, state, steps)?;
         search.admit_cells(stepper.model.cells() + system.cells())?;
         let stuck = steps.is_empty() && !system.is_terminated(state);
-        Ok(if stuck { Outcome::Bad } else { Outcome::Continue })
+        Ok(if stuck { Inspection::Bad } else { Inspection::Continue })
     })?;
     let counterexample = fault.map(|(index, _)| Counterexample {
         steps: named(stepper.model, search.path(index)),
         violation: Violation::Deadlock,
     });
-    Ok(Report { counterexample, states: search.states(), transitions: search.transitions })
+    Ok(CheckResult { counterexample, states: search.states(), transitions: search.transitions })
 }
 
 pub(crate) fn divergence_free(
     stepper: &mut Stepper<'_>,
     process: ProcId,
     limits: &Limits<'_>,
-) -> Result<Report, CheckError> {
+) -> Result<CheckResult, CheckError> {
     let mut system = system_of(stepper, process)?;
-    let mut search: Search<'_, State> = Search::new(limits);
-    let mut silent: Vec<(State, Vec<(Label, State)>)> = Vec::new();
+    let mut search: ShortestPathSearch<'_, StateId> = ShortestPathSearch::new(limits);
+    let mut silent: Vec<(StateId, Vec<(Label, StateId)>)> = Vec::new();
     search.run(system.initial(), |search, state, steps| {
         system.successors(stepper, state, steps)?;
         search.admit_cells(stepper.model.cells() + system.cells())?;
@@ -52,12 +52,12 @@ pub(crate) fn divergence_free(
         if !kept.is_empty() {
             silent.push((state, kept));
         }
-        Ok(Outcome::Continue)
+        Ok(Inspection::Continue)
     })?;
     let mut edges: Vec<Vec<(Label, usize)>> = vec![Vec::new(); search.states()];
     let mut order = Vec::with_capacity(silent.len());
     for (state, steps) in silent {
-        let known = |state: &State| search.index_of(state).expect("the search met every successor");
+        let known = |state: &StateId| search.index_of(state).expect("the search met every successor");
         let from = known(&state);
         order.push(from);
         edges[from] = steps.into_iter().map(|(label, target)| (label, known(&target))).collect();
@@ -67,7 +67,7 @@ pub(crate) fn divergence_free(
         steps: named(stepper.model, search.path(index)),
         violation: Violation::Divergence(named(stepper.model, cycle)),
     });
-    Ok(Report { counterexample, states: search.states(), transitions: search.transitions })
+    Ok(CheckResult { counterexample, states: search.states(), transitions: search.transitions })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

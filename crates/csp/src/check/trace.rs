@@ -7,7 +7,7 @@ use crate::value::Value;
 
 /// One step of a counterexample, by name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Step {
+pub enum TraceAction {
     /// An event that the environment sees.
     Event(Value),
     /// An event under a hiding operator.
@@ -18,21 +18,21 @@ pub enum Step {
     Tick,
 }
 
-impl Step {
-    pub(crate) fn named(model: &Model, label: Label) -> Step {
+impl TraceAction {
+    pub(crate) fn named(model: &Model, label: Label) -> TraceAction {
         match label.kind() {
-            LabelKind::Tau => Step::Tau,
-            LabelKind::Tick => Step::Tick,
-            LabelKind::Visible(event) => Step::Event(model.event_name(event).clone()),
-            LabelKind::Hidden(event) => Step::Hidden(model.event_name(event).clone()),
+            LabelKind::Tau => TraceAction::Tau,
+            LabelKind::Tick => TraceAction::Tick,
+            LabelKind::Visible(event) => TraceAction::Event(model.event_name(event).clone()),
+            LabelKind::Hidden(event) => TraceAction::Hidden(model.event_name(event).clone()),
         }
     }
 
     /// The event's name, hidden or not.
     pub fn event(&self) -> Option<&Value> {
         match self {
-            Step::Event(name) | Step::Hidden(name) => Some(name),
-            Step::Tau | Step::Tick => None,
+            TraceAction::Event(name) | TraceAction::Hidden(name) => Some(name),
+            TraceAction::Tau | TraceAction::Tick => None,
         }
     }
 }
@@ -45,7 +45,7 @@ pub enum Violation {
     /// Nothing can happen any more.
     Deadlock,
     /// These silent steps can be repeated for ever.
-    Divergence(Vec<Step>),
+    Divergence(Vec<TraceAction>),
 }
 
 /// A behaviour of the process that breaks the property. No other one has fewer visible events, and none with as many has
@@ -53,54 +53,54 @@ pub enum Violation {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
     /// Every step from the start, silent ones included.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TraceAction>,
     /// What is wrong at its end.
     pub violation: Violation,
 }
 
 /// A sequence of steps written as CSPm writes a trace.
 #[derive(Clone, Debug)]
-pub struct Trace<'a> {
-    steps: &'a [Step],
+pub struct TraceDisplay<'a> {
+    steps: &'a [TraceAction],
     hidden: bool,
 }
 
 impl Counterexample {
     /// What the environment sees: visible events and termination.
-    pub fn visible(&self) -> impl Iterator<Item = &Step> {
-        self.steps.iter().filter(|step| matches!(step, Step::Event(_) | Step::Tick))
+    pub fn visible(&self) -> impl Iterator<Item = &TraceAction> {
+        self.steps.iter().filter(|step| matches!(step, TraceAction::Event(_) | TraceAction::Tick))
     }
 
     /// Every event, the hidden ones included, by name.
     pub fn events(&self) -> impl Iterator<Item = &Value> {
-        self.steps.iter().filter_map(Step::event)
+        self.steps.iter().filter_map(TraceAction::event)
     }
 
     /// For printing: what the environment sees.
-    pub fn trace(&self) -> Trace<'_> {
-        Trace { steps: &self.steps, hidden: false }
+    pub fn trace(&self) -> TraceDisplay<'_> {
+        TraceDisplay { steps: &self.steps, hidden: false }
     }
 
     /// For printing: hidden events and internal steps as well.
-    pub fn full_trace(&self) -> Trace<'_> {
-        Trace { steps: &self.steps, hidden: true }
+    pub fn full_trace(&self) -> TraceDisplay<'_> {
+        TraceDisplay { steps: &self.steps, hidden: true }
     }
 }
 
-impl fmt::Display for Trace<'_> {
+impl fmt::Display for TraceDisplay<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |step: &&Step| self.hidden || matches!(step, Step::Event(_) | Step::Tick);
+        let shown = |step: &&TraceAction| self.hidden || matches!(step, TraceAction::Event(_) | TraceAction::Tick);
         out.write_str("<")?;
         for (index, step) in self.steps.iter().filter(shown).enumerate() {
             if index > 0 {
                 out.write_str(", ")?;
             }
             match step {
-                Step::Event(name) => write!(out, "{name}")?,
+                TraceAction::Event(name) => write!(out, "{name}")?,
                 // In brackets, so that a trace with hidden events cannot be taken for one of the process.
-                Step::Hidden(name) => write!(out, "[{name}]")?,
-                Step::Tau => out.write_str("τ")?,
-                Step::Tick => out.write_str("✓")?,
+                TraceAction::Hidden(name) => write!(out, "[{name}]")?,
+                TraceAction::Tau => out.write_str("τ")?,
+                TraceAction::Tick => out.write_str("✓")?,
             }
         }
         out.write_str(">")
@@ -114,7 +114,7 @@ impl fmt::Display for Counterexample {
             Violation::NotAllowed => Ok(()),
             Violation::Deadlock => out.write_str(", then deadlock"),
             Violation::Divergence(cycle) => {
-                write!(out, ", then for ever {}", Trace { steps: cycle, hidden: true })
+                write!(out, ", then for ever {}", TraceDisplay { steps: cycle, hidden: true })
             }
         }
     }

@@ -12,13 +12,13 @@ use super::model::OMEGA;
 use super::parallel::for_each_choice;
 use super::rules::{Flat, Rule, drivers};
 use super::step::{Stepper, Transition};
-use super::system::{State, System};
+use super::system::{StateId, System};
 use super::term::ProcId;
 use super::vector::Vectors;
 use crate::error::CheckError;
 
 /// The state after successful termination; no vector has this name.
-const TERMINATED: State = State(u32::MAX);
+const TERMINATED: StateId = StateId(u32::MAX);
 
 pub(crate) struct Machine {
     /// Sorted by driving component and event.
@@ -28,7 +28,7 @@ pub(crate) struct Machine {
     /// The components that can start a step.
     active: Vec<u32>,
     vectors: Vectors,
-    initial: State,
+    initial: StateId,
     /// What a rule changes; kept to spare an allocation per step.
     changes: Vec<(usize, u32)>,
 }
@@ -49,12 +49,12 @@ impl Machine {
         active.dedup();
         let mut vectors = Vectors::new(flat.leaves.len());
         let start: Vec<u32> = flat.leaves.iter().map(|leaf| leaf.start.0).collect();
-        let initial = State(vectors.insert(&start));
+        let initial = StateId(vectors.insert(&start));
         let rules = keyed.into_iter().map(|(_, rule)| rule).collect();
         Ok(Machine { rules, driven, active, vectors, initial, changes: Vec::new() })
     }
 
-    fn component(&self, state: State, leaf: u32) -> ProcId {
+    fn component(&self, state: StateId, leaf: u32) -> ProcId {
         ProcId(self.vectors.get(state.0, leaf as usize))
     }
 
@@ -62,9 +62,9 @@ impl Machine {
     fn fire(
         &mut self,
         stepper: &mut Stepper<'_>,
-        state: State,
+        state: StateId,
         rule: usize,
-        out: &mut Vec<(Label, State)>,
+        out: &mut Vec<(Label, StateId)>,
     ) -> Result<(), CheckError> {
         let rule = &self.rules[rule];
         self.changes.clear();
@@ -80,7 +80,7 @@ impl Machine {
             }
         }
         if single {
-            out.push((rule.label, State(self.vectors.replace(state.0, &self.changes))));
+            out.push((rule.label, StateId(self.vectors.replace(state.0, &self.changes))));
             return Ok(());
         }
         let choices: Vec<Vec<(usize, u32)>> = rule
@@ -93,7 +93,7 @@ impl Machine {
             })
             .collect();
         for_each_choice(&choices, |changes| {
-            out.push((rule.label, State(self.vectors.replace(state.0, changes))));
+            out.push((rule.label, StateId(self.vectors.replace(state.0, changes))));
         });
         Ok(())
     }
@@ -101,10 +101,10 @@ impl Machine {
     fn step_component(
         &mut self,
         stepper: &mut Stepper<'_>,
-        state: State,
+        state: StateId,
         leaf: u32,
         steps: &[Transition],
-        out: &mut Vec<(Label, State)>,
+        out: &mut Vec<(Label, StateId)>,
     ) -> Result<(), CheckError> {
         // Steps with one label lie together, and a rule tries all of its component's targets itself.
         for same in steps.chunk_by(|left, right| left.label == right.label) {
@@ -120,7 +120,7 @@ impl Machine {
             let label = if label == Label::TICK { Label::TAU } else { label };
             for step in same {
                 let changed = self.vectors.replace(state.0, &[(leaf as usize, step.target.0)]);
-                out.push((label, State(changed)));
+                out.push((label, StateId(changed)));
             }
         }
         Ok(())
@@ -128,15 +128,15 @@ impl Machine {
 }
 
 impl System for Machine {
-    fn initial(&self) -> State {
+    fn initial(&self) -> StateId {
         self.initial
     }
 
     fn successors(
         &mut self,
         stepper: &mut Stepper<'_>,
-        state: State,
-        out: &mut Vec<(Label, State)>,
+        state: StateId,
+        out: &mut Vec<(Label, StateId)>,
     ) -> Result<(), CheckError> {
         out.clear();
         if state == TERMINATED {
@@ -159,7 +159,7 @@ impl System for Machine {
         Ok(())
     }
 
-    fn is_terminated(&self, state: State) -> bool {
+    fn is_terminated(&self, state: StateId) -> bool {
         state == TERMINATED
     }
 

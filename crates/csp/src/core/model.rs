@@ -16,7 +16,7 @@ type Interned<T> = IndexSet<T, FxBuildHasher>;
 
 /// A definition: a name and, once it is known, a body.
 #[derive(Clone, Debug)]
-pub(crate) struct Definition {
+pub(crate) struct ProcessDefinition {
     pub(crate) name: String,
     pub(crate) body: Option<ProcId>,
 }
@@ -30,7 +30,7 @@ pub struct Model {
     sets: Interned<Box<[EventId]>>,
     relations: Interned<Box<[(EventId, EventId)]>>,
     terms: Interned<Term>,
-    definitions: Vec<Definition>,
+    definitions: Vec<ProcessDefinition>,
     cells: usize,
 }
 
@@ -285,7 +285,7 @@ impl Model {
 
     /// A definition whose body comes later, so that bodies can call it.
     pub fn declare(&mut self, name: impl Into<String>) -> DefId {
-        self.definitions.push(Definition { name: name.into(), body: None });
+        self.definitions.push(ProcessDefinition { name: name.into(), body: None });
         DefId(handle(self.definitions.len() - 1))
     }
 
@@ -299,7 +299,7 @@ impl Model {
         self.intern(Term::Call(definition))
     }
 
-    pub(crate) fn definition(&self, definition: DefId) -> &Definition {
+    pub(crate) fn definition(&self, definition: DefId) -> &ProcessDefinition {
         &self.definitions[definition.0 as usize]
     }
 

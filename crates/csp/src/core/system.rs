@@ -12,23 +12,23 @@ use crate::error::CheckError;
 
 /// A state of one [`System`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct State(pub(crate) u32);
+pub(crate) struct StateId(pub(crate) u32);
 
 /// A transition system that is computed as it is explored.
 pub(crate) trait System {
     /// The first state.
-    fn initial(&self) -> State;
+    fn initial(&self) -> StateId;
 
     /// Replaces `out` with the steps of `state`.
     fn successors(
         &mut self,
         stepper: &mut Stepper<'_>,
-        state: State,
-        out: &mut Vec<(Label, State)>,
+        state: StateId,
+        out: &mut Vec<(Label, StateId)>,
     ) -> Result<(), CheckError>;
 
     /// Whether `state` is what is left after successful termination.
-    fn is_terminated(&self, state: State) -> bool;
+    fn is_terminated(&self, state: StateId) -> bool;
 
     /// Memory that the system itself holds, in words.
     fn cells(&self) -> usize;
@@ -46,23 +46,23 @@ impl TermSystem {
 }
 
 impl System for TermSystem {
-    fn initial(&self) -> State {
-        State(self.root.0)
+    fn initial(&self) -> StateId {
+        StateId(self.root.0)
     }
 
     fn successors(
         &mut self,
         stepper: &mut Stepper<'_>,
-        state: State,
-        out: &mut Vec<(Label, State)>,
+        state: StateId,
+        out: &mut Vec<(Label, StateId)>,
     ) -> Result<(), CheckError> {
         let steps = stepper.steps(ProcId(state.0))?;
         out.clear();
-        out.extend(steps.iter().map(|step| (step.label, State(step.target.0))));
+        out.extend(steps.iter().map(|step| (step.label, StateId(step.target.0))));
         Ok(())
     }
 
-    fn is_terminated(&self, state: State) -> bool {
+    fn is_terminated(&self, state: StateId) -> bool {
         state.0 == OMEGA.0
     }
 

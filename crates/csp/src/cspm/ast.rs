@@ -4,7 +4,7 @@
 //! that the tree stays shallow. Parentheses are not kept: the printer puts them where they are needed. Places are
 //! not part of a node's identity: two trees are equal if they say the same.
 
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::Name;
 
 /// An expression: data, a set, an event or a process.
@@ -13,7 +13,7 @@ pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
     /// Where it stands; for an operator, where the operator stands.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 impl PartialEq for Expr {
@@ -25,7 +25,7 @@ impl PartialEq for Expr {
 impl Expr {
     /// An expression that stands in no file.
     pub fn new(kind: ExprKind) -> Expr {
-        Expr { kind, place: Place::default() }
+        Expr { kind, place: SourcePosition::default() }
     }
 
     /// The name `name`, in no file.
@@ -203,7 +203,7 @@ pub struct Pattern {
     /// What it is.
     pub kind: PatternKind,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 impl PartialEq for Pattern {
@@ -245,7 +245,7 @@ pub struct Definition {
     /// What it is.
     pub body: Expr,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 impl PartialEq for Definition {
@@ -269,7 +269,7 @@ pub struct Declaration {
     /// What it is.
     pub kind: DeclarationKind,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 impl PartialEq for Declaration {

@@ -1,6 +1,6 @@
 //! Text to tokens.
 
-use crate::error::{Place, SourceError};
+use crate::error::{SourceError, SourcePosition};
 use crate::value::Name;
 
 /// A piece of text.
@@ -19,9 +19,9 @@ pub(crate) enum Token {
 
 /// A token and where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Located {
+pub(crate) struct LocatedToken {
     pub(crate) token: Token,
-    pub(crate) place: Place,
+    pub(crate) place: SourcePosition,
     /// Whether it is the first of its line: a `(`, `-` or `<` there begins something new.
     pub(crate) first_of_line: bool,
 }
@@ -61,8 +61,8 @@ pub(crate) const OPERATORS: &[&str] = &[
 ];
 
 /// The tokens of `source`, ending with [`Token::End`].
-pub(crate) fn tokens(source: &str) -> Result<Vec<Located>, SourceError> {
-    let mut lexer = Lexer { rest: source, place: Place { line: 1, column: 1 }, first_of_line: true };
+pub(crate) fn tokens(source: &str) -> Result<Vec<LocatedToken>, SourceError> {
+    let mut lexer = Lexer { rest: source, place: SourcePosition { line: 1, column: 1 }, first_of_line: true };
     let mut tokens = Vec::new();
     loop {
         lexer.skip_blanks()?;
@@ -70,7 +70,7 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Located>, SourceError> {
         let token = lexer.token()?;
         lexer.first_of_line = false;
         let end = token == Token::End;
-        tokens.push(Located { token, place, first_of_line });
+        tokens.push(LocatedToken { token, place, first_of_line });
         if end {
             return Ok(tokens);
         }
@@ -79,7 +79,7 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Located>, SourceError> {
 
 struct Lexer<'s> {
     rest: &'s str,
-    place: Place,
+    place: SourcePosition,
     first_of_line: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'s> Lexer<'s> {
         let next = self.peek()?;
         self.rest = &self.rest[next.len_utf8()..];
         if next == '\n' {
-            self.place = Place { line: self.place.line + 1, column: 1 };
+            self.place = SourcePosition { line: self.place.line + 1, column: 1 };
             self.first_of_line = true;
         } else {
             self.place.column += 1;
@@ -248,10 +248,10 @@ mod tests {
     #[test]
     fn comments_nest_and_places_count_characters() {
         let all = tokens("-- é\n{- a {- b -} c -} x'\n  y").expect("lexes");
-        assert_eq!(all[0].place, Place { line: 2, column: 19 });
+        assert_eq!(all[0].place, SourcePosition { line: 2, column: 19 });
         assert_eq!(all[0].token, Token::Name("x'".into()));
         assert!(all[0].first_of_line && all[1].first_of_line);
-        assert_eq!(all[1].place, Place { line: 3, column: 3 });
+        assert_eq!(all[1].place, SourcePosition { line: 3, column: 3 });
     }
 
     #[test]

@@ -20,4 +20,4 @@ mod script;
 
 pub use export::{ExportError, TypeNames, export};
 pub use parser::parse;
-pub use script::{AssertOutcome, Verdict, check_file};
+pub use script::{AssertOutcome, AssertionVerdict, check_file};

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::ast::*;
 use super::parse;
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::Name;
 
 fn name() -> impl Strategy<Value = Name> {
@@ -20,7 +20,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
         (-5i64..5).prop_map(PatternKind::Int),
         any::<bool>().prop_map(PatternKind::Bool),
     ];
-    let place = Place::default();
+    let place = SourcePosition::default();
     leaf.prop_map(move |kind| Pattern { kind, place }).prop_recursive(2, 6, 3, move |inner| {
         let some = |least: usize| prop::collection::vec(inner.clone(), least..3.max(least + 1));
         prop_oneof![
@@ -75,7 +75,7 @@ fn definitions(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Definiti
         name,
         parameters,
         body,
-        place: Place::default(),
+        place: SourcePosition::default(),
     });
     prop::collection::vec(definition, 1..3)
 }
@@ -186,7 +186,7 @@ fn script() -> impl Strategy<Value = Script> {
         definitions(expression()).prop_map(|mut list| DeclarationKind::Definition(list.swap_remove(0))),
         (any::<bool>(), claim).prop_map(|(negated, claim)| DeclarationKind::Assert(Assertion { negated, claim })),
     ];
-    let place = Place::default();
+    let place = SourcePosition::default();
     prop::collection::vec(kind.prop_map(move |kind| Declaration { kind, place }), 0..4)
         .prop_map(|declarations| Script { declarations })
 }

@@ -6,14 +6,14 @@ use super::ast::{
     Claim, Communication, Declaration, DeclarationKind, Definition, Expr, ExprKind, Field, Pattern, PatternKind,
     ReplicatedOp, Script, Statement,
 };
-use crate::error::{Place, SourceError};
+use crate::error::{SourceError, SourcePosition};
 use crate::value::Name;
 
 /// The channels and constructors of a script: in a pattern they stand for themselves, other names bind.
 pub(crate) type Constants = FxHashSet<Name>;
 
 /// Calls `found` with each name that `expression` uses and does not bind itself.
-pub(crate) fn free_names(constants: &Constants, expression: &Expr, found: &mut dyn FnMut(&Name, Place)) {
+pub(crate) fn free_names(constants: &Constants, expression: &Expr, found: &mut dyn FnMut(&Name, SourcePosition)) {
     Walker::new(constants, found).expression(expression);
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn free_names_of_suffix(
     constants: &Constants,
     steps: &[Communication],
     body: &Expr,
-    found: &mut dyn FnMut(&Name, Place),
+    found: &mut dyn FnMut(&Name, SourcePosition),
 ) {
     let mut walker = Walker::new(constants, found);
     walker.prefix(steps, body);
@@ -32,7 +32,7 @@ pub(crate) fn free_names_of_suffix(
 pub(crate) fn free_names_of_definitions(
     constants: &Constants,
     definitions: &[Definition],
-    found: &mut dyn FnMut(&Name, Place),
+    found: &mut dyn FnMut(&Name, SourcePosition),
 ) {
     let mut walker = Walker::new(constants, found);
     walker.definitions(definitions);
@@ -56,13 +56,13 @@ pub(crate) fn pattern_names<'p>(constants: &Constants, pattern: &'p Pattern, nam
 struct Walker<'w> {
     constants: &'w Constants,
     bound: Vec<Name>,
-    found: &'w mut dyn FnMut(&Name, Place),
+    found: &'w mut dyn FnMut(&Name, SourcePosition),
     /// Mistakes in patterns and clauses that were met on the way.
     problems: Vec<SourceError>,
 }
 
 impl<'w> Walker<'w> {
-    fn new(constants: &'w Constants, found: &'w mut dyn FnMut(&Name, Place)) -> Walker<'w> {
+    fn new(constants: &'w Constants, found: &'w mut dyn FnMut(&Name, SourcePosition)) -> Walker<'w> {
         Walker { constants, bound: Vec::new(), found, problems: Vec::new() }
     }
 
@@ -251,7 +251,7 @@ pub(crate) fn constants(script: &Script) -> Constants {
 /// Checks that each name is given once and that each name in use is given, by the script or as one of `builtins`.
 pub(crate) fn check(script: &Script, builtins: &dyn Fn(&str) -> bool) -> Result<(), SourceError> {
     let constants = constants(script);
-    let mut given: FxHashMap<Name, Place> = FxHashMap::default();
+    let mut given: FxHashMap<Name, SourcePosition> = FxHashMap::default();
     for declaration in &script.declarations {
         for name in declared_names(declaration) {
             give(&mut given, name, declaration.place)?;
@@ -265,7 +265,7 @@ pub(crate) fn check(script: &Script, builtins: &dyn Fn(&str) -> bool) -> Result<
     let mut problems = Vec::new();
     for declaration in &script.declarations {
         let mut undefined = Vec::new();
-        let mut found = |name: &Name, place: Place| {
+        let mut found = |name: &Name, place: SourcePosition| {
             if !given.contains_key(name) && !builtins(name) {
                 undefined.push(SourceError::new(place, format!("`{name}` is not defined")));
             }
@@ -278,7 +278,7 @@ pub(crate) fn check(script: &Script, builtins: &dyn Fn(&str) -> bool) -> Result<
     problems.into_iter().min_by_key(|problem| problem.place).map_or(Ok(()), Err)
 }
 
-fn give(given: &mut FxHashMap<Name, Place>, name: &Name, place: Place) -> Result<(), SourceError> {
+fn give(given: &mut FxHashMap<Name, SourcePosition>, name: &Name, place: SourcePosition) -> Result<(), SourceError> {
     match given.insert(name.clone(), place) {
         None => Ok(()),
         Some(before) => Err(SourceError::new(place, format!("`{name}` is already declared at {before}"))),
@@ -288,7 +288,7 @@ fn give(given: &mut FxHashMap<Name, Place>, name: &Name, place: Place) -> Result
 /// Clauses of one function must stand together and agree in the number of parameters.
 fn check_clauses<'d>(
     definitions: impl Iterator<Item = &'d Definition>,
-    given: &mut FxHashMap<Name, Place>,
+    given: &mut FxHashMap<Name, SourcePosition>,
 ) -> Result<(), SourceError> {
     let mut last: Option<&Definition> = None;
     for definition in definitions {

@@ -5,13 +5,13 @@ use std::fmt;
 use super::ast::{Assertion, Claim, DeclarationKind, Script};
 use super::eval::{Builtin, Evaluation, Evaluator};
 use super::{parse, scope};
-use crate::check::{Counterexample, Limits, Property, Report, check_with};
+use crate::check::{CheckResult, Counterexample, Limits, Property, check_with};
 use crate::core::Model;
-use crate::error::{CheckError, LimitReached, Place, SourceError};
+use crate::error::{CheckError, LimitReached, SourceError, SourcePosition};
 
 /// What became of an assertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum AssertionVerdict {
     /// It holds.
     Holds,
     /// It does not. An assertion with `not` fails without a counterexample: what it denies is true.
@@ -26,11 +26,11 @@ pub enum Verdict {
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssertOutcome {
     /// Where the line stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it claims.
     pub assertion: Assertion,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: AssertionVerdict,
     /// For an assertion with `not` that holds: the behaviour that refutes what it denies.
     pub refutation: Option<Counterexample>,
     /// How many states were visited; 0 without a verdict.
@@ -55,7 +55,9 @@ pub fn check_file(source: &str, limits: &Limits<'_>) -> Result<Vec<AssertOutcome
         match started.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(outcomes)) => Ok(outcomes),
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(error) => Err(SourceError::new(Place::default(), format!("no thread for the evaluation: {error}"))),
+            Err(error) => {
+                Err(SourceError::new(SourcePosition::default(), format!("no thread for the evaluation: {error}")))
+            }
         }
     })
 }
@@ -72,7 +74,7 @@ fn outcomes(script: &Script, limits: &Limits<'_>) -> Vec<AssertOutcome> {
     outcomes
 }
 
-fn check_claim(script: &Script, claim: &Claim, limits: &Limits<'_>) -> Result<Report, CheckError> {
+fn check_claim(script: &Script, claim: &Claim, limits: &Limits<'_>) -> Result<CheckResult, CheckError> {
     // Each assertion has the budget for itself, so none inherits the terms of the one before.
     let mut model = Model::new();
     let mut evaluator = Evaluator::new(script);
@@ -88,25 +90,25 @@ fn check_claim(script: &Script, claim: &Claim, limits: &Limits<'_>) -> Result<Re
     check_with(&mut model, &mut evaluator, process, property, limits)
 }
 
-fn outcome(place: Place, assertion: &Assertion, result: Result<Report, CheckError>) -> AssertOutcome {
+fn outcome(place: SourcePosition, assertion: &Assertion, result: Result<CheckResult, CheckError>) -> AssertOutcome {
     let mut outcome = AssertOutcome {
         place,
         assertion: assertion.clone(),
-        verdict: Verdict::Holds,
+        verdict: AssertionVerdict::Holds,
         refutation: None,
         states: 0,
         transitions: 0,
     };
     match result {
-        Err(CheckError::Limit(limit)) => outcome.verdict = Verdict::Unknown(limit),
-        Err(error) => outcome.verdict = Verdict::Broken(error),
+        Err(CheckError::Limit(limit)) => outcome.verdict = AssertionVerdict::Unknown(limit),
+        Err(error) => outcome.verdict = AssertionVerdict::Broken(error),
         Ok(report) => {
             outcome.states = report.states;
             outcome.transitions = report.transitions;
             match (assertion.negated, report.counterexample) {
                 (false, None) => {}
-                (false, found) => outcome.verdict = Verdict::Fails(found),
-                (true, None) => outcome.verdict = Verdict::Fails(None),
+                (false, found) => outcome.verdict = AssertionVerdict::Fails(found),
+                (true, None) => outcome.verdict = AssertionVerdict::Fails(None),
                 (true, found) => outcome.refutation = found,
             }
         }
@@ -119,14 +121,14 @@ fn outcome(place: Place, assertion: &Assertion, result: Result<Report, CheckErro
 impl fmt::Display for AssertOutcome {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match &self.verdict {
-            Verdict::Holds => "holds".to_owned(),
-            Verdict::Fails(_) => "fails".to_owned(),
-            Verdict::Unknown(limit) => format!("unknown: {limit}"),
-            Verdict::Broken(error) => format!("error: {error}"),
+            AssertionVerdict::Holds => "holds".to_owned(),
+            AssertionVerdict::Fails(_) => "fails".to_owned(),
+            AssertionVerdict::Unknown(limit) => format!("unknown: {limit}"),
+            AssertionVerdict::Broken(error) => format!("error: {error}"),
         };
         write!(out, "{}: assert {}: {verdict}", self.place, self.assertion)?;
         let counterexample = match &self.verdict {
-            Verdict::Fails(found) => found.as_ref(),
+            AssertionVerdict::Fails(found) => found.as_ref(),
             _ => self.refutation.as_ref(),
         };
         let Some(counterexample) = counterexample else {

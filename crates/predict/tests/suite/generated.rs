@@ -7,8 +7,8 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::{bounds::MaxExecutions, explore};
 use raddle_model::finding::Kind;
 use raddle_model::{DefectFinder, Execution};
-use raddle_predict::analysis::{Analysis, Budget};
-use raddle_predict::session::{Fate, Observer, Options, Prediction, Totals, predict};
+use raddle_predict::analysis::{Budget, TraceAnalysis};
+use raddle_predict::session::{CandidateStatus, Observer, PredictOptions, PredictedDefect, Totals, predict};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::policy::Policy;
@@ -22,8 +22,8 @@ impl Observer for Quiet {
     fn name(&self, _: &Execution, addresses: &[u64]) -> Vec<String> {
         addresses.iter().map(|address| format!("v{address:x}")).collect()
     }
-    fn analysed(&mut self, _: &Execution, _: &Analysis<'_>) {}
-    fn settled(&mut self, _: &Execution, _: &Prediction) {}
+    fn analysed(&mut self, _: &Execution, _: &TraceAnalysis<'_>) {}
+    fn settled(&mut self, _: &Execution, _: &PredictedDefect) {}
 }
 
 type Found = BTreeSet<(Kind, Vec<u64>)>;
@@ -52,7 +52,7 @@ fn searched(program: &Program, granularity: Granularity, most: u64) -> Option<Fo
 
 fn predicted(program: &Program, rounds: u32, seed: u64) -> Totals {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
-    let options = Options {
+    let options = PredictOptions {
         budget: Budget::default(),
         rounds,
         assume_any_value: false,
@@ -67,7 +67,7 @@ fn confirmed(totals: &Totals) -> Found {
     let wanted = |kind: Kind, detail: &str| kind == Kind::DataRace || (kind == Kind::Deadlock && detail == "cycle");
     let shown = totals.shown.iter().filter(|shown| wanted(shown.kind, shown.detail));
     let shown: Found = shown.map(|shown| (shown.kind, shown.places.clone())).collect();
-    for prediction in totals.predictions.iter().filter(|prediction| prediction.fate == Fate::Confirmed) {
+    for prediction in totals.predictions.iter().filter(|prediction| prediction.fate == CandidateStatus::Confirmed) {
         assert!(shown.contains(&(prediction.kind, prediction.places.clone())), "{prediction:?}");
     }
     shown
@@ -92,7 +92,7 @@ fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
         let program = generate(seed, &knobs);
         let Some(expected) = exhaustive(&program) else { continue };
         let totals = predicted(&program, 1, seed);
-        let open: Vec<_> = totals.predictions.iter().filter(|one| one.fate != Fate::Confirmed).collect();
+        let open: Vec<_> = totals.predictions.iter().filter(|one| one.fate != CandidateStatus::Confirmed).collect();
         assert!(open.is_empty(), "seed {seed}: {open:#?} {program:#?}");
         assert_eq!(confirmed(&totals), expected, "seed {seed}: {program:#?}");
         compared += 1;

@@ -1,6 +1,6 @@
 //! Traces that somebody broke: they are refused with a line, or they are traces and can be analysed.
 
-use raddle_predict::analysis::{Analysis, Budget};
+use raddle_predict::analysis::{Budget, TraceAnalysis};
 use raddle_predict::std_format;
 use raddle_vocab::policy::mix;
 
@@ -63,7 +63,7 @@ fn broken_traces_are_refused_with_a_line_or_analysed() {
                 refused += 1;
             }
             Ok(read) => {
-                let analysis = Analysis::new(&read.trace, Budget { by_variable: true, ..Budget::default() });
+                let analysis = TraceAnalysis::new(&read.trace, Budget { by_variable: true, ..Budget::default() });
                 let keeper = analysis.keeper();
                 let candidates = analysis.candidates();
                 let races = analysis.races(&keeper, &candidates, |_, decision| decision);
@@ -90,7 +90,7 @@ fn traces_that_are_too_large_are_refused() {
     }
     let events: String = (0..60_000).map(|event| format!("T{}|w(x)|{event}\n", event % 2)).collect();
     let read = std_format::read(&events).unwrap();
-    let analysis = Analysis::new(&read.trace, Budget { by_variable: true, ..Budget::default() });
+    let analysis = TraceAnalysis::new(&read.trace, Budget { by_variable: true, ..Budget::default() });
     let races = &analysis.windows[0].races;
     assert!(!races.candidates.is_empty() && races.left_out > 1_000_000, "{} left out", races.left_out);
 }

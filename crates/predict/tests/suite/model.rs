@@ -4,9 +4,9 @@ use raddle_model::{Execution, Request, Target};
 use raddle_predict::candidates::filter;
 use raddle_predict::model::{Check, Refined};
 use raddle_predict::observe;
-use raddle_predict::order::Order;
+use raddle_predict::order::MustHappenBefore;
 use raddle_predict::pins::Pins;
-use raddle_predict::search::{Reach, Searcher};
+use raddle_predict::search::{Reachability, Searcher};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::{Granularity, MemoryTarget};
 use raddle_vocab::policy::{Policy, mix};
@@ -22,7 +22,7 @@ fn refinement_and_search_agree() {
         target.finish(&mut execution).unwrap();
         let mut trace = observe(&execution);
         trace.rename(&|address| format!("v{address:x}"));
-        let order = Order::of(&trace);
+        let order = MustHappenBefore::of(&trace);
         let searcher = Searcher::new(&trace, &order, 100_000);
         let left = filter(&trace, &order, false, 0..u32::MAX);
         let threads = trace.threads.len() as u16;
@@ -37,8 +37,8 @@ fn refinement_and_search_agree() {
                         for b in of(two).filter(|b| a.conflicts(b)) {
                             let goal = [(one, a.position), (two, b.position)];
                             let answer = searcher.reach(&goal, &Pins::default());
-                            assert_ne!(answer, Reach::Unknown);
-                            reached |= answer != Reach::No;
+                            assert_ne!(answer, Reachability::Unknown);
+                            reached |= answer != Reachability::Unreachable;
                         }
                     }
                     let mut check = Check::new(&trace, &searcher, var, (one, two)).unwrap();

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use raddle_predict::analysis::{Analysis, Budget, Decision};
+use raddle_predict::analysis::{Budget, Decision, TraceAnalysis};
 use raddle_predict::std_format;
 
 /// 100,000 events of 8 threads on 200 variables. Most accesses are under locks, `one_in` is not. With `nested`, locks are taken in
@@ -48,7 +48,7 @@ fn decide(text: &str) -> (usize, usize, usize) {
     let begun = Instant::now();
     let read = std_format::read(text).unwrap();
     let budget = Budget { by_variable: true, jobs: 2, states: 200_000, ..Budget::default() };
-    let analysis = Analysis::new(&read.trace, budget);
+    let analysis = TraceAnalysis::new(&read.trace, budget);
     let stages = analysis.windows[0].races.stages;
     println!("{stages:?} {} left out, {:?}", analysis.windows[0].races.left_out, begun.elapsed());
     let keeper = analysis.keeper();

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use raddle_predict::analysis::{Analysis, Budget};
-use raddle_predict::pins::{Pins, Read};
-use raddle_predict::search::{Reach, Searcher};
+use raddle_predict::analysis::{Budget, TraceAnalysis};
+use raddle_predict::pins::{Pins, TransitionRead};
+use raddle_predict::search::{Reachability, Searcher};
 use raddle_predict::std_format;
-use raddle_predict::values::{Kept, Values};
+use raddle_predict::values::Values;
 
 /// Threads that take up to two locks at a time, read and write.
 fn random_trace(seed: u64) -> String {
@@ -44,11 +44,11 @@ fn decisions_agree_with_a_search() {
         let text = random_trace(seed);
         let read = std_format::read(&text).unwrap();
         let trace = &read.trace;
-        let analysis = Analysis::new(trace, Budget { by_variable: true, ..Budget::default() });
+        let analysis = TraceAnalysis::new(trace, Budget { by_variable: true, ..Budget::default() });
         let values = Values::new(trace, &analysis.flow);
         let keeper = analysis.keeper();
-        let reads: BTreeSet<Read> = (0..trace.steps.len() as u32)
-            .flat_map(|step| analysis.flow.reads(step).iter().map(move |&(var, _)| Read { step, var }))
+        let reads: BTreeSet<TransitionRead> = (0..trace.steps.len() as u32)
+            .flat_map(|step| analysis.flow.reads(step).iter().map(move |&(var, _)| TransitionRead { step, var }))
             .collect();
         let pins = Pins::of(&analysis.flow, reads);
         let searcher = Searcher::new(trace, &analysis.order, 1_000_000);
@@ -56,23 +56,23 @@ fn decisions_agree_with_a_search() {
             let reached = |&(a, b): &(u32, u32)| {
                 let goal = [a, b].map(|index| &trace.accesses[index as usize]).map(|side| (side.thread, side.position));
                 let answer = searcher.reach(&goal, &pins);
-                assert_ne!(answer, Reach::Unknown, "{text}");
-                answer != Reach::No
+                assert_ne!(answer, Reachability::Unknown, "{text}");
+                answer != Reachability::Unreachable
             };
             let there = candidate.instances.iter().any(reached);
             let (kept, pair) = values.race(candidate, &keeper, true);
             match kept {
-                Kept::Possible(steps) => {
+                Reachability::Reachable(steps) => {
                     assert!(there && pair.is_some_and(|pair| reached(&pair)), "seed {seed} {candidate:?}\n{text}");
                     let order: Vec<u32> = steps.iter().map(|taken| taken.step).collect();
                     assert!(analysis.flow.changed(&order).is_empty(), "seed {seed} {order:?}\n{text}");
                     possible += 1;
                 }
-                Kept::Impossible => {
+                Reachability::Unreachable => {
                     assert!(!there, "seed {seed} {candidate:?}\n{text}");
                     impossible += 1;
                 }
-                Kept::Unknown => unknown += 1,
+                Reachability::Unknown => unknown += 1,
             }
         }
     }

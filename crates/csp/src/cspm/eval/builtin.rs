@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::closure::Code;
+use super::closure::ClosureBody;
 use super::{Eval, Evaluation, error};
 use crate::core::ProcId;
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::Value;
 
 macro_rules! builtins {
@@ -63,14 +63,14 @@ impl Builtin {
 
 type List = Arc<[Value]>;
 
-fn set(value: &Value, place: Place) -> Eval<List> {
+fn set(value: &Value, place: SourcePosition) -> Eval<List> {
     match value {
         Value::Set(elements) => Ok(elements.clone()),
         other => error(place, format!("expected a set, found {}", other.kind())),
     }
 }
 
-fn sequence(value: &Value, place: Place) -> Eval<List> {
+fn sequence(value: &Value, place: SourcePosition) -> Eval<List> {
     match value {
         Value::Seq(elements) => Ok(elements.clone()),
         other => error(place, format!("expected a sequence, found {}", other.kind())),
@@ -122,7 +122,7 @@ fn most_elements(builtin: Builtin, arguments: &[Value]) -> usize {
 
 impl Evaluation<'_, '_> {
     /// The value of a built-in for as many arguments as it has.
-    pub(super) fn builtin(&mut self, builtin: Builtin, arguments: &[Value], place: Place) -> Eval {
+    pub(super) fn builtin(&mut self, builtin: Builtin, arguments: &[Value], place: SourcePosition) -> Eval {
         if arguments.len() != builtin.arity() {
             let (wanted, given) = (builtin.arity(), arguments.len());
             let message = format!("`{}` takes {wanted} arguments and is given {given}", builtin.name());
@@ -180,7 +180,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// Recursive processes are suspended like definitions, so that equal ones are one process.
-    fn process_builtin(&mut self, builtin: Builtin, arguments: &[Value], place: Place) -> Eval {
+    fn process_builtin(&mut self, builtin: Builtin, arguments: &[Value], place: SourcePosition) -> Eval {
         let process = match builtin {
             Builtin::Stop => self.model.stop(),
             Builtin::Skip => self.model.skip(),
@@ -189,7 +189,7 @@ impl Evaluation<'_, '_> {
                     // Reports a wrong set here, where the script says it.
                     self.event_set(events, place)?;
                 }
-                let closure = self.closure(Code::Builtin(builtin), &None);
+                let closure = self.closure(ClosureBody::Builtin(builtin), &None);
                 self.suspend(closure, arguments.to_vec())
             }
         };
@@ -201,7 +201,7 @@ impl Evaluation<'_, '_> {
         let stop = self.model.stop();
         let events = match arguments {
             [events] => {
-                let set = self.event_set(events, Place::default())?;
+                let set = self.event_set(events, SourcePosition::default())?;
                 self.model.set_events(set).to_vec()
             }
             _ => Vec::new(),

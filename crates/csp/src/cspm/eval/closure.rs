@@ -7,7 +7,7 @@ use super::{Builtin, Eval, Evaluation, error};
 use crate::core::ProcId;
 use crate::cspm::ast::{Definition, Expr, ExprKind};
 use crate::cspm::scope::{self, Constants};
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::{Name, Value};
 
 /// A name bound in an environment: a variable, or all definitions of one `let`.
@@ -56,7 +56,7 @@ pub(super) fn bind<'a>(env: &Env<'a>, binding: Binding<'a>) -> Env<'a> {
 
 /// Code that waits for its arguments.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Code<'a> {
+pub(super) enum ClosureBody<'a> {
     /// A definition of the script, by its place in the table of definitions.
     Global(usize),
     /// The definitions of one `let`, and which of them is the first clause.
@@ -68,14 +68,14 @@ pub(super) enum Code<'a> {
     Builtin(Builtin),
 }
 
-impl Code<'_> {
+impl ClosureBody<'_> {
     fn key(&self) -> (u8, usize, usize) {
         match *self {
-            Code::Global(index) => (0, index, 0),
-            Code::Local(definitions, first) => (1, definitions.as_ptr() as usize, first),
-            Code::Lambda(expression) => (2, std::ptr::from_ref(expression) as usize, 0),
-            Code::Suffix(expression, from) => (3, std::ptr::from_ref(expression) as usize, from),
-            Code::Builtin(builtin) => (4, builtin as usize, 0),
+            ClosureBody::Global(index) => (0, index, 0),
+            ClosureBody::Local(definitions, first) => (1, definitions.as_ptr() as usize, first),
+            ClosureBody::Lambda(expression) => (2, std::ptr::from_ref(expression) as usize, 0),
+            ClosureBody::Suffix(expression, from) => (3, std::ptr::from_ref(expression) as usize, from),
+            ClosureBody::Builtin(builtin) => (4, builtin as usize, 0),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Code<'_> {
 /// Code and the values it sees.
 #[derive(Clone, Debug)]
 pub(super) struct Closure<'a> {
-    pub(super) code: Code<'a>,
+    pub(super) code: ClosureBody<'a>,
     /// Outermost first. Invariant: only what the code can see.
     env: Arc<[Binding<'a>]>,
 }
@@ -111,7 +111,7 @@ impl<'a> Evaluation<'_, 'a> {
     fn free(
         &mut self,
         key: (usize, usize),
-        walk: impl FnOnce(&Constants, &mut dyn FnMut(&Name, Place)),
+        walk: impl FnOnce(&Constants, &mut dyn FnMut(&Name, SourcePosition)),
     ) -> Arc<[Name]> {
         if let Some(known) = self.evaluator.free.get(&key) {
             return known.clone();
@@ -125,15 +125,15 @@ impl<'a> Evaluation<'_, 'a> {
         names
     }
 
-    fn free_of_code(&mut self, code: Code<'a>) -> Arc<[Name]> {
+    fn free_of_code(&mut self, code: ClosureBody<'a>) -> Arc<[Name]> {
         match code {
-            Code::Global(_) | Code::Builtin(_) => Arc::from([]),
-            Code::Local(definitions, _) => self.free_of_let(definitions),
-            Code::Lambda(expression) => {
+            ClosureBody::Global(_) | ClosureBody::Builtin(_) => Arc::from([]),
+            ClosureBody::Local(definitions, _) => self.free_of_let(definitions),
+            ClosureBody::Lambda(expression) => {
                 let key = (std::ptr::from_ref(expression) as usize, usize::MAX);
                 self.free(key, |constants, found| scope::free_names(constants, expression, found))
             }
-            Code::Suffix(expression, from) => {
+            ClosureBody::Suffix(expression, from) => {
                 let key = (std::ptr::from_ref(expression) as usize, from);
                 let ExprKind::Prefix(steps, body) = &expression.kind else {
                     return Arc::from([]);
@@ -152,7 +152,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// What of `env` the code can see.
-    fn restrict(&mut self, code: Code<'a>, env: &Env<'a>) -> Arc<[Binding<'a>]> {
+    fn restrict(&mut self, code: ClosureBody<'a>, env: &Env<'a>) -> Arc<[Binding<'a>]> {
         if env.is_none() {
             return Arc::from([]);
         }
@@ -184,7 +184,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// The function that `code` is in `env`; for a definition of a `let`, in the environment around the `let`.
-    pub(super) fn closure(&mut self, code: Code<'a>, env: &Env<'a>) -> u32 {
+    pub(super) fn closure(&mut self, code: ClosureBody<'a>, env: &Env<'a>) -> u32 {
         let env = self.restrict(code, env);
         self.intern_closure(Closure { code, env })
     }
@@ -220,11 +220,11 @@ impl<'a> Evaluation<'_, 'a> {
         let (closure, arguments) = &self.evaluator.suspensions[suspension];
         let closure = &self.evaluator.closures[*closure as usize];
         let name = match closure.code {
-            Code::Global(index) => self.evaluator.definitions[index][0].name.to_string(),
-            Code::Local(definitions, first) => definitions[first].name.to_string(),
-            Code::Lambda(expression) => format!("the function at {}", expression.place),
-            Code::Suffix(expression, _) => format!("the prefix at {}", expression.place),
-            Code::Builtin(builtin) => builtin.name().to_owned(),
+            ClosureBody::Global(index) => self.evaluator.definitions[index][0].name.to_string(),
+            ClosureBody::Local(definitions, first) => definitions[first].name.to_string(),
+            ClosureBody::Lambda(expression) => format!("the function at {}", expression.place),
+            ClosureBody::Suffix(expression, _) => format!("the prefix at {}", expression.place),
+            ClosureBody::Builtin(builtin) => builtin.name().to_owned(),
         };
         // The name serves messages only, and arguments can be as large as the state of a process.
         let weight: usize = arguments.iter().map(Value::weight).sum();
@@ -242,16 +242,16 @@ impl<'a> Evaluation<'_, 'a> {
     pub(super) fn resume(&mut self, suspension: usize) -> Eval<ProcId> {
         let (closure, arguments) = self.evaluator.suspensions[suspension].clone();
         match self.evaluator.closures[closure as usize].code {
-            Code::Suffix(expression, from) => {
+            ClosureBody::Suffix(expression, from) => {
                 let env = self.environment(closure);
                 self.prefix_from(expression, from, &env)
             }
-            Code::Builtin(builtin) => {
+            ClosureBody::Builtin(builtin) => {
                 let again = self.model.call(self.evaluator.suspended[suspension]);
                 self.builtin_body(builtin, &arguments, again)
             }
             _ => {
-                let (body, env) = self.enter(closure, &arguments, Place::default())?;
+                let (body, env) = self.enter(closure, &arguments, SourcePosition::default())?;
                 self.process(body, &env)
             }
         }
@@ -262,16 +262,21 @@ impl<'a> Evaluation<'_, 'a> {
         let around = env.iter().fold(None, |env, binding| bind(&env, binding.clone()));
         match *code {
             // The definitions of a `let` see each other.
-            Code::Local(definitions, _) => bind(&around, Binding::Let(definitions)),
+            ClosureBody::Local(definitions, _) => bind(&around, Binding::Let(definitions)),
             _ => around,
         }
     }
 
     /// The body that answers a call, and the environment it is computed in.
-    pub(super) fn enter(&mut self, closure: u32, arguments: &[Value], place: Place) -> Eval<(&'a Expr, Env<'a>)> {
+    pub(super) fn enter(
+        &mut self,
+        closure: u32,
+        arguments: &[Value],
+        place: SourcePosition,
+    ) -> Eval<(&'a Expr, Env<'a>)> {
         let code = self.evaluator.closures[closure as usize].code;
         let env = self.environment(closure);
-        if let Code::Lambda(Expr { kind: ExprKind::Lambda(parameters, body), .. }) = code {
+        if let ClosureBody::Lambda(Expr { kind: ExprKind::Lambda(parameters, body), .. }) = code {
             return match self.bind_patterns(parameters, arguments, &env) {
                 Some(inner) => Ok((&**body, inner)),
                 None => error(place, "the arguments do not match the function's parameters"),
@@ -286,7 +291,7 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok((&first.body, env));
         };
         // A suspended call has no place of its own.
-        let place = if place == Place::default() { first.place } else { place };
+        let place = if place == SourcePosition::default() { first.place } else { place };
         if parameters.len() != arguments.len() {
             let (wanted, given) = (parameters.len(), arguments.len());
             return error(place, format!("`{}` takes {wanted} arguments and is given {given}", first.name));
@@ -302,14 +307,14 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// The clauses of a definition, in their order; none of code that is no definition.
-    fn clauses(&self, code: Code<'a>) -> Vec<&'a Definition> {
+    fn clauses(&self, code: ClosureBody<'a>) -> Vec<&'a Definition> {
         match code {
-            Code::Global(index) => self.evaluator.definitions[index].clone(),
-            Code::Local(definitions, first) => {
+            ClosureBody::Global(index) => self.evaluator.definitions[index].clone(),
+            ClosureBody::Local(definitions, first) => {
                 let name = &definitions[first].name;
                 definitions[first..].iter().take_while(|clause| clause.name == *name).collect()
             }
-            Code::Lambda(_) | Code::Suffix(..) | Code::Builtin(_) => Vec::new(),
+            ClosureBody::Lambda(_) | ClosureBody::Suffix(..) | ClosureBody::Builtin(_) => Vec::new(),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Expressions to values.
 
-use super::closure::{Binding, Code, Env, bind};
+use super::closure::{Binding, ClosureBody, Env, bind};
 use super::{Builtin, Eval, Evaluation, SIZE_LIMIT, error};
 use crate::cspm::ast::{BinaryOp, Bracket, Definition, Expr, ExprKind, Statement, UnaryOp};
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::{Name, Value};
 
 impl<'a> Evaluation<'_, 'a> {
@@ -49,7 +49,7 @@ impl<'a> Evaluation<'_, 'a> {
                 this.value(branch, env)
             }
             ExprKind::Let(definitions, body) => this.value(body, &bind(env, Binding::Let(definitions))),
-            ExprKind::Lambda(..) => Ok(Value::Function(this.closure(Code::Lambda(expression), env))),
+            ExprKind::Lambda(..) => Ok(Value::Function(this.closure(ClosureBody::Lambda(expression), env))),
             _ => Ok(Value::Process(this.process(expression, env)?)),
         })
     }
@@ -72,7 +72,7 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    fn collection(&mut self, bracket: Bracket, elements: Vec<Value>, place: Place) -> Eval {
+    fn collection(&mut self, bracket: Bracket, elements: Vec<Value>, place: SourcePosition) -> Eval {
         match bracket {
             Bracket::Sequence => Ok(Value::Seq(elements.into())),
             Bracket::Set => Ok(Value::set(elements)),
@@ -134,7 +134,14 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    fn binary(&mut self, operator: BinaryOp, left: &'a Expr, right: &'a Expr, env: &Env<'a>, place: Place) -> Eval {
+    fn binary(
+        &mut self,
+        operator: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+        env: &Env<'a>,
+        place: SourcePosition,
+    ) -> Eval {
         match operator {
             BinaryOp::And => Ok(Value::Bool(self.boolean(left, env)? && self.boolean(right, env)?)),
             BinaryOp::Or => Ok(Value::Bool(self.boolean(left, env)? || self.boolean(right, env)?)),
@@ -162,7 +169,14 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Numbers by size, sets by inclusion, sequences by being the beginning of one another.
-    fn ordered(&mut self, left: &'a Expr, right: &'a Expr, operator: BinaryOp, env: &Env<'a>, place: Place) -> Eval {
+    fn ordered(
+        &mut self,
+        left: &'a Expr,
+        right: &'a Expr,
+        operator: BinaryOp,
+        env: &Env<'a>,
+        place: SourcePosition,
+    ) -> Eval {
         let (first, second) = (self.value(left, env)?, self.value(right, env)?);
         let below = match (&first, &second) {
             (Value::Int(first), Value::Int(second)) => first <= second,
@@ -176,14 +190,14 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// What a name stands for: the innermost binding, the script's, or the language's.
-    pub(super) fn name(&mut self, name: &Name, env: &Env<'a>, place: Place) -> Eval {
+    pub(super) fn name(&mut self, name: &Name, env: &Env<'a>, place: SourcePosition) -> Eval {
         let mut at = env.as_ref();
         while let Some(frame) = at {
             match &frame.binding {
                 Binding::Variable(bound, value) if bound == name => return Ok(value.clone()),
                 &Binding::Let(definitions) => {
                     if let Some(first) = definitions.iter().position(|given| given.name == *name) {
-                        let code = Code::Local(definitions, first);
+                        let code = ClosureBody::Local(definitions, first);
                         let outer = frame.outer.clone();
                         return self.defined(code, &definitions[first], &outer, place);
                     }
@@ -194,7 +208,7 @@ impl<'a> Evaluation<'_, 'a> {
         }
         if let Some(&index) = self.evaluator.by_name.get(name) {
             let first = self.evaluator.definitions[index][0];
-            return self.defined(Code::Global(index), first, &None, place);
+            return self.defined(ClosureBody::Global(index), first, &None, place);
         }
         if self.evaluator.constants.contains(name) {
             return Ok(Value::Atom(name.clone()));
@@ -208,13 +222,13 @@ impl<'a> Evaluation<'_, 'a> {
         };
         match builtin {
             Some(constant) if constant.arity() == 0 => self.builtin(constant, &[], place),
-            Some(function) => Ok(Value::Function(self.closure(Code::Builtin(function), &None))),
+            Some(function) => Ok(Value::Function(self.closure(ClosureBody::Builtin(function), &None))),
             None => error(place, format!("`{name}` is not defined")),
         }
     }
 
     /// What a definition is: a function, a process to be computed later, or a value that is computed once.
-    fn defined(&mut self, code: Code<'a>, first: &'a Definition, env: &Env<'a>, place: Place) -> Eval {
+    fn defined(&mut self, code: ClosureBody<'a>, first: &'a Definition, env: &Env<'a>, place: SourcePosition) -> Eval {
         let closure = self.closure(code, env);
         if first.parameters.is_some() {
             return Ok(Value::Function(closure));
@@ -237,14 +251,14 @@ impl<'a> Evaluation<'_, 'a> {
         computed
     }
 
-    fn call(&mut self, function: &'a Expr, arguments: &'a [Expr], env: &Env<'a>, place: Place) -> Eval {
+    fn call(&mut self, function: &'a Expr, arguments: &'a [Expr], env: &Env<'a>, place: SourcePosition) -> Eval {
         let function = self.value(function, env)?;
         let arguments = self.values(arguments, env)?;
         let Value::Function(closure) = function else {
             return error(place, format!("{} cannot be called: {function}", function.kind()));
         };
         match self.evaluator.closures[closure as usize].code {
-            Code::Builtin(builtin) => self.builtin(builtin, &arguments, place),
+            ClosureBody::Builtin(builtin) => self.builtin(builtin, &arguments, place),
             _ => {
                 let (body, inner) = self.enter(closure, &arguments, place)?;
                 if self.denotes_process(body, &inner, &mut Vec::new()) {
@@ -323,7 +337,7 @@ fn is_data(operator: BinaryOp) -> bool {
 }
 
 /// Division rounds towards minus infinity, as FDR's does.
-fn arithmetic(operator: BinaryOp, first: i64, second: i64, place: Place) -> Eval {
+fn arithmetic(operator: BinaryOp, first: i64, second: i64, place: SourcePosition) -> Eval {
     let result = match operator {
         BinaryOp::Add => first.checked_add(second),
         BinaryOp::Subtract => first.checked_sub(second),

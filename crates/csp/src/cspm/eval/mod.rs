@@ -22,7 +22,7 @@ use super::ast::{DeclarationKind, Definition, Script};
 use super::scope::{self, Constants};
 use crate::core::step::Resolver;
 use crate::core::{DefId, EventId, Model, ProcId};
-use crate::error::{CheckError, LimitReached, Place, SourceError};
+use crate::error::{CheckError, LimitReached, SourceError, SourcePosition};
 use crate::value::{Name, Value};
 
 pub(crate) use builtin::Builtin;
@@ -116,13 +116,13 @@ impl Resolver for Evaluator<'_> {
     }
 }
 
-fn error<T>(place: Place, message: impl Into<String>) -> Eval<T> {
+fn error<T>(place: SourcePosition, message: impl Into<String>) -> Eval<T> {
     Err(SourceError::new(place, message).into())
 }
 
 impl<'a> Evaluation<'_, 'a> {
     /// Counts one step and one level of nesting around `work`.
-    fn nested<T>(&mut self, place: Place, work: impl FnOnce(&mut Self) -> Eval<T>) -> Eval<T> {
+    fn nested<T>(&mut self, place: SourcePosition, work: impl FnOnce(&mut Self) -> Eval<T>) -> Eval<T> {
         let evaluator = &mut *self.evaluator;
         evaluator.steps += 1;
         if evaluator.steps > STEP_LIMIT {
@@ -142,7 +142,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Admits a set or sequence of so many elements, before it is made.
-    fn admit(&mut self, elements: usize, place: Place) -> Eval<()> {
+    fn admit(&mut self, elements: usize, place: SourcePosition) -> Eval<()> {
         if elements > SIZE_LIMIT {
             return error(place, format!("this has more than {SIZE_LIMIT} elements"));
         }

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use super::closure::{Code, Env};
+use super::closure::{ClosureBody, Env};
 use super::pattern::flatten;
 use super::types::Domain;
 use super::{Eval, Evaluation, SIZE_LIMIT, error};
 use crate::core::{EventId, ProcId};
 use crate::cspm::ast::{Communication, Expr, ExprKind, Field, Pattern, PatternKind};
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::Value;
 
 /// An event as far as its fields are read.
@@ -74,7 +74,7 @@ impl<'a> Evaluation<'_, 'a> {
                 return self.process(body, env);
             }
         }
-        let closure = self.closure(Code::Suffix(expression, from), env);
+        let closure = self.closure(ClosureBody::Suffix(expression, from), env);
         Ok(self.suspend(closure, Vec::new()))
     }
 
@@ -179,7 +179,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// What can come next: every first complete value, or every way to the end.
-    fn candidates(&mut self, parts: &[Value], to_the_end: bool, place: Place) -> Eval<Domain> {
+    fn candidates(&mut self, parts: &[Value], to_the_end: bool, place: SourcePosition) -> Eval<Domain> {
         let missing = match self.missing(parts, place)? {
             Ok(missing) => missing,
             Err(message) => return error(place, message),

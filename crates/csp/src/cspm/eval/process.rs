@@ -1,10 +1,10 @@
 //! Expressions to processes.
 
-use super::closure::{Binding, Code, Env, bind};
+use super::closure::{Binding, ClosureBody, Env, bind};
 use super::{Eval, Evaluation, error};
 use crate::core::{EventId, ProcId, SetId};
 use crate::cspm::ast::{BinaryOp, ChainOp, Expr, ExprKind, ReplicatedOp, Statement};
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::Value;
 
 impl<'a> Evaluation<'_, 'a> {
@@ -83,13 +83,19 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// A call where a process is wanted is always suspended, whatever the function looks like.
-    fn call_process(&mut self, function: &'a Expr, arguments: &'a [Expr], env: &Env<'a>, place: Place) -> Eval<ProcId> {
+    fn call_process(
+        &mut self,
+        function: &'a Expr,
+        arguments: &'a [Expr],
+        env: &Env<'a>,
+        place: SourcePosition,
+    ) -> Eval<ProcId> {
         let function = self.value(function, env)?;
         let arguments = self.values(arguments, env)?;
         let Value::Function(closure) = function else {
             return error(place, format!("{} cannot be called: {function}", function.kind()));
         };
-        if let Code::Builtin(builtin) = self.evaluator.closures[closure as usize].code {
+        if let ClosureBody::Builtin(builtin) = self.evaluator.closures[closure as usize].code {
             let value = self.builtin(builtin, &arguments, place)?;
             return as_process(value, place);
         }
@@ -98,7 +104,7 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(self.suspend(closure, arguments))
     }
 
-    fn chain(&mut self, operator: ChainOp, operands: Vec<ProcId>, place: Place) -> Eval<ProcId> {
+    fn chain(&mut self, operator: ChainOp, operands: Vec<ProcId>, place: SourcePosition) -> Eval<ProcId> {
         Ok(match operator {
             ChainOp::External => self.model.external(operands),
             ChainOp::Interleave => self.model.interleave(operands),
@@ -122,7 +128,7 @@ impl<'a> Evaluation<'_, 'a> {
         statements: &'a [Statement],
         body: &'a Expr,
         env: &Env<'a>,
-        place: Place,
+        place: SourcePosition,
     ) -> Eval<ProcId> {
         let mut operands = Vec::new();
         let mut alphabets = Vec::new();
@@ -171,7 +177,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 }
 
-fn as_process(value: Value, place: Place) -> Eval<ProcId> {
+fn as_process(value: Value, place: SourcePosition) -> Eval<ProcId> {
     match value {
         Value::Process(process) => Ok(process),
         other => error(place, format!("expected a process, found {}: {other}", other.kind())),

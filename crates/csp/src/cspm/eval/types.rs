@@ -11,7 +11,7 @@ use super::closure::Env;
 use super::{Eval, Evaluation, SIZE_LIMIT, error};
 use crate::core::{EventId, SetId};
 use crate::cspm::ast::{DeclarationKind, Expr, ExprKind, Script};
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::{Name, Value};
 
 /// The values that one field can have, sorted.
@@ -20,7 +20,7 @@ pub(super) type Domain = Arc<[Value]>;
 /// The fields of a channel or constructor.
 struct Shape<'a> {
     fields: &'a [Expr],
-    place: Place,
+    place: SourcePosition,
     domains: Known<Arc<[Domain]>>,
 }
 
@@ -136,14 +136,14 @@ impl Missing {
     }
 
     /// Every way to go on to the end.
-    pub(super) fn endings(&self, place: Place) -> Eval<Vec<Value>> {
+    pub(super) fn endings(&self, place: SourcePosition) -> Eval<Vec<Value>> {
         let domains: Vec<Domain> = self.begun.iter().chain(&self.whole).cloned().collect();
         Ok(product(&domains, place)?.into_iter().map(Value::dot).collect())
     }
 }
 
 /// Every way to take one value of each domain.
-fn product(domains: &[Domain], place: Place) -> Eval<Vec<Vec<Value>>> {
+fn product(domains: &[Domain], place: SourcePosition) -> Eval<Vec<Vec<Value>>> {
     let count = domains.iter().try_fold(1usize, |count, domain| count.checked_mul(domain.len()));
     if count.is_none_or(|count| count > SIZE_LIMIT) {
         return error(place, format!("this has more than {SIZE_LIMIT} values"));
@@ -162,7 +162,7 @@ fn product(domains: &[Domain], place: Place) -> Eval<Vec<Vec<Value>>> {
 
 impl<'a> Evaluation<'_, 'a> {
     /// The set that a `datatype` or `nametype` is, if `name` is one.
-    pub(super) fn named_type(&mut self, name: &Name, place: Place) -> Eval<Option<Value>> {
+    pub(super) fn named_type(&mut self, name: &Name, place: SourcePosition) -> Eval<Option<Value>> {
         let Some(&of) = self.evaluator.shapes.types.get(name) else {
             return Ok(None);
         };
@@ -218,7 +218,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// The values of each field of a channel or constructor.
-    fn domains(&mut self, name: &Name, place: Place) -> Eval<Arc<[Domain]>> {
+    fn domains(&mut self, name: &Name, place: SourcePosition) -> Eval<Arc<[Domain]>> {
         let Some(shape) = self.evaluator.shapes.shapes.get_mut(name) else {
             return error(place, format!("`{name}` is neither a channel nor a constructor"));
         };
@@ -239,7 +239,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// What `parts`, a channel or constructor and some of its fields, lacks. The inner error says why they do not fit.
-    pub(super) fn missing(&mut self, parts: &[Value], place: Place) -> Eval<Result<Missing, String>> {
+    pub(super) fn missing(&mut self, parts: &[Value], place: SourcePosition) -> Eval<Result<Missing, String>> {
         let [Value::Atom(name), rest @ ..] = parts else {
             return Ok(Err(format!("`{}` is neither a channel nor a constructor", Value::dot(parts.iter().cloned()))));
         };
@@ -271,7 +271,7 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    fn missing_or_error(&mut self, value: &Value, place: Place) -> Eval<Missing> {
+    fn missing_or_error(&mut self, value: &Value, place: SourcePosition) -> Eval<Missing> {
         match self.missing(value.parts(), place)? {
             Ok(missing) => Ok(missing),
             Err(message) => error(place, message),
@@ -279,7 +279,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// What can follow `value` to make it complete; nothing if it is complete already.
-    pub(super) fn extensions(&mut self, value: &Value, place: Place) -> Eval<Vec<Value>> {
+    pub(super) fn extensions(&mut self, value: &Value, place: SourcePosition) -> Eval<Vec<Value>> {
         let missing = self.missing_or_error(value, place)?;
         match missing.is_nothing() {
             true => Ok(Vec::new()),
@@ -288,7 +288,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Every complete event or datatype value that begins with `value`.
-    pub(super) fn productions(&mut self, value: &Value, place: Place) -> Eval<Vec<Value>> {
+    pub(super) fn productions(&mut self, value: &Value, place: SourcePosition) -> Eval<Vec<Value>> {
         let missing = self.missing_or_error(value, place)?;
         if missing.is_nothing() {
             return Ok(vec![value.clone()]);
@@ -298,7 +298,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Every event of the script.
-    pub(super) fn all_events(&mut self, place: Place) -> Eval {
+    pub(super) fn all_events(&mut self, place: SourcePosition) -> Eval {
         let mut events = Vec::new();
         for channel in self.evaluator.shapes.channels.clone() {
             events.append(&mut self.productions(&Value::Atom(channel), place)?);
@@ -307,7 +307,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// The event that `value` names; it must be complete and fit the type of its channel.
-    pub(super) fn event(&mut self, value: &Value, place: Place) -> Eval<EventId> {
+    pub(super) fn event(&mut self, value: &Value, place: SourcePosition) -> Eval<EventId> {
         if let Some(&known) = self.evaluator.events.get(value) {
             return Ok(known);
         }
@@ -326,7 +326,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// The set of events that `value` is.
-    pub(super) fn event_set(&mut self, value: &Value, place: Place) -> Eval<SetId> {
+    pub(super) fn event_set(&mut self, value: &Value, place: SourcePosition) -> Eval<SetId> {
         let Value::Set(elements) = value else {
             return error(place, format!("expected a set of events, found {}", value.kind()));
         };

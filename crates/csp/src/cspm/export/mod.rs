@@ -20,9 +20,9 @@ use super::ast::{
 use crate::check::Property;
 use crate::core::term::Term;
 use crate::core::{DefId, EventId, Model, ProcId, SetId};
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::value::{Name, Value};
-use names::Names;
+use names::NameTable;
 
 /// Why a model has no text.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -52,7 +52,7 @@ pub type TypeNames<'a> = &'a [(&'a str, &'a [&'a str])];
 
 /// The script in which each claim is an assertion, together with everything that the claimed processes are made of.
 pub fn export(model: &Model, claims: &[(ProcId, Property)], types: TypeNames<'_>) -> Result<Script, ExportError> {
-    let mut names = Names::new();
+    let mut names = NameTable::new();
     let declared = types::declarations(model, types, &mut names)?;
     let mut exporter = Exporter::new(model, names, claims)?;
     let mut assertions = Vec::new();
@@ -70,7 +70,7 @@ pub fn export(model: &Model, claims: &[(ProcId, Property)], types: TypeNames<'_>
     exporter.finish();
     let definitions = exporter.definitions.into_iter().map(DeclarationKind::Definition);
     let all = declared.into_iter().chain(definitions).chain(assertions);
-    let place = Place::default();
+    let place = SourcePosition::default();
     Ok(Script { declarations: all.map(|kind| Declaration { kind, place }).collect() })
 }
 
@@ -83,7 +83,7 @@ const MERGED: usize = 3;
 
 struct Exporter<'m> {
     model: &'m Model,
-    names: Names,
+    names: NameTable,
     /// Processes that are written as a definition of their own.
     shared: FxHashMap<ProcId, Name>,
     called: FxHashMap<DefId, Name>,
@@ -98,7 +98,7 @@ struct Exporter<'m> {
 }
 
 fn define(name: Name, parameters: Option<Vec<Pattern>>, body: Expr) -> Definition {
-    Definition { name, parameters, body, place: Place::default() }
+    Definition { name, parameters, body, place: SourcePosition::default() }
 }
 
 fn boxed(kind: ExprKind) -> Box<Expr> {
@@ -106,11 +106,11 @@ fn boxed(kind: ExprKind) -> Box<Expr> {
 }
 
 fn variable(name: &Name) -> Pattern {
-    Pattern { kind: PatternKind::Name(name.clone()), place: Place::default() }
+    Pattern { kind: PatternKind::Name(name.clone()), place: SourcePosition::default() }
 }
 
 impl<'m> Exporter<'m> {
-    fn new(model: &'m Model, mut names: Names, claims: &[(ProcId, Property)]) -> Result<Exporter<'m>, ExportError> {
+    fn new(model: &'m Model, mut names: NameTable, claims: &[(ProcId, Property)]) -> Result<Exporter<'m>, ExportError> {
         let mut channel_events: FxHashMap<Name, usize> = FxHashMap::default();
         for event in model.events() {
             *channel_events.entry(channel_of(model, event)?).or_default() += 1;
@@ -358,7 +358,7 @@ impl<'m> Exporter<'m> {
         let name = self.names.fresh(name);
         let mut clauses = Vec::new();
         for (number, item) in (0i64..).zip(items) {
-            let pattern = Pattern { kind: PatternKind::Int(number), place: Place::default() };
+            let pattern = Pattern { kind: PatternKind::Int(number), place: SourcePosition::default() };
             clauses.push(define(name.clone(), Some(vec![pattern]), body(self, item)));
         }
         self.definitions.append(&mut clauses);

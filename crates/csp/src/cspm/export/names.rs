@@ -8,7 +8,7 @@ use crate::cspm::lexer::KEYWORDS;
 use crate::value::{Name, Value};
 
 /// The names of one script.
-pub(super) struct Names {
+pub(super) struct NameTable {
     used: FxHashSet<Name>,
     /// The next number to try after a name that is taken.
     next: FxHashMap<String, usize>,
@@ -17,9 +17,9 @@ pub(super) struct Names {
     mentioned: FxHashSet<Name>,
 }
 
-impl Names {
-    pub(super) fn new() -> Names {
-        Names {
+impl NameTable {
+    pub(super) fn new() -> NameTable {
+        NameTable {
             used: FxHashSet::default(),
             next: FxHashMap::default(),
             atoms: FxHashMap::default(),
@@ -30,7 +30,7 @@ impl Names {
     /// A name like `wanted` that nothing else has.
     pub(super) fn fresh(&mut self, wanted: &str) -> Name {
         let base = legal(wanted);
-        let taken = |names: &Names, name: &str| {
+        let taken = |names: &NameTable, name: &str| {
             names.used.contains(name) || KEYWORDS.contains(&name) || Builtin::find(name).is_some()
         };
         let mut name = base.clone();
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn names_are_legal_and_different() {
-        let mut names = Names::new();
+        let mut names = NameTable::new();
         let given: Vec<Name> = ["MUTEX(m1)", "MUTEX[m1]", "0x7f", "channel", "union", "é", "a.b:c", "P", "P", "P"]
             .iter()
             .map(|wanted| names.fresh(wanted))

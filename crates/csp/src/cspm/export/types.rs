@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::Names;
+use super::names::NameTable;
 use super::{ExportError, TypeNames};
 use crate::core::Model;
 use crate::cspm::ast::{Bracket, Constructor, DeclarationKind, Expr, ExprKind};
@@ -15,7 +15,7 @@ type Slot = (Name, usize, Vec<usize>);
 pub(super) fn declarations(
     model: &Model,
     types: TypeNames<'_>,
-    names: &mut Names,
+    names: &mut NameTable,
 ) -> Result<Vec<DeclarationKind>, ExportError> {
     let mut channels: Vec<(Name, Vec<BTreeSet<Value>>)> = Vec::new();
     let mut position: BTreeMap<Name, usize> = BTreeMap::new();
@@ -64,7 +64,7 @@ pub(super) fn declarations(
 fn datatypes(
     channels: &[(Name, Vec<BTreeSet<Value>>)],
     types: TypeNames<'_>,
-    names: &mut Names,
+    names: &mut NameTable,
 ) -> Vec<(Name, Vec<Name>)> {
     let mut all: Vec<(Name, Vec<Name>)> = Vec::new();
     let mut placed: BTreeSet<Name> = channels.iter().map(|(channel, _)| channel.clone()).collect();
@@ -131,7 +131,7 @@ fn collect_atoms(value: &Value, slot: &mut Slot, slots: &mut BTreeMap<Slot, BTre
 }
 
 /// The set of a field's values; `None` if they are of different kinds.
-fn field_type(domain: &BTreeSet<Value>, datatypes: &[(Name, Vec<Name>)], names: &Names) -> Option<Expr> {
+fn field_type(domain: &BTreeSet<Value>, datatypes: &[(Name, Vec<Name>)], names: &NameTable) -> Option<Expr> {
     let kinds: BTreeSet<&str> = domain.iter().map(Value::kind).collect();
     if kinds.len() != 1 {
         return None;

@@ -6,7 +6,7 @@ use crate::cspm::ast::{
 };
 use crate::cspm::level::{self, Level};
 use crate::cspm::lexer::Token;
-use crate::error::{Place, SourceError};
+use crate::error::{SourceError, SourcePosition};
 
 /// An operator that stands after its first operand.
 #[derive(Clone, Copy, PartialEq)]
@@ -70,7 +70,7 @@ impl Parser {
         inner
     }
 
-    fn node(&mut self, kind: ExprKind, place: Place) -> Parsed {
+    fn node(&mut self, kind: ExprKind, place: SourcePosition) -> Parsed {
         self.height += 1;
         if self.height > HEIGHT_LIMIT {
             return Err(SourceError::new(place, "the expression is nested too deeply"));
@@ -168,7 +168,7 @@ impl Parser {
         self.node(kind, place)
     }
 
-    fn chain(&mut self, operator: ChainOp, left: Expr, right: Expr, continues: bool, place: Place) -> Parsed {
+    fn chain(&mut self, operator: ChainOp, left: Expr, right: Expr, continues: bool, place: SourcePosition) -> Parsed {
         match left.kind {
             ExprKind::Chain(same, mut operands) if continues && same == operator => {
                 operands.push(right);
@@ -189,7 +189,7 @@ impl Parser {
     }
 
     /// `a -> b?x -> P`, from the first arrow or field on. A loop, because generated prefixes are long.
-    fn prefix(&mut self, channel: Expr, place: Place) -> Parsed {
+    fn prefix(&mut self, channel: Expr, place: SourcePosition) -> Parsed {
         let mut steps = Vec::new();
         let mut channel = channel;
         loop {
@@ -247,7 +247,7 @@ impl Parser {
         self.node(kind, place)
     }
 
-    fn symbol_operand(&mut self, symbol: &'static str, place: Place) -> Parsed {
+    fn symbol_operand(&mut self, symbol: &'static str, place: SourcePosition) -> Parsed {
         let kind = match symbol {
             "true" | "false" => {
                 self.advance();

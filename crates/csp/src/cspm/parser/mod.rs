@@ -9,8 +9,8 @@ mod pattern;
 
 use super::ast::{Assertion, Claim, Constructor, Declaration, DeclarationKind, Definition, Expr, ExprKind, Script};
 use super::level;
-use super::lexer::{Located, Token, tokens};
-use crate::error::{Place, SourceError};
+use super::lexer::{LocatedToken, Token, tokens};
+use crate::error::{SourceError, SourcePosition};
 use crate::value::Name;
 
 /// How deep brackets and bodies may nest.
@@ -29,7 +29,7 @@ pub fn parse(source: &str) -> Result<Script, SourceError> {
 }
 
 pub(crate) struct Parser {
-    tokens: Vec<Located>,
+    tokens: Vec<LocatedToken>,
     at: usize,
     depth: usize,
     /// The largest height of the expressions finished since the current one began.
@@ -43,7 +43,7 @@ impl Parser {
         &self.tokens[self.at].token
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> SourcePosition {
         self.tokens[self.at].place
     }
 
