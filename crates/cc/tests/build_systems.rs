@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{Workshop, announce, output, succeeded};
+use common::{Workshop, output, succeeded};
+use raddle_testkit::tools::require;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -40,15 +41,6 @@ fn build(shop: &Workshop, directory: &str, line: &[&str]) {
     succeeded(output(&mut building(shop, directory, line)));
 }
 
-/// Whether a tool is there; its absence is told, not passed over.
-fn available(tool: &str) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
-    if !found {
-        announce(&format!("SKIPPED, because {tool} is not installed"));
-    }
-    found
-}
-
 /// Both programs print the right thing, end as they should, and are linked with the runtime.
 fn assert_built(shop: &Workshop, directory: &str) {
     let main = shop.run(&format!("{directory}/main"));
@@ -62,9 +54,7 @@ fn assert_built(shop: &Workshop, directory: &str) {
 
 #[test]
 fn a_configure_script_and_make() {
-    if !available("make") {
-        return;
-    }
+    require("make");
     for shop in Workshop::each() {
         check_out(&shop, "configure");
         build(&shop, "src", &["./configure"]);
@@ -78,9 +68,8 @@ fn a_configure_script_and_make() {
 
 #[test]
 fn a_cmake_project() {
-    if !available("cmake") || !available("ninja") {
-        return;
-    }
+    require("cmake");
+    require("ninja");
     for shop in Workshop::each() {
         check_out(&shop, "cmake");
         let [cc, cxx] = ["raddle-cc", "raddle-c++"].map(|name| shop.wrapper(name).display().to_string());
@@ -99,9 +88,8 @@ fn a_cmake_project() {
 
 #[test]
 fn a_cmake_project_with_makefiles_in_release_mode() {
-    if !available("cmake") || !available("make") {
-        return;
-    }
+    require("cmake");
+    require("make");
     for shop in Workshop::each() {
         check_out(&shop, "cmake");
         let release = "-DCMAKE_BUILD_TYPE=Release";
@@ -113,9 +101,8 @@ fn a_cmake_project_with_makefiles_in_release_mode() {
 
 #[test]
 fn a_meson_project() {
-    if !available("meson") || !available("ninja") {
-        return;
-    }
+    require("meson");
+    require("ninja");
     for shop in Workshop::each() {
         check_out(&shop, "meson");
         let prefix = format!("--prefix={}", shop.path("installed").display());
@@ -130,9 +117,8 @@ fn a_meson_project() {
 
 #[test]
 fn meson_with_its_own_thread_sanitizer_switched_on() {
-    if !available("meson") || !available("ninja") {
-        return;
-    }
+    require("meson");
+    require("ninja");
     for shop in Workshop::each() {
         check_out(&shop, "meson");
         build(&shop, "src", &["meson", "setup", "-Db_sanitize=thread", "-Db_lundef=false", "../build"]);
@@ -143,9 +129,7 @@ fn meson_with_its_own_thread_sanitizer_switched_on() {
 
 #[test]
 fn static_builds_are_refused_where_a_build_system_asks_for_them() {
-    if !available("cmake") {
-        return;
-    }
+    require("cmake");
     for shop in Workshop::each() {
         check_out(&shop, "cmake");
         let mut command = building(&shop, "src", &["cmake", "-B", "../build", "-DCMAKE_EXE_LINKER_FLAGS=-static"]);

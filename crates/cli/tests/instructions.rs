@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::{Place, built, finish, raddle};
+use raddle_testkit::tools::require;
 use serde_json::{Value, json};
 
 /// The programs: file of `bench/programs`, what to define.
@@ -57,10 +58,7 @@ fn per_execution(source: &str, flags: &[&str]) -> u64 {
 
 #[test]
 fn instructions_per_execution_are_those_that_were_written_down() {
-    if finish(std::process::Command::new("sh").args(["-c", "command -v valgrind"])).code() != Some(0) {
-        eprintln!("valgrind is not installed: nothing is counted");
-        return;
-    }
+    require("valgrind");
     let file = path("instructions.json");
     let now: BTreeMap<&str, u64> =
         PROGRAMS.iter().map(|(source, flags)| (*source, per_execution(source, flags))).collect();

@@ -18,6 +18,7 @@ pub mod print;
 pub mod program;
 pub mod shrink;
 mod thread;
+pub mod tools;
 
 use std::collections::VecDeque;
 

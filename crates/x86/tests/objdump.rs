@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use raddle_testkit::tools::require;
 use raddle_x86::{Code, LONGEST, Place, decode, is_dead};
 
 const PROGRAM: &str = r#"
@@ -31,6 +32,8 @@ int main(int argc, char **argv) {
 
 /// Address and bytes of each instruction of the text section.
 fn disassembled(options: &[&str]) -> Vec<(u64, Vec<u8>, String)> {
+    require("g++");
+    require("objdump");
     let folder = tempfile::tempdir().unwrap();
     let (source, binary) = (folder.path().join("p.cpp"), folder.path().join("p"));
     fs::write(&source, PROGRAM).unwrap();

@@ -9,9 +9,9 @@
 #![allow(dead_code)]
 
 use raddle_cc::{Compiler, Environment, Family, Language, RUNTIME_LIBRARY, find_named_compiler};
+use raddle_testkit::tools::require;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -34,14 +34,15 @@ impl Toolchain {
         Some(Self { cc: find(Language::C)?, cxx: find(Language::Cxx)? })
     }
 
+    /// The compiler of this name, which has to be installed.
+    fn required(name: &str) -> Self {
+        require(name);
+        Self::named(name).unwrap_or_else(|| panic!("`{name}` is installed, but not its C++ compiler"))
+    }
+
     pub fn is_gcc(&self) -> bool {
         self.cc.family == Family::Gcc
     }
-}
-
-/// Says something even when the test passes, which the harness's own capture would hide.
-pub fn announce(message: &str) {
-    let _ = writeln!(std::io::stderr(), "\nraddle-cc tests: {message}");
 }
 
 /// A directory to build in, with the wrapper set up for one toolchain.
@@ -51,17 +52,11 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// One for each compiler that is there. A missing one is named; all missing is a failure.
+    /// One for each compiler. A missing one fails the test.
     pub fn each() -> impl Iterator<Item = Self> {
         let names = std::env::var("RADDLE_TEST_COMPILERS").unwrap_or(USUAL_COMPILERS.to_owned());
-        let mut toolchains = Vec::new();
-        for name in names.split_whitespace() {
-            match Toolchain::named(name) {
-                Some(toolchain) => toolchains.push(toolchain),
-                None => announce(&format!("SKIPPED with {name}, which is not installed")),
-            }
-        }
-        assert!(!toolchains.is_empty(), "none of these compilers is installed: {names}");
+        let toolchains: Vec<Toolchain> = names.split_whitespace().map(Toolchain::required).collect();
+        assert!(!toolchains.is_empty(), "RADDLE_TEST_COMPILERS names no compiler");
         toolchains.into_iter().map(Self::new)
     }
 

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use libtest_mimic::Failed;
+use raddle_testkit::tools;
 use serde_json::Value;
 
 use crate::common::analyser::analyser;
@@ -50,8 +50,8 @@ fn findings(report: &Value) -> String {
     text
 }
 
-/// The command for a family of compilers and the language of a file; `None` if it is not installed.
-pub fn compiler(family: &str, path: &Path) -> Option<String> {
+/// The command for a family of compilers and the language of a file.
+pub fn compiler(family: &str, path: &Path) -> Result<String, Failed> {
     let is_cxx = path.extension().is_some_and(|end| end == "cpp");
     let base = match (family, is_cxx) {
         ("gcc", false) => "gcc",
@@ -62,9 +62,8 @@ pub fn compiler(family: &str, path: &Path) -> Option<String> {
     };
     let versioned = CLANG_VERSIONS.rev().map(|version| format!("{base}-{version}"));
     let names = std::iter::once(base.to_string()).chain(versioned.filter(|_| family == "clang"));
-    names
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok())
+    let found = names.into_iter().find(|name| tools::find(name).is_some());
+    found.ok_or_else(|| format!("no {base} is installed: install the package {base} or clang-19").into())
 }
 
 /// Checks a file. It is built before, once for all its runs; only where the sources say more than the program, they are what is checked.

@@ -4,6 +4,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use raddle_testkit::tools::require;
+
 use crate::tools::{Place, program};
 
 /// Every test with its name.
@@ -251,10 +253,7 @@ fn links_are_the_compiler() {
 }
 
 fn gdb_stops() {
-    if Command::new("gdb").arg("--version").output().is_err() {
-        eprintln!("gdb is not installed: not tested");
-        return;
-    }
+    require("gdb");
     let place = Place::new();
     let two = place.build(&program("two"), &[]);
     let trace = place.text("trace");

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Done, Place, finish, raddle};
+use raddle_testkit::tools::require;
 
 /// A copy of the share folder, with raddle and its compiler names in the path.
 struct Project {
@@ -46,6 +47,7 @@ impl Project {
 
 #[test]
 fn cmake_and_ctest() {
+    require("cmake");
     let project = Project::new();
     let example = "share/examples/cmake";
     project.succeed(example, "cmake", &["-S", ".", "-B", "plain"]);
@@ -62,6 +64,7 @@ fn cmake_and_ctest() {
 /// A test that finds a bug fails in the eyes of ctest.
 #[test]
 fn ctest_fails_with_a_bug() {
+    require("cmake");
     let project = Project::new();
     let example = project.path("share/examples/cmake");
     let lists = std::fs::read_to_string(example.join("CMakeLists.txt")).unwrap();
@@ -74,6 +77,8 @@ fn ctest_fails_with_a_bug() {
 
 #[test]
 fn meson() {
+    require("meson");
+    require("ninja");
     let project = Project::new();
     project.succeed("share/examples/meson", "meson", &["setup", "build"]);
     let tests = project.succeed("share/examples/meson", "meson", &["test", "-C", "build", "--suite", "raddle"]);
@@ -82,6 +87,7 @@ fn meson() {
 
 #[test]
 fn make() {
+    require("make");
     let project = Project::new();
     let example = "share/examples/make";
     let right = project.succeed(example, "make", &["check"]);
@@ -93,6 +99,9 @@ fn make() {
 
 #[test]
 fn google_test_gets_a_verdict_for_each_test() {
+    require("make");
+    let header = Path::new("/usr/include/gtest/gtest.h");
+    assert!(header.exists(), "GoogleTest is not installed: install the package libgtest-dev");
     let project = Project::new();
     let example = "share/examples/gtest";
     let done = project.run(example, "make", &["check"]);

@@ -3,7 +3,7 @@
 //!
 //! * Every program under `tests/cases` under several policies.
 //! * The programs under `tests/engine` use every feature of the thread libraries and check themselves. Each says at its top what it
-//!   prints, whatever the schedule; it is built by every compiler of its language that is there, with and without
+//!   prints, whatever the schedule; it is built by every compiler of its language, with and without
 //!   optimisation, and must print that in every one of a hundred runs, and without raddle.
 //! * The programs under `tests/programs/fresh` check that no run notices those before it.
 
@@ -19,6 +19,7 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Failed, Trial};
 use raddle_exec::{Mode, NativeTarget, Options, Output};
 use raddle_model::{Execution, Request, Target};
+use raddle_testkit::tools::require;
 use raddle_vocab::policy::Policy;
 
 /// Schedules tried.
@@ -56,12 +57,11 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Builds that this machine can make.
+/// Each build of a program.
 fn builds(source: &Path) -> Vec<(&'static str, &'static str)> {
     let is_cxx = source.extension().is_some_and(|end| end == "cpp");
     let compilers = if is_cxx { ["g++", "clang++-19"] } else { ["gcc", "clang-19"] };
-    let here = |compiler: &&str| Command::new(compiler).arg("--version").output().is_ok();
-    compilers.into_iter().filter(here).flat_map(|compiler| [(compiler, "-O0"), (compiler, "-O2")]).collect()
+    compilers.into_iter().flat_map(|compiler| [(compiler, "-O0"), (compiler, "-O2")]).collect()
 }
 
 /// Values of a directive at the top of a program.
@@ -72,6 +72,7 @@ fn directives(source: &Path, name: &str) -> Vec<String> {
 }
 
 fn feature(source: &Path, compiler: &str, degree: &str) -> Result<(), Failed> {
+    require(compiler);
     let mut flags = vec![degree.to_string(), "-w".into()];
     flags.extend(directives(source, "std").iter().map(|standard| format!("-std={standard}")));
     let program = common::built_around(compiler, source, &flags)?;

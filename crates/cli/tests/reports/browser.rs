@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use raddle_testkit::tools::require;
+
 use crate::common::{Done, Place, finish, kept};
 
 /// Of this version: a later one may want a later Node.
@@ -18,6 +20,7 @@ fn playwright() -> std::path::PathBuf {
     let module = directory.join("node_modules/playwright-core");
     let complete = directory.join("complete");
     if !complete.exists() {
+        require("npm");
         let mut command = Command::new("npm");
         command.args(["install", "--no-audit", "--no-fund", "--silent", "--prefix"]).arg(&directory);
         let done = finish(command.arg(PACKAGE));
@@ -29,6 +32,8 @@ fn playwright() -> std::path::PathBuf {
 
 /// Runs a script in a browser; it gets the page's address as its argument.
 pub fn drive(script: &str, address: &str) -> Done {
+    require("node");
+    require("chromium");
     let place = Place::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(script);
     let mut command = place.command("node");

@@ -2,10 +2,13 @@
 
 use std::fs::File;
 
+use raddle_testkit::tools::require;
+
 use crate::common::{Place, finish, raddle};
 
 /// gdb reads its commands from standard input where there is no terminal.
 fn debugged(place: &Place, words: &[&str], commands: &str) -> String {
+    require("gdb");
     let input = place.write("commands", format!("{commands}\nkill\nquit\n"));
     let mut command = place.command(raddle());
     command.args(["replay", "r1", "--gdb"]).args(words).stdin(File::open(input).unwrap());
