@@ -1,9 +1,10 @@
 //! The command line: one table, from which help, completions and manual are made.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use raddle_engine::{DEFAULT_EXIT_EVENTS, DEFAULT_MAX_EVENTS, Program, Property, StrategyName};
 
 use crate::formats::Format;
 
@@ -73,7 +74,7 @@ pub struct WrapperArgs {
 
 /// Search strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StrategyName {
+pub enum StrategyArg {
     /// Each class of equivalent schedules exactly once
     Optimal,
     /// Dynamic partial-order reduction with sleep sets
@@ -92,9 +93,24 @@ pub enum StrategyName {
     Dfs,
 }
 
+impl From<StrategyArg> for StrategyName {
+    fn from(arg: StrategyArg) -> Self {
+        match arg {
+            StrategyArg::Optimal => StrategyName::Optimal,
+            StrategyArg::Dpor => StrategyName::Dpor,
+            StrategyArg::Pdp => StrategyName::Pdp,
+            StrategyArg::Dhtc => StrategyName::Dhtc,
+            StrategyArg::Random => StrategyName::Random,
+            StrategyArg::Pct => StrategyName::Pct,
+            StrategyArg::Pos => StrategyName::Pos,
+            StrategyArg::Dfs => StrategyName::Dfs,
+        }
+    }
+}
+
 /// What is a scheduling point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum GranularityName {
+pub enum GranularityArg {
     /// Synchronising operations
     #[default]
     Sync,
@@ -102,22 +118,31 @@ pub enum GranularityName {
     Access,
 }
 
-impl From<GranularityName> for raddle_exec::Granularity {
-    fn from(name: GranularityName) -> Self {
+impl From<GranularityArg> for raddle_exec::Granularity {
+    fn from(name: GranularityArg) -> Self {
         match name {
-            GranularityName::Sync => raddle_exec::Granularity::Sync,
-            GranularityName::Access => raddle_exec::Granularity::Access,
+            GranularityArg::Sync => raddle_exec::Granularity::Sync,
+            GranularityArg::Access => raddle_exec::Granularity::Access,
         }
     }
 }
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PropertyName {
+pub enum PropertyArg {
     /// Everything
     All,
     /// Data races
     Race,
+}
+
+impl From<PropertyArg> for Property {
+    fn from(arg: PropertyArg) -> Self {
+        match arg {
+            PropertyArg::All => Property::All,
+            PropertyArg::Race => Property::Race,
+        }
+    }
 }
 
 /// Other forms of the text report.
@@ -145,14 +170,10 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Options for a target that runs the program with these arguments.
-    pub fn options(&self, program: &Path, args: &[OsString]) -> raddle_exec::Options {
-        let mut options = raddle_exec::Options::new(program);
-        options.args = args.to_vec();
-        options.stdin.clone_from(&self.stdin);
-        options.exit_events = self.exit_events;
-        options.share_files = self.share_files;
-        options
+    /// The program, run as the arguments say.
+    pub fn apply(&self, program: Program, args: &[OsString]) -> Program {
+        let program = program.args(args).stdin(self.stdin.clone());
+        program.exit_events(self.exit_events).share_files(self.share_files)
     }
 }
 
@@ -179,13 +200,13 @@ pub struct CheckArgs {
     pub args: Vec<OsString>,
     /// How to search
     #[arg(long, value_enum, default_value = "optimal")]
-    pub strategy: StrategyName,
+    pub strategy: StrategyArg,
     /// What is a scheduling point
     #[arg(long, value_enum, default_value = "sync")]
-    pub granularity: GranularityName,
+    pub granularity: GranularityArg,
     /// What to look for [default: all; race with --strategy pdp or dhtc]
     #[arg(long, value_enum)]
-    pub property: Option<PropertyName>,
+    pub property: Option<PropertyArg>,
     /// Stop at the first error
     #[arg(long)]
     pub stop_at_first: bool,
@@ -251,25 +272,20 @@ pub struct CheckArgs {
     pub quiet: bool,
 }
 
-/// Bound on the events of a run unless the user says otherwise.
-pub const DEFAULT_MAX_EVENTS: u64 = 20_000_000;
-/// Bound on the events after exit unless the user says otherwise.
-pub const DEFAULT_EXIT_EVENTS: u64 = 10_000;
-
 /// How a new run gets a fresh state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ModeName {
+pub enum ModeArg {
     /// Restore what was written
     Snapshot,
     /// A process for each run
     Fork,
 }
 
-impl From<ModeName> for raddle_exec::Mode {
-    fn from(name: ModeName) -> Self {
+impl From<ModeArg> for raddle_exec::Mode {
+    fn from(name: ModeArg) -> Self {
         match name {
-            ModeName::Snapshot => raddle_exec::Mode::Snapshot,
-            ModeName::Fork => raddle_exec::Mode::Fork,
+            ModeArg::Snapshot => raddle_exec::Mode::Snapshot,
+            ModeArg::Fork => raddle_exec::Mode::Fork,
         }
     }
 }
@@ -294,10 +310,10 @@ pub struct RunArgs {
     pub seed: Option<u64>,
     /// What is a scheduling point
     #[arg(long, value_enum, default_value = "sync")]
-    pub granularity: GranularityName,
+    pub granularity: GranularityArg,
     /// How the run gets a fresh state
     #[arg(long, value_enum, default_value = "fork")]
-    pub mode: ModeName,
+    pub mode: ModeArg,
     /// How the program is run
     #[command(flatten)]
     pub target: TargetArgs,
@@ -492,7 +508,7 @@ mod tests {
         let args = check("raddle check --strategy dpor a.c b.c --json - --cflags -O2 -- --seed 1");
         assert_eq!(args.inputs, [PathBuf::from("a.c"), PathBuf::from("b.c")]);
         assert_eq!(args.args, ["--seed", "1"]);
-        assert_eq!(args.strategy, StrategyName::Dpor);
+        assert_eq!(args.strategy, StrategyArg::Dpor);
         assert_eq!((args.json, args.build.cflags), (Some("-".into()), Some("-O2".into())));
     }
 

@@ -1,10 +1,10 @@
 //! `raddle csp check`: the assertions of a CSPm script.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_file};
 use raddle_csp::{LimitReached, Limits};
+use raddle_engine::text_file;
 
 use crate::args::CspCheckArgs;
 use crate::exit_codes;
@@ -15,7 +15,7 @@ const CELLS_PER_STATE: u64 = 20;
 
 /// Checks every assertion and prints what became of it.
 pub fn check(args: &CspCheckArgs) -> Outcome {
-    let source = read_text(&args.file)?;
+    let source = text_file::read(&args.file)?;
     let end = args.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let cancel = move || end.is_some_and(|end| Instant::now() >= end);
     let limits = Limits {
@@ -33,15 +33,6 @@ pub fn check(args: &CspCheckArgs) -> Outcome {
         advise(outcome);
     }
     Ok(status(&outcomes))
-}
-
-/// A file that is to be text; the error says where it is not.
-pub fn read_text(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
-        Failure(format!("{}:{}: this is not UTF-8 text", path.display(), line + 1))
-    })
 }
 
 /// What to do about a budget that ended.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use raddle_cc::{Compiler, Environment, Language, Runtime, SourceBuild, execute, find_named_compiler};
+use raddle_engine::runtime;
 use raddle_exec::{Mode, NativeTarget, Options};
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
-use crate::embed;
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome};
 
@@ -55,7 +55,7 @@ struct Line {
 /// Runs the command.
 pub fn run() -> Outcome {
     let mut lines = vec![system(), aslr(), fs_base(), memory_files()];
-    let runtime = embed::install();
+    let runtime = runtime::install();
     lines.push(match &runtime {
         Ok(runtime) => line(State::Good, "runtime", runtime.library().display().to_string(), None),
         Err(error) => line(State::Bad, "runtime", error.to_string(), Some("set XDG_DATA_HOME to a writable directory")),

@@ -19,7 +19,7 @@ macro_rules! from_errors {
     };
 }
 
-from_errors!(StartError, TargetError, ScheduleError, std::io::Error);
+from_errors!(raddle_engine::Error, StartError, TargetError, ScheduleError, std::io::Error);
 
 impl Failure {
     /// A recording that cannot be used.

@@ -11,9 +11,10 @@ use raddle_model::finding::{Report, Verdict};
 use raddle_report::junit::{self, Case};
 
 use crate::args::CheckArgs;
-use crate::check::{self, build::Input, directory::ROOT};
+use crate::check::{self, build::Input};
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome, say};
+use raddle_engine::directory::ROOT;
 
 /// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,10 +45,11 @@ pub fn run(args: &CheckArgs) -> Outcome {
     let base = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(input.name()));
     std::fs::create_dir_all(&base).map_err(|error| Failure(format!("{}: {error}", base.display())))?;
     let program = check::program(args, &input, &base)?;
-    let tests = list(&program, &args.args)?;
+    let program = program.path();
+    let tests = list(program, &args.args)?;
     let mut reports = Vec::new();
     for test in &tests {
-        let report = check::check(&arguments(args, &program, &base, test))?;
+        let report = check::check(&arguments(args, program, &base, test))?;
         say(&format!("raddle: {:<11} {}", word(report.verdict), test.full_name()));
         reports.push(report);
     }

@@ -7,7 +7,6 @@ mod config;
 mod csp;
 mod demo;
 mod doctor;
-mod embed;
 mod exit_codes;
 mod facts;
 mod failure;
@@ -15,8 +14,6 @@ mod formats;
 mod gdb;
 mod gtest;
 mod man;
-mod naming;
-mod observed;
 mod predict;
 mod replay;
 mod report;
@@ -31,6 +28,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use raddle_cc::{Environment, Language};
+use raddle_engine::runtime;
 
 use args::{Cli, Command};
 use failure::{Failure, Outcome, say};
@@ -71,7 +69,7 @@ fn wrapper(words: &[OsString]) -> Option<(Language, &[OsString])> {
 }
 
 fn wrap(language: Language, args: &[OsString]) -> Outcome {
-    let runtime = embed::install().map_err(|error| Failure(error.to_string()))?;
+    let runtime = runtime::install().map_err(|error| Failure(error.to_string()))?;
     let status = raddle_cc::wrap(language, args, &Environment::current(), &runtime);
     Ok(u8::try_from(status).unwrap_or(exit_codes::UNUSABLE))
 }

@@ -1,30 +1,33 @@
 //! `raddle predict`: races and deadlocks that other orders of one run's events show.
 //!
-//! Findings and verdict go to standard output (or to the JSON report), the figures of each stage to standard error.
-
-mod export;
-mod program;
-mod told;
-mod traces;
+//! Findings and verdict go to standard output (or to the JSON report), the figures of each stage to
+//! standard error.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use raddle_model::finding::{Report, Verdict};
-use raddle_predict::analysis::Budget;
+use raddle_engine::directory::{RunDirectory, usual_directory};
+use raddle_engine::{Observer, Predicted, Predictor, PredictorOptions};
+use raddle_exec::interrupt;
+use raddle_model::finding::{Finding, Report, Verdict};
+use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::json;
+use raddle_report::text::{self, Sources};
 
 use crate::args::PredictArgs;
-use crate::check::directory::{REPORT, RunDirectory};
+use crate::check::build::Input;
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, say};
+
+/// Width of the text report.
+const WIDTH: usize = 110;
 
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> Outcome {
     match trace_file(&args.inputs)? {
-        Some(path) => traces::run(args, path),
-        None => program::run(args),
+        Some(path) => on_trace(args, path),
+        None => on_program(args),
     }
 }
 
@@ -38,14 +41,93 @@ fn trace_file(inputs: &[PathBuf]) -> Result<Option<&Path>, Failure> {
     }
 }
 
-fn budget(args: &PredictArgs) -> Budget {
-    Budget {
-        states: usize::try_from(args.max_states).unwrap_or(usize::MAX),
-        deadline: args.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds)),
-        window: args.window.map(|window| u32::try_from(window).unwrap_or(u32::MAX)),
+fn options(args: &PredictArgs) -> PredictorOptions {
+    PredictorOptions {
+        window: args.window,
+        rounds: args.rounds,
+        assume_any_value: args.assume_any_value,
+        max_states: args.max_states,
+        time_limit: args.time_limit.map(Duration::from_secs_f64),
+        seed: args.seed,
         jobs: args.jobs as usize,
-        by_variable: false,
+        max_events: args.target.max_events,
     }
+}
+
+fn on_program(args: &PredictArgs) -> Outcome {
+    interrupt::install()?;
+    let input = Input::of(&args.inputs)?;
+    let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
+    RunDirectory::create(&directory)?;
+    let program = args.target.apply(input.program(&args.build, &directory)?, &args.args);
+    let predictor = Predictor::new(program).options(options(args)).directory(&directory);
+    let mut display = Display { args, sources: Sources::new(&std::env::current_dir().unwrap_or_default()) };
+    let predicted = predictor.export(args.export.clone()).run(&mut display)?;
+    write_json(args, &predicted.report)?;
+    if !args.quiet {
+        say(&predicted.stages());
+    }
+    for finding in predicted.report.findings.iter().filter(|finding| finding.confirmed == Some(false)) {
+        print(args, &format!("{}: {}\n", finding.id, finding.message));
+    }
+    print(args, &summary(&predicted, &directory));
+    Ok(status(&predicted.report))
+}
+
+fn on_trace(args: &PredictArgs, path: &Path) -> Outcome {
+    let predictor = Predictor::of_trace(path).options(options(args)).export(args.export.clone());
+    let predicted = predictor.run(&mut ())?;
+    let report = &predicted.report;
+    write_json(args, report)?;
+    if !args.quiet {
+        say(&predicted.stages());
+    }
+    for finding in &report.findings {
+        print(args, &format!("{}: {}\n", finding.id, finding.message));
+    }
+    let figures = report.stats.prediction.unwrap_or_default();
+    let text = format!(
+        "incomplete {}: {} predicted, {} infeasible, {} undecided; nothing can be confirmed without the program\n",
+        report.program, figures.predicted, figures.infeasible, figures.undecided
+    );
+    print(args, &text);
+    Ok(status(report))
+}
+
+/// Prints findings as they are confirmed.
+struct Display<'a> {
+    args: &'a PredictArgs,
+    sources: Sources,
+}
+
+impl Observer for Display<'_> {
+    fn finding(&mut self, finding: &Finding, story: &AnnotatedTrace) {
+        let text = text::finding(finding, Some(&story.timeline()), &self.sources, WIDTH);
+        print(self.args, &format!("{text}\n"));
+    }
+}
+
+fn summary(predicted: &Predicted, directory: &Path) -> String {
+    let report = &predicted.report;
+    let figures = report.stats.prediction.unwrap_or_default();
+    let verdict = match report.verdict {
+        Verdict::Bug => "bug",
+        _ => "incomplete",
+    };
+    let mut text = format!(
+        "{verdict} {}: {} predicted, {} confirmed, {} infeasible, {} undecided\n",
+        report.program, figures.predicted, figures.confirmed, figures.infeasible, figures.undecided
+    );
+    let safe = predicted.safe_variables();
+    if !safe.is_empty() {
+        text += &format!("  safe in every order of these events: {}\n", safe.join(", "));
+    }
+    text += "  other orders of the events of observed runs were looked at, and nothing else\n";
+    for limit in &report.limits {
+        text += &format!("  not covered: {limit}\n");
+    }
+    text += &format!("  report in {}\n", directory.display());
+    text
 }
 
 /// Whether standard output belongs to the JSON report.
@@ -53,18 +135,13 @@ fn is_silent(args: &PredictArgs) -> bool {
     args.json.as_deref() == Some(Path::new("-"))
 }
 
-/// Writes the report where it is wanted, and into the run's directory if there is one.
-fn write_report(args: &PredictArgs, directory: Option<&RunDirectory>, report: &Report) -> Result<(), Failure> {
+/// Writes the report where it is wanted.
+fn write_json(args: &PredictArgs, report: &Report) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     json::write(report, &mut bytes)?;
-    let write =
-        |path: &Path| std::fs::write(path, &bytes).map_err(|error| Failure(format!("{}: {error}", path.display())));
-    if let Some(directory) = directory {
-        write(&directory.path().join(REPORT))?;
-    }
     match args.json.as_deref() {
         Some(path) if path == Path::new("-") => Ok(io::stdout().write_all(&bytes)?),
-        Some(path) => write(path),
+        Some(path) => std::fs::write(path, &bytes).map_err(|error| Failure(format!("{}: {error}", path.display()))),
         None => Ok(()),
     }
 }
@@ -73,7 +150,8 @@ fn status(report: &Report) -> u8 {
     if report.verdict == Verdict::Bug { exit_codes::FOUND } else { exit_codes::OPEN }
 }
 
-/// Prints to standard output, with colours where the terminal wants them; a closed one is no reason to fail.
+/// Prints to standard output, with colours where the terminal wants them; a closed one is no reason
+/// to fail.
 fn print(args: &PredictArgs, text: &str) {
     if !is_silent(args) {
         let mut out = anstream::AutoStream::auto(io::stdout());

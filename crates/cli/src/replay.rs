@@ -15,8 +15,8 @@ use crate::args::ReplayArgs;
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome};
 use crate::gdb::debug;
-use crate::naming::{SourceNames, place_text, symbols};
-use crate::observed::{Observed, observed};
+use raddle_engine::naming::{SourceNames, place_text, symbols};
+use raddle_engine::observed::{Observed, observed};
 
 /// A thread that no run has: asking for it stops the run.
 const NOBODY: u16 = u16::MAX;

@@ -7,10 +7,10 @@ use raddle_model::finding::{Report, SCHEMA};
 use raddle_report::run::Run;
 
 use crate::args::ReportArgs;
-use crate::check::directory::{REPORT, ROOT, load_stories};
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{self, Format};
+use raddle_engine::directory::{REPORT, ROOT, load_traces};
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Outcome {
@@ -50,8 +50,8 @@ pub fn load(name: Option<&Path>) -> Result<(Run, PathBuf), Failure> {
     if report.schema != SCHEMA {
         return Err(wrong(format!("it has schema {}, this raddle reads {SCHEMA}", report.schema)));
     }
-    let stories = load_stories(&directory, &report.findings);
-    Ok((Run { report, traces: stories }, directory))
+    let traces = load_traces(&directory, &report.findings);
+    Ok((Run { report, traces }, directory))
 }
 
 fn find(name: &Path) -> Result<PathBuf, Failure> {

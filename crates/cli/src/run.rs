@@ -15,8 +15,9 @@ use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 use crate::args::RunArgs;
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome, say};
-use crate::naming::{SourceNames, symbols};
-use crate::observed::observed;
+use raddle_engine::Program as EngineProgram;
+use raddle_engine::naming::{SourceNames, symbols};
+use raddle_engine::observed::observed;
 
 /// Room for the trace from the start: a run that had to be repeated with more would show its output twice. Memory is
 /// taken only for what is written.
@@ -64,7 +65,7 @@ fn load(path: &Path) -> Result<Recording, Failure> {
 }
 
 fn options(args: &RunArgs) -> Options {
-    let mut options = args.target.options(&args.program, &args.args);
+    let mut options = args.target.apply(EngineProgram::new(&args.program), &args.args).target_options();
     options.granularity = args.granularity.into();
     options.mode = args.mode.into();
     options.spurious = args.spurious;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use raddle_engine::Progress;
 use raddle_model::finding::{Finding, Report, Stats};
 
 use crate::serve::Live;
@@ -15,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const STRIDE: u64 = 16;
 
 /// Shows executions, rate and estimate on standard error, if that is a terminal.
-pub struct Progress {
+pub struct ProgressLine {
     bar: ProgressBar,
     started: Instant,
     shown: Option<Instant>,
@@ -23,7 +24,7 @@ pub struct Progress {
     live: Option<Live>,
 }
 
-impl Progress {
+impl ProgressLine {
     /// A line that will show up when the search takes long; never if `quiet`.
     pub fn new(quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
@@ -31,7 +32,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        Progress { bar, started: Instant::now(), shown: None, seen: 0, live: None }
+        ProgressLine { bar, started: Instant::now(), shown: None, seen: 0, live: None }
     }
 
     /// Shows the search in a browser as well.
@@ -54,18 +55,19 @@ impl Progress {
         }
     }
 
-    /// An execution of so many steps was looked at.
-    pub fn looked_at(&mut self, steps: usize) {
+    /// An execution of so many events was examined.
+    pub fn examined(&mut self, events: usize) {
         if let Some(live) = &self.live {
-            live.looked_at(steps);
+            live.looked_at(events);
         }
     }
 
     /// Another execution was seen.
-    pub fn update(&mut self, stats: &Stats, findings: usize, estimate: impl Fn() -> Option<f64>) {
+    pub fn update(&mut self, progress: &Progress<'_>) {
+        let Progress { stats, findings, estimate } = *progress;
         self.seen += 1;
         if let Some(live) = &mut self.live {
-            live.update(stats, estimate());
+            live.update(stats, estimate);
         }
         if self.bar.is_hidden() || !self.seen.is_multiple_of(STRIDE) {
             return;
@@ -74,7 +76,7 @@ impl Progress {
         let due = self.shown.map_or(self.started + PATIENCE, |shown| shown + PAUSE);
         if now >= due {
             self.shown = Some(now);
-            self.bar.set_message(line(stats, findings, now - self.started, estimate()));
+            self.bar.set_message(line(stats, findings, now - self.started, estimate));
             self.bar.tick();
         }
     }
@@ -87,11 +89,6 @@ impl Progress {
     /// Takes the line away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
-    }
-
-    /// Time since the start.
-    pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
     }
 }
 

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use raddle_model::finding::{
     AccessReport, Finding, Kind, Place, Prediction as Figures, Reason, Report, SCHEMA, Severity, Stats, verdict,
 };
-use raddle_predict::candidates::FilterCounts as Stages;
-use raddle_predict::session::{CandidateStatus as Fate, Totals};
+use raddle_predict::candidates::FilterCounts;
+use raddle_predict::session::{CandidateStatus, Totals};
 
 /// What tells predictions apart in the user's eyes.
 pub type Key = (Kind, Vec<(Option<String>, Option<u32>, Option<String>)>);
 
 /// A prediction with names.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct NamedPrediction {
     pub key: Key,
-    pub fate: Fate,
+    pub fate: CandidateStatus,
     /// The event at which the run left the path, or why nothing is known.
     pub why: String,
     pub finding: Finding,
     pub counterexample: Vec<String>,
 }
 
-impl Told {
+impl NamedPrediction {
     /// The witness as the paper writes it.
     pub fn trace(&self) -> String {
         trace(&self.counterexample)
@@ -56,20 +56,21 @@ pub fn key(kind: Kind, accesses: &[AccessReport]) -> Key {
 /// Predictions so far, each with the best that became of it.
 #[derive(Default)]
 pub struct Ledger {
-    told: BTreeMap<Key, Told>,
+    predictions: BTreeMap<Key, NamedPrediction>,
 }
 
 impl Ledger {
     /// Adds a prediction, unless something as good is known of it.
-    pub fn add(&mut self, told: Told) {
-        let rank = |fate: &Fate| match fate {
-            Fate::Infeasible(_) => 0,
-            Fate::Undecided(_) => 1,
-            Fate::Confirmed => 2,
+    pub fn add(&mut self, prediction: NamedPrediction) {
+        let rank = |fate: &CandidateStatus| match fate {
+            CandidateStatus::Infeasible(_) => 0,
+            CandidateStatus::Undecided(_) => 1,
+            CandidateStatus::Confirmed => 2,
         };
-        let better = self.told.get(&told.key).is_none_or(|known| rank(&known.fate) < rank(&told.fate));
+        let better =
+            self.predictions.get(&prediction.key).is_none_or(|known| rank(&known.fate) < rank(&prediction.fate));
         if better {
-            self.told.insert(told.key.clone(), told);
+            self.predictions.insert(prediction.key.clone(), prediction);
         }
     }
 
@@ -80,42 +81,52 @@ impl Ledger {
         for finding in findings.iter_mut() {
             let key = key(finding.kind, &finding.accesses);
             finding.confirmed.get_or_insert(true);
-            if let Some(told) = self.told.get(&key).filter(|told| told.fate == Fate::Confirmed) {
-                finding.message += &format!(" (counterexample: {})", told.trace());
+            if let Some(prediction) =
+                self.predictions.get(&key).filter(|prediction| prediction.fate == CandidateStatus::Confirmed)
+            {
+                finding.message += &format!(" (counterexample: {})", prediction.trace());
             }
             if matches!(finding.kind, Kind::DataRace | Kind::Deadlock) && shown.insert(key) {
                 figures.confirmed += 1;
             }
         }
         let mut number = 0;
-        for (key, told) in self.told {
-            match told.fate {
+        for (key, prediction) in self.predictions {
+            match prediction.fate {
                 _ if shown.contains(&key) => continue,
-                Fate::Confirmed => figures.confirmed += 1,
-                Fate::Infeasible(_) => figures.infeasible += 1,
-                Fate::Undecided(_) => figures.undecided += 1,
+                CandidateStatus::Confirmed => figures.confirmed += 1,
+                CandidateStatus::Infeasible(_) => figures.infeasible += 1,
+                CandidateStatus::Undecided(_) => figures.undecided += 1,
             }
             number += 1;
-            findings.push(unconfirmed(told, number));
+            findings.push(unconfirmed(prediction, number));
         }
         figures.predicted = figures.confirmed + figures.infeasible + figures.undecided;
         figures
     }
 }
 
-fn unconfirmed(told: Told, number: u32) -> Finding {
-    let trace = told.trace();
-    let message = match &told.fate {
-        Fate::Infeasible(_) => format!("infeasible: {}: {} (counterexample: {trace})", told.finding.message, told.why),
-        Fate::Undecided(_) => format!("undecided: {}: {}", told.finding.message, told.why),
-        Fate::Confirmed => format!("predicted: {} (counterexample: {trace})", told.finding.message),
+fn unconfirmed(prediction: NamedPrediction, number: u32) -> Finding {
+    let trace = prediction.trace();
+    let message = match &prediction.fate {
+        CandidateStatus::Infeasible(_) => {
+            format!("infeasible: {}: {} (counterexample: {trace})", prediction.finding.message, prediction.why)
+        }
+        CandidateStatus::Undecided(_) => format!("undecided: {}: {}", prediction.finding.message, prediction.why),
+        CandidateStatus::Confirmed => format!("predicted: {} (counterexample: {trace})", prediction.finding.message),
     };
-    Finding { id: format!("p{number}"), severity: Severity::Warning, message, confirmed: Some(false), ..told.finding }
+    Finding {
+        id: format!("p{number}"),
+        severity: Severity::Warning,
+        message,
+        confirmed: Some(false),
+        ..prediction.finding
+    }
 }
 
 /// The figures of each stage, for people.
 pub fn stages(totals: &Totals) -> String {
-    let Stages { variables, pairs, unordered, unlocked, checks, candidates } = totals.stages;
+    let FilterCounts { variables, pairs, unordered, unlocked, checks, candidates } = totals.stages;
     let (seconds, refined) = (totals.seconds, &totals.refinements);
     format!(
         "observed {} events ({} steps and shared accesses), {variables} shared variables\n\
@@ -138,20 +149,14 @@ pub fn stages(totals: &Totals) -> String {
 }
 
 /// Puts the report together.
-pub fn report(
-    program: &str,
-    args: &[std::ffi::OsString],
-    stats: Stats,
-    limits: Vec<String>,
-    findings: Vec<Finding>,
-) -> Report {
+pub fn report(program: String, args: Vec<String>, stats: Stats, limits: Vec<String>, findings: Vec<Finding>) -> Report {
     let confirmed: Vec<Finding> = findings.iter().filter(|finding| finding.confirmed == Some(true)).cloned().collect();
     let text = "only other orders of the events of observed runs were looked at";
     Report {
         schema: SCHEMA,
         raddle: env!("CARGO_PKG_VERSION").into(),
-        program: program.into(),
-        args: args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        program,
+        args,
         strategy: "predict".into(),
         granularity: "sync".into(),
         property: "all".into(),

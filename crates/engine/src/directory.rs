@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use raddle_model::finding::Finding;
 use raddle_report::annotated::AnnotatedTrace;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Where runs are kept unless the user says otherwise.
 pub const ROOT: &str = ".raddle";
 /// The report.
 pub const REPORT: &str = "report.json";
-/// How the names of stories end.
+/// How the names of annotated traces end.
 const STORY: &str = ".story.json";
 
 /// A run's directory.
@@ -23,9 +23,12 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// Makes the directory and removes what an earlier run left there. Files of anybody else stay.
-    pub fn create(out: Option<&Path>, name: &str) -> Result<Self, Failure> {
-        let path = out.map_or_else(|| Path::new(ROOT).join(name), Path::to_path_buf);
-        let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let path = path.to_path_buf();
+        let failed = |error: std::io::Error| Error::file(&path, error);
         std::fs::create_dir_all(&path).map_err(failed)?;
         for entry in std::fs::read_dir(&path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -37,25 +40,37 @@ impl RunDirectory {
     }
 
     /// The directory.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// A witness, as the report names it.
+    #[must_use]
     pub fn witness(&self, id: &str) -> PathBuf {
         self.path.join(format!("{id}.json"))
     }
 
     /// Keeps what happened in a witness run, for reports that are made later.
-    pub fn save_story(&self, id: &str, story: &AnnotatedTrace) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save_trace(&self, id: &str, story: &AnnotatedTrace) -> Result<(), Error> {
         let path = self.path.join(format!("{id}{STORY}"));
-        let bytes = serde_json::to_vec(story).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
-        std::fs::write(&path, bytes).map_err(|error| Failure(format!("{}: {error}", path.display())))
+        let bytes = serde_json::to_vec(story).map_err(|error| Error::file(&path, error))?;
+        std::fs::write(&path, bytes).map_err(|error| Error::file(&path, error))
     }
 }
 
-/// The stories of a run's findings, as far as they are there.
-pub fn load_stories(directory: &Path, findings: &[Finding]) -> BTreeMap<String, AnnotatedTrace> {
+/// Where a run of the program with this name is kept, unless the user says otherwise.
+#[must_use]
+pub fn usual_directory(name: &str) -> PathBuf {
+    Path::new(ROOT).join(name)
+}
+
+/// The annotated traces of a run's findings, as far as they are there.
+#[must_use]
+pub fn load_traces(directory: &Path, findings: &[Finding]) -> BTreeMap<String, AnnotatedTrace> {
     let load = |finding: &Finding| {
         let bytes = std::fs::read(directory.join(format!("{}{STORY}", finding.id))).ok()?;
         let story: AnnotatedTrace = serde_json::from_slice(&bytes).ok()?;
@@ -95,7 +110,7 @@ mod tests {
         ] {
             std::fs::write(directory.path().join(name), "x").unwrap();
         }
-        let run = RunDirectory::create(Some(directory.path()), "unused").unwrap();
+        let run = RunDirectory::create(directory.path()).unwrap();
         let mut left: Vec<String> = std::fs::read_dir(run.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -108,6 +123,6 @@ mod tests {
     #[test]
     fn a_file_in_the_way_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(RunDirectory::create(Some(file.path()), "x").is_err());
+        assert!(RunDirectory::create(file.path()).is_err());
     }
 }

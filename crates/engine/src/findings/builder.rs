@@ -13,21 +13,21 @@ use raddle_report::phrase::{Namer, word};
 use raddle_report::symbols::{Registers, Symbols, demangle_type};
 use raddle_vocab::OpKind;
 
-use super::message::{Told, message};
+use super::message::{MessageArgs, message};
 
 /// An execution with the names of what is in it.
-pub struct Scene<'a> {
+pub struct FindingBuilder<'a> {
     names: ExecutionNames<'a>,
     execution: &'a Execution,
     /// Stacks, if the run recorded them.
     detail: Option<&'a Detail>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> FindingBuilder<'a> {
     /// Reads the names off an execution.
     pub fn new(symbols: &'a Symbols, execution: &'a Execution, detail: Option<&'a Detail>) -> Self {
         let stacks = detail.map(frames).unwrap_or_default();
-        Scene { names: ExecutionNames::new(symbols, execution).with_stacks(stacks), execution, detail }
+        FindingBuilder { names: ExecutionNames::new(symbols, execution).with_stacks(stacks), execution, detail }
     }
 
     /// Names what a race is about once more: local variables are known only where there are stacks.
@@ -45,7 +45,7 @@ impl<'a> Scene<'a> {
         if finding.variable.is_some() || finding.object.is_some() || located.variable.is_none() {
             return;
         }
-        finding.message = message(&Told {
+        finding.message = message(&MessageArgs {
             kind: finding.kind,
             detail: finding.detail.as_deref().unwrap_or(""),
             object: &called(&located),
@@ -65,7 +65,7 @@ impl<'a> Scene<'a> {
             "exception" => demangle_type(&defect.text),
             _ => defect.text.clone(),
         };
-        let message = message(&Told {
+        let message = message(&MessageArgs {
             kind: defect.signature.kind,
             detail: defect.signature.detail,
             object: &located.as_ref().map_or_else(|| "an object".into(), called),

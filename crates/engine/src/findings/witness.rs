@@ -5,10 +5,10 @@ use raddle_model::finding::WitnessKind;
 use raddle_model::race::{AccessPosition, Race, Side};
 use raddle_model::{Execution, ThreadPath};
 
-use super::closure::{Point, needed};
+use super::closure::{ThreadPosition, causal_closure};
 use super::confirm::{Confirmer, Replayed, Then};
 use super::order::{fewest_preemptions, preemptions};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// A schedule and what came of running it.
 pub struct Witness {
@@ -47,9 +47,9 @@ impl<'a> Found<'a> {
     }
 
     /// A witness of a race: both threads stand before their accesses, or at least the second one does.
-    pub fn race(&self, race: &Race, confirmer: &mut Confirmer) -> Result<Witness, Failure> {
+    pub fn race(&self, race: &Race, confirmer: &mut Confirmer) -> Result<Witness, Error> {
         let (first, second) = (self.point(&race.first), self.point(&race.second));
-        if let Some(chosen) = needed(self.execution, &[first, second]) {
+        if let Some(chosen) = causal_closure(self.execution, &[first, second]) {
             // One thread waits before its access while the other goes to its own.
             let (order, preemptions) = fewest_preemptions(self.execution, &chosen, self.spurious);
             let entries = self.schedule(&order, &[first, second]);
@@ -63,7 +63,7 @@ impl<'a> Found<'a> {
     }
 
     /// The observed run up to the second access.
-    fn unordered(&self, race: &Race, second: Point, confirmer: &mut Confirmer) -> Result<Witness, Failure> {
+    fn unordered(&self, race: &Race, second: ThreadPosition, confirmer: &mut Confirmer) -> Result<Witness, Error> {
         let order: Vec<usize> = (0..second.before as usize).collect();
         let entries = self.schedule(&order, &[second]);
         let run = confirmer.run(&entries, Then::Stop)?;
@@ -76,40 +76,41 @@ impl<'a> Found<'a> {
     /// does. If that does not show it, the observed schedule as it was.
     pub fn to_the_end(
         &self,
-        points: &[Point],
+        points: &[ThreadPosition],
         confirmer: &mut Confirmer,
         shows: &mut dyn FnMut(&Execution) -> bool,
-    ) -> Result<Witness, Failure> {
+    ) -> Result<Witness, Error> {
         let all: Vec<usize> = (0..self.execution.events.len()).collect();
         let mut tries = Vec::new();
-        if let Some(chosen) = needed(self.execution, points) {
+        if let Some(chosen) = causal_closure(self.execution, points) {
             tries.push(fewest_preemptions(self.execution, &chosen, self.spurious));
         }
         tries.push(fewest_preemptions(self.execution, &all, self.spurious));
-        let observed = preemptions(self.execution, &all, self.spurious);
         tries.retain(|(_, preemptions)| *preemptions <= self.bound);
-        tries.push((all, observed));
-        let last = tries.len() - 1;
-        for (number, (order, preemptions)) in tries.into_iter().enumerate() {
-            let entries = self.schedule(&order, &[]);
+        let mut attempt = |order: &[usize], preemptions: u32| -> Result<Witness, Error> {
+            let entries = self.schedule(order, &[]);
             let run = confirmer.run(&entries, Then::Rest)?;
             let confirmed = run.followed && shows(&run.execution);
-            if confirmed || number == last {
-                return Ok(Witness { entries, preemptions, run, kind: None, confirmed });
+            Ok(Witness { entries, preemptions, run, kind: None, confirmed })
+        };
+        for (order, preemptions) in tries {
+            let witness = attempt(&order, preemptions)?;
+            if witness.confirmed {
+                return Ok(witness);
             }
         }
-        Err(Failure("no schedule was tried".into()))
+        attempt(&all, preemptions(self.execution, &all, self.spurious))
     }
 
-    fn point(&self, side: &Side) -> Point {
+    fn point(&self, side: &Side) -> ThreadPosition {
         match side.position {
-            AccessPosition::Access(number) => Point::before_access(&self.execution.accesses[number as usize]),
-            AccessPosition::Event(number) => Point::before_step(self.execution, number as usize),
+            AccessPosition::Access(number) => ThreadPosition::before_access(&self.execution.accesses[number as usize]),
+            AccessPosition::Event(number) => ThreadPosition::before_step(self.execution, number as usize),
         }
     }
 
     /// The entries of the steps, with the stops that the points ask for behind the last step of each thread.
-    fn schedule(&self, order: &[usize], points: &[Point]) -> Vec<Entry> {
+    fn schedule(&self, order: &[usize], points: &[ThreadPosition]) -> Vec<Entry> {
         let mut entries: Vec<Entry> = order.iter().map(|&index| self.entries[index].clone()).collect();
         for point in points {
             let last = order.iter().rposition(|&index| self.execution.events[index].thread == point.thread);

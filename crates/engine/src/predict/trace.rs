@@ -7,24 +7,23 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use raddle_model::finding::{AccessReport, Finding, Kind, Place, Prediction as Figures, Severity, Stats};
+use raddle_model::finding::{AccessReport, Finding, Kind, Place, Prediction as Figures, Report, Severity, Stats};
 use raddle_model::race::Touching;
-use raddle_predict::analysis::{Budget, Decision, Reordering as Witness, TraceAnalysis as Analysis};
-use raddle_predict::candidates::RaceCandidate as Candidate;
+use raddle_predict::analysis::{Budget, Decision, Reordering, TraceAnalysis};
+use raddle_predict::candidates::RaceCandidate;
 use raddle_predict::checks::refine;
-use raddle_predict::closure::ValuePreserving as Keeper;
+use raddle_predict::closure::ValuePreserving;
 use raddle_predict::cycles::Cycle;
-use raddle_predict::pins::{Pins, TransitionRead as PinnedRead};
+use raddle_predict::pins::{Pins, TransitionRead};
 use raddle_predict::search::{Reachability, Searcher};
-use raddle_predict::session::{PhaseSeconds as Seconds, Totals};
-use raddle_predict::std_format::{self, ParsedTrace as Read};
+use raddle_predict::session::{PhaseSeconds, Totals};
+use raddle_predict::std_format::{self, ParsedTrace};
 use raddle_predict::values::Values;
 use raddle_predict::words::counterexample;
 
-use super::{export, told};
-use crate::args::PredictArgs;
-use crate::csp::read_text;
-use crate::failure::{Failure, Outcome, say};
+use super::{Predicted, Predictor, PredictorOptions, export, ledger, left_out};
+use crate::error::Error;
+use crate::text_file;
 
 /// Steps of all the candidates together that are put in order to settle them.
 const MOST_STEPS: usize = 20_000_000;
@@ -45,24 +44,23 @@ enum Fate {
 }
 
 /// Reads, predicts and reports.
-pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
+pub fn predict_trace(predictor: &Predictor, path: &Path) -> Result<Predicted, Error> {
     let begun = Instant::now();
-    let name = path.display();
-    let text = read_text(path)?;
-    let read = std_format::read(&text).map_err(|error| Failure(format!("{name}:{error}")))?;
-    let budget = Budget { by_variable: true, ..super::budget(args) };
-    let analysis = Analysis::new(&read.trace, budget);
+    let text = text_file::read(path)?;
+    let read = std_format::read(&text).map_err(|error| Error::Trace { path: path.into(), error })?;
+    let budget = Budget { by_variable: true, ..predictor.options.budget() };
+    let analysis = TraceAnalysis::new(&read.trace, budget);
     let mut totals = Totals { traces: 1, trace_size: read.trace.steps.len() as u64, ..Totals::default() };
     totals.events = read.trace.events;
     totals.window = analysis.window();
-    totals.seconds = Seconds { filter: begun.elapsed().as_secs_f64(), ..Seconds::default() };
-    if let Some(directory) = &args.export {
+    totals.seconds = PhaseSeconds { filter: begun.elapsed().as_secs_f64(), ..PhaseSeconds::default() };
+    if let Some(directory) = &predictor.export {
         let place = |place: u64| read.places.get(place as usize).cloned().unwrap_or_default();
         export::all(directory, "trace", &analysis, &place)?;
     }
     let deciding = Instant::now();
     let keeper = analysis.keeper();
-    let teller = Teller::new(args, &read, &analysis, &keeper);
+    let teller = Teller::new(&predictor.options, &read, &analysis, &keeper);
     let (candidates, cycles) = (analysis.candidates(), analysis.cycles());
     let mut races = analysis.races(&keeper, &candidates, |number, decision| {
         let (candidate, window) = candidates[number];
@@ -99,10 +97,10 @@ pub fn run(args: &PredictArgs, path: &Path) -> Outcome {
     }
     totals.decided = found.len() as u64;
     totals.seconds.decide = deciding.elapsed().as_secs_f64();
-    report(args, path, begun, &totals, found)
+    Ok(Predicted { report: report(path, begun, &totals, found), totals })
 }
 
-fn report(args: &PredictArgs, path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, Fate)>) -> Outcome {
+fn report(path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, Fate)>) -> Report {
     let count = |wanted: Fate| found.iter().filter(|(_, fate)| *fate == wanted).count() as u64;
     let figures = Figures {
         predicted: count(Fate::Predicted),
@@ -124,47 +122,34 @@ fn report(args: &PredictArgs, path: &Path, begun: Instant, totals: &Totals, foun
     };
     let mut limits = totals.refinements.disagreements.clone();
     if totals.left_out > 0 {
-        limits.push(super::program::left_out(totals.left_out));
+        limits.push(left_out(totals.left_out));
     }
     limits.push("nothing can be confirmed without the program".into());
     if let Some(window) = totals.window {
         limits.push(format!("races between events that lie in different windows of {window} events (--window)"));
     }
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let report = told::report(&name, &[], stats, limits, findings);
-    super::write_report(args, None, &report)?;
-    if !args.quiet {
-        say(&told::stages(totals));
-    }
-    for finding in &report.findings {
-        super::print(args, &format!("{}: {}\n", finding.id, finding.message));
-    }
-    let text = format!(
-        "incomplete {name}: {} predicted, {} infeasible, {} undecided; nothing can be confirmed without the program\n",
-        figures.predicted, figures.infeasible, figures.undecided
-    );
-    super::print(args, &text);
-    Ok(super::status(&report))
+    ledger::report(name, Vec::new(), stats, limits, findings)
 }
 
 /// Every read of the trace, kept for traces that are not too long.
-fn all_reads(analysis: &Analysis<'_>) -> Option<Pins> {
+fn all_reads(analysis: &TraceAnalysis<'_>) -> Option<Pins> {
     let steps = analysis.trace.steps.len();
     if steps > PINNED_STEPS {
         return None;
     }
-    let reads: BTreeSet<PinnedRead> = (0..steps as u32)
-        .flat_map(|step| analysis.flow.reads(step).iter().map(move |&(var, _)| PinnedRead { step, var }))
+    let reads: BTreeSet<TransitionRead> = (0..steps as u32)
+        .flat_map(|step| analysis.flow.reads(step).iter().map(move |&(var, _)| TransitionRead { step, var }))
         .collect();
     Some(Pins::of(&analysis.flow, reads))
 }
 
 /// Makes findings of decisions.
 struct Teller<'a> {
-    args: &'a PredictArgs,
-    read: &'a Read,
-    analysis: &'a Analysis<'a>,
-    keeper: &'a Keeper<'a>,
+    options: &'a PredictorOptions,
+    read: &'a ParsedTrace,
+    analysis: &'a TraceAnalysis<'a>,
+    keeper: &'a ValuePreserving<'a>,
     /// What reads keeping their writers imply; not with windows, whose first steps stay as they were.
     values: Option<Values<'a>>,
     /// All reads, for traces that are short enough to be searched.
@@ -172,15 +157,26 @@ struct Teller<'a> {
 }
 
 impl<'a> Teller<'a> {
-    fn new(args: &'a PredictArgs, read: &'a Read, analysis: &'a Analysis<'a>, keeper: &'a Keeper<'a>) -> Self {
-        let whole = analysis.windows.len() == 1 && !args.assume_any_value;
+    fn new(
+        options: &'a PredictorOptions,
+        read: &'a ParsedTrace,
+        analysis: &'a TraceAnalysis<'a>,
+        keeper: &'a ValuePreserving<'a>,
+    ) -> Self {
+        let whole = analysis.windows.len() == 1 && !options.assume_any_value;
         let values = whole.then(|| Values::new(&read.trace, &analysis.flow));
-        Teller { args, read, analysis, keeper, values, pinned: all_reads(analysis) }
+        Teller { options, read, analysis, keeper, values, pinned: all_reads(analysis) }
     }
 
-    fn race(&self, candidate: &Candidate, decision: &Decision, start: u32, thorough: bool) -> Option<(Finding, Fate)> {
+    fn race(
+        &self,
+        candidate: &RaceCandidate,
+        decision: &Decision,
+        start: u32,
+        thorough: bool,
+    ) -> Option<(Finding, Fate)> {
         let mut instance = candidate.instances[0];
-        if let Decision::Possible(Witness { accesses: Some(found), .. }) = decision {
+        if let Decision::Possible(Reordering { accesses: Some(found), .. }) = decision {
             instance = *found;
         }
         let kept = self.kept(decision, start, |values| {
@@ -232,7 +228,7 @@ impl<'a> Teller<'a> {
         let (text, fate) = match (kept, decision) {
             (_, Decision::Impossible) => return None,
             (Reachability::Reachable(steps), _) => {
-                let events = told::trace(&counterexample(&self.read.trace, &steps));
+                let events = ledger::trace(&counterexample(&self.read.trace, &steps));
                 (format!("predicted: {sentence} (counterexample: {events})"), Fate::Predicted)
             }
             (Reachability::Unreachable, _) => (format!("infeasible: {sentence}: {VALUES}"), Fate::Infeasible),
@@ -254,7 +250,7 @@ impl<'a> Teller<'a> {
     ) -> Reachability {
         let witness = match decision {
             Decision::Impossible => return Reachability::Unreachable,
-            Decision::Possible(witness) if witness.keeps_values || self.args.assume_any_value => {
+            Decision::Possible(witness) if witness.keeps_values || self.options.assume_any_value => {
                 return Reachability::Reachable(witness.steps.clone());
             }
             Decision::Possible(witness) => Some(witness),

@@ -13,20 +13,19 @@ use raddle_model::{DefectFinder, TargetError, semantics};
 
 use super::search::is_compared;
 use super::strategies;
-use crate::args::{CheckArgs, StrategyName};
-use crate::failure::Failure;
+use crate::options::{CheckOptions, StrategyName};
 
 /// Whether the search can be shared: each run has to be a matter of its own.
-pub fn can_share(args: &CheckArgs) -> bool {
+pub fn can_share(options: &CheckOptions) -> bool {
     use StrategyName::{Optimal, Pct, Pos, Random};
-    matches!(args.strategy, Optimal | Random | Pct | Pos) && args.preemptions.is_none()
+    matches!(options.strategy, Optimal | Random | Pct | Pos) && options.preemptions.is_none()
 }
 
 /// Runs and time that a search takes before other targets than the first come to help: starting them takes as long as hundreds of runs.
 const ALONE: (u64, Duration) = (256, Duration::from_millis(100));
 
 /// Everything that a search with several targets needs besides the first target.
-pub struct Together {
+pub struct ParallelSetup {
     /// The other targets.
     pub pool: WorkerPool,
     /// Looks at the executions of the first.
@@ -34,31 +33,32 @@ pub struct Together {
     /// Decides what to run.
     pub strategy: Box<dyn Strategy>,
     /// For a target that does not know what others have learnt.
-    pub options: Options,
+    pub target_options: Options,
 }
 
 /// What `jobs` targets need; `window` runs shall be under way at a time.
-pub fn prepare(args: &CheckArgs, options: &Options, jobs: usize, window: usize) -> Result<Together, Failure> {
+pub fn prepare(options: &CheckOptions, target_options: &Options, window: usize) -> ParallelSetup {
     let mut pool = WorkerPool::new(window, ALONE.0, ALONE.1);
-    for _ in 1..jobs {
-        let (options, analyser) = (options.clone(), analyser(args));
+    for _ in 1..options.jobs() {
+        let (target_options, analyser) = (target_options.clone(), analyser(options));
         let begin = move || {
-            let target = NativeTarget::start(options).map_err(|error| TargetError::Lost(error.to_string()))?;
+            let target = NativeTarget::start(target_options).map_err(|error| TargetError::Lost(error.to_string()))?;
             Ok((target, analyser()))
         };
         pool.join(begin, NativeTarget::limits);
     }
-    Ok(Together {
+    ParallelSetup {
         pool,
-        analyser: analyser(args)(),
-        strategy: strategies::build_shared(args)?,
-        options: options.clone(),
-    })
+        analyser: analyser(options)(),
+        strategy: strategies::build_shared(options),
+        target_options: target_options.clone(),
+    }
 }
 
 /// What makes somebody who looks at executions.
-fn analyser(args: &CheckArgs) -> impl FnOnce() -> Analyser + Send + 'static {
-    let (works, spurious, self_check) = (args.strategy == StrategyName::Optimal, args.spurious, args.self_check);
+fn analyser(options: &CheckOptions) -> impl FnOnce() -> Analyser + Send + 'static {
+    let (works, spurious, self_check) =
+        (options.strategy == StrategyName::Optimal, options.spurious, options.self_check);
     move || if works { worker(spurious, self_check) } else { Box::new(|_, _, _| Analysis::default()) }
 }
 

@@ -3,7 +3,7 @@
 use raddle_model::finding::{AccessReport, Kind};
 
 /// What a sentence needs to know.
-pub struct Told<'a> {
+pub struct MessageArgs<'a> {
     pub kind: Kind,
     pub detail: &'a str,
     /// The object in question, quoted or described.
@@ -16,32 +16,32 @@ pub struct Told<'a> {
 }
 
 /// The sentence.
-pub fn message(told: &Told<'_>) -> String {
-    match told.kind {
-        Kind::DataRace => race(told),
-        Kind::Deadlock => deadlock(told),
-        Kind::Livelock => format!("livelock: {} in a loop that nobody can end", going(told)),
-        Kind::Assertion if told.detail == "abort" => format!("{} calls abort", thread(told)),
-        Kind::Assertion if told.detail == "exception" => {
-            format!("exception of type `{}` is not caught in {}", told.text, thread(told))
+pub fn message(args: &MessageArgs<'_>) -> String {
+    match args.kind {
+        Kind::DataRace => race(args),
+        Kind::Deadlock => deadlock(args),
+        Kind::Livelock => format!("livelock: {} in a loop that nobody can end", going(args)),
+        Kind::Assertion if args.detail == "abort" => format!("{} calls abort", thread(args)),
+        Kind::Assertion if args.detail == "exception" => {
+            format!("exception of type `{}` is not caught in {}", args.text, thread(args))
         }
-        Kind::Assertion => format!("assertion `{}` fails in {}", told.text, thread(told)),
+        Kind::Assertion => format!("assertion `{}` fails in {}", args.text, thread(args)),
         // Of a signal that the program got, the text is its number; otherwise it says what ended the run, and no address is known.
-        Kind::Crash if told.text.parse::<u64>().is_err() => {
-            format!("{} in {}: {}", told.detail, thread(told), told.text)
+        Kind::Crash if args.text.parse::<u64>().is_err() => {
+            format!("{} in {}: {}", args.detail, thread(args), args.text)
         }
-        Kind::Crash => format!("{} at address {:#x} in {}", told.detail, told.address, thread(told)),
-        Kind::Misuse => misuse(told),
+        Kind::Crash => format!("{} at address {:#x} in {}", args.detail, args.address, thread(args)),
+        Kind::Misuse => misuse(args),
     }
 }
 
-fn thread<'a>(told: &'a Told<'_>) -> &'a str {
-    told.accesses.first().map_or("a thread", |access| &access.thread)
+fn thread<'a>(args: &'a MessageArgs<'_>) -> &'a str {
+    args.accesses.first().map_or("a thread", |access| &access.thread)
 }
 
 /// `T1 and T2 go round`.
-fn going(told: &Told<'_>) -> String {
-    let names: Vec<&str> = told.accesses.iter().map(|access| access.thread.as_str()).collect();
+fn going(args: &MessageArgs<'_>) -> String {
+    let names: Vec<&str> = args.accesses.iter().map(|access| access.thread.as_str()).collect();
     format!("{} go{} round", listed(&names), if names.len() == 1 { "es" } else { "" })
 }
 
@@ -53,27 +53,27 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn race(told: &Told<'_>) -> String {
+fn race(args: &MessageArgs<'_>) -> String {
     let side = |access: &AccessReport| {
-        let place = super::explain::at(&access.place);
+        let place = super::builder::at(&access.place);
         format!("{} by {} at {place}", access.op, access.thread)
     };
-    let sides: Vec<String> = told.accesses.iter().map(side).collect();
-    let what = if told.detail == "use-after-free" { "race between a use and the end" } else { "data race" };
-    let on = if told.detail == "use-after-free" { "of" } else { "on" };
-    format!("{what} {on} {}: {}", told.object, sides.join(", "))
+    let sides: Vec<String> = args.accesses.iter().map(side).collect();
+    let what = if args.detail == "use-after-free" { "race between a use and the end" } else { "data race" };
+    let on = if args.detail == "use-after-free" { "of" } else { "on" };
+    format!("{what} {on} {}: {}", args.object, sides.join(", "))
 }
 
-fn deadlock(told: &Told<'_>) -> String {
+fn deadlock(args: &MessageArgs<'_>) -> String {
     let waits = |access: &AccessReport| {
         let Some(wait) = &access.waits else { return format!("{} waits", access.thread) };
-        match told.detail {
+        match args.detail {
             "cycle" => format!("{} waits for {} (held by {})", access.thread, wait.object, wait.held_by.join(", ")),
             _ => format!("{} waits for {}", access.thread, wait.object),
         }
     };
-    let list = told.accesses.iter().map(waits).collect::<Vec<_>>().join(", ");
-    match told.detail {
+    let list = args.accesses.iter().map(waits).collect::<Vec<_>>().join(", ");
+    match args.detail {
         "relock" => format!("deadlock: {list}, which it holds itself"),
         "lost-wakeup" => format!("lost wake-up: {list}, and nobody will signal again"),
         "cycle" => format!("deadlock: {list}"),
@@ -81,9 +81,9 @@ fn deadlock(told: &Told<'_>) -> String {
     }
 }
 
-fn misuse(told: &Told<'_>) -> String {
-    let (who, object) = (thread(told), told.object);
-    match told.detail {
+fn misuse(args: &MessageArgs<'_>) -> String {
+    let (who, object) = (thread(args), args.object);
+    match args.detail {
         "mutex-uninitialised"
         | "cond-uninitialised"
         | "rwlock-uninitialised"
@@ -113,7 +113,7 @@ fn misuse(told: &Told<'_>) -> String {
         "lock-held-at-exit" => format!("{who} ends while it holds {object}"),
         "main-returns-early" => "main returns while threads run".into(),
         "never-joined" => {
-            let child = told.accesses.get(1).map_or("a thread", |access| &access.thread);
+            let child = args.accesses.get(1).map_or("a thread", |access| &access.thread);
             format!("{child} is neither joined nor detached")
         }
         detail if detail.ends_with("-not-destroyed") => format!("{object} is never destroyed"),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn say_with(kind: Kind, detail: &str, text: &str, accesses: &[AccessReport]) -> String {
-        message(&Told { kind, detail, object: "`m`", text, address: 16, accesses })
+        message(&MessageArgs { kind, detail, object: "`m`", text, address: 16, accesses })
     }
 
     #[test]

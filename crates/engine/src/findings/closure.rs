@@ -15,7 +15,7 @@ const LARGE: u64 = 1 << 12;
 
 /// A point in the life of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct ThreadPosition {
     /// Run-local number.
     pub thread: u16,
     /// Steps of the whole execution that may have happened; the thread's later steps lie beyond the point.
@@ -24,27 +24,27 @@ pub struct Point {
     pub access: Option<u32>,
 }
 
-impl Point {
+impl ThreadPosition {
     /// Right before a data access.
     pub fn before_access(access: &Access) -> Self {
-        Point { thread: access.thread, before: access.after, access: Some(access.count) }
+        ThreadPosition { thread: access.thread, before: access.after, access: Some(access.count) }
     }
 
     /// Right before a step.
     pub fn before_step(execution: &Execution, index: usize) -> Self {
-        Point { thread: execution.events[index].thread, before: index as u32, access: None }
+        ThreadPosition { thread: execution.events[index].thread, before: index as u32, access: None }
     }
 }
 
 /// Numbers of the steps that must have happened when all threads of `points` stand at theirs; `None` if some thread would
 /// then have to be beyond its point.
-pub fn needed(execution: &Execution, points: &[Point]) -> Option<Vec<usize>> {
-    let blocks = Blocks::of(execution);
+pub fn causal_closure(execution: &Execution, points: &[ThreadPosition]) -> Option<Vec<usize>> {
+    let blocks = Transitions::of(execution);
     let mut wanted = vec![false; execution.threads.len()];
     for point in points {
         *wanted.get_mut(usize::from(point.thread))? = true;
     }
-    let mut needs = Needs::default();
+    let mut needs = Demand::default();
     let mut chosen = Vec::new();
     for index in (0..execution.events.len()).rev() {
         let step = &execution.events[index];
@@ -77,12 +77,12 @@ pub fn needed(execution: &Execution, points: &[Point]) -> Option<Vec<usize>> {
 }
 
 /// The data accesses of each transition.
-pub(super) struct Blocks {
+pub(super) struct Transitions {
     /// Numbers of accesses by the step that they follow.
     by_step: BTreeMap<usize, Vec<usize>>,
 }
 
-impl Blocks {
+impl Transitions {
     pub(super) fn of(execution: &Execution) -> Self {
         let mut last: Vec<Option<usize>> = vec![None; execution.threads.len()];
         let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -99,7 +99,7 @@ impl Blocks {
                 by_step.entry(step).or_default().push(number);
             }
         }
-        Blocks { by_step }
+        Transitions { by_step }
     }
 
     pub(super) fn of_step(&self, step: usize) -> impl Iterator<Item = usize> + Clone + '_ {
@@ -107,7 +107,7 @@ impl Blocks {
     }
 
     /// Whether the step is its thread's last one before the point.
-    fn is_last_before(&self, execution: &Execution, index: usize, point: &Point) -> bool {
+    fn is_last_before(&self, execution: &Execution, index: usize, point: &ThreadPosition) -> bool {
         let between = &execution.events[index + 1..point.before as usize];
         between.iter().all(|step| step.thread != point.thread)
     }
@@ -115,13 +115,13 @@ impl Blocks {
 
 /// What the transitions chosen so far touch: an earlier transition that conflicts with it is needed.
 #[derive(Default)]
-struct Needs {
+struct Demand {
     /// Bytes touched in each mode, by cell.
     cells: BTreeMap<u64, [u8; 3]>,
     ranges: Vec<(u64, u64, Mode)>,
 }
 
-impl Needs {
+impl Demand {
     fn add_step(&mut self, prints: &[Touch]) {
         for touch in prints {
             self.cells.entry(touch.cell).or_default()[touch.mode as usize] |= touch.bytes;
@@ -195,7 +195,7 @@ pub(super) fn touches(access: &Access, mode: Mode) -> impl Iterator<Item = Touch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::testing::{access, execution, step};
+    use crate::testing::{access, execution, step};
     use raddle_vocab::OpKind;
 
     #[test]
@@ -221,10 +221,10 @@ mod tests {
         ];
         let accesses = vec![access(1, AccessKind::Write, 0x200, 4, 6, 0), access(2, AccessKind::Write, 0x200, 4, 8, 0)];
         let run = execution(3, steps, accesses);
-        let first = Point::before_access(&run.accesses[0]);
-        let second = Point::before_access(&run.accesses[1]);
-        assert_eq!(needed(&run, &[second]).unwrap(), [0, 1, 2, 6, 7]);
-        assert_eq!(needed(&run, &[first, second]).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        let first = ThreadPosition::before_access(&run.accesses[0]);
+        let second = ThreadPosition::before_access(&run.accesses[1]);
+        assert_eq!(causal_closure(&run, &[second]).unwrap(), [0, 1, 2, 6, 7]);
+        assert_eq!(causal_closure(&run, &[first, second]).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 
     /// T1 writes x and then releases m, T2 takes m and then reads x: the lock separates the two accesses.
@@ -240,8 +240,8 @@ mod tests {
         ];
         let accesses = vec![access(1, AccessKind::Write, 0x200, 4, 3, 0), access(2, AccessKind::Read, 0x200, 4, 5, 0)];
         let run = execution(3, steps, accesses);
-        let points = [Point::before_access(&run.accesses[0]), Point::before_access(&run.accesses[1])];
-        assert_eq!(needed(&run, &points), None);
+        let points = [ThreadPosition::before_access(&run.accesses[0]), ThreadPosition::before_access(&run.accesses[1])];
+        assert_eq!(causal_closure(&run, &points), None);
     }
 
     /// T1 writes x, then y, in one go; T2 reads y, then x. The race on y decides what follows, so x is not adjacent, y is.
@@ -260,9 +260,9 @@ mod tests {
             access(2, AccessKind::Read, 0x200, 4, 4, 1),
         ];
         let run = execution(3, steps, accesses);
-        let at = |number: usize| Point::before_access(&run.accesses[number]);
-        assert_eq!(needed(&run, &[at(0), at(3)]), None);
-        assert_eq!(needed(&run, &[at(1), at(2)]).unwrap(), [0, 1, 2, 3]);
+        let at = |number: usize| ThreadPosition::before_access(&run.accesses[number]);
+        assert_eq!(causal_closure(&run, &[at(0), at(3)]), None);
+        assert_eq!(causal_closure(&run, &[at(1), at(2)]).unwrap(), [0, 1, 2, 3]);
     }
 
     #[test]
@@ -278,11 +278,11 @@ mod tests {
             access(0, AccessKind::Read, 0x10_0010, 4, 3, 0),
         ];
         let run = execution(2, steps, accesses);
-        assert_eq!(needed(&run, &[Point::before_step(&run, 3)]).unwrap(), [0, 1, 2]);
+        assert_eq!(causal_closure(&run, &[ThreadPosition::before_step(&run, 3)]).unwrap(), [0, 1, 2]);
         let mut other = run.clone();
         other.accesses.swap(0, 1);
         (other.accesses[0].thread, other.accesses[1].thread) = (1, 0);
         (other.accesses[0].after, other.accesses[1].after) = (2, 3);
-        assert_eq!(needed(&other, &[Point::before_step(&other, 3)]).unwrap(), [0, 1, 2]);
+        assert_eq!(causal_closure(&other, &[ThreadPosition::before_step(&other, 3)]).unwrap(), [0, 1, 2]);
     }
 }

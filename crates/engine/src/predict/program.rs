@@ -1,68 +1,57 @@
 //! Prediction on a program.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Instant;
 
+use raddle_exec::NativeTarget;
 use raddle_exec::recording::describe_step;
-use raddle_exec::{NativeTarget, Output, interrupt};
 use raddle_model::Execution;
-use raddle_model::finding::{AccessReport, Finding, Kind, Severity, Stats, Verdict};
+use raddle_model::finding::{AccessReport, Finding, Kind, Severity, Stats};
 use raddle_model::race::Touching;
-use raddle_predict::analysis::TraceAnalysis as Analysis;
+use raddle_predict::analysis::TraceAnalysis;
 use raddle_predict::session::{
-    CandidateStatus as Fate, Departure, Observer, PredictOptions as Options, PredictedDefect as Prediction,
-    PredictedSide as Sided, Totals, predict,
+    self, CandidateStatus, Departure, PredictOptions, PredictedDefect, PredictedSide, Totals, predict,
 };
 use raddle_report::names::ExecutionNames;
 use raddle_report::phrase::Namer as _;
 use raddle_report::symbols::Symbols;
-use raddle_report::text::{self, Sources};
 use raddle_vocab::policy::Policy;
 
-use super::export;
-use super::told::{self, Ledger, Told};
-use crate::args::PredictArgs;
-use crate::check::build::{Input, Tools};
-use crate::check::collect::Collector;
-use crate::check::confirm::Confirmer;
-use crate::check::directory::RunDirectory;
-use crate::failure::{Failure, Outcome, say};
+use super::ledger::{self, Ledger, NamedPrediction};
+use super::{Predicted, Predictor, PredictorOptions, export, left_out};
+use crate::check::write_report;
+use crate::directory::RunDirectory;
+use crate::error::Error;
+use crate::findings::collect::{Collected, Collector};
+use crate::findings::confirm::Confirmer;
 use crate::naming::{SourceNames, place_text, symbols};
+use crate::observer::Observer;
+use crate::program::Program;
 
-/// Width of the text report.
-const WIDTH: usize = 110;
-
-/// Observes, predicts, confirms and reports.
-pub fn run(args: &PredictArgs) -> Outcome {
-    interrupt::install()?;
+/// Observes, predicts and confirms.
+pub fn predict_program(
+    predictor: &Predictor,
+    program: &Program,
+    observer: &mut dyn Observer,
+) -> Result<Predicted, Error> {
     let begun = Instant::now();
-    let input = Input::of(&args.inputs)?;
-    let directory = RunDirectory::create(args.out.as_deref(), &input.name())?;
-    let tools = Tools { compiler: args.build.compiler.as_deref(), cflags: args.build.cflags.as_deref() };
-    let program = input.program(&tools, directory.path())?;
-    let mut target_options = args.target.options(&program, &args.args);
-    target_options.output = Output::Discard;
+    let directory = RunDirectory::create(&predictor.directory)?;
+    let target_options = program.target_options();
     let mut target = NativeTarget::start(target_options.clone())?;
-    let symbols = symbols(&program, target.mappings());
-    let confirmer = Confirmer::new(target_options, args.target.max_events);
+    let symbols = symbols(program.path(), target.mappings());
+    let confirmer = Confirmer::new(target_options, predictor.options.max_events);
     let mut watcher = Watcher {
-        args,
+        export: predictor.export.as_deref(),
         symbols: &symbols,
         collector: Collector::new(&symbols, confirmer, &directory, false),
         ledger: Ledger::default(),
-        sources: Sources::new(&std::env::current_dir().unwrap_or_default()),
+        observer,
         runs: 0,
         traces: 0,
         failure: None,
     };
-    let options = Options {
-        budget: super::budget(args),
-        rounds: args.rounds,
-        assume_any_value: args.assume_any_value,
-        policy: args.seed.map_or(Policy::LeastRank, |seed| Policy::Random { seed }),
-        max_events: args.target.max_events,
-    };
-    let totals = predict(&mut target, &options, &mut watcher)?;
+    let totals = predict(&mut target, &session_options(&predictor.options), &mut watcher)?;
     let Watcher { collector, ledger, failure, .. } = watcher;
     if let Some(failure) = failure {
         return Err(failure);
@@ -82,21 +71,19 @@ pub fn run(args: &PredictArgs) -> Outcome {
         prediction: Some(figures),
         ..Stats::default()
     };
-    let report = told::report(&input.name(), &args.args, stats, limits, findings);
-    super::write_report(args, Some(&directory), &report)?;
-    if !args.quiet {
-        say(&told::stages(&totals));
-    }
-    for finding in report.findings.iter().filter(|finding| finding.confirmed == Some(false)) {
-        super::print(args, &format!("{}: {}\n", finding.id, finding.message));
-    }
-    super::print(args, &summary(&report, &totals, &directory));
-    Ok(super::status(&report))
+    let report = ledger::report(program.name(), program.args_text(), stats, limits, findings);
+    write_report(directory.path(), &report)?;
+    Ok(Predicted { report, totals })
 }
 
-/// Candidates that were too many.
-pub fn left_out(count: u64) -> String {
-    format!("up to {count} more pairs of places, of variables and threads that have candidates enough")
+fn session_options(options: &PredictorOptions) -> PredictOptions {
+    PredictOptions {
+        budget: options.budget(),
+        rounds: options.rounds,
+        assume_any_value: options.assume_any_value,
+        policy: options.seed.map_or(Policy::LeastRank, |seed| Policy::Random { seed }),
+        max_events: options.max_events,
+    }
 }
 
 /// What the prediction did not look at.
@@ -120,59 +107,30 @@ fn gaps(totals: &Totals) -> Vec<String> {
     gaps
 }
 
-fn summary(report: &raddle_model::finding::Report, totals: &Totals, directory: &RunDirectory) -> String {
-    let figures = report.stats.prediction.unwrap_or_default();
-    let verdict = match report.verdict {
-        Verdict::Bug => "bug",
-        _ => "incomplete",
-    };
-    let mut text = format!(
-        "{verdict} {}: {} predicted, {} confirmed, {} infeasible, {} undecided\n",
-        report.program, figures.predicted, figures.confirmed, figures.infeasible, figures.undecided
-    );
-    let with: Vec<&String> = totals.predictions.iter().filter_map(|one| one.variable.as_ref()).collect();
-    let safe: Vec<&str> = totals.variables.iter().filter(|name| !with.contains(name)).map(String::as_str).collect();
-    if !safe.is_empty() {
-        text += &format!("  safe in every order of these events: {}\n", safe.join(", "));
-    }
-    text += "  other orders of the events of observed runs were looked at, and nothing else\n";
-    for limit in &report.limits {
-        text += &format!("  not covered: {limit}\n");
-    }
-    text += &format!("  report in {}\n", directory.path().display());
-    text
-}
-
 /// Takes what the prediction meets.
 struct Watcher<'a> {
-    args: &'a PredictArgs,
+    export: Option<&'a Path>,
     symbols: &'a Symbols,
     collector: Collector<'a>,
     ledger: Ledger,
-    sources: Sources,
+    observer: &'a mut dyn Observer,
     runs: u64,
     traces: u64,
-    failure: Option<Failure>,
+    failure: Option<Error>,
 }
 
-impl Observer for Watcher<'_> {
+impl session::Observer for Watcher<'_> {
     fn met(&mut self, execution: &Execution) -> ControlFlow<()> {
-        let (args, sources) = (self.args, &self.sources);
-        let (known, complaints) = (self.collector.findings.len(), self.collector.complaints.len());
-        let met = self.collector.meet(execution, self.runs, &mut |finding, story| {
-            super::print(args, &format!("{}\n", text::finding(finding, Some(&story.timeline()), sources, WIDTH)));
-        });
+        let collected = self.collector.meet(execution, self.runs, self.observer);
         self.runs += 1;
-        // A witness that did not replay confirms nothing.
-        if self.collector.complaints.len() > complaints {
-            for finding in &mut self.collector.findings[known..] {
-                let blamed =
-                    self.collector.complaints.iter().any(|text| text.contains(&format!("of {} does", finding.id)));
-                finding.confirmed = Some(!blamed);
+        match collected {
+            Ok(collected) => {
+                // A witness that did not replay confirms nothing.
+                for Collected { index, confirmed } in collected {
+                    self.collector.findings[index].confirmed = Some(confirmed);
+                }
+                ControlFlow::Continue(())
             }
-        }
-        match met {
-            Ok(()) => ControlFlow::Continue(()),
             Err(failure) => {
                 self.failure = Some(failure);
                 ControlFlow::Break(())
@@ -185,8 +143,8 @@ impl Observer for Watcher<'_> {
         addresses.iter().map(|&address| names.object(address)).collect()
     }
 
-    fn analysed(&mut self, execution: &Execution, analysis: &Analysis<'_>) {
-        let Some(directory) = &self.args.export else { return };
+    fn analysed(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>) {
+        let Some(directory) = self.export else { return };
         self.traces += 1;
         let names = ExecutionNames::new(self.symbols, execution);
         let place = |pc: u64| place_text(&names.place(&[pc])).unwrap_or_default();
@@ -196,12 +154,12 @@ impl Observer for Watcher<'_> {
         }
     }
 
-    fn settled(&mut self, execution: &Execution, prediction: &Prediction) {
+    fn settled(&mut self, execution: &Execution, prediction: &PredictedDefect) {
         let names = SourceNames::new(self.symbols, execution);
         let why = match &prediction.fate {
-            Fate::Confirmed => String::new(),
-            Fate::Undecided(reason) => (*reason).to_string(),
-            Fate::Infeasible(departure) => left(departure, execution, &names),
+            CandidateStatus::Confirmed => String::new(),
+            CandidateStatus::Undecided(reason) => (*reason).to_string(),
+            CandidateStatus::Infeasible(departure) => left(departure, execution, &names),
         };
         let accesses: Vec<AccessReport> = prediction.sides.iter().map(|side| self.access(execution, side)).collect();
         let finding = Finding {
@@ -219,14 +177,14 @@ impl Observer for Watcher<'_> {
             confirmed: None,
             accesses,
         };
-        let key = told::key(finding.kind, &finding.accesses);
+        let key = ledger::key(finding.kind, &finding.accesses);
         let (fate, counterexample) = (prediction.fate.clone(), prediction.counterexample.clone());
-        self.ledger.add(Told { key, fate, why, finding, counterexample });
+        self.ledger.add(NamedPrediction { key, fate, why, finding, counterexample });
     }
 }
 
 impl Watcher<'_> {
-    fn access(&self, execution: &Execution, side: &Sided) -> AccessReport {
+    fn access(&self, execution: &Execution, side: &PredictedSide) -> AccessReport {
         let thread = execution.threads.get(usize::from(side.thread));
         AccessReport {
             thread: thread.map(|thread| thread.path.to_string()).unwrap_or_default(),
@@ -251,7 +209,7 @@ fn word(what: Touching) -> &'static str {
     }
 }
 
-fn sentence(prediction: &Prediction, accesses: &[AccessReport]) -> String {
+fn sentence(prediction: &PredictedDefect, accesses: &[AccessReport]) -> String {
     let side = |access: &AccessReport| {
         let place = place_text(&access.place).unwrap_or_else(|| "?".into());
         format!("{} by {} at {place}", access.op, access.thread)

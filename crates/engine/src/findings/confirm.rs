@@ -7,7 +7,7 @@ use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{MAX_THREADS, Policy};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// How a witness run goes on behind its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Confirmer {
     }
 
     /// Follows a schedule and records stacks.
-    pub fn run(&mut self, entries: &[Entry], then: Then) -> Result<Replayed, Failure> {
+    pub fn run(&mut self, entries: &[Entry], then: Then) -> Result<Replayed, Error> {
         let mut schedule = choices_of(entries)?;
         let steps = schedule.len();
         if then == Then::Stop {

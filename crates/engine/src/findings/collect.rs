@@ -11,16 +11,26 @@ use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::suppress::Suppressions;
 use raddle_report::symbols::Symbols;
 
-use super::closure::Point;
+use super::builder::FindingBuilder;
+use super::closure::ThreadPosition;
 use super::confirm::Confirmer;
-use super::directory::RunDirectory;
-use super::explain::Scene;
 use super::witness::{Found, Witness, number_of};
-use crate::failure::Failure;
+use crate::directory::RunDirectory;
+use crate::error::Error;
 use crate::naming::SourceNames;
+use crate::observer::Observer;
 
 /// What tells two findings apart in the user's eyes: kind, variable, detail and lines, whatever the instructions.
 type Key = (Kind, Option<String>, Option<String>, Vec<(Option<String>, Option<u32>, Option<String>)>);
+
+/// A finding that an execution added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collected {
+    /// Its index in [`Collector::findings`].
+    pub index: usize,
+    /// Whether its witness showed it when it was run again.
+    pub confirmed: bool,
+}
 
 /// Findings so far.
 pub struct Collector<'a> {
@@ -78,26 +88,27 @@ impl<'a> Collector<'a> {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 
-    /// Takes what is new in an execution, and shows each finding with its schedule.
+    /// Takes what is new in an execution, and tells the observer each finding with its schedule.
     pub fn meet(
         &mut self,
         execution: &Execution,
         executions_before: u64,
-        show: &mut dyn FnMut(&Finding, &AnnotatedTrace),
-    ) -> Result<(), Failure> {
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Collected>, Error> {
+        let mut collected = Vec::new();
         let mut fresh = self.finder.find(execution);
         fresh.retain(|defect| {
             let wanted = !self.only_races || defect.signature.kind == Kind::DataRace;
             wanted && self.signatures.insert(defect.signature.clone())
         });
         if fresh.is_empty() {
-            return Ok(());
+            return Ok(collected);
         }
         let spurious = self.confirmer.options().spurious;
         let found = Found::new(execution, spurious, &SourceNames::new(self.symbols, execution));
         let found = found.bounded(self.preemptions);
         for defect in &fresh {
-            let preview = Scene::new(self.symbols, execution, None).finding(defect);
+            let preview = FindingBuilder::new(self.symbols, execution, None).finding(defect);
             if !self.keys.insert(key(&preview)) {
                 continue;
             }
@@ -110,7 +121,7 @@ impl<'a> Collector<'a> {
             finding.executions_before = executions_before;
             self.note_dependence(&mut finding);
             self.save(&mut finding, &witness)?;
-            self.directory.save_story(&finding.id, &story)?;
+            self.directory.save_trace(&finding.id, &story)?;
             if !witness.confirmed {
                 self.complaints.push(format!(
                     "the witness of {} does not show it when it is run again: the program does not do the same twice, or \
@@ -118,10 +129,11 @@ impl<'a> Collector<'a> {
                     finding.id
                 ));
             }
-            show(&finding, &story);
+            observer.finding(&finding, &story);
+            collected.push(Collected { index: self.findings.len(), confirmed: witness.confirmed });
             self.findings.push(finding);
         }
-        Ok(())
+        Ok(collected)
     }
 
     /// Notes what is not reported. The accesses of a race become scheduling points, so that the search stays complete.
@@ -140,7 +152,7 @@ impl<'a> Collector<'a> {
         found: &Found<'_>,
         defect: &Defect,
         preview: Finding,
-    ) -> Result<(Finding, Witness, AnnotatedTrace), Failure> {
+    ) -> Result<(Finding, Witness, AnnotatedTrace), Error> {
         if let Some(race) = &defect.race {
             let witness = found.race(race, &mut self.confirmer)?;
             let (finding, story) = self.tell_race(found, defect, &witness, preview);
@@ -150,12 +162,12 @@ impl<'a> Collector<'a> {
         let mut shows = |run: &Execution| same_defect(finder, run, &defect.signature).is_some();
         let witness = found.to_the_end(&points(found.execution, defect), &mut self.confirmer, &mut shows)?;
         let again = same_defect(&mut self.finder, &witness.run.execution, &defect.signature);
-        let scene = Scene::new(self.symbols, &witness.run.execution, Some(&witness.run.detail));
-        let mut finding = again.as_ref().map_or(preview, |again| scene.finding(again));
+        let builder = FindingBuilder::new(self.symbols, &witness.run.execution, Some(&witness.run.detail));
+        let mut finding = again.as_ref().map_or(preview, |again| builder.finding(again));
         finding.preemptions = witness.preemptions;
         let (steps, ends) = end_of_schedule(&witness, again.as_ref());
-        let mut story = scene.story(steps, self.confirmer.options().spurious);
-        scene.add_ends(&mut story, &finding, &ends);
+        let mut story = builder.story(steps, self.confirmer.options().spurious);
+        builder.add_ends(&mut story, &finding, &ends);
         Ok((finding, witness, story))
     }
 
@@ -182,11 +194,11 @@ impl<'a> Collector<'a> {
         }
         finding.preemptions = witness.preemptions;
         finding.witness_kind = witness.kind;
-        let scene = Scene::new(self.symbols, &run.execution, Some(&run.detail));
-        scene.rename(&mut finding);
-        let mut story = scene.story(witness.entries.len(), self.confirmer.options().spurious);
+        let builder = FindingBuilder::new(self.symbols, &run.execution, Some(&run.detail));
+        builder.rename(&mut finding);
+        let mut story = builder.story(witness.entries.len(), self.confirmer.options().spurious);
         if ends.len() == finding.accesses.len() {
-            scene.add_ends(&mut story, &finding, &ends);
+            builder.add_ends(&mut story, &finding, &ends);
         }
         (finding, story)
     }
@@ -201,11 +213,11 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn save(&self, finding: &mut Finding, witness: &Witness) -> Result<(), Failure> {
+    fn save(&self, finding: &mut Finding, witness: &Witness) -> Result<(), Error> {
         let path = self.directory.witness(&finding.id);
         finding.witness = Some(path.to_string_lossy().into_owned());
         let options = self.confirmer.options();
-        let wrong = |error| Failure::recording(&path, &error);
+        let wrong = |error| Error::recording(&path, error);
         let recording = Recording {
             program: Program::of(options).map_err(wrong)?,
             settings: Settings::of(options, self.confirmer.max_events()),
@@ -236,8 +248,8 @@ fn same_defect(finder: &mut DefectFinder, execution: &Execution, signature: &Sig
 }
 
 /// Where the threads of a defect stand when it shows.
-fn points(execution: &Execution, defect: &Defect) -> Vec<Point> {
-    let mut points: Vec<Point> = Vec::new();
+fn points(execution: &Execution, defect: &Defect) -> Vec<ThreadPosition> {
+    let mut points: Vec<ThreadPosition> = Vec::new();
     for part in &defect.parts {
         let (thread, end) = (part.thread, execution.events.len() as u32);
         let before = match part.position {
@@ -253,7 +265,7 @@ fn points(execution: &Execution, defect: &Defect) -> Vec<Point> {
         };
         match points.iter_mut().find(|point| point.thread == thread) {
             Some(point) => point.before = point.before.max(before),
-            None => points.push(Point { thread, before, access: None }),
+            None => points.push(ThreadPosition { thread, before, access: None }),
         }
     }
     points

@@ -10,7 +10,7 @@ use raddle_model::SyncState;
 use raddle_model::depend::Mode;
 use raddle_model::{Enabled, Event, Execution, footprint};
 
-use super::closure::{Blocks, mode_of, touches};
+use super::closure::{Transitions, mode_of, touches};
 
 /// Larger sets are left as they are.
 const MAX_STEPS: usize = 20_000;
@@ -104,7 +104,7 @@ struct CellHistory {
 
 impl Graph {
     fn of(execution: &Execution, chosen: &[usize]) -> Self {
-        let blocks = Blocks::of(execution);
+        let blocks = Transitions::of(execution);
         let mut cells: BTreeMap<u64, CellHistory> = BTreeMap::new();
         let mut graph = Graph {
             threads: BTreeMap::new(),
@@ -198,7 +198,7 @@ impl CellHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::testing::{execution, step};
+    use crate::testing::{execution, step};
     use raddle_vocab::OpKind;
 
     /// Two threads take turns with locks of their own: nothing forces the turns.

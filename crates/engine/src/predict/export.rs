@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use raddle_predict::analysis::TraceAnalysis as Analysis;
+use raddle_predict::analysis::TraceAnalysis;
 use raddle_predict::model::Check;
 use raddle_predict::search::Searcher;
 use raddle_predict::std_format;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Models that are written for one trace, at most.
 const MOST_MODELS: usize = 1_000;
@@ -16,10 +16,10 @@ const MOST_MODELS: usize = 1_000;
 pub fn all(
     directory: &Path,
     stem: &str,
-    analysis: &Analysis<'_>,
+    analysis: &TraceAnalysis<'_>,
     place: &dyn Fn(u64) -> String,
-) -> Result<(), Failure> {
-    std::fs::create_dir_all(directory).map_err(|error| Failure(format!("{}: {error}", directory.display())))?;
+) -> Result<(), Error> {
+    std::fs::create_dir_all(directory).map_err(|error| Error::file(directory, error))?;
     let trace = analysis.trace;
     write(&directory.join(format!("{stem}.std")), &std_format::write(trace))?;
     write(&directory.join(format!("{stem}.txt")), &std_format::table(trace, place))?;
@@ -30,7 +30,7 @@ pub fn all(
         let name = file_name(&trace.vars[var as usize].name);
         let path = directory.join(format!("{stem}-{name}-{}-{}.csp", thread(one), thread(two)));
         let script = match Check::new(trace, &searcher, var, (one, two)) {
-            Ok(check) => check.script().map_err(|error| Failure(format!("{}: {error}", path.display())))?,
+            Ok(check) => check.script().map_err(|error| Error::file(&path, std::io::Error::other(error)))?,
             Err(error) => format!("-- {error}: this check has no model\n"),
         };
         write(&path, &script)?;
@@ -38,8 +38,8 @@ pub fn all(
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure(format!("{}: {error}", path.display())))
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|error| Error::file(path, error))
 }
 
 /// A name that can be a part of a file's name.

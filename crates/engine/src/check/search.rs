@@ -9,15 +9,14 @@ use raddle_explore::driver::{SearchOutcome, explore};
 use raddle_explore::pool::{Analyser, WorkerPool, explore_with};
 use raddle_explore::units::Expansion;
 use raddle_explore::{Classification, IncompleteReason, Strategy};
-use raddle_model::finding::{Finding, Prune, Reason, Stats};
+use raddle_model::finding::{Prune, Reason, Stats};
 use raddle_model::{Choice, Execution, Request, SyncState, TargetError, semantics};
-use raddle_report::annotated::AnnotatedTrace;
 use raddle_vocab::policy::{Policy, mix};
 
-use super::collect::Collector;
-use super::crew::Together;
-use super::progress::Progress;
-use crate::failure::Failure;
+use super::parallel::ParallelSetup;
+use crate::error::Error;
+use crate::findings::collect::Collector;
+use crate::observer::{Observer, Progress};
 
 /// Executions that are all compared with the semantics; of later ones, every [`SPARSELY`]th is.
 const CLOSELY: u64 = 256;
@@ -29,7 +28,7 @@ const ESTIMATE_EVERY: u64 = 64;
 pub const RESTART: &str = "suppressed";
 
 /// What came of a search.
-pub struct Searched {
+pub struct SearchResult {
     /// Figures.
     pub stats: Stats,
     /// Why it is not complete, if it is not.
@@ -45,11 +44,11 @@ pub struct Search<'a, 'b> {
     /// Runs it.
     pub target: &'a mut NativeTarget,
     /// What others need to run it together with the target.
-    pub together: Option<Together>,
+    pub parallel: Option<ParallelSetup>,
     /// Takes what is found.
     pub collector: &'a mut Collector<'b>,
-    /// Shows how far it is.
-    pub progress: &'a mut Progress,
+    /// Is told how far it is and what is found.
+    pub observer: &'a mut dyn Observer,
     /// Checks raddle itself.
     pub self_check: Option<SelfCheck>,
     /// Whether the first error ends it.
@@ -59,59 +58,55 @@ pub struct Search<'a, 'b> {
 }
 
 /// Why a search ended before its strategy had nothing more to ask for.
-enum Ended {
+enum StopReason {
     /// The first error was enough.
     AtFirst,
     /// Something makes the rest pointless.
     Because(Reason),
     /// A witness could not be made.
-    Failed(Failure),
+    Failed(Error),
     /// What one target has learnt about loops of busy waiting, the others do not know.
     BusyWaiting,
 }
 
-/// Shows a finding as soon as it is there.
-type Show<'a> = dyn FnMut(&Progress, &Finding, &AnnotatedTrace) + 'a;
-
 impl Search<'_, '_> {
     /// Searches.
-    pub fn run(self, show: &mut Show<'_>) -> Result<Searched, Failure> {
-        let Search { strategy, target, together, collector, progress, self_check, stop_at_first, spurious } = self;
+    pub fn run(self) -> Result<SearchResult, Error> {
+        let Search { strategy, target, parallel, collector, observer, self_check, stop_at_first, spurious } = self;
         let estimate = Rc::new(Cell::new(None));
         let (last, ended, seen) = (Stats::default(), None, 0);
-        let mut watch =
-            Watch { collector, progress, self_check, stop_at_first, spurious, show, estimate, last, ended, seen };
-        if let Some(Together { mut pool, mut analyser, strategy, options }) = together {
-            let outcome = watch.together(strategy, (&mut *target, &mut analyser), &mut pool);
+        let mut monitor =
+            SearchMonitor { collector, observer, self_check, stop_at_first, spurious, estimate, last, ended, seen };
+        if let Some(ParallelSetup { mut pool, mut analyser, strategy, target_options }) = parallel {
+            let outcome = monitor.together(strategy, (&mut *target, &mut analyser), &mut pool);
             let mut limits = pool.dismiss();
-            if !matches!(watch.ended, Some(Ended::BusyWaiting)) {
+            if !matches!(monitor.ended, Some(StopReason::BusyWaiting)) {
                 limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
-                return watch.searched(outcome, limits);
+                return monitor.searched(outcome, limits);
             }
             // What a target knows about loops changes its runs.
-            *target = NativeTarget::start(options)?;
-            (watch.last, watch.ended, watch.seen) = (Stats::default(), None, 0);
+            *target = NativeTarget::start(target_options)?;
+            (monitor.last, monitor.ended, monitor.seen) = (Stats::default(), None, 0);
         }
-        let outcome = watch.alone(strategy, target);
-        watch.searched(outcome, target.limits())
+        let outcome = monitor.alone(strategy, target);
+        monitor.searched(outcome, target.limits())
     }
 }
 
 /// Looks at every run.
-struct Watch<'a, 'b> {
+struct SearchMonitor<'a, 'b> {
     collector: &'a mut Collector<'b>,
-    progress: &'a mut Progress,
+    observer: &'a mut dyn Observer,
     self_check: Option<SelfCheck>,
     stop_at_first: bool,
     spurious: u32,
-    show: &'a mut Show<'a>,
     estimate: Rc<Cell<Option<f64>>>,
     last: Stats,
-    ended: Option<Ended>,
+    ended: Option<StopReason>,
     seen: u64,
 }
 
-impl Watch<'_, '_> {
+impl SearchMonitor<'_, '_> {
     fn alone(&mut self, strategy: Box<dyn Strategy>, target: &mut NativeTarget) -> Result<SearchOutcome, TargetError> {
         let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
         explore(&mut strategy, target, &mut |execution, class, stats| {
@@ -134,14 +129,14 @@ impl Watch<'_, '_> {
         explore_with(&mut strategy, own, pool, &mut |made, _, stats| {
             self.note(stats);
             if made.summary.waits {
-                self.ended = Some(Ended::BusyWaiting);
+                self.ended = Some(StopReason::BusyWaiting);
                 return ControlFlow::Break(());
             }
             if let Some(execution) = &made.execution {
                 self.look(execution, stats, !made.worked && is_compared(self.seen));
             }
             if let Some(disagreement) = made.note.as_ref().filter(|_| self.ended.is_none()) {
-                self.ended = Some(Ended::Because(disagrees(disagreement)));
+                self.ended = Some(StopReason::Because(disagrees(disagreement)));
             }
             self.flow()
         })
@@ -151,7 +146,7 @@ impl Watch<'_, '_> {
         self.last = stats.clone();
         self.seen += 1;
         let estimate = self.estimate.get();
-        self.progress.update(stats, self.collector.findings.len(), || estimate);
+        self.observer.progress(&Progress { stats, findings: self.collector.findings.len(), estimate });
     }
 
     fn flow(&self) -> ControlFlow<()> {
@@ -160,21 +155,17 @@ impl Watch<'_, '_> {
 
     /// Takes what the execution shows, and checks raddle itself on it.
     fn look(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
-        self.progress.looked_at(execution.events.len());
-        let known = self.collector.findings.len();
-        let (progress, show) = (&*self.progress, &mut self.show);
-        let met = self.collector.meet(execution, stats.executions.saturating_sub(1), &mut |finding, story| {
-            show(progress, finding, story);
-        });
+        self.observer.examined(execution.events.len());
+        let met = self.collector.meet(execution, stats.executions.saturating_sub(1), self.observer);
         self.ended = match met {
-            Err(failure) => Some(Ended::Failed(failure)),
-            Ok(()) if self.stop_at_first && self.collector.has_error() => Some(Ended::AtFirst),
-            Ok(()) if !self.collector.benign.is_empty() => {
-                Some(Ended::Because(reason(RESTART, "a suppressed race was met")))
+            Err(failure) => Some(StopReason::Failed(failure)),
+            Ok(_) if self.stop_at_first && self.collector.has_error() => Some(StopReason::AtFirst),
+            Ok(_) if !self.collector.benign.is_empty() => {
+                Some(StopReason::Because(reason(RESTART, "a suppressed race was met")))
             }
-            Ok(()) => {
-                let fresh = self.collector.findings.len() > known;
-                self.doubts(execution, fresh, compare).map(Ended::Because)
+            Ok(collected) => {
+                let fresh = !collected.is_empty();
+                self.doubts(execution, fresh, compare).map(StopReason::Because)
             }
         };
     }
@@ -193,13 +184,13 @@ impl Watch<'_, '_> {
         }
     }
 
-    fn searched(self, outcome: Result<SearchOutcome, TargetError>, limits: Vec<String>) -> Result<Searched, Failure> {
+    fn searched(self, outcome: Result<SearchOutcome, TargetError>, limits: Vec<String>) -> Result<SearchResult, Error> {
         let mut stats = self.last;
         let reason = match (self.ended, outcome) {
-            (Some(Ended::Failed(failure)), _) => return Err(failure),
-            (Some(Ended::Because(reason)), _) => Some(reason),
-            (Some(Ended::AtFirst), _) => Some(reason_of(IncompleteReason::Stopped)),
-            (Some(Ended::BusyWaiting), _) => Some(reason_of(IncompleteReason::BusyWaiting)),
+            (Some(StopReason::Failed(failure)), _) => return Err(failure),
+            (Some(StopReason::Because(reason)), _) => Some(reason),
+            (Some(StopReason::AtFirst), _) => Some(reason_of(IncompleteReason::Stopped)),
+            (Some(StopReason::BusyWaiting), _) => Some(reason_of(IncompleteReason::BusyWaiting)),
             (None, Ok(outcome)) => {
                 stats = outcome.stats;
                 outcome.incomplete.map(reason_of)
@@ -210,7 +201,7 @@ impl Watch<'_, '_> {
             (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
         };
-        Ok(Searched { stats, reason, limits })
+        Ok(SearchResult { stats, reason, limits })
     }
 }
 
@@ -312,7 +303,7 @@ fn reason(code: &str, text: &str) -> Reason {
     Reason { code: code.into(), text: text.into() }
 }
 
-/// A gap in words.
+/// A incomplete in words.
 fn reason_of(incomplete: IncompleteReason) -> Reason {
     let text = match incomplete {
         IncompleteReason::Sampling => "only a sample of the schedules was tried",

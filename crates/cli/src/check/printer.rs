@@ -1,0 +1,82 @@
+//! Findings and verdict of a check, for people.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use raddle_model::finding::{Finding, Report};
+use raddle_report::annotated::AnnotatedTrace;
+use raddle_report::run::Run;
+use raddle_report::text::{self, Sources};
+use raddle_report::tsan;
+
+use crate::args::{CheckArgs, ReportForm};
+use crate::failure::say;
+use crate::formats::terminal_width;
+
+/// Shows findings and verdict to people.
+pub struct Printer {
+    sources: Sources,
+    width: usize,
+    /// Standard output belongs to the JSON report.
+    silent: bool,
+    quiet: bool,
+    form: Option<ReportForm>,
+    program: String,
+}
+
+impl Printer {
+    /// For these arguments and a program of this name.
+    pub fn new(args: &CheckArgs, program: &str) -> Self {
+        let directory = std::env::current_dir().unwrap_or_default();
+        Printer {
+            sources: Sources::new(&directory),
+            width: terminal_width(),
+            silent: [&args.json, &args.sarif, &args.junit, &args.html]
+                .iter()
+                .any(|path| path.as_deref() == Some(Path::new("-"))),
+            quiet: args.quiet,
+            form: args.report,
+            program: program.into(),
+        }
+    }
+
+    /// One finding with its schedule.
+    pub fn finding(&self, finding: &Finding, story: &AnnotatedTrace) {
+        match self.form {
+            Some(ReportForm::Tsan) => self.print(&tsan::one(finding, &self.program, std::process::id())),
+            None => {
+                self.print(&format!("{}\n", text::finding(finding, Some(&story.timeline()), &self.sources, self.width)))
+            }
+        }
+    }
+
+    /// Every finding of a run.
+    pub fn all(&self, run: &Run) {
+        for (finding, story) in run.findings() {
+            self.finding(finding, story.unwrap_or(&AnnotatedTrace::default()));
+        }
+    }
+
+    /// The verdict with its figures.
+    pub fn summary(&self, report: &Report, directory: &Path) {
+        let directory = directory.to_string_lossy();
+        match self.form {
+            Some(ReportForm::Tsan) if report.findings.is_empty() => {}
+            Some(ReportForm::Tsan) => {
+                self.print(&format!("ThreadSanitizer: reported {} warnings\n", report.findings.len()));
+            }
+            None => self.print(&text::summary(report, (!self.quiet).then_some(directory.as_ref()))),
+        }
+        for complaint in report.limits.iter().filter(|_| self.silent) {
+            say(&format!("raddle: not modelled: {complaint}"));
+        }
+    }
+
+    /// With colours where the terminal wants them; a reader that has gone away is no reason to fail.
+    fn print(&self, styled: &str) {
+        if !self.silent {
+            let mut out = anstream::AutoStream::auto(io::stdout());
+            let _ = out.write_all(styled.as_bytes()).and_then(|()| out.flush());
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The check: explores every schedule that matters, and reports what it shows.
+//!
+//! The search and the confirmation of findings have a target each, so that a finding is confirmed
+//! and told while the search goes on.
+
+mod parallel;
+mod search;
+mod static_facts;
+mod strategies;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use raddle_exec::{Checkpoints, NativeTarget, Options};
+use raddle_model::Target;
+use raddle_model::finding::{Reason, Report, SCHEMA, verdict};
+use raddle_report::json;
+
+use crate::directory::{REPORT, RunDirectory, usual_directory};
+use crate::error::Error;
+use crate::findings::collect::Collector;
+use crate::findings::confirm::Confirmer;
+use crate::naming::symbols;
+use crate::observer::Observer;
+use crate::options::{CheckOptions, Property, StrategyName, granularity_word};
+use crate::program::Program;
+use parallel::ParallelSetup;
+use search::{RESTART, Search, SearchResult, SelfCheck};
+use static_facts::StaticFacts;
+
+/// Checks a program.
+#[derive(Debug)]
+pub struct Checker {
+    program: Program,
+    options: CheckOptions,
+    directory: PathBuf,
+}
+
+impl Checker {
+    /// A check of this program with the usual options. Witnesses and the report go to
+    /// `.raddle/NAME`.
+    #[must_use]
+    pub fn new(program: Program) -> Self {
+        let directory = usual_directory(&program.name());
+        Checker { program, options: CheckOptions::default(), directory }
+    }
+
+    /// All options at once.
+    #[must_use]
+    pub fn options(self, options: CheckOptions) -> Self {
+        Checker { options, ..self }
+    }
+
+    /// How to search.
+    #[must_use]
+    pub fn strategy(mut self, strategy: StrategyName) -> Self {
+        self.options.strategy = strategy;
+        self
+    }
+
+    /// Processors to use.
+    #[must_use]
+    pub fn jobs(mut self, jobs: usize) -> Self {
+        self.options.jobs = Some(jobs);
+        self
+    }
+
+    /// Stops the search after this time.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.options.time_limit = Some(limit);
+        self
+    }
+
+    /// Stops the search after so many executions.
+    #[must_use]
+    pub fn max_executions(mut self, executions: u64) -> Self {
+        self.options.max_executions = Some(executions);
+        self
+    }
+
+    /// Stops the search at the first error.
+    #[must_use]
+    pub fn stop_at_first(mut self) -> Self {
+        self.options.stop_at_first = true;
+        self
+    }
+
+    /// Where witnesses and the report go.
+    #[must_use]
+    pub fn directory(self, directory: impl Into<PathBuf>) -> Self {
+        Checker { directory: directory.into(), ..self }
+    }
+
+    /// Suppressions that fitted nothing in the last check: their lines, from 1, with their texts.
+    pub fn unused_suppressions(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.options.suppressions.unused()
+    }
+
+    /// Checks the program. Findings are told to the observer as soon as they are confirmed; all of
+    /// them are in the report, which is also written to the directory.
+    ///
+    /// # Errors
+    /// If the options contradict each other, or the program cannot be run at all. A search that
+    /// cannot go on has a report, whose verdict says so.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Report, Error> {
+        self.options.validate()?;
+        let begun = Instant::now();
+        let mut options = self.target_options();
+        let mut suppressed: Vec<String> = Vec::new();
+        let mut report = loop {
+            let directory = RunDirectory::create(&self.directory)?;
+            let round = self.round(&options, &directory, observer)?;
+            for text in round.suppressed {
+                if !suppressed.contains(&text) {
+                    suppressed.push(text);
+                }
+            }
+            let restarts = round.report.reason.as_ref().is_none_or(|reason| reason.code == RESTART);
+            if round.benign.is_empty() || !restarts {
+                break round.report;
+            }
+            // What is suppressed becomes a scheduling point, and the search starts again.
+            options.benign.extend(round.benign);
+            if options.benign.len() > Options::MAX_BENIGN {
+                return Err(Error::TooManySuppressed(Options::MAX_BENIGN));
+            }
+        };
+        report.suppressed = suppressed;
+        report.stats.seconds = begun.elapsed().as_secs_f64();
+        write_report(&self.directory, &report)?;
+        Ok(report)
+    }
+
+    fn target_options(&self) -> Options {
+        let mut options = self.program.target_options();
+        options.granularity = self.options.granularity;
+        options.spurious = self.options.spurious;
+        options.takes_turns = self.options.jobs() == 1;
+        options
+    }
+
+    /// One search from its start.
+    fn round(
+        &mut self,
+        target_options: &Options,
+        directory: &RunDirectory,
+        observer: &mut dyn Observer,
+    ) -> Result<Round, Error> {
+        let options = &self.options;
+        let within = Options { deadline: deadline(options), ..target_options.clone() };
+        let mut target = NativeTarget::start(within.clone())?;
+        let symbols = symbols(&target_options.program, target.mappings());
+        let only_races = options.property() == Property::Race;
+        let StaticFacts { knowledge, notes } =
+            static_facts::gather(options, &target_options.program, target.mappings());
+        let confirmer = Confirmer::new(target_options.clone(), options.max_events);
+        let mut collector = Collector::new(&symbols, confirmer, directory, only_races).bounded(options.preemptions);
+        collector.suppressions = options.suppressions.clone();
+        let searched = Search {
+            strategy: strategies::build(options, knowledge),
+            parallel: parallel_setup(options, &within, &target, observer),
+            self_check: self_check(options, target_options)?,
+            target: &mut target,
+            collector: &mut collector,
+            observer,
+            stop_at_first: options.stop_at_first,
+            spurious: options.spurious,
+        }
+        .run()?;
+        let suppressions = std::mem::take(&mut collector.suppressions);
+        let suppressed = std::mem::take(&mut collector.suppressed);
+        let benign = std::mem::take(&mut collector.benign);
+        let mut report = self.report(searched, collector);
+        self.options.suppressions = suppressions;
+        // What could not be pruned costs time, not certainty.
+        report.limits.extend(notes);
+        Ok(Round { report, suppressed, benign })
+    }
+
+    /// Puts the report together. What was not modelled, or could not be confirmed, keeps the
+    /// verdict from being verified.
+    fn report(&self, searched: SearchResult, collector: Collector<'_>) -> Report {
+        let SearchResult { stats, mut reason, mut limits } = searched;
+        limits.extend(collector.complaints);
+        if reason.is_none()
+            && let Some(first) = limits.first()
+        {
+            reason = Some(Reason { code: "not-modelled".into(), text: first.clone() });
+        }
+        let complete = reason.is_none();
+        let findings = collector.findings;
+        Report {
+            schema: SCHEMA,
+            raddle: env!("CARGO_PKG_VERSION").into(),
+            program: self.program.name(),
+            args: self.program.args_text(),
+            strategy: self.options.strategy.word().into(),
+            granularity: granularity_word(self.options.granularity).into(),
+            property: self.options.property().word().into(),
+            verdict: verdict(&findings, complete, self.options.warnings_are_errors),
+            reason,
+            stats,
+            limits,
+            suppressed: Vec::new(),
+            findings,
+        }
+    }
+}
+
+/// What came of one search.
+struct Round {
+    report: Report,
+    /// Findings that were suppressed, in words.
+    suppressed: Vec<String>,
+    /// Accesses of suppressed races, if there are new ones: the search was stopped there.
+    benign: Vec<u64>,
+}
+
+/// When the search gives up waiting for runs: those under way at its end have a moment to finish.
+fn deadline(options: &CheckOptions) -> Option<Instant> {
+    Instant::now().checked_add(options.time_limit?)?.checked_add(Duration::from_secs(1))
+}
+
+/// The target on which raddle checks itself. It runs every schedule from the beginning.
+fn self_check(options: &CheckOptions, target_options: &Options) -> Result<Option<SelfCheck>, Error> {
+    let Some(every) = options.self_check else { return Ok(None) };
+    let from_the_beginning = Options { checkpoints: Checkpoints::Never, ..target_options.clone() };
+    Ok(Some(SelfCheck::new(every, NativeTarget::start(from_the_beginning)?)))
+}
+
+/// What a search with several targets needs, if there can be several.
+fn parallel_setup(
+    options: &CheckOptions,
+    target_options: &Options,
+    target: &NativeTarget,
+    observer: &mut dyn Observer,
+) -> Option<ParallelSetup> {
+    if options.jobs() == 1 {
+        return None;
+    }
+    if parallel::can_share(options) {
+        return Some(parallel::prepare(options, target_options, target.window()));
+    }
+    if options.jobs.is_some() {
+        observer
+            .note("this search cannot be shared and runs with one job (--jobs goes with optimal, random, pct and pos)");
+    }
+    None
+}
+
+/// Writes the report that later commands read.
+pub(crate) fn write_report(directory: &Path, report: &Report) -> Result<(), Error> {
+    let path = directory.join(REPORT);
+    let mut bytes = Vec::new();
+    json::write(report, &mut bytes).map_err(|error| Error::file(&path, error))?;
+    std::fs::write(&path, bytes).map_err(|error| Error::file(&path, error))
+}

@@ -1,0 +1,110 @@
+//! Why a check, a prediction or a replay could not be done.
+
+use std::path::{Path, PathBuf};
+
+use raddle_cc::{ExecuteError, FindError, SourceBuildError};
+use raddle_exec::StartError;
+use raddle_exec::recording::{RecordingError, ScheduleError};
+use raddle_model::TargetError;
+
+use crate::options::OptionsError;
+use crate::runtime::InstallError;
+
+/// An error that leaves no report. Its text is a sentence for the user.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The program was lost before anything could be said about it.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A recorded schedule contradicts itself.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// A recording cannot be read or written.
+    #[error("{}", recording_text(path, error))]
+    Recording {
+        /// The recording's file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: RecordingError,
+    },
+    /// A file or directory cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A source file is missing.
+    #[error("{}: there is no such file", .0.display())]
+    NoSuchFile(PathBuf),
+    /// A file is not text.
+    #[error("{}:{line}: this is not UTF-8 text", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The line that is not text, from 1.
+        line: usize,
+    },
+    /// A trace cannot be understood.
+    #[error("{}:{error}", path.display())]
+    Trace {
+        /// The file of the trace.
+        path: PathBuf,
+        /// The line, and what is wrong with it.
+        error: raddle_predict::std_format::TraceError,
+    },
+    /// Options that contradict each other.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The runtime cannot be installed.
+    #[error(transparent)]
+    Runtime(#[from] InstallError),
+    /// There is no usable compiler.
+    #[error(transparent)]
+    Compiler(#[from] FindError),
+    /// The sources cannot be built together.
+    #[error(transparent)]
+    Sources(#[from] SourceBuildError),
+    /// The compiler cannot be started.
+    #[error(transparent)]
+    Execute(#[from] ExecuteError),
+    /// The compiler refused the sources.
+    #[error("{} could not be compiled (status {status})", listed(sources))]
+    Compile {
+        /// The source files.
+        sources: Vec<PathBuf>,
+        /// The compiler's exit status.
+        status: i32,
+    },
+    /// More accesses are suppressed than the runtime can treat as scheduling points.
+    #[error("the suppressions match more than {0} accesses that race: fix some of them")]
+    TooManySuppressed(usize),
+}
+
+impl Error {
+    /// A file that cannot be used.
+    pub fn file(path: &Path, error: impl Into<std::io::Error>) -> Self {
+        Error::File { path: path.into(), error: error.into() }
+    }
+
+    /// A recording that cannot be used.
+    pub fn recording(path: &Path, error: RecordingError) -> Self {
+        Error::Recording { path: path.into(), error }
+    }
+}
+
+fn recording_text(path: &Path, error: &RecordingError) -> String {
+    match error {
+        RecordingError::Io(..) => error.to_string(),
+        _ => format!("{}: {error}", path.display()),
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,14 @@
+//! From a defect of an execution to a finding: a short schedule that shows it, run again to confirm
+//! it, and told in the words of the source.
+//!
+//! [`collect`] drives the rest: [`closure`] picks the events that a finding needs, [`order`] puts
+//! them in an order with few preemptions, [`witness`] runs them by [`confirm`], [`builder`] and
+//! [`message`] put the result into words.
+
+pub mod builder;
+pub mod closure;
+pub mod collect;
+pub mod confirm;
+pub mod message;
+pub mod order;
+pub mod witness;

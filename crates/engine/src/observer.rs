@@ -1,0 +1,34 @@
+//! What a check or a prediction tells while it runs.
+
+use raddle_model::finding::{Finding, Stats};
+use raddle_report::annotated::AnnotatedTrace;
+
+/// Sees a check or a prediction while it runs. Every method may be left out.
+pub trait Observer {
+    /// A finding was confirmed and its witness written. A check with suppressions may start again;
+    /// then it reports its findings again, from the first one.
+    fn finding(&mut self, _finding: &Finding, _story: &AnnotatedTrace) {}
+
+    /// One more execution was made.
+    fn progress(&mut self, _progress: &Progress<'_>) {}
+
+    /// The host examined an execution with so many events.
+    fn examined(&mut self, _events: usize) {}
+
+    /// Something that the user should know, as a sentence.
+    fn note(&mut self, _text: &str) {}
+}
+
+/// For callers that only want the report.
+impl Observer for () {}
+
+/// How far a check is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Figures so far.
+    pub stats: &'a Stats,
+    /// Findings so far.
+    pub findings: usize,
+    /// Estimate of all executions that the search will make, if the strategy has one.
+    pub estimate: Option<f64>,
+}

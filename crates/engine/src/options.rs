@@ -1,0 +1,192 @@
+//! What a check is asked to do.
+
+use std::time::Duration;
+
+use raddle_exec::Granularity;
+use raddle_report::suppress::Suppressions;
+
+/// Bound on the events of a run unless the caller sets another one.
+pub const DEFAULT_MAX_EVENTS: u64 = 20_000_000;
+
+/// Search strategies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StrategyName {
+    /// Each class of equivalent schedules exactly once.
+    #[default]
+    Optimal,
+    /// Dynamic partial-order reduction with sleep sets.
+    Dpor,
+    /// Data races only, with pruning by locksets.
+    Pdp,
+    /// Data races only, with pruning by thread states.
+    Dhtc,
+    /// Random schedules.
+    Random,
+    /// Random priorities with few changes.
+    Pct,
+    /// Partial-order sampling.
+    Pos,
+    /// Every schedule, one by one.
+    Dfs,
+}
+
+impl StrategyName {
+    /// The name in reports and on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            StrategyName::Optimal => "optimal",
+            StrategyName::Dpor => "dpor",
+            StrategyName::Pdp => "pdp",
+            StrategyName::Dhtc => "dhtc",
+            StrategyName::Random => "random",
+            StrategyName::Pct => "pct",
+            StrategyName::Pos => "pos",
+            StrategyName::Dfs => "dfs",
+        }
+    }
+
+    /// Whether it leaves out schedules without a data race.
+    #[must_use]
+    pub fn prunes(self) -> bool {
+        matches!(self, StrategyName::Pdp | StrategyName::Dhtc)
+    }
+
+    /// Whether it samples, and so would go on for ever without a bound.
+    #[must_use]
+    pub fn samples(self) -> bool {
+        matches!(self, StrategyName::Random | StrategyName::Pct | StrategyName::Pos)
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// Everything.
+    All,
+    /// Data races.
+    Race,
+}
+
+impl Property {
+    /// The name in reports and on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Property::All => "all",
+            Property::Race => "race",
+        }
+    }
+}
+
+/// The name of a granularity in reports and on the command line.
+#[must_use]
+pub fn granularity_word(granularity: Granularity) -> &'static str {
+    match granularity {
+        Granularity::Sync => "sync",
+        Granularity::Access => "access",
+    }
+}
+
+/// What a check is asked to do.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// How to search.
+    pub strategy: StrategyName,
+    /// What is a scheduling point.
+    pub granularity: Granularity,
+    /// What to look for; `None` for what the strategy is made for.
+    pub property: Option<Property>,
+    /// Whether the first error ends the search.
+    pub stop_at_first: bool,
+    /// Bound on executions.
+    pub max_executions: Option<u64>,
+    /// Bound on the events of each run.
+    pub max_events: u64,
+    /// Bound on time.
+    pub time_limit: Option<Duration>,
+    /// Bound on the preemptions of a schedule.
+    pub preemptions: Option<u32>,
+    /// Spurious wake-ups that each thread may have.
+    pub spurious: u32,
+    /// Processors to use; `None` for all.
+    pub jobs: Option<usize>,
+    /// Start of the pseudo-random sequence.
+    pub seed: u64,
+    /// Every so many executions, raddle checks itself on one.
+    pub self_check: Option<u64>,
+    /// Whether a warning makes the verdict a bug.
+    pub warnings_are_errors: bool,
+    /// What not to report.
+    pub suppressions: Suppressions,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        CheckOptions {
+            strategy: StrategyName::default(),
+            granularity: Granularity::default(),
+            property: None,
+            stop_at_first: false,
+            max_executions: None,
+            max_events: DEFAULT_MAX_EVENTS,
+            time_limit: None,
+            preemptions: None,
+            spurious: 0,
+            jobs: None,
+            seed: 0,
+            self_check: None,
+            warnings_are_errors: false,
+            suppressions: Suppressions::default(),
+        }
+    }
+}
+
+/// Options that contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// A pruning strategy was asked to look for everything.
+    #[error(
+        "--strategy {} looks for data races only and would miss the rest: use --property race, or another strategy",
+        .0.word()
+    )]
+    PruningMisses(StrategyName),
+    /// A sampling strategy was given a bound on preemptions.
+    #[error("--preemptions goes with --strategy optimal, dpor or dfs: a sample has no such bound")]
+    BoundedSample,
+    /// A pruning strategy was given a bound on preemptions.
+    #[error("--preemptions goes with --strategy optimal, dpor or dfs: pruning looks at whole searches")]
+    BoundedPruning,
+}
+
+impl CheckOptions {
+    /// What is looked for.
+    #[must_use]
+    pub fn property(&self) -> Property {
+        let default = if self.strategy.prunes() { Property::Race } else { Property::All };
+        self.property.unwrap_or(default)
+    }
+
+    /// Processors to use: all that there are, unless the options say otherwise.
+    #[must_use]
+    pub fn jobs(&self) -> usize {
+        self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    /// Refuses options that contradict each other.
+    ///
+    /// # Errors
+    /// Which ones.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        if self.strategy.prunes() && self.property == Some(Property::All) {
+            return Err(OptionsError::PruningMisses(self.strategy));
+        }
+        if self.preemptions.is_some() && self.strategy.samples() {
+            return Err(OptionsError::BoundedSample);
+        }
+        if self.preemptions.is_some() && self.strategy.prunes() {
+            return Err(OptionsError::BoundedPruning);
+        }
+        Ok(())
+    }
+}

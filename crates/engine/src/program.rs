@@ -1,0 +1,174 @@
+//! The program that is checked: where it is, how it is run, and how it is built from sources.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use raddle_cc::{Environment, SourceBuild, execute, find_compiler, find_named_compiler, response};
+use raddle_exec::{Options, Output};
+
+use crate::directory::ROOT;
+use crate::error::Error;
+use crate::runtime;
+
+/// Bound on the events after exit unless the caller sets another one.
+pub const DEFAULT_EXIT_EVENTS: u64 = 10_000;
+
+/// A program built with raddle, and how it is run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    path: PathBuf,
+    name: Option<String>,
+    args: Vec<OsString>,
+    stdin: Option<PathBuf>,
+    exit_events: u64,
+    share_files: bool,
+}
+
+impl Program {
+    /// A program that `raddle cc` or `raddle c++` has built.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Program {
+            path: path.into(),
+            name: None,
+            args: Vec::new(),
+            stdin: None,
+            exit_events: DEFAULT_EXIT_EVENTS,
+            share_files: false,
+        }
+    }
+
+    /// Compiles a C or C++ file into the run's usual directory, `.raddle/NAME`.
+    ///
+    /// # Errors
+    /// If there is no compiler, or it refuses the file.
+    pub fn compile(source: impl Into<PathBuf>) -> Result<Self, Error> {
+        let sources = Sources::new([source.into()]);
+        let directory = Path::new(ROOT).join(sources.name());
+        std::fs::create_dir_all(&directory).map_err(|error| Error::file(&directory, error))?;
+        sources.compile_into(&directory)
+    }
+
+    /// The name that reports and directories use, instead of the file's name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Program { name: Some(name.into()), ..self }
+    }
+
+    /// The program's arguments, without its own name.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(self, args: impl IntoIterator<Item = A>) -> Self {
+        Program { args: args.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Its standard input; `/dev/null` unless this is called.
+    #[must_use]
+    pub fn stdin(self, path: Option<PathBuf>) -> Self {
+        Program { stdin: path, ..self }
+    }
+
+    /// Events that threads may still make after the process has exited.
+    #[must_use]
+    pub fn exit_events(self, events: u64) -> Self {
+        Program { exit_events: events, ..self }
+    }
+
+    /// Lets the program write to the real files instead of private copies.
+    #[must_use]
+    pub fn share_files(self, share_files: bool) -> Self {
+        Program { share_files, ..self }
+    }
+
+    /// The program's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name that reports and directories use.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let of_file = || self.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        self.name.clone().or_else(of_file).unwrap_or_else(|| "program".into())
+    }
+
+    /// Its arguments, as reports show them.
+    pub(crate) fn args_text(&self) -> Vec<String> {
+        self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect()
+    }
+
+    /// Options for a target that runs the program, its output thrown away.
+    #[must_use]
+    pub fn target_options(&self) -> Options {
+        let mut options = Options::new(&self.path);
+        options.args.clone_from(&self.args);
+        options.stdin.clone_from(&self.stdin);
+        options.exit_events = self.exit_events;
+        options.share_files = self.share_files;
+        options.output = Output::Discard;
+        options
+    }
+}
+
+/// Source files of one program.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    files: Vec<PathBuf>,
+    compiler: Option<OsString>,
+    cflags: Option<OsString>,
+}
+
+impl Sources {
+    /// These files, compiled by the usual compiler.
+    #[must_use]
+    pub fn new(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        Sources { files: files.into_iter().collect(), compiler: None, cflags: None }
+    }
+
+    /// The compiler, by name or path.
+    #[must_use]
+    pub fn compiler(self, compiler: Option<&OsStr>) -> Self {
+        Sources { compiler: compiler.map(OsStr::to_os_string), ..self }
+    }
+
+    /// Flags for the compiler, separated as in a shell.
+    #[must_use]
+    pub fn cflags(self, cflags: Option<&OsStr>) -> Self {
+        Sources { cflags: cflags.map(OsStr::to_os_string), ..self }
+    }
+
+    /// The name of the program: that of the first file.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let stem = self.files.first().and_then(|path| path.file_stem());
+        stem.map_or_else(|| "program".into(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Compiles and links into a directory. The compiler's messages go to standard error.
+    ///
+    /// # Errors
+    /// If a file is missing, there is no compiler, or it refuses the files.
+    pub fn compile_into(&self, directory: &Path) -> Result<Program, Error> {
+        if let Some(missing) = self.files.iter().find(|path| !path.is_file()) {
+            return Err(Error::NoSuchFile(missing.clone()));
+        }
+        let output = directory.join(self.name());
+        let flags = self.cflags.as_deref().map(|flags| response::split(flags.as_bytes()));
+        let cflags = flags.unwrap_or_default();
+        let build = SourceBuild { sources: self.files.clone(), cflags, output: output.clone(), hide_tsan: false };
+        let language = build.language()?;
+        let environment = Environment::current();
+        let compiler = match &self.compiler {
+            Some(name) => find_named_compiler(name, language, &environment)?,
+            None => find_compiler(language, &environment)?,
+        };
+        let plan = build.plan(&compiler, &runtime::install()?)?;
+        // A program of an earlier run must not be taken for the result.
+        let _ = std::fs::remove_file(&output);
+        match execute(&plan)? {
+            0 => Ok(Program::new(output).named(self.name())),
+            status => Err(Error::Compile { sources: self.files.clone(), status }),
+        }
+    }
+}
