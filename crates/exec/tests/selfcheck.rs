@@ -1,7 +1,7 @@
 //! The self-checks on abstract programs, whose target is right by construction: they must find nothing there, and they
 //! must find what a target that is not right does.
 
-use raddle_exec::recording::{ModuleNames, choices_of, entries_of};
+use raddle_exec::recording::{NoNames, choices_of, entries_of};
 use raddle_exec::selfcheck::{agree, reorder, repeat, same_execution, same_threads};
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_testkit::generate::{Knobs, generate};
@@ -41,7 +41,7 @@ fn the_schedule_of_a_run_leads_through_the_same_run() {
     for seed in 0..400 {
         let mut target = MemoryTarget::with(&program(seed), Granularity::Sync, 1, 1);
         let (_, execution) = random_run(&mut target, seed);
-        let schedule = choices_of(&entries_of(&execution, 1, &ModuleNames::default())).unwrap();
+        let schedule = choices_of(&entries_of(&execution, 1, &NoNames)).unwrap();
         let mut again = Execution::empty();
         target.submit(Request { schedule, policy: Policy::LeastRank, max_events: 2000 });
         target.finish(&mut again).unwrap();

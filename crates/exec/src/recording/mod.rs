@@ -18,7 +18,7 @@ use raddle_model::{Execution, ThreadPath};
 use raddle_vocab::{OpKind, Outcome};
 use serde::{Deserialize, Serialize};
 
-pub use names::{ModuleNames, RecordingNames};
+pub use names::{NoNames, RecordingNames};
 pub use schedule::{Divergence, ScheduleError, choices_of, compare, describe_step, entries_of, plan_of};
 
 use crate::options::{Granularity, Options};

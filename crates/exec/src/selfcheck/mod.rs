@@ -14,7 +14,7 @@ use raddle_vocab::policy::Policy;
 pub use linearise::linearisation;
 pub use views::{Difference, same_execution, same_threads};
 
-use crate::recording::{ModuleNames, choices_of, entries_of};
+use crate::recording::{NoNames, choices_of, entries_of};
 
 /// Runs the request once more and compares with what it gave before.
 ///
@@ -46,7 +46,7 @@ pub fn reorder(
     if execution.status != RunStatus::Rest {
         return Ok(None);
     }
-    let entries = entries_of(execution, spurious, &ModuleNames::default());
+    let entries = entries_of(execution, spurious, &NoNames);
     let order = linearisation(&execution.events, seed);
     let reordered: Vec<_> = order.iter().map(|&index| entries[index].clone()).collect();
     let schedule = match choices_of(&reordered) {

@@ -35,9 +35,12 @@ impl Probe {
     }
 
     fn symbols(&self) -> Symbols {
-        let maps: String = self.lines("map").map(|line| format!("{}\n", line.join("\t"))).collect();
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
-        Symbols::new(&Modules::from_maps(&self.program, &maps), directory)
+        let mut modules = Modules::default();
+        for line in self.lines("module") {
+            let path = if line[1].is_empty() { &self.program } else { Path::new(line[1]) };
+            modules.add(path, hex(line[0]));
+        }
+        Symbols::new(&modules, Path::new(env!("CARGO_MANIFEST_DIR")))
     }
 
     /// Fields of the lines that ask a certain question.

@@ -129,6 +129,6 @@ int main(void) {
     two_of_a_kind(accounts, accounts + 1);
     two_kinds(&balance, 0);
     numbers_only(&balance, 0);
-    print_maps();
+    print_modules();
     return hidden + calls - 3 - own[1] - own_slot.key;
 }

@@ -79,6 +79,6 @@ int main() {
     };
     lambda(1);
     PLACE("main");
-    print_maps();
+    print_modules();
     return 0;
 }
