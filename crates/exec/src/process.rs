@@ -249,8 +249,9 @@ pub(crate) fn state(id: u32) -> Option<char> {
     statistics(&id.to_string())?.chars().next()
 }
 
-/// Number of the processor that this thread runs on. Read rather than asked for: `getcpu` of rustix looks into a page that is not there under valgrind.
-pub(crate) fn present_processor() -> Option<usize> {
+/// Number of the CPU that this thread runs on. Read from `/proc`, because `getcpu` of rustix reads a page
+/// of the kernel that valgrind does not map.
+pub(crate) fn present_cpu() -> Option<usize> {
     /// Counted from the state on.
     const FIELD: usize = 36;
     statistics("thread-self")?.split_whitespace().nth(FIELD)?.parse().ok()

@@ -1,8 +1,9 @@
-//! Which checkpoints the target was asked to keep, and which runs start from them.
+//! Plans which checkpoints the target is asked to keep, and which runs start from them.
 //!
-//! Schedules that begin alike need the common part made only once. What stands here are suggestions: the target keeps a checkpoint only if it
-//! can and if that pays (`rt::restore::checkpoint`), and a run whose base it does not have starts from the root, with the same result. So nothing
-//! depends on them but time. For programs whose runs are short nothing is suggested: it would not pay.
+//! Schedules with a common prefix need to run it only once. What is planned here are suggestions: the
+//! target keeps a checkpoint only if it can and if that pays (`rt::restore::checkpoint`). A run whose checkpoint
+//! does not exist starts from the root, with the same result. Checkpoints affect only speed, never
+//! results. For programs whose runs are short nothing is suggested: it would not pay.
 
 use raddle_model::Choice;
 use raddle_vocab::policy::Policy;
@@ -11,32 +12,36 @@ use raddle_wire::{Job, MAX_CHECKPOINTS, MAX_SEGMENTS, Segment};
 use super::plan::RunPlan;
 use crate::options::{Checkpoints, Mode, Options, Output};
 
-/// Checkpoints that one run is asked for, at most.
+/// The most checkpoints that one run is asked to keep.
 const MAX_KEEPS: usize = 8;
-/// Plans that are looked at to see what they have in common with the one before them.
+/// How many of the following plans are compared with a plan.
 const AHEAD: usize = 32;
-/// Nanoseconds of a run from the root, on average, from which on checkpoints are suggested.
+/// Checkpoints are suggested once a run from the root takes this many nanoseconds on average.
 const LONG_RUN: u64 = 60_000;
-/// The average counts the last runs most, about so many.
-const MEMORY: u64 = 16;
+/// The average is a moving one: about this many of the last runs count.
+const AVERAGED_RUNS: u64 = 16;
 
-/// A checkpoint that was asked for.
+/// A checkpoint that the target was asked to keep.
 #[derive(Debug)]
 struct PlannedCheckpoint {
     /// The schedule that leads there.
     prefix: Vec<Choice>,
-    /// Events are counted from the root, so that runs with another bound are other runs.
+    /// Bound on events of the run. Events are counted from the root, so that a run with another bound
+    /// cannot use the checkpoint.
     max_events: u64,
-    /// When it was used last, and when it was asked for: by the number of plans.
+    /// Number of the plan that used it last, and of the plan that it was asked for with.
     used: u64,
     asked: u64,
 }
 
-/// The base that a run was given.
+/// Where a run was told to start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StartPoint {
+    /// Number of the checkpoint, 0 for the root.
     id: u32,
+    /// When the checkpoint was asked for: the number may be given to another one later.
     asked: u64,
+    /// Transitions before it.
     steps: u32,
 }
 
@@ -45,24 +50,28 @@ pub(super) struct StartPoint {
 pub(super) struct CheckpointPlanner {
     when: Checkpoints,
     /// The checkpoint with number `n` is entry `n - 1`.
-    known: Vec<Option<PlannedCheckpoint>>,
+    planned: Vec<Option<PlannedCheckpoint>>,
+    /// Plans seen so far.
     plans: u64,
-    /// The schedule before.
+    /// The schedule of the plan before.
     previous: Vec<Choice>,
-    /// Nanoseconds of a run from the root.
+    /// Nanoseconds of a run from the root, on average.
     average: u64,
+    /// Whether [`CheckpointPlanner::are_wanted`] was true for the last batch, for the log.
+    were_wanted: bool,
 }
 
 impl CheckpointPlanner {
     pub(super) fn new(options: &Options) -> Self {
-        // What was written to a real file or terminal is not written again by a run that starts behind it.
+        // A run that starts from a checkpoint does not repeat what was written to a real file or
+        // terminal before it.
         let writes = options.share_files || options.output != Output::Discard;
         let when = if writes || options.mode == Mode::Fork { Checkpoints::Never } else { options.checkpoints };
-        CheckpointPlanner { when, known: Vec::new(), plans: 0, previous: Vec::new(), average: 0 }
+        CheckpointPlanner { when, planned: Vec::new(), plans: 0, previous: Vec::new(), average: 0, were_wanted: false }
     }
 
     /// Whether there is anything to suggest.
-    pub(super) fn are_wanted(&self) -> bool {
+    fn are_wanted(&self) -> bool {
         match self.when {
             Checkpoints::WherePaying => self.average >= LONG_RUN,
             Checkpoints::Never => false,
@@ -70,7 +79,18 @@ impl CheckpointPlanner {
         }
     }
 
-    /// Adds to the job where to start from, and to the segments behind its own where checkpoints shall be kept for those that follow.
+    /// As [`CheckpointPlanner::are_wanted`], for a new batch; says in the log when the answer changes.
+    pub(super) fn are_wanted_now(&mut self) -> bool {
+        let are_wanted = self.are_wanted();
+        if are_wanted != self.were_wanted {
+            self.were_wanted = are_wanted;
+            tracing::debug!(are_wanted, average_ns = self.average, "planning of checkpoints changes");
+        }
+        are_wanted
+    }
+
+    /// Adds to the job where to start. Adds to `segments`, after those of the job, where checkpoints shall
+    /// be kept for the plans that follow.
     pub(super) fn suggest<'a>(
         &mut self,
         plan: &RunPlan,
@@ -84,12 +104,7 @@ impl CheckpointPlanner {
         self.plans += 1;
         let (schedule, max_events) = (&plan.request.schedule, plan.request.max_events);
         let start = self.longest(schedule, max_events);
-        let similar = following.take(AHEAD).filter(|other| is_plain(other) && other.request.max_events == max_events);
-        let mut common: Vec<u32> = similar.map(|other| common_steps(schedule, &other.request.schedule)).collect();
-        if common.is_empty() {
-            // Nobody follows yet. Perhaps the next one will be as much like this one as this one is like the last.
-            common.push(common_steps(schedule, &self.previous));
-        }
+        let mut common = self.common_prefixes(plan, following);
         common.retain(|&steps| steps > start.steps);
         common.sort_unstable_by(|a, b| b.cmp(a));
         self.previous.clone_from(schedule);
@@ -97,54 +112,75 @@ impl CheckpointPlanner {
         for (at, uses) in places(&common) {
             let prefix = schedule[..at as usize].to_vec();
             let id = self.add(PlannedCheckpoint { prefix, max_events, used: self.plans, asked: self.plans }, start.id);
+            tracing::debug!(id, steps = at, uses, "checkpoint planned");
             segments.push(Segment::keep(id, at, uses));
             job.keeps += 1;
         }
         start
     }
 
-    /// The known checkpoint that the schedule leads to last, or the root.
-    fn longest(&mut self, schedule: &[Choice], max_events: u64) -> StartPoint {
-        let leads = |known: &PlannedCheckpoint| known.max_events == max_events && schedule.starts_with(&known.prefix);
-        let best = self.known.iter_mut().enumerate();
-        let best = best.filter_map(|(index, known)| Some((index, known.as_mut().filter(|known| leads(known))?)));
-        let Some((index, known)) = best.max_by_key(|(_, known)| known.prefix.len()) else {
-            return StartPoint::default();
-        };
-        known.used = self.plans;
-        StartPoint { id: index as u32 + 1, asked: known.asked, steps: known.prefix.len() as u32 }
+    /// How many transitions the plan has in common with each of those that follow.
+    fn common_prefixes<'a>(&self, plan: &RunPlan, following: impl Iterator<Item = &'a RunPlan>) -> Vec<u32> {
+        let (schedule, max_events) = (&plan.request.schedule, plan.request.max_events);
+        let similar = following.take(AHEAD).filter(|other| is_plain(other) && other.request.max_events == max_events);
+        let common: Vec<u32> = similar.map(|other| common_steps(schedule, &other.request.schedule)).collect();
+        if common.is_empty() {
+            // No plan follows yet. The next one is taken to have as much in common with this one as this
+            // one has with the one before.
+            return vec![common_steps(schedule, &self.previous)];
+        }
+        common
     }
 
-    /// Gives the checkpoint a number: a free one, or that of the one not used for the longest time, but not `base`.
-    fn add(&mut self, new: PlannedCheckpoint, base: u32) -> u16 {
-        let free = self.known.iter().position(Option::is_none);
-        let index = free.unwrap_or_else(|| {
-            if self.known.len() + 1 < MAX_CHECKPOINTS as usize {
-                self.known.push(None);
-                return self.known.len() - 1;
-            }
-            let others = self.known.iter().enumerate().filter(|&(index, _)| index as u32 + 1 != base);
-            others.min_by_key(|(_, known)| known.as_ref().map(|known| known.used)).map_or(0, |(index, _)| index)
+    /// The last checkpoint on the way of the schedule, or the root.
+    fn longest(&mut self, schedule: &[Choice], max_events: u64) -> StartPoint {
+        let leads = |checkpoint: &PlannedCheckpoint| {
+            checkpoint.max_events == max_events && schedule.starts_with(&checkpoint.prefix)
+        };
+        let best = self.planned.iter_mut().enumerate();
+        let best = best.filter_map(|(index, checkpoint)| {
+            Some((index, checkpoint.as_mut().filter(|checkpoint| leads(checkpoint))?))
         });
-        self.known[index] = Some(new);
+        let Some((index, checkpoint)) = best.max_by_key(|(_, checkpoint)| checkpoint.prefix.len()) else {
+            return StartPoint::default();
+        };
+        checkpoint.used = self.plans;
+        StartPoint { id: index as u32 + 1, asked: checkpoint.asked, steps: checkpoint.prefix.len() as u32 }
+    }
+
+    /// Gives the checkpoint a number: a free one, or that of the least recently used one, but not `base`.
+    fn add(&mut self, new: PlannedCheckpoint, base: u32) -> u16 {
+        let free = self.planned.iter().position(Option::is_none);
+        let index = free.unwrap_or_else(|| {
+            if self.planned.len() + 1 < MAX_CHECKPOINTS as usize {
+                self.planned.push(None);
+                return self.planned.len() - 1;
+            }
+            let others = self.planned.iter().enumerate().filter(|&(index, _)| index as u32 + 1 != base);
+            others
+                .min_by_key(|(_, checkpoint)| checkpoint.as_ref().map(|checkpoint| checkpoint.used))
+                .map_or(0, |(index, _)| index)
+        });
+        self.planned[index] = Some(new);
         index as u16 + 1
     }
 
-    /// Learns from a run that came back: how long it took, what it left out, and behind how many transitions it started.
+    /// Learns from a run that came back: how long it took, what it left out, and where it started.
     pub(super) fn learn(&mut self, given: Option<&StartPoint>, job: &Job) {
         let whole = job.nanoseconds.saturating_add(job.skipped);
-        self.average = (self.average.saturating_mul(MEMORY - 1).saturating_add(whole)) / MEMORY;
+        self.average = (self.average.saturating_mul(AVERAGED_RUNS - 1).saturating_add(whole)) / AVERAGED_RUNS;
         let Some(start) = given.filter(|start| job.started_at < start.steps) else { return };
-        // The target does not have it, so that it is worth asking again.
-        if let Some(slot) = self.known.get_mut(start.id as usize - 1)
-            && slot.as_ref().is_some_and(|known| known.asked == start.asked)
+        // The target does not have the checkpoint: it may be asked for again.
+        if let Some(slot) = self.planned.get_mut(start.id as usize - 1)
+            && slot.as_ref().is_some_and(|checkpoint| checkpoint.asked == start.asked)
         {
+            tracing::debug!(id = start.id, steps = start.steps, "checkpoint dropped by the target");
             *slot = None;
         }
     }
 }
 
-/// Whether the run follows nothing but its schedule, and then a rule that depends on the state alone.
+/// Whether the run follows only its schedule, and then a policy that depends on the state alone.
 fn is_plain(plan: &RunPlan) -> bool {
     plan.request.policy == Policy::LeastRank && plan.stops.is_empty() && !plan.detail && !plan.all_accesses
 }
@@ -153,7 +189,8 @@ fn common_steps(one: &[Choice], other: &[Choice]) -> u32 {
     one.iter().zip(other).take_while(|(a, b)| a == b).count() as u32
 }
 
-/// Numbers of common transitions, largest first, as places in a run, in their order, with how many of the others come by there.
+/// The places for checkpoints in a run, in order: after how many transitions, and how many of the
+/// following runs pass there. `common` has the common transitions of each following run, largest first.
 fn places(common: &[u32]) -> Vec<(u32, u32)> {
     let last_of_each = |&index: &usize| common.get(index + 1) != Some(&common[index]);
     let all = (0..common.len()).filter(last_of_each).map(|index| (common[index], index as u32 + 1));
@@ -198,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_nobody_follows_is_compared_with_the_one_before() {
+    fn a_plan_without_successor_is_compared_with_the_one_before() {
         let mut planner = planner();
         assert_eq!(suggest(&mut planner, &[plan(&[0, 0, 1])]).1, []);
         assert_eq!(suggest(&mut planner, &[plan(&[0, 0, 2])]).1, [(1, 2, 1)]);
@@ -224,26 +261,26 @@ mod tests {
         let plans = [plan(&[0, 1]), plan(&[0, 2])];
         suggest(&mut planner, &plans);
         let (_, _, old) = suggest(&mut planner, &plans[1..]);
-        planner.known.clear();
+        planner.planned.clear();
         suggest(&mut planner, &plans);
         planner.learn(Some(&old), &Job::default());
         assert_eq!(suggest(&mut planner, &plans[1..]).0, 1);
     }
 
     #[test]
-    fn the_one_not_used_for_the_longest_time_makes_way() {
+    fn the_least_recently_used_checkpoint_is_replaced() {
         let mut planner = planner();
         for number in 0..MAX_CHECKPOINTS as u16 + 5 {
             suggest(&mut planner, &[plan(&[number, 0]), plan(&[number, 1])]);
             // The first is used all the time.
             assert_eq!(suggest(&mut planner, &[plan(&[0, 2])]).0, 1, "{number}");
         }
-        assert_eq!(planner.known.len(), MAX_CHECKPOINTS as usize - 1);
+        assert_eq!(planner.planned.len(), MAX_CHECKPOINTS as usize - 1);
         assert_eq!(suggest(&mut planner, &[plan(&[1, 2])]).0, 0);
     }
 
     #[test]
-    fn other_runs_have_nothing_to_do_with_it() {
+    fn runs_that_are_not_plain_use_no_checkpoints() {
         let mut planner = planner();
         let plans = [plan(&[0, 1]), plan(&[0, 2])];
         suggest(&mut planner, &plans);
@@ -276,7 +313,7 @@ mod tests {
         for _ in 0..100 {
             planner.learn(None, &Job { nanoseconds: 20_000, skipped: 80_000, ..Job::default() });
         }
-        assert!(planner.are_wanted(), "they are short because they start behind the long part");
+        assert!(planner.are_wanted(), "they are short because they start after the long part");
         let real_files = Options { share_files: true, checkpoints: Checkpoints::Always, ..Options::new("a.out") };
         assert!(!CheckpointPlanner::new(&real_files).are_wanted());
     }

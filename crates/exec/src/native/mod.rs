@@ -1,42 +1,50 @@
 //! A target in a process of its own.
 //!
-//! Requests are collected into batches of up to 64, and two batches can be under way, so that the target runs one while
-//! the search reads the other. Order is kept: what is ready comes before what is under way, which comes before what
-//! waits. When something goes wrong, everything from the run concerned on moves back to the waiting ones, a new process
-//! is started if need be, and they are handed over again (`recover`).
+//! Requests are collected into batches of up to 64. Two batches can be under way, so that the target
+//! runs one while the search reads the other. Results come in the order of the requests: what is ready
+//! comes before what is under way, which comes before what waits. When a run fails, it and everything
+//! after it move back to the waiting plans, a new process is started if need be, and they are handed
+//! over again (`recover`).
 //!
-//! A target that takes turns with the search has one batch under way, and only while the search has nothing left to read.
+//! A target that takes turns with the search has one batch under way, and only while the search has
+//! nothing left to read.
 
 mod checkpoint_planner;
+mod collect;
 mod cpu_pin;
+mod fault;
 mod plan;
+mod ready;
 mod recover;
 mod session;
 pub(crate) mod watchdog;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ops::Range;
 use std::time::Duration;
 
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;
 use raddle_wire::{Control, MAX_JOBS};
 
+use collect::{Collected, Finished};
+use fault::TargetFault;
 pub use plan::{RunPlan, Stop};
+use ready::{Ready, ReadyBatch, ReadyRun, ReadyTrace};
 use recover::RetryCause;
-use session::{Collected, Session, TargetFault, Waited};
+use session::{Session, Waited};
 
-use crate::decode::{Decoder, Detail, RunResult};
+use crate::decode::{Decoder, Detail};
 use crate::error::StartError;
 use crate::mappings::{self, Mapping};
 use crate::options::{Mode, Options};
+use crate::shared::WORD;
 use crate::{elf, limits};
 
 /// What the kernel calls the shared file among the target's mappings.
 const SHARED_FILE: &str = "/memfd:raddle (deleted)";
 
-/// How long a batch shall take, at most: none of its results can be looked at before.
-const SOON: Duration = Duration::from_millis(50);
+/// How long a batch shall take, at most: its results can be read only when all of it is done.
+const LONGEST_BATCH: Duration = Duration::from_millis(50);
 
 /// Figures about the runs so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,39 +59,19 @@ pub struct Statistics {
     pub resumed: u64,
 }
 
-/// A run whose trace was taken over, waiting to be decoded.
-#[derive(Debug)]
-struct ReadyRun {
-    plan: RunPlan,
-    outcome: Ready,
-}
-
-#[derive(Debug)]
-enum Ready {
-    /// Words of the batch's traces; `suspect` if an earlier attempt failed.
-    Trace { words: Range<usize>, result: RunResult, suspect: bool },
-    /// A run that the target did not survive.
-    Made(Box<Execution>),
-}
-
-/// A batch whose traces were taken over.
-#[derive(Debug, Default)]
-struct ReadyBatch {
-    words: Vec<u64>,
-    runs: VecDeque<ReadyRun>,
-}
-
 /// A program under control of raddle's runtime.
 #[derive(Debug)]
 pub struct NativeTarget {
     options: Options,
     session: Option<Session>,
+    /// Plans that were not handed over yet.
     waiting: VecDeque<RunPlan>,
     ready: VecDeque<ReadyBatch>,
     decoder: Decoder,
-    /// The first of the waiting runs broke a target: it goes alone, and if it does so again, it did it.
+    /// The target broke in the first of the waiting runs. That run goes alone; if the target breaks
+    /// again, the run is at fault.
     suspect: bool,
-    /// Words of the longest trace lately.
+    /// Words of the longest recent trace.
     longest: usize,
     limit_bits: u64,
     remarks: BTreeSet<String>,
@@ -138,7 +126,7 @@ impl NativeTarget {
         &self.options
     }
 
-    /// What was met and is not modelled or cannot be undone, a sentence each.
+    /// What the runs did that is not modelled or cannot be undone, a sentence each.
     #[must_use]
     pub fn limits(&self) -> Vec<String> {
         let mut all = limits::sentences(self.limit_bits);
@@ -158,7 +146,7 @@ impl NativeTarget {
         self.statistics
     }
 
-    /// Hands over a plan, as [`Target::submit`] does with a request.
+    /// Submits a plan, as [`Target::submit`] does with a request.
     pub fn submit_plan(&mut self, plan: RunPlan) {
         self.waiting.push_back(plan);
         if self.waiting.len() >= MAX_JOBS {
@@ -177,7 +165,7 @@ impl NativeTarget {
         self.session.as_ref().and_then(Session::process_id)
     }
 
-    /// Where in the target's memory the number of the transition under way stands, for a debugger.
+    /// Address in the target of the number of the transition under way, for a debugger.
     #[must_use]
     pub fn heartbeat_address(&self) -> Option<u64> {
         let shared =
@@ -191,7 +179,7 @@ impl NativeTarget {
         self.decoder.detail()
     }
 
-    /// Makes one run and waits for it; nothing else may be under way.
+    /// Makes one run and waits for it. Nothing else may be under way.
     ///
     /// # Errors
     /// As [`Target::finish`].
@@ -200,30 +188,32 @@ impl NativeTarget {
         self.finish(into)
     }
 
-    /// Hands waiting plans over where that pays: all that fit if the target is idle, else a good part of a batch.
+    /// Hands waiting plans over where that pays: all that fit if the target is idle, else at least half
+    /// a batch.
     fn send(&mut self) {
         let at_most = self.jobs_per_batch();
         let Some(session) = &mut self.session else { return };
         while session.has_room() && !self.waiting.is_empty() {
-            if self.options.takes_turns && !(self.ready.is_empty() && session.batches.is_empty()) {
+            let is_idle = session.batches.is_empty();
+            if self.options.takes_turns && !(self.ready.is_empty() && is_idle) {
                 return;
             }
-            let enough = session.batches.is_empty() || self.waiting.len() >= at_most.div_ceil(2);
-            if !enough || (self.suspect && !session.batches.is_empty()) || !session.send(&mut self.waiting, at_most) {
+            let pays = is_idle || (!self.suspect && self.waiting.len() >= at_most.div_ceil(2));
+            if !pays || !session.send(&mut self.waiting, at_most) {
                 return;
             }
         }
     }
 
-    /// As many as will hardly fill the arena, and will not keep anybody waiting for long.
+    /// As many jobs as are unlikely to fill the arena, and will not take longer than [`LONGEST_BATCH`].
     fn jobs_per_batch(&self) -> usize {
         if self.suspect {
             return 1;
         }
-        let arena = self.session.as_ref().map_or(0, |session| session.shared.arena()) / crate::shared::WORD;
+        let arena = self.session.as_ref().map_or(0, |session| session.shared.arena()) / WORD;
         let Statistics { runs, nanoseconds, .. } = self.statistics;
-        let soon = SOON.as_nanos() / (u128::from(nanoseconds / runs.max(1)) + 1);
-        (arena / 2 / (self.longest + 1)).min(usize::try_from(soon).unwrap_or(MAX_JOBS)).clamp(1, MAX_JOBS)
+        let in_time = LONGEST_BATCH.as_nanos() / (u128::from(nanoseconds / runs.max(1)) + 1);
+        (arena / 2 / (self.longest + 1)).min(usize::try_from(in_time).unwrap_or(MAX_JOBS)).clamp(1, MAX_JOBS)
     }
 
     /// Waits for the oldest batch under way and takes over what it brought.
@@ -242,18 +232,21 @@ impl NativeTarget {
         match waited {
             Waited::Interrupted => return Err(TargetError::Interrupted),
             Waited::Late => return Err(TargetError::Late),
-            Waited::Completed if self.options.takes_turns && self.options.mode == Mode::Snapshot => session.turn(),
+            Waited::Completed if self.options.takes_turns && self.options.mode == Mode::Snapshot => {
+                session.update_cpu_pin();
+            }
             Waited::Completed => {}
             Waited::Broken(_) => session.kill(),
         }
         self.harvest(waited)
     }
 
-    /// Takes the results of the oldest batch over, up to the first run with cause.
+    /// Takes the results of the oldest batch over, up to the first run that failed.
     fn harvest(&mut self, waited: Waited) -> Result<(), TargetError> {
         let Some(session) = &mut self.session else { return Ok(()) };
         let may_grow = self.options.trace_bytes < self.options.max_trace_bytes;
-        let Collected { mut plans, results, words, cause, beginning, first } = session.collect(waited, may_grow);
+        let Collected { mut plans, results, words, failed } = session.collect(waited, may_grow);
+        let cause = failed.as_ref().map(|failed| &failed.cause);
         if !matches!(cause, Some(RetryCause::Fault(TargetFault::Garbled(_)))) {
             self.limit_bits |= session.limits();
         }
@@ -261,66 +254,29 @@ impl NativeTarget {
         let suspect = self.suspect;
         self.suspect &= results.is_empty();
         self.longest -= self.longest / 8;
-        let mut batch = ReadyBatch { words, runs: VecDeque::with_capacity(results.len()) };
-        for (plan, finished) in plans.into_iter().zip(results) {
-            self.longest = self.longest.max(finished.trace.len());
-            self.statistics.runs += 1;
-            self.statistics.nanoseconds += finished.nanoseconds;
-            self.statistics.resumed += u64::from(finished.resumed);
-            let mut result = finished.result;
-            if result.status == RunStatus::TraceFull {
-                // It may not grow any more: as if a bound on events had stopped it.
-                result.status = RunStatus::Cut;
-            }
-            batch.runs.push_back(ReadyRun { plan, outcome: Ready::Trace { words: finished.trace, result, suspect } });
+        let runs: VecDeque<ReadyRun> =
+            plans.into_iter().zip(results).map(|(plan, finished)| self.ready_run(plan, finished, suspect)).collect();
+        if !runs.is_empty() {
+            self.ready.push_back(ReadyBatch { words, runs });
         }
-        if !batch.runs.is_empty() {
-            self.ready.push_back(batch);
-        }
-        match cause {
+        match failed {
             None => Ok(()),
-            Some(cause) => self.recover(rest, cause, &beginning, first),
+            Some(failed) => self.recover(rest, failed),
         }
     }
 
-    /// Decodes the oldest run that is ready; false if its trace makes no sense and it was sent back.
-    fn decode_ready(&mut self, into: &mut Execution) -> Result<bool, TargetError> {
-        let Some(batch) = self.ready.front_mut() else { return Ok(false) };
-        let Some(run) = batch.runs.pop_front() else {
-            self.ready.pop_front();
-            return Ok(false);
-        };
-        let done = match run.outcome {
-            Ready::Made(execution) => {
-                *into = *execution;
-                true
-            }
-            Ready::Trace { words, result, suspect } => {
-                let words = &batch.words[words];
-                match self.decoder.decode(words, result, into) {
-                    Ok(()) => {
-                        if suspect {
-                            self.remarks.insert(recover::ACCIDENT.into());
-                        }
-                        true
-                    }
-                    Err(error) if suspect => {
-                        let fault = TargetFault::Garbled(error.to_string());
-                        let words = words.to_vec();
-                        *into = self.failed(&fault, &words);
-                        true
-                    }
-                    Err(error) => {
-                        self.send_back(run.plan, &TargetFault::Garbled(error.to_string()))?;
-                        false
-                    }
-                }
-            }
-        };
-        if self.ready.front().is_some_and(|batch| batch.runs.is_empty()) {
-            self.ready.pop_front();
+    /// Counts a run that came back and makes it ready.
+    fn ready_run(&mut self, plan: RunPlan, finished: Finished, suspect: bool) -> ReadyRun {
+        self.longest = self.longest.max(finished.trace.len());
+        self.statistics.runs += 1;
+        self.statistics.nanoseconds += finished.nanoseconds;
+        self.statistics.resumed += u64::from(finished.resumed);
+        let mut result = finished.result;
+        if result.status == RunStatus::TraceFull {
+            // The arena may not grow any more: as if a bound on events had stopped the run.
+            result.status = RunStatus::Cut;
         }
-        Ok(done)
+        ReadyRun { plan, outcome: Ready::Trace(ReadyTrace { words: finished.trace, result, suspect }) }
     }
 }
 
@@ -340,7 +296,7 @@ impl Target for NativeTarget {
             }
             let idle = self.session.as_ref().is_none_or(|session| session.batches.is_empty());
             if idle && self.waiting.is_empty() {
-                return Err(TargetError::Lost("a result was asked for that nobody requested".into()));
+                return Err(TargetError::Lost("a result was asked for that was not requested".into()));
             }
             self.receive()?;
         }
@@ -351,7 +307,7 @@ impl Target for NativeTarget {
     }
 
     fn window(&self) -> usize {
-        // The same always: what a search does next must not depend on how long traces are.
+        // Constant: what a search does next must not depend on how long traces are.
         2 * MAX_JOBS
     }
 }

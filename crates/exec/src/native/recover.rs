@@ -1,9 +1,10 @@
-//! What to do when a run did not go as planned.
+//! What to do when a run failed.
 //!
-//! Runs that need something the target does not have (threads, room, a process of their own) are repeated in a new
-//! target that has it. A run in which the target broke is repeated alone in a new one, unless it was the first there: if that
-//! goes well, the first time was an accident (or an earlier run's fault) and is named; if not, the run itself is at fault
-//! and becomes an execution that ends with the crash. Nothing is repeated more often than that.
+//! A run that needs something the target does not have (threads, room, a process of its own) is repeated
+//! in a new target that has it. A run in which the target broke is repeated alone in a new target, unless
+//! it was the first there. If the second attempt goes well, the first was an accident (or the fault of an
+//! earlier run), which is reported as a limit. If not, the run itself is at fault and becomes an
+//! execution that ends with the crash. Nothing is repeated more often than that.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -12,9 +13,12 @@ use raddle_model::{Execution, Incident, IncidentKind, PendingState, TargetError}
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, RunStatus};
 
+use super::NativeTarget;
+use super::collect::{FailedRun, Finished};
+use super::fault::TargetFault;
 use super::plan::RunPlan;
-use super::session::{Finished, Session, TargetFault};
-use super::{NativeTarget, Ready, ReadyBatch, ReadyRun};
+use super::ready::{Ready, ReadyBatch, ReadyRun};
+use super::session::Session;
 use crate::decode::RunResult;
 use crate::error::StartError;
 use crate::options::Mode;
@@ -33,7 +37,7 @@ const GROWTH: u64 = 4;
 /// Why a run must be repeated, or cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RetryCause {
-    /// It needs so many threads.
+    /// It needs this many threads.
     Threads(i32),
     /// It changed kernel state that a snapshot cannot undo.
     FreshProcess,
@@ -46,7 +50,7 @@ pub(super) enum RetryCause {
 }
 
 impl RetryCause {
-    /// What is wrong with a run that came back, if anything.
+    /// Why a run that came back must be repeated, if it must.
     pub(super) fn of(finished: &Finished, may_grow: bool) -> Option<Self> {
         match finished.result.status {
             RunStatus::NeedPool => Some(RetryCause::Threads(finished.code)),
@@ -63,46 +67,40 @@ impl RetryCause {
 }
 
 impl NativeTarget {
-    /// Deals with the cause of the first of the `rest` of a batch. `beginning` is what was recorded of that run, and
-    /// `first` whether it was the first of its process.
-    pub(super) fn recover(
-        &mut self,
-        rest: Vec<RunPlan>,
-        cause: RetryCause,
-        beginning: &[u64],
-        first: bool,
-    ) -> Result<(), TargetError> {
-        match cause {
-            RetryCause::NextBatch => {
-                self.recall(rest);
-                // What the runs behind it left in the arenas is in nobody's way, but a dead run's trace must end in
-                // zeroes: only a fresh file is sure to.
-                self.restart()
+    /// Deals with the failure of the first of the `rest` of a batch.
+    pub(super) fn recover(&mut self, rest: Vec<RunPlan>, failed: FailedRun) -> Result<(), TargetError> {
+        tracing::debug!(cause = ?failed.cause, runs = rest.len(), "runs go back to the waiting ones");
+        match &failed.cause {
+            RetryCause::Fault(fault) => return self.blame(rest, fault, &failed.beginning, failed.first),
+            RetryCause::FreshProcess if self.options.mode == Mode::Fork => {
+                let fault = TargetFault::Garbled("a fresh process asked for another one".into());
+                return self.blame(rest, &fault, &failed.beginning, true);
             }
-            RetryCause::Threads(wanted) => {
-                self.recall(rest);
-                self.grow_pool(wanted)?;
-                self.restart()
-            }
-            RetryCause::FreshProcess if self.options.mode == Mode::Snapshot => {
-                self.recall(rest);
-                self.options.mode = Mode::Fork;
-                self.restart()
-            }
-            RetryCause::FreshProcess => {
-                self.blame(rest, &TargetFault::Garbled("a fresh process asked for another one".into()), beginning, true)
-            }
-            RetryCause::Room => {
-                self.recall(rest);
-                self.options.trace_bytes =
-                    self.options.trace_bytes.saturating_mul(GROWTH).min(self.options.max_trace_bytes);
-                self.restart()
-            }
-            RetryCause::Fault(fault) => self.blame(rest, &fault, beginning, first),
+            _ => {}
         }
+        self.recall(rest);
+        self.provide(&failed.cause)?;
+        self.restart()
     }
 
-    /// The target broke in the first of these runs.
+    /// Sets the options so that the next target has what a run needs.
+    fn provide(&mut self, cause: &RetryCause) -> Result<(), TargetError> {
+        match cause {
+            RetryCause::Threads(wanted) => self.grow_pool(*wanted)?,
+            RetryCause::FreshProcess => self.options.mode = Mode::Fork,
+            RetryCause::Room => {
+                let room = self.options.trace_bytes.saturating_mul(GROWTH);
+                self.options.trace_bytes = room.min(self.options.max_trace_bytes);
+            }
+            // Any target will do, but it must be a new one. If a run dies, its trace must end in zeroes,
+            // and the runs after this one have written into the arenas: only a fresh file has zeroes.
+            RetryCause::NextBatch | RetryCause::Fault(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The target broke in the first of these runs: the run is at fault if that is sure, else it becomes
+    /// suspect and is repeated alone.
     fn blame(
         &mut self,
         mut rest: Vec<RunPlan>,
@@ -110,9 +108,8 @@ impl NativeTarget {
         beginning: &[u64],
         first: bool,
     ) -> Result<(), TargetError> {
-        // Who hangs, sleeps or devours memory would only do it again, at the same expense.
-        let sure = first || matches!(fault, TargetFault::Hung(_) | TargetFault::Asleep(_) | TargetFault::Greedy(_));
-        if sure && !rest.is_empty() {
+        let is_sure = first || fault.would_repeat();
+        if is_sure && !rest.is_empty() {
             let plan = rest.remove(0);
             let execution = self.failed(fault, beginning);
             let run = ReadyRun { plan, outcome: Ready::Made(Box::new(execution)) };
@@ -125,8 +122,9 @@ impl NativeTarget {
         self.restart()
     }
 
-    /// Sends a run back whose trace made no sense, and with it everything after it.
+    /// Sends a run back whose trace made no sense, and everything after it.
     pub(super) fn send_back(&mut self, plan: RunPlan, fault: &TargetFault) -> Result<(), TargetError> {
+        tracing::debug!(?fault, "trace makes no sense: the run is repeated");
         let ready = std::mem::take(&mut self.ready);
         let mut plans = vec![plan];
         plans.extend(ready.into_iter().flat_map(|batch| batch.runs).map(|run| run.plan));
@@ -184,32 +182,41 @@ impl NativeTarget {
         let result = RunResult { status: RunStatus::Damaged, exit, diverged_at: None, awaits: 0 };
         self.decoder.decode_beginning(beginning, result, &mut execution);
         self.statistics.runs += 1;
-        let signal = match fault {
-            TargetFault::Died(status) => status.signal(),
-            // The kernel's own name for "used up its time".
-            TargetFault::Hung(_) => Some(libc::SIGXCPU),
-            TargetFault::Asleep(_) => None,
-            // What the kernel would have done.
-            TargetFault::Greedy(_) => Some(libc::SIGKILL),
-            TargetFault::Garbled(_) => Some(libc::SIGSEGV),
-        };
-        match signal {
+        match signal_of(fault) {
             Some(signal) => add_crash(&mut execution, signal, fault.describe()),
-            None if matches!(fault, TargetFault::Asleep(_)) => {
-                self.remarks.insert(ASLEEP.into());
-            }
             None => {
-                self.remarks.insert(format!(
-                    "the process ended behind raddle's back, by a system call of its own or as another program: {}",
-                    fault.describe()
-                ));
+                self.remarks.insert(remark_on(fault));
             }
         }
         execution
     }
 }
 
-/// Ends the execution with a crash of the thread that was heard of last.
+/// The signal that the crash of a run is reported with; `None` if the fault is not a defect of the program.
+fn signal_of(fault: &TargetFault) -> Option<i32> {
+    match fault {
+        TargetFault::Died(status) => status.signal(),
+        // The kernel's own name for "used up its time".
+        TargetFault::Hung(_) => Some(libc::SIGXCPU),
+        TargetFault::Asleep(_) => None,
+        // What the kernel would have done.
+        TargetFault::Greedy(_) => Some(libc::SIGKILL),
+        TargetFault::Garbled(_) => Some(libc::SIGSEGV),
+    }
+}
+
+/// The sentence about a fault that is not a defect of the program.
+fn remark_on(fault: &TargetFault) -> String {
+    if matches!(fault, TargetFault::Asleep(_)) {
+        return ASLEEP.into();
+    }
+    format!(
+        "the process ended behind raddle's back, by a system call of its own or as another program: {}",
+        fault.describe()
+    )
+}
+
+/// Ends the execution with a crash of the thread whose record is the last.
 fn add_crash(execution: &mut Execution, signal: i32, text: String) {
     let after = execution.events.len() as u32;
     let last_access = execution.accesses.last().filter(|access| access.after == after);

@@ -1,0 +1,40 @@
+//! How a target can break.
+
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use crate::process;
+
+/// A target that broke in a way that only a new process mends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TargetFault {
+    /// The process is gone.
+    Died(ExitStatus),
+    /// It computed for this long without an event.
+    Hung(Duration),
+    /// It slept in the kernel for this long, in a call that is not modelled.
+    Asleep(Duration),
+    /// It took more than this many bytes of memory.
+    Greedy(u64),
+    /// What it wrote into the shared file makes no sense.
+    Garbled(String),
+}
+
+impl TargetFault {
+    /// The fault as the end of a sentence about the program.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            TargetFault::Died(status) => process::describe(*status),
+            TargetFault::Hung(time) | TargetFault::Asleep(time) => {
+                format!("it made no step for {} seconds", time.as_secs_f64().round())
+            }
+            TargetFault::Greedy(bytes) => format!("it used more than {} MB of memory", bytes >> 20),
+            TargetFault::Garbled(what) => format!("it wrote over raddle's records ({what})"),
+        }
+    }
+
+    /// Whether repeating the run is pointless: it would break in the same way, at the same expense.
+    pub(super) fn would_repeat(&self) -> bool {
+        matches!(self, TargetFault::Hung(_) | TargetFault::Asleep(_) | TargetFault::Greedy(_))
+    }
+}
