@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use raddle_exec::{Mode, NativeTarget, Options};
+use raddle_exec::{NativeTarget, Options, RestoreMode};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
@@ -20,8 +20,8 @@ pub fn run() -> Result<(), BenchError> {
         let label = format!("{name}, {} events", tools::events(&program)?);
         compare(&label, &program)?;
     }
-    let without = tools::microseconds_per_run(&with_heap(4096, place.path())?, Mode::Snapshot, 8000)?;
-    let with = tools::microseconds_per_run(&with_heap(100 << 20, place.path())?, Mode::Snapshot, 8000)?;
+    let without = tools::microseconds_per_run(&with_heap(4096, place.path())?, RestoreMode::Snapshot, 8000)?;
+    let with = tools::microseconds_per_run(&with_heap(100 << 20, place.path())?, RestoreMode::Snapshot, 8000)?;
     println!("{:<34} {with:>9.2} {:>9} {:>9.2}", "2 threads, 100 MB heap", "", with / without);
     println!("  (ratio of the last line: against the same program without the heap)");
     access(place.path())
@@ -45,8 +45,8 @@ fn with_heap(bytes: usize, place: &Path) -> Result<PathBuf, BenchError> {
 }
 
 fn compare(label: &str, program: &Path) -> Result<(), BenchError> {
-    let snapshot = tools::microseconds_per_run(program, Mode::Snapshot, 16_000)?;
-    let fork = tools::microseconds_per_run(program, Mode::Fork, 400)?;
+    let snapshot = tools::microseconds_per_run(program, RestoreMode::Snapshot, 16_000)?;
+    let fork = tools::microseconds_per_run(program, RestoreMode::Fork, 400)?;
     println!("{label:<34} {snapshot:>9.2} {fork:>9.2} {:>9.1}", fork / snapshot);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use raddle_exec::{Mode, NativeTarget, Options};
+use raddle_exec::{NativeTarget, Options, RestoreMode};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
@@ -35,7 +35,7 @@ pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, Ben
 }
 
 /// Microseconds per run of the same default schedule, as the target itself measures them: the median of some batches.
-pub fn microseconds_per_run(program: &Path, mode: Mode, runs: usize) -> Result<f64, BenchError> {
+pub fn microseconds_per_run(program: &Path, mode: RestoreMode, runs: usize) -> Result<f64, BenchError> {
     let mut target = NativeTarget::start(Options { mode, ..Options::new(program) })?;
     let mut execution = Execution::empty();
     let mut batches = Vec::new();

@@ -281,11 +281,11 @@ pub enum ModeArg {
     Fork,
 }
 
-impl From<ModeArg> for raddle_exec::Mode {
+impl From<ModeArg> for raddle_exec::RestoreMode {
     fn from(name: ModeArg) -> Self {
         match name {
-            ModeArg::Snapshot => raddle_exec::Mode::Snapshot,
-            ModeArg::Fork => raddle_exec::Mode::Fork,
+            ModeArg::Snapshot => raddle_exec::RestoreMode::Snapshot,
+            ModeArg::Fork => raddle_exec::RestoreMode::Fork,
         }
     }
 }

@@ -15,7 +15,7 @@ use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
-use raddle_report::run::Run;
+use raddle_report::bundle::ReportBundle;
 use raddle_report::suppress::Suppressions;
 
 use crate::args::CheckArgs;
@@ -66,7 +66,7 @@ pub fn check(args: &CheckArgs) -> Result<Report, Failure> {
     let report = checker.run(&mut display)?;
     let Display { line, printer, .. } = display;
     line.finish();
-    let run = Run { traces: load_traces(&directory, &report.findings), report };
+    let run = ReportBundle { traces: load_traces(&directory, &report.findings), report };
     write_reports(args, &run)?;
     if !at_once {
         printer.all(&run);
@@ -139,7 +139,7 @@ impl Observer for Display {
 }
 
 /// Writes the reports that the options ask for.
-fn write_reports(args: &CheckArgs, run: &Run) -> Result<(), Failure> {
+fn write_reports(args: &CheckArgs, run: &ReportBundle) -> Result<(), Failure> {
     let wanted = [
         (&args.json, Format::Json),
         (&args.sarif, Format::Sarif),

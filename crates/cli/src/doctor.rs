@@ -5,7 +5,7 @@ use std::process::Command;
 
 use raddle_cc::{Compiler, Environment, Language, Runtime, SourceBuild, execute, find_named_compiler};
 use raddle_engine::runtime;
-use raddle_exec::{Mode, NativeTarget, Options};
+use raddle_exec::{NativeTarget, Options, RestoreMode};
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
@@ -177,12 +177,14 @@ fn probe(compiler: &Compiler, language: Language, runtime: &Runtime) -> Result<S
     if status != 0 {
         return Err(Failure(format!("cannot build a program (status {status})")));
     }
-    let modes: Vec<String> =
-        [Mode::Snapshot, Mode::Fork].into_iter().map(|mode| runs(&output, mode)).collect::<Result<_, _>>()?;
+    let modes: Vec<String> = [RestoreMode::Snapshot, RestoreMode::Fork]
+        .into_iter()
+        .map(|mode| runs(&output, mode))
+        .collect::<Result<_, _>>()?;
     Ok(format!("{} {}; runs by {}", compiler.family, compiler.version, modes.join(" and ")))
 }
 
-fn runs(program: &Path, mode: Mode) -> Result<String, Failure> {
+fn runs(program: &Path, mode: RestoreMode) -> Result<String, Failure> {
     let mut options = Options::new(program);
     options.mode = mode;
     let mut target = NativeTarget::start(options)?;

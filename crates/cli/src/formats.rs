@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use raddle_report::run::Run;
-use raddle_report::text::{self, Sources};
+use raddle_report::bundle::ReportBundle;
+use raddle_report::text::{self, SourceCache};
 use raddle_report::{dot, html, json, junit, perfetto, sarif, std_trace, tsan};
 
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub enum Format {
 }
 
 /// The run in a format.
-pub fn render(run: &Run, format: Format) -> Result<Vec<u8>, Failure> {
+pub fn render(run: &ReportBundle, format: Format) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     match format {
         Format::Text => bytes = text_report(run, None).into_bytes(),
@@ -54,10 +54,10 @@ pub fn render(run: &Run, format: Format) -> Result<Vec<u8>, Failure> {
 }
 
 /// Findings and summary for people, with colours.
-fn text_report(run: &Run, directory: Option<&str>) -> String {
+fn text_report(run: &ReportBundle, directory: Option<&str>) -> String {
     let place = run.traces.values().next().map(|story| story.directory.clone());
     let here = std::env::current_dir().unwrap_or_default();
-    let sources = Sources::new(place.as_ref().map_or(&here, |place| Path::new(place)));
+    let sources = SourceCache::new(place.as_ref().map_or(&here, |place| Path::new(place)));
     let mut all = String::new();
     for (finding, story) in run.findings() {
         let timeline = story.map(raddle_report::annotated::AnnotatedTrace::timeline);
@@ -68,7 +68,7 @@ fn text_report(run: &Run, directory: Option<&str>) -> String {
 }
 
 /// Writes the run to a file, or to standard output for `-`.
-pub fn write(run: &Run, format: Format, path: &Path) -> Result<(), Failure> {
+pub fn write(run: &ReportBundle, format: Format, path: &Path) -> Result<(), Failure> {
     let bytes = render(run, format)?;
     if path == Path::new("-") {
         return print(&bytes, format);

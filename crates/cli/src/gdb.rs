@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
-use raddle_exec::{Mode, NativeTarget, Options, RunPlan, interrupt};
+use raddle_exec::{NativeTarget, Options, RestoreMode, RunPlan, interrupt};
 use raddle_report::phrase::word;
 use raddle_vocab::OpKind;
 
@@ -18,7 +18,7 @@ const SCRIPT: &str = include_str!("gdb/raddle.py");
 /// Lets gdb take the program over before it makes its first step. In a process of its own, because write-protected
 /// pages would look like crashes to the user.
 pub fn debug(args: &ReplayArgs, mut options: Options, plan: RunPlan) -> Outcome {
-    options.mode = Mode::Fork;
+    options.mode = RestoreMode::Fork;
     options.hang_timeout = Duration::MAX;
     interrupt::leave_to_debugger()?;
     let program = options.program.clone();

@@ -13,7 +13,7 @@ use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::json;
-use raddle_report::text::{self, Sources};
+use raddle_report::text::{self, SourceCache};
 
 use crate::args::PredictArgs;
 use crate::check::build::Input;
@@ -61,7 +61,7 @@ fn on_program(args: &PredictArgs) -> Outcome {
     RunDirectory::create(&directory)?;
     let program = args.target.apply(input.program(&args.build, &directory)?, &args.args);
     let predictor = Predictor::new(program).options(options(args)).directory(&directory);
-    let mut display = Display { args, sources: Sources::new(&std::env::current_dir().unwrap_or_default()) };
+    let mut display = Display { args, sources: SourceCache::new(&std::env::current_dir().unwrap_or_default()) };
     let predicted = predictor.export(args.export.clone()).run(&mut display)?;
     write_json(args, &predicted.report)?;
     if !args.quiet {
@@ -97,7 +97,7 @@ fn on_trace(args: &PredictArgs, path: &Path) -> Outcome {
 /// Prints findings as they are confirmed.
 struct Display<'a> {
     args: &'a PredictArgs,
-    sources: Sources,
+    sources: SourceCache,
 }
 
 impl Observer for Display<'_> {

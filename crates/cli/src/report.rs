@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use raddle_model::finding::{Report, SCHEMA};
-use raddle_report::run::Run;
+use raddle_report::bundle::ReportBundle;
 
 use crate::args::ReportArgs;
 use crate::exit_codes;
@@ -27,7 +27,7 @@ pub fn run(args: &ReportArgs) -> Outcome {
 }
 
 /// Leaves one finding.
-fn select(run: &mut Run, id: &str) -> Result<(), Failure> {
+fn select(run: &mut ReportBundle, id: &str) -> Result<(), Failure> {
     let known: Vec<String> = run.report.findings.iter().map(|finding| finding.id.clone()).collect();
     if !known.iter().any(|other| other == id) {
         return Err(Failure(format!("the run has no finding {id}; it has: {}", known.join(", "))));
@@ -38,7 +38,7 @@ fn select(run: &mut Run, id: &str) -> Result<(), Failure> {
 }
 
 /// A run by its directory, its report, or the name of its program; without a name the newest. Tells its directory, too.
-pub fn load(name: Option<&Path>) -> Result<(Run, PathBuf), Failure> {
+pub fn load(name: Option<&Path>) -> Result<(ReportBundle, PathBuf), Failure> {
     let directory = match name {
         Some(name) => find(name)?,
         None => newest(Path::new(ROOT))?,
@@ -51,7 +51,7 @@ pub fn load(name: Option<&Path>) -> Result<(Run, PathBuf), Failure> {
         return Err(wrong(format!("it has schema {}, this raddle reads {SCHEMA}", report.schema)));
     }
     let traces = load_traces(&directory, &report.findings);
-    Ok((Run { report, traces }, directory))
+    Ok((ReportBundle { report, traces }, directory))
 }
 
 fn find(name: &Path) -> Result<PathBuf, Failure> {

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use raddle_exec::recording::{Program, Recording, Settings, compare, entries_of, plan_of};
+use raddle_exec::recording::{RecordedProgram, Recording, Settings, compare, entries_of, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, interrupt, selfcheck};
 use raddle_model::finding::Severity;
 use raddle_model::{Execution, Request};
@@ -15,7 +15,7 @@ use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 use crate::args::RunArgs;
 use crate::exit_codes;
 use crate::failure::{Failure, Outcome, say};
-use raddle_engine::Program as EngineProgram;
+use raddle_engine::Program;
 use raddle_engine::naming::{SourceNames, symbols};
 use raddle_engine::observed::observed;
 
@@ -65,7 +65,7 @@ fn load(path: &Path) -> Result<Recording, Failure> {
 }
 
 fn options(args: &RunArgs) -> Options {
-    let mut options = args.target.apply(EngineProgram::new(&args.program), &args.args).target_options();
+    let mut options = args.target.apply(Program::new(&args.program), &args.args).target_options();
     options.granularity = args.granularity.into();
     options.mode = args.mode.into();
     options.spurious = args.spurious;
@@ -95,7 +95,7 @@ fn save_trace(
     let options = target.options();
     let wrong = |error| Failure::recording(path, &error);
     let recording = Recording {
-        program: Program::of(options).map_err(wrong)?,
+        program: RecordedProgram::of(options).map_err(wrong)?,
         settings: Settings::of(options, plan.request.max_events),
         schedule: entries_of(execution, options.spurious, names),
         finding: None,
@@ -136,7 +136,7 @@ fn self_check(args: &RunArgs, target: &NativeTarget, request: &Request, before: 
     options.output = Output::Discard;
     options.checkpoints = raddle_exec::Checkpoints::Never;
     let wrong = |what: &str, difference| Failure(format!("self-check failed: {what}: {difference}"));
-    for mode in [raddle_exec::Mode::Snapshot, raddle_exec::Mode::Fork] {
+    for mode in [raddle_exec::RestoreMode::Snapshot, raddle_exec::RestoreMode::Fork] {
         options.mode = mode;
         let mut other = NativeTarget::start(options.clone())?;
         for round in 0..args.self_check {

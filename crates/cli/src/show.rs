@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use console::{Key, Term};
 use raddle_report::annotated::AnnotatedTrace;
-use raddle_report::run::Run;
-use raddle_report::text::{self, Sources};
+use raddle_report::bundle::ReportBundle;
+use raddle_report::text::{self, SourceCache};
 
 use crate::args::ShowArgs;
 use crate::exit_codes;
@@ -30,7 +30,7 @@ pub fn run(args: &ShowArgs) -> Outcome {
         formats::print(&formats::render(&run, Format::Text)?, Format::Text)?;
         return Ok(exit_codes::FINE);
     };
-    let mut viewer = Viewer { story, sources: Sources::new(Path::new(&story.directory)), at: 0 };
+    let mut viewer = Viewer { story, sources: SourceCache::new(Path::new(&story.directory)), at: 0 };
     if let Some(step) = args.step {
         viewer.go_to(step)?;
         viewer.print("")?;
@@ -43,7 +43,7 @@ pub fn run(args: &ShowArgs) -> Outcome {
 }
 
 /// The run, and the finding that was asked for: its id may take the place of the run's name.
-fn find(args: &ShowArgs) -> Result<(Run, Option<String>), Failure> {
+fn find(args: &ShowArgs) -> Result<(ReportBundle, Option<String>), Failure> {
     match report::load(args.run.as_deref()) {
         Ok((run, _)) => Ok((run, args.finding.clone())),
         Err(failure) => {
@@ -55,7 +55,7 @@ fn find(args: &ShowArgs) -> Result<(Run, Option<String>), Failure> {
 }
 
 /// The run that a witness or a finding's id belongs to.
-fn by_witness(name: &Path) -> Option<(Run, String)> {
+fn by_witness(name: &Path) -> Option<(ReportBundle, String)> {
     let id = name.file_stem()?.to_str()?.to_string();
     let run = if name.is_file() {
         let directory: PathBuf = name.parent().filter(|parent| !parent.as_os_str().is_empty())?.into();
@@ -67,7 +67,7 @@ fn by_witness(name: &Path) -> Option<(Run, String)> {
 }
 
 /// The story to show; `None` if nothing was found.
-fn story<'a>(run: &'a Run, wanted: Option<&str>) -> Result<Option<&'a AnnotatedTrace>, Failure> {
+fn story<'a>(run: &'a ReportBundle, wanted: Option<&str>) -> Result<Option<&'a AnnotatedTrace>, Failure> {
     let finding = match wanted {
         Some(id) => Some(run.report.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
             let known: Vec<&str> = run.report.findings.iter().map(|finding| finding.id.as_str()).collect();
@@ -82,7 +82,7 @@ fn story<'a>(run: &'a Run, wanted: Option<&str>) -> Result<Option<&'a AnnotatedT
 
 struct Viewer<'a> {
     story: &'a AnnotatedTrace,
-    sources: Sources,
+    sources: SourceCache,
     at: usize,
 }
 
@@ -208,7 +208,7 @@ mod tests {
         let event = |thread, mark| AnnotatedEvent { thread, mark, ..AnnotatedEvent::default() };
         let events = vec![event(0, None), event(0, None), event(1, Some(1)), event(1, None), event(0, Some(2))];
         let story = AnnotatedTrace { events, ..AnnotatedTrace::default() };
-        let mut viewer = Viewer { story: &story, sources: Sources::new(Path::new("/")), at: 0 };
+        let mut viewer = Viewer { story: &story, sources: SourceCache::new(Path::new("/")), at: 0 };
         let mut steps = Vec::new();
         for word in ["s", "s", "s", "S", "p", "p", "p", "G", "n", "1", "2", "9", "x", "g"] {
             assert!(!viewer.make(parse(word)));

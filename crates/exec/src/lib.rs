@@ -20,4 +20,4 @@ mod wait;
 
 pub use error::StartError;
 pub use native::{NativeTarget, RunPlan, Stop};
-pub use options::{Checkpoints, Granularity, Mode, Options, Output};
+pub use options::{Checkpoints, Granularity, Options, Output, RestoreMode};

@@ -9,8 +9,8 @@ use raddle_wire::{Config, config_flag, mode};
 
 /// How a new run gets a fresh state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Written pages are restored in the same process; falls back to [`Mode::Fork`] where that cannot work.
+pub enum RestoreMode {
+    /// Written pages are restored in the same process; falls back to [`RestoreMode::Fork`] where that cannot work.
     #[default]
     Snapshot,
     /// Each run has a forked process of its own.
@@ -67,7 +67,7 @@ pub struct Options {
     /// Its standard output and error.
     pub output: Output,
     /// Fresh state by snapshot or fork.
-    pub mode: Mode,
+    pub mode: RestoreMode,
     /// Whether runs start from the middle of earlier ones; not with real files or visible output.
     pub checkpoints: Checkpoints,
     /// What is a transition.
@@ -118,7 +118,7 @@ impl Options {
             directory: None,
             stdin: None,
             output: Output::default(),
-            mode: Mode::default(),
+            mode: RestoreMode::default(),
             checkpoints: Checkpoints::default(),
             granularity: Granularity::default(),
             pool: 16,
@@ -144,8 +144,8 @@ impl Options {
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         Config {
             mode: match self.mode {
-                Mode::Snapshot => mode::SNAPSHOT,
-                Mode::Fork => mode::FORK,
+                RestoreMode::Snapshot => mode::SNAPSHOT,
+                RestoreMode::Fork => mode::FORK,
             },
             flags: flag(self.granularity == Granularity::Access, config_flag::ACCESS_GRANULARITY)
                 | flag(self.share_files, config_flag::SHARE_FILES)
@@ -170,7 +170,7 @@ mod tests {
         let mut options = Options::new("a.out");
         options.granularity = Granularity::Access;
         options.output = Output::Inherit;
-        options.mode = Mode::Fork;
+        options.mode = RestoreMode::Fork;
         options.pool = 100_000;
         options.trace_bytes = 5000;
         let config = options.config();

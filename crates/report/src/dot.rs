@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use raddle_model::finding::Finding;
 
 use crate::annotated::{AnnotatedTrace, EventKind};
+use crate::bundle::ReportBundle;
 use crate::escape::clean;
-use crate::run::Run;
 use crate::text::words;
 
 /// Events of one graph, at most: Graphviz takes minutes for more. The last ones are kept.
@@ -15,7 +15,7 @@ const MOST_EVENTS: usize = 1000;
 
 /// The run as one graph with a cluster per finding.
 #[must_use]
-pub fn render(run: &Run) -> String {
+pub fn render(run: &ReportBundle) -> String {
     let mut text = String::from("digraph raddle {\n  rankdir=TB;\n  node [shape=box, fontname=\"monospace\"];\n");
     for (number, (finding, trace)) in run.findings().enumerate() {
         let _ = writeln!(text, "  subgraph cluster_{number} {{");

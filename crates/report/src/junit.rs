@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use raddle_model::finding::{Finding, Report, Severity, Verdict};
 
+use crate::bundle::ReportBundle;
 use crate::escape::is_unsafe;
-use crate::run::Run;
 use crate::tsan;
 
 /// One test case.
@@ -23,7 +23,7 @@ pub struct Case<'a> {
 
 /// The run as one test case.
 #[must_use]
-pub fn render(run: &Run) -> String {
+pub fn render(run: &ReportBundle) -> String {
     let mut name = run.report.program.clone();
     for argument in &run.report.args {
         name += &format!(" {argument}");

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod annotated;
+pub mod bundle;
 pub mod dot;
 pub mod escape;
 pub mod html;
@@ -10,7 +11,6 @@ pub mod junit;
 pub mod names;
 pub mod perfetto;
 pub mod phrase;
-pub mod run;
 pub mod sarif;
 pub mod std_trace;
 pub mod suppress;

@@ -6,7 +6,7 @@ use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
 use raddle_model::{AccessKind, Execution};
 
 use crate::phrase::Namer;
-use crate::symbols::{Named, Registers, Symbols};
+use crate::symbols::{FrameRegisters, Named, Symbols};
 
 /// What lies at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct ExecutionNames<'a> {
     /// In the order of their allocation; addresses may repeat, the last one counts.
     blocks: BTreeMap<u64, Block>,
     /// Frames of the threads at the end, innermost first.
-    stacks: Vec<Vec<Registers>>,
+    stacks: Vec<Vec<FrameRegisters>>,
     /// Where each object was last operated on: its pointers tell what the object is part of.
     used_at: BTreeMap<u64, u64>,
 }
@@ -70,7 +70,7 @@ impl<'a> ExecutionNames<'a> {
 
     /// Also knows the local variables of these frames, innermost first in each thread.
     #[must_use]
-    pub fn with_stacks(mut self, stacks: Vec<Vec<Registers>>) -> Self {
+    pub fn with_stacks(mut self, stacks: Vec<Vec<FrameRegisters>>) -> Self {
         self.stacks = stacks;
         self
     }
@@ -78,7 +78,7 @@ impl<'a> ExecutionNames<'a> {
     /// The local variable at an address.
     fn local(&self, address: u64, length: u64) -> Option<Located> {
         // A frame reaches from its stack pointer to where its caller's stack pointer was.
-        let holds = |frame: &&Registers| {
+        let holds = |frame: &&FrameRegisters| {
             frame.sp <= address && self.symbols.frame_address(frame).is_some_and(|end| address < end)
         };
         let frame = self.stacks.iter().flatten().find(holds)?;

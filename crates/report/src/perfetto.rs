@@ -5,7 +5,7 @@
 use prost::Message;
 
 use crate::annotated::{AnnotatedTrace, Interval};
-use crate::run::Run;
+use crate::bundle::ReportBundle;
 
 /// One event is shown as one microsecond: schedules have no time.
 const WIDTH: u64 = 1000;
@@ -14,7 +14,7 @@ const SEQUENCE: u32 = 1;
 
 /// A trace.
 #[derive(Clone, PartialEq, Message)]
-pub struct Trace {
+pub struct PerfettoTrace {
     /// Packets in order.
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
@@ -118,8 +118,8 @@ const END: i32 = 2;
 
 /// The run as a trace file.
 #[must_use]
-pub fn render(run: &Run) -> Vec<u8> {
-    let mut trace = Trace::default();
+pub fn render(run: &ReportBundle) -> Vec<u8> {
+    let mut trace = PerfettoTrace::default();
     for (number, (finding, annotated)) in run.findings().enumerate() {
         let pid = number as i32 + 1;
         let title = format!("{}: {}", finding.id, finding.message);
@@ -151,7 +151,7 @@ fn descriptor(descriptor: TrackDescriptor) -> TracePacket {
     }
 }
 
-fn tracks(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32) {
+fn tracks(trace: &mut PerfettoTrace, annotated: &AnnotatedTrace, pid: i32) {
     for (number, lane) in annotated.threads.iter().enumerate() {
         let name = lane.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
         let thread = ThreadDescriptor {
@@ -177,7 +177,7 @@ fn tracks(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32) {
     }
 }
 
-fn events(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32) {
+fn events(trace: &mut PerfettoTrace, annotated: &AnnotatedTrace, pid: i32) {
     for (at, event) in annotated.events.iter().enumerate() {
         let place = annotated.place(event);
         let mut annotations = Vec::new();
@@ -204,7 +204,14 @@ fn events(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32) {
     intervals(trace, annotated, pid, &annotated.waits, 2, "wait");
 }
 
-fn intervals(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32, all: &[Interval], offset: u64, category: &str) {
+fn intervals(
+    trace: &mut PerfettoTrace,
+    annotated: &AnnotatedTrace,
+    pid: i32,
+    all: &[Interval],
+    offset: u64,
+    category: &str,
+) {
     for interval in all {
         let name = interval.object.and_then(|object| annotated.objects.get(object)).cloned();
         let start = TrackEvent {
@@ -219,7 +226,7 @@ fn intervals(trace: &mut Trace, annotated: &AnnotatedTrace, pid: i32, all: &[Int
     }
 }
 
-fn slice(trace: &mut Trace, start: TrackEvent, from: u64, to: u64) {
+fn slice(trace: &mut PerfettoTrace, start: TrackEvent, from: u64, to: u64) {
     let end = TrackEvent { r#type: Some(END), track_uuid: start.track_uuid, ..TrackEvent::default() };
     for (time, event) in [(from, start), (to, end)] {
         trace.packet.push(TracePacket {

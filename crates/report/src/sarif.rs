@@ -6,7 +6,7 @@ use raddle_model::finding::{AccessReport, Finding, Kind, Place, Report, Severity
 use serde_json::{Map, Value, json};
 
 use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
-use crate::run::Run;
+use crate::bundle::ReportBundle;
 
 /// Where the format's schema has its home, by which readers know the version.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -25,7 +25,7 @@ const KINDS: [(Kind, &str, &str); 6] = [
 
 /// The run as SARIF.
 #[must_use]
-pub fn render(run: &Run) -> Value {
+pub fn render(run: &ReportBundle) -> Value {
     let report = &run.report;
     let results: Vec<Value> = run.findings().map(|(finding, trace)| result(finding, trace)).collect();
     json!({

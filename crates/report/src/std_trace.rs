@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use raddle_model::finding::Place;
 
 use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
+use crate::bundle::ReportBundle;
 use crate::escape::clean;
-use crate::run::Run;
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct StdError {
 
 /// The traces of a run.
 #[must_use]
-pub fn render(run: &Run) -> String {
+pub fn render(run: &ReportBundle) -> String {
     let several = run.report.findings.len() > 1;
     let mut text = String::new();
     for (finding, trace) in run.findings() {

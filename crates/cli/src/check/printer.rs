@@ -5,8 +5,8 @@ use std::path::Path;
 
 use raddle_model::finding::{Finding, Report};
 use raddle_report::annotated::AnnotatedTrace;
-use raddle_report::run::Run;
-use raddle_report::text::{self, Sources};
+use raddle_report::bundle::ReportBundle;
+use raddle_report::text::{self, SourceCache};
 use raddle_report::tsan;
 
 use crate::args::{CheckArgs, ReportForm};
@@ -15,7 +15,7 @@ use crate::formats::terminal_width;
 
 /// Shows findings and verdict to people.
 pub struct Printer {
-    sources: Sources,
+    sources: SourceCache,
     width: usize,
     /// Standard output belongs to the JSON report.
     silent: bool,
@@ -29,7 +29,7 @@ impl Printer {
     pub fn new(args: &CheckArgs, program: &str) -> Self {
         let directory = std::env::current_dir().unwrap_or_default();
         Printer {
-            sources: Sources::new(&directory),
+            sources: SourceCache::new(&directory),
             width: terminal_width(),
             silent: [&args.json, &args.sarif, &args.junit, &args.html]
                 .iter()
@@ -51,7 +51,7 @@ impl Printer {
     }
 
     /// Every finding of a run.
-    pub fn all(&self, run: &Run) {
+    pub fn all(&self, run: &ReportBundle) {
         for (finding, story) in run.findings() {
             self.finding(finding, story.unwrap_or(&AnnotatedTrace::default()));
         }

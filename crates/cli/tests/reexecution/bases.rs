@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use raddle_exec::{Checkpoints, Mode, NativeTarget};
+use raddle_exec::{Checkpoints, NativeTarget, RestoreMode};
 use raddle_explore::bounds::{MaxEvents, MaxExecutions};
 use raddle_explore::explore;
 use raddle_explore::optimal::Optimal;
@@ -72,7 +72,7 @@ fn difference(expected: &Execution, found: &Execution) -> Option<String> {
 
 /// Searches a program both ways; gives the number of runs that started from the middle of others.
 pub fn check(program: &Path, args: &[OsString]) -> Result<u64, Failed> {
-    let target = |checkpoints| same::start(program, args, Mode::Snapshot, checkpoints);
+    let target = |checkpoints| same::start(program, args, RestoreMode::Snapshot, checkpoints);
     let (never, always) = (target(Checkpoints::Never)?, target(Checkpoints::Always)?);
     let mut both = Both { never, always, difference: None };
     let mut strategy = MaxEvents::new(MaxExecutions::new(Optimal::new(0), EXECUTIONS), EVENTS);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use raddle_exec::{Mode, NativeTarget, Options, Output};
+use raddle_exec::{NativeTarget, Options, Output, RestoreMode};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
@@ -30,7 +30,7 @@ pub fn check(source: &Path) -> Result<(), Failed> {
     }
     let input = place.write("input", "abc");
     let program = common::built_around("gcc", source, &["-std=gnu11".into(), "-O0".into()])?;
-    for mode in [Mode::Snapshot, Mode::Fork] {
+    for mode in [RestoreMode::Snapshot, RestoreMode::Fork] {
         let mut options = Options::new(&program);
         options.mode = mode;
         options.output = Output::Discard;

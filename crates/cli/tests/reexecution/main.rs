@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use raddle_exec::{Mode, NativeTarget, Options, Output};
+use raddle_exec::{NativeTarget, Options, Output, RestoreMode};
 use raddle_model::{Execution, Request, Target};
 use raddle_testkit::tools::require;
 use raddle_vocab::policy::Policy;
@@ -30,7 +30,7 @@ const CHILD: &str = "RADDLE_PRINTING_CHILD";
 fn main() {
     if let Ok(job) = std::env::var(CHILD) {
         let (mode, program) = job.split_once(':').expect("mode and program");
-        print_all(Path::new(program), if mode == "fork" { Mode::Fork } else { Mode::Snapshot });
+        print_all(Path::new(program), if mode == "fork" { RestoreMode::Fork } else { RestoreMode::Snapshot });
         return;
     }
     let mut arguments = Arguments::from_args();
@@ -95,7 +95,7 @@ fn feature(source: &Path, compiler: &str, degree: &str) -> Result<(), Failed> {
 }
 
 /// Runs all schedules with the program's output on ours; anything but a clean end ends this process, too.
-fn print_all(program: &Path, mode: Mode) {
+fn print_all(program: &Path, mode: RestoreMode) {
     let mut options = Options::new(program);
     options.mode = mode;
     options.output = Output::Inherit;

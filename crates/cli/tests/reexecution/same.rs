@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use raddle_exec::selfcheck::{reorder, repeat, same_execution};
-use raddle_exec::{Checkpoints, Mode, NativeTarget, Options, Output};
+use raddle_exec::{Checkpoints, NativeTarget, Options, Output, RestoreMode};
 use raddle_model::defect::DefectFinder;
 use raddle_model::finding::Kind;
 use raddle_model::{Execution, Request, Target};
@@ -46,7 +46,12 @@ pub fn check_case(source: &Path) -> Result<(), Failed> {
 }
 
 /// A target for the program, whose output nobody sees.
-pub fn start(program: &Path, args: &[OsString], mode: Mode, checkpoints: Checkpoints) -> Result<NativeTarget, Failed> {
+pub fn start(
+    program: &Path,
+    args: &[OsString],
+    mode: RestoreMode,
+    checkpoints: Checkpoints,
+) -> Result<NativeTarget, Failed> {
     let mut options = Options::new(program);
     options.args = args.to_vec();
     options.mode = mode;
@@ -68,8 +73,8 @@ fn request(seed: u64) -> Request {
 
 /// Runs so many schedules: each twice by snapshot, once by fork, and in other orders of its independent steps.
 pub fn check(program: &Path, args: &[OsString], schedules: u64) -> Result<(), Failed> {
-    let mut snapshot = start(program, args, Mode::Snapshot, Checkpoints::Never)?;
-    let mut fork = start(program, args, Mode::Fork, Checkpoints::Never)?;
+    let mut snapshot = start(program, args, RestoreMode::Snapshot, Checkpoints::Never)?;
+    let mut fork = start(program, args, RestoreMode::Fork, Checkpoints::Never)?;
     let (mut first, mut other) = (Execution::empty(), Execution::empty());
     // Failed rounds of busy waiting are left out once their loop is known: first let there be nothing to learn.
     for seed in 0..schedules.min(LEARNING) {

@@ -10,7 +10,7 @@ use raddle_model::{Event, Execution, Incident};
 use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
 use raddle_report::names::{ExecutionNames, Located};
 use raddle_report::phrase::{Namer, word};
-use raddle_report::symbols::{Registers, Symbols, demangle_type};
+use raddle_report::symbols::{FrameRegisters, Symbols, demangle_type};
 use raddle_vocab::OpKind;
 
 use super::message::{MessageArgs, message};
@@ -260,9 +260,9 @@ impl<'a> FindingBuilder<'a> {
 }
 
 /// The frames of all threads, innermost first, as far as their registers are known.
-fn frames(detail: &Detail) -> Vec<Vec<Registers>> {
+fn frames(detail: &Detail) -> Vec<Vec<FrameRegisters>> {
     let of_thread = |(pcs, registers): (&Vec<u64>, &Vec<[u64; 2]>)| {
-        pcs.iter().zip(registers).map(|(&pc, &[sp, bp])| Registers { pc, sp, bp }).collect()
+        pcs.iter().zip(registers).map(|(&pc, &[sp, bp])| FrameRegisters { pc, sp, bp }).collect()
     };
     detail.threads.iter().zip(&detail.registers).map(of_thread).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use raddle_exec::recording::{Program, Recording, Settings};
+use raddle_exec::recording::{RecordedProgram, Recording, Settings};
 use raddle_model::Execution;
 use raddle_model::defect::{Defect, DefectFinder, PartPosition, Signature};
 use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity};
@@ -219,7 +219,7 @@ impl<'a> Collector<'a> {
         let options = self.confirmer.options();
         let wrong = |error| Error::recording(&path, error);
         let recording = Recording {
-            program: Program::of(options).map_err(wrong)?,
+            program: RecordedProgram::of(options).map_err(wrong)?,
             settings: Settings::of(options, self.confirmer.max_events()),
             schedule: witness.entries.clone(),
             finding: serde_json::to_value(&*finding).ok(),

@@ -1,7 +1,7 @@
 //! Runs witnesses: a target of its own, beside the one that the search keeps busy.
 
 use raddle_exec::decode::Detail;
-use raddle_exec::recording::{Entry, choices_of};
+use raddle_exec::recording::{ScheduleEntry, choices_of};
 use raddle_exec::{NativeTarget, Options, RunPlan, Stop};
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
@@ -53,7 +53,7 @@ impl Confirmer {
     }
 
     /// Follows a schedule and records stacks.
-    pub fn run(&mut self, entries: &[Entry], then: Then) -> Result<Replayed, Error> {
+    pub fn run(&mut self, entries: &[ScheduleEntry], then: Then) -> Result<Replayed, Error> {
         let mut schedule = choices_of(entries)?;
         let steps = schedule.len();
         if then == Then::Stop {

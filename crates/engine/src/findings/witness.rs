@@ -1,6 +1,6 @@
 //! Schedules that show a finding, each of them run before it is believed.
 
-use raddle_exec::recording::{Entry, RecordingNames, entries_of};
+use raddle_exec::recording::{RecordingNames, ScheduleEntry, entries_of};
 use raddle_model::finding::WitnessKind;
 use raddle_model::race::{AccessPosition, Race, Side};
 use raddle_model::{Execution, ThreadPath};
@@ -13,7 +13,7 @@ use crate::error::Error;
 /// A schedule and what came of running it.
 pub struct Witness {
     /// The schedule, with stops.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ScheduleEntry>,
     /// Preemptions in it.
     pub preemptions: u32,
     /// The run that confirmed it.
@@ -28,7 +28,7 @@ pub struct Witness {
 pub struct Found<'a> {
     /// The execution.
     pub execution: &'a Execution,
-    entries: Vec<Entry>,
+    entries: Vec<ScheduleEntry>,
     spurious: u32,
     /// Preemptions that a witness may have; the execution itself has no more.
     bound: u32,
@@ -110,8 +110,8 @@ impl<'a> Found<'a> {
     }
 
     /// The entries of the steps, with the stops that the points ask for behind the last step of each thread.
-    fn schedule(&self, order: &[usize], points: &[ThreadPosition]) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = order.iter().map(|&index| self.entries[index].clone()).collect();
+    fn schedule(&self, order: &[usize], points: &[ThreadPosition]) -> Vec<ScheduleEntry> {
+        let mut entries: Vec<ScheduleEntry> = order.iter().map(|&index| self.entries[index].clone()).collect();
         for point in points {
             let last = order.iter().rposition(|&index| self.execution.events[index].thread == point.thread);
             if let Some(last) = last {

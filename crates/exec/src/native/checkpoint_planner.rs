@@ -10,7 +10,7 @@ use raddle_vocab::policy::Policy;
 use raddle_wire::{Job, MAX_CHECKPOINTS, MAX_SEGMENTS, Segment};
 
 use super::plan::RunPlan;
-use crate::options::{Checkpoints, Mode, Options, Output};
+use crate::options::{Checkpoints, Options, Output, RestoreMode};
 
 /// The most checkpoints that one run is asked to keep.
 const MAX_KEEPS: usize = 8;
@@ -66,7 +66,7 @@ impl CheckpointPlanner {
         // A run that starts from a checkpoint does not repeat what was written to a real file or
         // terminal before it.
         let writes = options.share_files || options.output != Output::Discard;
-        let when = if writes || options.mode == Mode::Fork { Checkpoints::Never } else { options.checkpoints };
+        let when = if writes || options.mode == RestoreMode::Fork { Checkpoints::Never } else { options.checkpoints };
         CheckpointPlanner { when, planned: Vec::new(), plans: 0, previous: Vec::new(), average: 0, were_wanted: false }
     }
 

@@ -43,7 +43,7 @@ pub(super) struct FailedRun {
 
 /// All that one batch brought.
 #[derive(Debug, Default)]
-pub(super) struct Collected {
+pub(super) struct BatchResults {
     /// Every plan of the batch.
     pub plans: Vec<RunPlan>,
     /// Results of the first of them, up to the first run that failed.
@@ -54,7 +54,7 @@ pub(super) struct Collected {
     pub failed: Option<FailedRun>,
 }
 
-impl Collected {
+impl BatchResults {
     /// Words that the traces of the results take.
     fn end(&self) -> usize {
         self.results.last().map_or(0, |finished| finished.trace.end)
@@ -63,10 +63,10 @@ impl Collected {
 
 impl Session {
     /// Takes the oldest batch out.
-    pub(super) fn collect(&mut self, waited: Waited, may_grow: bool) -> Collected {
+    pub(super) fn collect(&mut self, waited: Waited, may_grow: bool) -> BatchResults {
         let done = self.jobs_done(&waited);
-        let Some(Batch { number, plans, starts }) = self.batches.pop_front() else { return Collected::default() };
-        let mut collected = Collected { plans, ..Collected::default() };
+        let Some(Batch { number, plans, starts }) = self.batches.pop_front() else { return BatchResults::default() };
+        let mut collected = BatchResults { plans, ..BatchResults::default() };
         let broken = matches!(waited, Waited::Broken(_));
         let mut cause = self.check_jobs(number, done, &starts, may_grow, &mut collected.results);
         if let (None, Waited::Broken(fault)) = (&cause, waited) {

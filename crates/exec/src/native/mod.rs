@@ -26,7 +26,7 @@ use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;
 use raddle_wire::{Control, MAX_JOBS};
 
-use collect::{Collected, Finished};
+use collect::{BatchResults, Finished};
 use fault::TargetFault;
 pub use plan::{RunPlan, Stop};
 use ready::{Ready, ReadyBatch, ReadyRun, ReadyTrace};
@@ -36,7 +36,7 @@ use session::{Session, Waited};
 use crate::decode::{Decoder, Detail};
 use crate::error::StartError;
 use crate::mappings::{self, Mapping};
-use crate::options::{Mode, Options};
+use crate::options::{Options, RestoreMode};
 use crate::shared::WORD;
 use crate::{elf, limits};
 
@@ -232,7 +232,7 @@ impl NativeTarget {
         match waited {
             Waited::Interrupted => return Err(TargetError::Interrupted),
             Waited::Late => return Err(TargetError::Late),
-            Waited::Completed if self.options.takes_turns && self.options.mode == Mode::Snapshot => {
+            Waited::Completed if self.options.takes_turns && self.options.mode == RestoreMode::Snapshot => {
                 session.update_cpu_pin();
             }
             Waited::Completed => {}
@@ -245,7 +245,7 @@ impl NativeTarget {
     fn harvest(&mut self, waited: Waited) -> Result<(), TargetError> {
         let Some(session) = &mut self.session else { return Ok(()) };
         let may_grow = self.options.trace_bytes < self.options.max_trace_bytes;
-        let Collected { mut plans, results, words, failed } = session.collect(waited, may_grow);
+        let BatchResults { mut plans, results, words, failed } = session.collect(waited, may_grow);
         let cause = failed.as_ref().map(|failed| &failed.cause);
         if !matches!(cause, Some(RetryCause::Fault(TargetFault::Garbled(_)))) {
             self.limit_bits |= session.limits();

@@ -21,7 +21,7 @@ use super::ready::{Ready, ReadyBatch, ReadyRun};
 use super::session::Session;
 use crate::decode::RunResult;
 use crate::error::StartError;
-use crate::options::Mode;
+use crate::options::RestoreMode;
 
 /// Said when a second attempt at a run went well.
 pub(super) const ACCIDENT: &str = "the program broke raddle's control in a run that went well when it was repeated: it \
@@ -72,7 +72,7 @@ impl NativeTarget {
         tracing::debug!(cause = ?failed.cause, runs = rest.len(), "runs go back to the waiting ones");
         match &failed.cause {
             RetryCause::Fault(fault) => return self.blame(rest, fault, &failed.beginning, failed.first),
-            RetryCause::FreshProcess if self.options.mode == Mode::Fork => {
+            RetryCause::FreshProcess if self.options.mode == RestoreMode::Fork => {
                 let fault = TargetFault::Garbled("a fresh process asked for another one".into());
                 return self.blame(rest, &fault, &failed.beginning, true);
             }
@@ -87,7 +87,7 @@ impl NativeTarget {
     fn provide(&mut self, cause: &RetryCause) -> Result<(), TargetError> {
         match cause {
             RetryCause::Threads(wanted) => self.grow_pool(*wanted)?,
-            RetryCause::FreshProcess => self.options.mode = Mode::Fork,
+            RetryCause::FreshProcess => self.options.mode = RestoreMode::Fork,
             RetryCause::Room => {
                 let room = self.options.trace_bytes.saturating_mul(GROWTH);
                 self.options.trace_bytes = room.min(self.options.max_trace_bytes);

@@ -18,7 +18,7 @@ use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Program, Recording, RecordingError, Settings, VERSION};
+use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings, VERSION};
 
 /// First bytes of the file.
 pub(super) const MAGIC: [u8; 8] = *b"raddle\x00t";
@@ -152,7 +152,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
     }
     let Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign } =
         recording.settings.clone();
-    let Program { path, args, stdin, checksum } = recording.program.clone();
+    let RecordedProgram { path, args, stdin, checksum } = recording.program.clone();
     let (mut objects, mut places) = (Near::default(), Near::default());
     let (mut addresses, mut access_places) = (Near::default(), Near::default());
     let threads = execution.threads.iter();
@@ -211,7 +211,7 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     let (access_granularity, spurious, fold_spins, exit_events, max_events, benign) = body.settings;
     let settings = Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign };
     let (path, args, stdin, checksum) = body.program;
-    let program = Program { path, args, stdin, checksum };
+    let program = RecordedProgram { path, args, stdin, checksum };
     Ok(Recording { program, settings, schedule, finding, execution: Some(execution) })
 }
 
@@ -236,7 +236,7 @@ fn threads_of(rows: Vec<ThreadRow>) -> Result<Vec<ThreadInfo>, String> {
     Ok(threads)
 }
 
-fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<Entry>, String> {
+fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<ScheduleEntry>, String> {
     if rows.len() != execution.events.len() {
         return Err("its schedule is not that of its steps".into());
     }
@@ -246,7 +246,16 @@ fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<Entry>, 
         let thread = usize::from(step.thread);
         made[thread] += 1;
         let path = execution.threads[thread].path.clone();
-        Entry { thread: path, nth: made[thread], kind: step.kind, outcome: step.outcome, choice, object, place, stop }
+        ScheduleEntry {
+            thread: path,
+            nth: made[thread],
+            kind: step.kind,
+            outcome: step.outcome,
+            choice,
+            object,
+            place,
+            stop,
+        }
     });
     Ok(entries.collect())
 }

@@ -6,7 +6,7 @@ use raddle_model::ThreadPath;
 use raddle_vocab::{OpKind, Outcome};
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Program, Recording, RecordingError, Settings, VERSION};
+use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings, VERSION};
 
 /// Name of the field that says what the file is.
 const KEY: &str = "raddle-schedule";
@@ -23,7 +23,7 @@ struct File {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Body {
-    program: Program,
+    program: RecordedProgram,
     settings: Settings,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     finding: Option<serde_json::Value>,
@@ -101,7 +101,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recording, RecordingError> {
     })
 }
 
-fn text_of(entry: &Entry) -> EntryText {
+fn text_of(entry: &ScheduleEntry) -> EntryText {
     EntryText {
         thread: entry.thread.to_string(),
         nth: entry.nth,
@@ -114,7 +114,7 @@ fn text_of(entry: &Entry) -> EntryText {
     }
 }
 
-fn entry_of(index: usize, text: EntryText) -> Result<Entry, RecordingError> {
+fn entry_of(index: usize, text: EntryText) -> Result<ScheduleEntry, RecordingError> {
     let wrong = |what: String| RecordingError::Damaged(format!("entry {} of the schedule: {what}", index + 1));
     let kind = named(OpKind::ALL, &text.kind).ok_or_else(|| wrong(format!("there is no operation {:?}", text.kind)))?;
     let outcome = match &text.outcome {
@@ -123,7 +123,7 @@ fn entry_of(index: usize, text: EntryText) -> Result<Entry, RecordingError> {
     };
     let thread = parse_thread(&text.thread).ok_or_else(|| wrong(format!("{:?} names no thread", text.thread)))?;
     let EntryText { nth, choice, object, place, stop, .. } = text;
-    Ok(Entry { thread, nth, kind, outcome, choice, object, place, stop })
+    Ok(ScheduleEntry { thread, nth, kind, outcome, choice, object, place, stop })
 }
 
 /// The value whose name this is.

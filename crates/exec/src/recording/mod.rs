@@ -19,7 +19,7 @@ use raddle_vocab::{OpKind, Outcome};
 use serde::{Deserialize, Serialize};
 
 pub use names::{NoNames, RecordingNames};
-pub use schedule::{Divergence, ScheduleError, choices_of, compare, describe_step, entries_of, plan_of};
+pub use schedule::{ScheduleDivergence, ScheduleError, choices_of, compare, describe_step, entries_of, plan_of};
 
 use crate::options::{Granularity, Options};
 
@@ -48,7 +48,7 @@ pub enum RecordingError {
 
 /// The program that a recording belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
+pub struct RecordedProgram {
     /// Its path.
     pub path: String,
     /// Its arguments.
@@ -82,7 +82,7 @@ pub struct Settings {
 
 /// One transition of a schedule, named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ScheduleEntry {
     /// Who.
     pub thread: ThreadPath,
     /// Its number among that thread's transitions, from 1.
@@ -105,11 +105,11 @@ pub struct Entry {
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// What was run.
-    pub program: Program,
+    pub program: RecordedProgram,
     /// How it was run.
     pub settings: Settings,
     /// The transitions in order.
-    pub schedule: Vec<Entry>,
+    pub schedule: Vec<ScheduleEntry>,
     /// The finding that it shows, in the form of the report.
     pub finding: Option<serde_json::Value>,
     /// The whole execution, in a trace.
@@ -140,7 +140,7 @@ impl Settings {
     }
 }
 
-impl Program {
+impl RecordedProgram {
     /// Describes the program of these options.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Program {
             text.ok_or_else(|| RecordingError::Unwritable(format!("{} is not text", os.to_string_lossy())))
         };
         let path = std::path::absolute(&options.program).unwrap_or_else(|_| options.program.clone());
-        Ok(Program {
+        Ok(RecordedProgram {
             path: text(path.as_os_str())?,
             args: options.args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?,
             stdin: options.stdin.as_ref().map(|stdin| text(stdin.as_os_str())).transpose()?,

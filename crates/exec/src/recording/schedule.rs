@@ -7,7 +7,7 @@ use raddle_model::{Choice, Event, Execution, PendingState, Request, ThreadPath};
 use raddle_vocab::policy::{MAX_THREADS, Policy};
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 
-use super::{Entry, Recording, RecordingNames};
+use super::{Recording, RecordingNames, ScheduleEntry};
 use crate::native::{RunPlan, Stop};
 
 /// Why a schedule cannot be followed by any program.
@@ -43,7 +43,7 @@ pub enum ScheduleError {
 ///
 /// # Errors
 /// If the entries do not make sense together.
-pub fn choices_of(entries: &[Entry]) -> Result<Vec<Choice>, ScheduleError> {
+pub fn choices_of(entries: &[ScheduleEntry]) -> Result<Vec<Choice>, ScheduleError> {
     struct Thread {
         number: u16,
         steps: u32,
@@ -96,7 +96,7 @@ pub fn plan_of(recording: &Recording) -> Result<RunPlan, ScheduleError> {
 /// The schedule of an execution, named. Which successor a step was is found by asking the semantics which of them looks
 /// like it.
 #[must_use]
-pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNames) -> Vec<Entry> {
+pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNames) -> Vec<ScheduleEntry> {
     let mut world = SyncState::new(spurious);
     world.prepare(execution);
     let mut made = vec![0; execution.threads.len()];
@@ -105,7 +105,7 @@ pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNam
         world.apply(step);
         let thread = usize::from(step.thread);
         made[thread] += 1;
-        Entry {
+        ScheduleEntry {
             thread: execution.threads[thread].path.clone(),
             nth: made[thread],
             kind: step.kind,
@@ -145,23 +145,23 @@ fn object_of(step: &Event, execution: &Execution, names: &dyn RecordingNames) ->
 
 /// Where a run left its schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Divergence {
+pub struct ScheduleDivergence {
     /// Number of the entry, from 0.
     pub entry: usize,
     /// What the schedule says.
-    pub expected: Entry,
+    pub expected: ScheduleEntry,
     /// What happened instead, as the end of a sentence.
     pub found: String,
 }
 
-impl std::fmt::Display for Divergence {
+impl std::fmt::Display for ScheduleDivergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Divergence { entry, expected, found } = self;
+        let ScheduleDivergence { entry, expected, found } = self;
         write!(f, "at event {}, where the schedule has {}: {found}", entry + 1, describe_entry(expected))
     }
 }
 
-fn describe_entry(entry: &Entry) -> String {
+fn describe_entry(entry: &ScheduleEntry) -> String {
     let mut text = format!("{} {:?}", entry.thread, entry.kind);
     if let Some(object) = &entry.object {
         text += &format!(" {object}");
@@ -176,7 +176,7 @@ fn describe_entry(entry: &Entry) -> String {
 #[must_use]
 pub fn describe_step(step: &Event, execution: &Execution, names: &dyn RecordingNames) -> String {
     let thread = execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone()).unwrap_or_default();
-    let entry = Entry {
+    let entry = ScheduleEntry {
         thread,
         nth: 0,
         kind: step.kind,
@@ -192,7 +192,11 @@ pub fn describe_step(step: &Event, execution: &Execution, names: &dyn RecordingN
 /// Compares a run with the schedule it was to follow. Kinds, threads and outcomes must agree; objects and places may
 /// have other names after a rebuild.
 #[must_use]
-pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn RecordingNames) -> Option<Divergence> {
+pub fn compare(
+    entries: &[ScheduleEntry],
+    execution: &Execution,
+    names: &dyn RecordingNames,
+) -> Option<ScheduleDivergence> {
     for (index, entry) in entries.iter().enumerate() {
         let found = match execution.events.get(index) {
             Some(step) => {
@@ -208,13 +212,13 @@ pub fn compare(entries: &[Entry], execution: &Execution, names: &dyn RecordingNa
             }
             None => instead(entry, execution, names),
         };
-        return Some(Divergence { entry: index, expected: entry.clone(), found });
+        return Some(ScheduleDivergence { entry: index, expected: entry.clone(), found });
     }
     None
 }
 
 /// Why the run ended before an entry.
-fn instead(entry: &Entry, execution: &Execution, names: &dyn RecordingNames) -> String {
+fn instead(entry: &ScheduleEntry, execution: &Execution, names: &dyn RecordingNames) -> String {
     let number = execution.threads.iter().position(|thread| thread.path == entry.thread);
     let Some(pending) = number.and_then(|number| execution.pending.get(number)) else {
         return format!("the program has no thread {}", entry.thread);

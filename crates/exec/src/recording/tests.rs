@@ -92,7 +92,7 @@ impl RecordingNames for Addresses {
 fn recording(with_execution: bool) -> Recording {
     let execution = execution();
     Recording {
-        program: Program {
+        program: RecordedProgram {
             path: "/bin/prog".into(),
             args: vec!["a".into()],
             stdin: None,
@@ -158,7 +158,7 @@ fn schedules_that_lead_nowhere_are_named() {
     assert!(matches!(choices_of(&swapped).unwrap_err(), ScheduleError::Order { entry: 5, .. }));
     let mut endless = recording(false).schedule[..2].to_vec();
     for nth in 3..300 {
-        endless.push(Entry { nth, ..endless[1].clone() });
+        endless.push(ScheduleEntry { nth, ..endless[1].clone() });
     }
     assert_eq!(choices_of(&endless).unwrap_err(), ScheduleError::TooManyThreads);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fake::seed;
 use libtest_mimic::{Arguments, Failed, Trial};
-use raddle_exec::{Mode, NativeTarget, Options, StartError};
+use raddle_exec::{NativeTarget, Options, RestoreMode, StartError};
 use raddle_model::{Choice, Execution, IncidentKind, PendingState, Request, Target, TargetError};
 use raddle_vocab::policy::Policy;
 use raddle_vocab::{Failure, OpKind, RunStatus};
@@ -199,7 +199,7 @@ fn needs_are_met() {
         target.finish(&mut execution).unwrap();
         assert_eq!((steps(&execution), execution.status), (n, RunStatus::Rest), "run {n}");
     }
-    assert_eq!((target.options().pool, target.options().mode), (64, Mode::Fork));
+    assert_eq!((target.options().pool, target.options().mode), (64, RestoreMode::Fork));
 }
 
 fn long_traces_get_room() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::run::Run;
+use crate::bundle::ReportBundle;
 
 /// Files up to so many lines are shown whole.
 const WHOLE: usize = 2000;
@@ -23,7 +23,7 @@ pub(super) struct Excerpt {
 }
 
 /// The files that findings and traces speak of, as far as they can be read.
-pub(super) fn of(run: &Run) -> BTreeMap<String, Excerpt> {
+pub(super) fn of(run: &ReportBundle) -> BTreeMap<String, Excerpt> {
     let mut wanted: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let mut directory = String::new();
     for (finding, trace) in run.findings() {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::annotated::AnnotatedTrace;
-use crate::run::Run;
+use crate::bundle::ReportBundle;
 use excerpts::Excerpt;
 
 const PAGE: &str = include_str!("page.html");
@@ -32,7 +32,7 @@ struct Data<'a> {
 
 /// The run as a page.
 #[must_use]
-pub fn render(run: &Run) -> String {
+pub fn render(run: &ReportBundle) -> String {
     let data = Data { report: &run.report, traces: &run.traces, sources: excerpts::of(run) };
     let data = inert(&serde_json::to_string(&data).unwrap_or_else(|_| "null".into()));
     let title = format!("raddle: {}", run.report.program);

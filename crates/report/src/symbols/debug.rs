@@ -12,7 +12,7 @@ use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianArcSlice, Ru
 /// Bytes of a section.
 pub(super) type Reader = EndianArcSlice<RunTimeEndian>;
 /// One entry.
-pub(super) type Entry = DebuggingInformationEntry<Reader>;
+pub(super) type Die = DebuggingInformationEntry<Reader>;
 
 /// Units read from one file, at most.
 const MAX_UNITS: usize = 1 << 20;
@@ -34,7 +34,7 @@ pub(super) struct Debug {
     pub units: Vec<Unit<Reader>>,
     /// Start of each unit in `.debug_info`, for references across units.
     starts: BTreeMap<usize, usize>,
-    /// Entry of each type that has a signature.
+    /// Die of each type that has a signature.
     signatures: BTreeMap<u64, DieRef>,
 }
 
@@ -76,7 +76,7 @@ impl Debug {
     }
 
     /// Reads an entry.
-    pub fn entry(&self, die: DieRef) -> Option<Entry> {
+    pub fn entry(&self, die: DieRef) -> Option<Die> {
         self.units.get(die.unit)?.entry(die.offset).ok()
     }
 
@@ -94,7 +94,7 @@ impl Debug {
     }
 
     /// Where the reference in an attribute leads.
-    pub fn reference(&self, unit: usize, entry: &Entry, name: gimli::DwAt) -> Option<DieRef> {
+    pub fn reference(&self, unit: usize, entry: &Die, name: gimli::DwAt) -> Option<DieRef> {
         self.follow(unit, &entry.attr_value(name)?)
     }
 
@@ -109,7 +109,7 @@ impl Debug {
     }
 
     /// `DW_AT_name` of this very entry.
-    pub fn own_name(&self, unit: usize, entry: &Entry) -> Option<String> {
+    pub fn own_name(&self, unit: usize, entry: &Die) -> Option<String> {
         let value = entry.attr_value(gimli::DW_AT_name)?;
         let text = self.dwarf.attr_string(self.units.get(unit)?, value).ok()?;
         let text = gimli::Reader::to_string_lossy(&text).ok()?;
@@ -117,7 +117,7 @@ impl Debug {
     }
 
     /// The first answer of an entry or of those that it completes.
-    pub fn through_origins<T>(&self, die: DieRef, ask: impl Fn(DieRef, &Entry) -> Option<T>) -> Option<T> {
+    pub fn through_origins<T>(&self, die: DieRef, ask: impl Fn(DieRef, &Die) -> Option<T>) -> Option<T> {
         let mut at = die;
         for _ in 0..MAX_HOPS {
             let entry = self.entry(at)?;
@@ -153,7 +153,7 @@ impl Debug {
     }
 
     /// Direct children of an entry, in order.
-    pub fn children(&self, die: DieRef) -> Vec<(DieRef, Entry)> {
+    pub fn children(&self, die: DieRef) -> Vec<(DieRef, Die)> {
         let mut found = Vec::new();
         let Some(unit) = self.units.get(die.unit) else { return found };
         let Ok(mut tree) = unit.entries_tree(Some(die.offset)) else { return found };
@@ -168,11 +168,11 @@ impl Debug {
 }
 
 /// An unsigned constant in an attribute.
-pub(super) fn constant(entry: &Entry, name: gimli::DwAt) -> Option<u64> {
+pub(super) fn constant(entry: &Die, name: gimli::DwAt) -> Option<u64> {
     entry.attr_value(name)?.udata_value()
 }
 
 /// Whether a flag is set.
-pub(super) fn flag(entry: &Entry, name: gimli::DwAt) -> bool {
+pub(super) fn flag(entry: &Die, name: gimli::DwAt) -> bool {
     matches!(entry.attr_value(name), Some(AttributeValue::Flag(true)))
 }

@@ -2,7 +2,7 @@
 
 use gimli::{AttributeValue, EvaluationResult, Location, Register, UnwindSection as _};
 
-use super::debug::{Debug, DieRef, Entry, Reader, flag};
+use super::debug::{Debug, Die, DieRef, Reader, flag};
 use super::elf::Elf;
 use super::types;
 
@@ -16,7 +16,7 @@ const STACK_POINTER: Register = Register(7);
 
 /// What is known of a frame: its registers at some point inside the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Registers {
+pub struct FrameRegisters {
     /// Where in the function, as a return address.
     pub pc: u64,
     /// Stack pointer there.
@@ -34,7 +34,7 @@ pub(super) struct Local {
 }
 
 /// The frame's canonical address: the stack pointer before its call.
-pub(super) fn frame_address(elf: &Elf, registers: &Registers) -> Option<u64> {
+pub(super) fn frame_address(elf: &Elf, registers: &FrameRegisters) -> Option<u64> {
     let unwinding = elf.unwinding.as_ref()?;
     let linked = elf.linked(registers.pc.wrapping_sub(1))?;
     let mut context = Box::new(gimli::UnwindContext::new());
@@ -54,7 +54,7 @@ pub(super) fn frame_address(elf: &Elf, registers: &Registers) -> Option<u64> {
 }
 
 /// The variable of the function around `registers.pc` that holds an address.
-pub(super) fn variable_at(elf: &Elf, registers: &Registers, address: u64) -> Option<Local> {
+pub(super) fn variable_at(elf: &Elf, registers: &FrameRegisters, address: u64) -> Option<Local> {
     let cfa = frame_address(elf, registers)?;
     let linked = elf.linked(registers.pc.wrapping_sub(1))?;
     let function = function_at(elf, linked)?;
@@ -63,7 +63,7 @@ pub(super) fn variable_at(elf: &Elf, registers: &Registers, address: u64) -> Opt
 }
 
 /// Shows every variable and parameter of a function, those of inlined calls included.
-pub(super) fn for_each_variable(debug: &Debug, function: DieRef, mut show: impl FnMut(DieRef, &Entry)) {
+pub(super) fn for_each_variable(debug: &Debug, function: DieRef, mut show: impl FnMut(DieRef, &Die)) {
     let Some(unit) = debug.units.get(function.unit) else { return };
     let Ok(mut cursor) = unit.entries_at_offset(function.offset) else { return };
     let mut top = None;
@@ -101,7 +101,7 @@ struct Frame<'a> {
     function: DieRef,
     linked: u64,
     cfa: u64,
-    registers: &'a Registers,
+    registers: &'a FrameRegisters,
 }
 
 impl Frame<'_> {
@@ -118,7 +118,7 @@ impl Frame<'_> {
         best.map(|(_, local)| local)
     }
 
-    fn local(&self, entry: &Entry, address: u64) -> Option<Local> {
+    fn local(&self, entry: &Die, address: u64) -> Option<Local> {
         let die = DieRef { unit: self.function.unit, offset: entry.offset() };
         let start = self.address_of(&entry.attr_value(gimli::DW_AT_location)?)?;
         let kind = self.debug.type_of(die)?;

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use raddle_model::finding::{ObjectKind, Place};
 
 pub use demangle::{demangle, demangle_type};
-pub use locals::Registers;
+pub use locals::FrameRegisters;
 pub use modules::{Module, Modules};
 pub use pointers::BlockName;
 
@@ -115,7 +115,7 @@ impl Symbols {
 
     /// The local variable of a frame that holds `length` bytes at an address.
     #[must_use]
-    pub fn local(&self, frame: &Registers, address: u64, length: u64) -> Option<Named> {
+    pub fn local(&self, frame: &FrameRegisters, address: u64, length: u64) -> Option<Named> {
         let (elf, _) = self.file_of(frame.pc.wrapping_sub(1))?;
         let local = locals::variable_at(elf, frame, address)?;
         let offset = address - local.start;
@@ -139,7 +139,7 @@ impl Symbols {
 
     /// Stack pointer before the call of a frame, if its unwinding table says so.
     #[must_use]
-    pub fn frame_address(&self, frame: &Registers) -> Option<u64> {
+    pub fn frame_address(&self, frame: &FrameRegisters) -> Option<u64> {
         let (elf, _) = self.file_of(frame.pc.wrapping_sub(1))?;
         locals::frame_address(elf, frame)
     }

@@ -90,7 +90,7 @@ fn ask_all(probe: &Probe, how: &str) -> usize {
         asked += 1;
     }
     for line in probe.lines("local") {
-        let registers = Registers { pc: hex(line[3]), sp: hex(line[4]), bp: hex(line[5]) };
+        let registers = FrameRegisters { pc: hex(line[3]), sp: hex(line[4]), bp: hex(line[5]) };
         let named = symbols.local(&registers, hex(line[0]), line[1].parse().unwrap());
         let named = named.unwrap_or_else(|| panic!("{how}: no name for {line:?}"));
         assert_eq!((named.part.as_str(), named.kind), (line[2], ObjectKind::Stack), "{how}");
@@ -192,7 +192,7 @@ fn damaged_debug_information_is_survived() {
             assert!(!symbols.frames(hex(line[0])).is_empty());
         }
         for line in probe.lines("local") {
-            let registers = Registers { pc: hex(line[3]), sp: hex(line[4]), bp: hex(line[5]) };
+            let registers = FrameRegisters { pc: hex(line[3]), sp: hex(line[4]), bp: hex(line[5]) };
             let _ = symbols.local(&registers, hex(line[0]), 4);
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use gimli::AttributeValue;
 
-use super::debug::{Debug, DieRef, Entry, MAX_HOPS, constant, flag};
+use super::debug::{Debug, Die, DieRef, MAX_HOPS, constant, flag};
 
 /// Members of one type that are looked at, at most.
 const MAX_MEMBERS: usize = 1 << 16;
@@ -15,7 +15,7 @@ const MAX_TRIES: usize = 4096;
 
 /// Part of an object, as a walk through its type found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PartOfType {
     /// What follows the object's name: `[3].count`, or nothing.
     pub suffix: String,
     /// Bytes between the start of the part and that of the range asked for.
@@ -46,7 +46,7 @@ impl Member {
 }
 
 /// The smallest part of an object of type `kind` that holds the `length` bytes from `offset`.
-pub(super) fn part_at(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> Part {
+pub(super) fn part_at(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> PartOfType {
     Walk { debug, tries: 0 }.part(kind, offset, length.max(1), 0)
 }
 
@@ -103,12 +103,12 @@ fn is_transparent(tag: gimli::DwTag) -> bool {
 }
 
 /// The definition of a type that is only declared here, by signature.
-fn complete(debug: &Debug, kind: DieRef, entry: &Entry) -> Option<DieRef> {
+fn complete(debug: &Debug, kind: DieRef, entry: &Die) -> Option<DieRef> {
     debug.reference(kind.unit, entry, gimli::DW_AT_signature)
 }
 
 /// The type behind names and qualifiers.
-fn strip(debug: &Debug, kind: DieRef) -> Option<(DieRef, Entry)> {
+fn strip(debug: &Debug, kind: DieRef) -> Option<(DieRef, Die)> {
     let mut at = kind;
     for _ in 0..MAX_HOPS {
         let entry = debug.entry(at)?;
@@ -137,7 +137,7 @@ fn dimensions(debug: &Debug, array: DieRef) -> Vec<Option<u64>> {
 }
 
 /// Bytes from one element of an array to the next.
-fn stride(debug: &Debug, array: DieRef, entry: &Entry, depth: usize) -> Option<u64> {
+fn stride(debug: &Debug, array: DieRef, entry: &Die, depth: usize) -> Option<u64> {
     constant(entry, gimli::DW_AT_byte_stride).or_else(|| size_within(debug, debug.type_of(array)?, depth))
 }
 
@@ -153,8 +153,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn part(&mut self, kind: DieRef, offset: u64, length: u64, depth: usize) -> Part {
-        let mut whole = Part { suffix: String::new(), rest: offset, size: size_of(self.debug, kind), scalar: false };
+    fn part(&mut self, kind: DieRef, offset: u64, length: u64, depth: usize) -> PartOfType {
+        let mut whole =
+            PartOfType { suffix: String::new(), rest: offset, size: size_of(self.debug, kind), scalar: false };
         if depth > MAX_DEPTH {
             return whole;
         }
@@ -172,7 +173,7 @@ impl Walk<'_> {
     }
 
     /// Into an element of an array, with an index for each dimension.
-    fn element(&mut self, array: DieRef, entry: &Entry, offset: u64, length: u64, depth: usize) -> Option<Part> {
+    fn element(&mut self, array: DieRef, entry: &Die, offset: u64, length: u64, depth: usize) -> Option<PartOfType> {
         let element = self.debug.type_of(array)?;
         let stride = stride(self.debug, array, entry, depth).filter(|&bytes| bytes > 0)?;
         let index = offset / stride;
@@ -189,23 +190,23 @@ impl Walk<'_> {
             left %= below;
         }
         let inner = self.part(element, offset % stride, length, depth + 1);
-        Some(Part { suffix: suffix + &inner.suffix, ..inner })
+        Some(PartOfType { suffix: suffix + &inner.suffix, ..inner })
     }
 
     /// Into the one member that holds the bytes.
-    fn member(&mut self, class: DieRef, offset: u64, length: u64, depth: usize) -> Option<Part> {
+    fn member(&mut self, class: DieRef, offset: u64, length: u64, depth: usize) -> Option<PartOfType> {
         let (from, to) = bit_range(offset, length)?;
         let members = self.members(class, depth);
         let touched: Vec<&Member> = members.iter().filter(|member| member.overlaps(from, to)).collect();
         if touched.len() > 1 && touched.iter().all(|member| member.bit_field) {
             let names: Vec<&str> = touched.iter().filter_map(|member| member.name.as_deref()).collect();
             let rest = offset - touched[0].start / 8;
-            return Some(Part { suffix: format!(".{{{}}}", names.join(", ")), rest, size: None, scalar: false });
+            return Some(PartOfType { suffix: format!(".{{{}}}", names.join(", ")), rest, size: None, scalar: false });
         }
         let [member] = touched[..] else { return None };
         if member.bit_field {
             let name = member.name.as_deref()?;
-            return Some(Part { suffix: format!(".{name}"), rest: 0, size: None, scalar: true });
+            return Some(PartOfType { suffix: format!(".{name}"), rest: 0, size: None, scalar: true });
         }
         if !member.contains(from, to) {
             return None;
@@ -213,18 +214,18 @@ impl Walk<'_> {
         self.within(member, members.len() == 1, offset, length, depth)
     }
 
-    fn within(&mut self, member: &Member, only: bool, offset: u64, length: u64, depth: usize) -> Option<Part> {
+    fn within(&mut self, member: &Member, only: bool, offset: u64, length: u64, depth: usize) -> Option<PartOfType> {
         let inner = self.part(member.kind, offset - member.start / 8, length, depth + 1);
         match member.name.as_deref() {
             Some(name) if is_reserved(name) => only.then_some(inner),
-            Some(name) => Some(Part { suffix: format!(".{name}{}", inner.suffix), ..inner }),
+            Some(name) => Some(PartOfType { suffix: format!(".{name}{}", inner.suffix), ..inner }),
             None => Some(inner),
         }
     }
 
     /// Into the member of a union that fits the access: the only one with a scalar at exactly its bytes, else the only one
     /// that holds them. Where several do, nobody knows which was meant, and the union itself is named.
-    fn alternative(&mut self, union: DieRef, offset: u64, length: u64, depth: usize) -> Option<Part> {
+    fn alternative(&mut self, union: DieRef, offset: u64, length: u64, depth: usize) -> Option<PartOfType> {
         let (from, to) = bit_range(offset, length)?;
         let mut fitting = Vec::new();
         for member in self.members(union, depth) {
@@ -233,8 +234,8 @@ impl Walk<'_> {
                 fitting.extend(self.within(&member, false, offset, length, depth));
             }
         }
-        let is_exact = |part: &&Part| part.scalar && part.rest == 0 && part.size == Some(length);
-        let exact: Vec<&Part> = fitting.iter().filter(is_exact).collect();
+        let is_exact = |part: &&PartOfType| part.scalar && part.rest == 0 && part.size == Some(length);
+        let exact: Vec<&PartOfType> = fitting.iter().filter(is_exact).collect();
         match (&exact[..], &fitting[..]) {
             ([part], _) => Some((*part).clone()),
             ([], [part]) => Some(part.clone()),
@@ -254,7 +255,7 @@ impl Walk<'_> {
         members
     }
 
-    fn placed(&self, at: DieRef, entry: &Entry, depth: usize) -> Option<Member> {
+    fn placed(&self, at: DieRef, entry: &Die, depth: usize) -> Option<Member> {
         let kind = self.debug.type_of(at)?;
         let name = self.debug.own_name(at.unit, entry).filter(|_| entry.tag() == gimli::DW_TAG_member);
         let storage = constant(entry, gimli::DW_AT_byte_size).or_else(|| size_within(self.debug, kind, depth + 1));
@@ -275,7 +276,7 @@ fn bit_range(offset: u64, length: u64) -> Option<(u64, u64)> {
 
 /// First bit of a bit-field. DWARF 4 and later count from the start of the class; before that, from the high end of a storage
 /// unit, which little-endian turns round.
-fn bit_start(entry: &Entry, start: u64, bits: u64, storage: Option<u64>) -> Option<u64> {
+fn bit_start(entry: &Die, start: u64, bits: u64, storage: Option<u64>) -> Option<u64> {
     if let Some(offset) = constant(entry, gimli::DW_AT_data_bit_offset) {
         return start.checked_add(offset);
     }
@@ -284,7 +285,7 @@ fn bit_start(entry: &Entry, start: u64, bits: u64, storage: Option<u64>) -> Opti
 }
 
 /// Offset of a member in bytes: a constant, or the expression "add a constant" of older DWARF.
-fn member_offset(entry: &Entry, unit: &gimli::Unit<super::debug::Reader>) -> Option<u64> {
+fn member_offset(entry: &Die, unit: &gimli::Unit<super::debug::Reader>) -> Option<u64> {
     match entry.attr_value(gimli::DW_AT_data_member_location) {
         None => Some(0),
         Some(AttributeValue::Exprloc(expression)) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gimli::{AttributeValue, Operation};
 
-use super::debug::{Debug, DieRef, Entry, Reader, constant, flag};
+use super::debug::{Debug, Die, DieRef, Reader, constant, flag};
 use super::types;
 
 /// Entries looked at in one file, at most.
@@ -30,12 +30,12 @@ pub(super) struct Variable {
     pub kind: DieRef,
     /// 0 where the type does not say.
     pub size: u64,
-    pub declared: Option<Declaration>,
+    pub declared: Option<DeclarationSite>,
 }
 
 /// Where a variable is declared: index of the file in the unit's table, and line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Declaration {
+pub(super) struct DeclarationSite {
     pub unit: usize,
     pub file: u64,
     pub line: u64,
@@ -96,7 +96,7 @@ struct Scope {
 }
 
 /// Name of a namespace or class; one that stands in a unit of its own is named there.
-fn scope_name(debug: &Debug, unit: usize, entry: &Entry) -> Option<String> {
+fn scope_name(debug: &Debug, unit: usize, entry: &Die) -> Option<String> {
     debug.own_name(unit, entry).or_else(|| debug.name_of(debug.reference(unit, entry, gimli::DW_AT_signature)?))
 }
 
@@ -106,7 +106,7 @@ fn qualify(scopes: &[Scope], name: &str) -> String {
     outer.chain([name]).collect::<Vec<_>>().join("::")
 }
 
-fn declared_file(entry: &Entry) -> Option<u64> {
+fn declared_file(entry: &Die) -> Option<u64> {
     match entry.attr_value(gimli::DW_AT_decl_file)? {
         AttributeValue::FileIndex(index) => Some(index),
         value => value.udata_value(),
@@ -149,7 +149,7 @@ impl Collector<'_> {
         }
     }
 
-    fn variable(&mut self, unit: usize, entry: &Entry, scopes: &[Scope]) {
+    fn variable(&mut self, unit: usize, entry: &Die, scopes: &[Scope]) {
         let die = DieRef { unit, offset: entry.offset() };
         let qualified = self.debug.own_name(unit, entry).map(|name| qualify(scopes, &name));
         let location = entry.attr_value(gimli::DW_AT_location);
@@ -167,7 +167,7 @@ impl Collector<'_> {
         let kind = self.debug.type_of(definition.die)?;
         let declared = self.debug.through_origins(definition.die, |at, entry| {
             let file = declared_file(entry)?;
-            Some(Declaration { unit: at.unit, file, line: constant(entry, gimli::DW_AT_decl_line)? })
+            Some(DeclarationSite { unit: at.unit, file, line: constant(entry, gimli::DW_AT_decl_line)? })
         });
         let size = types::size_of(self.debug, kind).unwrap_or(0);
         Some(Variable { storage: definition.storage, name, kind, size, declared })

@@ -21,7 +21,7 @@ use crate::escape::clean;
 use crate::symbols::is_own_code;
 use crate::timeline::Timeline;
 
-pub use source::Sources;
+pub use source::SourceCache;
 pub use step::step;
 pub use summary::summary;
 
@@ -33,7 +33,7 @@ const MAX_FRAMES: usize = 24;
 
 /// One finding with its source, stacks, object and schedule, for a terminal of `width` characters.
 #[must_use]
-pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &Sources, width: usize) -> String {
+pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceCache, width: usize) -> String {
     let pointers: Vec<Pointer<'_>> = finding
         .accesses
         .iter()

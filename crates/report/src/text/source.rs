@@ -17,7 +17,7 @@ const MAX_SOURCE: u64 = 16 << 20;
 const CONTEXT: usize = 1;
 
 /// Reads source files, each once.
-pub struct Sources {
+pub struct SourceCache {
     directory: PathBuf,
     read: RefCell<BTreeMap<String, Option<Rc<Source>>>>,
 }
@@ -28,11 +28,11 @@ pub(super) struct Source {
     lines: Vec<usize>,
 }
 
-impl Sources {
+impl SourceCache {
     /// Relative paths are meant relative to `directory`.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
-        Sources { directory: directory.to_path_buf(), read: RefCell::default() }
+        SourceCache { directory: directory.to_path_buf(), read: RefCell::default() }
     }
 
     pub(super) fn get(&self, file: &str) -> Option<Rc<Source>> {
@@ -115,7 +115,7 @@ pub(super) fn excerpt(
     id: &str,
     title: &str,
     pointers: &[Pointer<'_>],
-    sources: &Sources,
+    sources: &SourceCache,
 ) -> String {
     let mut files: Vec<&str> = Vec::new();
     for file in pointers.iter().filter_map(|pointer| pointer.place.file.as_deref()) {

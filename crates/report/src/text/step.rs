@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::source::Sources;
+use super::source::SourceCache;
 use super::style::{ERROR, FAINT, HEADING, STRONG, paint};
 use super::words;
 use crate::annotated::{AnnotatedEvent, AnnotatedTrace, Interval};
@@ -15,7 +15,7 @@ const MOST_VALUES: usize = 12;
 
 /// The step with this number, from 0.
 #[must_use]
-pub fn step(trace: &AnnotatedTrace, at: usize, sources: &Sources) -> String {
+pub fn step(trace: &AnnotatedTrace, at: usize, sources: &SourceCache) -> String {
     let Some(event) = trace.events.get(at) else { return String::new() };
     let mut text = String::new();
     let (number, all) = (at + 1 + trace.left_out, trace.events.len() + trace.left_out);
@@ -37,7 +37,7 @@ fn thread_name(trace: &AnnotatedTrace, thread: usize) -> String {
     }
 }
 
-fn excerpt(text: &mut String, trace: &AnnotatedTrace, event: &AnnotatedEvent, sources: &Sources) {
+fn excerpt(text: &mut String, trace: &AnnotatedTrace, event: &AnnotatedEvent, sources: &SourceCache) {
     let place = trace.place(event);
     if let Some(at) = words::place(place) {
         let function = place.function.as_deref().map(|name| format!(" in {}", clean(name))).unwrap_or_default();

@@ -59,7 +59,7 @@ fn race() -> Finding {
 fn rendered(found: &Finding, timeline: Option<&Timeline>) -> String {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("bank.c"), PROGRAM).unwrap();
-    let text = finding(found, timeline, &Sources::new(directory.path()), 100);
+    let text = finding(found, timeline, &SourceCache::new(directory.path()), 100);
     anstream::adapter::strip_str(&text).to_string()
 }
 
@@ -124,7 +124,7 @@ fn a_deadlock_says_who_waits_for_what_and_who_holds_it() {
 #[test]
 fn missing_sources_leave_the_places() {
     let found = race();
-    let text = finding(&found, None, &Sources::new(std::path::Path::new("/nonexistent")), 100);
+    let text = finding(&found, None, &SourceCache::new(std::path::Path::new("/nonexistent")), 100);
     let text = anstream::adapter::strip_str(&text).to_string();
     assert!(text.contains("bank.c:5:13") && text.contains("deposit"), "{text}");
 }
@@ -154,7 +154,7 @@ fn names_cannot_steer_the_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join(found.accesses[0].place.file.as_deref().unwrap().replace('/', ""));
     std::fs::write(file, format!("int {evil};\n")).unwrap();
-    let text = finding(&found, Some(&timeline), &Sources::new(directory.path()), 100);
+    let text = finding(&found, Some(&timeline), &SourceCache::new(directory.path()), 100);
     assert!(!text.contains("\x1b]") && !text.contains(['\x07', '\u{9b}', '\u{202e}']), "{text:?}");
 }
 

@@ -3,10 +3,10 @@
 use prost::Message;
 use raddle_model::finding::{Severity, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
+use raddle_report::bundle::ReportBundle;
 use raddle_report::escape::clean;
-use raddle_report::perfetto::Trace;
-use raddle_report::run::Run;
-use raddle_report::text::{self, Sources};
+use raddle_report::perfetto::PerfettoTrace;
+use raddle_report::text::{self, SourceCache};
 use raddle_report::{dot, html, json, junit, perfetto, sarif, std_trace, tsan};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::sample;
 /// Id, kind and sentence of a finding.
 type Told = (String, String, String);
 
-fn expected(run: &Run) -> Vec<Told> {
+fn expected(run: &ReportBundle) -> Vec<Told> {
     let findings = run.report.findings.iter();
     findings.map(|finding| (finding.id.clone(), finding.kind.word().into(), finding.message.clone())).collect()
 }
@@ -29,13 +29,13 @@ fn of_report(report: &Value) -> Vec<Told> {
     findings.map(|f| (text_of(&f["id"]), text_of(&f["kind"]), text_of(&f["message"]))).collect()
 }
 
-fn of_json(run: &Run) -> Vec<Told> {
+fn of_json(run: &ReportBundle) -> Vec<Told> {
     let mut bytes = Vec::new();
     json::write(&run.report, &mut bytes).unwrap();
     of_report(&serde_json::from_slice(&bytes).unwrap())
 }
 
-fn of_sarif(run: &Run) -> Vec<Told> {
+fn of_sarif(run: &ReportBundle) -> Vec<Told> {
     let document = sarif::render(run);
     let results = document["runs"][0]["results"].as_array().unwrap().clone();
     let told = |r: &Value| (text_of(&r["properties"]["id"]), text_of(&r["ruleId"]), text_of(&r["message"]["text"]));
@@ -43,7 +43,7 @@ fn of_sarif(run: &Run) -> Vec<Told> {
 }
 
 /// The data that the page carries.
-fn page_data(run: &Run) -> Value {
+fn page_data(run: &ReportBundle) -> Value {
     let page = html::render(run);
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
     let (data, _) = rest.split_once("</script>").unwrap();
@@ -51,7 +51,7 @@ fn page_data(run: &Run) -> Value {
     serde_json::from_str(data).unwrap()
 }
 
-fn of_html(run: &Run) -> Vec<Told> {
+fn of_html(run: &ReportBundle) -> Vec<Told> {
     of_report(&page_data(run)["report"])
 }
 
@@ -73,7 +73,7 @@ fn machine_formats_carry_every_name_unchanged() {
 fn perfetto_has_a_process_for_each_finding_with_a_track_for_each_thread() {
     for name in sample::hostile() {
         let run = sample::run(&name);
-        let trace = Trace::decode(&perfetto::render(&run)[..]).unwrap();
+        let trace = PerfettoTrace::decode(&perfetto::render(&run)[..]).unwrap();
         let tracks = || trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref());
         let processes: Vec<String> =
             tracks().filter_map(|track| track.process.as_ref()?.process_name.clone()).collect();
@@ -188,7 +188,7 @@ fn std_lines_come_back_and_end_with_the_accesses() {
 fn text_and_tsan_tell_each_finding_once() {
     for name in sample::hostile() {
         let run = sample::run(&name);
-        let sources = Sources::new(std::path::Path::new("/nonexistent"));
+        let sources = SourceCache::new(std::path::Path::new("/nonexistent"));
         for (finding, trace) in run.findings() {
             let timeline = trace.map(AnnotatedTrace::timeline);
             let text = text::finding(finding, timeline.as_ref(), &sources, 100);

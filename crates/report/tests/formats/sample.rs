@@ -7,7 +7,7 @@ use raddle_model::finding::{
     Stats, Verdict, Wait, WitnessKind,
 };
 use raddle_report::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION};
-use raddle_report::run::Run;
+use raddle_report::bundle::ReportBundle;
 
 /// Names as a program could have them.
 pub fn hostile() -> Vec<String> {
@@ -100,7 +100,7 @@ pub fn trace(name: &str, count: usize) -> AnnotatedTrace {
 }
 
 /// A run with a finding of each kind, all of whose names are `name`.
-pub fn run(name: &str) -> Run {
+pub fn run(name: &str) -> ReportBundle {
     let mut numbers = Numbering::default();
     let kinds = [Kind::DataRace, Kind::DataRace, Kind::Deadlock, Kind::Assertion, Kind::Crash, Kind::Livelock];
     let mut findings: Vec<Finding> =
@@ -123,11 +123,11 @@ pub fn run(name: &str) -> Run {
         suppressed: vec![name.into()],
         findings,
     };
-    Run { report, traces }
+    ReportBundle { report, traces }
 }
 
 /// A run that found nothing.
-pub fn nothing(verdict: Verdict) -> Run {
+pub fn nothing(verdict: Verdict) -> ReportBundle {
     let mut run = run("plain");
     run.report.verdict = verdict;
     run.report.findings.clear();

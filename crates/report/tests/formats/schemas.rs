@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use raddle_model::finding::{Prediction, Verdict};
-use raddle_report::run::Run;
+use raddle_report::bundle::ReportBundle;
 use raddle_report::sarif;
 use serde_json::{Value, json};
 
@@ -20,8 +20,8 @@ fn assert_valid(validator: &jsonschema::Validator, document: &Value) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n").chars().take(4000).collect::<String>());
 }
 
-fn runs() -> Vec<Run> {
-    let mut runs: Vec<Run> = sample::hostile().iter().map(|name| sample::run(name)).collect();
+fn runs() -> Vec<ReportBundle> {
+    let mut runs: Vec<ReportBundle> = sample::hostile().iter().map(|name| sample::run(name)).collect();
     runs.push(sample::nothing(Verdict::Verified));
     runs.push(sample::nothing(Verdict::Incomplete));
     runs

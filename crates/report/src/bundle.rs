@@ -8,14 +8,14 @@ use crate::annotated::AnnotatedTrace;
 
 /// What one `check` or `predict` came to.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct ReportBundle {
     /// Verdict, figures and findings.
     pub report: Report,
     /// The traces of the findings, by id. A finding may have none.
     pub traces: BTreeMap<String, AnnotatedTrace>,
 }
 
-impl Run {
+impl ReportBundle {
     /// Findings with their traces, in the order of the report.
     pub fn findings(&self) -> impl Iterator<Item = (&Finding, Option<&AnnotatedTrace>)> {
         self.report.findings.iter().map(|finding| (finding, self.traces.get(&finding.id)))
