@@ -1,4 +1,5 @@
-//! One trace from the filter to witnesses: candidates, the model of each, and a reordering for those that have one.
+//! The analysis of one trace: it filters the candidates and looks for a reordering that witnesses
+//! each of them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,9 +23,9 @@ pub struct Budget {
     pub deadline: Option<Instant>,
     /// Steps of one window; `None` for the whole trace.
     pub window: Option<u32>,
-    /// Candidates decided at the same time.
+    /// Number of threads that decide candidates.
     pub jobs: usize,
-    /// Whether candidates are told apart by variable.
+    /// Whether accesses of the same two places to different variables are different candidates.
     pub by_variable: bool,
 }
 
@@ -41,14 +42,14 @@ impl Budget {
     }
 }
 
-/// A way to bring threads to certain positions.
+/// A reordering of the trace that brings threads to certain positions: the witness of a candidate.
 #[derive(Clone, Debug)]
 pub struct Reordering {
-    /// Who stands where at its end.
+    /// Threads and their positions at its end.
     pub goal: Vec<(Tid, u32)>,
-    /// Which pair of accesses, for a race.
+    /// The pair of accesses, for a race.
     pub accesses: Option<(u32, u32)>,
-    /// The steps.
+    /// The events in their new order.
     pub steps: Vec<ReorderedEvent>,
     /// Whether every read keeps its writer.
     pub keeps_values: bool,
@@ -81,7 +82,7 @@ impl Decision {
     }
 }
 
-/// Who shall stand where, and which pair of accesses that is.
+/// Threads with the positions to reach, and the pair of accesses there.
 type GoalAndPair = (Vec<(Tid, u32)>, Option<(u32, u32)>);
 
 /// A reason for [`Decision::Open`].
@@ -91,16 +92,16 @@ pub const INSTANCES: &str = "it has more pairs of accesses than were tried";
 /// A reason for [`Decision::Open`].
 pub const TIME: &str = "the time limit was reached (--time-limit)";
 
-/// A trace with all that prediction works out once.
+/// A trace with everything that prediction computes once for it.
 #[derive(Debug)]
 pub struct TraceAnalysis<'a> {
     /// The trace.
     pub trace: &'a ObservedTrace,
-    /// What every reordering keeps.
+    /// The order that every reordering keeps.
     pub order: MustHappenBefore,
-    /// Who reads what from whom.
+    /// The reads-from relation.
     pub flow: ReadsFrom,
-    /// Pairs that the filter left, by window.
+    /// The candidates that the filter left, by window.
     pub windows: Vec<Window>,
     budget: Budget,
 }
@@ -156,14 +157,14 @@ impl<'a> TraceAnalysis<'a> {
         self.windows.iter().flat_map(|window| window.deadlocks.cycles.iter().map(move |one| (one, window))).collect()
     }
 
-    /// What the first search for witnesses needs beside the analysis.
+    /// The first search for witnesses: reorderings in which every read keeps its writer.
     #[must_use]
     pub fn keeper(&self) -> ValuePreserving<'_> {
         ValuePreserving::new(self.trace, &self.flow)
     }
 
-    /// Decides some pairs of places, several at the same time, and makes something of each decision. The result is in the
-    /// order of the candidates, whatever finished first.
+    /// Decides some candidates in parallel and passes each decision to `tell`. The results are in
+    /// the order of the candidates.
     pub fn races<T: Send>(
         &self,
         keeper: &ValuePreserving<'_>,
@@ -176,7 +177,7 @@ impl<'a> TraceAnalysis<'a> {
         })
     }
 
-    /// Decides some cycles of locks.
+    /// Decides some lock cycles, like [`TraceAnalysis::races`].
     pub fn deadlocks<T: Send>(
         &self,
         keeper: &ValuePreserving<'_>,
@@ -189,7 +190,8 @@ impl<'a> TraceAnalysis<'a> {
         })
     }
 
-    /// A witness of a race among the instances from number `first` on. With a keeper, one that keeps every value is preferred.
+    /// A witness of a race among the instances from number `first` on. With a keeper, a witness in
+    /// which every read keeps its writer is preferred.
     #[must_use]
     pub fn race(
         &self,
@@ -232,7 +234,7 @@ impl<'a> TraceAnalysis<'a> {
         keeper: Option<&ValuePreserving<'_>>,
         more: bool,
     ) -> Decision {
-        // A window's first steps stay as they were, which the closure does not know of.
+        // The closure could reorder events before the window, which must stay as they were.
         let keeper = keeper.filter(|_| window.steps.start == 0);
         for (goal, accesses) in goals.iter().take(KEPT_TRIES) {
             if let Some(steps) = keeper.and_then(|keeper| keeper.witness(goal)) {
@@ -261,7 +263,8 @@ impl<'a> TraceAnalysis<'a> {
         open.map_or(Decision::Impossible, Decision::Open)
     }
 
-    /// Calls for each number, on several threads; the result is in the order of the numbers.
+    /// Calls `decide` for each number below `count` on several threads. The results are in the
+    /// order of the numbers.
     pub fn in_parallel<T: Send>(&self, count: usize, decide: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let jobs = self.budget.jobs.clamp(1, count.max(1));
         if jobs == 1 {
@@ -294,5 +297,5 @@ impl<'a> TraceAnalysis<'a> {
 const LONGEST: u32 = 1_000_000;
 /// Steps of such a window.
 const AUTOMATIC: u32 = 200_000;
-/// Instances for which an order that keeps every value is looked for.
+/// Instances for which a reordering that keeps every value is looked for.
 const KEPT_TRIES: usize = 4;

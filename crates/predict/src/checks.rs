@@ -1,4 +1,6 @@
-//! The paper's checks beside the search: every variable and pair of threads that the filter left, as far as the models are small.
+//! The CSP refinement checks of the paper (see [`crate::model`]), compared with the search. There
+//! is one check for each variable and pair of threads that the filter left, as far as the models
+//! are small.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +16,10 @@ const LARGEST: u64 = 20_000;
 const LONGEST: usize = 4_000;
 /// Checks of one trace, at most.
 const MOST: usize = 200;
-/// Models of one trace that are looked at, at most.
+/// Models of one trace that are built, at most.
 const MOST_TRIED: usize = 2_000;
 
-/// What became of the checks.
+/// Results of the checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refinements {
     /// Checks that found a race.
@@ -26,12 +28,12 @@ pub struct Refinements {
     pub holds: u64,
     /// Checks left to the search alone.
     pub skipped: u64,
-    /// Where refinement and search do not agree: a bug of raddle.
+    /// Checks on which refinement and search disagree, which is a bug of raddle.
     pub disagreements: Vec<String>,
 }
 
 impl Refinements {
-    /// Adds those of another trace.
+    /// Adds the results of another trace.
     pub fn add(&mut self, other: Refinements) {
         self.fails += other.fails;
         self.holds += other.holds;
@@ -40,12 +42,12 @@ impl Refinements {
     }
 }
 
-/// Refines the small models of a trace and compares the verdicts with what the search decided.
+/// Checks the small models of a trace and compares the verdicts with those of the search.
 #[must_use]
 pub fn refine(analysis: &TraceAnalysis<'_>, decisions: &[(&RaceCandidate, &Window, Decision)]) -> Refinements {
     let mut refinements = Refinements::default();
     let units: Vec<(Var, Tid, Tid)> = analysis.windows.iter().flat_map(|window| window.races.units.clone()).collect();
-    // A window keeps what came before it as it was, which the model does not.
+    // The model reorders events before a window, which must stay as they were.
     if analysis.windows.len() > 1 || analysis.trace.steps.len() > LONGEST {
         refinements.skipped = units.len() as u64;
         return refinements;
@@ -72,7 +74,8 @@ pub fn refine(analysis: &TraceAnalysis<'_>, decisions: &[(&RaceCandidate, &Windo
     refinements
 }
 
-/// A witness of the search must be one of the model, and a race of the model must have one of the search.
+/// A race that the search witnesses must be a race of the model, and a race of the model must not
+/// be impossible for the search.
 fn compare(
     analysis: &TraceAnalysis<'_>,
     decisions: &[(&RaceCandidate, &Window, Decision)],

@@ -1,10 +1,13 @@
-//! Reorderings that are safe to believe: every read keeps its writer, and whatever is taken over keeps its order.
+//! Value-preserving reorderings: every read keeps its writer, so the program can follow them.
 //!
-//! The set of steps that a goal needs is closed under what they read and under the locks they take (sync-preserving races,
-//! Mathur, Pavlogiannis and Viswanathan, POPL 2021, with the objects beyond locks kept in their whole order). If the goal's
-//! threads do not have to go beyond their positions, the closure in the order of the trace is a witness that the program
-//! can follow. It is not complete; [`crate::search`] is. Where threads must have come because of what they read is known for every
-//! position beforehand, so that closing is quick however long the trace is.
+//! Source: sync-preserving races (Mathur, Pavlogiannis and Viswanathan, POPL 2021). The set of
+//! steps that a goal needs is closed under what they read and under the locks they acquire. If the
+//! goal's threads do not have to go beyond their positions, the closure in the order of the trace
+//! is a witness.
+//!
+//! Deviation: objects other than locks keep the whole order of their operations.
+//! It is not complete; [`crate::search`] is. What threads must have done because of their reads is
+//! computed once for every position, so the closure of a goal is quick even for long traces.
 
 use rustc_hash::FxHashMap;
 
@@ -15,22 +18,23 @@ use crate::sections::Sections;
 use crate::state::SearchState;
 use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
-/// How locks and other objects are used, worked out once for a trace.
+/// Finds value-preserving reorderings of one trace.
 #[derive(Clone, Debug)]
 pub struct ValuePreserving<'a> {
     trace: &'a ObservedTrace,
-    /// What steps need if all reads keep their writers and objects that are no locks keep the order of their steps.
+    /// Must-happen-before, with all reads keeping their writers and all objects other than locks
+    /// keeping the order of their operations.
     order: MustHappenBefore,
     sections: Sections,
-    /// Whether some step wakes one of several.
+    /// Whether some step wakes one of several threads.
     wakes: bool,
 }
 
-/// Longer witnesses are right by construction and not replayed.
+/// Longer witnesses are not replayed. They are right by construction; the replay only checks that.
 const LONGEST_REPLAY: usize = 5_000;
 
 impl<'a> ValuePreserving<'a> {
-    /// Looks at all steps.
+    /// Prepares a trace.
     #[must_use]
     pub fn new(trace: &'a ObservedTrace, flow: &ReadsFrom) -> Self {
         let mut before = vec![0; trace.steps.len()];
@@ -53,7 +57,7 @@ impl<'a> ValuePreserving<'a> {
         ValuePreserving { trace, order, sections: Sections::of(trace), wakes }
     }
 
-    /// A reordering that reaches the goal and keeps what every read sees.
+    /// A reordering that reaches the goal and in which every read keeps its writer.
     #[must_use]
     pub fn witness(&self, goal: &Goal) -> Option<Vec<ReorderedEvent>> {
         let limits = self.close(goal)?;
@@ -85,7 +89,7 @@ impl<'a> ValuePreserving<'a> {
         }
     }
 
-    /// Sections of one lock that exclude each other: all but the last one must be over.
+    /// Lets all sections of one lock end, except the last one of those that exclude each other.
     fn separate(&self, slot: Slot, limits: &mut [u32]) -> Option<()> {
         let last = self.sections.last(slot, limits);
         for &(thread, section) in &last {
@@ -98,7 +102,7 @@ impl<'a> ValuePreserving<'a> {
     }
 }
 
-/// Objects whose steps keep their whole order.
+/// The object of an operation, if all operations on it keep their order.
 fn in_order(op: &SyncOp, trace: &ObservedTrace) -> Option<Slot> {
     match *op {
         SyncOp::Enqueue { queue, .. } | SyncOp::Resume { queue, .. } | SyncOp::Wake { queue, .. } => Some(queue),
@@ -117,7 +121,7 @@ fn in_order(op: &SyncOp, trace: &ObservedTrace) -> Option<Slot> {
     }
 }
 
-/// Makes the steps in this order; `None` if one of them is not possible, or the goal is not reached.
+/// Executes the steps in this order; `None` if one of them is disabled, or the goal is not reached.
 #[must_use]
 pub fn replay(trace: &ObservedTrace, order: &[u32], goal: &Goal) -> Option<Vec<ReorderedEvent>> {
     let pins = Pins::default();
@@ -134,7 +138,7 @@ pub fn replay(trace: &ObservedTrace, order: &[u32], goal: &Goal) -> Option<Vec<R
             }
             _ => None,
         };
-        state.make(thread, woken);
+        state.execute(thread, woken);
         taken.push(ReorderedEvent { step, woken });
     }
     let there = |&(thread, position): &(Tid, u32)| state.position(thread) == position && state.is_alive(thread);

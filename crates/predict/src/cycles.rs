@@ -1,8 +1,8 @@
-//! Predicted deadlocks: threads that each want a lock which the next one holds.
+//! Deadlock candidates: cycles of threads, each of which waits for a lock that the next one holds.
 //!
-//! A node is an acquisition that blocks, made while other locks are held. A cycle of nodes of different threads is a candidate
-//! unless two of the threads hold a common lock (a guard) or the order that every reordering keeps separates them.
-//! Cycles of more than [`LONGEST`] threads are not looked for.
+//! A node is an acquisition that can block, made while other locks are held. A cycle of nodes of
+//! different threads is a candidate unless two of the threads hold a common lock (a gate lock) or
+//! must-happen-before orders them. Cycles of more than [`LONGEST`] threads are not looked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,28 +13,28 @@ use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 pub const LONGEST: usize = 5;
 /// Cycles of one trace, at most.
 const MOST_CYCLES: usize = 2_000;
-/// Positions that are tried of one node.
+/// Positions of one node that are tried.
 const MOST_POSITIONS: usize = 6;
-/// Combinations of positions that are tried of one cycle.
+/// Combinations of positions of one cycle that are tried.
 const MOST_INSTANCES: usize = 64;
 
 /// Threads that could wait for each other.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// Where each waits, in order of the waiting.
+    /// Where each thread waits, in the order of the cycle.
     pub places: Vec<u64>,
-    /// Threads and positions at which all would wait.
+    /// Threads and positions at which all of them would wait.
     pub instances: Vec<Vec<(Tid, u32)>>,
-    /// Whether there are more of them.
+    /// Whether there are more instances.
     pub more: bool,
 }
 
-/// What was found.
+/// The lock cycles of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Cycles {
     /// The cycles, each set of places once.
     pub cycles: Vec<Cycle>,
-    /// Whether there are more.
+    /// Whether there are more cycles.
     pub more: bool,
 }
 
@@ -47,7 +47,7 @@ struct Node {
     positions: Vec<u32>,
 }
 
-/// Finds the cycles of a trace, among steps with an index in `window`.
+/// Finds the lock cycles of a trace among the steps in `window`.
 #[must_use]
 pub fn cycles(trace: &ObservedTrace, order: &MustHappenBefore, window: std::ops::Range<u32>) -> Cycles {
     let nodes = nodes(trace, window);
@@ -104,7 +104,7 @@ impl Finder<'_> {
         }
         for next in 0..self.nodes.len() {
             let node = &self.nodes[next];
-            // The least thread is the first, so that each cycle is met once.
+            // The least thread is the first, so that each cycle is found once.
             let new = node.thread > first.thread && path.iter().all(|&other| self.nodes[other].thread != node.thread);
             let fits = |&other: &usize| self.trace.locks.compatible(self.nodes[other].held, node.held);
             if new && self.waits(last, node) && path.iter().all(fits) {

@@ -1,7 +1,8 @@
-//! Orders that may lead the program somewhere else: for rounds after the first.
+//! Reorderings that may take the program to a new path, for rounds after the first.
 //!
-//! Where two transitions meet in a way that a thread can notice (a read and a write, a try and an acquisition, a wait and a wake-up,
-//! the calls of an initialiser), the other order of the two may take another path, with accesses that the trace does not have.
+//! If a thread can observe the order of two transitions (a read and a write, a try and an
+//! acquisition, a wait and a wake-up, the calls of an initialiser), the reverse order may take
+//! another path, with accesses that the trace does not have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +11,21 @@ use crate::pins::{Pins, ReadsFrom};
 use crate::search::{Reachability, ReorderedEvent, Searcher};
 use crate::trace::{ObservedTrace, SyncOp, Tid};
 
-/// Pairs of one trace that are turned round, at most.
+/// Pairs of one trace that are reversed, at most.
 const MOST: usize = 400;
 
-/// A reordering, and threads that then make a step each, which the trace may not have.
+/// A reordering, and threads that make one more step each at its end. These steps need not occur in
+/// the trace.
 #[derive(Clone, Debug)]
 pub struct Flip {
     /// The reordering.
     pub steps: Vec<ReorderedEvent>,
-    /// Who goes on, in this order.
+    /// The threads that go on, in this order.
     pub then: Vec<Tid>,
 }
 
-/// Reorderings that make the later one of two transitions first, and such that let a thread go on which waited at the end.
+/// Reorderings that reverse a pair of transitions, and reorderings that let a thread go on that was
+/// blocked at the end of the trace.
 #[must_use]
 pub fn flips(trace: &ObservedTrace, order: &MustHappenBefore, flow: &ReadsFrom, budget: usize) -> Vec<Flip> {
     let searcher = Searcher::new(trace, order, budget);
@@ -46,7 +49,7 @@ pub fn flips(trace: &ObservedTrace, order: &MustHappenBefore, flow: &ReadsFrom, 
 
 type Wanted = (Vec<(Tid, u32)>, Vec<Tid>);
 
-/// States from which the two transitions of a pair come about in another way.
+/// Goals from which the two transitions of a pair happen in another order or with another outcome.
 fn goals(trace: &ObservedTrace, order: &MustHappenBefore, (a, b): (u32, u32)) -> Vec<Wanted> {
     let ((one, at), (two, behind)) = (trace.position(a), trace.position(b));
     let mut wanted = Vec::new();
@@ -56,27 +59,30 @@ fn goals(trace: &ObservedTrace, order: &MustHappenBefore, (a, b): (u32, u32)) ->
             wanted.push((vec![(thread, position), (other, needed)], then.to_vec()));
         }
     };
-    // The later one first, as it was.
+    // The later transition first, with its outcome in the trace.
     add(two, behind + 1, one, at, &[]);
     if waits_or_tries(&trace.steps[a as usize].op) || waits_or_tries(&trace.steps[b as usize].op) {
-        // The later one before the earlier one, with another outcome; and the earlier one behind the later one.
+        // The later one before the earlier one, with another outcome; and the earlier one after the
+        // later one.
         add(two, behind, one, at, &[two]);
         add(one, at, two, behind, &[one]);
         wanted.push((vec![(two, behind), (one, at + 1)], vec![two]));
         wanted.push((vec![(one, at), (two, behind + 1)], vec![one]));
     }
-    // One immediately behind the other, so that a read sees this write and none that its own thread has made before.
+    // One immediately after the other, so that a read sees this write and no earlier one of its own
+    // thread.
     wanted.push((vec![(one, at), (two, behind)], vec![two, one]));
     wanted.push((vec![(one, at), (two, behind)], vec![one, two]));
     wanted
 }
 
-/// Whether what becomes of the operation depends on who came first.
+/// Whether the outcome of the operation depends on the order of the two.
 fn waits_or_tries(op: &SyncOp) -> bool {
     !matches!(op, SyncOp::Free | SyncOp::Fork(_) | SyncOp::Join(_) | SyncOp::Publish(_))
 }
 
-/// For each thread that waits at the end: states in which somebody else has not yet taken what it waits for.
+/// For each thread that is blocked at the end: goals at which no other thread has acquired what it
+/// waits for.
 fn stuck(trace: &ObservedTrace, order: &MustHappenBefore) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for (number, thread) in trace.threads.iter().enumerate() {
@@ -94,7 +100,7 @@ fn stuck(trace: &ObservedTrace, order: &MustHappenBefore) -> Vec<Wanted> {
     wanted
 }
 
-/// What a step takes away from others.
+/// The object that a step acquires.
 fn taken(op: &SyncOp) -> Option<u32> {
     match *op {
         SyncOp::Lock(slot) | SyncOp::ReadLock(slot) | SyncOp::WriteLock(slot) | SyncOp::Take(slot) => Some(slot),
@@ -102,14 +108,15 @@ fn taken(op: &SyncOp) -> Option<u32> {
     }
 }
 
-/// What a transition touches in a way that others notice.
+/// What two transitions have in common whose order a thread can observe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Contended {
     Variable(u32),
     Slot(u32),
 }
 
-/// Pairs of transitions of different threads that meet, the earlier one first.
+/// Pairs of transitions of different threads whose order a thread can observe, the earlier one
+/// first.
 fn pairs(trace: &ObservedTrace, flow: &ReadsFrom) -> Vec<(u32, u32)> {
     let mut by_meeting: BTreeMap<Contended, Vec<(u32, bool)>> = BTreeMap::new();
     for step in 0..trace.steps.len() as u32 {
@@ -142,7 +149,8 @@ fn pairs(trace: &ObservedTrace, flow: &ReadsFrom) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// Objects whose order a thread can notice: those with failed attempts or attempts that could fail, queues, initialisers.
+/// The object of a step, if a thread can observe the order of its operations: objects with tries,
+/// queues, initialisers.
 fn noticed(op: &SyncOp, trace: &ObservedTrace) -> Option<u32> {
     match *op {
         SyncOp::Busy(slot) | SyncOp::BusyRead(slot) | SyncOp::BusyWrite(slot) | SyncOp::Empty(slot) => Some(slot),

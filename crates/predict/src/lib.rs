@@ -1,11 +1,17 @@
-//! Races and deadlocks that other orders of an observed run's events would show, each forced on the program.
+//! Predictive analysis: races and deadlocks that other orders of an observed run's events would
+//! show. Each prediction is confirmed by forcing its order on the program.
 //!
-//! 1. [`observe()`] or [`std_format`] gives a [`ObservedTrace`]: what each thread did to which object.
-//! 2. [`candidates`] and [`cycles`] are the cheap filter: happens-before without mutexes ([`order`]) and locksets.
-//! 3. [`closure`] and [`search`] look for a reordering that brings the threads of a candidate to their places.
-//!    [`values`] excludes what needs reads to see other values, where there is no program to ask.
-//! 4. [`model`] is the paper's CSP model of a variable and two threads, with its refinement check.
-//! 5. [`session`] forces it on a [`raddle_model::Target`] and goes on from the runs that came of it.
+//! 1. [`observe()`] or [`std_format`] gives a [`ObservedTrace`]: what each thread did to which
+//!    object.
+//! 2. [`candidates`] and [`cycles`] are the cheap filter: must-happen-before ([`order`]) and
+//!    locksets.
+//! 3. [`closure`] and [`search`] look for a reordering that brings the threads of a candidate to
+//!    their accesses at the same time. For a trace without a program, [`values`] excludes
+//!    reorderings in which a read would see another value.
+//! 4. [`model`] is the CSP model of a variable and two threads (Carril and Tichy), with its
+//!    refinement check. [`checks`] compares its verdicts with those of the search.
+//! 5. [`session`] forces the reordering on a [`raddle_model::Target`] and analyses the runs that
+//!    result.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

@@ -1,4 +1,4 @@
-//! Sets of locks that a thread holds, each kept once.
+//! Lock sets, each stored once.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 
 use crate::trace::{Slot, SlotInfo, SyncOp};
 
-/// A lock that is held: twice its slot, plus 1 if only for reading.
+/// A lock that is held: twice its slot, plus 1 if it is held for reading.
 type Held = u32;
 
-/// All sets of locks that a trace shows; a set is then a number, and 0 is the empty one.
+/// All lock sets of a trace. A set is known by its number; 0 is the empty set.
 #[derive(Clone, Debug)]
 pub struct LockSets {
     sets: Vec<Arc<[Held]>>,
@@ -63,7 +63,8 @@ pub(crate) fn within(a: &[Held], b: &[Held]) -> bool {
     a.iter().all(|held| b.binary_search(held).is_ok())
 }
 
-/// What a step of a thread does to what it holds. Locks that others give back protect nothing, and are left out.
+/// Applies a step to the set of locks that its thread holds. Locks that threads other than the
+/// owner release protect nothing and are left out.
 pub(crate) fn apply(held: &mut Vec<Held>, op: &SyncOp, slots: &[SlotInfo]) {
     let mut take = |lock: Held| {
         if !slots[(lock / 2) as usize].loose {

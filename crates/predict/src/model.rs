@@ -1,12 +1,14 @@
 //! The CSP model of one variable and two threads, and its refinement check.
 //!
-//! After Carril and Tichy, "Predicting and Witnessing Data Races Using CSP": each thread is the sequence of its events (`T_INTER`
-//! interleaves them), `SYNC` holds one process per object, `PATTERN` waits for two conflicting accesses in a row and then does
-//! `race`; a race is possible iff `STOP [T= (PROGRAM [| .. |] PATTERN) \ {all but race}` fails.
+//! Source: Carril and Tichy, "Predicting and Witnessing Data Races Using CSP". Each thread is the
+//! sequence of its events (`T_INTER` interleaves them). `SYNC` holds one process per object.
+//! `PATTERN` waits for two conflicting accesses in a row and then does `race`. A race is possible
+//! iff `STOP [T= (PROGRAM [| .. |] PATTERN) \ {all but race}` fails.
 //!
-//! Deviations: between two steps one read and one write of the variable are kept, so that a read hides no write. Beside
-//! mutexes there are processes for rwlocks, condition variables, semaphores, barriers, initialisers and awaited locations.
-//! Threads take part only as far as the accesses can need them.
+//! Deviations: between two steps one read and one write of the variable are kept, so that a read
+//! hides no write. Besides mutexes there are processes for rwlocks, condition variables,
+//! semaphores, barriers, initialisers and awaited locations. Threads take part only as far as the
+//! accesses can need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,21 +20,22 @@ use crate::search::Searcher;
 use crate::trace::{ObservedTrace, Slot, SyncOp, Tid, Var};
 use crate::words::{About, name_of, parts};
 
-/// Threads that may wait in one queue: its process has a state for each way they can stand.
+/// Threads that may wait in one queue: its process has a state for each set of sleeping and woken
+/// threads.
 const MOST_WAITERS: usize = 6;
 /// Greatest count of a semaphore in a model.
 const MOST_COUNT: u32 = 10_000;
 
-/// A check as the paper makes it.
+/// The refinement check of one variable and two threads.
 #[derive(Debug)]
 pub struct Check {
     model: Model,
     system: ProcId,
-    /// Product of the threads' lengths: no search visits more states.
+    /// Product of the threads' lengths, an upper bound on the states of a search.
     pub size: u64,
 }
 
-/// What a check says.
+/// The verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refined {
     /// No reordering has a race.
@@ -44,10 +47,10 @@ pub enum Refined {
 /// Why there is no model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoModel {
-    /// More threads wait in one queue than a process can have states for.
+    /// More threads wait in one queue than the model allows.
     #[error("more than {MOST_WAITERS} threads wait on one condition variable")]
     Waiters,
-    /// A semaphore counts too high.
+    /// The count of a semaphore is too high.
     #[error("a semaphore counts beyond {MOST_COUNT}")]
     Count,
 }
@@ -67,7 +70,7 @@ impl Check {
         builder.build()
     }
 
-    /// Decides it, within so many states.
+    /// Decides the check within a budget of states.
     ///
     /// # Errors
     /// If the budget ends.
@@ -87,14 +90,14 @@ impl Check {
     /// The model as a CSPm script.
     ///
     /// # Errors
-    /// If it has no text.
+    /// If the model cannot be written in CSPm.
     pub fn script(&self) -> Result<String, ExportError> {
         let claim = (self.system, Property::Refines { specification: self.model.stop() });
         export(&self.model, &[claim], &[]).map(|script| script.to_string())
     }
 }
 
-/// Everything that the threads of the model do to one object.
+/// What the threads of the model do to one object.
 #[derive(Default)]
 struct Used {
     events: BTreeMap<&'static str, BTreeSet<Tid>>,
@@ -148,7 +151,7 @@ impl Builder<'_> {
         self.limits[usize::from(thread)] > 0 || self.in_pair(thread)
     }
 
-    /// Finds out who uses which object.
+    /// Collects the operations on each object.
     fn collect(&mut self) {
         for step in &self.trace.steps {
             if step.index >= self.limits[usize::from(step.thread)] {
@@ -173,7 +176,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether the model has the object: threads that take no part are left out.
+    /// Whether the model has the object. Threads that take no part are left out.
     fn matters(&self, about: About) -> bool {
         match about {
             About::Slot(slot) => self.sync.contains_key(&slot),
@@ -319,7 +322,8 @@ impl Builder<'_> {
         Ok(processes)
     }
 
-    /// `FORK(i)` and `JOIN(i)` of the paper; a thread can be joined once only, so one process holds both.
+    /// `FORK(i)` and `JOIN(i)` of the paper; a thread can be joined once only, so one process holds
+    /// both.
     fn life(&mut self, thread: Tid) -> Vec<ProcId> {
         let mut processes = Vec::new();
         let stop = self.model.stop();
@@ -365,7 +369,8 @@ impl Builder<'_> {
         (definition, self.model.call(definition))
     }
 
-    /// `MUTEX(i) = lock?t.i -> unlock.t.i -> MUTEX(i)`, with what tries see; of an initialiser also its end.
+    /// `MUTEX(i) = lock?t.i -> unlock.t.i -> MUTEX(i)`, with failed tries, and with the end of an
+    /// initialiser.
     fn mutex(&mut self, slot: Slot) -> ProcId {
         let loose = self.trace.slots[slot as usize].loose;
         let (definition, free) = self.declare("MUTEX", slot, "");
@@ -394,7 +399,7 @@ impl Builder<'_> {
         free
     }
 
-    /// Readers are counted; a writer is alone.
+    /// A rwlock counts its readers and has at most one writer, which excludes them.
     fn rwlock(&mut self, slot: Slot) -> ProcId {
         let most = self.sync[&slot].total;
         let states: Vec<_> = (0..=most).map(|readers| self.declare("RWLOCK", slot, &format!("_{readers}"))).collect();
@@ -455,7 +460,7 @@ impl Builder<'_> {
         Ok(states[0].1)
     }
 
-    /// A location that was written at least once lets those go on who wait for a change.
+    /// An awaited location: waiting threads go on once it was written.
     fn location(&mut self, slot: Slot) -> ProcId {
         let (before_definition, before) = self.declare("UNCHANGED", slot, "");
         let (after_definition, after) = self.declare("CHANGED", slot, "");
@@ -469,7 +474,8 @@ impl Builder<'_> {
         before
     }
 
-    /// Who sleeps and who was woken; a signal has one successor per sleeper.
+    /// A queue knows the sleeping and the woken threads. A signal has one successor per sleeping
+    /// thread.
     fn queue(&mut self, slot: Slot) -> Result<ProcId, NoModel> {
         let mut waiters: BTreeSet<Tid> = BTreeSet::new();
         for channel in ["sleep", "wake", "timeout"] {
@@ -518,7 +524,7 @@ impl Builder<'_> {
         Ok(states[&(0, 0)].1)
     }
 
-    /// All rounds of a barrier in one process, which the first of them stands for.
+    /// One process for all rounds of a barrier, created for the slot of the first round.
     fn barrier(&mut self, slot: Slot) -> Option<ProcId> {
         let part = |slot: &Slot| self.sync.contains_key(slot);
         if self.sync[&slot].previous.as_ref().is_some_and(part) {

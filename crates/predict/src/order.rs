@@ -1,8 +1,10 @@
-//! What every reordering keeps: happens-before without the edges of mutexes.
+//! Must-happen-before: the order that every reordering of a trace keeps.
 //!
-//! Program order, creation, join, the rounds of a barrier and the end of an initialiser order in every reordering. A semaphore, a
-//! condition variable or an awaited location orders only where a single thread raises, wakes or writes it: whoever comes
-//! past it the n-th time then needs the n-th of these. Nothing else is assumed, so that the filter loses no candidate.
+//! It is happens-before without the edges of mutexes. Program order, creation, join, the rounds of
+//! a barrier and the end of an initialiser hold in every reordering. A semaphore, a condition
+//! variable or an awaited location adds edges only if a single thread posts, wakes or writes it:
+//! the n-th wait that succeeds then needs the n-th post. No other edge is assumed, so the filter
+//! loses no candidate.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +13,19 @@ use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 /// For each thread and position, how many steps of the other threads must have been made.
 #[derive(Clone, Debug)]
 pub struct MustHappenBefore {
-    /// By thread: positions from which a clock holds. A thread's own entry has no meaning.
+    /// By thread: the positions from which a clock holds. A thread's own entry has no meaning.
     clocks: Vec<Vec<(u32, Vec<u32>)>>,
 }
 
 /// Steps of one kind on one slot.
 #[derive(Default)]
 struct Sources {
-    /// The only thread that makes them, unless several do.
+    /// A thread that makes them. It is the only one unless `several` is set.
     only: Option<Tid>,
     several: bool,
-    /// Positions behind them, in order.
+    /// Positions after them, in order.
     positions: Vec<u32>,
-    /// Value of a semaphore at the start.
+    /// Initial value of a semaphore.
     first: u32,
 }
 
@@ -34,7 +36,7 @@ impl Sources {
         self.positions.push(position);
     }
 
-    /// Where the only thread must be when somebody comes past for the n-th time.
+    /// The position that the only source must have reached before the n-th wait succeeds.
     fn needed(&self, nth: u32) -> Option<(Tid, u32)> {
         let index = nth.checked_sub(self.first + 1)?;
         let position = *self.positions.get(index as usize)?;
@@ -54,14 +56,14 @@ struct Scan<'a> {
 }
 
 impl MustHappenBefore {
-    /// Reads the order off a trace.
+    /// Computes the order of a trace.
     #[must_use]
     pub fn of(trace: &ObservedTrace) -> Self {
         MustHappenBefore::with(trace, |_, _| {})
     }
 
-    /// The order in which steps need more than that: what the function adds for a step are threads and the positions that they must
-    /// have reached, all of them earlier in the trace.
+    /// The order with additional edges. For each step, `more` adds threads and the positions that
+    /// they must have reached. All of these positions are earlier in the trace.
     #[must_use]
     pub fn with(trace: &ObservedTrace, more: impl Fn(u32, &mut Vec<(Tid, u32)>)) -> Self {
         let threads = trace.threads.len();
@@ -93,7 +95,7 @@ impl MustHappenBefore {
         &own[at.saturating_sub(1)].1
     }
 
-    /// Lets a thread, and all that it needs, come to a position at least.
+    /// Raises `limits` so that the thread can reach the position: itself and everything it needs.
     pub(crate) fn raise(&self, limits: &mut [u32], thread: Tid, position: u32) {
         let own = usize::from(thread);
         limits[own] = limits[own].max(position);
@@ -104,14 +106,16 @@ impl MustHappenBefore {
         }
     }
 
-    /// Number of the clock that holds at a position: positions with the same number have the same clock.
+    /// Number of the clock that holds at a position. Positions of a thread with the same number
+    /// have the same clock.
     #[must_use]
     pub fn segment(&self, thread: Tid, position: u32) -> u32 {
         let own = &self.clocks[usize::from(thread)];
         own.partition_point(|(from, _)| *from <= position).saturating_sub(1) as u32
     }
 
-    /// Whether whatever the first thread does at its position comes before the second thread is at its own.
+    /// Whether everything that the first thread does at its position happens before the second
+    /// thread reaches its own.
     #[must_use]
     pub fn ordered(&self, first: (Tid, u32), second: (Tid, u32)) -> bool {
         self.clock(second.0, second.1)[usize::from(first.0)] > first.1
@@ -119,7 +123,7 @@ impl MustHappenBefore {
 }
 
 impl Scan<'_> {
-    /// Finds who raises, wakes and writes what.
+    /// Finds the posts, wake-ups, writes, arrivals and initialiser ends.
     fn collect(&mut self) {
         for step in &self.trace.steps {
             let behind = step.index + 1;
@@ -172,14 +176,15 @@ impl Scan<'_> {
         }
     }
 
-    /// What coming past a slot once more needs.
+    /// The position that the thread's next wait on the slot needs.
     fn nth(&mut self, slot: Slot, thread: Tid) -> Option<(Tid, u32)> {
         let times = self.passed.entry((slot, thread)).or_insert(0);
         *times += 1;
         self.sources.get(&slot)?.needed(*times)
     }
 
-    /// The thread comes behind another one's position.
+    /// Joins the clock of another thread's position into the thread's clock; whether that changed
+    /// it.
     fn join(&mut self, thread: Tid, (other, position): (Tid, u32)) -> bool {
         if thread == other {
             return false;

@@ -1,7 +1,8 @@
-//! Reads that keep their writers.
+//! The reads-from relation of a trace, and reads that must keep their writers.
 //!
-//! A transition (a step with the block behind it) reads a variable if it does so before it writes it itself. Its writer is the
-//! last transition before it that wrote the variable. A read that is *pinned* must see the same writer in a reordering.
+//! A transition is a step with the block after it. It reads a variable if it does so before it
+//! writes the variable itself. The writer of the read is the last transition before it that wrote
+//! the variable. A read that is *pinned* must have the same writer in a reordering.
 
 use std::collections::BTreeSet;
 
@@ -18,17 +19,17 @@ pub struct TransitionRead {
     pub var: Var,
 }
 
-/// Who reads and writes what, by step.
+/// The reads-from relation: what each transition reads and writes, and the writer of each read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadsFrom {
-    /// What each transition reads, and the step (plus 1) that wrote it; 0 for the first value.
+    /// What each transition reads, and the step (plus 1) that wrote it; 0 for the initial value.
     reads: Vec<Vec<(Var, u32)>>,
     /// What each transition writes.
     writes: Vec<Vec<Var>>,
 }
 
 impl ReadsFrom {
-    /// Reads it off a trace.
+    /// Computes the relation of a trace.
     #[must_use]
     pub fn of(trace: &ObservedTrace) -> Self {
         let mut flow =
@@ -36,7 +37,7 @@ impl ReadsFrom {
         let mut last: Vec<u32> = vec![0; trace.vars.len()];
         for access in &trace.accesses {
             let before = if access.own_step { Some(access.position) } else { access.position.checked_sub(1) };
-            // What a thread does before its first step has no transition.
+            // Accesses before a thread's first step belong to no transition.
             let Some(step) = before.and_then(|position| trace.step_at(access.thread, position)) else { continue };
             let writer = last[access.var as usize];
             let (reads, writes) = (&mut flow.reads[step as usize], &mut flow.writes[step as usize]);
@@ -59,7 +60,8 @@ impl ReadsFrom {
         &self.reads[step as usize]
     }
 
-    /// Threads and the positions that they must have reached for the transition to read what it read.
+    /// Threads and the positions that they must have reached so that each read of the transition
+    /// has its writer.
     pub fn writers<'a>(&'a self, trace: &'a ObservedTrace, step: u32) -> impl Iterator<Item = (Tid, u32)> + 'a {
         let writers = self.reads(step).iter().filter_map(|read| read.1.checked_sub(1));
         writers.map(|writer| trace.position(writer)).map(|(thread, index)| (thread, index + 1))
@@ -71,7 +73,8 @@ impl ReadsFrom {
         &self.writes[step as usize]
     }
 
-    /// The reads that see another writer in a reordering than they saw in the trace, in the order of the reordering.
+    /// The reads whose writer in a reordering is not their writer in the trace, in the order of the
+    /// reordering.
     #[must_use]
     pub fn changed(&self, order: &[u32]) -> Vec<TransitionRead> {
         let mut last: FxHashMap<Var, u32> = FxHashMap::default();
@@ -100,7 +103,7 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// These reads, each of a trace with this flow.
+    /// Pins these reads of a trace.
     #[must_use]
     pub fn of(flow: &ReadsFrom, set: BTreeSet<TransitionRead>) -> Self {
         let mut pins = Pins::default();
@@ -144,7 +147,7 @@ impl Pins {
         self.writes.get(&step).map_or(&[], Vec::as_slice)
     }
 
-    /// Steps whose pinned reads need a writer, with the writing steps.
+    /// Pairs of a step with pinned reads and the step that writes for one of them.
     pub(crate) fn writers(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let pairs = |(&step, reads): (&u32, &Vec<(u32, u32)>)| {
             let writers: Vec<(u32, u32)> =

@@ -1,13 +1,16 @@
-//! What more is ordered if certain steps are all made and every read keeps its writer.
+//! The order that follows if certain steps are all made and every read keeps its writer.
 //!
-//! To the order of the trace's reads and forks three rules add what every arrangement of the steps needs, until nothing new comes:
+//! Three rules are applied to must-happen-before and the reads-from relation until they add
+//! nothing:
 //!
-//! * A write that comes before a read comes before the read's writer, and one that comes behind the writer comes behind the read.
-//! * A section of a lock that begins before another one ends is over before the other one begins.
-//! * A section that is not left comes behind all others of its lock.
+//! * A write that is before a read is before the read's writer. A write that is after the writer is
+//!   after the read.
+//! * A section of a lock that begins before another one ends also ends before the other one begins.
+//! * A section that is not left is after all other sections of its lock.
 //!
-//! If a step has to come before itself there is no arrangement. Steps are known by thread and index; a row holds for one
-//! step how many steps of each thread have been made once it is, itself among them.
+//! If a step would be before itself, there is no such order. A step is known by thread and index.
+//! The row of a step holds how many steps of each thread are made once the step is made, including
+//! itself.
 
 use rustc_hash::FxHashMap;
 
@@ -22,12 +25,12 @@ const MOST_ENTRIES: usize = 8_000_000;
 /// Thread and index of a step.
 type At = (Tid, u32);
 
-/// Who writes and reads each variable, worked out once for a trace.
+/// Writes and reads of each variable, computed once for a trace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VariableAccesses {
     /// Steps of a thread that write a variable, in order.
     writes: FxHashMap<(Var, Tid), Vec<u32>>,
-    /// Steps that read what a step (plus 1; 0 for the first value) wrote.
+    /// Steps that read what a step (plus 1; 0 for the initial value) wrote.
     readers: FxHashMap<(Var, u32), Vec<At>>,
 }
 
@@ -56,7 +59,7 @@ impl VariableAccesses {
     }
 }
 
-/// What the rules look at.
+/// Everything that the rules use.
 #[derive(Clone, Copy)]
 pub(crate) struct SaturationInput<'a> {
     pub trace: &'a ObservedTrace,
@@ -69,19 +72,19 @@ pub(crate) struct SaturationInput<'a> {
 /// Why there is no [`Saturated`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsaturated {
-    /// The steps cannot all be made.
+    /// No order of the steps exists.
     Contradiction,
-    /// There are too many of them.
+    /// There are too many steps.
     TooLarge,
 }
 
-/// An order of the steps before some limits in which the rules add nothing.
+/// A partial order of the steps up to some limits, closed under the rules.
 pub(crate) struct Saturated<'a> {
     ground: SaturationInput<'a>,
     limits: &'a [u32],
-    /// Rows of each thread, one behind the other.
+    /// Rows of each thread, concatenated.
     rows: Vec<Vec<u32>>,
-    /// Where a thread has rows that are to be looked at again, and the last of these.
+    /// For each thread, the range of rows to which the rules have to be applied again.
     again: Vec<(u32, u32)>,
 }
 
@@ -106,7 +109,7 @@ impl<'a> Saturated<'a> {
         Ok(saturated)
     }
 
-    /// Whether all steps that a step needs are made by threads at these positions.
+    /// Whether threads at these positions have made all steps that a step needs.
     pub(crate) fn allows(&self, (thread, index): At, position: impl Fn(Tid) -> u32) -> bool {
         let row = self.row((thread, index));
         (0..self.limits.len()).all(|other| other == usize::from(thread) || row[other] <= position(other as Tid))
@@ -127,7 +130,7 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Applies the rules at one step.
+    /// Applies the rules to one step.
     fn apply(&mut self, at: At) -> Option<()> {
         let step = self.ground.trace.step_at(at.0, at.1)?;
         for &(var, writer) in self.ground.flow.reads(step) {
@@ -145,7 +148,7 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Writes that come before the read come before its writer.
+    /// Writes that are before the read are before its writer.
     fn read(&mut self, at: At, var: Var, writer: u32) -> Option<()> {
         let source = writer.checked_sub(1).map(|step| self.ground.trace.position(step));
         for thread in 0..self.limits.len() as Tid {
@@ -158,7 +161,7 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Reads of what comes before the write come before it, too.
+    /// Reads of values from before the write are before the write.
     fn write(&mut self, at: At, var: Var) -> Option<()> {
         let users = self.ground.users;
         self.put_all(users.readers(var, 0), at)?;
@@ -177,7 +180,7 @@ impl<'a> Saturated<'a> {
         readers.into_iter().try_for_each(|reader| self.put(reader, at))
     }
 
-    /// Sections that begin before this one ends are over before it begins.
+    /// Sections that begin before this one ends are left before it begins.
     fn leave(&mut self, thread: Tid, slot: Slot, section: Section, open: bool) -> Option<()> {
         let bounds = match section.release.filter(|_| !open) {
             Some(release) => self.row((thread, release - 1)).to_vec(),
@@ -193,7 +196,7 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Puts a step before another one; `None` if that one comes before it.
+    /// Orders a step before another one; `None` if the reverse is already known.
     fn put(&mut self, first: At, second: At) -> Option<()> {
         let known = if first.0 == second.0 { second.1 } else { self.row(second)[usize::from(first.0)] };
         if known > first.1 {
@@ -205,7 +208,7 @@ impl<'a> Saturated<'a> {
         let needed = self.row(first).to_vec();
         let mut rows = vec![(second, needed)];
         while let Some(((thread, start), needed)) = rows.pop() {
-            // Whatever lies behind in the thread needs it as well, up to where it is needed already.
+            // All later steps of the thread need it as well, up to the first that already does.
             let mut end = start;
             while end < self.limits[usize::from(thread)] && self.join((thread, end), &needed)? {
                 end += 1;
@@ -218,7 +221,7 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Adds to a row; whether that changed it, `None` if a step would come before itself.
+    /// Joins into a row; whether that changed it, `None` if a step would be before itself.
     fn join(&mut self, (thread, index): At, needed: &[u32]) -> Option<bool> {
         let width = self.limits.len();
         let row = &mut self.rows[usize::from(thread)][index as usize * width..][..width];
@@ -235,7 +238,8 @@ impl<'a> Saturated<'a> {
         *again = (again.0.min(start), again.1.max(end));
     }
 
-    /// Rows of other threads that have to grow with these: for each thread, the first ones that need them.
+    /// Rows of other threads that have to grow with these: for each thread, the first rows that
+    /// need them.
     fn dependents(&self, thread: Tid, start: u32, end: u32) -> Vec<(At, Vec<u32>)> {
         let width = self.limits.len();
         let mut found = Vec::new();
@@ -257,7 +261,7 @@ impl<'a> Saturated<'a> {
     }
 }
 
-/// The first index for which it holds, of those where it does from some index on.
+/// The first index below `count` for which a monotonic predicate holds; `count` if there is none.
 fn first_index(count: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, count);
     while low < high {

@@ -1,14 +1,19 @@
-//! Whether a reordering brings certain threads to certain positions.
+//! Search for a reordering that brings certain threads to certain positions.
 //!
-//! The transition system is that of the CSP model ([`crate::model`]), searched by positions: a state is one position per thread
-//! (and who was woken, and who wrote what is pinned), since all else follows from these. Two reductions keep it small:
+//! The transition system is that of the CSP model ([`crate::model`]). A state is one position per
+//! thread, which threads were woken, and the last writer of each pinned variable; everything else
+//! follows from these. Two reductions keep the search small:
 //!
-//! * Only threads that the goal can need take part, and only as far as it can need them: first those that it *must* need (the
-//!   clocks of [`crate::order`]), then, if that is not enough, those that may post, wake, hold or write what somebody waits for.
-//! * A run of harmless steps at whose end the thread holds no lock that it did not hold all the way is made at once and
-//!   without alternatives (a persistent set): whoever could go on before can go on after it.
+//! * Only threads that the goal can need take part, and only as far as it can need them. The first
+//!   search has the threads that the goal *must* need (the clocks of [`crate::order`]). If that is
+//!   not enough, the second also has the threads that may post, wake, hold or write what another
+//!   thread waits for.
+//! * A sequence of harmless steps, at whose end the thread holds only locks that it held all the
+//!   way, is executed at once and without alternatives (a persistent set): every thread that was
+//!   enabled before is enabled after it.
 //!
-//! It misses nothing: without a witness and within the budget, no reordering of these steps reaches the goal.
+//! It is complete: if it finds no witness within the budget, no reordering of these steps reaches
+//! the goal.
 
 use rustc_hash::FxHashSet;
 
@@ -18,7 +23,7 @@ use crate::pins::Pins;
 use crate::state::SearchState;
 use crate::trace::{ObservedTrace, SyncOp, Tid};
 
-/// Threads and the positions they shall have at the same time.
+/// Threads and the positions that they are to have at the same time.
 pub type Goal = [(Tid, u32)];
 
 /// A step of a reordering.
@@ -26,7 +31,7 @@ pub type Goal = [(Tid, u32)];
 pub struct ReorderedEvent {
     /// The step.
     pub step: u32,
-    /// The thread that it wakes, if it had to choose.
+    /// The thread that it wakes, if it wakes one of several.
     pub woken: Option<Tid>,
 }
 
@@ -46,7 +51,7 @@ pub enum Reachability {
 pub struct Searcher<'a> {
     trace: &'a ObservedTrace,
     order: &'a MustHappenBefore,
-    /// Positions at which the reordering begins: what lies before them stays as it was.
+    /// Positions at which the reordering begins. Steps before them stay as they were.
     start: Vec<u32>,
     /// States that one search may visit.
     budget: usize,
@@ -59,7 +64,7 @@ impl<'a> Searcher<'a> {
         Searcher { trace, order, start: vec![0; trace.threads.len()], budget }
     }
 
-    /// Searches only behind the first `steps` steps, which stay as they were.
+    /// Reorders only what follows the first `steps` steps, which stay as they were.
     #[must_use]
     pub fn behind(mut self, steps: u32) -> Self {
         for step in &self.trace.steps[..steps as usize] {
@@ -80,7 +85,8 @@ impl<'a> Searcher<'a> {
         if may == must { Reachability::Unreachable } else { self.run(goal, pins, &may) }
     }
 
-    /// How far each thread may have to come for these threads to be at these positions, whatever else it needs.
+    /// How far each thread may have to go, so that these threads can be at least at these
+    /// positions.
     #[must_use]
     pub fn cone(&self, positions: &Goal) -> Vec<u32> {
         let mut limits = self.start.clone();
@@ -90,7 +96,8 @@ impl<'a> Searcher<'a> {
         self.may(&[], &Pins::default(), &limits)
     }
 
-    /// How far each thread must have come; `None` if some thread of the goal would be beyond it.
+    /// How far each thread must have gone; `None` if a thread of the goal would be beyond its
+    /// position.
     fn must(&self, goal: &Goal, pins: &Pins) -> Option<Vec<u32>> {
         let mut limits = self.start.clone();
         for &(thread, position) in goal {
@@ -112,7 +119,7 @@ impl<'a> Searcher<'a> {
         fits.then_some(limits)
     }
 
-    /// How far each thread may have to come.
+    /// How far each thread may have to go.
     fn may(&self, goal: &Goal, pins: &Pins, must: &[u32]) -> Vec<u32> {
         let mut limits = must.to_vec();
         let mut looked: Vec<u32> = self.start.clone();
@@ -149,7 +156,8 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Lets threads that would stop inside a critical section go on to its end: others may need the lock.
+    /// Lets threads that would stop inside a critical section go on to its end, because other
+    /// threads may need the lock.
     fn leave_sections(&self, limits: &mut [u32]) {
         for thread in 0..limits.len() {
             let held = &self.trace.threads[thread].held[limits[thread] as usize..];
@@ -164,12 +172,12 @@ impl<'a> Searcher<'a> {
         let first = if self.start.iter().all(|&start| start == 0) { &[] } else { self.trace.steps.as_slice() };
         for step in first {
             if step.index < self.start[usize::from(step.thread)] {
-                // What came before the window is made as it was: whoever was woken then is awake.
+                // Steps before the window are executed as they were, with the same threads woken.
                 let woken = self.woken_in_trace(step.thread, &state);
-                state.make(step.thread, woken);
+                state.execute(step.thread, woken);
             }
         }
-        let mut walk = DepthFirstSearch {
+        let mut search = DepthFirstSearch {
             trace: self.trace,
             goal,
             limits,
@@ -178,10 +186,11 @@ impl<'a> Searcher<'a> {
             seen: FxHashSet::default(),
             budget: self.budget,
         };
-        walk.search()
+        search.search()
     }
 
-    /// Whom the thread's next step wakes, if it has to choose: the one that resumes first in the trace.
+    /// The thread that the next step of `thread` wakes, if it wakes one of several: the one that
+    /// resumes first in the trace.
     fn woken_in_trace(&self, thread: Tid, state: &SearchState<'_>) -> Option<Tid> {
         let step = state.next(thread)?;
         let SyncOp::Wake { queue, all: false } = self.trace.steps[step as usize].op else { return None };
@@ -189,7 +198,7 @@ impl<'a> Searcher<'a> {
     }
 }
 
-/// What a step may have to wait for somebody to do something to.
+/// The object on which a step may have to wait for another thread's operation.
 fn waits_for(op: &SyncOp) -> Option<u32> {
     match *op {
         SyncOp::Busy(slot)
@@ -203,7 +212,7 @@ fn waits_for(op: &SyncOp) -> Option<u32> {
     }
 }
 
-/// What a step does something to that others may wait for.
+/// The object that a step changes and that other threads may wait for.
 fn helps(op: &SyncOp) -> Option<u32> {
     match *op {
         SyncOp::Lock(slot)
@@ -220,7 +229,7 @@ fn helps(op: &SyncOp) -> Option<u32> {
     }
 }
 
-/// One search.
+/// One depth-first search.
 struct DepthFirstSearch<'a, 'b> {
     trace: &'a ObservedTrace,
     goal: &'b Goal,
@@ -260,7 +269,7 @@ impl DepthFirstSearch<'_, '_> {
                 self.taken.truncate(branch.taken);
                 if let Some(&(thread, woken)) = branch.choices.get(branch.next) {
                     branch.next += 1;
-                    self.make(thread, woken);
+                    self.execute(thread, woken);
                     break;
                 }
                 branches.pop();
@@ -274,14 +283,14 @@ impl DepthFirstSearch<'_, '_> {
             .all(|&(thread, position)| self.state.position(thread) == position && self.state.is_alive(thread))
     }
 
-    fn make(&mut self, thread: Tid, woken: Option<Tid>) {
+    fn execute(&mut self, thread: Tid, woken: Option<Tid>) {
         if let Some(step) = self.state.next(thread) {
-            self.state.make(thread, woken);
+            self.state.execute(thread, woken);
             self.taken.push(ReorderedEvent { step, woken });
         }
     }
 
-    /// What could happen next, in the order of the trace.
+    /// The enabled steps, in the order of the trace.
     fn choices(&self) -> Vec<(Tid, Option<Tid>)> {
         let threads = 0..self.limits.len() as Tid;
         let mut able: Vec<Tid> = threads
@@ -305,7 +314,7 @@ impl DepthFirstSearch<'_, '_> {
         choices
     }
 
-    /// Makes all runs of harmless steps, until no thread has one.
+    /// Executes all sequences of harmless steps, until no thread has one.
     fn run_on(&mut self) {
         loop {
             let mut moved = false;
@@ -318,7 +327,7 @@ impl DepthFirstSearch<'_, '_> {
         }
     }
 
-    /// Lets one thread run as far as it can end with no more locks than it held on the way.
+    /// Lets one thread run to the last state in which it holds only locks that it held all the way.
     fn advance(&mut self, thread: Tid) -> bool {
         let own = &self.trace.threads[usize::from(thread)];
         let start = (self.state.mark(), self.taken.len());
@@ -328,7 +337,7 @@ impl DepthFirstSearch<'_, '_> {
             if !self.state.next(thread).is_some_and(|step| self.state.is_harmless(step)) {
                 break;
             }
-            self.make(thread, None);
+            self.execute(thread, None);
             let held = self.trace.locks.get(own.held[self.state.position(thread) as usize]);
             if within(held, &always) {
                 best = (self.state.mark(), self.taken.len());

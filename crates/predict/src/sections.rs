@@ -1,4 +1,4 @@
-//! Critical sections of a trace, found by lock, thread and position.
+//! The critical sections of a trace, by lock, thread and position.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ pub(crate) struct Section {
     pub step: u32,
     /// The thread's position before it.
     pub index: u32,
-    /// The thread's position behind the release, if there is one.
+    /// The thread's position after the release, if there is one.
     pub release: Option<u32>,
-    /// Whether the lock is held alone.
+    /// Whether the lock is held exclusively.
     pub alone: bool,
 }
 
 impl Section {
-    /// Whether the two cannot be entered at the same time.
+    /// Whether two threads cannot be in the two sections at the same time.
     pub fn excludes(&self, other: &Section) -> bool {
         self.alone || other.alone
     }
 
-    /// Whether a thread that has come so far has entered it and not left it.
+    /// Whether a thread at position `limit` has entered the section and not left it.
     pub fn is_open(&self, limit: u32) -> bool {
         self.index < limit && self.release.is_none_or(|release| release > limit)
     }
@@ -32,15 +32,15 @@ impl Section {
 /// All sections of a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Sections {
-    /// Sections of each thread, in order, of each lock that several threads take.
+    /// Sections of each thread, in order, for each lock that several threads acquire.
     by_lock: BTreeMap<Slot, Vec<(Tid, Vec<Section>)>>,
 }
 
 impl Sections {
-    /// Reads them off.
+    /// Finds the sections of a trace.
     pub fn of(trace: &ObservedTrace) -> Self {
         let mut all: BTreeMap<Slot, BTreeMap<Tid, Vec<Section>>> = BTreeMap::new();
-        // A reader may come in again before it has left.
+        // A thread may acquire a rwlock for reading more than once.
         let mut depth: BTreeMap<(Slot, Tid), u32> = BTreeMap::new();
         for (number, step) in trace.steps.iter().enumerate() {
             if let Some((slot, alone)) = acquires(&step.op) {
@@ -65,12 +65,12 @@ impl Sections {
         Sections { by_lock: shared.map(|(slot, threads)| (slot, threads.into_iter().collect())).collect() }
     }
 
-    /// Locks that several threads take.
+    /// Locks that several threads acquire.
     pub fn shared(&self) -> impl Iterator<Item = Slot> + '_ {
         self.by_lock.keys().copied()
     }
 
-    /// The last section that each thread has entered before it came to its limit.
+    /// The last section that each thread has entered before its limit.
     pub fn last(&self, slot: Slot, limits: &[u32]) -> Vec<(Tid, Section)> {
         let threads = self.by_lock.get(&slot).map_or(&[][..], Vec::as_slice);
         let last = |(thread, sections): &(Tid, Vec<Section>)| {
@@ -80,7 +80,7 @@ impl Sections {
         threads.iter().filter_map(last).collect()
     }
 
-    /// The same of those that exclude a section.
+    /// The same among sections that exclude `section`.
     pub fn last_excluding(&self, slot: Slot, section: &Section, limits: &[u32]) -> Vec<(Tid, Section)> {
         let threads = self.by_lock.get(&slot).map_or(&[][..], Vec::as_slice);
         let last = |(thread, sections): &(Tid, Vec<Section>)| {
@@ -91,7 +91,7 @@ impl Sections {
         threads.iter().filter_map(last).collect()
     }
 
-    /// The section that a step begins or ends, of a lock that several threads take.
+    /// The section that a step begins or ends, of a lock that several threads acquire.
     pub fn at(&self, trace: &ObservedTrace, step: u32) -> Option<(Slot, Section)> {
         let step = &trace.steps[step as usize];
         let slot = acquires(&step.op).map(|(slot, _)| slot).or_else(|| releases(&step.op))?;
@@ -102,7 +102,7 @@ impl Sections {
     }
 }
 
-/// The lock that a step takes, and whether alone.
+/// The lock that a step acquires, and whether exclusively.
 fn acquires(op: &SyncOp) -> Option<(Slot, bool)> {
     match *op {
         SyncOp::Lock(slot) | SyncOp::WriteLock(slot) | SyncOp::Resume { mutex: Some(slot), .. } => Some((slot, true)),
@@ -111,7 +111,7 @@ fn acquires(op: &SyncOp) -> Option<(Slot, bool)> {
     }
 }
 
-/// The lock that a step gives back.
+/// The lock that a step releases.
 fn releases(op: &SyncOp) -> Option<Slot> {
     match *op {
         SyncOp::Unlock(slot)

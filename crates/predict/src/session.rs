@@ -1,12 +1,15 @@
-//! Prediction on a program: observe a run, predict, enforce, and go on from the runs that came of it.
+//! Prediction on a program: observe a run, predict, confirm by forcing witnesses on the program,
+//! and analyse the runs that took a new path.
 //!
-//! A witness is first sought among the orders in which every read keeps its writer, which the program can always follow. Where
-//! there is none, values are free at first. If the run then leaves the path, some read has decided so: the reads of
-//! that thread that saw another writer than before are pinned, the latest first, and the search is repeated, until
-//! the program follows or no order is left. With [`PredictOptions::assume_any_value`] nothing is pinned.
+//! A witness is first looked for among the reorderings in which every read keeps its writer. The
+//! program can always follow these. If there is none, reads may see any value at first. If the run
+//! then leaves the path, some read saw a value that changed the control flow. So the reads of that
+//! thread whose writer changed are pinned, the latest first, and the search is repeated until the
+//! program follows or no reordering is left. With [`PredictOptions::assume_any_value`] nothing is
+//! pinned.
 //!
-//! Nothing is confirmed but what a run of the program shows. An infeasible candidate may still be possible on another path: that
-//! is what rounds are for.
+//! Only what a run of the program shows is confirmed. An infeasible candidate may be possible on
+//! another path; later rounds analyse such paths.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -29,62 +32,64 @@ use crate::schedule::{Divergence, choices, followed, number_in};
 use crate::search::ReorderedEvent;
 use crate::trace::{ObservedTrace, Tid};
 
-/// Attempts to enforce one candidate.
+/// Attempts to confirm one candidate.
 const MOST_ATTEMPTS: usize = 24;
-/// Candidates that are decided before they are enforced.
+/// Candidates that are decided together before they are confirmed.
 const AT_ONCE: usize = 64;
 /// Runs of one round that only look for new paths.
 const MOST_PATHS: usize = 2_000;
 
-/// How to predict.
+/// Options of a prediction.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictOptions {
-    /// What deciding may cost.
+    /// Budget of the decisions.
     pub budget: Budget,
     /// How many generations of runs are analysed; 0 for all.
     pub rounds: u32,
-    /// Whether reads may see anything.
+    /// Whether reads may see any value.
     pub assume_any_value: bool,
-    /// Schedule of the first run.
+    /// Policy that schedules the first run.
     pub policy: Policy,
     /// Bound on events of a run.
     pub max_events: u64,
 }
 
-/// What became of a candidate.
+/// The result for a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateStatus {
     /// A run shows it.
     Confirmed,
-    /// The program leaves the path.
+    /// The program does not follow the path.
     Infeasible(Departure),
     /// Not known, for this reason.
     Undecided(&'static str),
 }
 
-/// Where a run left the path that it was to follow.
+/// Where a run left the path that it was meant to follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// Number of the event in the schedule, from 1.
     pub event: usize,
-    /// Which step of the observed run was expected; `None` if all were made but the accesses did not follow.
+    /// The event of the observed run that was expected; `None` if all were made but the accesses
+    /// did not follow.
     pub expected: Option<RunEvent>,
 }
 
-/// A candidate with a witness (or without an answer), and its fate.
+/// A candidate that has a witness or is undecided, and its result.
 #[derive(Clone, Debug)]
 pub struct PredictedDefect {
     /// A race or a deadlock.
     pub kind: Kind,
     /// The places, in increasing order.
     pub places: Vec<u64>,
-    /// The threads in the observed run and where they would stand, in the order of the waiting for a deadlock.
+    /// The threads of the observed run and their accesses. For a deadlock they are in the order of
+    /// the cycle.
     pub sides: Vec<PredictedSide>,
     /// Name of the variable.
     pub variable: Option<String>,
-    /// What became of it.
+    /// The result.
     pub fate: CandidateStatus,
-    /// The witness in the words of the model, without creation and start.
+    /// The witness as events of the CSP model, without creation and start.
     pub counterexample: Vec<String>,
 }
 
@@ -93,16 +98,16 @@ pub struct PredictedDefect {
 pub struct PredictedSide {
     /// Run-local number in the observed run.
     pub thread: Tid,
-    /// Where.
+    /// Address of the access or acquisition in the program.
     pub place: u64,
-    /// How it touches the variable; `None` for a thread that wants a lock.
+    /// The kind of access; `None` for a thread that waits for a lock.
     pub what: Option<raddle_model::race::Touching>,
 }
 
-/// Figures of a prediction.
+/// Result and statistics of a prediction.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Sums over all traces of the filter's figures.
+    /// The filter's counts, summed over all traces.
     pub stages: FilterCounts,
     /// Traces analysed.
     pub traces: u64,
@@ -116,21 +121,21 @@ pub struct Totals {
     pub threads: u64,
     /// Steps and shared accesses of the first trace.
     pub trace_size: u64,
-    /// Pairs of places that the filter left and nobody looked at, because there are too many.
+    /// Pairs of places that exceed the filter's bounds and were not examined.
     pub left_out: u64,
-    /// Why the program could not be run any more.
+    /// The error that ended the prediction early.
     pub lost: Option<TargetError>,
     /// Steps of a window, if the traces were cut.
     pub window: Option<u32>,
-    /// Candidates with a witness or without an answer.
+    /// Candidates that have a witness or are undecided.
     pub decided: u64,
-    /// Paths that were found and not analysed, because the rounds were over.
+    /// New paths that were not analysed because the number of rounds was reached.
     pub paths_left: u64,
     /// Names of the shared variables.
     pub variables: BTreeSet<String>,
-    /// The paper's checks.
+    /// Results of the CSP refinement checks.
     pub refinements: Refinements,
-    /// Time spent on running the program, on the filter, on deciding.
+    /// Time spent in each phase.
     pub seconds: PhaseSeconds,
     /// Every error that some run has shown, predicted or not.
     pub shown: BTreeSet<Signature>,
@@ -138,26 +143,26 @@ pub struct Totals {
     pub predictions: Vec<PredictedDefect>,
 }
 
-/// Where time went.
+/// Seconds spent in each phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseSeconds {
-    /// Runs of the program, with what is made of them.
+    /// Running the program and examining the executions.
     pub runs: f64,
-    /// Traces, orders and candidates.
+    /// Building traces and filtering candidates.
     pub filter: f64,
-    /// Witnesses.
+    /// Deciding candidates.
     pub decide: f64,
 }
 
-/// Sees what happens.
+/// Is told of the progress of a prediction.
 pub trait Observer {
     /// A run was made. Breaking ends the prediction.
     fn met(&mut self, execution: &Execution) -> std::ops::ControlFlow<()>;
-    /// Names what lies at addresses of an execution.
+    /// Names the objects at addresses of an execution.
     fn name(&self, execution: &Execution, addresses: &[u64]) -> Vec<String>;
     /// A trace was filtered.
     fn analysed(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>);
-    /// A candidate was settled.
+    /// A candidate has its result.
     fn settled(&mut self, execution: &Execution, prediction: &PredictedDefect);
 }
 
@@ -188,7 +193,7 @@ pub fn predict(
     let mut totals = session.totals;
     match ended {
         Err(error) if totals.traces == 0 => return Err(error),
-        // What was found before the program got lost stands.
+        // Results from before the target was lost remain valid.
         Err(error) => totals.lost = Some(error),
         Ok(()) => {}
     }
@@ -213,7 +218,7 @@ struct Session<'a> {
     over: bool,
 }
 
-/// Something to enforce.
+/// A candidate to confirm.
 enum Wanted<'a> {
     Race(&'a RaceCandidate),
     Deadlock(&'a Cycle),
@@ -256,7 +261,7 @@ impl Wanted<'_> {
 
 impl Session<'_> {
     fn run(&mut self) -> Result<(), TargetError> {
-        let first = self.make(Vec::new(), self.options.policy)?;
+        let first = self.run_schedule(Vec::new(), self.options.policy)?;
         self.paths.insert(path_of(&first));
         let mut round = VecDeque::from([first]);
         let mut number = 0;
@@ -274,7 +279,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn make(&mut self, schedule: Vec<Choice>, policy: Policy) -> Result<Execution, TargetError> {
+    fn run_schedule(&mut self, schedule: Vec<Choice>, policy: Policy) -> Result<Execution, TargetError> {
         let begun = Instant::now();
         let mut execution = Execution::empty();
         self.target.submit(Request { schedule, policy, max_events: self.options.max_events });
@@ -291,7 +296,7 @@ impl Session<'_> {
         Ok(execution)
     }
 
-    /// Predicts from one run.
+    /// Analyses one run and confirms its candidates.
     fn analyse(&mut self, execution: &Execution) -> Result<(), TargetError> {
         let begun = Instant::now();
         let trace = self.trace(execution);
@@ -309,7 +314,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Decides and enforces the candidates, some at a time, since witnesses are long.
+    /// Decides and confirms the candidates, a batch at a time, because witnesses are long.
     fn settle_all(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>) -> Result<(), TargetError> {
         let begun = Instant::now();
         let keeper = analysis.keeper();
@@ -396,7 +401,7 @@ impl Session<'_> {
             }
         };
         let prediction = describe(analysis.trace, wanted, witness.as_ref(), fate);
-        // What one trace leaves open, another one may have settled.
+        // Another trace may have settled the candidate already.
         let better = self.settled.get(&key).is_none_or(|known| rank(&known.fate) < rank(&prediction.fate));
         if better {
             self.observer.settled(execution, &prediction);
@@ -405,7 +410,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Forces witnesses on the program until one shows what was predicted, or there is none left.
+    /// Forces witnesses on the program until a run shows the candidate, or no witness is left.
     fn enforce(
         &mut self,
         execution: &Execution,
@@ -420,26 +425,26 @@ impl Session<'_> {
         let mut departure: Option<Departure> = None;
         for _ in 0..MOST_ATTEMPTS {
             let steps = with_accesses(analysis.trace, &witness);
-            let run = self.make(choices(execution, &steps), Policy::LeastRank)?;
+            let run = self.run_schedule(choices(execution, &steps), Policy::LeastRank)?;
             if self.shown.contains(&key) {
                 return Ok(CandidateStatus::Confirmed);
             }
             let left = followed(execution, &steps, &run);
-            let whose = whose(analysis.trace, &steps, left.as_ref(), &witness);
+            let departed = departed_threads(analysis.trace, &steps, left.as_ref(), &witness);
             departure.get_or_insert_with(|| departure_of(execution, &steps, left.as_ref()));
-            self.keep(run);
+            self.keep_new_path(run);
             let more = if self.options.assume_any_value {
                 Vec::new()
             } else {
                 let made = &steps[..left.map_or(steps.len(), |left| left.at)];
-                culprits(analysis, made, &whose, &pinned)
+                suspect_reads(analysis, made, &departed, &pinned)
             };
             if more.is_empty() {
-                // Nothing to blame: another pair of accesses may do.
+                // No read changed its writer: try another pair of accesses.
                 first += 1;
                 pinned.clear();
             }
-            // Twice as many as before, so that a long list does not take for ever.
+            // The number of pinned reads doubles, so that a long list needs few attempts.
             let count = (pinned.len()).max(1);
             pinned.extend(more.into_iter().take(count));
             let pins = Pins::of(&analysis.flow, pinned.clone());
@@ -460,14 +465,14 @@ impl Session<'_> {
         Ok(CandidateStatus::Undecided(ATTEMPTS))
     }
 
-    /// Remembers a run if it took a new path.
-    fn keep(&mut self, run: Execution) {
+    /// Keeps a run for the next round if it took a new path.
+    fn keep_new_path(&mut self, run: Execution) {
         if self.paths.insert(path_of(&run)) {
             self.next.push_back(run);
         }
     }
 
-    /// Turns round what threads can notice, to find new paths.
+    /// Reverses pairs of transitions whose order a thread can observe, to find new paths.
     fn explore(&mut self, execution: &Execution, analysis: &TraceAnalysis<'_>) -> Result<(), TargetError> {
         let flips = flips(analysis.trace, &analysis.order, &analysis.flow, self.options.budget.states / 10 + 100);
         for flip in flips.into_iter().take(MOST_PATHS) {
@@ -477,8 +482,8 @@ impl Session<'_> {
             let mut schedule = choices(execution, &flip.steps);
             let then = flip.then.iter().map(|&thread| number_in(execution, &flip.steps, thread).map(Choice::of));
             schedule.extend(then.collect::<Option<Vec<Choice>>>().unwrap_or_default());
-            let run = self.make(schedule, Policy::LeastRank)?;
-            self.keep(run);
+            let run = self.run_schedule(schedule, Policy::LeastRank)?;
+            self.keep_new_path(run);
         }
         Ok(())
     }
@@ -502,7 +507,7 @@ fn key_of(defect: &Defect) -> Key {
     (defect.signature.kind, places)
 }
 
-/// The witness, and then the steps that are accesses themselves.
+/// The steps of the witness, followed by the two accesses as far as they are steps themselves.
 fn with_accesses(trace: &ObservedTrace, witness: &Reordering) -> Vec<ReorderedEvent> {
     let mut steps = witness.steps.clone();
     let Some((a, b)) = witness.accesses else { return steps };
@@ -517,8 +522,13 @@ fn with_accesses(trace: &ObservedTrace, witness: &Reordering) -> Vec<ReorderedEv
     steps
 }
 
-/// Threads that did not do what was expected of them.
-fn whose(trace: &ObservedTrace, steps: &[ReorderedEvent], left: Option<&Divergence>, witness: &Reordering) -> Vec<Tid> {
+/// The threads that left the path.
+fn departed_threads(
+    trace: &ObservedTrace,
+    steps: &[ReorderedEvent],
+    left: Option<&Divergence>,
+    witness: &Reordering,
+) -> Vec<Tid> {
     match left.and_then(|left| steps.get(left.at)) {
         Some(taken) => vec![trace.steps[taken.step as usize].thread],
         None => witness.goal.iter().map(|(thread, _)| *thread).collect(),
@@ -531,11 +541,12 @@ fn departure_of(execution: &Execution, steps: &[ReorderedEvent], left: Option<&D
     Departure { event: at + 1, expected }
 }
 
-/// Reads to blame, the latest first: of the threads that left the path, or else of any.
-fn culprits(
+/// Reads whose writer changed, the latest first: those of the threads that left the path, or else
+/// of all threads.
+fn suspect_reads(
     analysis: &TraceAnalysis<'_>,
     made: &[ReorderedEvent],
-    whose: &[Tid],
+    departed: &[Tid],
     pinned: &BTreeSet<TransitionRead>,
 ) -> Vec<TransitionRead> {
     let order: Vec<u32> = made.iter().map(|taken| taken.step).collect();
@@ -545,7 +556,7 @@ fn culprits(
     let own: Vec<TransitionRead> = changed
         .iter()
         .copied()
-        .filter(|read| whose.contains(&analysis.trace.steps[read.step as usize].thread))
+        .filter(|read| departed.contains(&analysis.trace.steps[read.step as usize].thread))
         .collect();
     if own.is_empty() { changed } else { own }
 }
@@ -578,7 +589,7 @@ fn describe(
     PredictedDefect { kind, places, sides, variable, fate, counterexample }
 }
 
-/// What tells paths apart: what each thread does, whatever the order between threads.
+/// Hash of a path: what each thread does, independent of the order between threads.
 fn path_of(execution: &Execution) -> u64 {
     let mut hashers: Vec<FxHasher> = vec![FxHasher::default(); execution.threads.len()];
     for step in &execution.events {

@@ -1,9 +1,9 @@
-//! The state that steps observe and change: one word per slot, position, wake-up and pinned variable.
+//! The state of a search: one word per slot, thread position, wake-up and pinned variable.
 
 use crate::pins::Pins;
 use crate::trace::{ObservedTrace, SyncOp, Tid, UNOWNED};
 
-/// A state of a trace's objects, from which steps can be taken back.
+/// The state of a trace's objects and threads. Steps can be undone.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchState<'a> {
     trace: &'a ObservedTrace,
@@ -28,12 +28,12 @@ impl<'a> SearchState<'a> {
         self.words[self.positions + usize::from(thread)]
     }
 
-    /// What tells states apart: everything else follows from the positions.
+    /// The words that identify the state: everything else follows from the positions.
     pub(crate) fn key(&self) -> Box<[u32]> {
         self.words[self.positions..].into()
     }
 
-    /// How far changes go back.
+    /// A mark for [`SearchState::rollback`].
     pub(crate) fn mark(&self) -> usize {
         self.undo.len()
     }
@@ -68,7 +68,7 @@ impl<'a> SearchState<'a> {
         self.trace.step_at(thread, self.position(thread))
     }
 
-    /// Whether the thread can make its next step.
+    /// Whether the thread's next step is enabled.
     pub(crate) fn enabled(&self, thread: Tid) -> bool {
         let Some(number) = self.next(thread) else { return false };
         let me = u32::from(thread) + 1;
@@ -101,7 +101,7 @@ impl<'a> SearchState<'a> {
         self.pins.reads(step).iter().all(|&(var, writer)| self.words[self.writers + var as usize] == writer)
     }
 
-    /// Threads that wait in the queue and were not woken.
+    /// Threads that wait in the queue and were not yet woken.
     pub(crate) fn waiting(&self, queue: u32) -> Vec<Tid> {
         let threads = 0..self.trace.threads.len() as Tid;
         let waits = |&thread: &Tid| {
@@ -112,8 +112,8 @@ impl<'a> SearchState<'a> {
         threads.filter(waits).collect()
     }
 
-    /// Makes the thread's next step. A step that wakes one of several wakes `woken`.
-    pub(crate) fn make(&mut self, thread: Tid, woken: Option<Tid>) {
+    /// Executes the thread's next step. A step that wakes one of several threads wakes `woken`.
+    pub(crate) fn execute(&mut self, thread: Tid, woken: Option<Tid>) {
         let Some(number) = self.next(thread) else { return };
         let me = u32::from(thread) + 1;
         match self.trace.steps[number as usize].op {
@@ -150,8 +150,8 @@ impl<'a> SearchState<'a> {
         self.set(self.positions + usize::from(thread), self.position(thread) + 1);
     }
 
-    /// Whether making the step early can spoil nothing: whatever others could do before, they can do after it, as long as the
-    /// thread ends up with no more locks than it had.
+    /// Whether executing the step early disables no other thread's step, as long as the thread ends
+    /// with no more locks than it had.
     pub(crate) fn is_harmless(&self, step: u32) -> bool {
         let delicate = |slot: u32| self.trace.slots[slot as usize].delicate;
         let kind = match self.trace.steps[step as usize].op {

@@ -1,12 +1,13 @@
 //! The STD format of RAPID: one event per line, `thread|operation(object)|location`.
 //!
-//! Operations: `r` and `w` of a variable, `acq` and `rel` of a lock, `fork` and `join` of a thread. Every access is a step of its
-//! own here, since between any two of them another thread may come. A trace that no program can have is rejected with the
-//! line that makes it so.
+//! Operations: `r` and `w` of a variable, `acq` and `rel` of a lock, `fork` and `join` of a thread.
+//! Every access is a step of its own here, because another thread may run between any two of them.
+//! A trace that no program can produce is rejected with the first wrong line.
 //!
-//! Writing: what the format has no word for orders by threads that do nothing (`fork` on one side, `join` on the other), a
-//! rwlock is one lock for each thread that reads, all of which a writer takes, and an atomic access is left out with the order that it
-//! makes: who reads the trace elsewhere may predict what the program excludes, and misses nothing.
+//! Writing: an order that the format cannot express is written as an empty thread (`fork` on one
+//! side, `join` on the other). A rwlock is written as one lock for each reading thread; a writer
+//! acquires all of them. Atomic accesses and the orders that they make are left out. So another
+//! tool may predict a race that the program excludes, but it misses none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,14 +16,14 @@ use raddle_model::race::Touching;
 
 use crate::trace::{ObservedTrace, SharedAccess, Slot, SyncOp, ThreadTrace, Tid, Var, VarInfo};
 
-/// Threads of one trace: there is a table of all pairs of them.
+/// Threads of one trace, at most: there is a table of all pairs of them.
 const MOST_THREADS: usize = 4_000;
-/// Events times threads: what events need of each thread is kept.
+/// Events times threads, at most: there is a clock for each event.
 const MOST_WORDS: usize = 100_000_000;
-/// Locks that a thread holds at the same time: each set of them is kept.
+/// Locks that a thread holds at the same time, at most: each lock set is kept.
 const MOST_HELD: u32 = 1_000;
 
-/// What is wrong with a trace.
+/// An error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {message}")]
 pub struct TraceError {
@@ -32,13 +33,13 @@ pub struct TraceError {
     pub message: String,
 }
 
-/// A lock and who holds it.
+/// A lock and its holder.
 struct Lock {
     slot: Slot,
     holder: Option<(Tid, u32)>,
 }
 
-/// A thread, with the lines of its life.
+/// The lines at which a thread was forked, did its first event, and was joined.
 #[derive(Default)]
 struct Life {
     forked: Option<usize>,
@@ -71,7 +72,7 @@ pub struct ParsedTrace {
 /// Reads a trace.
 ///
 /// # Errors
-/// If a line makes no sense, or no program can have the trace.
+/// If a line cannot be parsed, or no program can produce the trace.
 pub fn read(text: &str) -> Result<ParsedTrace, TraceError> {
     let mut reader = Reader::default();
     for (number, line) in text.lines().enumerate() {
@@ -148,7 +149,7 @@ impl Reader {
         Ok(number)
     }
 
-    /// A name of its own for a thread, as the model writes it where that is possible: `t1` for `T1`.
+    /// A unique name for a thread, in the spelling of the CSP model if possible: `t1` for `T1`.
     fn display_name(&self, name: &str) -> String {
         let digits =
             name.strip_prefix('T').filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
@@ -158,7 +159,7 @@ impl Reader {
         std::iter::once(first.clone()).chain(numbered).find(is_free).unwrap_or(first)
     }
 
-    /// Notes that the thread does something, which it cannot after somebody has joined it.
+    /// Notes that the thread has an event, which is an error after it was joined.
     fn lives(&mut self, thread: Tid, event: &str) -> Result<(), TraceError> {
         let line = self.line;
         let life = &mut self.lives[usize::from(thread)];
@@ -297,11 +298,11 @@ pub fn write(trace: &ObservedTrace) -> String {
     text
 }
 
-/// Numbers of locations: others read them as 32-bit integers, so addresses will not do.
+/// Numbers of locations. Other tools read locations as 32-bit integers, so addresses are too large.
 struct Places(BTreeMap<u64, usize>);
 
 impl Places {
-    /// Numbers those of a trace from 1, by address.
+    /// Numbers the locations of a trace from 1, by address.
     fn of(trace: &ObservedTrace) -> Self {
         let steps = trace.steps.iter().map(|step| step.place);
         let all: BTreeSet<u64> = steps.chain(trace.accesses.iter().map(|access| access.place)).collect();
@@ -323,16 +324,16 @@ fn line_of_access(text: &mut String, trace: &ObservedTrace, access: &SharedAcces
     let _ = writeln!(text, "{}|{word}({})|{}", tidy(thread), tidy(var), places.number(access.place));
 }
 
-/// Names without the characters that the format needs.
+/// A name without the characters that are syntax of the format.
 fn tidy(name: &str) -> String {
     name.replace(['|', '(', ')', ' '], "_")
 }
 
-/// Threads that stand for an order between two steps.
+/// Empty threads that express an order between two steps.
 #[derive(Default)]
 struct Signals {
     made: u32,
-    /// By object: those that somebody may still take.
+    /// By object: threads that were forked and not yet joined.
     open: BTreeMap<(Slot, &'static str), Vec<String>>,
 }
 
@@ -399,7 +400,7 @@ impl Signals {
                 let count = leavers.count();
                 (0..count).flat_map(|_| self.give(round, "round")).collect()
             }
-            // One from each that arrived.
+            // Joins one empty thread of each arrival.
             SyncOp::Leave { round, count } => {
                 let open = self.open.entry((round, "round")).or_default();
                 let stride = (open.len() / count.max(1) as usize).max(1);
@@ -416,12 +417,13 @@ impl Signals {
     }
 }
 
-/// Threads that take a rwlock for reading.
+/// Threads that acquire a rwlock for reading.
 fn readers(trace: &ObservedTrace, slot: Slot) -> BTreeSet<Tid> {
     trace.steps.iter().filter(|step| step.op == SyncOp::ReadLock(slot)).map(|step| step.thread).collect()
 }
 
-/// A trace as a table, one column per thread, each row behind the number that its location has in the trace as [`write()`] writes it.
+/// A trace as a table with one column per thread. Each row begins with the number that [`write()`]
+/// gives to its location.
 #[must_use]
 pub fn table(trace: &ObservedTrace, place: &dyn Fn(u64) -> String) -> String {
     let mut text = String::new();

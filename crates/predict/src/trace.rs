@@ -1,8 +1,9 @@
-//! A trace in the terms of prediction: what each thread did to which object, and nothing else.
+//! The observed trace: what each thread did to which object.
 //!
-//! A *step* is a synchronising operation; *accesses* are data accesses between steps. Everything that prediction may reorder is
-//! a step, with the accesses up to the thread's next step (its *block*) attached to it. A *position* of a thread is the number
-//! of steps that it has made, so a thread at position `p` is in its block `p`, and block 0 precedes its first step.
+//! A *step* is a synchronising operation. *Accesses* are data accesses between steps. Prediction
+//! reorders steps; the accesses up to the thread's next step (its *block*) move with a step. The
+//! *position* of a thread is the number of steps that it has made. A thread at position `p` is in
+//! its block `p`; block 0 precedes its first step.
 
 use std::collections::BTreeMap;
 
@@ -13,151 +14,154 @@ use crate::lockset::LockSets;
 /// Number of a thread in a trace.
 pub type Tid = u16;
 
-/// A place in the state that steps observe and change: the owner of a mutex, the count of a semaphore, ...
+/// A word of the state that steps observe and change: the owner of a mutex, the count of a
+/// semaphore, ...
 pub type Slot = u32;
 
-/// A variable: eight bytes of memory in one life, or a name in a trace from elsewhere.
+/// A variable: part of an eight-byte cell of memory between allocation and free, or a name in a
+/// trace that was read from a file.
 pub type Var = u32;
 
-/// Nobody owns the mutex.
+/// Value of a mutex's slot while no thread owns it.
 pub const UNOWNED: u32 = 0;
 
-/// What a step needs and does. Steps that neither wait for anybody nor keep anybody waiting are all [`SyncOp::Free`].
+/// What a step needs and does. A step that waits for no other thread and makes no other thread wait
+/// is [`SyncOp::Free`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncOp {
-    /// Always possible, changes nothing that others wait for.
+    /// Always enabled; changes nothing that other threads wait for.
     Free,
-    /// Brings a thread to life.
+    /// Creates a thread.
     Fork(Tid),
     /// Waits for the end of a thread.
     Join(Tid),
-    /// Takes a mutex (or the right to run an initialiser).
+    /// Acquires a mutex, or the right to run a once initialiser.
     Lock(Slot),
-    /// Gives it back.
+    /// Releases it.
     Unlock(Slot),
-    /// Found it taken by somebody else: a try that failed, a timed lock that timed out.
+    /// A try that failed or a timed lock that timed out, because another thread held the mutex.
     Busy(Slot),
-    /// Takes a rwlock for reading. The slot holds the writer, the next one the number of readers.
+    /// Acquires a rwlock for reading. The slot holds the writer, the next one the number of
+    /// readers.
     ReadLock(Slot),
-    /// Gives it back.
+    /// Releases it.
     ReadUnlock(Slot),
-    /// Takes it for writing.
+    /// Acquires it for writing.
     WriteLock(Slot),
-    /// Gives it back.
+    /// Releases it.
     WriteUnlock(Slot),
-    /// Wanted to read, found a writer.
+    /// A failed attempt to read: there was a writer.
     BusyRead(Slot),
-    /// Wanted to write, found somebody.
+    /// A failed attempt to write: there was a reader or a writer.
     BusyWrite(Slot),
-    /// Starts to wait in a queue and gives the mutex back.
+    /// Starts to wait in a queue and releases the mutex.
     Enqueue {
         /// The queue.
         queue: Slot,
         /// The mutex of a condition variable.
         mutex: Option<Slot>,
     },
-    /// Ends the wait and takes the mutex.
+    /// Ends the wait and acquires the mutex.
     Resume {
         /// The queue.
         queue: Slot,
         /// The mutex of a condition variable.
         mutex: Option<Slot>,
-        /// Whether somebody woke the thread; otherwise it timed out.
+        /// Whether the thread was woken; otherwise it timed out.
         woken: bool,
     },
-    /// Wakes one or all of those that wait in the queue.
+    /// Wakes one or all threads of a queue.
     Wake {
         /// The queue.
         queue: Slot,
-        /// All of them.
+        /// Whether all threads are woken.
         all: bool,
     },
-    /// Gives a semaphore its first value.
+    /// Sets a semaphore to its initial value.
     SetSem(Slot, u32),
-    /// Raises it.
+    /// Increments it.
     Post(Slot),
-    /// Lowers it.
+    /// Decrements it.
     Take(Slot),
-    /// Found it at 0.
+    /// A failed attempt to decrement it: it was 0.
     Empty(Slot),
-    /// Comes to a barrier. The slot counts the arrivals of the round.
+    /// Arrives at a barrier. The slot counts the arrivals of the round.
     Arrive {
         /// This round.
         round: Slot,
-        /// The round before and how many belong to it.
+        /// The previous round and its number of arrivals.
         previous: Option<(Slot, u32)>,
     },
-    /// Leaves it, once so many have arrived.
+    /// Leaves a barrier, once `count` threads have arrived.
     Leave {
         /// The round.
         round: Slot,
-        /// Its size.
+        /// Number of arrivals of the round.
         count: u32,
     },
-    /// Ends an initialiser: gives the slot back and sets the next one.
+    /// Ends an initialiser: releases the slot and sets the next one.
     OnceEnd(Slot),
     /// Finds the initialiser done.
     OnceSeen(Slot),
-    /// Writes a location that somebody waits to see change.
+    /// Writes a location that another thread waits on in a spin loop.
     Publish(Slot),
-    /// Leaves a loop that waited for a change.
+    /// Leaves a spin loop that waited for a change.
     Await(Slot),
 }
 
 /// A synchronising operation.
 #[derive(Clone, Copy, Debug)]
 pub struct SyncEvent {
-    /// Whose.
+    /// The thread that made it.
     pub thread: Tid,
-    /// What.
+    /// The operation.
     pub op: SyncOp,
-    /// Where, in the program (or the location field of a trace).
+    /// Its address in the program, or the number of a trace's location field.
     pub place: u64,
     /// Its number among the thread's steps, from 0.
     pub index: u32,
-    /// For people: `lock`, `post`, ... where the operation alone does not say it.
+    /// A word to print (`load`, `try`, ...) where the operation alone does not say it.
     pub word: &'static str,
 }
 
-/// A data access, or an atomic one (which then belongs to the block of its own step).
+/// A data access, or an atomic access, which is part of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedAccess {
-    /// Whose.
+    /// The thread that made it.
     pub thread: Tid,
-    /// The thread's position: it is made in this block.
+    /// The thread's position: the access is made in this block.
     pub position: u32,
-    /// Of what.
+    /// The variable.
     pub var: Var,
-    /// Which of the eight bytes.
+    /// Which of the eight bytes of a cell, as a bit mask.
     pub bytes: u8,
-    /// How.
+    /// The kind of access.
     pub what: Touching,
-    /// Where, in the program.
+    /// Its address in the program.
     pub place: u64,
     /// Whether an atomic write reads as well.
     pub reads_too: bool,
     /// Number of steps of the whole trace that precede it.
     pub after: u32,
-    /// Whether it is part of a step, so that a thread that is about to make it stands before that step. Its position is
-    /// then that of the step.
+    /// Whether it is part of a step. Then its position is the one before that step.
     pub own_step: bool,
 }
 
 impl SharedAccess {
-    /// Whether it changes what it touches.
+    /// Whether it changes the memory.
     #[must_use]
     pub fn writes(&self) -> bool {
         matches!(self.what, Touching::Write | Touching::AtomicWrite | Touching::Free)
     }
 
-    /// Whether it depends on what was written before.
+    /// Whether it depends on the value in memory.
     #[must_use]
     pub fn reads(&self) -> bool {
         matches!(self.what, Touching::Read | Touching::AtomicRead)
             || (self.what == Touching::AtomicWrite && self.reads_too)
     }
 
-    /// Whether the two would race if nothing separated them.
+    /// Whether the two would race if they were unordered.
     #[must_use]
     pub fn conflicts(&self, other: &SharedAccess) -> bool {
         self.var == other.var
@@ -167,25 +171,25 @@ impl SharedAccess {
     }
 }
 
-/// A thread.
+/// One thread of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadTrace {
     /// Its name.
     pub name: String,
     /// Its steps, as indices into [`ObservedTrace::steps`].
     pub steps: Vec<u32>,
-    /// The step that created it; `None` for threads that are there from the start.
+    /// The step that created it; `None` for threads that exist from the start.
     pub fork: Option<u32>,
     /// The set of locks that it holds at each position.
     pub held: Vec<u32>,
-    /// What it stands before at the end of the trace, if it waits there for somebody.
+    /// The operation that blocks it at the end of the trace.
     pub pending: Option<SyncOp>,
-    /// Whether its last step is its end. One that never ended cannot be joined.
+    /// Whether its last step is its end. A thread that never ended cannot be joined.
     pub ended: bool,
 }
 
 impl ThreadTrace {
-    /// The position behind its last step.
+    /// The position after its last step.
     #[must_use]
     pub fn last(&self) -> u32 {
         self.steps.len() as u32
@@ -195,29 +199,31 @@ impl ThreadTrace {
 /// What a slot stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotInfo {
-    /// Name of the object; no other one has it.
+    /// Name of the object, unique among objects.
     pub name: String,
     /// Where it lies, if that is known.
     pub address: Option<u64>,
-    /// Whether a step that takes or gives the object can spoil what another one needs: tries that must fail, mutexes that
-    /// others than the owner give back, semaphores that several threads lower.
+    /// Whether an operation on the object can disable another one in a way that the search must
+    /// branch on: there are failed tries, a thread other than the owner releases it, or several
+    /// threads decrement the semaphore.
     pub delicate: bool,
-    /// Whether it is given back by others than the owner, so that holding it protects nothing.
+    /// Whether a thread other than the owner releases it. Then holding it protects nothing.
     pub loose: bool,
-    /// Whether some thread could notice who came first: there were attempts, or it is an initialiser.
+    /// Whether a thread can observe the order of the operations: there were tries, or it is a once
+    /// initialiser.
     pub noticed: bool,
 }
 
 /// A variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VarInfo {
-    /// Its name; no other one has it.
+    /// Its name, unique among variables.
     pub name: String,
     /// Where it lies, if that is known.
     pub address: Option<u64>,
 }
 
-/// What was observed.
+/// A trace that was observed in a run or read from a file.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedTrace {
     /// All steps in order.
@@ -226,15 +232,15 @@ pub struct ObservedTrace {
     pub accesses: Vec<SharedAccess>,
     /// The threads.
     pub threads: Vec<ThreadTrace>,
-    /// What steps touch.
+    /// The state that steps observe and change.
     pub slots: Vec<SlotInfo>,
     /// The variables.
     pub vars: Vec<VarInfo>,
-    /// All sets of locks that occur.
+    /// All lock sets that occur.
     pub locks: LockSets,
-    /// How many events were recorded, shared or not.
+    /// How many events were recorded, including accesses to memory that is not shared.
     pub events: u64,
-    /// What the trace has and prediction does not model.
+    /// Features of the trace that prediction does not model.
     pub limits: Vec<String>,
 }
 
@@ -266,7 +272,7 @@ impl ObservedTrace {
         self.steps.push(SyncEvent { thread, op, place, index, word });
     }
 
-    /// Gives everything that has an address its name; later ones of the same name get a number.
+    /// Names everything that has an address. If a name occurs again, a number is appended.
     pub fn rename(&mut self, name: &dyn Fn(u64) -> String) {
         let mut used: BTreeMap<String, u32> = BTreeMap::new();
         let mut unique = |address: u64| {
@@ -293,7 +299,7 @@ impl ObservedTrace {
         self.slots.len() as u32 - 1
     }
 
-    /// Works out what follows from the steps: delicate slots, and the locks held at each position.
+    /// Computes what follows from the steps: delicate slots, and the locks held at each position.
     pub(crate) fn finish(&mut self) {
         self.mark_delicate();
         let locks = &mut self.locks;
@@ -338,7 +344,7 @@ impl ObservedTrace {
     }
 }
 
-/// The object of a step after which the thread knows whether it came first.
+/// The object of a step whose result tells the thread whether it was the first.
 fn noticed(step: &SyncEvent) -> Option<Slot> {
     match step.op {
         SyncOp::Lock(slot) | SyncOp::ReadLock(slot) | SyncOp::WriteLock(slot) | SyncOp::Take(slot) => {

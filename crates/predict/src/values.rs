@@ -1,10 +1,12 @@
-//! Which pairs of accesses no reordering brings together in which every read keeps its writer.
+//! Decides whether a reordering in which every read keeps its writer reaches a goal.
 //!
-//! For a trace without a program nothing says which reads decided the way of their threads, so all of them have to keep their writers. Then
-//! much more is ordered than otherwise, and most pairs are excluded without a search: one of the two needs what the other thread
-//! wrote later, or a lock that is held at one of them (or taken later by somebody who needs what was done under it) makes
-//! another thread finish a section that lies behind the pair. What is left is decided by which thread leaves a lock first that
-//! two hold at the end, and by an order of the steps that this needs, made step by step, or shown not to be there (`saturation`).
+//! A trace without a program does not say which reads affect the control flow, so all of them have
+//! to keep their writers. Most pairs of accesses are then excluded without a search, because one of
+//! the two needs a later write of the other thread, or because a lock forces another thread to
+//! finish a section that is after the pair. For the rest, two things are tried: which thread leaves
+//! first a lock that two threads would hold at the end, and whether an order of the needed steps
+//! exists. That order is built greedily, or saturation shows that there is none
+//! ([`crate::saturation`]).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,21 +20,21 @@ use crate::sections::{Section, Sections};
 use crate::state::SearchState;
 use crate::trace::{ObservedTrace, SharedAccess, Slot, SyncOp, Tid, Var};
 
-/// Choices of who leaves a lock, for one candidate.
+/// Choices of a thread that leaves its section, for one candidate.
 const MOST_CHOICES: usize = 1_000;
 /// The same for long traces.
 const FEWEST_CHOICES: usize = 20;
 /// Steps that are put in order for one candidate.
 const MOST_STEPS: usize = 4_000_000;
 
-/// What is chosen for one candidate.
+/// The choices that are left for one candidate.
 struct Choices {
     left: usize,
-    /// Limits that were looked at for one goal, or are being.
+    /// Limits that were tried for one goal.
     tried: FxHashSet<Vec<u32>>,
 }
 
-/// What reads keeping their writers imply, worked out once for a trace.
+/// Everything that follows if all reads keep their writers, computed once for a trace.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     trace: &'a ObservedTrace,
@@ -43,15 +45,15 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Looks at all steps.
+    /// Prepares a trace.
     #[must_use]
     pub fn new(trace: &'a ObservedTrace, flow: &'a ReadsFrom) -> Self {
         let order = MustHappenBefore::with(trace, |step, needs| needs.extend(flow.writers(trace, step)));
         Values { trace, flow, order, sections: Sections::of(trace), users: VariableAccesses::of(trace, flow) }
     }
 
-    /// Decides a candidate, over all its pairs of accesses, and says which pair it is. Unless it is to be `thorough`, only what costs little is
-    /// tried.
+    /// Decides a candidate over all its pairs of accesses, and returns the pair that is reachable.
+    /// Unless `thorough` is set, only the cheap closure is tried.
     #[must_use]
     pub fn race(
         &self,
@@ -64,7 +66,7 @@ impl<'a> Values<'a> {
             (access.thread, access.position)
         };
         let pairs = self.pairs(candidate);
-        // Cheap and mostly enough.
+        // The closure is cheap and decides most candidates.
         for &(a, b) in &pairs {
             if let Some(steps) = keeper.witness(&[side(a), side(b)]) {
                 return (Reachability::Reachable(steps), Some((a, b)));
@@ -97,14 +99,16 @@ impl<'a> Values<'a> {
         self.choose(goal, limits, choices)
     }
 
-    /// What may be tried for one candidate: the longer the trace, the more a try costs.
+    /// The budget of choices for one candidate. It is smaller for long traces, where a choice costs
+    /// more.
     fn choices(&self) -> Choices {
         let affordable = MOST_STEPS / self.trace.steps.len().max(1);
         Choices { left: affordable.clamp(FEWEST_CHOICES, MOST_CHOICES), tried: FxHashSet::default() }
     }
 
-    /// Where two threads would hold a lock at the end, one of them has to leave it first; and where the steps up to the limits have no order,
-    /// they may have one if somebody leaves a lock that others take, too.
+    /// If two threads would hold a lock at the limits, one of them has to leave its section first.
+    /// If the steps up to the limits have no order, they may have one after a thread leaves a
+    /// contended section.
     fn choose(&self, goal: &Goal, limits: Vec<u32>, choices: &mut Choices) -> Reachability {
         if !choices.tried.insert(limits.clone()) {
             return Reachability::Unreachable;
@@ -133,7 +137,7 @@ impl<'a> Values<'a> {
         all
     }
 
-    /// Sections of one lock that two threads are in at their limits.
+    /// Two sections of one lock that exclude each other and are both open at the limits.
     fn held_twice(&self, limits: &[u32]) -> Option<[(Tid, Section); 2]> {
         self.sections.shared().find_map(|slot| {
             let mut last = self.sections.last(slot, limits);
@@ -143,7 +147,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// Sections that threads are in at their limits and that others have been in, too.
+    /// Sections that are open at the limits, of locks that another thread has acquired, too.
     fn held(&self, limits: &[u32]) -> Vec<(Tid, Section)> {
         let of_lock = |slot: Slot| {
             let last = self.sections.last(slot, limits);
@@ -153,24 +157,31 @@ impl<'a> Values<'a> {
         self.sections.shared().flat_map(of_lock).collect()
     }
 
-    /// Orders the steps up to the limits: as they come, or else with the order that they have to keep.
+    /// Looks for an order of the steps up to the limits: first greedily, then with the saturated
+    /// order.
     fn arrange(&self, goal: &Goal, limits: &[u32]) -> Reachability {
-        if let Some(steps) = self.line_up(goal, limits, None) {
+        if let Some(steps) = self.arrange_greedily(goal, limits, None) {
             return Reachability::Reachable(steps);
         }
         let Values { trace, flow, order, sections, users } = self;
         match Saturated::new(SaturationInput { trace, flow, order, sections, users }, limits) {
-            Ok(saturated) => {
-                self.line_up(goal, limits, Some(&saturated)).map_or(Reachability::Unknown, Reachability::Reachable)
-            }
+            Ok(saturated) => self
+                .arrange_greedily(goal, limits, Some(&saturated))
+                .map_or(Reachability::Unknown, Reachability::Reachable),
             Err(Unsaturated::Contradiction) => Reachability::Unreachable,
             Err(Unsaturated::TooLarge) => Reachability::Unknown,
         }
     }
 
-    /// Makes the steps up to the limits, always the earliest of the trace that spoils nothing: no read loses its writer, and a lock that is
-    /// kept is taken after everybody else. It may come to a stop where another order would not.
-    fn line_up(&self, goal: &Goal, limits: &[u32], saturated: Option<&Saturated<'_>>) -> Option<Vec<ReorderedEvent>> {
+    /// Executes the steps up to the limits greedily: always the earliest enabled step after which
+    /// every read can still have its writer. A lock that is not released is acquired last. The
+    /// greedy order may get stuck although another order exists.
+    fn arrange_greedily(
+        &self,
+        goal: &Goal,
+        limits: &[u32],
+        saturated: Option<&Saturated<'_>>,
+    ) -> Option<Vec<ReorderedEvent>> {
         let pins = Pins::default();
         let mut state = SearchState::new(self.trace, &pins);
         let mut plan = RemainingEvents::of(self, limits);
@@ -185,8 +196,8 @@ impl<'a> Values<'a> {
                     && saturated.is_none_or(|order| order.allows(at, |other| state.position(other)))
             });
             let Some((step, thread)) = able.min() else { break };
-            state.make(thread, None);
-            plan.make(self, step);
+            state.execute(thread, None);
+            plan.execute(self, step);
             taken.push(ReorderedEvent { step, woken: None });
         }
         let all = (0..limits.len()).all(|thread| state.position(thread as Tid) == limits[thread]);
@@ -194,7 +205,7 @@ impl<'a> Values<'a> {
         (all && alive).then_some(taken)
     }
 
-    /// All pairs of accesses of a candidate that are not excluded.
+    /// The pairs of accesses of a candidate that are not excluded.
     #[must_use]
     pub fn pairs(&self, candidate: &RaceCandidate) -> Vec<(u32, u32)> {
         let (one, two) = candidate.places;
@@ -218,7 +229,8 @@ impl<'a> Values<'a> {
         pairs
     }
 
-    /// The pairs of two threads: what is unordered with an access of one thread is an interval of the other.
+    /// The pairs of two threads. The accesses of one thread that are unordered with an access of
+    /// the other are contiguous.
     fn pairs_of(&self, mine: &[u32], theirs: &[u32], pairs: &mut Vec<(u32, u32)>) {
         let access = |index: &u32| &self.trace.accesses[*index as usize];
         let Some(other) = theirs.first().map(|first| access(first).thread) else { return };
@@ -244,7 +256,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// How far each thread must have come at least; `None` if one of the goal would be beyond it.
+    /// How far each thread must have gone; `None` if a thread of the goal would be beyond its
+    /// position.
     #[must_use]
     pub fn needed(&self, goal: &Goal) -> Option<Vec<u32>> {
         let mut limits = vec![0; self.trace.threads.len()];
@@ -269,7 +282,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Makes threads leave sections of a lock that somebody enters later in every order.
+    /// Makes threads leave their section of a lock if another thread enters one later in every
+    /// order.
     fn finish(&self, slot: Slot, goal: &Goal, limits: &mut [u32]) -> Option<()> {
         let last = self.sections.last(slot, limits);
         for &(thread, section) in &last {
@@ -289,12 +303,12 @@ impl<'a> Values<'a> {
     }
 }
 
-/// What is still to come of the steps up to some limits.
+/// The reads and acquisitions up to some limits that have not been executed.
 #[derive(Default)]
 struct RemainingEvents {
-    /// Reads of what a step (plus 1; 0 for the first value) wrote to a variable.
+    /// Number of reads of what a step (plus 1; 0 for the initial value) wrote to a variable.
     reads: FxHashMap<(Var, u32), u32>,
-    /// Acquisitions of each lock.
+    /// Number of acquisitions of each lock.
     acquisitions: FxHashMap<Slot, u32>,
     /// Acquisitions without a release.
     kept: FxHashMap<u32, Slot>,
@@ -333,7 +347,7 @@ impl RemainingEvents {
             && self.kept.get(&step).is_none_or(|slot| self.acquisitions.get(slot) == Some(&1))
     }
 
-    fn make(&mut self, values: &Values<'_>, step: u32) {
+    fn execute(&mut self, values: &Values<'_>, step: u32) {
         for read in values.flow.reads(step) {
             self.reads.entry(*read).and_modify(|count| *count -= 1);
         }

@@ -1,17 +1,18 @@
-//! Steps in the words of the model: `lock.t1.m`.
+//! Steps as events of the CSP model: `lock.t1.m`.
 
 use crate::search::ReorderedEvent;
 use crate::trace::{ObservedTrace, Slot, SyncEvent, SyncOp};
 
-/// What an event of the model is about besides the thread that makes it.
+/// The object of a CSP event, besides the thread that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum About {
     Slot(Slot),
     Thread(u16),
 }
 
-/// The events of the model that a step is, in order, as channel and object; none for a step that the model leaves out. A wait is
-/// two events: it sleeps, then gives the mutex back, and nobody can tell that from doing both at once.
+/// The CSP events of a step, in order, as channel and object; none for a step that the model leaves
+/// out. A wait is two events: it sleeps, then releases the mutex. No other thread can tell that
+/// from doing both at once.
 pub(crate) fn parts(op: &SyncOp) -> Vec<(&'static str, About)> {
     use About::{Slot as S, Thread as T};
     match *op {
@@ -59,7 +60,7 @@ pub(crate) fn name_of(trace: &ObservedTrace, about: About) -> &str {
     }
 }
 
-/// The events of the model that a step is.
+/// The CSP events of a step, by name.
 #[must_use]
 pub fn events(trace: &ObservedTrace, step: &SyncEvent) -> Vec<String> {
     let thread = &trace.threads[usize::from(step.thread)].name;
@@ -69,7 +70,7 @@ pub fn events(trace: &ObservedTrace, step: &SyncEvent) -> Vec<String> {
         .collect()
 }
 
-/// The witness as the paper gives it: synchronising operations only, without creation.
+/// The witness in the form of the paper: synchronising operations only, without creation.
 #[must_use]
 pub fn counterexample(trace: &ObservedTrace, steps: &[ReorderedEvent]) -> Vec<String> {
     let steps = steps.iter().map(|taken| &trace.steps[taken.step as usize]);

@@ -62,7 +62,7 @@ fn predicted(program: &Program, rounds: u32, seed: u64) -> Totals {
     predict(&mut target, &options, &mut Quiet).unwrap()
 }
 
-/// What runs have shown; all that is called confirmed is among it.
+/// The defects that runs have shown. Every confirmed prediction is among them.
 fn confirmed(totals: &Totals) -> Found {
     let wanted = |kind: Kind, detail: &str| kind == Kind::DataRace || (kind == Kind::Deadlock && detail == "cycle");
     let shown = totals.shown.iter().filter(|shown| wanted(shown.kind, shown.detail));
@@ -78,12 +78,12 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     0..count * factor
 }
 
-/// For a program none of whose branches depends on what is shared.
+/// For a program without branches on shared values.
 fn unbranched(seed: u64) -> Knobs {
     Knobs { branches: false, tries: false, conds: false, awaits: false, asserts: false, ..Knobs::drawn(seed, 3, 6) }
 }
 
-/// No branch depends on what is shared: one run shows everything that any order of its events does.
+/// No branch depends on shared values: one run predicts everything that any order of its events shows.
 #[test]
 fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
     let (mut compared, mut races, mut cycles) = (0, 0, 0);
@@ -103,7 +103,8 @@ fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
     assert!(compared > 100 && races > 200, "{compared} programs, {races} races");
 }
 
-/// As above with every sort of lock, and nested ones: who runs an initialiser is a branch, so rounds go on to the end.
+/// As above with every kind of lock, and nested ones. Which thread runs an initialiser is a branch, so
+/// rounds go on until there is no new path.
 #[test]
 fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
     let (mut compared, mut races, mut cycles) = (0, 0, 0);
@@ -127,7 +128,7 @@ fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
     assert!(compared > 40 && races > 80 && cycles > 0, "{compared} programs, {races} races, {cycles} cycles");
 }
 
-/// Whatever is confirmed is there; with rounds to the end nearly all of what is there is confirmed, too.
+/// Every confirmed prediction is a defect. With rounds to the end nearly all defects are confirmed.
 #[test]
 fn nothing_false_is_confirmed() {
     let (mut compared, mut found, mut there) = (0, 0, 0);
@@ -137,7 +138,7 @@ fn nothing_false_is_confirmed() {
         let Some(expected) = exhaustive(&program) else { continue };
         let totals = predicted(&program, 0, seed);
         let got = confirmed(&totals);
-        // Where a branch depends on who won a race, only the order of all accesses tells what there is.
+        // If a branch depends on the order of a race, only a search of all accesses shows all defects.
         let expected =
             if got.is_subset(&expected) { Some(expected) } else { searched(&program, Granularity::Access, 500) };
         let Some(expected) = expected else { continue };

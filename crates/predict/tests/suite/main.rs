@@ -1,4 +1,5 @@
-//! Prediction from traces, against searches and by hand. One program, so that it is built once and its long tests run side by side.
+//! Tests of prediction against searches and against results by hand. They are one program, so that it
+//! is built once and the long tests run in parallel.
 
 mod generated;
 mod malformed;

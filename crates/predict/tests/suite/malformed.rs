@@ -1,4 +1,4 @@
-//! Traces that somebody broke: they are refused with a line, or they are traces and can be analysed.
+//! Mutated traces are refused with a line, or they are valid and can be analysed.
 
 use raddle_predict::analysis::{Budget, TraceAnalysis};
 use raddle_predict::std_format;
@@ -78,7 +78,7 @@ fn broken_traces_are_refused_with_a_line_or_analysed() {
     assert!(refused > 1000 && analysed > 1000, "{refused} refused, {analysed} analysed");
 }
 
-/// What would take memory or time without end is refused, or cut short.
+/// A trace that would take unbounded memory or time is refused, or its analysis is bounded.
 #[test]
 fn traces_that_are_too_large_are_refused() {
     let line = |number: usize, text: String| (number, text);

@@ -1,4 +1,4 @@
-//! The CSP model against the search by positions, on traces of random programs: they decide the same.
+//! The CSP model and the search agree on traces of random programs.
 
 use raddle_model::{Execution, Request, Target};
 use raddle_predict::candidates::filter;

@@ -1,4 +1,5 @@
-//! Decisions that keep what every read sees, against a search of all reorderings that do, on random traces.
+//! Value-preserving decisions agree with a search of all reorderings in which every read keeps its
+//! writer, on random traces.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -39,7 +40,7 @@ fn random_trace(seed: u64) -> String {
 #[test]
 fn decisions_agree_with_a_search() {
     let (mut possible, mut impossible, mut unknown) = (0, 0, 0);
-    // The last one needs a thread to leave a lock that nobody else holds.
+    // The last one needs a thread to leave a lock that no other thread holds.
     for seed in (0..2000).chain([34_321]) {
         let text = random_trace(seed);
         let read = std_format::read(&text).unwrap();
