@@ -19,8 +19,8 @@ use raddle_report::bundle::ReportBundle;
 use raddle_report::suppress::Suppressions;
 
 use crate::args::CheckArgs;
+use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome, say};
 use crate::formats::{self, Format};
 use crate::gtest;
 use crate::serve::Live;
@@ -29,7 +29,7 @@ use printer::Printer;
 use progress::ProgressLine;
 
 /// Runs the command.
-pub fn run(args: &CheckArgs) -> Outcome {
+pub fn run(args: &CheckArgs) -> CommandResult {
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     interrupt::install()?;
     if args.gtest {
@@ -43,12 +43,12 @@ pub fn run(args: &CheckArgs) -> Outcome {
 }
 
 /// The program to check, built into `directory` where it has to be.
-pub fn program(args: &CheckArgs, input: &Input, directory: &Path) -> Result<Program, Failure> {
+pub fn program(args: &CheckArgs, input: &Input, directory: &Path) -> Result<Program, CommandError> {
     input.program(&args.build, directory)
 }
 
 /// Checks one program and tells what came of it.
-pub fn check(args: &CheckArgs) -> Result<Report, Failure> {
+pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
     let input = Input::of(&args.inputs)?;
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
     RunDirectory::create(&directory)?;
@@ -80,7 +80,7 @@ pub fn check(args: &CheckArgs) -> Result<Report, Failure> {
 }
 
 /// What the arguments ask the engine for.
-fn options(args: &CheckArgs) -> Result<CheckOptions, Failure> {
+fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
     Ok(CheckOptions {
         strategy: args.strategy.into(),
         granularity: args.granularity.into(),
@@ -100,9 +100,9 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, Failure> {
 }
 
 /// The file of suppressions, if there is one.
-fn suppressions(args: &CheckArgs) -> Result<Suppressions, Failure> {
+fn suppressions(args: &CheckArgs) -> Result<Suppressions, CommandError> {
     let Some(path) = &args.suppressions else { return Ok(Suppressions::default()) };
-    let wrong = |what: String| Failure(format!("{}: {what}", path.display()));
+    let wrong = |what: String| CommandError(format!("{}: {what}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     Suppressions::parse(&text).map_err(|error| wrong(error.to_string()))
 }
@@ -139,7 +139,7 @@ impl Observer for Display {
 }
 
 /// Writes the reports that the options ask for.
-fn write_reports(args: &CheckArgs, run: &ReportBundle) -> Result<(), Failure> {
+fn write_reports(args: &CheckArgs, run: &ReportBundle) -> Result<(), CommandError> {
     let wanted = [
         (&args.json, Format::Json),
         (&args.sarif, Format::Sarif),

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Arg, ArgAction, CommandFactory};
 
 use crate::args::Cli;
-use crate::failure::{Failure, say};
+use crate::error::{CommandError, say};
 
 /// The file, in the working directory.
 const FILE: &str = "raddle.toml";
@@ -20,7 +20,7 @@ const KNOWN: [&str; 6] =
 ///
 /// # Errors
 /// An option that does not exist, or a file that cannot be read.
-pub fn complete(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub fn complete(words: Vec<OsString>) -> Result<Vec<OsString>, CommandError> {
     if words.get(1).and_then(|word| word.to_str()) != Some("check") {
         return Ok(words);
     }
@@ -28,10 +28,10 @@ pub fn complete(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     match std::fs::read_to_string(FILE) {
         Ok(text) => all.extend(flags(&from_file(&text)?, FILE)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(Failure(format!("{FILE}: {error}"))),
+        Err(error) => return Err(CommandError(format!("{FILE}: {error}"))),
     }
     if let Some(text) = std::env::var_os(VARIABLE) {
-        let text = text.to_str().ok_or_else(|| Failure(format!("{VARIABLE} is not text")))?;
+        let text = text.to_str().ok_or_else(|| CommandError(format!("{VARIABLE} is not text")))?;
         all.extend(flags(&from_variable(text)?, VARIABLE)?);
     }
     all.extend_from_slice(&words[2..]);
@@ -56,8 +56,8 @@ pub fn warn_about_unknown_variables() {
 type Setting = (String, Vec<String>);
 
 /// `key = value` pairs at the top of the file or below `[check]`.
-fn from_file(text: &str) -> Result<Vec<Setting>, Failure> {
-    let wrong = |what: String| Failure(format!("{FILE}: {what}"));
+fn from_file(text: &str) -> Result<Vec<Setting>, CommandError> {
+    let wrong = |what: String| CommandError(format!("{FILE}: {what}"));
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
     let mut settings = Vec::new();
     for (key, value) in &table {
@@ -86,7 +86,7 @@ fn setting(key: &str, value: &toml::Value) -> Result<Option<Setting>, String> {
 }
 
 /// `k=v:k=v`; a value with a colon stands in quotes.
-fn from_variable(text: &str) -> Result<Vec<Setting>, Failure> {
+fn from_variable(text: &str) -> Result<Vec<Setting>, CommandError> {
     let mut settings = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -98,7 +98,7 @@ fn from_variable(text: &str) -> Result<Vec<Setting>, Failure> {
                 Some(quote) => {
                     let (value, left) = after[1..]
                         .split_once(quote)
-                        .ok_or_else(|| Failure(format!("{VARIABLE}: the value of {key} is not closed")))?;
+                        .ok_or_else(|| CommandError(format!("{VARIABLE}: the value of {key} is not closed")))?;
                     (Some(value), left)
                 }
                 None => after.find(':').map_or((Some(after), ""), |end| (Some(&after[..end]), &after[end..])),
@@ -127,18 +127,18 @@ fn flag(name: &str) -> Option<Arg> {
     check.get_arguments().find(|arg| arg.get_long() == Some(name)).cloned()
 }
 
-fn flags(settings: &[Setting], origin: &str) -> Result<Vec<OsString>, Failure> {
+fn flags(settings: &[Setting], origin: &str) -> Result<Vec<OsString>, CommandError> {
     let mut words = Vec::new();
     for (name, values) in settings {
         let Some(flag) = flag(name) else {
-            return Err(Failure(format!("{origin}: there is no option {name}; `raddle check --help` lists them")));
+            return Err(CommandError(format!("{origin}: there is no option {name}; `raddle check --help` lists them")));
         };
         let takes_value = !matches!(flag.get_action(), ArgAction::SetTrue);
         match (takes_value, values.first()) {
             (true, Some(value)) => words.push(format!("--{name}={value}").into()),
             (false, None) => words.push(format!("--{name}").into()),
-            (true, None) => return Err(Failure(format!("{origin}: {name} needs a value"))),
-            (false, Some(_)) => return Err(Failure(format!("{origin}: {name} is true or false"))),
+            (true, None) => return Err(CommandError(format!("{origin}: {name} needs a value"))),
+            (false, Some(_)) => return Err(CommandError(format!("{origin}: {name} is true or false"))),
         }
     }
     Ok(words)
@@ -148,7 +148,7 @@ fn flags(settings: &[Setting], origin: &str) -> Result<Vec<OsString>, Failure> {
 mod tests {
     use super::*;
 
-    fn words(settings: Result<Vec<Setting>, Failure>) -> Result<Vec<String>, String> {
+    fn words(settings: Result<Vec<Setting>, CommandError>) -> Result<Vec<String>, String> {
         let flags = settings.and_then(|settings| flags(&settings, "x")).map_err(|failure| failure.0)?;
         Ok(flags.into_iter().map(|word| word.into_string().unwrap()).collect())
     }

@@ -7,14 +7,14 @@ use raddle_csp::{LimitReached, Limits};
 use raddle_engine::text_file;
 
 use crate::args::CspCheckArgs;
+use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome, say};
 
 /// Words of memory that go with each state of the budget.
 const CELLS_PER_STATE: u64 = 20;
 
 /// Checks every assertion and prints what became of it.
-pub fn check(args: &CspCheckArgs) -> Outcome {
+pub fn check(args: &CspCheckArgs) -> CommandResult {
     let source = text_file::read(&args.file)?;
     let end = args.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let cancel = move || end.is_some_and(|end| Instant::now() >= end);
@@ -24,9 +24,9 @@ pub fn check(args: &CspCheckArgs) -> Outcome {
         cancel: Some(&cancel),
     };
     let name = args.file.display();
-    let outcomes = check_file(&source, &limits).map_err(|error| Failure(format!("{name}:{error}")))?;
+    let outcomes = check_file(&source, &limits).map_err(|error| CommandError(format!("{name}:{error}")))?;
     if outcomes.is_empty() {
-        return Err(Failure(format!("{name}: there is no assertion to check (`assert P [T= Q`)")));
+        return Err(CommandError(format!("{name}: there is no assertion to check (`assert P [T= Q`)")));
     }
     for outcome in &outcomes {
         println(&format!("{name}:{outcome}"));

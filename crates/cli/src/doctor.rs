@@ -4,14 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use raddle_cc::{Compiler, Environment, Language, Runtime, SourceBuild, execute, find_named_compiler};
-use raddle_engine::runtime;
-use raddle_exec::{NativeTarget, Options, RestoreMode};
-use raddle_model::{Execution, Request};
+use raddle_engine::{Program, RunOptions, Runner, runtime};
+use raddle_exec::{Options, RestoreMode};
 use raddle_vocab::RunStatus;
-use raddle_vocab::policy::Policy;
 
+use crate::error::{CommandError, CommandResult};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome};
 
 /// Two threads and a lock: enough to see that hooks, fibers and fresh states work.
 const PROBE: &str = "\
@@ -53,7 +51,7 @@ struct Line {
 }
 
 /// Runs the command.
-pub fn run() -> Outcome {
+pub fn run() -> CommandResult {
     let mut lines = vec![system(), aslr(), fs_base(), memory_files()];
     let runtime = runtime::install();
     lines.push(match &runtime {
@@ -165,17 +163,17 @@ fn find(name: &str, language: Language, environment: &Environment) -> Option<Com
 }
 
 /// Builds a program with the compiler and runs it both ways.
-fn probe(compiler: &Compiler, language: Language, runtime: &Runtime) -> Result<String, Failure> {
+fn probe(compiler: &Compiler, language: Language, runtime: &Runtime) -> Result<String, CommandError> {
     let directory = tempfile::tempdir()?;
     let name = if language == Language::C { "probe.c" } else { "probe.cc" };
     let source = directory.path().join(name);
     std::fs::write(&source, PROBE)?;
     let output = directory.path().join("probe");
     let build = SourceBuild { sources: vec![source], cflags: Vec::new(), output: output.clone(), hide_tsan: false };
-    let plan = build.plan(compiler, runtime).map_err(|error| Failure(error.to_string()))?;
-    let status = execute(&plan).map_err(|error| Failure(error.to_string()))?;
+    let plan = build.plan(compiler, runtime).map_err(|error| CommandError(error.to_string()))?;
+    let status = execute(&plan).map_err(|error| CommandError(error.to_string()))?;
     if status != 0 {
-        return Err(Failure(format!("cannot build a program (status {status})")));
+        return Err(CommandError(format!("cannot build a program (status {status})")));
     }
     let modes: Vec<String> = [RestoreMode::Snapshot, RestoreMode::Fork]
         .into_iter()
@@ -184,17 +182,13 @@ fn probe(compiler: &Compiler, language: Language, runtime: &Runtime) -> Result<S
     Ok(format!("{} {}; runs by {}", compiler.family, compiler.version, modes.join(" and ")))
 }
 
-fn runs(program: &Path, mode: RestoreMode) -> Result<String, Failure> {
-    let mut options = Options::new(program);
-    options.mode = mode;
-    let mut target = NativeTarget::start(options)?;
-    let mut execution = Execution::empty();
-    let request = Request { schedule: Vec::new(), policy: Policy::Random { seed: 1 }, max_events: 10_000 };
-    target.run(request.into(), &mut execution)?;
-    let name = format!("{:?}", target.options().mode).to_lowercase();
-    match (execution.status, execution.exit) {
+fn runs(program: &Path, mode: RestoreMode) -> Result<String, CommandError> {
+    let options = RunOptions { mode, seed: Some(1), max_events: 10_000, ..RunOptions::default() };
+    let run = Runner::new(Program::new(program)).options(options).run()?;
+    let name = format!("{:?}", run.mode()).to_lowercase();
+    match (run.execution.status, run.execution.exit) {
         (RunStatus::Rest, Some(42)) => Ok(name),
-        (status, exit) => Err(Failure(format!("a program of two threads gave {status:?}, {exit:?} by {name}"))),
+        (status, exit) => Err(CommandError(format!("a program of two threads gave {status:?}, {exit:?} by {name}"))),
     }
 }
 

@@ -8,7 +8,7 @@ use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
 use raddle_report::{dot, html, json, junit, perfetto, sarif, std_trace, tsan};
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 /// Width of reports that do not go to a terminal.
 const PLAIN_WIDTH: usize = 110;
@@ -37,7 +37,7 @@ pub enum Format {
 }
 
 /// The run in a format.
-pub fn render(run: &ReportBundle, format: Format) -> Result<Vec<u8>, Failure> {
+pub fn render(run: &ReportBundle, format: Format) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     match format {
         Format::Text => bytes = text_report(run, None).into_bytes(),
@@ -68,16 +68,16 @@ fn text_report(run: &ReportBundle, directory: Option<&str>) -> String {
 }
 
 /// Writes the run to a file, or to standard output for `-`.
-pub fn write(run: &ReportBundle, format: Format, path: &Path) -> Result<(), Failure> {
+pub fn write(run: &ReportBundle, format: Format, path: &Path) -> Result<(), CommandError> {
     let bytes = render(run, format)?;
     if path == Path::new("-") {
         return print(&bytes, format);
     }
-    std::fs::write(path, bytes).map_err(|error| Failure(format!("{}: {error}", path.display())))
+    std::fs::write(path, bytes).map_err(|error| CommandError(format!("{}: {error}", path.display())))
 }
 
 /// Prints to standard output, with colours where the terminal wants them. A reader that has gone away is no reason to fail.
-pub fn print(bytes: &[u8], format: Format) -> Result<(), Failure> {
+pub fn print(bytes: &[u8], format: Format) -> Result<(), CommandError> {
     let result = if format == Format::Text {
         let mut out = anstream::AutoStream::auto(io::stdout());
         out.write_all(bytes).and_then(|()| out.flush())

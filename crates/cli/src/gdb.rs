@@ -4,34 +4,36 @@ use std::io::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
-use raddle_exec::{NativeTarget, Options, RestoreMode, RunPlan, interrupt};
+use raddle_engine::Replay;
+use raddle_exec::{NativeTarget, RestoreMode, interrupt};
 use raddle_report::phrase::word;
 use raddle_vocab::OpKind;
 
 use crate::args::ReplayArgs;
+use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome, say};
 
 /// The commands, in gdb's own language.
 const SCRIPT: &str = include_str!("gdb/raddle.py");
 
 /// Lets gdb take the program over before it makes its first step. In a process of its own, because write-protected
 /// pages would look like crashes to the user.
-pub fn debug(args: &ReplayArgs, mut options: Options, plan: RunPlan) -> Outcome {
+pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
+    let (mut options, plan) = replay.for_debugger(args.break_at.is_some());
     options.mode = RestoreMode::Fork;
     options.hang_timeout = Duration::MAX;
     interrupt::leave_to_debugger()?;
     let program = options.program.clone();
-    let mut target = NativeTarget::start(options)?;
-    let process = target.process_id().ok_or_else(|| Failure("the program has ended".into()))?;
-    let heartbeat = target.heartbeat_address().ok_or_else(|| Failure("the program shares no memory".into()))?;
+    let mut target = NativeTarget::start(options).map_err(raddle_engine::Error::from)?;
+    let process = target.process_id().ok_or_else(|| CommandError("the program has ended".into()))?;
+    let heartbeat = target.heartbeat_address().ok_or_else(|| CommandError("the program shares no memory".into()))?;
     let mut script = tempfile::Builder::new().prefix("raddle").suffix(".py").tempfile()?;
     script.write_all(commands(heartbeat, args.break_at).as_bytes())?;
     script.flush()?;
     // Stopped until gdb has attached: it would be through before.
     let stopped = Command::new("kill").args(["-STOP", &process.to_string()]).status()?;
     if !stopped.success() {
-        return Err(Failure("the program cannot be stopped for gdb".into()));
+        return Err(CommandError("the program cannot be stopped for gdb".into()));
     }
     target.submit_plan(plan);
     target.hand_over();
@@ -39,7 +41,7 @@ pub fn debug(args: &ReplayArgs, mut options: Options, plan: RunPlan) -> Outcome 
     gdb.args(["-q", "-ex", "set follow-fork-mode child", "-ex", "handle SIGSTOP nostop noprint nopass"]);
     gdb.arg("-ex").arg(format!("source {}", script.path().display()));
     gdb.arg(&program).args(["-p", &process.to_string()]);
-    let status = gdb.status().map_err(|error| Failure(format!("gdb cannot be started: {error}")))?;
+    let status = gdb.status().map_err(|error| CommandError(format!("gdb cannot be started: {error}")))?;
     say("raddle: gdb has ended");
     Ok(if status.success() { exit_codes::FINE } else { exit_codes::UNUSABLE })
 }

@@ -12,8 +12,8 @@ use raddle_report::junit::{self, Case};
 
 use crate::args::CheckArgs;
 use crate::check::{self, build::Input};
+use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome, say};
 use raddle_engine::directory::ROOT;
 
 /// One test.
@@ -35,15 +35,15 @@ impl Test {
 }
 
 /// Runs the command.
-pub fn run(args: &CheckArgs) -> Outcome {
+pub fn run(args: &CheckArgs) -> CommandResult {
     if args.sarif.is_some() || args.html.is_some() || args.json.is_some() {
-        return Err(Failure(
+        return Err(CommandError(
             "--gtest makes one run per test: use --junit for all of them, or `raddle report RUN` for one".into(),
         ));
     }
     let input = Input::of(&args.inputs)?;
     let base = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(input.name()));
-    std::fs::create_dir_all(&base).map_err(|error| Failure(format!("{}: {error}", base.display())))?;
+    std::fs::create_dir_all(&base).map_err(|error| CommandError(format!("{}: {error}", base.display())))?;
     let program = check::program(args, &input, &base)?;
     let program = program.path();
     let tests = list(program, &args.args)?;
@@ -55,7 +55,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
     }
     if let Some(path) = &args.junit {
         let text = suite(&input.name(), &tests, &reports);
-        std::fs::write(path, text).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+        std::fs::write(path, text).map_err(|error| CommandError(format!("{}: {error}", path.display())))?;
     }
     let count = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
     let (verified, bugs, open) = (count(Verdict::Verified), count(Verdict::Bug), count(Verdict::Incomplete));
@@ -97,13 +97,13 @@ fn arguments(args: &CheckArgs, program: &Path, base: &Path, test: &Test) -> Chec
 }
 
 /// Asks the program for its tests.
-fn list(program: &Path, args: &[OsString]) -> Result<Vec<Test>, Failure> {
+fn list(program: &Path, args: &[OsString]) -> Result<Vec<Test>, CommandError> {
     let path = std::path::absolute(program).unwrap_or_else(|_| PathBuf::from(program));
     let output = Command::new(&path).args(args).arg("--gtest_list_tests").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| Failure(format!("{}: {error}", program.display())))?;
+    let output = output.map_err(|error| CommandError(format!("{}: {error}", program.display())))?;
     let tests = parse(&String::from_utf8_lossy(&output.stdout));
     if !output.status.success() || tests.is_empty() {
-        return Err(Failure(format!("{} lists no tests: is it a GoogleTest program?", program.display())));
+        return Err(CommandError(format!("{} lists no tests: is it a GoogleTest program?", program.display())));
     }
     Ok(tests)
 }

@@ -7,9 +7,9 @@ mod config;
 mod csp;
 mod demo;
 mod doctor;
+mod error;
 mod exit_codes;
 mod facts;
-mod failure;
 mod formats;
 mod gdb;
 mod gtest;
@@ -31,7 +31,7 @@ use raddle_cc::{Environment, Language};
 use raddle_engine::runtime;
 
 use args::{Cli, Command};
-use failure::{Failure, Outcome, say};
+use error::{CommandError, CommandResult, say};
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -68,13 +68,13 @@ fn wrapper(words: &[OsString]) -> Option<(Language, &[OsString])> {
     }
 }
 
-fn wrap(language: Language, args: &[OsString]) -> Outcome {
-    let runtime = runtime::install().map_err(|error| Failure(error.to_string()))?;
+fn wrap(language: Language, args: &[OsString]) -> CommandResult {
+    let runtime = runtime::install().map_err(|error| CommandError(error.to_string()))?;
     let status = raddle_cc::wrap(language, args, &Environment::current(), &runtime);
     Ok(u8::try_from(status).unwrap_or(exit_codes::UNUSABLE))
 }
 
-fn dispatch(cli: Cli) -> Outcome {
+fn dispatch(cli: Cli) -> CommandResult {
     match cli.command {
         Command::Cc(args) => wrap(Language::C, &args.args),
         Command::Cxx(args) => wrap(Language::Cxx, &args.args),
@@ -100,7 +100,7 @@ fn dispatch(cli: Cli) -> Outcome {
     }
 }
 
-fn print(bytes: &[u8]) -> Outcome {
+fn print(bytes: &[u8]) -> CommandResult {
     io::stdout().write_all(bytes)?;
     Ok(exit_codes::FINE)
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use clap::CommandFactory;
 
 use crate::args::Cli;
+use crate::error::{CommandError, CommandResult};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome};
 
 /// Prints the page of the whole command, or writes one for each command to a directory.
-pub fn run(directory: Option<&Path>) -> Outcome {
+pub fn run(directory: Option<&Path>) -> CommandResult {
     match directory {
         None => {
             let mut page = Vec::new();
@@ -18,7 +18,7 @@ pub fn run(directory: Option<&Path>) -> Outcome {
             std::io::stdout().write_all(&page)?;
         }
         Some(directory) => {
-            let wrong = |error: std::io::Error| Failure(format!("{}: {error}", directory.display()));
+            let wrong = |error: std::io::Error| CommandError(format!("{}: {error}", directory.display()));
             std::fs::create_dir_all(directory).map_err(wrong)?;
             clap_mangen::generate_to(Cli::command(), directory).map_err(wrong)?;
         }

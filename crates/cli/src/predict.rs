@@ -17,14 +17,14 @@ use raddle_report::text::{self, SourceCache};
 
 use crate::args::PredictArgs;
 use crate::check::build::Input;
+use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome, say};
 
 /// Width of the text report.
 const WIDTH: usize = 110;
 
 /// Runs the command.
-pub fn run(args: &PredictArgs) -> Outcome {
+pub fn run(args: &PredictArgs) -> CommandResult {
     match trace_file(&args.inputs)? {
         Some(path) => on_trace(args, path),
         None => on_program(args),
@@ -32,12 +32,12 @@ pub fn run(args: &PredictArgs) -> Outcome {
 }
 
 /// The trace among the inputs, if it is one.
-fn trace_file(inputs: &[PathBuf]) -> Result<Option<&Path>, Failure> {
+fn trace_file(inputs: &[PathBuf]) -> Result<Option<&Path>, CommandError> {
     let is_trace = |path: &&PathBuf| path.extension().is_some_and(|end| end == "std");
     match (inputs.iter().find(is_trace), inputs.len()) {
         (None, _) => Ok(None),
         (Some(path), 1) => Ok(Some(path)),
-        (Some(_), _) => Err(Failure("one trace at a time, and nothing beside it".into())),
+        (Some(_), _) => Err(CommandError("one trace at a time, and nothing beside it".into())),
     }
 }
 
@@ -54,7 +54,7 @@ fn options(args: &PredictArgs) -> PredictorOptions {
     }
 }
 
-fn on_program(args: &PredictArgs) -> Outcome {
+fn on_program(args: &PredictArgs) -> CommandResult {
     interrupt::install()?;
     let input = Input::of(&args.inputs)?;
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
@@ -74,7 +74,7 @@ fn on_program(args: &PredictArgs) -> Outcome {
     Ok(status(&predicted.report))
 }
 
-fn on_trace(args: &PredictArgs, path: &Path) -> Outcome {
+fn on_trace(args: &PredictArgs, path: &Path) -> CommandResult {
     let predictor = Predictor::of_trace(path).options(options(args)).export(args.export.clone());
     let predicted = predictor.run(&mut ())?;
     let report = &predicted.report;
@@ -136,12 +136,14 @@ fn is_silent(args: &PredictArgs) -> bool {
 }
 
 /// Writes the report where it is wanted.
-fn write_json(args: &PredictArgs, report: &Report) -> Result<(), Failure> {
+fn write_json(args: &PredictArgs, report: &Report) -> Result<(), CommandError> {
     let mut bytes = Vec::new();
     json::write(report, &mut bytes)?;
     match args.json.as_deref() {
         Some(path) if path == Path::new("-") => Ok(io::stdout().write_all(&bytes)?),
-        Some(path) => std::fs::write(path, &bytes).map_err(|error| Failure(format!("{}: {error}", path.display()))),
+        Some(path) => {
+            std::fs::write(path, &bytes).map_err(|error| CommandError(format!("{}: {error}", path.display())))
+        }
         None => Ok(()),
     }
 }

@@ -6,20 +6,20 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use console::{Key, Term};
+use raddle_engine::runs::load_run;
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
 
 use crate::args::ShowArgs;
+use crate::error::{CommandError, CommandResult};
 use crate::exit_codes;
-use crate::failure::{Failure, Outcome};
 use crate::formats::{self, Format};
-use crate::report;
 
 const HELP: &str = "n next  p previous  s next switch  S previous switch  1..9 to access  g first  G last  q quit\n";
 
 /// Runs the command.
-pub fn run(args: &ShowArgs) -> Outcome {
+pub fn run(args: &ShowArgs) -> CommandResult {
     let (run, wanted) = find(args)?;
     if let Some(format) = args.format {
         formats::print(&formats::render(&run, format)?, format)?;
@@ -43,12 +43,12 @@ pub fn run(args: &ShowArgs) -> Outcome {
 }
 
 /// The run, and the finding that was asked for: its id may take the place of the run's name.
-fn find(args: &ShowArgs) -> Result<(ReportBundle, Option<String>), Failure> {
-    match report::load(args.run.as_deref()) {
+fn find(args: &ShowArgs) -> Result<(ReportBundle, Option<String>), CommandError> {
+    match load_run(args.run.as_deref()) {
         Ok((run, _)) => Ok((run, args.finding.clone())),
-        Err(failure) => {
-            let Some(name) = args.run.as_deref() else { return Err(failure) };
-            let (run, id) = by_witness(name).ok_or(failure)?;
+        Err(error) => {
+            let Some(name) = args.run.as_deref() else { return Err(error.into()) };
+            let (run, id) = by_witness(name).ok_or(error)?;
             Ok((run, Some(args.finding.clone().unwrap_or(id))))
         }
     }
@@ -59,25 +59,27 @@ fn by_witness(name: &Path) -> Option<(ReportBundle, String)> {
     let id = name.file_stem()?.to_str()?.to_string();
     let run = if name.is_file() {
         let directory: PathBuf = name.parent().filter(|parent| !parent.as_os_str().is_empty())?.into();
-        report::load(Some(&directory)).ok()?.0
+        load_run(Some(&directory)).ok()?.0
     } else {
-        report::load(None).ok()?.0
+        load_run(None).ok()?.0
     };
     run.report.findings.iter().any(|finding| finding.id == id).then_some((run, id))
 }
 
 /// The story to show; `None` if nothing was found.
-fn story<'a>(run: &'a ReportBundle, wanted: Option<&str>) -> Result<Option<&'a AnnotatedTrace>, Failure> {
+fn story<'a>(run: &'a ReportBundle, wanted: Option<&str>) -> Result<Option<&'a AnnotatedTrace>, CommandError> {
     let finding = match wanted {
         Some(id) => Some(run.report.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
             let known: Vec<&str> = run.report.findings.iter().map(|finding| finding.id.as_str()).collect();
-            Failure(format!("the run has no finding {id}; it has: {}", known.join(", ")))
+            CommandError(format!("the run has no finding {id}; it has: {}", known.join(", ")))
         })?),
         None => run.report.findings.first(),
     };
     let Some(finding) = finding else { return Ok(None) };
     let story = run.traces.get(&finding.id).filter(|story| !story.events.is_empty());
-    story.map(Some).ok_or_else(|| Failure(format!("there is no schedule of {}: call `raddle check` again", finding.id)))
+    story
+        .map(Some)
+        .ok_or_else(|| CommandError(format!("there is no schedule of {}: call `raddle check` again", finding.id)))
 }
 
 struct Viewer<'a> {
@@ -99,12 +101,12 @@ enum Move {
 }
 
 impl Viewer<'_> {
-    fn print(&self, below: &str) -> Result<(), Failure> {
+    fn print(&self, below: &str) -> Result<(), CommandError> {
         let screen = text::step(self.story, self.at, &self.sources) + below;
         formats::print(screen.as_bytes(), Format::Text)
     }
 
-    fn keys(&mut self) -> Result<(), Failure> {
+    fn keys(&mut self) -> Result<(), CommandError> {
         let term = Term::stdout();
         loop {
             term.clear_screen()?;
@@ -126,7 +128,7 @@ impl Viewer<'_> {
         }
     }
 
-    fn lines(&mut self) -> Result<(), Failure> {
+    fn lines(&mut self) -> Result<(), CommandError> {
         self.print("")?;
         for line in io::stdin().lock().lines() {
             let line = line?;
@@ -144,12 +146,12 @@ impl Viewer<'_> {
         Ok(())
     }
 
-    fn go_to(&mut self, step: u64) -> Result<(), Failure> {
+    fn go_to(&mut self, step: u64) -> Result<(), CommandError> {
         let index = usize::try_from(step).ok().and_then(|step| step.checked_sub(1 + self.story.left_out));
         let last = self.story.events.len();
         self.at = index.filter(|&index| index < last).ok_or_else(|| {
             let first = self.story.left_out + 1;
-            Failure(format!("there is no step {step}: the schedule has {first} to {}", first + last - 1))
+            CommandError(format!("there is no step {step}: the schedule has {first} to {}", first + last - 1))
         })?;
         Ok(())
     }

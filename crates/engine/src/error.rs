@@ -58,6 +58,35 @@ pub enum Error {
         /// The line, and what is wrong with it.
         error: raddle_predict::std_format::TraceError,
     },
+    /// There is no such run.
+    #[error("{}: there is no such run; runs are directories that `raddle check` writes", .0.display())]
+    NoSuchRun(PathBuf),
+    /// There is no run at all.
+    #[error("there is no run in {}: call `raddle check` first, or name one", .0.display())]
+    NoRuns(PathBuf),
+    /// There is no such witness.
+    #[error("there is no file {path} and no finding {path} in the last check", path = .0.display())]
+    NoSuchWitness(PathBuf),
+    /// A file is no report.
+    #[error("{}: this is not a report of raddle ({what})", path.display())]
+    NotAReport {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A recording is shorter than the event that was asked for.
+    #[error("the recording has only {events} events")]
+    NoSuchEvent {
+        /// Events that it has.
+        events: usize,
+    },
+    /// Two runs of one schedule differ.
+    #[error("the program does not do the same twice: {0}")]
+    Nondeterministic(String),
+    /// A self-check found a difference.
+    #[error("self-check failed: {0}")]
+    SelfCheck(String),
     /// Options that contradict each other.
     #[error(transparent)]
     Options(#[from] OptionsError),

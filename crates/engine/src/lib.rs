@@ -12,6 +12,9 @@ mod observer;
 mod options;
 pub mod predict;
 mod program;
+mod replay;
+mod runner;
+pub mod runs;
 pub mod runtime;
 #[cfg(test)]
 mod testing;
@@ -23,3 +26,5 @@ pub use observer::{Observer, Progress};
 pub use options::{CheckOptions, DEFAULT_MAX_EVENTS, OptionsError, Property, StrategyName};
 pub use predict::{Predicted, Predictor, PredictorOptions};
 pub use program::{DEFAULT_EXIT_EVENTS, Program, Sources};
+pub use replay::{FollowedRun, ParkedThread, Replay, ReplayOutcome, StoppedRun, StoppedThread};
+pub use runner::{ControlledRun, RunOptions, Runner, SELF_CHECK_ORDERS};

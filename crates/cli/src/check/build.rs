@@ -6,7 +6,7 @@ use raddle_cc::is_source_file;
 use raddle_engine::{Program, Sources};
 
 use crate::args::BuildArgs;
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 /// What the command line names.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,15 +19,15 @@ pub enum Input {
 
 impl Input {
     /// Sorts the inputs out; programs and sources do not mix.
-    pub fn of(paths: &[PathBuf]) -> Result<Self, Failure> {
+    pub fn of(paths: &[PathBuf]) -> Result<Self, CommandError> {
         let sources = paths.iter().filter(|path| is_source_file(path).is_some()).count();
         match paths {
             _ if sources == paths.len() => Ok(Input::Sources(paths.to_vec())),
             [program] => Ok(Input::Program(program.clone())),
             _ if sources == 0 => {
-                Err(Failure("one program at a time: put the program's own arguments behind `--`".into()))
+                Err(CommandError("one program at a time: put the program's own arguments behind `--`".into()))
             }
-            _ => Err(Failure("either one program or source files, not both".into())),
+            _ => Err(CommandError("either one program or source files, not both".into())),
         }
     }
 
@@ -40,11 +40,11 @@ impl Input {
     }
 
     /// The program, built into `directory` where it has to be.
-    pub fn program(&self, build: &BuildArgs, directory: &Path) -> Result<Program, Failure> {
+    pub fn program(&self, build: &BuildArgs, directory: &Path) -> Result<Program, CommandError> {
         let (compiler, cflags) = (build.compiler.as_deref(), build.cflags.as_deref());
         match self {
             Input::Program(_) if compiler.is_some() || cflags.is_some() => {
-                Err(Failure("--compiler and --cflags are for source files, not for programs".into()))
+                Err(CommandError("--compiler and --cflags are for source files, not for programs".into()))
             }
             Input::Program(path) => Ok(Program::new(path)),
             Input::Sources(files) => {
@@ -59,7 +59,7 @@ impl Input {
 mod tests {
     use super::*;
 
-    fn input(paths: &[&str]) -> Result<Input, Failure> {
+    fn input(paths: &[&str]) -> Result<Input, CommandError> {
         Input::of(&paths.iter().map(PathBuf::from).collect::<Vec<_>>())
     }
 

@@ -10,7 +10,7 @@ use raddle_report::text::{self, SourceCache};
 use raddle_report::tsan;
 
 use crate::args::{CheckArgs, ReportForm};
-use crate::failure::say;
+use crate::error::say;
 use crate::formats::terminal_width;
 
 /// Shows findings and verdict to people.

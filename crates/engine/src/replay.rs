@@ -1,0 +1,280 @@
+//! Replay: runs a recorded schedule again, and says whether it still leads to what it led to.
+
+use std::path::{Path, PathBuf};
+
+use raddle_exec::decode::Detail;
+use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
+use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
+use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
+use raddle_model::{AccessKind, Choice, Event, Execution, PendingState};
+use raddle_report::symbols::Symbols;
+use raddle_vocab::{OpKind, RunStatus};
+
+use crate::error::Error;
+use crate::naming::{SourceNames, symbols};
+use crate::observed::{Observed, observed};
+
+/// A thread that no run has: asking for it stops the run.
+const NO_THREAD: u16 = u16::MAX;
+
+/// A recorded schedule that is run again.
+#[derive(Debug)]
+pub struct Replay {
+    recording: Recording,
+    finding: Option<Finding>,
+    options: Options,
+    plan: RunPlan,
+}
+
+/// What became of a replay.
+#[derive(Clone, Debug)]
+pub enum ReplayOutcome {
+    /// The program left the schedule; the text says where.
+    Diverged(String),
+    /// The program followed the schedule.
+    Followed(FollowedRun),
+}
+
+/// A run that followed its schedule.
+#[derive(Clone, Debug)]
+pub struct FollowedRun {
+    /// The finding that the recording is a witness of, if it is one.
+    pub finding: Option<Finding>,
+    /// Whether the run shows that finding; without one, whether it shows any error.
+    pub reproduced: bool,
+    /// Events of the schedule.
+    pub events: usize,
+    /// Everything wrong with the run.
+    pub observed: Vec<Observed>,
+    /// Threads that were stopped right before an access.
+    pub parked: Vec<ParkedThread>,
+}
+
+/// A thread that stands right before a data access.
+#[derive(Clone, Debug)]
+pub struct ParkedThread {
+    /// The thread's name.
+    pub thread: String,
+    /// Whether the access writes.
+    pub writes: bool,
+    /// Bytes of the access.
+    pub size: u64,
+    /// Where it stands, innermost frame first.
+    pub stack: Vec<Place>,
+}
+
+/// A run that was stopped between two events.
+#[derive(Clone, Debug)]
+pub struct StoppedRun {
+    /// Number of the event before which it stands, from 1.
+    pub event: usize,
+    /// Where every thread stands.
+    pub threads: Vec<StoppedThread>,
+}
+
+/// A thread of a run that was stopped.
+#[derive(Clone, Debug)]
+pub struct StoppedThread {
+    /// The thread and what it does next.
+    pub next: String,
+    /// Whether it can go on.
+    pub state: PendingState,
+    /// Where it stands, innermost frame first.
+    pub stack: Vec<Place>,
+}
+
+impl Replay {
+    /// Reads a witness, schedule or trace.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or contradicts itself.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let recording = Recording::load(path).map_err(|error| Error::recording(path, error))?;
+        let program = &recording.program;
+        let mut options = Options::new(&program.path);
+        options.args = program.args.iter().map(Into::into).collect();
+        options.stdin = program.stdin.as_ref().map(PathBuf::from);
+        options.output = Output::Discard;
+        recording.settings.apply(&mut options);
+        let plan = plan_of(&recording)?;
+        let finding = recording.finding.clone().and_then(|value| serde_json::from_value(value).ok());
+        Ok(Replay { recording, finding, options, plan })
+    }
+
+    /// Runs this program instead of the recorded one.
+    #[must_use]
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.options.program = program.into();
+        self
+    }
+
+    /// Shows the program's own output.
+    #[must_use]
+    pub fn show_output(mut self) -> Self {
+        self.options.output = Output::Inherit;
+        self
+    }
+
+    /// The program that is run.
+    #[must_use]
+    pub fn program_path(&self) -> &Path {
+        &self.options.program
+    }
+
+    /// Whether the program was built again since the recording.
+    #[must_use]
+    pub fn is_program_changed(&self) -> bool {
+        self.recording.program.changed(&self.options.program) == Some(true)
+    }
+
+    /// What a debugger that takes the program over needs. With a stop of its own the debugger wants
+    /// the schedule as it was recorded.
+    #[must_use]
+    pub fn for_debugger(&self, stops: bool) -> (Options, RunPlan) {
+        let plan = if stops { self.plan.clone() } else { self.witness_plan() };
+        (self.options.clone(), plan)
+    }
+
+    /// Runs the schedule, twice: a witness must do the same each time.
+    ///
+    /// # Errors
+    /// If the program cannot be run, or does not do the same twice.
+    pub fn run(&self) -> Result<ReplayOutcome, Error> {
+        let mut target = NativeTarget::start(self.options.clone())?;
+        let (execution, detail) = twice(&mut target, &self.witness_plan())?;
+        let symbols = symbols(&self.options.program, target.mappings());
+        let names = SourceNames::new(&symbols, &execution);
+        if let Some(divergence) = compare(&self.recording.schedule, &execution, &names) {
+            return Ok(ReplayOutcome::Diverged(divergence.to_string()));
+        }
+        let mut found = observed(&execution, &names);
+        // Of a run that was stopped, only what the threads stand before counts.
+        found.retain(|_| execution.status != RunStatus::Diverged);
+        let reproduced = match &self.finding {
+            Some(finding) if is_adjacent(finding) => has_adjacent_conflict(&execution, &detail),
+            Some(finding) => found.iter().any(|observed| is_same_defect(finding, observed)),
+            None => found.iter().any(|observed| observed.severity == Severity::Error),
+        };
+        Ok(ReplayOutcome::Followed(FollowedRun {
+            finding: self.finding.clone(),
+            reproduced,
+            events: self.recording.schedule.len(),
+            observed: found,
+            parked: parked_threads(&detail, &execution, &symbols),
+        }))
+    }
+
+    /// Runs up to an event, and says where every thread stands.
+    ///
+    /// # Errors
+    /// If the schedule is shorter, or the program cannot be run.
+    pub fn stop_before(&self, event: u64) -> Result<StoppedRun, Error> {
+        let mut plan = self.plan.clone();
+        let before = usize::try_from(event.saturating_sub(1)).unwrap_or(usize::MAX);
+        if before > plan.request.schedule.len() {
+            return Err(Error::NoSuchEvent { events: plan.request.schedule.len() });
+        }
+        plan.request.schedule.truncate(before);
+        plan.stops.retain(|stop| stop.after < before);
+        plan.request.schedule.push(Choice::of(NO_THREAD));
+        plan.detail = true;
+        let mut target = NativeTarget::start(self.options.clone())?;
+        let mut execution = Execution::empty();
+        target.run(plan, &mut execution)?;
+        let symbols = symbols(&self.options.program, target.mappings());
+        let names = SourceNames::new(&symbols, &execution);
+        let thread = |(number, pending): (usize, &raddle_model::Pending)| StoppedThread {
+            next: describe_step(&pending.event, &execution, &names),
+            state: pending.state,
+            stack: target.detail().threads.get(number).map(|stack| symbols.stack(stack)).unwrap_or_default(),
+        };
+        let threads = execution.pending.iter().enumerate().map(thread).collect();
+        Ok(StoppedRun { event: execution.events.len() + 1, threads })
+    }
+
+    /// Two threads before conflicting accesses are seen only if the run ends there; anything else
+    /// shows in the whole run.
+    fn witness_plan(&self) -> RunPlan {
+        let mut plan = RunPlan { detail: true, ..self.plan.clone() };
+        if self.finding.as_ref().is_some_and(is_adjacent) {
+            plan.request.schedule.push(Choice::of(NO_THREAD));
+        } else {
+            plan.stops.clear();
+        }
+        plan
+    }
+}
+
+fn twice(target: &mut NativeTarget, plan: &RunPlan) -> Result<(Execution, Detail), Error> {
+    let (mut first, mut second) = (Execution::empty(), Execution::empty());
+    target.run(plan.clone(), &mut first)?;
+    let detail = target.detail().clone();
+    target.run(plan.clone(), &mut second)?;
+    match selfcheck::same_execution(&first, &second) {
+        Ok(()) => Ok((first, detail)),
+        Err(difference) => Err(Error::Nondeterministic(difference.to_string())),
+    }
+}
+
+fn is_adjacent(finding: &Finding) -> bool {
+    finding.kind == Kind::DataRace && finding.witness_kind == Some(WitnessKind::Adjacent)
+}
+
+/// The same sort of defect; places may have moved since.
+fn is_same_defect(finding: &Finding, observed: &Observed) -> bool {
+    let same_detail = finding.detail.as_deref().is_none_or(|detail| detail == observed.detail);
+    finding.kind == observed.kind && same_detail
+}
+
+/// What a thread would do next to memory.
+struct NextAccess {
+    thread: u16,
+    bytes: std::ops::Range<u64>,
+    writes: bool,
+    atomic: bool,
+}
+
+impl NextAccess {
+    fn conflicts(&self, other: &NextAccess) -> bool {
+        let overlap = self.bytes.start < other.bytes.end && other.bytes.start < self.bytes.end;
+        let writes = self.writes || other.writes;
+        self.thread != other.thread && overlap && writes && !(self.atomic && other.atomic)
+    }
+}
+
+/// Whether two threads stand right before accesses that conflict.
+fn has_adjacent_conflict(execution: &Execution, detail: &Detail) -> bool {
+    let parked = detail.parked.iter().map(|parked| NextAccess {
+        thread: parked.access.thread,
+        bytes: parked.access.addr..parked.access.addr.saturating_add(parked.access.size),
+        writes: parked.access.kind == AccessKind::Write,
+        atomic: false,
+    });
+    let pending = execution.pending.iter().map(|pending| &pending.event);
+    let touches_memory = |event: &&Event| {
+        event.kind.is_atomic_access() || matches!(event.kind, OpKind::Read | OpKind::Write | OpKind::Free)
+    };
+    let pending = pending.filter(touches_memory).map(|event| NextAccess {
+        thread: event.thread,
+        bytes: event.obj..event.obj.saturating_add(event.extent().max(1)),
+        writes: !matches!(event.kind, OpKind::AtomicLoad | OpKind::Read),
+        atomic: event.kind.is_atomic_access(),
+    });
+    let all: Vec<NextAccess> = parked.chain(pending).collect();
+    all.iter().enumerate().any(|(number, one)| all[number + 1..].iter().any(|other| one.conflicts(other)))
+}
+
+fn parked_threads(detail: &Detail, execution: &Execution, symbols: &Symbols) -> Vec<ParkedThread> {
+    let thread = |parked: &raddle_exec::decode::Parked| {
+        let access = parked.access;
+        let info = execution.threads.get(usize::from(access.thread));
+        let lone = [access.pc];
+        ParkedThread {
+            thread: info.map(|thread| thread.path.to_string()).unwrap_or_default(),
+            writes: access.kind == AccessKind::Write,
+            size: access.size,
+            stack: symbols.stack(if parked.stack.is_empty() { &lone } else { &parked.stack }),
+        }
+    };
+    detail.parked.iter().map(thread).collect()
+}
