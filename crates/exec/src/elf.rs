@@ -1,4 +1,4 @@
-//! Looks at a program before it is started: is it one that raddle can run?
+//! Checks a program before it is started: can raddle run it?
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -9,13 +9,12 @@ use object::{Endianness, elf};
 
 use crate::error::StartError;
 
-/// What the name of the runtime's file starts with, wherever it is installed.
+/// Start of the name of the runtime's file, wherever it is installed.
 pub const RUNTIME_PREFIX: &str = "libraddle_rt";
 
 /// Checks that the file is an executable for this machine that was linked with raddle's runtime.
 ///
-/// # Errors
-/// A sentence for the user, for each way in which it is not.
+/// # Errors The reason why it is not, for the user.
 pub fn check(program: &Path) -> Result<(), StartError> {
     let path = || PathBuf::from(program);
     let file = File::open(program).map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
@@ -28,7 +27,7 @@ pub fn check(program: &Path) -> Result<(), StartError> {
         return Err(StartError::NotExecutable(path(), "it is a script; name the program that it starts".into()));
     }
     let elf = parse(&data).map_err(|why| StartError::NotExecutable(path(), why))?;
-    // Looking at the bits before looking for the runtime: a library of the user's own has the runtime, too.
+    // Permissions are checked before the runtime: a library of the user's has the runtime, too.
     if about.permissions().mode() & 0o111 == 0 {
         return Err(StartError::NotExecutable(path(), "its permissions do not allow to execute it".into()));
     }

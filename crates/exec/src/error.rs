@@ -2,17 +2,20 @@
 
 use std::path::PathBuf;
 
-/// A sentence for the user; each variant is something the user can act on.
+/// A message for the user. Each variant is something the user can act on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// The file cannot be opened.
     #[error("cannot read {path}: {1}", path = .0.display())]
     Unreadable(PathBuf, String),
-    /// The file is there, but nothing that can be executed here.
+    /// The file exists, but cannot be executed here.
     #[error("{path} is not a program that can be run: {1}", path = .0.display())]
     NotExecutable(PathBuf, String),
-    /// An ordinary program.
-    #[error("{path} was not built with raddle: compile and link it with `raddle cc` or `raddle c++`", path = .0.display())]
+    /// A program without raddle's runtime.
+    #[error(
+        "{path} was not built with raddle: compile and link it with `raddle cc` or `raddle c++`",
+        path = .0.display()
+    )]
     NotBuiltWithRaddle(PathBuf),
     /// The kernel refused to start it.
     #[error("cannot start {path}: {1}", path = .0.display())]
@@ -20,32 +23,33 @@ pub enum StartError {
     /// The program's standard input cannot be opened.
     #[error("cannot open {path} as standard input: {1}", path = .0.display())]
     Stdin(PathBuf, String),
-    /// It uses a runtime of another raddle.
+    /// It uses the runtime of another version of raddle.
     #[error(
-        "{path} was built with another version of raddle (its runtime speaks protocol {runtime}, this raddle {host}): build it again",
+        "{path} was built with another version of raddle (its runtime speaks protocol {runtime}, this raddle {host}): \
+         build it again",
         path = .program.display()
     )]
     VersionDiffers {
         /// Which program.
         program: PathBuf,
-        /// What its runtime speaks.
+        /// Protocol version of its runtime.
         runtime: u32,
-        /// What we speak.
+        /// Protocol version of the host.
         host: u32,
     },
     /// It ended before the runtime was ready.
     #[error("{path} ended before raddle's runtime had control: {1}", path = .0.display())]
     EarlyDeath(PathBuf, String),
-    /// The runtime said that it cannot work.
+    /// The runtime reported that it cannot work.
     #[error("raddle's runtime cannot run {path}: {1}", path = .0.display())]
     RuntimeFailed(PathBuf, String),
-    /// Nothing happened.
+    /// The runtime did not get control in time.
     #[error("{path} did not hand control to raddle's runtime within {1} seconds", path = .0.display())]
     Timeout(PathBuf, u64),
-    /// Memory for the shared file, or another resource of this machine, is missing.
+    /// The machine lacks memory for the shared file, or another resource.
     #[error("cannot prepare the memory shared with the program: {0}")]
     Resources(String),
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
 }

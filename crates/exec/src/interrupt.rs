@@ -1,5 +1,6 @@
-//! Asks to stop: Ctrl-C, SIGTERM and SIGHUP set a flag that every wait looks at, so that targets are ended and what was
-//! found so far is still reported. A second signal ends the host at once; its targets die with it.
+//! Requests to stop. Ctrl-C, SIGTERM and SIGHUP set a flag that every wait checks, so that targets
+//! are ended and what was found so far is still reported. A second signal ends the host at once;
+//! its targets die with it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,8 @@ fn flag() -> &'static Arc<AtomicBool> {
 /// If the system refuses the handlers.
 pub fn install() -> io::Result<()> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order the first signal finds the flag clear, and only the second one ends the process.
+        // In this order the first signal finds the flag clear, and only the second one ends the
+        // process.
         signal_hook::flag::register_conditional_shutdown(signal, STATUS_AFTER_SECOND_SIGNAL, Arc::clone(flag()))?;
         signal_hook::flag::register(signal, Arc::clone(flag()))?;
     }
@@ -36,7 +38,7 @@ pub fn leave_to_debugger() -> io::Result<()> {
     signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false))).map(|_| ())
 }
 
-/// Whether somebody asked to stop.
+/// Whether the user asked to stop.
 #[must_use]
 pub fn requested() -> bool {
     flag().load(Ordering::Relaxed)

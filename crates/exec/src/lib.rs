@@ -12,6 +12,7 @@ pub mod options;
 mod orphans;
 #[expect(unsafe_code, reason = "what the child does to itself between fork and exec")]
 pub mod process;
+mod procfs;
 pub mod recording;
 pub mod selfcheck;
 #[expect(unsafe_code, reason = "memory that another process writes")]

@@ -1,8 +1,8 @@
-//! Sentences for what was met in a run and is not modelled or cannot be undone.
+//! Messages about what a run did that is not modelled or cannot be undone.
 
 use raddle_wire::limit;
 
-/// Each bit of the control block's word with its sentence.
+/// Each bit of the control block's word with its message.
 const SENTENCES: [(u64, &str); 14] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
@@ -21,15 +21,18 @@ const SENTENCES: [(u64, &str); 14] = [
     (limit::DESCRIPTORS, "descriptors above 255 were used: the order of what threads do with them was not searched"),
     (
         limit::REQUEUE,
-        "FUTEX_REQUEUE would have moved threads to another futex; they were woken instead, so that a wake-up that they lack there is not missed",
+        "FUTEX_REQUEUE would have moved threads to another futex; they were woken instead, so that a wake-up that they \
+         lack there is not missed",
     ),
     (
         limit::POLLED,
-        "a thread polls under a lock that another one only tries, or waits for with a time-out: rounds that make no progress were left out, which that one could have noticed",
+        "a thread polls under a lock that another one only tries, or waits for with a time-out: rounds that make no \
+         progress were left out, which that one could have noticed",
     ),
 ];
 
-/// The sentences for a set of bits; bits without a name (a newer runtime, or a program that wrote there) are named, too.
+/// The messages for a set of bits. Bits without a message (a newer runtime, or a program that wrote
+/// there) are reported as a number.
 #[must_use]
 pub fn sentences(bits: u64) -> Vec<String> {
     let mut all: Vec<String> =

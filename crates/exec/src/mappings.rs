@@ -1,4 +1,4 @@
-//! Files mapped into a target.
+//! Files mapped into a target, from `/proc/<pid>/maps`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,7 +11,7 @@ pub struct Mapping {
     pub path: PathBuf,
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address after it.
     pub end: u64,
     /// Where in the file it starts.
     pub offset: u64,
@@ -45,7 +45,7 @@ fn parse_line(line: &[u8]) -> Option<Mapping> {
     })
 }
 
-/// The kernel writes a line break as `\012`, and nothing else in another way.
+/// Undoes the kernel's escaping: it writes a line break as `\012`, and escapes nothing else.
 fn unescaped(mut path: &[u8]) -> Vec<u8> {
     const BREAK: &[u8] = b"\\012";
     let mut bytes = Vec::with_capacity(path.len());

@@ -1,4 +1,4 @@
-//! Everything that can be said about how a target runs.
+//! How a target runs: program, environment, limits.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +10,8 @@ use raddle_wire::{Config, config_flag, mode};
 /// How a new run gets a fresh state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestoreMode {
-    /// Written pages are restored in the same process; falls back to [`RestoreMode::Fork`] where that cannot work.
+    /// Written pages are restored in the same process; falls back to [`RestoreMode::Fork`] where
+    /// that cannot work.
     #[default]
     Snapshot,
     /// Each run has a forked process of its own.
@@ -39,7 +40,8 @@ pub enum Output {
     Error,
 }
 
-/// Whether runs start from states in the middle of earlier ones, which changes nothing but how long they take.
+/// Whether runs may start from states in the middle of earlier ones. This changes only how long
+/// they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checkpoints {
     /// Where that is quicker.
@@ -84,23 +86,23 @@ pub struct Options {
     pub share_files: bool,
     /// Whether rounds of busy waiting are folded.
     pub fold_spins: bool,
-    /// Return addresses of accesses whose races are meant to be: each is a transition, as relaxed atomics are.
+    /// Return addresses of accesses that may race: each is a transition, as a relaxed atomic is.
     pub benign: Vec<u64>,
     /// Bytes of a trace arena to start with; grows when a trace does not fit.
     pub trace_bytes: u64,
     /// Bound on that growth: a longer trace is cut.
     pub max_trace_bytes: u64,
-    /// Bytes of memory that the program may have. Watched by the host: the system's own limits count what is reserved,
-    /// and the runtime reserves much and uses little.
+    /// Bytes of memory that the program may have. The host watches this itself: the limits of the
+    /// system count reserved memory, and the runtime reserves much and uses little.
     pub memory_limit: Option<u64>,
-    /// How long the runtime may take until it has control.
+    /// How long the program may take until the runtime has control.
     pub start_timeout: Duration,
     /// How long a run may go without any event.
     pub hang_timeout: Duration,
-    /// When no run is waited for any longer, whatever it does.
+    /// When to stop waiting for runs, whatever they do.
     pub deadline: Option<Instant>,
-    /// Whether target and host work one after the other, as one processor is all they have; otherwise the target makes runs while the host
-    /// looks at earlier ones.
+    /// Whether target and host work alternately, because they have one CPU. Otherwise the target
+    /// makes runs while the host reads earlier ones.
     pub takes_turns: bool,
 }
 
@@ -130,7 +132,7 @@ impl Options {
             benign: Vec::new(),
             trace_bytes: 8 << 20,
             max_trace_bytes: 2 << 30,
-            memory_limit: crate::process::sensible_memory_limit(),
+            memory_limit: crate::procfs::sensible_memory_limit(),
             start_timeout: Duration::from_secs(30),
             hang_timeout: Duration::from_secs(10),
             deadline: None,
@@ -138,7 +140,7 @@ impl Options {
         }
     }
 
-    /// What the target is told at its start.
+    /// The configuration that the target gets at its start.
     #[must_use]
     pub(crate) fn config(&self) -> Config {
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };

@@ -1,8 +1,9 @@
 //! Finds processes that a target left behind.
 //!
-//! A target and what it starts normally share a process group, which is killed as a whole. A program that starts a
-//! daemon (new session, parent gone) escapes that. The host therefore is a *subreaper*: such processes become its own
-//! children, where they can be found, told apart from other children by a variable in their environment, and ended.
+//! A target and the processes it starts normally share a process group, which is killed as a whole.
+//! A daemon (new session, parent gone) leaves that group. The host therefore is a *subreaper*: such
+//! processes become its own children, where it finds them by a variable in their environment and
+//! ends them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,19 +13,20 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use crate::process;
+use crate::procfs;
 
 /// How long a process may be without an environment while it starts its program.
 const STARTING: Duration = Duration::from_millis(500);
 
-/// Targets that are under control: children that look like orphans and are none.
+/// Targets that are under control: children of the host that look like orphans but are not.
 static ALIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 fn alive() -> MutexGuard<'static, BTreeSet<i32>> {
     ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the host inherit orphans; where the kernel cannot, process groups still do most of the work.
+/// Makes the host inherit orphans; where the kernel cannot, process groups still do most of the
+/// work.
 pub(crate) fn become_subreaper() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -32,7 +34,7 @@ pub(crate) fn become_subreaper() {
     });
 }
 
-/// Starts a process while no sweep can look, and registers it.
+/// Starts a process and registers it. No sweep can run in between.
 pub(crate) fn register<T, E>(start: impl FnOnce() -> Result<T, E>, pid: impl FnOnce(&T) -> i32) -> Result<T, E> {
     let mut known = alive();
     let started = start()?;
@@ -40,12 +42,13 @@ pub(crate) fn register<T, E>(start: impl FnOnce() -> Result<T, E>, pid: impl FnO
     Ok(started)
 }
 
-/// Forgets a target whose processes have ended, and ends whatever it left behind. `mark` is what the environment of
-/// every process of that target contains.
+/// Forgets a target whose processes have ended, and ends the processes that it left behind. `mark`
+/// is what the environment of every process of that target contains.
 pub(crate) fn sweep(pid: i32, mark: &OsString) {
     let mut known = alive();
     known.remove(&pid);
-    // An orphan's own children become ours when it dies: repeat until there is none, but not against a fork bomb.
+    // An orphan's own children become ours when it dies, so repeat until there is none. The bound
+    // is for fork bombs.
     for _ in 0..64 {
         let orphans: Vec<Pid> = children().into_iter().filter(|child| is_orphan(*child, &known, mark)).collect();
         if orphans.is_empty() {
@@ -65,14 +68,14 @@ fn is_orphan(child: Pid, known: &BTreeSet<i32>, mark: &OsString) -> bool {
     environment(child).split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
 }
 
-/// What stands in a child's environment. A process that is just starting its program has none for a moment: whoever lives is asked
-/// again, for as long as that may take on a busy machine.
+/// The environment of a child. A process that is just executing its program has none for a moment,
+/// so it is read again while the process lives, for as long as that may take on a busy machine.
 fn environment(child: Pid) -> Vec<u8> {
     let id = child.as_raw_nonzero().get().unsigned_abs();
     let deadline = Instant::now() + STARTING;
     loop {
         let found = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        let lives = process::state(id).is_some_and(|state| state != 'Z');
+        let lives = procfs::state(id).is_some_and(|state| state != 'Z');
         if !found.is_empty() || !lives || Instant::now() > deadline {
             return found;
         }

@@ -1,12 +1,13 @@
 //! One target process, from its start to its end.
 //!
-//! Whatever happens, nothing of it stays: it has a process group of its own that is killed as a whole, it dies with the
-//! host (even one killed by SIGKILL), and what escaped is swept up (`orphans`).
+//! When a target ends, none of its processes stays. It has a process group of its own, which is killed
+//! as a whole. It dies with the host, even if the host is killed by SIGKILL. Processes that left the
+//! group are found and ended (`orphans`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,25 +15,27 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use raddle_wire::{ENV_DESCRIPTOR, PROTOCOL_VERSION, state};
-use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions};
+use rustix::io::FdFlags;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
 
 use crate::error::StartError;
-use crate::native::watchdog::Activity;
 use crate::options::{Options, Output};
 use crate::shared::SharedFile;
 use crate::{interrupt, orphans, wait};
 
-/// The descriptor of the shared file in the target lies far above those that programs count on.
+/// Least number of the shared file's descriptor in the target: far above those that programs use.
 const LEAST_DESCRIPTOR: RawFd = 900;
-/// The kernel kills a process whose rseq area is in a read-only page, which snapshots make it.
+/// Switches rseq off: the kernel kills a process whose rseq area lies in a read-only page, and
+/// snapshots make pages read-only.
 const TUNABLE: &str = "glibc.pthread.rseq=0";
-/// How long a target that was asked to end may take.
-const FAREWELL: Duration = Duration::from_millis(100);
+/// How long a target may take to end after it was asked to.
+const END_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// When the dynamic linker looks functions up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Binding {
-    /// At the start: once, and not again in every run whose state is put back to before the first call.
+    /// At the start. Otherwise each run would look them up again, because its state is restored to
+    /// before the first call.
     Eager,
     /// At the first call.
     Lazy,
@@ -43,9 +46,9 @@ enum Binding {
 pub struct Process {
     child: Child,
     pid: Pid,
-    /// What the environment of each of its processes contains.
+    /// An entry in the environment of each of its processes, by which they are recognised.
     mark: OsString,
-    /// Keeps the descriptor's number taken, so that no two targets have the same mark.
+    /// Keeps the descriptor's number in use, so that no two targets have the same mark.
     _descriptor: OwnedFd,
     ended: Option<ExitStatus>,
 }
@@ -53,8 +56,7 @@ pub struct Process {
 impl Process {
     /// Starts the target with the shared file and waits until its runtime takes jobs.
     ///
-    /// # Errors
-    /// If it does not come to that, a sentence that says why.
+    /// # Errors Why the runtime did not get that far.
     pub fn start(options: &Options, shared: &SharedFile) -> Result<Self, StartError> {
         let started = Self::start_bound(options, shared, Binding::Eager);
         if !matches!(started, Err(StartError::EarlyDeath(..))) {
@@ -95,7 +97,8 @@ impl Process {
         orphans::become_subreaper();
         let child = orphans::register(|| command.spawn(), |child| child.id() as i32)
             .map_err(|error| StartError::Exec(options.program.clone(), error.to_string()))?;
-        // If memory runs out, the kernel shall end the target, not the host. Where it is not allowed, nothing is lost.
+        // If memory runs out, the kernel shall kill the target, not the host. A failure does no
+        // harm.
         let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "1000");
         let pid = Pid::from_child(&child);
         Ok(Process { child, pid, mark, _descriptor: descriptor, ended: None })
@@ -107,7 +110,7 @@ impl Process {
         let deadline = Instant::now() + options.start_timeout;
         let mut pause = wait::Pause::new();
         loop {
-            // The version comes first: with another one, the other words may mean something else.
+            // The version comes first: in another version the other words may have other meanings.
             let version = control.runtime_version().load(Ordering::Acquire);
             if version != 0 && version != PROTOCOL_VERSION {
                 return Err(StartError::VersionDiffers {
@@ -158,7 +161,7 @@ impl Process {
         let control = shared.control();
         control.stop().store(1, Ordering::Release);
         wait::wake(control.submitted());
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Instant::now() + END_TIMEOUT;
         let mut pause = wait::Pause::new();
         while self.ended().is_none() && Instant::now() < deadline {
             std::thread::sleep(pause.next());
@@ -168,8 +171,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The group first: it may outlive its leader. The leader was not reaped yet (see `peek`), so its number cannot
-        // belong to somebody else's group.
+        // The group first: it may outlive its leader. The leader was not reaped yet (see `peek`),
+        // so its number cannot be that of another group.
         let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -177,7 +180,8 @@ impl Drop for Process {
     }
 }
 
-/// Status of a child that has ended, without reaping it: its number stays taken until the process is dropped.
+/// Status of a child that has ended, without reaping it: its number stays taken until the process
+/// is dropped.
 fn peek(pid: Pid) -> Option<ExitStatus> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let status = rustix::process::waitid(WaitId::Pid(pid), options).ok()??;
@@ -216,80 +220,11 @@ pub fn signal_name(signal: i32) -> &'static str {
     })
 }
 
-/// Bytes of memory that a process has for itself; 0 if it is gone.
-#[must_use]
-pub fn own_memory(id: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    kilobytes(&status, "RssAnon:").saturating_mul(1024)
-}
-
-/// Whether a process is ready to compute, and for how long its first thread, which makes the runs, has; `None` if it is gone.
-pub(crate) fn activity(id: u32) -> Option<Activity> {
-    Some(Activity { runnable: state(id)? == 'R', computed: scheduled(&id.to_string())?.computed })
-}
-
-/// How a process or thread has got on with the scheduler.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scheduled {
-    /// For how long it has computed.
-    pub computed: Duration,
-    /// For how long it has been ready to compute while others did.
-    pub waited: Duration,
-}
-
-/// What the kernel says of the first thread of a process, or of `thread-self`; `None` if it is gone or nobody counts.
-pub(crate) fn scheduled(who: &str) -> Option<Scheduled> {
-    let text = std::fs::read_to_string(format!("/proc/{who}/schedstat")).ok()?;
-    let mut times = text.split_whitespace().map_while(|word| word.parse().ok().map(Duration::from_nanos));
-    Some(Scheduled { computed: times.next()?, waited: times.next()? })
-}
-
-/// The kernel's letter for what a process is doing; `None` if it is gone.
-pub(crate) fn state(id: u32) -> Option<char> {
-    statistics(&id.to_string())?.chars().next()
-}
-
-/// Number of the CPU that this thread runs on. Read from `/proc`, because `getcpu` of rustix reads a page
-/// of the kernel that valgrind does not map.
-pub(crate) fn present_cpu() -> Option<usize> {
-    /// Counted from the state on.
-    const FIELD: usize = 36;
-    statistics("thread-self")?.split_whitespace().nth(FIELD)?.parse().ok()
-}
-
-/// What the kernel says about a process, from its state on; `None` if it is gone.
-fn statistics(who: &str) -> Option<String> {
-    let stat = std::fs::read(format!("/proc/{who}/stat")).ok()?;
-    // The name before it, in parentheses, may contain anything.
-    let end = stat.iter().rposition(|&byte| byte == b')')?;
-    Some(String::from_utf8_lossy(stat.get(end + 2..)?).into_owned())
-}
-
-/// Three quarters of what the machine has to give; `None` if it does not say.
-#[must_use]
-pub fn sensible_memory_limit() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let available = kilobytes(&text, "MemAvailable:").saturating_mul(1024);
-    (available > 0).then_some(available / 4 * 3)
-}
-
-/// The number behind a word in one of the kernel's tables.
-fn kilobytes(table: &str, word: &str) -> u64 {
-    let line = table.lines().find_map(|line| line.strip_prefix(word));
-    line.and_then(|rest| rest.split_whitespace().next()).and_then(|digits| digits.parse().ok()).unwrap_or(0)
-}
-
-/// Whether this machine lets a process have equal addresses in every run; tried in a thread that ends with it.
+/// Whether this machine lets a process have equal addresses in every run. Tried in a thread of its
+/// own, because the setting belongs to the thread.
 #[must_use]
 pub fn can_fix_addresses() -> bool {
-    let probe = std::thread::spawn(|| {
-        // SAFETY: system calls with values only; a personality belongs to the thread.
-        unsafe {
-            let present = libc::personality(0xffff_ffff);
-            present >= 0 && libc::personality(present as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) >= 0
-        }
-    });
-    probe.join().unwrap_or(false)
+    std::thread::spawn(fix_addresses).join().unwrap_or(false)
 }
 
 /// A second descriptor of the shared file with a high number, which the target inherits.
@@ -320,15 +255,14 @@ fn command(options: &Options, descriptor: &OwnedFd) -> Result<Command, StartErro
         }
     };
     command.process_group(0);
-    let setup =
-        ChildSetup { descriptor: descriptor.as_raw_fd(), parent: rustix::process::getpid().as_raw_nonzero().get() };
-    // SAFETY: the closure runs between fork and exec of a process that may have threads; it makes system calls only,
-    // takes no locks and allocates nothing.
+    let setup = ChildSetup { descriptor: descriptor.as_raw_fd(), parent: rustix::process::getpid() };
+    // SAFETY: the closure runs between fork and exec of a process that may have threads; it makes
+    // system calls only, takes no locks and allocates nothing.
     unsafe { command.pre_exec(move || setup.apply()) };
     Ok(command)
 }
 
-/// A program without a slash is meant as a file here, not as something on the PATH.
+/// A name without a slash is a file in the current directory, not a command on the PATH.
 fn executable_path(program: &Path) -> PathBuf {
     if program.as_os_str().as_encoded_bytes().contains(&b'/') { program.into() } else { Path::new(".").join(program) }
 }
@@ -341,7 +275,7 @@ fn stdin(path: Option<&Path>) -> Result<Stdio, StartError> {
     Ok(Stdio::from(file))
 }
 
-/// Adds ours to the user's own tunables; a later entry beats an earlier one.
+/// Adds our tunable to the user's own; a later entry overrides an earlier one.
 fn tunables(present: Option<&OsStr>) -> OsString {
     match present {
         Some(text) if !text.is_empty() => {
@@ -357,37 +291,41 @@ fn tunables(present: Option<&OsStr>) -> OsString {
 /// What the child does to itself before it becomes the program.
 struct ChildSetup {
     descriptor: RawFd,
-    parent: i32,
+    parent: Pid,
 }
 
 impl ChildSetup {
     fn apply(&self) -> io::Result<()> {
-        // SAFETY: plain system calls with values only, or with pointers to locals that live through the call.
-        unsafe {
-            // Die with the host. If it is dead already, the signal will not come any more.
-            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            if libc::getppid() != self.parent {
-                return Err(io::Error::from_raw_os_error(libc::ESRCH));
-            }
-            // Equal addresses in every process. Containers may forbid it: then each process is still right in itself.
-            let present = libc::personality(0xffff_ffff);
-            if present >= 0 {
-                libc::personality(present as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-            }
-            let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
-            if libc::fcntl(self.descriptor, libc::F_SETFD, 0) != 0 {
-                return Err(io::Error::last_os_error());
-            }
+        // Die with the host. If the host is dead already, the signal will not come any more.
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        if rustix::process::getppid() != Some(self.parent) {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
+        // Equal addresses in every process. Containers may forbid it; each process is still right in
+        // itself then.
+        fix_addresses();
+        let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+        let _ = rustix::process::setrlimit(Resource::Core, no_core);
+        // SAFETY: the host keeps the descriptor open until the target ends, and this process inherited it.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(self.descriptor) };
+        rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
         Ok(())
     }
 }
 
-/// What a target that died at its start wrote to its standard error: starts it again to see. Output is normally thrown
-/// away, and a missing library, say, is reported there.
+/// Switches address randomisation off for the programs that this thread will execute; whether the
+/// system allowed it.
+fn fix_addresses() -> bool {
+    // SAFETY: system calls with values only, which change nothing but the calling thread's flags. The
+    // highest value asks for the present flags.
+    unsafe {
+        let present = libc::personality(0xffff_ffff);
+        present >= 0 && libc::personality(present as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) >= 0
+    }
+}
+
+/// What a target that died at its start writes to its standard error, for example that a library is
+/// missing. Its output was discarded, so it is started again to see it.
 fn last_words(options: &Options) -> String {
     let look = || -> Option<String> {
         let shared = SharedFile::for_options(options).ok()?;
@@ -414,31 +352,6 @@ mod tests {
         assert_eq!(tunables(None), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new(""))), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new("a.b=1"))), *format!("a.b=1:{TUNABLE}"));
-    }
-
-    #[test]
-    fn memory_is_measured() {
-        assert!(own_memory(std::process::id()) > 4096);
-        assert_eq!(own_memory(0), 0);
-        assert!(sensible_memory_limit().is_some_and(|limit| limit > 1 << 20));
-    }
-
-    #[test]
-    fn who_computes_is_told_from_who_sleeps() {
-        let own = activity(std::process::id()).unwrap();
-        assert!(own.computed > Duration::ZERO);
-        let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
-        // It computes while it starts, with pauses.
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let mut runnable = true;
-        while runnable && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-            runnable = activity(sleeper.id()).unwrap().runnable;
-        }
-        assert!(!runnable);
-        sleeper.kill().unwrap();
-        sleeper.wait().unwrap();
-        assert_eq!(activity(sleeper.id()), None);
     }
 
     #[test]

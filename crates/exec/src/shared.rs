@@ -1,8 +1,9 @@
 //! The memory file that host and target share.
 //!
-//! The target may write anything there at any time, so nothing in it is ever borrowed as a Rust value: every access goes
-//! through an atomic word, and callers copy out before they check. The file is sealed against shrinking, because a
-//! mapping whose file was cut short would kill the host with SIGBUS.
+//! The target may write anything there at any time. So nothing in it is borrowed as a Rust value:
+//! every access goes through an atomic word, and callers copy before they check. The file is sealed
+//! against shrinking, because access to a mapping whose file was cut short would kill the host with
+//! SIGBUS.
 
 use std::ffi::CString;
 use std::io;
@@ -26,8 +27,8 @@ pub struct SharedFile {
 }
 
 impl SharedFile {
-    /// Makes a fresh, zeroed file for trace arenas of `config.trace_bytes` bytes and writes the host's part of the
-    /// control block into it.
+    /// Makes a new, zeroed file for trace arenas of `config.trace_bytes` bytes and writes the
+    /// host's part of the control block into it.
     ///
     /// # Errors
     /// If the system refuses the memory.
@@ -88,14 +89,15 @@ impl SharedFile {
 
     /// The 32-bit word at a byte offset.
     ///
-    /// # Panics
-    /// If the offset is not the host's own (unaligned or outside the file); offsets from the target are checked before.
+    /// # Panics If the offset is unaligned or outside the file. Offsets that the target wrote are
+    /// checked before.
     #[must_use]
     pub fn word32(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4) && offset < self.map.len() && self.map.len() - offset >= 4);
-        // SAFETY: the four bytes lie inside the mapping (checked above), which lives as long as `self`, is readable and
-        // writable, cannot shrink (sealed), and starts at a page, so that the address is aligned. Any bit pattern is a
-        // valid u32, and atomics allow writes by another process.
+        // SAFETY: the four bytes lie inside the mapping (checked above), which lives as long as
+        // `self`, is readable and writable, cannot shrink (sealed), and starts at a page, so that
+        // the address is aligned. Any bit pattern is a valid u32, and atomics allow writes by
+        // another process.
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
     }
 
@@ -112,8 +114,8 @@ impl SharedFile {
     fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
         assert!(offset.is_multiple_of(WORD) && offset <= self.map.len());
         assert!(count <= (self.map.len() - offset) / WORD);
-        // SAFETY: as in `word32`: inside the mapping, aligned, alive, never shrinking, shared only through atomics.
-        // `AtomicU64` has the layout of u64.
+        // SAFETY: as in `word32`: inside the mapping, aligned, alive, never shrinking, shared only
+        // through atomics. `AtomicU64` has the layout of u64.
         unsafe { std::slice::from_raw_parts(self.map.as_mut_ptr().add(offset).cast::<AtomicU64>(), count) }
     }
 
@@ -128,8 +130,8 @@ impl SharedFile {
         into.extend(self.words(offset, count).iter().map(|word| word.load(Ordering::Relaxed)));
     }
 
-    /// Appends the words to `into` and zeroes them in the file, so that the next trace written there ends in zeroes even
-    /// if its writer dies.
+    /// Appends the words to `into` and zeroes them in the file, so that the next trace written
+    /// there ends in zeroes even if its writer dies.
     pub fn take_words(&self, offset: usize, count: usize, into: &mut Vec<u64>) {
         into.extend(self.words(offset, count).iter().map(|word| {
             let value = word.load(Ordering::Relaxed);
@@ -189,7 +191,13 @@ pub struct ControlWords<'a> {
 macro_rules! control_words {
     ($($(#[$meta:meta])* $name:ident: $kind:ident -> $atomic:ty;)*) => {
         impl<'a> ControlWords<'a> {
-            $($(#[$meta])* #[must_use] pub fn $name(self) -> &'a $atomic { self.file.$kind(offset_of!(Control, $name)) })*
+            $(
+                $(#[$meta])*
+                #[must_use]
+                pub fn $name(self) -> &'a $atomic {
+                    self.file.$kind(offset_of!(Control, $name))
+                }
+            )*
         }
     };
 }
@@ -201,13 +209,13 @@ control_words! {
     submitted: word32 -> AtomicU32;
     /// Batches finished.
     completed: word32 -> AtomicU32;
-    /// Whether the target shall end.
+    /// Whether the target is asked to end.
     stop: word32 -> AtomicU32;
     /// State of the target.
     state: word32 -> AtomicU32;
     /// Jobs finished in the batch under way.
     jobs_done: word32 -> AtomicU32;
-    /// Process that executes the present job.
+    /// Process that makes the present run.
     worker: word32 -> AtomicU32;
     /// Transitions made so far.
     heartbeat: word64 -> AtomicU64;
@@ -223,7 +231,7 @@ impl ControlWords<'_> {
     pub fn message(self) -> String {
         let offset = offset_of!(Control, message);
         let length = size_of_val(&[0u8; 512]);
-        // The field need not be aligned to words: copy whole words around it and cut.
+        // The field may not be aligned to words: copy the whole words that contain it and cut.
         let start = offset / WORD * WORD;
         let end = (offset + length).next_multiple_of(WORD);
         let mut words = Vec::new();
@@ -239,7 +247,8 @@ const JOB_WORDS: usize = size_of::<Job>() / WORD;
 const _: () = assert!(size_of::<Job>().is_multiple_of(WORD) && size_of::<Segment>() == 2 * WORD);
 const _: () = assert!(align_of::<Job>() <= WORD && DETAIL_OFFSET.is_multiple_of(WORD));
 
-/// A segment as the two words it takes in the file (little-endian, fields in the order of the struct).
+/// A segment as the two words it takes in the file (little-endian, fields in the order of the
+/// struct).
 #[must_use]
 pub fn segment_words(segment: &Segment) -> [u64; 2] {
     [
@@ -248,7 +257,7 @@ pub fn segment_words(segment: &Segment) -> [u64; 2] {
     ]
 }
 
-/// Undoes [`segment_words`].
+/// Inverse of [`segment_words`].
 #[must_use]
 pub fn segment_from_words(words: [u64; 2]) -> Segment {
     Segment {
@@ -275,7 +284,7 @@ macro_rules! job_fields {
             words
         }
 
-        /// Undoes [`job_words`]; missing words count as zero.
+        /// Inverse of [`job_words`]; missing words count as zero.
         #[must_use]
         pub fn job_from_words(words: &[u64]) -> Job {
             let word = |at: usize| words.get(at / WORD).copied().unwrap_or(0);

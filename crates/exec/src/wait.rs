@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rustix::thread::futex;
 
-/// Lengths of successive waits: short at first, because a target usually answers at once; longer later, because a dead
-/// one is only noticed between two waits.
+/// Lengths of successive waits. Short at first, because a target usually answers at once. Bounded,
+/// because a dead target is only noticed between two waits.
 #[derive(Debug)]
 pub(crate) struct Pause(Duration);
 
@@ -24,7 +24,8 @@ impl Pause {
     }
 }
 
-/// Waits until the word is woken, differs from `value`, or the time is over. Callers look again in any case.
+/// Waits until the word is woken, differs from `value`, or the time is over. Callers read the word
+/// again in any case.
 pub(crate) fn on(word: &AtomicU32, value: u32, at_most: Duration) {
     let timeout = futex::Timespec {
         tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
@@ -34,7 +35,7 @@ pub(crate) fn on(word: &AtomicU32, value: u32, at_most: Duration) {
     let _ = futex::wait(word, futex::Flags::empty(), value, Some(&timeout));
 }
 
-/// Wakes whoever waits for the word.
+/// Wakes the processes that wait for the word.
 pub(crate) fn wake(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }

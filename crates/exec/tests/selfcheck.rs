@@ -1,5 +1,5 @@
-//! The self-checks on abstract programs, whose target is right by construction: they must find nothing there, and they
-//! must find what a target that is not right does.
+//! The self-checks on abstract programs, whose target is right by construction: they must find
+//! nothing there, and they must find what a target that is not right does.
 
 use raddle_exec::recording::{NoNames, choices_of, entries_of};
 use raddle_exec::selfcheck::{agree, reorder, repeat, same_execution, same_threads};
@@ -17,7 +17,8 @@ fn random_run(target: &mut dyn Target, seed: u64) -> (Request, Execution) {
     (request, execution)
 }
 
-/// Programs without data races: in others the order of independent steps can be seen in the racy values.
+/// Programs without data races: in others the order of independent steps can be seen in the racy
+/// values.
 fn program(seed: u64) -> raddle_testkit::Program {
     generate(seed, &Knobs { races: false, ..Knobs::drawn(seed, 4, 8) })
 }

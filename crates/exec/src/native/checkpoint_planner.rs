@@ -1,9 +1,10 @@
 //! Plans which checkpoints the target is asked to keep, and which runs start from them.
 //!
-//! Schedules with a common prefix need to run it only once. What is planned here are suggestions: the
-//! target keeps a checkpoint only if it can and if that pays (`rt::restore::checkpoint`). A run whose checkpoint
-//! does not exist starts from the root, with the same result. Checkpoints affect only speed, never
-//! results. For programs whose runs are short nothing is suggested: it would not pay.
+//! Schedules with a common prefix need to run it only once. What is planned here are suggestions:
+//! the target keeps a checkpoint only if it can and if that pays (`rt::restore::checkpoint`). A run
+//! whose checkpoint does not exist starts from the root, with the same result. Checkpoints affect
+//! only speed, never results. For programs whose runs are short nothing is suggested: it would not
+//! pay.
 
 use raddle_model::Choice;
 use raddle_vocab::policy::Policy;
@@ -26,8 +27,8 @@ const AVERAGED_RUNS: u64 = 16;
 struct PlannedCheckpoint {
     /// The schedule that leads there.
     prefix: Vec<Choice>,
-    /// Bound on events of the run. Events are counted from the root, so that a run with another bound
-    /// cannot use the checkpoint.
+    /// Bound on events of the run. Events are counted from the root, so that a run with another
+    /// bound cannot use the checkpoint.
     max_events: u64,
     /// Number of the plan that used it last, and of the plan that it was asked for with.
     used: u64,
@@ -79,7 +80,8 @@ impl CheckpointPlanner {
         }
     }
 
-    /// As [`CheckpointPlanner::are_wanted`], for a new batch; says in the log when the answer changes.
+    /// As [`CheckpointPlanner::are_wanted`], for a new batch; says in the log when the answer
+    /// changes.
     pub(super) fn are_wanted_now(&mut self) -> bool {
         let are_wanted = self.are_wanted();
         if are_wanted != self.were_wanted {
@@ -89,8 +91,8 @@ impl CheckpointPlanner {
         are_wanted
     }
 
-    /// Adds to the job where to start. Adds to `segments`, after those of the job, where checkpoints shall
-    /// be kept for the plans that follow.
+    /// Adds to the job where to start. Adds to `segments`, after those of the job, where
+    /// checkpoints shall be kept for the plans that follow.
     pub(super) fn suggest<'a>(
         &mut self,
         plan: &RunPlan,
@@ -125,8 +127,8 @@ impl CheckpointPlanner {
         let similar = following.take(AHEAD).filter(|other| is_plain(other) && other.request.max_events == max_events);
         let common: Vec<u32> = similar.map(|other| common_steps(schedule, &other.request.schedule)).collect();
         if common.is_empty() {
-            // No plan follows yet. The next one is taken to have as much in common with this one as this
-            // one has with the one before.
+            // No plan follows yet. The next one is taken to have as much in common with this one as
+            // this one has with the one before.
             return vec![common_steps(schedule, &self.previous)];
         }
         common
@@ -148,7 +150,8 @@ impl CheckpointPlanner {
         StartPoint { id: index as u32 + 1, asked: checkpoint.asked, steps: checkpoint.prefix.len() as u32 }
     }
 
-    /// Gives the checkpoint a number: a free one, or that of the least recently used one, but not `base`.
+    /// Gives the checkpoint a number: a free one, or that of the least recently used one, but not
+    /// `base`.
     fn add(&mut self, new: PlannedCheckpoint, base: u32) -> u16 {
         let free = self.planned.iter().position(Option::is_none);
         let index = free.unwrap_or_else(|| {
@@ -190,7 +193,8 @@ fn common_steps(one: &[Choice], other: &[Choice]) -> u32 {
 }
 
 /// The places for checkpoints in a run, in order: after how many transitions, and how many of the
-/// following runs pass there. `common` has the common transitions of each following run, largest first.
+/// following runs pass there. `common` has the common transitions of each following run, largest
+/// first.
 fn places(common: &[u32]) -> Vec<(u32, u32)> {
     let last_of_each = |&index: &usize| common.get(index + 1) != Some(&common[index]);
     let all = (0..common.len()).filter(last_of_each).map(|index| (common[index], index as u32 + 1));
@@ -294,7 +298,8 @@ mod tests {
             let mut other = plans[1].clone();
             change(&mut other);
             assert_eq!(suggest(&mut planner, &[other.clone(), plans[0].clone()]), (0, vec![], StartPoint::default()));
-            // The first has a base already, and what it has in common with the second does not count.
+            // The first has a base already, and what it has in common with the second does not
+            // count.
             assert_eq!(suggest(&mut planner, &[plans[0].clone(), other, plans[1].clone()]).1, []);
         }
         let mut longer = plans[1].clone();

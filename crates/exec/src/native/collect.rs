@@ -81,8 +81,8 @@ impl Session {
         }
         let end = collected.end();
         collected.failed = cause.map(|cause| {
-            // If a run in a process of its own dies, others of the same batch may follow it, and write
-            // over its trace.
+            // If a run in a process of its own dies, others of the same batch may follow it, and
+            // write over its trace.
             let alone = broken || collected.plans.len() == 1;
             let first = number == 0 && collected.results.is_empty() && alone;
             FailedRun { cause, beginning: self.beginning(number, end), first }
@@ -99,13 +99,15 @@ impl Session {
         if *waited == Waited::Completed {
             return total;
         }
-        // The count may still be that of the batch before; a job that was not run has its first status.
+        // The count may still be that of the batch before; a job that was not run has its first
+        // status.
         let counted = self.shared.control().jobs_done().load(Ordering::Acquire) as usize;
         let run = (0..total).take_while(|&index| self.shared.job(batch.number, index).status != NOT_RUN).count();
         run.min(counted)
     }
 
-    /// Collects the results of the first `done` jobs, up to the first that must be repeated; why it must.
+    /// Collects the results of the first `done` jobs, up to the first that must be repeated; why it
+    /// must.
     fn check_jobs(
         &mut self,
         number: u32,
@@ -132,8 +134,8 @@ impl Session {
         None
     }
 
-    /// Copies what a dead target wrote from word `start` of a batch's arena on: whole records up to a
-    /// zero.
+    /// Copies what a dead target wrote from word `start` of a batch's arena on: whole records up to
+    /// a zero.
     fn beginning(&self, number: u32, start: usize) -> Vec<u64> {
         let arena = trace_offset(number, self.shared.arena());
         let total = self.shared.arena() / WORD;

@@ -1,11 +1,11 @@
 //! Pins a target and the host thread that takes turns with it to one CPU.
 //!
-//! Host and target work alternately. On one CPU, what one has written is still in the caches when the
-//! other reads it, and neither has to be woken on a CPU that sleeps.
+//! Host and target work alternately. On one CPU, what one has written is still in the caches when
+//! the other reads it, and neither has to be woken on a CPU that sleeps.
 //!
-//! On a busy machine the kernel's scheduler places them better: when other work competes for the CPU,
-//! both are unpinned for a while. The program does not notice, because the runtime answers questions
-//! about CPU affinity itself (`rt::interpose::thread::affinity`).
+//! On a busy machine the kernel's scheduler places them better: when other work competes for the
+//! CPU, both are unpinned for a while. The program does not notice, because the runtime answers
+//! questions about CPU affinity itself (`rt::interpose::thread::affinity`).
 
 use std::cell::Cell;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::process::{self, Scheduled};
+use crate::procfs::{self, Scheduled};
 
 /// Do not pin during this time: short searches would pay for it.
 const START_DELAY: Duration = Duration::from_millis(5);
@@ -28,8 +28,8 @@ const MAX_WAIT_FRACTION: u32 = 6;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The CPUs that raddle may use. Read before the first pinning, because threads inherit the affinity
-/// of their creators.
+/// The CPUs that raddle may use. Read before the first pinning, because threads inherit the
+/// affinity of their creators.
 static ALLOWED: LazyLock<Option<CpuSet>> = LazyLock::new(|| sched_getaffinity(None).ok());
 
 /// CPUs that a pair is pinned to.
@@ -44,8 +44,9 @@ thread_local! {
     static IS_PINNED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Starts a process that may use all CPUs. Without this it would inherit the affinity of this thread.
-/// A thread that is not pinned itself, but inherited an affinity, stays unpinned afterwards.
+/// Starts a process that may use all CPUs. Without this it would inherit the affinity of this
+/// thread. A thread that is not pinned itself, but inherited an affinity, stays unpinned
+/// afterwards.
 pub(super) fn start_unpinned<T>(start: impl FnOnce() -> T) -> T {
     let Some(all) = &*ALLOWED else { return start() };
     let pinned = sched_getaffinity(None).ok().filter(|_| IS_PINNED.get());
@@ -65,8 +66,8 @@ struct PairTimes {
 }
 
 impl PairTimes {
-    /// A lower bound on the time for which other work kept the pair from computing. While one of the
-    /// pair computes, the other may wait for it: that time does not count.
+    /// A lower bound on the time for which other work kept the pair from computing. While one of
+    /// the pair computes, the other may wait for it: that time does not count.
     fn contention_since(&self, before: &PairTimes) -> Duration {
         let since = |now: Duration, before: Duration| now.saturating_sub(before);
         let computed = |now: &Scheduled, before: &Scheduled| since(now.computed, before.computed);
@@ -125,7 +126,7 @@ impl CpuPin {
     /// `None` if the kernel does not say.
     fn times(&self) -> Option<PairTimes> {
         let target = self.target.as_raw_nonzero().to_string();
-        Some(PairTimes { thread: process::scheduled("thread-self")?, target: process::scheduled(&target)? })
+        Some(PairTimes { thread: procfs::scheduled("thread-self")?, target: procfs::scheduled(&target)? })
     }
 
     /// Pins this thread and its target, unless the thread has another pinned target already.
@@ -167,13 +168,13 @@ impl Drop for CpuPin {
     }
 }
 
-/// Takes a CPU that no pair is pinned to, preferably the present one. `None` if all are taken or there
-/// is only one.
+/// Takes a CPU that no pair is pinned to, preferably the present one. `None` if all are taken or
+/// there is only one.
 fn claim() -> Option<usize> {
     let allowed = (*ALLOWED).as_ref().filter(|allowed| allowed.count() > 1)?;
     let mut taken = taken();
     let is_free = |cpu: &usize| allowed.is_set(*cpu) && !taken.contains(cpu);
-    let present = process::present_cpu().filter(is_free);
+    let present = procfs::present_cpu().filter(is_free);
     let cpu = present.or_else(|| (0..CpuSet::MAX_CPU).find(is_free))?;
     taken.push(cpu);
     Some(cpu)

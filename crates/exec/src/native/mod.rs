@@ -1,10 +1,10 @@
 //! A target in a process of its own.
 //!
-//! Requests are collected into batches of up to 64. Two batches can be under way, so that the target
-//! runs one while the search reads the other. Results come in the order of the requests: what is ready
-//! comes before what is under way, which comes before what waits. When a run fails, it and everything
-//! after it move back to the waiting plans, a new process is started if need be, and they are handed
-//! over again (`recover`).
+//! Requests are collected into batches of up to 64. Two batches can be under way, so that the
+//! target runs one while the search reads the other. Results come in the order of the requests:
+//! what is ready comes before what is under way, which comes before what waits. When a run fails,
+//! it and everything after it move back to the waiting plans, a new process is started if need be,
+//! and they are handed over again (`recover`).
 //!
 //! A target that takes turns with the search has one batch under way, and only while the search has
 //! nothing left to read.
@@ -188,8 +188,8 @@ impl NativeTarget {
         self.finish(into)
     }
 
-    /// Hands waiting plans over where that pays: all that fit if the target is idle, else at least half
-    /// a batch.
+    /// Hands waiting plans over where that pays: all that fit if the target is idle, else at least
+    /// half a batch.
     fn send(&mut self) {
         let at_most = self.jobs_per_batch();
         let Some(session) = &mut self.session else { return };
@@ -205,7 +205,8 @@ impl NativeTarget {
         }
     }
 
-    /// As many jobs as are unlikely to fill the arena, and will not take longer than [`LONGEST_BATCH`].
+    /// As many jobs as are unlikely to fill the arena, and will not take longer than
+    /// [`LONGEST_BATCH`].
     fn jobs_per_batch(&self) -> usize {
         if self.suspect {
             return 1;

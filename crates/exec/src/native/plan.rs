@@ -4,16 +4,16 @@ use raddle_model::{Choice, Request};
 use raddle_vocab::policy::Policy;
 use raddle_wire::{Job, MAX_SEGMENTS, NO_ACCESS_STOP, NO_CHOICE, Segment, job_flag};
 
-/// A place in the schedule where a thread stops between two of its transitions.
+/// A point between two transitions of a thread where the thread stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// After this transition of the schedule (from 0) its thread goes on …
+    /// After this transition of the schedule (from 0) its thread continues …
     pub after: usize,
-    /// … until it stands before its data access with this number (from 0) since that transition.
+    /// … until it is about to make its data access with this number (from 0) since that transition.
     pub access: u32,
 }
 
-/// A request with what a target in a process of its own can do beyond [`Request`].
+/// A [`Request`] and what only a target in a process of its own can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunPlan {
     /// Schedule, policy, bound.
@@ -32,11 +32,12 @@ impl From<Request> for RunPlan {
     }
 }
 
-/// The result fields before the target has filled them: a status that no run has.
+/// Status of a job before the target has run it; no run ends with it.
 pub(super) const NOT_RUN: u32 = u32::MAX;
 
 impl RunPlan {
-    /// The job for this plan, with its segments appended to `segments`; `None` if there is no room for them.
+    /// The job for this plan, with its segments appended to `segments`; `None` if there is no room
+    /// for them.
     pub(super) fn encode(&self, segments: &mut Vec<Segment>) -> Option<Job> {
         let first = segments.len();
         self.encode_schedule(segments);
@@ -60,7 +61,7 @@ impl RunPlan {
             policy_depth,
             policy_seed,
             policy_horizon,
-            // A bound of nothing would mark the end of the batch.
+            // A bound of 0 would mark the end of the batch.
             max_events: self.request.max_events.max(1),
             status: NOT_RUN,
             ..Job::default()
@@ -69,7 +70,8 @@ impl RunPlan {
 
     /// The schedule in run-length form. A choice belongs to the first transition of a segment.
     fn encode_schedule(&self, segments: &mut Vec<Segment>) {
-        // A random policy would also draw choices inside the schedule, so each of its transitions says its own.
+        // A random policy would also draw choices inside the schedule, so each transition states
+        // its own.
         let explicit = !matches!(self.request.policy, Policy::LeastRank | Policy::Stay);
         let mut stops = self.stops.iter().peekable();
         let mut open = false;

@@ -47,7 +47,8 @@ pub(super) struct ReadyBatch {
 }
 
 impl NativeTarget {
-    /// Decodes the oldest run that is ready. False if its trace makes no sense and it was sent back.
+    /// Decodes the oldest run that is ready. False if its trace makes no sense and it was sent
+    /// back.
     pub(super) fn decode_ready(&mut self, into: &mut Execution) -> Result<bool, TargetError> {
         let Some(ReadyRun { plan, outcome }) = self.take_ready() else { return Ok(false) };
         let done = match outcome {
@@ -85,8 +86,8 @@ impl NativeTarget {
         Ok(())
     }
 
-    /// Deals with a trace that makes no sense. The run is repeated; if it was repeated before, it is at
-    /// fault itself. Whether there is an execution now.
+    /// Deals with a trace that makes no sense. The run is repeated; if it was repeated before, it
+    /// is at fault itself. Whether there is an execution now.
     fn retry_garbled(
         &mut self,
         plan: RunPlan,

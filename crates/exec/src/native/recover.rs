@@ -1,10 +1,11 @@
 //! What to do when a run failed.
 //!
-//! A run that needs something the target does not have (threads, room, a process of its own) is repeated
-//! in a new target that has it. A run in which the target broke is repeated alone in a new target, unless
-//! it was the first there. If the second attempt goes well, the first was an accident (or the fault of an
-//! earlier run), which is reported as a limit. If not, the run itself is at fault and becomes an
-//! execution that ends with the crash. Nothing is repeated more often than that.
+//! A run that needs something the target does not have (threads, room, a process of its own) is
+//! repeated in a new target that has it. A run in which the target broke is repeated alone in a new
+//! target, unless it was the first there. If the second attempt goes well, the first was an
+//! accident (or the fault of an earlier run), which is reported as a limit. If not, the run itself
+//! is at fault and becomes an execution that ends with the crash. Nothing is repeated more often
+//! than that.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -23,15 +24,15 @@ use crate::decode::RunResult;
 use crate::error::StartError;
 use crate::options::RestoreMode;
 
-/// Said when a second attempt at a run went well.
+/// Remark when the second attempt at a run went well.
 pub(super) const ACCIDENT: &str = "the program broke raddle's control in a run that went well when it was repeated: it \
                                    depends on more than its input and the schedule";
 
-/// Said when a run was given up because it slept.
-const ASLEEP: &str = "a thread waited in the kernel, in a call that is not modelled (poll, select, flock, pause, or reading \
-                      something outside the program), and the run was ended there";
+/// Remark when a run was ended because it slept.
+const ASLEEP: &str = "a thread waited in the kernel, in a call that is not modelled (poll, select, flock, pause, or \
+                      reading something outside the program), and the run was ended there";
 
-/// Traces that do not fit get this many times the room.
+/// A trace that does not fit gets an arena this many times as large.
 const GROWTH: u64 = 4;
 
 /// Why a run must be repeated, or cannot be.
@@ -57,7 +58,8 @@ impl RetryCause {
             RunStatus::NeedFresh => Some(RetryCause::FreshProcess),
             RunStatus::TraceFull if finished.trace.start > 0 => Some(RetryCause::NextBatch),
             RunStatus::TraceFull if may_grow => Some(RetryCause::Room),
-            // A process of its own that died leaves its status, and no trace of known length.
+            // A run in a process of its own that died leaves a status, and no trace of known
+            // length.
             RunStatus::Damaged if finished.trace.is_empty() => {
                 Some(RetryCause::Fault(TargetFault::Died(ExitStatus::from_raw(finished.code))))
             }
@@ -92,15 +94,16 @@ impl NativeTarget {
                 let room = self.options.trace_bytes.saturating_mul(GROWTH);
                 self.options.trace_bytes = room.min(self.options.max_trace_bytes);
             }
-            // Any target will do, but it must be a new one. If a run dies, its trace must end in zeroes,
-            // and the runs after this one have written into the arenas: only a fresh file has zeroes.
+            // Any target will do, but it must be a new one. If a run dies, its trace must end in
+            // zeroes, and the runs after this one have written into the arenas: only a fresh file
+            // has zeroes.
             RetryCause::NextBatch | RetryCause::Fault(_) => {}
         }
         Ok(())
     }
 
-    /// The target broke in the first of these runs: the run is at fault if that is sure, else it becomes
-    /// suspect and is repeated alone.
+    /// The target broke in the first of these runs: the run is at fault if that is sure, else it
+    /// becomes suspect and is repeated alone.
     fn blame(
         &mut self,
         mut rest: Vec<RunPlan>,
@@ -134,7 +137,7 @@ impl NativeTarget {
         self.restart()
     }
 
-    /// Puts these plans and all that is under way in front of the waiting ones.
+    /// Puts these plans and those of all batches under way in front of the waiting ones.
     fn recall(&mut self, plans: Vec<RunPlan>) {
         let batches = self.session.as_mut().map(|session| std::mem::take(&mut session.batches)).unwrap_or_default();
         let all: Vec<RunPlan> = plans.into_iter().chain(batches.into_iter().flat_map(|batch| batch.plans)).collect();
@@ -192,7 +195,8 @@ impl NativeTarget {
     }
 }
 
-/// The signal that the crash of a run is reported with; `None` if the fault is not a defect of the program.
+/// The signal that the crash of a run is reported with; `None` if the fault is not a defect of the
+/// program.
 fn signal_of(fault: &TargetFault) -> Option<i32> {
     match fault {
         TargetFault::Died(status) => status.signal(),

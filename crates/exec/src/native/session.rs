@@ -13,15 +13,15 @@ use super::plan::RunPlan;
 use super::watchdog::{Activity, Watchdog};
 use crate::error::StartError;
 use crate::options::Options;
-use crate::process::{self, Process};
+use crate::process::Process;
 use crate::shared::SharedFile;
-use crate::{interrupt, wait};
+use crate::{interrupt, procfs, wait};
 
 /// Batches that can be under way at once: the file has buffers for two.
 const BUFFERS: usize = 2;
 
-/// How long a batch may take before the target's processes are looked up in `/proc`: reading there is
-/// not free, and a target cannot take much memory in a few milliseconds.
+/// How long a batch may take before the target's processes are looked up in `/proc`: reading there
+/// is not free, and a target cannot take much memory in a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// How a wait for a batch ended.
@@ -49,8 +49,8 @@ pub(super) struct Batch {
 /// The target and the file shared with it.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Declared before the process, so that it is dropped first: once the process is reaped, its number
-    /// may belong to another one.
+    /// Declared before the process, so that it is dropped first: once the process is reaped, its
+    /// number may belong to another one.
     cpu_pin: Option<CpuPin>,
     /// `None` once it was killed.
     process: Option<Process>,
@@ -121,7 +121,8 @@ impl Session {
         wait::wake(control.submitted());
     }
 
-    /// Waits for the oldest batch. A target that makes no progress or takes too much memory is given up.
+    /// Waits for the oldest batch. A target that makes no progress or takes too much memory is
+    /// given up.
     pub(super) fn wait(&mut self, options: &Options) -> Waited {
         let Some(number) = self.batches.front().map(|batch| batch.number) else { return Waited::Completed };
         let mut pause = wait::Pause::new();
@@ -188,14 +189,14 @@ impl Session {
 
     /// Bytes of memory that the program has. Checkpoints are the runtime's and do not count.
     fn memory(&self) -> u64 {
-        let all = self.processes().map(process::own_memory).fold(0, u64::saturating_add);
+        let all = self.processes().map(procfs::own_memory).fold(0, u64::saturating_add);
         let kept = self.shared.control().checkpoint_bytes().load(Ordering::Relaxed).min(CHECKPOINT_BYTES);
         all.saturating_sub(kept)
     }
 
     /// What the processes are doing; `None` if the kernel does not say it of each of them.
     fn activity(&self) -> Option<Activity> {
-        self.processes().map(process::activity).reduce(|all, one| {
+        self.processes().map(procfs::activity).reduce(|all, one| {
             let (all, one) = (all?, one?);
             let computed = all.computed.saturating_add(one.computed);
             Some(Activity { runnable: all.runnable || one.runnable, computed })

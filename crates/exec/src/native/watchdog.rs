@@ -1,11 +1,11 @@
 //! Tells a target that hangs from one that is not allowed to run.
 //!
-//! On a busy machine a target may have to wait for a CPU, and so may the host; a machine may even stop
-//! for a while as a whole. Such time does not count. What counts as time without progress is the time in
-//! which the target slept, and the time for which it computed.
+//! On a busy machine a target may have to wait for a CPU, and so may the host; a machine may even
+//! stop for a while as a whole. Such time does not count. What counts as time without progress is
+//! the time in which the target slept, and the time for which it computed.
 //!
-//! A target that only slept is blocked in a system call that is not modelled: this is a limit, not a
-//! hang.
+//! A target that only slept is blocked in a system call that is not modelled: this is a limit, not
+//! a hang.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,8 @@ impl<S: PartialEq> Watchdog<S> {
         Watchdog { last_sign: sign, stalled: Duration::ZERO, slept: Duration::ZERO, checked: now, computed: None }
     }
 
-    /// The time without progress up to now. `activity` is called only if the sign is still the same.
+    /// The time without progress up to now. `activity` is called only if the sign is still the
+    /// same.
     pub(super) fn check(&mut self, sign: S, now: Instant, activity: impl FnOnce() -> Option<Activity>) -> Duration {
         if sign != self.last_sign {
             *self = Self::begin(sign, now);

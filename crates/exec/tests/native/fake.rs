@@ -1,6 +1,7 @@
-//! A target that is no program at all: it speaks the protocol and misbehaves on demand.
+//! A target without a program: it follows the protocol and misbehaves on demand.
 //!
-//! What a run does is asked for by the seed of its policy; its schedule comes back as the steps of its trace.
+//! The seed of a run's policy says what it does. Its schedule comes back as the events of its
+//! trace.
 
 use std::mem::offset_of;
 use std::os::fd::FromRawFd;
@@ -47,13 +48,14 @@ struct File {
 impl File {
     fn open() -> Self {
         let number = std::env::var(ENV_DESCRIPTOR).unwrap().parse().unwrap();
-        // SAFETY: the host says that the descriptor is ours.
+        // SAFETY: the host made the descriptor for this process, which takes it only once.
         let descriptor = unsafe { std::fs::File::from_raw_fd(number) };
         File { map: MmapRaw::map_raw(&descriptor).unwrap(), descriptor }
     }
 
     fn word32(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: offsets come from the layout of the file.
+        // SAFETY: offsets come from the layout of the file and lie inside the mapping, which lives as long
+        // as `self`.
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
     }
 
@@ -79,7 +81,7 @@ impl File {
 
 /// Set in the environment to misbehave before the first job.
 pub const STARTUP: &str = "RADDLE_FAKE_STARTUP";
-/// A file whose existence says that something happened before.
+/// A file that exists if something happened before.
 pub const MARKER: &str = "RADDLE_FAKE_MARKER";
 
 fn start_up(file: &File) {

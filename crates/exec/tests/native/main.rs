@@ -24,20 +24,20 @@ fn main() {
         ("a_dying_target_costs_one_run", a_dying_target_costs_one_run),
         ("an_accident_is_repeated_and_named", an_accident_is_repeated_and_named),
         ("a_hang_is_ended_by_the_watchdog", a_hang_is_ended),
-        ("who_sleeps_in_the_kernel_is_not_at_fault", sleep_is_no_fault),
-        ("greed_is_ended_too", greed_is_ended),
+        ("sleep_in_the_kernel_is_no_crash", sleep_is_no_crash),
+        ("too_much_memory_is_a_crash", too_much_memory_is_a_crash),
         ("needs_are_met_by_a_new_target", needs_are_met),
         ("long_traces_get_room_up_to_the_bound", long_traces_get_room),
         ("nonsense_in_the_file_is_survived", nonsense_is_survived),
         ("a_dead_worker_of_fork_mode_is_a_crash", a_dead_worker_is_a_crash),
         ("an_exit_behind_our_back_is_named", an_exit_is_named),
-        ("nobody_is_left_behind", nobody_is_left_behind),
+        ("no_process_is_left_behind", no_process_is_left_behind),
         ("targets_that_do_not_start_say_why", targets_that_do_not_start),
         ("limits_survive_a_restart", limits_survive),
         ("more_threads_than_possible_is_an_error", too_many_threads),
         ("nothing_under_way_is_an_error", nothing_under_way),
-        ("who_takes_turns_sits_on_one_processor", who_takes_turns_sits_on_one_processor),
-        ("a_crowded_seat_is_given_up", a_crowded_seat_is_given_up),
+        ("taking_turns_pins_to_one_cpu", taking_turns_pins_to_one_cpu),
+        ("a_busy_cpu_is_unpinned", a_busy_cpu_is_unpinned),
     ];
     let trial = |&(name, test): &(&'static str, fn())| {
         Trial::test(name, move || {
@@ -96,7 +96,7 @@ fn crashed(execution: &Execution) -> bool {
 fn results_come_in_order() {
     let mut target = start();
     let mut execution = Execution::empty();
-    // Ever more at once, up to several batches; afterwards one in, one out.
+    // More and more at once, up to several batches; afterwards one in, one out.
     for burst in [1, 2, 63, 64, 65, 128, 300] {
         for n in 0..burst {
             target.submit(request(seed::FINE, n % 50));
@@ -126,11 +126,12 @@ fn a_dying_target_costs_one_run() {
     }
     for n in 0..200 {
         target.finish(&mut execution).unwrap();
-        // Also what the dead run recorded is there.
+        // What the dead run recorded is there as well.
         assert_eq!(steps(&execution), n % 40, "run {n}");
         assert_eq!(crashed(&execution), n % 70 == 10, "run {n}");
     }
-    // Twice for each of the three crashes, and once at first; the second crash of each is known to be its own.
+    // Once at first, and twice for each of the three crashes: the second crash shows that the run
+    // is at fault.
     assert_eq!(target.statistics().starts, 7);
     assert!(target.limits().is_empty(), "{:?}", target.limits());
 }
@@ -161,7 +162,7 @@ fn a_hang_is_ended() {
     assert_eq!(one(&mut target, seed::FINE).status, RunStatus::Rest);
 }
 
-fn sleep_is_no_fault() {
+fn sleep_is_no_crash() {
     let mut options = options();
     options.hang_timeout = Duration::from_millis(500);
     let mut target = NativeTarget::start_unchecked(options).unwrap();
@@ -171,7 +172,7 @@ fn sleep_is_no_fault() {
     assert_eq!(one(&mut target, seed::FINE).status, RunStatus::Rest);
 }
 
-fn greed_is_ended() {
+fn too_much_memory_is_a_crash() {
     let mut options = options();
     options.memory_limit = Some(100 << 20);
     let mut target = NativeTarget::start_unchecked(options).unwrap();
@@ -220,7 +221,7 @@ fn long_traces_get_room() {
     let mut target = NativeTarget::start_unchecked(small).unwrap();
     target.run(request(seed::FINE, 1).into(), &mut execution).unwrap();
     target.submit(request(seed::LONG_TRACE, 1));
-    // The cut trace of the fake ends in the middle, so that it says nothing about its threads.
+    // The cut trace of the fake ends in the middle, without the states of its threads.
     target.finish(&mut execution).unwrap();
     assert_eq!(target.options().trace_bytes, 1 << 17);
     assert!(execution.events.len() > 1000);
@@ -249,7 +250,7 @@ fn an_exit_is_named() {
     let execution = one(&mut target, seed::EXIT);
     assert_eq!((execution.status, execution.exit, execution.incidents.len()), (RunStatus::Damaged, Some(5), 0));
     assert!(target.limits()[0].contains("exited with status 5"), "{:?}", target.limits());
-    // The first run of a process is nobody else's fault: it is not made twice.
+    // No earlier run can have caused a fault in the first run of a process: it is not repeated.
     assert_eq!(target.statistics().starts, 2);
 }
 
@@ -257,7 +258,7 @@ fn alive(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
 }
 
-/// Processes whose environment says that they belong to this test.
+/// Processes that belong to this test, by their environment.
 fn marked(marker: &Path) -> Vec<PathBuf> {
     let wanted = format!("{}={}", fake::MARKER, marker.display());
     let all = std::fs::read_dir("/proc").unwrap().flatten();
@@ -268,14 +269,15 @@ fn marked(marker: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn nobody_is_left_behind() {
+fn no_process_is_left_behind() {
     let directory = tempfile::tempdir().unwrap();
     let marker = directory.path().join("child");
     let mut target = NativeTarget::start_unchecked(with_marker(&marker)).unwrap();
     assert_eq!(one(&mut target, seed::LEAVE_CHILDREN).status, RunStatus::Rest);
     let child: i32 = std::fs::read_to_string(&marker).unwrap().parse().unwrap();
     assert!(alive(child));
-    // The target, its child and the daemon: while that one starts its program, it has no environment for a moment.
+    // The target, its child and the daemon. The daemon has no environment for a moment while it
+    // executes its program.
     let deadline = Instant::now() + PATIENCE;
     while marked(&marker).len() < 3 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
@@ -327,18 +329,18 @@ fn nothing_under_way() {
     assert!(matches!(start().finish(&mut Execution::empty()), Err(TargetError::Lost(_))));
 }
 
-/// Makes runs until the processors that this thread may use satisfy the condition.
+/// Makes runs until the CPUs that this thread may use satisfy the condition.
 fn take_turns_until(target: &mut NativeTarget, condition: impl Fn(&CpuSet) -> bool) {
     let begun = Instant::now();
     while !condition(&sched_getaffinity(None).unwrap()) {
-        assert!(begun.elapsed() < PATIENCE, "nobody sits down, or rises");
+        assert!(begun.elapsed() < PATIENCE, "the thread is not pinned, or not unpinned");
         one(target, seed::FINE);
     }
 }
 
-fn who_takes_turns_sits_on_one_processor() {
+fn taking_turns_pins_to_one_cpu() {
     let all = sched_getaffinity(None).unwrap();
-    let processors_of = |target: &NativeTarget| {
+    let cpus_of = |target: &NativeTarget| {
         let id = target.process_id().and_then(|id| Pid::from_raw(id.cast_signed()));
         sched_getaffinity(Some(id.unwrap())).unwrap()
     };
@@ -346,26 +348,26 @@ fn who_takes_turns_sits_on_one_processor() {
     target.take_turns();
     take_turns_until(&mut target, |own| own.count() == 1);
     let own = sched_getaffinity(None).unwrap();
-    assert_eq!(processors_of(&target), own);
-    // Another target is not started onto the same seat, and starting it costs nobody his own.
+    assert_eq!(cpus_of(&target), own);
+    // Another target is not pinned to the same CPU, and starting it does not unpin this thread.
     let other = start();
-    assert_eq!(processors_of(&other), all);
+    assert_eq!(cpus_of(&other), all);
     assert_eq!(sched_getaffinity(None).unwrap(), own);
     drop(target);
     assert_eq!(sched_getaffinity(None).unwrap(), all);
 }
 
-fn a_crowded_seat_is_given_up() {
+fn a_busy_cpu_is_unpinned() {
     let all = sched_getaffinity(None).unwrap();
     let mut target = start();
     target.take_turns();
     take_turns_until(&mut target, |own| own.count() == 1);
-    let seat = sched_getaffinity(None).unwrap();
+    let cpu = sched_getaffinity(None).unwrap();
     let (over, begun) = (AtomicBool::new(all.count() == 1), Instant::now());
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                sched_setaffinity(None, &seat).unwrap();
+                sched_setaffinity(None, &cpu).unwrap();
                 while !over.load(Ordering::Relaxed) && begun.elapsed() < 2 * PATIENCE {
                     std::hint::spin_loop();
                 }

@@ -1,0 +1,100 @@
+//! What the kernel says in `/proc` about processes and memory.
+
+use std::time::Duration;
+
+use crate::native::watchdog::Activity;
+
+/// Bytes of memory that a process has for itself; 0 if it is gone.
+pub(crate) fn own_memory(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    kilobytes(&status, "RssAnon:").saturating_mul(1024)
+}
+
+/// Whether a process is runnable, and for how long its first thread, which makes the runs, has
+/// computed. `None` if it is gone.
+pub(crate) fn activity(id: u32) -> Option<Activity> {
+    Some(Activity { runnable: state(id)? == 'R', computed: scheduled(&id.to_string())?.computed })
+}
+
+/// Times of a process or thread from the kernel's scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scheduled {
+    /// For how long it has computed.
+    pub computed: Duration,
+    /// For how long it was runnable but had no CPU.
+    pub waited: Duration,
+}
+
+/// Times of the first thread of a process, or of `thread-self`. `None` if it is gone or the kernel
+/// does not keep them.
+pub(crate) fn scheduled(process: &str) -> Option<Scheduled> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
+    let mut times = text.split_whitespace().map_while(|word| word.parse().ok().map(Duration::from_nanos));
+    Some(Scheduled { computed: times.next()?, waited: times.next()? })
+}
+
+/// The kernel's letter for the state of a process; `None` if it is gone.
+pub(crate) fn state(id: u32) -> Option<char> {
+    statistics(&id.to_string())?.chars().next()
+}
+
+/// Number of the CPU that this thread runs on. Read from `/proc`, because `getcpu` of rustix reads
+/// a page of the kernel that valgrind does not map.
+pub(crate) fn present_cpu() -> Option<usize> {
+    /// Counted from the state on.
+    const FIELD: usize = 36;
+    statistics("thread-self")?.split_whitespace().nth(FIELD)?.parse().ok()
+}
+
+/// The fields of `/proc/*/stat` from the state on; `None` if the process is gone.
+fn statistics(process: &str) -> Option<String> {
+    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    // The name before the state, in parentheses, may contain anything.
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    Some(String::from_utf8_lossy(stat.get(end + 2..)?).into_owned())
+}
+
+/// Three quarters of the available memory; `None` if the kernel does not say how much there is.
+pub(crate) fn sensible_memory_limit() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let available = kilobytes(&text, "MemAvailable:").saturating_mul(1024);
+    (available > 0).then_some(available / 4 * 3)
+}
+
+/// The number after a word in one of the kernel's tables.
+fn kilobytes(table: &str, word: &str) -> u64 {
+    let line = table.lines().find_map(|line| line.strip_prefix(word));
+    line.and_then(|rest| rest.split_whitespace().next()).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::time::Instant;
+
+    #[test]
+    fn memory_is_measured() {
+        assert!(own_memory(std::process::id()) > 4096);
+        assert_eq!(own_memory(0), 0);
+        assert!(sensible_memory_limit().is_some_and(|limit| limit > 1 << 20));
+    }
+
+    #[test]
+    fn computing_is_told_from_sleeping() {
+        let own = activity(std::process::id()).unwrap();
+        assert!(own.computed > Duration::ZERO);
+        let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+        // It computes while it starts, with pauses.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut runnable = true;
+        while runnable && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+            runnable = activity(sleeper.id()).unwrap().runnable;
+        }
+        assert!(!runnable);
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert_eq!(activity(sleeper.id()), None);
+    }
+}
