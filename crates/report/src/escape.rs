@@ -1,9 +1,10 @@
-//! Text from the program and its files is data: it must not steer the terminal that a report is read on.
+//! Text from the program and its files is data: it must not steer the terminal that a report is
+//! read on.
 
 use std::borrow::Cow;
 
-/// Whether a character could do something else than be seen: control characters of both sets, and those that turn the
-/// direction of text round or have no width.
+/// Whether a character could do something else than be seen: control characters of both sets, and
+/// those that turn the direction of text round or have no width.
 #[must_use]
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()

@@ -26,8 +26,8 @@ pub fn write_value(value: &impl Serialize, out: &mut dyn io::Write) -> io::Resul
     out.write_all(b"\n")
 }
 
-/// Indents, and escapes what JSON itself would let through: the second set of control characters, and characters that turn
-/// the direction of text.
+/// Indents, and escapes what JSON itself would let through: the second set of control characters,
+/// and characters that turn the direction of text.
 struct Visible(PrettyFormatter<'static>);
 
 macro_rules! pass_on {

@@ -1,6 +1,7 @@
 //! JUnit XML: one test case per program, or per test of a program.
 //!
-//! Written by hand: a library would drop the characters that XML cannot hold, here they stay visible.
+//! Written by hand: a library would drop the characters that XML cannot hold, here they stay
+//! visible.
 
 use std::fmt::Write as _;
 

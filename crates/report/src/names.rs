@@ -26,7 +26,8 @@ struct Block {
     size: u64,
     /// Return address of its allocation.
     pc: u64,
-    /// `#3` for the third block that main allocated, `#T1.3` for T1's third: a name that does not depend on the schedule.
+    /// `#3` for the third block that main allocated, `#T1.3` for T1's third: a name that does not
+    /// depend on the schedule.
     label: String,
 }
 
@@ -85,7 +86,8 @@ impl<'a> ExecutionNames<'a> {
         self.symbols.local(frame, address, length).map(located)
     }
 
-    /// What `length` bytes at an address are called, touched from the places `pcs` (return addresses).
+    /// What `length` bytes at an address are called, touched from the places `pcs` (return
+    /// addresses).
     #[must_use]
     pub fn locate(&self, address: u64, length: u64, pcs: &[u64]) -> Located {
         if let Some(named) = self.symbols.global(address, length) {

@@ -1,4 +1,5 @@
-//! Perfetto: a process per finding, a track per thread, a slice per event, and the locks held on a track below.
+//! Perfetto: a process per finding, a track per thread, a slice per event, and the locks held on a
+//! track below.
 //!
 //! The messages are the few fields of Perfetto's trace protocol that are used here.
 

@@ -1,6 +1,8 @@
-//! SARIF 2.1.0: one result per finding, its schedule as one code flow with a thread flow per thread.
+//! SARIF 2.1.0: one result per finding, its schedule as one code flow with a thread flow per
+//! thread.
 //!
-//! Written as plain JSON rather than through generated types: the test checks it against the official schema.
+//! Written as plain JSON rather than through generated types: the test checks it against the
+//! official schema.
 
 use raddle_model::finding::{AccessReport, Finding, Kind, Place, Report, Severity, Verdict};
 use serde_json::{Map, Value, json};
@@ -70,7 +72,8 @@ fn capitalised(word: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What was left out of the search is a notification, so that an empty list of results is not taken for a proof.
+/// What was left out of the search is a notification, so that an empty list of results is not taken
+/// for a proof.
 fn invocation(report: &Report) -> Value {
     let mut notes: Vec<Value> = Vec::new();
     if let Some(reason) = &report.reason {
@@ -191,7 +194,8 @@ fn location(place: &Place, text: Option<&str>) -> Value {
     Value::Object(location)
 }
 
-/// A path as a reference: relative ones stay relative, everything that is special is written as %XX.
+/// A path as a reference: relative ones stay relative, everything that is special is written as
+/// %XX.
 fn uri(path: &str) -> String {
     let mut text = String::from(if path.starts_with('/') { "file://" } else { "" });
     for byte in path.bytes() {

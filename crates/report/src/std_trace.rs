@@ -1,9 +1,10 @@
 //! Traces in the line format of RAPID (STD): `T0|w(V1)|345`, thread, operation and location.
 //!
-//! The format knows accesses, locks, fork and join only. A lock held for reading is a lock; an operation on an atomic or any
-//! other synchronising object is an access inside a lock of its own, which orders it as the operation did. Characters that have a
-//! meaning in the format are written as `%XX`. With several findings each trace follows a line `# ID: MESSAGE`; a single trace
-//! stands alone, as other tools expect it.
+//! The format knows accesses, locks, fork and join only. A lock held for reading is a lock; an
+//! operation on an atomic or any other synchronising object is an access inside a lock of its own,
+//! which orders it as the operation did. Characters that have a meaning in the format are written
+//! as `%XX`. With several findings each trace follows a line `# ID: MESSAGE`; a single trace stands
+//! alone, as other tools expect it.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Suppressions in ThreadSanitizer's syntax: lines `race:pattern`, with `*` for anything, `^` for the start and `$` for the end of
-//! a name.
+//! Suppressions in ThreadSanitizer's syntax: lines `race:pattern`, with `*` for anything, `^` for
+//! the start and `$` for the end of a name.
 
 use raddle_model::finding::{Finding, Kind, Place};
 

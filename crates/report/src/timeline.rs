@@ -50,8 +50,8 @@ pub(crate) enum Shown<'a> {
     Gap(usize, Option<usize>),
 }
 
-/// The rows that matter: all of them if they are few; else the ends of each stretch of one thread, because switches are
-/// what a schedule is about; else the last of those.
+/// The rows that matter: all of them if they are few; else the ends of each stretch of one thread,
+/// because switches are what a schedule is about; else the last of those.
 pub(crate) fn shorten(rows: &[Row]) -> Vec<Shown<'_>> {
     if rows.len() <= SHORT {
         return rows.iter().map(Shown::Row).collect();

@@ -1,7 +1,9 @@
-//! The report in the grammar of ThreadSanitizer, for people and tools that know it (`--report tsan`).
+//! The report in the grammar of ThreadSanitizer, for people and tools that know it (`--report
+//! tsan`).
 //!
-//! What ThreadSanitizer has no words for (lost wake-ups, failed assertions, …) is said in the same frame with our own. There
-//! is no offset behind a frame's module, and a lock is named where ThreadSanitizer would give its address.
+//! What ThreadSanitizer has no words for (lost wake-ups, failed assertions, …) is said in the same
+//! frame with our own. There is no offset behind a frame's module, and a lock is named where
+//! ThreadSanitizer would give its address.
 
 use std::fmt::Write as _;
 

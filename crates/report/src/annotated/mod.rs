@@ -1,7 +1,8 @@
-//! What happened in the run that shows a finding, event by event, with every name already looked up.
+//! What happened in the run that shows a finding, event by event, with every name already looked
+//! up.
 //!
-//! A trace is made while the program's debug information is at hand, and kept beside the witness; every format that shows a
-//! schedule is made from it alone.
+//! A trace is made while the program's debug information is at hand, and kept beside the witness;
+//! every format that shows a schedule is made from it alone.
 
 mod build;
 #[cfg(test)]
@@ -116,7 +117,8 @@ pub struct Interval {
 }
 
 impl AnnotatedTrace {
-    /// The schedule in columns for the text report. Births and deaths of threads say nothing and are left out.
+    /// The schedule in columns for the text report. Births and deaths of threads say nothing and
+    /// are left out.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         let columns = self.threads.iter();

@@ -1,7 +1,8 @@
 //! One self-contained page: no network, no other files.
 //!
-//! Everything from the program goes into the page as JSON inside a block that browsers do not run, and reaches the document as
-//! text only. A content security policy lets nothing run but the page's own script.
+//! Everything from the program goes into the page as JSON inside a block that browsers do not run,
+//! and reaches the document as text only. A content security policy lets nothing run but the page's
+//! own script.
 
 mod excerpts;
 #[cfg(test)]

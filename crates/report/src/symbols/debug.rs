@@ -1,7 +1,7 @@
 //! The DWARF of one file, with the few lookups that the name finders share.
 //!
-//! Debug information is input like any other: whatever it says, lookups end and nothing panics. References that lead
-//! nowhere make a name shorter, never wrong.
+//! Debug information is input like any other: whatever it says, lookups end and nothing panics.
+//! References that lead nowhere make a name shorter, never wrong.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

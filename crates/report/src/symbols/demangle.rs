@@ -1,9 +1,11 @@
 //! Names as people write them.
 
-/// A name longer than this is not worth demangling: nobody could read it, and hostile names blow up exponentially.
+/// A name longer than this is not worth demangling: nobody could read it, and hostile names blow up
+/// exponentially.
 const LONGEST: usize = 4096;
 
-/// The name as the source has it: Itanium C++ and Rust names are demangled, others are left as they are.
+/// The name as the source has it: Itanium C++ and Rust names are demangled, others are left as they
+/// are.
 pub fn demangle(name: &str) -> String {
     if name.len() > LONGEST {
         return name.to_string();
@@ -11,7 +13,8 @@ pub fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
     }
-    // Dynamic symbols carry "@VERSION"; compilers mark statics and clones with ".0", ".isra.0", ".cold".
+    // Dynamic symbols carry "@VERSION"; compilers mark statics and clones with ".0", ".isra.0",
+    // ".cold".
     let end = name.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | '.')).map_or(name.len(), |(at, _)| at);
     let bare = &name[..end];
     if bare.starts_with("_Z") {

@@ -36,7 +36,8 @@ pub(super) struct Unwinding {
     pub bases: gimli::BaseAddresses,
 }
 
-/// A file that is mapped somewhere. Addresses inside are as linked; add `bias` to get those of the process.
+/// A file that is mapped somewhere. Addresses inside are as linked; add `bias` to get those of the
+/// process.
 pub(super) struct Elf {
     pub bias: u64,
     pub path: PathBuf,
@@ -113,7 +114,8 @@ impl Elf {
         self.data_symbol(place).map_or(0, |symbol| symbol.size)
     }
 
-    /// Debug information with its variables; read on first use, which takes a while for large programs.
+    /// Debug information with its variables; read on first use, which takes a while for large
+    /// programs.
     pub fn variables(&self) -> &(Debug, Variables) {
         self.variables.get_or_init(|| {
             let debug = Debug::new(Arc::clone(&self.dwarf));
@@ -187,7 +189,8 @@ fn load(file: &ElfFile64<'_>) -> gimli::Dwarf<Reader> {
     }
 }
 
-/// Where distributions and `objcopy --add-gnu-debuglink` put the debug information of a stripped file.
+/// Where distributions and `objcopy --add-gnu-debuglink` put the debug information of a stripped
+/// file.
 fn separate_debug_file(file: &ElfFile64<'_>, path: &Path) -> Option<PathBuf> {
     let root = Path::new("/usr/lib/debug");
     let mut candidates = Vec::new();

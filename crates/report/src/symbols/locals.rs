@@ -134,8 +134,9 @@ impl Frame<'_> {
             return self.evaluate(expression.clone(), true);
         }
         let mut list = self.debug.dwarf.attr_locations(unit, location.clone()).ok()??;
-        // A variable whose address escapes has one place in memory, even where another item says how to get at it through a
-        // register that we do not know: any item with an address will do, the one for this pc first.
+        // A variable whose address escapes has one place in memory, even where another item says
+        // how to get at it through a register that we do not know: any item with an address will
+        // do, the one for this pc first.
         let mut elsewhere = None;
         while let Ok(Some(item)) = list.next() {
             let address = self.evaluate(item.data, true);

@@ -1,8 +1,10 @@
-//! Names for addresses: the places that program counters stand for, and the variables that data addresses lie in.
+//! Names for addresses: the places that program counters stand for, and the variables that data
+//! addresses lie in.
 //!
-//! Everything happens in this process, from the DWARF and symbol tables of the program and its libraries. Where there is no
-//! DWARF the symbol table answers, where there is none the file name and offset do. What is read is the user's file and may
-//! be broken in any way: lookups are bounded and a reference that leads nowhere only makes the answer shorter.
+//! Everything happens in this process, from the DWARF and symbol tables of the program and its
+//! libraries. Where there is no DWARF the symbol table answers, where there is none the file name
+//! and offset do. What is read is the user's file and may be broken in any way: lookups are bounded
+//! and a reference that leads nowhere only makes the answer shorter.
 
 mod debug;
 mod demangle;
@@ -59,16 +61,19 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// For a process with these files; paths are shown relative to `directory` where they lie below it.
+    /// For a process with these files; paths are shown relative to `directory` where they lie below
+    /// it.
     #[must_use]
     pub fn new(modules: &Modules, directory: &Path) -> Self {
         let files = modules.iter().map(|module| (module.clone(), OnceCell::new())).collect();
         Symbols { files, directory: directory.to_path_buf(), frames: RefCell::default() }
     }
 
-    /// The places that a return address stands for, innermost first; more than one where calls were inlined.
+    /// The places that a return address stands for, innermost first; more than one where calls were
+    /// inlined.
     ///
-    /// Never empty: in the worst case the place has only a file name and an offset for its function.
+    /// Never empty: in the worst case the place has only a file name and an offset for its
+    /// function.
     #[must_use]
     pub fn frames(&self, pc: u64) -> Vec<Place> {
         if let Some(known) = self.frames.borrow().get(&pc) {
@@ -99,7 +104,8 @@ impl Symbols {
         self.stored(elf, Storage::Static(linked), length)
     }
 
-    /// The program's thread-local variable at an address, for a thread whose thread pointer is `pointer`.
+    /// The program's thread-local variable at an address, for a thread whose thread pointer is
+    /// `pointer`.
     #[must_use]
     pub fn thread_local(&self, pointer: u64, address: u64, length: u64) -> Option<Named> {
         let elf = self.elf(0)?;
@@ -130,7 +136,8 @@ impl Symbols {
         })
     }
 
-    /// Name of `length` bytes from `offset` in a heap block of `block` bytes that the code at a return address touches, guessed from the pointers that the function has.
+    /// Name of `length` bytes from `offset` in a heap block of `block` bytes that the code at a
+    /// return address touches, guessed from the pointers that the function has.
     #[must_use]
     pub fn in_block(&self, pc: u64, block: u64, offset: u64, length: u64) -> Option<BlockName> {
         let (elf, linked) = self.file_of(pc.wrapping_sub(1))?;
@@ -231,7 +238,8 @@ impl Symbols {
     }
 }
 
-/// A place inside a library of the system: the function and the file, whatever debug information is installed for it.
+/// A place inside a library of the system: the function and the file, whatever debug information is
+/// installed for it.
 fn library_place(elf: &Elf, linked: u64) -> Place {
     let offset = || format!("{}+{linked:#x}", elf.file_name());
     Place {

@@ -14,7 +14,8 @@ pub struct Module {
     pub start: Option<u64>,
 }
 
-/// The files that a process has mapped. `raddle-exec` reads them from `/proc`; the caller adds them here.
+/// The files that a process has mapped. `raddle-exec` reads them from `/proc`; the caller adds them
+/// here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modules {
     list: Vec<Module>,
@@ -38,7 +39,8 @@ impl Modules {
     }
 }
 
-/// What to add to the addresses in a file whose first segment is linked at `linked`, when it is mapped at `start`.
+/// What to add to the addresses in a file whose first segment is linked at `linked`, when it is
+/// mapped at `start`.
 pub(super) fn bias(start: Option<u64>, linked: u64, movable: bool) -> u64 {
     let page = linked & !0xfff;
     match start {

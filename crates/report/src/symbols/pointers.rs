@@ -1,8 +1,9 @@
 //! What a heap block is called, guessed from the pointers at hand where it is used.
 //!
-//! A block has no name. But the function that touches it usually has a pointer to it, and the pointer's type says what the
-//! block is made of. If exactly one type of pointer in the function fits the size of the block, that is taken for its type; if
-//! moreover only one variable has it, the block is named after the variable. Nothing is guessed where several types fit.
+//! A block has no name. But the function that touches it usually has a pointer to it, and the
+//! pointer's type says what the block is made of. If exactly one type of pointer in the function
+//! fits the size of the block, that is taken for its type; if moreover only one variable has it,
+//! the block is named after the variable. Nothing is guessed where several types fit.
 
 use super::debug::{Debug, DieRef};
 use super::elf::Elf;
@@ -33,7 +34,8 @@ pub struct BlockName {
 }
 
 impl BlockName {
-    /// As the function would write it: `a->balance`, `items[3]`, `*p`. `None` if several of its variables may be meant.
+    /// As the function would write it: `a->balance`, `items[3]`, `*p`. `None` if several of its
+    /// variables may be meant.
     #[must_use]
     pub fn by_pointer(&self) -> Option<String> {
         let pointer = self.pointer.as_deref()?;
@@ -53,7 +55,8 @@ impl BlockName {
     }
 }
 
-/// Name of the `length` bytes from `offset` in a block of `block` bytes, in the function around a linked address.
+/// Name of the `length` bytes from `offset` in a block of `block` bytes, in the function around a
+/// linked address.
 pub(super) fn name_in_block(elf: &Elf, linked: u64, block: u64, offset: u64, length: u64) -> Option<BlockName> {
     let debug = &elf.variables().0;
     let pointers = pointers_of(debug, function_at(elf, linked)?);

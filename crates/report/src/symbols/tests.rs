@@ -1,4 +1,5 @@
-//! Programs are compiled in several ways, say by themselves what they should be called, and are believed.
+//! Programs are compiled in several ways, say by themselves what they should be called, and are
+//! believed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -166,7 +167,8 @@ fn addresses_of_nothing_get_the_address_itself() {
     assert_eq!(symbols.thread_local(1, 0, 4), None);
 }
 
-/// Damages every part of the debug information in turn: answers may get worse, but there is always one, and soon.
+/// Damages every part of the debug information in turn: answers may get worse, but there is always
+/// one, and soon.
 #[test]
 fn damaged_debug_information_is_survived() {
     let probe = Probe::build("gcc", "names.c", "-O0 -g");

@@ -141,7 +141,8 @@ fn stride(debug: &Debug, array: DieRef, entry: &Die, depth: usize) -> Option<u64
     constant(entry, gimli::DW_AT_byte_stride).or_else(|| size_within(debug, debug.type_of(array)?, depth))
 }
 
-/// Whether the name belongs to the implementation: users do not want to read `x._M_i` or `m.__data`.
+/// Whether the name belongs to the implementation: users do not want to read `x._M_i` or
+/// `m.__data`.
 fn is_reserved(name: &str) -> bool {
     let mut letters = name.chars();
     letters.next() == Some('_') && letters.next().is_some_and(|c| c == '_' || c.is_ascii_uppercase())
@@ -223,8 +224,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Into the member of a union that fits the access: the only one with a scalar at exactly its bytes, else the only one
-    /// that holds them. Where several do, nobody knows which was meant, and the union itself is named.
+    /// Into the member of a union that fits the access: the only one with a scalar at exactly its
+    /// bytes, else the only one that holds them. Where several do, nobody knows which was meant,
+    /// and the union itself is named.
     fn alternative(&mut self, union: DieRef, offset: u64, length: u64, depth: usize) -> Option<PartOfType> {
         let (from, to) = bit_range(offset, length)?;
         let mut fitting = Vec::new();
@@ -274,8 +276,8 @@ fn bit_range(offset: u64, length: u64) -> Option<(u64, u64)> {
     Some((offset.checked_mul(8)?, offset.checked_add(length)?.checked_mul(8)?))
 }
 
-/// First bit of a bit-field. DWARF 4 and later count from the start of the class; before that, from the high end of a storage
-/// unit, which little-endian turns round.
+/// First bit of a bit-field. DWARF 4 and later count from the start of the class; before that, from
+/// the high end of a storage unit, which little-endian turns round.
 fn bit_start(entry: &Die, start: u64, bits: u64, storage: Option<u64>) -> Option<u64> {
     if let Some(offset) = constant(entry, gimli::DW_AT_data_bit_offset) {
         return start.checked_add(offset);

@@ -1,7 +1,8 @@
 //! The report for people.
 //!
-//! Written with colours throughout; the printer strips them where they are not wanted (`NO_COLOR`, not a terminal). Every
-//! piece of text that comes from the program passes through [`crate::escape::clean`].
+//! Written with colours throughout; the printer strips them where they are not wanted (`NO_COLOR`,
+//! not a terminal). Every piece of text that comes from the program passes through
+//! [`crate::escape::clean`].
 
 mod columns;
 mod source;

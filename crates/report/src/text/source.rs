@@ -75,7 +75,8 @@ impl Source {
         self.line(number).map(|range| &self.text[range])
     }
 
-    /// Bytes of what a place points at: the word at its column, else the line without its indentation.
+    /// Bytes of what a place points at: the word at its column, else the line without its
+    /// indentation.
     fn span(&self, place: &Place) -> Option<Range<usize>> {
         let line = self.line(place.line? as usize)?;
         let text = &self.text[line.clone()];
