@@ -5,8 +5,8 @@ use std::path::Path;
 
 use raddle_exec::{Checkpoints, NativeTarget, Options};
 use raddle_explore::bounds::MaxExecutions;
-use raddle_explore::explore;
 use raddle_explore::optimal::Optimal;
+use raddle_explore::{WorkerPool, explore};
 
 use crate::tools::{BenchError, compile};
 
@@ -79,7 +79,7 @@ fn search(program: &Path, checkpoints: Checkpoints) -> Result<SearchTimes, Bench
     let mut target = NativeTarget::start(Options { checkpoints, ..Options::new(program) })?;
     let mut strategy = MaxExecutions::new(Optimal::new(0), EXECUTIONS);
     let mut executions = 0;
-    explore(&mut strategy, &mut target, &mut |_, _, _| {
+    explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| {
         executions += 1;
         ControlFlow::Continue(())
     })?;

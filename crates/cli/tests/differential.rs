@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use common::{Place, for_each};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
-use raddle_explore::explore;
+use raddle_explore::{WorkerPool, explore};
 use raddle_model::DefectFinder;
 use raddle_model::finding::Severity;
 use raddle_testkit::generate::{Knobs, generate};
@@ -67,7 +67,8 @@ fn truth(program: &Program, printed: &Printed, granularity: Granularity) -> Opti
     let mut errors = BTreeSet::new();
     let mut strategy = MaxExecutions::new(Dfs::of_traces(0), PREFIXES);
     let mut target = MemoryTarget::new(program, granularity);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         for defect in finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error) {
             let signature = defect.signature;
             let line = |place: &u64| printed.lines.get(*place as usize).map_or(0, |&line| u64::from(line));

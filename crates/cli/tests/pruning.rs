@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::analyser::analyser;
 use common::{Place, finish, for_each, raddle};
 use raddle_explore::bounds::MaxExecutions;
-use raddle_explore::explore;
 use raddle_explore::restart::optimal_with_dpor_fallback;
+use raddle_explore::{WorkerPool, explore};
 use raddle_model::RaceDetector;
 use raddle_testkit::guarded::{Class, generate};
 use raddle_testkit::print::print;
@@ -39,7 +39,8 @@ fn is_racy(program: &Program) -> Option<bool> {
     let mut detector = RaceDetector::new();
     let mut found = false;
     let mut strategy = MaxExecutions::new(optimal_with_dpor_fallback(0), 1000);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         found = found || !detector.races(execution).is_empty();
         if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

@@ -4,11 +4,10 @@
 
 use std::time::{Duration, Instant};
 
+use raddle_model::Request;
 use raddle_model::finding::Prune;
-use raddle_model::{Execution, Request};
 
-use crate::strategy::{Classification, IncompleteReason, Strategy};
-use crate::units::Expansion;
+use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 
 /// At most so many executions.
 ///
@@ -60,18 +59,9 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
-        let class = self.inner.learn(execution);
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        let class = self.inner.learn(observation);
         self.count(class)
-    }
-
-    fn learn_work(&mut self, work: Expansion) -> Classification {
-        let class = self.inner.learn_work(work);
-        self.count(class)
-    }
-
-    fn is_over(&self) -> bool {
-        self.inner.is_over()
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
@@ -80,8 +70,8 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
 
     fn estimate(&self) -> Option<f64> {
         let limit = self.limit as f64;
-        let endless = self.inner.incomplete_reason() == Some(IncompleteReason::Sampling);
-        self.inner.estimate().map(|guess| guess.min(limit)).or(endless.then_some(limit))
+        let is_endless = self.inner.incomplete_reason() == Some(IncompleteReason::Sampling);
+        self.inner.estimate().map(|guess| guess.min(limit)).or(is_endless.then_some(limit))
     }
 
     fn prune(&self) -> Prune {
@@ -119,18 +109,9 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
         self.under_way = self.under_way.saturating_sub(1);
-        self.inner.learn(execution)
-    }
-
-    fn learn_work(&mut self, work: Expansion) -> Classification {
-        self.under_way = self.under_way.saturating_sub(1);
-        self.inner.learn_work(work)
-    }
-
-    fn is_over(&self) -> bool {
-        self.cut || self.inner.is_over()
+        self.inner.learn(observation)
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
@@ -166,16 +147,8 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
         Some(Request { max_events: request.max_events.min(self.limit), ..request })
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
-        self.inner.learn(execution)
-    }
-
-    fn learn_work(&mut self, work: Expansion) -> Classification {
-        self.inner.learn_work(work)
-    }
-
-    fn is_over(&self) -> bool {
-        self.inner.is_over()
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        self.inner.learn(observation)
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {

@@ -21,7 +21,7 @@ use raddle_vocab::policy::Policy;
 use rustc_hash::FxHashSet;
 
 use crate::preemptions::Preemptions;
-use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, scheduled};
+use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, scheduled};
 use crate::trace::TraceHasher;
 
 /// The search, as the stack of schedules that are still to be run.
@@ -162,7 +162,8 @@ impl Strategy for Dfs {
         Some(Request { policy, ..scheduled(schedule) })
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        let execution = observation.execution();
         let (from, part) = self.under_way.pop_front().unwrap_or((0, 0.0));
         self.runs += 1;
         if execution.status == RunStatus::Diverged {

@@ -5,10 +5,11 @@
 //! writes it, several read it, or several access it and one writes) is asked first, and only the last of these states makes it
 //! necessary to compare locksets. So it explores the same executions; what differs is the cost of a check.
 
-use crate::pdp::{Knowledge, Pdp};
+use crate::pdp::{Knowledge, with_filter};
+use crate::restart::RestartOnSpinloop;
 
 /// The search.
 #[must_use]
-pub fn dhtc(knowledge: Option<Knowledge>, spurious: u32) -> Pdp {
-    Pdp::with_filter(knowledge, spurious, true)
+pub fn dhtc(knowledge: Option<Knowledge>, spurious: u32) -> RestartOnSpinloop {
+    with_filter(knowledge, spurious, true)
 }

@@ -1,4 +1,4 @@
-//! Runs a strategy against a target.
+//! The search loop: a strategy against the targets of a pool.
 
 use std::ops::ControlFlow;
 
@@ -7,8 +7,11 @@ use raddle_model::{Execution, IncidentKind, Target, TargetError};
 use raddle_vocab::{Failure, RunStatus};
 
 use crate::crowd::is_crowded;
+use crate::pool::{RunOutcome, WorkerPool};
 use crate::strategy::{Classification, IncompleteReason, Strategy};
-use crate::units::waits_busily;
+
+/// Runs between two estimates of the total.
+const ESTIMATE_EVERY: u64 = 64;
 
 /// What came of a search.
 #[derive(Clone, Debug)]
@@ -17,9 +20,19 @@ pub struct SearchOutcome {
     pub stats: Stats,
     /// Why it is not exhaustive, if it is not.
     pub incomplete: Option<IncompleteReason>,
-    /// Runs that are still under way, and that nobody waits for any more.
-    pub under_way: usize,
 }
+
+/// How far a search is.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Figures; `seconds` is left to the caller.
+    pub stats: Stats,
+    /// How many runs the whole search will take, if that can be guessed.
+    pub estimate: Option<f64>,
+}
+
+/// Sees every run, and can end the search.
+pub type Observer<'a> = dyn FnMut(&RunOutcome<'_>, Classification, &Progress) -> ControlFlow<()> + 'a;
 
 /// A false assumption, as the runtime notes it.
 const ASSUMED: IncidentKind = IncidentKind::Failure(Failure::Assume);
@@ -27,38 +40,34 @@ const ASSUMED: IncidentKind = IncidentKind::Failure(Failure::Assume);
 /// Figures of one execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
-    /// How it ended.
-    pub status: RunStatus,
+    status: RunStatus,
     /// Whether more threads competed for a barrier than fit into a round.
-    pub crowded: bool,
-    stale: bool,
-    /// Whether a thread stopped at a false assumption: the program wants to know nothing of such executions.
-    assumed: bool,
-    /// Whether some thread waited, or waits, in a loop that only reads.
-    pub waits: bool,
+    is_crowded: bool,
+    is_stale: bool,
+    /// Whether a thread stopped at a false assumption: such executions do not count.
+    is_assumed: bool,
     transitions: u64,
-    events: u64,
+    recorded: u64,
     threads: u64,
 }
 
 impl Summary {
-    /// Looks at an execution.
+    /// The figures of an execution.
     #[must_use]
     pub fn of(execution: &Execution) -> Self {
         Summary {
             status: execution.status,
-            crowded: is_crowded(execution),
-            stale: execution.is_stale(),
-            assumed: execution.incidents.iter().any(|incident| incident.kind == ASSUMED),
-            waits: waits_busily(execution),
+            is_crowded: is_crowded(execution),
+            is_stale: execution.is_stale(),
+            is_assumed: execution.incidents.iter().any(|incident| incident.kind == ASSUMED),
             transitions: execution.events.len() as u64,
-            events: execution.recorded,
+            recorded: execution.recorded,
             threads: execution.threads.len() as u64,
         }
     }
 
-    /// Every execution counts in exactly one of the four counters, unless the search starts anew.
-    pub fn count(&self, stats: &mut Stats, class: Classification) {
+    /// Every execution counts in exactly one of the four counters, unless the search restarts.
+    fn count(&self, stats: &mut Stats, class: Classification) {
         if class == Classification::Restarted {
             *stats = Stats::default();
             return;
@@ -67,62 +76,88 @@ impl Summary {
             (Classification::Redundant | Classification::OutOfBound, _) | (_, RunStatus::Diverged) => {
                 &mut stats.blocked
             }
-            _ if self.stale => &mut stats.blocked,
-            _ if self.assumed => &mut stats.assumed,
+            _ if self.is_stale => &mut stats.blocked,
+            _ if self.is_assumed => &mut stats.assumed,
             (_, RunStatus::Assumed) => &mut stats.assumed,
             (_, RunStatus::Rest) => &mut stats.executions,
             _ => &mut stats.cut,
         };
         *counter += 1;
         stats.transitions += self.transitions;
-        stats.events += self.events;
+        stats.events += self.recorded;
         stats.threads = stats.threads.max(self.threads);
     }
 }
 
-/// Asks the strategy for runs, keeps as many under way as the target wants, and shows every execution to `observe`, which
-/// can end the search.
-///
-/// # Errors
-/// If the target is lost or the search interrupted; what was seen until then was observed.
-pub fn explore(
-    strategy: &mut dyn Strategy,
-    target: &mut dyn Target,
-    observe: &mut dyn FnMut(&Execution, Classification, &Stats) -> ControlFlow<()>,
-) -> Result<SearchOutcome, TargetError> {
-    let mut stats = Stats::default();
-    let mut execution = Execution::empty();
-    let mut under_way = 0;
-    let mut crowded = false;
-    loop {
-        while under_way < target.window().max(1)
-            && let Some(request) = strategy.next()
-        {
-            target.submit(request);
-            under_way += 1;
+/// A search under way.
+#[derive(Default)]
+struct Search {
+    progress: Progress,
+    runs: u64,
+    is_crowded: bool,
+    /// Whether the strategy has restarted and the runs of its last attempt are waited for.
+    is_restarting: bool,
+}
+
+impl Search {
+    /// Tells the strategy of a run and counts it.
+    fn learn(&mut self, strategy: &mut dyn Strategy, run: &mut RunOutcome<'_>) -> Classification {
+        self.runs += 1;
+        if self.runs.is_multiple_of(ESTIMATE_EVERY) {
+            self.progress.estimate = strategy.estimate();
         }
-        if under_way == 0 || strategy.is_over() {
-            let crowd = crowded.then_some(IncompleteReason::Crowd);
-            return Ok(SearchOutcome { stats, incomplete: strategy.incomplete_reason().or(crowd), under_way });
-        }
-        target.finish(&mut execution)?;
-        under_way -= 1;
-        let class = strategy.learn(&execution);
-        let summary = Summary::of(&execution);
-        summary.count(&mut stats, class);
-        crowded = crowded || summary.crowded;
-        stats.prune = strategy.prune();
-        if observe(&execution, class, &stats).is_break() {
-            return Ok(SearchOutcome { stats, incomplete: Some(IncompleteReason::Stopped), under_way });
-        }
+        let class = strategy.learn(run.observation());
+        run.summary.count(&mut self.progress.stats, class);
+        self.progress.stats.prune = strategy.prune();
+        self.is_crowded |= run.summary.is_crowded;
+        class
+    }
+
+    fn outcome(self, incomplete: Option<IncompleteReason>) -> SearchOutcome {
+        let crowd = self.is_crowded.then_some(IncompleteReason::Crowd);
+        SearchOutcome { stats: self.progress.stats, incomplete: incomplete.or(crowd) }
     }
 }
 
-/// Takes what is still under way, so that the target can be used again.
+/// Asks the strategy for runs, keeps as many under way as the pool has room for, tells the
+/// strategy of them in the order of asking, and shows each to `observe`.
+///
+/// When the strategy restarts, the targets of a shared pool have learnt different things about
+/// spin loops, which changes their runs. So the search waits for the runs under way, shows none
+/// of them, and goes on with one worker and a new target.
 ///
 /// # Errors
-/// If the target is lost.
-pub fn drain(target: &mut dyn Target, under_way: usize) -> Result<(), TargetError> {
-    let mut execution = Execution::empty();
-    (0..under_way).try_for_each(|_| target.finish(&mut execution))
+/// If a target is lost or the search interrupted; what was seen until then was observed.
+pub fn explore<T: Target>(
+    strategy: &mut dyn Strategy,
+    pool: &mut WorkerPool<'_, T>,
+    observe: &mut Observer<'_>,
+) -> Result<SearchOutcome, TargetError> {
+    let mut search = Search::default();
+    pool.begin();
+    loop {
+        if search.is_restarting && pool.under_way() == 0 {
+            pool.become_one()?;
+            search = Search::default();
+        }
+        while !search.is_restarting
+            && pool.has_room()
+            && let Some(request) = strategy.next()
+        {
+            pool.submit(request);
+        }
+        let incomplete = strategy.incomplete_reason();
+        // Out of time, what is under way is not waited for.
+        if pool.under_way() == 0 || incomplete == Some(IncompleteReason::Time) {
+            return Ok(search.outcome(incomplete));
+        }
+        let is_shared = pool.is_shared();
+        let mut run = pool.finish()?;
+        let class = search.learn(strategy, &mut run);
+        if class == Classification::Restarted && is_shared {
+            search.is_restarting = true;
+        } else if observe(&run, class, &search.progress).is_break() {
+            return Ok(search.outcome(Some(IncompleteReason::Stopped)));
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! Search strategies over an abstract target.
 //!
-//! A [`strategy::Strategy`] asks for runs and learns from them, [`driver::explore`] keeps a target busy with them. A
-//! strategy sees no process: the tests run abstract programs in memory (crate `raddle-testkit`) and compare every strategy
-//! with [`dfs`].
+//! A [`Strategy`] asks for runs and learns from them; [`explore`] makes them with the targets of a
+//! [`WorkerPool`]. A strategy sees no process: the tests run abstract programs in memory (crate
+//! `raddle-testkit`) and compare every strategy with [`dfs`].
 #![forbid(unsafe_code)]
 
 pub mod bounds;
@@ -11,7 +11,6 @@ pub mod dfs;
 pub mod dhtc;
 pub mod dpor;
 pub mod driver;
-mod frontier;
 pub mod optimal;
 pub mod pdp;
 pub mod pool;
@@ -20,7 +19,8 @@ pub mod restart;
 pub mod sampling;
 pub mod strategy;
 pub mod trace;
-pub mod units;
+pub mod unpredictability;
 
 pub use driver::explore;
+pub use pool::WorkerPool;
 pub use strategy::{Classification, IncompleteReason, Strategy};

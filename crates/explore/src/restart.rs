@@ -1,62 +1,133 @@
-//! Searches that start anew when more is known about busy waiting.
+//! Searches that start again when a spin loop is discovered.
 //!
-//! Failed rounds of a loop are left out of traces as soon as the loop is known. So an execution that shows a new one makes those
-//! before it another search's: [`RestartOnSpinloop`] starts again, until there is nothing to learn. What was found stays found. A round of a
-//! known loop may also be recognised only after it was part of a run: then that run's beginning cannot be repeated, which is
-//! seen when the search goes on from there, and it starts again, too.
+//! A target leaves failed rounds of a spin loop out of traces as soon as it knows the loop. So the
+//! discovery of a loop changes what earlier traces look like, and the search restarts:
+//! [`RestartOnSpinloop`] is the only place that decides this. Findings are kept. A round of a
+//! known loop may also be recognised only after it was part of a run. Then the beginning of that
+//! run cannot be repeated; the search notices when it goes on from there, and restarts, too.
 //!
-//! The optimal search, moreover, has to foresee what a thread would do in states that it has not met, and with busy waiting that depends on
-//! which values would end a loop: an execution does not tell. The same goes for operations that compare memory with a value, if plain
-//! writes to it are transitions: what they write is not known; and for input and output that may have to wait, because what a pipe
-//! holds is the kernel's business. So [`optimal_with_dpor_fallback`] goes on with [`Dpor`] then, which asks the target instead. That meets every trace once,
-//! too, at the price of runs that are given up as redundant.
+//! Moreover, [`Optimal`] predicts what a thread would do in states that it has not met, which
+//! some programs do not allow (see [`crate::unpredictability`]). There
+//! [`optimal_with_dpor_fallback`] goes on with [`Dpor`], which asks the target instead of
+//! predicting. It also counts every trace once, at the price of redundant runs.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use raddle_model::{Event, Execution, Pending, PendingState, Request};
-use raddle_vocab::{OpKind, RunStatus, io};
+use raddle_model::Request;
+use raddle_model::finding::Prune;
 
 use crate::dpor::Dpor;
 use crate::optimal::Optimal;
-use crate::strategy::{Classification, IncompleteReason, Strategy};
+use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
+use crate::unpredictability::Cause;
 
-/// The optimal search, until the program shows busy waiting; then one that need not foresee anything. Each thread may wake up
-/// spuriously `spurious` times.
+/// The optimal search, until the program shows something that cannot be predicted; then DPOR.
+/// Each thread may wake up spuriously `spurious` times.
 #[must_use]
 pub fn optimal_with_dpor_fallback(spurious: u32) -> RestartOnSpinloop {
     RestartOnSpinloop::new(
-        move |loops| if loops == 0 { Box::new(Optimal::new(spurious)) } else { Box::new(Dpor::new(spurious)) },
+        move |loops| {
+            if loops == 0 { Box::new(Optimal::new(spurious)) } else { Box::new(Dpor::new(spurious)) }
+        },
     )
 }
 
-/// A search that starts anew whenever a loop of busy waiting is met that was not known before.
+/// Makes a search for a program in which so many spin loops are known.
+type Begin = Box<dyn Fn(u32) -> Box<dyn Strategy>>;
+
+/// What makes the search under way start again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trigger {
+    /// More spin loops than were known when it began.
+    NewLoop,
+    /// Anything that cannot be predicted. The search that follows begins without knowledge, and
+    /// with [`Trigger::NewLoop`].
+    Unpredictable,
+    /// Anything that changes the runs of a target. The search that follows never starts again.
+    ChangedTarget,
+    /// Nothing.
+    Never,
+}
+
+/// A search that starts again when it meets a spin loop that was not known before.
 pub struct RestartOnSpinloop {
-    begin: Box<dyn Fn(u32) -> Box<dyn Strategy>>,
+    begin: Begin,
     search: Box<dyn Strategy>,
+    trigger: Trigger,
     /// Loops known when the search began.
     loops: u32,
     /// Which attempt asked for each run, oldest first.
     under_way: VecDeque<u32>,
     attempt: u32,
-    /// How often a known beginning could not be repeated.
-    lost: u32,
+    /// The attempt that took over from the first search, or 0. Runs of earlier attempts say
+    /// nothing: the target may have been replaced since.
+    takeover: u32,
+    /// How often the beginning of a run could not be repeated.
+    unrepeatable: u32,
+    /// What pruning did in the first search.
+    prune: Prune,
 }
 
-/// Attempts that are given up because a known beginning could not be repeated, before that is taken to be the program's fault.
-const LOST_AT_MOST: u32 = 20;
+/// Attempts that are given up because the beginning of a run could not be repeated, before the
+/// program itself is taken to be nondeterministic.
+const MAX_UNREPEATABLE: u32 = 20;
 
 impl RestartOnSpinloop {
     /// `begin` makes a search for a program in which so many loops are known.
     #[must_use]
     pub fn new(begin: impl Fn(u32) -> Box<dyn Strategy> + 'static) -> Self {
-        let search = begin(0);
-        RestartOnSpinloop { begin: Box::new(begin), search, loops: 0, under_way: VecDeque::new(), attempt: 0, lost: 0 }
+        RestartOnSpinloop {
+            search: begin(0),
+            begin: Box::new(begin),
+            trigger: Trigger::NewLoop,
+            loops: 0,
+            under_way: VecDeque::new(),
+            attempt: 0,
+            takeover: 0,
+            unrepeatable: 0,
+            prune: Prune::default(),
+        }
+    }
+
+    /// Begins with another search. The first sign of something that cannot be predicted ends it.
+    #[must_use]
+    pub fn preceded_by(self, first: impl Strategy + 'static) -> Self {
+        RestartOnSpinloop { search: Box::new(first), trigger: Trigger::Unpredictable, ..self }
+    }
+
+    /// For a search that several targets share and that predicts nothing, such as a sample: what
+    /// one target learns of spin loops the others do not know. So it starts once more, with one
+    /// target, when a run shows that a target has learnt something.
+    #[must_use]
+    pub fn of_shared_samples(begin: impl Fn() -> Box<dyn Strategy> + 'static) -> Self {
+        RestartOnSpinloop { trigger: Trigger::ChangedTarget, ..RestartOnSpinloop::new(move |_| begin()) }
     }
 
     fn start_again(&mut self) {
         self.search = (self.begin)(self.loops);
         self.attempt += 1;
+    }
+
+    /// Starts again if the cause is one that the search cannot go on with.
+    fn react(&mut self, cause: Cause) {
+        match self.trigger {
+            Trigger::NewLoop if cause.loops() > self.loops => {
+                self.loops = cause.loops();
+                self.start_again();
+            }
+            Trigger::Unpredictable => self.take_over(Trigger::NewLoop),
+            Trigger::ChangedTarget if cause.changes_target() => self.take_over(Trigger::Never),
+            Trigger::NewLoop | Trigger::ChangedTarget | Trigger::Never => {}
+        }
+    }
+
+    /// Replaces the first search.
+    fn take_over(&mut self, trigger: Trigger) {
+        self.prune = self.search.prune();
+        self.trigger = trigger;
+        self.start_again();
+        self.takeover = self.attempt;
     }
 }
 
@@ -69,42 +140,6 @@ impl fmt::Debug for RestartOnSpinloop {
     }
 }
 
-/// Loops of busy waiting that the execution tells of, and what else cannot be foreseen.
-pub(crate) fn loops_of(execution: &Execution) -> u32 {
-    let waits = |step: &Event| match step.kind {
-        OpKind::AtomicLoad => step.arg == raddle_model::depend::AWAITED,
-        OpKind::Io => io::waited_for(step.arg).1 != 0,
-        _ => false,
-    };
-    let pending = |pending: &Pending| pending.state == PendingState::Awaiting || waits(&pending.event);
-    let cannot_be_foreseen = execution.status == RunStatus::Diverged
-        || execution.events.iter().any(waits)
-        || execution.pending.iter().any(pending);
-    execution.awaits.max(u32::from(cannot_be_foreseen || compares_plain(execution)))
-}
-
-/// Whether an operation compares memory that a transition writes whose value is not known.
-fn compares_plain(execution: &Execution) -> bool {
-    if !execution.events.iter().any(|step| step.kind == OpKind::Write) {
-        return false;
-    }
-    let compares = |kind| matches!(kind, OpKind::AtomicCas | OpKind::FutexWait | OpKind::FutexTimedWait);
-    let mut compared: Vec<u64> = Vec::new();
-    compared.extend(execution.events.iter().filter(|step| compares(step.kind)).map(|step| step.obj));
-    compared.extend(execution.pending.iter().filter(|pending| compares(pending.event.kind)).map(|p| p.event.obj));
-    if compared.is_empty() {
-        return false;
-    }
-    compared.sort_unstable();
-    compared.dedup();
-    let mut writes = execution.events.iter().filter(|step| step.kind == OpKind::Write);
-    // Words are no wider than 16 bytes.
-    writes.any(|step| {
-        let first = compared.partition_point(|&word| word + 16 <= step.obj);
-        compared.get(first).is_some_and(|&word| word < step.obj.saturating_add(step.extent()))
-    })
-}
-
 impl Strategy for RestartOnSpinloop {
     fn next(&mut self) -> Option<Request> {
         let request = self.search.next()?;
@@ -112,21 +147,25 @@ impl Strategy for RestartOnSpinloop {
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
-        let loops = loops_of(execution);
-        if loops > self.loops {
-            self.loops = loops;
-            self.start_again();
-        }
-        if self.under_way.pop_front() != Some(self.attempt) {
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        let asked_by = self.under_way.pop_front();
+        if asked_by.is_some_and(|attempt| attempt < self.takeover) {
             return Classification::Restarted;
         }
-        let class = self.search.learn(execution);
+        if self.trigger != Trigger::Never
+            && let Some(cause) = observation.unpredictability()
+        {
+            self.react(cause);
+        }
+        if asked_by != Some(self.attempt) {
+            return Classification::Restarted;
+        }
+        let class = self.search.learn(observation);
         if self.loops > 0
-            && self.lost < LOST_AT_MOST
+            && self.unrepeatable < MAX_UNREPEATABLE
             && self.search.incomplete_reason() == Some(IncompleteReason::Diverged)
         {
-            self.lost += 1;
+            self.unrepeatable += 1;
             self.start_again();
             return Classification::Restarted;
         }
@@ -139,5 +178,9 @@ impl Strategy for RestartOnSpinloop {
 
     fn estimate(&self) -> Option<f64> {
         self.search.estimate()
+    }
+
+    fn prune(&self) -> Prune {
+        if self.takeover > 0 { self.prune } else { self.search.prune() }
     }
 }

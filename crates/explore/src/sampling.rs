@@ -7,10 +7,10 @@
 //! * [`Sampling::pos`]: partial order sampling (Yuan, Yang and Gu, CAV 2018): random priorities of operations instead of
 //!   threads, drawn anew for those that a step conflicts with.
 
-use raddle_model::{Execution, Request};
+use raddle_model::Request;
 use raddle_vocab::policy::{Policy, mix};
 
-use crate::strategy::{Classification, IncompleteReason, Strategy};
+use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 
 /// Steps that PCT expects before it has seen a run.
 const FIRST_HORIZON: u32 = 64;
@@ -68,7 +68,8 @@ impl Strategy for Sampling {
         Some(Request { schedule: Vec::new(), policy, max_events: u64::MAX })
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        let execution = observation.execution();
         let steps = u32::try_from(execution.events.len()).unwrap_or(u32::MAX);
         // The first run replaces the guess.
         self.horizon = if self.horizon == FIRST_HORIZON { steps.max(1) } else { self.horizon.max(steps) };
@@ -77,5 +78,9 @@ impl Strategy for Sampling {
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
         Some(IncompleteReason::Sampling)
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        None
     }
 }

@@ -1,22 +1,26 @@
 //! What a search strategy is.
+//!
+//! A strategy asks for runs and learns from them. [`crate::explore`] drives it.
 
 use raddle_model::finding::Prune;
-use raddle_model::{Execution, Request};
+use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
-use crate::units::Expansion;
+use crate::optimal::Expansion;
+use crate::unpredictability::{Cause, unpredictability};
 
-/// What an execution was worth to the strategy that asked for it.
+/// How an execution counts for the strategy that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classification {
-    /// It counts as one of the search's executions (if it came to rest).
+    /// It is one of the search's executions (if it came to rest).
     Counted,
-    /// It could have been left out: another one covers it. It is a real run all the same.
+    /// Another execution covers it. It is a real run all the same.
     Redundant,
-    /// It showed that the search has to start anew: nothing that was counted so far counts, and neither does it.
+    /// It belongs to a search that was given up: the strategy starts again, and nothing that was
+    /// counted so far counts.
     Restarted,
-    /// It lies outside of what is searched, and nothing shall be concluded from it.
+    /// It lies outside of what is searched, and nothing may be concluded from it.
     OutOfBound,
 }
 
@@ -31,7 +35,8 @@ pub enum IncompleteReason {
     Time,
     /// Some run was stopped by the bound on events.
     Events,
-    /// Some run could not be followed to its end: the program broke off, hung, or waited for something that is not modelled.
+    /// Some run could not be followed to its end: the program broke off, hung, or waited for
+    /// something that is not modelled.
     Broken,
     /// Schedules with more preemptions than the bound were left out.
     Preemptions,
@@ -39,9 +44,9 @@ pub enum IncompleteReason {
     Diverged,
     /// More threads competed for a barrier than fit into a round.
     Crowd,
-    /// Busy waiting led to so many runs that went nowhere that the search gave up.
+    /// Busy waiting led to so many redundant runs that the search gave up.
     BusyWaiting,
-    /// Something seen on the way ended the search.
+    /// The observer ended the search.
     Stopped,
 }
 
@@ -64,39 +69,57 @@ impl IncompleteReason {
     }
 }
 
-/// Decides which runs to make. Several requests may be under way at once; their executions come back in the order of the
-/// requests.
+/// What a strategy is told of a run.
+#[derive(Debug)]
+pub enum Observation<'a> {
+    /// The whole execution.
+    Execution(&'a Execution),
+    /// What an [`crate::optimal::Expander`] derived from the execution where the run was made.
+    /// The execution itself stayed there.
+    Expansion(Expansion),
+}
+
+impl<'a> Observation<'a> {
+    /// The execution.
+    ///
+    /// # Panics
+    /// If there is only an expansion. Runs are expanded where they are made only for
+    /// [`crate::optimal::Optimal`], which takes expansions.
+    #[must_use]
+    pub fn execution(&self) -> &'a Execution {
+        match self {
+            Observation::Execution(execution) => execution,
+            Observation::Expansion(_) => panic!("this strategy needs executions, not expansions"),
+        }
+    }
+
+    /// What the run shows that cannot be predicted.
+    #[must_use]
+    pub fn unpredictability(&self) -> Option<Cause> {
+        match self {
+            Observation::Execution(execution) => unpredictability(execution),
+            Observation::Expansion(expansion) => expansion.unpredictability,
+        }
+    }
+}
+
+/// Decides which runs to make. Several requests may be under way at once; the strategy is told of
+/// their runs in the order of the requests.
 pub trait Strategy {
-    /// The next run to make. `None`: nothing to ask for before an execution that is still under way comes back; if
-    /// nothing is under way, the search is over.
+    /// The next run to make. `None`: nothing to ask for before a run that is still under way comes
+    /// back; if nothing is under way, the search is over.
     fn next(&mut self) -> Option<Request>;
 
-    /// Takes the execution of the oldest request that has not been answered.
-    fn learn(&mut self, execution: &Execution) -> Classification;
-
-    /// As [`Strategy::learn`], when the work on the execution was done elsewhere: see [`crate::units::Worker`]. Only for strategies that
-    /// say so themselves.
-    fn learn_work(&mut self, work: Expansion) -> Classification {
-        let _ = work;
-        Classification::Redundant
-    }
-
-    /// Whether the search is over, so that what is under way need not be waited for.
-    fn is_over(&self) -> bool {
-        false
-    }
+    /// Learns from the run of the oldest request that has not been answered.
+    fn learn(&mut self, observation: Observation<'_>) -> Classification;
 
     /// Why the search is not exhaustive, as far as is known by now.
-    fn incomplete_reason(&self) -> Option<IncompleteReason> {
-        None
-    }
+    fn incomplete_reason(&self) -> Option<IncompleteReason>;
 
     /// How many runs the whole search will take, if that can be guessed.
-    fn estimate(&self) -> Option<f64> {
-        None
-    }
+    fn estimate(&self) -> Option<f64>;
 
-    /// What pruning did.
+    /// What pruning did, in strategies that prune.
     fn prune(&self) -> Prune {
         Prune::default()
     }
@@ -107,16 +130,8 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).next()
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
-        (**self).learn(execution)
-    }
-
-    fn learn_work(&mut self, work: Expansion) -> Classification {
-        (**self).learn_work(work)
-    }
-
-    fn is_over(&self) -> bool {
-        (**self).is_over()
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        (**self).learn(observation)
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
@@ -134,21 +149,21 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
 /// A request that follows a schedule and goes on by the policy that searches rely on.
 #[must_use]
-pub fn scheduled(schedule: Vec<raddle_model::Choice>) -> Request {
+pub fn scheduled(schedule: Vec<Choice>) -> Request {
     Request { schedule, policy: Policy::LeastRank, max_events: u64::MAX }
 }
 
-/// Transitions of a run that was stopped beyond which it is taken for one that would go on for ever.
+/// Transitions beyond which a run that was cut off is taken for endless.
 const ENDLESS: usize = 100_000;
 
-/// Whether looking for other orders of the run would take as long as the run is useless: it was stopped, and is long. The search is
-/// not exhaustive then anyway.
+/// Whether the run was cut off after more than [`ENDLESS`] transitions: expanding it would be
+/// wasted work. The search is not exhaustive then anyway.
 #[must_use]
 pub fn is_endless(execution: &Execution) -> bool {
     incomplete_reason_of(execution.status).is_some() && execution.events.len() > ENDLESS
 }
 
-/// The gap that the way in which a run ended leaves in a search that wanted to see it whole.
+/// Why a search that wanted to see the whole run is not exhaustive after a run that ended so.
 #[must_use]
 pub fn incomplete_reason_of(status: RunStatus) -> Option<IncompleteReason> {
     match status {

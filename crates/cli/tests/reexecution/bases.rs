@@ -8,8 +8,8 @@ use std::path::Path;
 use libtest_mimic::Failed;
 use raddle_exec::{Checkpoints, NativeTarget, RestoreMode};
 use raddle_explore::bounds::{MaxEvents, MaxExecutions};
-use raddle_explore::explore;
 use raddle_explore::optimal::Optimal;
+use raddle_explore::{WorkerPool, explore};
 use raddle_model::{Execution, Request, Target, TargetError};
 
 use crate::same;
@@ -76,7 +76,7 @@ pub fn check(program: &Path, args: &[OsString]) -> Result<u64, Failed> {
     let (never, always) = (target(Checkpoints::Never)?, target(Checkpoints::Always)?);
     let mut both = Both { never, always, difference: None };
     let mut strategy = MaxEvents::new(MaxExecutions::new(Optimal::new(0), EXECUTIONS), EVENTS);
-    explore(&mut strategy, &mut both, &mut |_, _, _| ControlFlow::Continue(()))?;
+    explore(&mut strategy, &mut WorkerPool::of_one(&mut both), &mut |_, _, _| ControlFlow::Continue(()))?;
     if let Some(difference) = both.difference {
         return Err(format!("from the middle of another run: {difference}").into());
     }

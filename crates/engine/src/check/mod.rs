@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use raddle_exec::{Checkpoints, NativeTarget, Options};
-use raddle_model::Target;
 use raddle_model::finding::{Reason, Report, SCHEMA, verdict};
 use raddle_report::json;
 
@@ -157,9 +156,10 @@ impl Checker {
         let confirmer = Confirmer::new(target_options.clone(), options.max_events);
         let mut collector = Collector::new(&symbols, confirmer, directory, only_races).bounded(options.preemptions);
         collector.suppressions = options.suppressions.clone();
+        let parallel = parallel_setup(options, &within, observer);
         let searched = Search {
-            strategy: strategies::build(options, knowledge),
-            parallel: parallel_setup(options, &within, &target, observer),
+            strategy: strategies::build(options, knowledge, parallel.is_some()),
+            parallel,
             self_check: self_check(options, target_options)?,
             target: &mut target,
             collector: &mut collector,
@@ -233,14 +233,13 @@ fn self_check(options: &CheckOptions, target_options: &Options) -> Result<Option
 fn parallel_setup(
     options: &CheckOptions,
     target_options: &Options,
-    target: &NativeTarget,
     observer: &mut dyn Observer,
 ) -> Option<ParallelSetup> {
     if options.jobs() == 1 {
         return None;
     }
     if parallel::can_share(options) {
-        return Some(parallel::prepare(options, target_options, target.window()));
+        return Some(ParallelSetup::new(options, target_options));
     }
     if options.jobs.is_some() {
         observer

@@ -4,76 +4,84 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use raddle_exec::{NativeTarget, Options};
-use raddle_explore::Strategy;
-use raddle_explore::optimal::WorkItem;
-use raddle_explore::pool::{Analyser, Analysis, WorkerPool};
-use raddle_explore::units::Worker;
+use raddle_explore::WorkerPool;
+use raddle_explore::optimal::{Expander, WorkItem};
+use raddle_explore::pool::{Analyser, Analysis, Warmup};
 use raddle_model::defect::Signature;
 use raddle_model::{DefectFinder, TargetError, semantics};
 
 use super::search::is_compared;
-use super::strategies;
 use crate::options::{CheckOptions, StrategyName};
 
-/// Whether the search can be shared: each run has to be a matter of its own.
+/// Whether the search can be shared: no run may depend on what the target has learnt in others.
 pub fn can_share(options: &CheckOptions) -> bool {
     use StrategyName::{Optimal, Pct, Pos, Random};
     matches!(options.strategy, Optimal | Random | Pct | Pos) && options.preemptions.is_none()
 }
 
-/// Runs and time that a search takes before other targets than the first come to help: starting them takes as long as hundreds of runs.
-const ALONE: (u64, Duration) = (256, Duration::from_millis(100));
+/// What a search does with one target before the others are started: starting them takes as long
+/// as hundreds of runs.
+const WARMUP: Warmup = Warmup { runs: 256, time: Duration::from_millis(100) };
 
-/// Everything that a search with several targets needs besides the first target.
+/// How several targets work on one search.
 pub struct ParallelSetup {
-    /// The other targets.
-    pub pool: WorkerPool,
-    /// Looks at the executions of the first.
-    pub analyser: Analyser,
-    /// Decides what to run.
-    pub strategy: Box<dyn Strategy>,
-    /// For a target that does not know what others have learnt.
-    pub target_options: Options,
+    /// How many targets.
+    jobs: usize,
+    /// How they are started.
+    target_options: Options,
+    /// Whether executions are expanded where they are made.
+    expands: bool,
+    spurious: u32,
+    self_check: Option<u64>,
 }
 
-/// What `jobs` targets need; `window` runs shall be under way at a time.
-pub fn prepare(options: &CheckOptions, target_options: &Options, window: usize) -> ParallelSetup {
-    let mut pool = WorkerPool::new(window, ALONE.0, ALONE.1);
-    for _ in 1..options.jobs() {
-        let (target_options, analyser) = (target_options.clone(), analyser(options));
-        let begin = move || {
-            let target = NativeTarget::start(target_options).map_err(|error| TargetError::Lost(error.to_string()))?;
-            Ok((target, analyser()))
-        };
-        pool.join(begin, NativeTarget::limits);
+impl ParallelSetup {
+    /// For as many targets as the options say, which are started with `target_options`.
+    pub fn new(options: &CheckOptions, target_options: &Options) -> Self {
+        ParallelSetup {
+            jobs: options.jobs(),
+            target_options: target_options.clone(),
+            expands: options.strategy == StrategyName::Optimal,
+            spurious: options.spurious,
+            self_check: options.self_check,
+        }
     }
-    ParallelSetup {
-        pool,
-        analyser: analyser(options)(),
-        strategy: strategies::build_shared(options),
-        target_options: target_options.clone(),
+
+    /// The pool of which `target` is the first.
+    pub fn pool<'a>(&self, target: &'a mut NativeTarget) -> WorkerPool<'a, NativeTarget> {
+        let options = self.target_options.clone();
+        let mut pool = WorkerPool::shared(target, self.analyser()(), WARMUP, move || start(options));
+        for _ in 1..self.jobs {
+            let (options, analyser) = (self.target_options.clone(), self.analyser());
+            pool.add_worker(move || Ok((start(options)?, analyser())), NativeTarget::limits);
+        }
+        pool
+    }
+
+    /// What makes the analyser of a worker.
+    fn analyser(&self) -> impl FnOnce() -> Option<Analyser> + Send + use<> {
+        let (expands, spurious, self_check) = (self.expands, self.spurious, self.self_check);
+        move || expands.then(|| expander(spurious, self_check))
     }
 }
 
-/// What makes somebody who looks at executions.
-fn analyser(options: &CheckOptions) -> impl FnOnce() -> Analyser + Send + 'static {
-    let (works, spurious, self_check) =
-        (options.strategy == StrategyName::Optimal, options.spurious, options.self_check);
-    move || if works { worker(spurious, self_check) } else { Box::new(|_, _, _| Analysis::default()) }
+fn start(options: Options) -> Result<NativeTarget, TargetError> {
+    NativeTarget::start(options).map_err(|error| TargetError::Lost(error.to_string()))
 }
 
-/// Finds children and defects where the execution was made. It is kept if it shows something that this worker has not seen
-/// before, or is due for a check of raddle itself.
-fn worker(spurious: u32, self_check: Option<u64>) -> Analyser {
-    let (mut worker, mut finder) = (Worker::new(spurious), DefectFinder::new());
+/// Finds children and defects where the execution was made. It is kept if it shows something that
+/// this worker has not seen before, or is due for a check of raddle itself.
+fn expander(spurious: u32, self_check: Option<u64>) -> Analyser {
+    let (mut expander, mut finder) = (Expander::new(spurious), DefectFinder::new());
     let mut known: BTreeSet<Signature> = BTreeSet::new();
     Box::new(move |number, request, execution| {
-        let work = worker.work(&WorkItem { schedule: request.schedule }, execution);
+        let expansion = expander.expand(&WorkItem { schedule: request.schedule }, execution);
         let mut keep = self_check.is_some_and(|every| (number + 1).is_multiple_of(every));
         for defect in finder.find(execution) {
             keep |= known.insert(defect.signature);
         }
         let disagreement = is_compared(number + 1).then(|| semantics::check(execution, spurious).err()).flatten();
-        Analysis { work: Some(work), keep, note: disagreement.map(|disagreement| disagreement.to_string()) }
+        let note = disagreement.map(|disagreement| disagreement.to_string());
+        Analysis { expansion: Some(expansion), keep, note }
     })
 }

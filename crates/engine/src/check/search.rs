@@ -1,15 +1,12 @@
 //! The search: strategy against target, every execution looked at.
 
-use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use raddle_exec::{NativeTarget, selfcheck};
-use raddle_explore::driver::{SearchOutcome, explore};
-use raddle_explore::pool::{Analyser, WorkerPool, explore_with};
-use raddle_explore::units::Expansion;
-use raddle_explore::{Classification, IncompleteReason, Strategy};
-use raddle_model::finding::{Prune, Reason, Stats};
+use raddle_explore::driver::{self, SearchOutcome};
+use raddle_explore::pool::RunOutcome;
+use raddle_explore::{Classification, IncompleteReason, Strategy, WorkerPool, explore};
+use raddle_model::finding::{Reason, Stats};
 use raddle_model::{Choice, Execution, Request, SyncState, TargetError, semantics};
 use raddle_vocab::policy::{Policy, mix};
 
@@ -21,8 +18,6 @@ use crate::observer::{Observer, Progress};
 /// Executions that are all compared with the semantics; of later ones, every [`SPARSELY`]th is.
 const CLOSELY: u64 = 256;
 const SPARSELY: u64 = 64;
-/// Executions between two estimates of the total.
-const ESTIMATE_EVERY: u64 = 64;
 
 /// Why a search ends whose suppressed accesses have to become scheduling points.
 pub const RESTART: &str = "suppressed";
@@ -43,7 +38,7 @@ pub struct Search<'a, 'b> {
     pub strategy: Box<dyn Strategy>,
     /// Runs it.
     pub target: &'a mut NativeTarget,
-    /// What others need to run it together with the target.
+    /// How others run it together with the target.
     pub parallel: Option<ParallelSetup>,
     /// Takes what is found.
     pub collector: &'a mut Collector<'b>,
@@ -65,31 +60,23 @@ enum StopReason {
     Because(Reason),
     /// A witness could not be made.
     Failed(Error),
-    /// What one target has learnt about loops of busy waiting, the others do not know.
-    BusyWaiting,
 }
 
 impl Search<'_, '_> {
     /// Searches.
     pub fn run(self) -> Result<SearchResult, Error> {
-        let Search { strategy, target, parallel, collector, observer, self_check, stop_at_first, spurious } = self;
-        let estimate = Rc::new(Cell::new(None));
+        let Search { mut strategy, target, parallel, collector, observer, self_check, stop_at_first, spurious } = self;
         let (last, ended, seen) = (Stats::default(), None, 0);
-        let mut monitor =
-            SearchMonitor { collector, observer, self_check, stop_at_first, spurious, estimate, last, ended, seen };
-        if let Some(ParallelSetup { mut pool, mut analyser, strategy, target_options }) = parallel {
-            let outcome = monitor.together(strategy, (&mut *target, &mut analyser), &mut pool);
-            let mut limits = pool.dismiss();
-            if !matches!(monitor.ended, Some(StopReason::BusyWaiting)) {
-                limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
-                return monitor.searched(outcome, limits);
-            }
-            // What a target knows about loops changes its runs.
-            *target = NativeTarget::start(target_options)?;
-            (monitor.last, monitor.ended, monitor.seen) = (Stats::default(), None, 0);
-        }
-        let outcome = monitor.alone(strategy, target);
-        monitor.searched(outcome, target.limits())
+        let mut monitor = SearchMonitor { collector, observer, self_check, stop_at_first, spurious, last, ended, seen };
+        let mut pool = match parallel {
+            Some(parallel) => parallel.pool(target),
+            None => WorkerPool::of_one(target),
+        };
+        let outcome = explore(&mut *strategy, &mut pool, &mut |run, class, progress| monitor.see(run, class, progress));
+        let mut limits = pool.close();
+        drop(pool);
+        limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
+        monitor.searched(outcome, limits)
     }
 }
 
@@ -100,53 +87,32 @@ struct SearchMonitor<'a, 'b> {
     self_check: Option<SelfCheck>,
     stop_at_first: bool,
     spurious: u32,
-    estimate: Rc<Cell<Option<f64>>>,
     last: Stats,
     ended: Option<StopReason>,
     seen: u64,
 }
 
 impl SearchMonitor<'_, '_> {
-    fn alone(&mut self, strategy: Box<dyn Strategy>, target: &mut NativeTarget) -> Result<SearchOutcome, TargetError> {
-        let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
-        explore(&mut strategy, target, &mut |execution, class, stats| {
-            self.note(stats);
-            if class != Classification::OutOfBound {
-                let compare = is_compared(self.seen);
-                self.look(execution, stats, compare);
-            }
-            self.flow()
-        })
-    }
-
-    fn together(
+    /// Takes what a run shows.
+    fn see(
         &mut self,
-        strategy: Box<dyn Strategy>,
-        own: (&mut NativeTarget, &mut Analyser),
-        pool: &mut WorkerPool,
-    ) -> Result<SearchOutcome, TargetError> {
-        let mut strategy = Estimated { inner: strategy, learnt: 0, estimate: Rc::clone(&self.estimate) };
-        explore_with(&mut strategy, own, pool, &mut |made, _, stats| {
-            self.note(stats);
-            if made.summary.waits {
-                self.ended = Some(StopReason::BusyWaiting);
-                return ControlFlow::Break(());
-            }
-            if let Some(execution) = &made.execution {
-                self.look(execution, stats, !made.worked && is_compared(self.seen));
-            }
-            if let Some(disagreement) = made.note.as_ref().filter(|_| self.ended.is_none()) {
-                self.ended = Some(StopReason::Because(disagrees(disagreement)));
-            }
-            self.flow()
-        })
-    }
-
-    fn note(&mut self, stats: &Stats) {
+        run: &RunOutcome<'_>,
+        class: Classification,
+        driver::Progress { stats, estimate }: &driver::Progress,
+    ) -> ControlFlow<()> {
         self.last = stats.clone();
-        self.seen += 1;
-        let estimate = self.estimate.get();
-        self.observer.progress(&Progress { stats, findings: self.collector.findings.len(), estimate });
+        self.seen = run.number + 1;
+        let findings = self.collector.findings.len();
+        self.observer.progress(&Progress { stats, findings, estimate: *estimate });
+        if class != Classification::OutOfBound
+            && let Some(execution) = run.execution
+        {
+            self.look(execution, stats, !run.is_expanded && is_compared(self.seen));
+        }
+        if let Some(disagreement) = run.note.as_ref().filter(|_| self.ended.is_none()) {
+            self.ended = Some(StopReason::Because(disagrees(disagreement)));
+        }
+        self.flow()
     }
 
     fn flow(&self) -> ControlFlow<()> {
@@ -190,7 +156,6 @@ impl SearchMonitor<'_, '_> {
             (Some(StopReason::Failed(failure)), _) => return Err(failure),
             (Some(StopReason::Because(reason)), _) => Some(reason),
             (Some(StopReason::AtFirst), _) => Some(reason_of(IncompleteReason::Stopped)),
-            (Some(StopReason::BusyWaiting), _) => Some(reason_of(IncompleteReason::BusyWaiting)),
             (None, Ok(outcome)) => {
                 stats = outcome.stats;
                 outcome.incomplete.map(reason_of)
@@ -254,56 +219,11 @@ fn again(execution: &Execution, spurious: u32) -> Request {
     Request { schedule, policy: Policy::LeastRank, max_events: execution.recorded.saturating_add(1) }
 }
 
-/// Lets the estimate of a strategy be seen while a search has the strategy in its hands.
-struct Estimated {
-    inner: Box<dyn Strategy>,
-    learnt: u64,
-    estimate: Rc<Cell<Option<f64>>>,
-}
-
-impl Strategy for Estimated {
-    fn next(&mut self) -> Option<Request> {
-        self.inner.next()
-    }
-
-    fn learn(&mut self, execution: &Execution) -> Classification {
-        self.learnt += 1;
-        if self.learnt.is_multiple_of(ESTIMATE_EVERY) {
-            self.estimate.set(self.inner.estimate());
-        }
-        self.inner.learn(execution)
-    }
-
-    fn learn_work(&mut self, work: Expansion) -> Classification {
-        self.learnt += 1;
-        if self.learnt.is_multiple_of(ESTIMATE_EVERY) {
-            self.estimate.set(self.inner.estimate());
-        }
-        self.inner.learn_work(work)
-    }
-
-    fn is_over(&self) -> bool {
-        self.inner.is_over()
-    }
-
-    fn incomplete_reason(&self) -> Option<IncompleteReason> {
-        self.inner.incomplete_reason()
-    }
-
-    fn estimate(&self) -> Option<f64> {
-        self.inner.estimate()
-    }
-
-    fn prune(&self) -> Prune {
-        self.inner.prune()
-    }
-}
-
 fn reason(code: &str, text: &str) -> Reason {
     Reason { code: code.into(), text: text.into() }
 }
 
-/// A incomplete in words.
+/// Why a search is incomplete, in words.
 fn reason_of(incomplete: IncompleteReason) -> Reason {
     let text = match incomplete {
         IncompleteReason::Sampling => "only a sample of the schedules was tried",

@@ -5,10 +5,10 @@ use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::dhtc::dhtc;
 use raddle_explore::dpor::Dpor;
-use raddle_explore::pdp::{Knowledge, Pdp};
+use raddle_explore::optimal::Optimal;
+use raddle_explore::pdp::{Knowledge, pdp};
 use raddle_explore::restart::{RestartOnSpinloop, optimal_with_dpor_fallback};
 use raddle_explore::sampling::Sampling;
-use raddle_explore::units::Units;
 
 use crate::options::{CheckOptions, StrategyName};
 
@@ -17,8 +17,8 @@ const SAMPLES: u64 = 10_000;
 /// Bug depth that `pct` aims at.
 const PCT_DEPTH: u32 = 3;
 
-/// The strategy with its bounds.
-pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>) -> Box<dyn Strategy> {
+/// The strategy with its bounds. `is_shared`: several targets work on it.
+pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>, is_shared: bool) -> Box<dyn Strategy> {
     let spurious = options.spurious;
     let strategy: Box<dyn Strategy> = match (options.strategy, options.preemptions) {
         (StrategyName::Dfs, Some(bound)) => {
@@ -28,17 +28,10 @@ pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>) -> Box<dyn St
         (StrategyName::Optimal | StrategyName::Dpor, Some(bound)) => {
             Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound))))
         }
+        (name, _) if is_shared => shared(options, name),
         (name, _) => unbounded(options, name, knowledge),
     };
     within_bounds(options, strategy)
-}
-
-/// As [`build`], for several targets.
-pub fn build_shared(options: &CheckOptions) -> Box<dyn Strategy> {
-    match options.strategy {
-        StrategyName::Optimal => within_bounds(options, Box::new(Units::new(options.spurious))),
-        _ => build(options, None),
-    }
 }
 
 fn within_bounds(options: &CheckOptions, mut strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
@@ -54,17 +47,35 @@ fn within_bounds(options: &CheckOptions, mut strategy: Box<dyn Strategy>) -> Box
     strategy
 }
 
-/// The strategy without a bound on preemptions.
+/// The strategy for several targets, which starts again with one target where the program shows
+/// busy waiting.
+fn shared(options: &CheckOptions, name: StrategyName) -> Box<dyn Strategy> {
+    let spurious = options.spurious;
+    if name.samples() {
+        let sampling = sampling(options, name);
+        return Box::new(RestartOnSpinloop::of_shared_samples(move || Box::new(sampling.clone())));
+    }
+    Box::new(optimal_with_dpor_fallback(spurious).preceded_by(Optimal::new(spurious)))
+}
+
+/// The sampling strategy of this name.
+fn sampling(options: &CheckOptions, name: StrategyName) -> Sampling {
+    match name {
+        StrategyName::Pct => Sampling::pct(options.seed, PCT_DEPTH),
+        StrategyName::Pos => Sampling::pos(options.seed),
+        _ => Sampling::random(options.seed),
+    }
+}
+
+/// The strategy without a bound on preemptions, for one target.
 fn unbounded(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowledge>) -> Box<dyn Strategy> {
     let spurious = options.spurious;
     match name {
         StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious)),
         StrategyName::Dpor => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dpor::new(spurious)))),
         StrategyName::Dfs => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::new(spurious)))),
-        StrategyName::Random => Box::new(Sampling::random(options.seed)),
-        StrategyName::Pct => Box::new(Sampling::pct(options.seed, PCT_DEPTH)),
-        StrategyName::Pos => Box::new(Sampling::pos(options.seed)),
-        StrategyName::Pdp => Box::new(Pdp::new(knowledge, spurious)),
+        StrategyName::Pdp => Box::new(pdp(knowledge, spurious)),
         StrategyName::Dhtc => Box::new(dhtc(knowledge, spurious)),
+        StrategyName::Random | StrategyName::Pct | StrategyName::Pos => Box::new(sampling(options, name)),
     }
 }

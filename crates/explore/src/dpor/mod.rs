@@ -37,7 +37,9 @@ use raddle_model::semantics::Mark;
 use raddle_model::{Choice, Event, Execution, PendingState, Request, SyncState};
 use raddle_vocab::RunStatus;
 
-use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, is_endless, scheduled};
+use crate::strategy::{
+    Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless, scheduled,
+};
 use order::Order;
 use races::Analysis;
 use tree::{Able, ChosenEvent, Tree, Try};
@@ -227,7 +229,8 @@ impl Strategy for Dpor {
         Some(request)
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        let execution = observation.execution();
         let Some(task) = self.under_way.pop_front() else { return Classification::Redundant };
         self.runs += 1;
         if execution.status == RunStatus::Diverged {

@@ -115,14 +115,14 @@ impl Expander {
         Expander { thorough: true, ..Expander::new(spurious) }
     }
 
-    /// Appends the children of the unit whose run gave this execution.
-    pub fn expand(&mut self, unit: &WorkItem, execution: &Execution, children: &mut Vec<WorkItem>) {
+    /// Appends the children of the work item whose run gave this execution.
+    pub fn append_children(&mut self, item: &WorkItem, execution: &Execution, children: &mut Vec<WorkItem>) {
         let common = self.record.load(execution);
         let steps = self.record.steps.len();
         self.replay.load(execution, common);
-        self.forced = unit.schedule.len().min(steps);
+        self.forced = item.schedule.len().min(steps);
         self.choices.clear();
-        self.choices.extend(unit.schedule[..self.forced].iter().map(|choice| choice.choice));
+        self.choices.extend(item.schedule[..self.forced].iter().map(|choice| choice.choice));
         self.choices.resize(steps, 0);
         self.reopen(common);
         self.put_to_sleep(common);

@@ -61,14 +61,16 @@
 mod child;
 mod cursor;
 mod expand;
+mod frontier;
 mod ranks;
 mod record;
 
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 
-use crate::frontier::Frontier;
-use crate::strategy::{Classification, IncompleteReason, Strategy, incomplete_reason_of, is_endless};
+use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless};
+use crate::unpredictability::{Cause, unpredictability};
+use frontier::Frontier;
 
 pub use expand::Expander;
 
@@ -79,15 +81,30 @@ pub struct WorkItem {
     pub schedule: Vec<Choice>,
 }
 
-/// The children of a unit, from the execution that its run gave; each thread may wake up spuriously `spurious` times.
-#[must_use]
-pub fn expand(unit: &WorkItem, execution: &Execution, spurious: u32) -> Vec<WorkItem> {
-    let mut children = Vec::new();
-    Expander::new(spurious).expand(unit, execution, &mut children);
-    children
+/// What the search has to know of the execution of a work item.
+#[derive(Clone, Debug)]
+pub struct Expansion {
+    /// The children of the work item.
+    pub children: Vec<WorkItem>,
+    /// How the run ended.
+    pub status: RunStatus,
+    /// What the run shows that cannot be predicted.
+    pub unpredictability: Option<Cause>,
 }
 
-/// The search.
+impl Expander {
+    /// Expands the execution of a work item. This needs nothing but the two, so that it can be
+    /// done where the run was made.
+    pub fn expand(&mut self, item: &WorkItem, execution: &Execution) -> Expansion {
+        let mut children = Vec::new();
+        if execution.status != RunStatus::Diverged && !is_endless(execution) {
+            self.append_children(item, execution, &mut children);
+        }
+        Expansion { children, status: execution.status, unpredictability: unpredictability(execution) }
+    }
+}
+
+/// The search. It expands executions itself, or takes expansions that were made elsewhere.
 #[derive(Debug)]
 pub struct Optimal {
     frontier: Frontier,
@@ -98,8 +115,8 @@ pub struct Optimal {
     redundant: u64,
 }
 
-/// Redundant runs that are accepted without any execution, and for each execution: a search that makes more of them cannot tell
-/// which loops of busy waiting would end where.
+/// Redundant runs that are accepted without any execution, and for each execution. A search that
+/// makes more of them cannot tell which spin loops would end where.
 const REDUNDANT_AT_ALL: u64 = 5_000;
 const REDUNDANT_EACH: u64 = 4;
 
@@ -107,15 +124,25 @@ impl Optimal {
     /// A search of all traces, in which each thread may wake up spuriously `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
-        let (frontier, children) = (Frontier::new(), Vec::new());
-        Optimal { frontier, children, expander: Expander::new(spurious), incomplete: None, counted: 0, redundant: 0 }
+        Optimal {
+            frontier: Frontier::new(),
+            children: Vec::new(),
+            expander: Expander::new(spurious),
+            incomplete: None,
+            counted: 0,
+            redundant: 0,
+        }
     }
 
-    /// How many executions were not the normal form of their trace, which shows that the program has data races that
-    /// matter (or the dependence relation a hole).
-    #[must_use]
-    pub fn irregular(&self) -> u64 {
-        self.expander.irregular
+    /// The run of the oldest work item did not follow its schedule.
+    fn diverged(&mut self) -> Classification {
+        self.redundant += 1;
+        self.frontier.explored(std::iter::empty());
+        if self.redundant > REDUNDANT_AT_ALL + REDUNDANT_EACH * self.counted {
+            self.frontier.close();
+            self.incomplete = Some(IncompleteReason::BusyWaiting);
+        }
+        Classification::Redundant
     }
 }
 
@@ -124,23 +151,26 @@ impl Strategy for Optimal {
         self.frontier.next()
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
-        let Some(unit) = self.frontier.oldest() else { return Classification::Redundant };
-        if execution.status == RunStatus::Diverged {
-            self.redundant += 1;
-            self.frontier.explored(std::iter::empty());
-            if self.redundant > REDUNDANT_AT_ALL + REDUNDANT_EACH * self.counted {
-                self.frontier.close();
-                self.incomplete = Some(IncompleteReason::BusyWaiting);
-            }
-            return Classification::Redundant;
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        let Some(item) = self.frontier.oldest() else { return Classification::Redundant };
+        let status = match &observation {
+            Observation::Execution(execution) => execution.status,
+            Observation::Expansion(expansion) => expansion.status,
+        };
+        if status == RunStatus::Diverged {
+            return self.diverged();
         }
         self.counted += 1;
-        self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
-        if !is_endless(execution) {
-            self.expander.expand(unit, execution, &mut self.children);
+        self.incomplete = self.incomplete.or(incomplete_reason_of(status));
+        match observation {
+            Observation::Execution(execution) => {
+                if !is_endless(execution) {
+                    self.expander.append_children(item, execution, &mut self.children);
+                }
+                self.frontier.explored(self.children.drain(..));
+            }
+            Observation::Expansion(expansion) => self.frontier.explored(expansion.children.into_iter()),
         }
-        self.frontier.explored(self.children.drain(..));
         Classification::Counted
     }
 

@@ -19,14 +19,13 @@ mod sweep;
 mod threads;
 mod trace;
 
+use raddle_model::Request;
 use raddle_model::facts::suffix::Flow;
 use raddle_model::facts::{FunctionId, Site};
 use raddle_model::finding::Prune;
-use raddle_model::{Execution, Request};
-use raddle_vocab::RunStatus;
 
-use crate::restart::{RestartOnSpinloop, loops_of, optimal_with_dpor_fallback};
-use crate::strategy::{Classification, IncompleteReason, Strategy};
+use crate::restart::{RestartOnSpinloop, optimal_with_dpor_fallback};
+use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 use search::Search;
 
 /// How a run's events are found in the facts.
@@ -67,60 +66,53 @@ pub struct Knowledge {
     pub sites: Box<dyn Sites>,
 }
 
-/// The search. Without knowledge, or where the program waits busily, nothing is pruned.
-pub struct Pdp {
-    search: Option<Search>,
-    plain: RestartOnSpinloop,
+/// The search, which never starts again by itself; see [`pdp`].
+struct Pdp {
+    search: Search,
     figures: Prune,
 }
 
-impl Pdp {
-    /// Pruning by locksets.
-    #[must_use]
-    pub fn new(knowledge: Option<Knowledge>, spurious: u32) -> Self {
-        Pdp::with_filter(knowledge, spurious, false)
-    }
+/// Pruning by locksets. Without knowledge, or where the program cannot be predicted, nothing is
+/// pruned.
+#[must_use]
+pub fn pdp(knowledge: Option<Knowledge>, spurious: u32) -> RestartOnSpinloop {
+    with_filter(knowledge, spurious, false)
+}
 
-    /// The same, with thread states asked before locksets: see [`crate::dhtc`].
-    pub(crate) fn with_filter(knowledge: Option<Knowledge>, spurious: u32, filter: bool) -> Self {
-        let search = knowledge.map(|knowledge| Search::new(knowledge, spurious, filter));
-        Pdp { search, plain: optimal_with_dpor_fallback(spurious), figures: Prune::default() }
+/// The same, with thread states asked before locksets if `filter`: see [`crate::dhtc`].
+pub(crate) fn with_filter(knowledge: Option<Knowledge>, spurious: u32, filter: bool) -> RestartOnSpinloop {
+    let plain = optimal_with_dpor_fallback(spurious);
+    match knowledge {
+        Some(knowledge) => {
+            let search = Search::new(knowledge, spurious, filter);
+            plain.preceded_by(Pdp { search, figures: Prune::default() })
+        }
+        None => plain,
     }
+}
 
-    /// Sleep sets and source initials alone, without any pruning: what pruning is measured against.
-    #[must_use]
-    pub fn unpruned(spurious: u32) -> Self {
-        let search = Some(Search::unpruned(spurious));
-        Pdp { search, plain: optimal_with_dpor_fallback(spurious), figures: Prune::default() }
-    }
+/// As [`pdp`], but without any pruning: what pruning is measured against.
+#[must_use]
+pub fn unpruned(spurious: u32) -> RestartOnSpinloop {
+    let first = Pdp { search: Search::unpruned(spurious), figures: Prune::default() };
+    optimal_with_dpor_fallback(spurious).preceded_by(first)
 }
 
 impl Strategy for Pdp {
     fn next(&mut self) -> Option<Request> {
-        match &mut self.search {
-            Some(search) => search.next(),
-            None => self.plain.next(),
-        }
+        self.search.next()
     }
 
-    fn learn(&mut self, execution: &Execution) -> Classification {
-        let Some(search) = &mut self.search else { return self.plain.learn(execution) };
-        if execution.status == RunStatus::Diverged || loops_of(execution) > 0 {
-            self.search = None;
-            return Classification::Restarted;
-        }
-        search.learn(execution, &mut self.figures)
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        self.search.learn(observation.execution(), &mut self.figures)
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
-        match &self.search {
-            Some(search) => search.incomplete,
-            None => self.plain.incomplete_reason(),
-        }
+        self.search.incomplete
     }
 
     fn estimate(&self) -> Option<f64> {
-        if self.search.is_some() { None } else { self.plain.estimate() }
+        None
     }
 
     fn prune(&self) -> Prune {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use raddle_explore::dfs::Dfs;
-use raddle_explore::explore;
+use raddle_explore::{WorkerPool, explore};
 use raddle_model::finding::{Kind, Severity};
 use raddle_model::{Defect, DefectFinder};
 use raddle_testkit::program::build::*;
@@ -16,7 +16,8 @@ fn defects(program: &Program, granularity: Granularity) -> Vec<Defect> {
     let mut finder = DefectFinder::new();
     let mut found: Vec<Defect> = Vec::new();
     let mut target = MemoryTarget::new(program, granularity);
-    let outcome = explore(&mut Dfs::of_traces(0), &mut target, &mut |execution, _, _| {
+    let outcome = explore(&mut Dfs::of_traces(0), &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         for defect in finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error) {
             if found.iter().all(|known| known.signature != defect.signature) {
                 found.push(defect);

@@ -9,7 +9,7 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::dpor::Dpor;
 use raddle_explore::optimal::Optimal;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Classification, IncompleteReason, Strategy, explore};
+use raddle_explore::{Classification, IncompleteReason, Strategy, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, PendingState};
@@ -41,7 +41,8 @@ fn shown(
     let mut strategy = MaxExecutions::of_runs(strategy, limit);
     // More than a lot, and a number that lots are no multiple of.
     let mut target = MemoryTarget::with(program, granularity, spurious, 7);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, class, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, class, _| {
+        let execution = run.execution.unwrap();
         obeys_the_semantics(execution, spurious);
         let errors = finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error);
         shown.defects.extend(errors.map(|defect| defect.signature));
@@ -136,7 +137,7 @@ fn locks_held_by_both_keep_inner_acquisitions_apart() {
     let program = Program::parallel(2, 2, vec![inner(), second]);
     let mut runs = 0;
     let mut target = MemoryTarget::new(&program, Granularity::Sync);
-    let outcome = explore(&mut Dpor::new(0), &mut target, &mut |_, _, _| {
+    let outcome = explore(&mut Dpor::new(0), &mut WorkerPool::of_one(&mut target), &mut |_, _, _| {
         runs += 1;
         ControlFlow::Continue(())
     });
@@ -153,7 +154,8 @@ fn lots_do_not_depend_on_the_target() {
             let mut trail = Vec::new();
             let mut strategy = MaxExecutions::of_runs(Dpor::new(0), 2000);
             let mut target = MemoryTarget::with(&program, Granularity::Sync, 0, window);
-            explore(&mut strategy, &mut target, &mut |execution, class, _| {
+            explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, class, _| {
+                let execution = run.execution.unwrap();
                 trail.push((class == Classification::Counted, execution.events.clone()));
                 ControlFlow::Continue(())
             })

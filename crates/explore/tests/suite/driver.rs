@@ -6,9 +6,8 @@ use std::time::Duration;
 use crate::common::{all_traces, search_with};
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::dfs::Dfs;
-use raddle_explore::driver::drain;
 use raddle_explore::sampling::Sampling;
-use raddle_explore::{IncompleteReason, Strategy, explore};
+use raddle_explore::{IncompleteReason, Strategy, WorkerPool, explore};
 use raddle_model::finding::Stats;
 use raddle_testkit::program::Stmt;
 use raddle_testkit::program::build::*;
@@ -20,7 +19,8 @@ fn counters(threads: usize) -> Program {
 
 fn run(strategy: &mut dyn Strategy, program: &Program) -> (Stats, Option<IncompleteReason>) {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
-    let outcome = explore(strategy, &mut target, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    let outcome =
+        explore(strategy, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
     (outcome.stats, outcome.incomplete)
 }
 
@@ -88,16 +88,17 @@ fn a_bound_on_time_ends_an_endless_search() {
 #[test]
 fn an_observer_can_stop_the_search() {
     let mut target = MemoryTarget::with(&counters(2), Granularity::Sync, 0, 8);
+    let mut pool = WorkerPool::of_one(&mut target);
     let mut seen = 0;
-    let outcome = explore(&mut Dfs::new(0), &mut target, &mut |_, _, _| {
+    let outcome = explore(&mut Dfs::new(0), &mut pool, &mut |_, _, _| {
         seen += 1;
         if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let outcome = outcome.unwrap();
     assert_eq!((outcome.stats.executions, outcome.incomplete), (3, Some(IncompleteReason::Stopped)));
-    // When what is under way is taken, the target serves the next search.
-    drain(&mut target, outcome.under_way).unwrap();
-    let outcome = explore(&mut Dfs::of_traces(0), &mut target, &mut |_, _, _| ControlFlow::Continue(()));
+    // When what is under way has been drained, the target serves the next search.
+    pool.drain().unwrap();
+    let outcome = explore(&mut Dfs::of_traces(0), &mut pool, &mut |_, _, _| ControlFlow::Continue(()));
     assert_eq!(outcome.unwrap().stats.executions, 2);
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::common::{all_defects, all_traces, obeys_the_semantics, search_with, seeds};
 use raddle_explore::dfs::Dfs;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Strategy, explore};
+use raddle_explore::{Strategy, WorkerPool, explore};
 use raddle_model::finding::Kind;
 use raddle_model::{Choice, Execution, Request, SyncState, Target, depend, footprint};
 use raddle_testkit::generate::{Knobs, generate};
@@ -24,11 +24,13 @@ fn bounded_brute_force(
     let (mut hasher, mut traces) = (TraceHasher::default(), std::collections::BTreeSet::new());
     let mut target = MemoryTarget::new(program, granularity);
     let mut strategy = Dfs::new(0);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, stats| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, _, progress| {
+        let execution = run.execution.unwrap();
         obeys_the_semantics(execution, 0);
         if execution.status == RunStatus::Rest {
             traces.insert(hasher.hash(execution));
         }
+        let stats = &progress.stats;
         if stats.executions + stats.blocked < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     outcome.unwrap().incomplete.is_none().then_some(traces)

@@ -2,7 +2,7 @@
 
 use crate::common::all_traces;
 use raddle_explore::dfs::Dfs;
-use raddle_explore::explore;
+use raddle_explore::{WorkerPool, explore};
 use raddle_model::RaceDetector;
 use raddle_testkit::program::Stmt;
 use raddle_testkit::program::build::*;
@@ -27,7 +27,8 @@ fn racing(program: &Program, granularity: Granularity) -> BTreeSet<usize> {
     let (mut detector, mut racing) = (RaceDetector::new(), BTreeSet::new());
     let mut target = MemoryTarget::new(program, granularity);
     let layout = target.layout().clone();
-    explore(&mut Dfs::of_traces(0), &mut target, &mut |execution, _, _| {
+    explore(&mut Dfs::of_traces(0), &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         racing.extend(detector.races(execution).iter().filter_map(|race| Some(layout.variable(race.addr)?.0)));
         ControlFlow::Continue(())
     })

@@ -103,8 +103,8 @@ fn dismissals_are_sound(program: &Program, granularity: Granularity, spurious: u
         target.submit(scheduled(unit.schedule.clone()));
         target.finish(&mut execution).unwrap();
         if execution.status == RunStatus::Rest {
-            quick.expand(&unit, &execution, &mut children);
-            thorough.expand(&unit, &execution, &mut all);
+            quick.append_children(&unit, &execution, &mut children);
+            thorough.append_children(&unit, &execution, &mut all);
         }
         if children != all {
             return false;

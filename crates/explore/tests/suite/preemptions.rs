@@ -7,7 +7,7 @@ use crate::common::seeds;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Classification, IncompleteReason, Strategy, explore};
+use raddle_explore::{Classification, IncompleteReason, Strategy, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Enabled, Execution, SyncState};
@@ -24,7 +24,8 @@ fn shown(strategy: impl Strategy, program: &Program, granularity: Granularity, l
     let (mut traces, mut defects) = (BTreeSet::new(), BTreeSet::new());
     let mut strategy = MaxExecutions::of_runs(strategy, limit);
     let mut target = MemoryTarget::new(program, granularity);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, class, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, class, _| {
+        let execution = run.execution.unwrap();
         if class != Classification::OutOfBound && execution.status == RunStatus::Rest {
             let errors = finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error);
             defects.extend(errors.map(|defect| defect.signature));
@@ -70,7 +71,8 @@ fn runs_stay_within_the_bound_and_none_is_left_out() {
         assert!(!outside);
         let mut all = Vec::new();
         let mut target = MemoryTarget::new(&program, Granularity::Sync);
-        explore(&mut Dfs::new(0), &mut target, &mut |execution, class, _| {
+        explore(&mut Dfs::new(0), &mut WorkerPool::of_one(&mut target), &mut |run, class, _| {
+            let execution = run.execution.unwrap();
             if class == Classification::Counted {
                 all.push((count(execution), execution.events.clone()));
             }
@@ -79,13 +81,15 @@ fn runs_stay_within_the_bound_and_none_is_left_out() {
         .unwrap();
         for bound in 0..3 {
             let mut within = Vec::new();
-            let outcome = explore(&mut Dfs::new(0).bounded(bound), &mut target, &mut |execution, class, _| {
-                if class == Classification::Counted {
-                    assert!(count(execution) <= bound, "seed {seed}");
-                    within.push(format!("{:?}", execution.events));
-                }
-                ControlFlow::Continue(())
-            });
+            let outcome =
+                explore(&mut Dfs::new(0).bounded(bound), &mut WorkerPool::of_one(&mut target), &mut |run, class, _| {
+                    let execution = run.execution.unwrap();
+                    if class == Classification::Counted {
+                        assert!(count(execution) <= bound, "seed {seed}");
+                        within.push(format!("{:?}", execution.events));
+                    }
+                    ControlFlow::Continue(())
+                });
             let incomplete = outcome.unwrap().incomplete;
             let mut expected: Vec<_> =
                 all.iter().filter(|(count, _)| *count <= bound).map(|(_, steps)| format!("{steps:?}")).collect();
@@ -131,7 +135,9 @@ fn a_lost_update_takes_one_preemption() {
     let counts = |bound| {
         let mut strategy = Dfs::of_traces(0).bounded(bound);
         let mut target = MemoryTarget::new(&program, Granularity::Sync);
-        let outcome = explore(&mut strategy, &mut target, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+        let outcome =
+            explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| ControlFlow::Continue(()))
+                .unwrap();
         (outcome.stats.executions, outcome.incomplete)
     };
     // One thread after the other; then also one of them split (its load before the other, or its store behind: 2 traces).

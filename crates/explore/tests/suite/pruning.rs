@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use crate::common::seeds;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dhtc::dhtc;
-use raddle_explore::pdp::{Knowledge, Pdp, PlainSites};
+use raddle_explore::pdp::{Knowledge, PlainSites, pdp, unpruned};
 use raddle_explore::restart::optimal_with_dpor_fallback;
-use raddle_explore::{Strategy, explore};
+use raddle_explore::{Strategy, WorkerPool, explore};
 use raddle_model::RaceDetector;
 use raddle_model::facts::suffix::Flow;
 use raddle_model::finding::Stats;
@@ -29,7 +29,8 @@ fn race(strategy: impl Strategy, program: &Program, limit: u64) -> Option<(bool,
     let mut detector = RaceDetector::new();
     let mut found = false;
     let mut strategy = MaxExecutions::new(strategy, limit);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         found = found || !detector.races(execution).is_empty();
         if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -101,9 +102,7 @@ fn the_holes_are_closed() {
         for turn in 0..program.bodies.len() - 1 {
             let mut program = program.clone();
             program.bodies[1..].rotate_left(turn);
-            for strategy in
-                [Pdp::new(Some(knowledge(&program)), 0), dhtc(Some(knowledge(&program)), 0), Pdp::unpruned(0)]
-            {
+            for strategy in [pdp(Some(knowledge(&program)), 0), dhtc(Some(knowledge(&program)), 0), unpruned(0)] {
                 assert!(race(strategy, &program, 10_000).unwrap().0, "{name}, turned by {turn}");
             }
         }
@@ -134,7 +133,7 @@ fn compare(class: Class, forks: bool, count: u64) -> Sums {
             continue;
         };
         let context = || format!("{class:?} forks {forks} seed {seed} racy {racy}\n{program:#?}");
-        let Some((found, pdp)) = race(Pdp::new(Some(knowledge(&program)), 0), &program, 20 * limit) else {
+        let Some((found, pdp)) = race(pdp(Some(knowledge(&program)), 0), &program, 20 * limit) else {
             panic!("pdp does not end: {}", context());
         };
         assert_eq!(found, racy, "{}", context());
@@ -146,7 +145,7 @@ fn compare(class: Class, forks: bool, count: u64) -> Sums {
         let (found, dhtc) = race(dhtc(Some(knowledge(&program)), 0), &program, 20 * limit).unwrap();
         assert!(!found, "{}", context());
         assert_eq!((runs(&dhtc), dhtc.blocked), (runs(&pdp), pdp.blocked), "{}", context());
-        let (found, unpruned) = race(Pdp::unpruned(0), &program, 20 * limit).unwrap();
+        let (found, unpruned) = race(unpruned(0), &program, 20 * limit).unwrap();
         assert!(!found, "{}", context());
         assert_eq!(runs(&unpruned), runs(&exact), "{}", context());
         sums.free += 1;
@@ -197,7 +196,7 @@ fn readers_and_writers_without_pruning() {
     ];
     let counts = cases.into_iter().map(|bodies| {
         let program = Program { rwlocks: 1, ..Program::parallel(0, 0, bodies) };
-        race(Pdp::unpruned(0), &program, 1000).unwrap().1.executions
+        race(unpruned(0), &program, 1000).unwrap().1.executions
     });
     assert_eq!(counts.collect::<Vec<_>>(), [4, 9, 9, 9, 18, 18]);
 }

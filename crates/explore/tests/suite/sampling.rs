@@ -7,7 +7,7 @@ use crate::common::all_traces;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{IncompleteReason, explore};
+use raddle_explore::{IncompleteReason, WorkerPool, explore};
 use raddle_model::Execution;
 use raddle_testkit::program::Op;
 use raddle_testkit::program::build::*;
@@ -18,7 +18,8 @@ fn hits(sampling: Sampling, program: &Program, runs: u64, hit: impl Fn(&Executio
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let mut count = 0;
     let mut strategy = MaxExecutions::of_runs(sampling, runs);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         count += u64::from(hit(execution));
         ControlFlow::Continue(())
     });
@@ -62,10 +63,15 @@ fn every_sampler_meets_every_trace_of_a_small_program() {
     for sampling in [Sampling::random(3), Sampling::pos(3), Sampling::pct(3, 3)] {
         let (mut hasher, mut met) = (TraceHasher::default(), BTreeSet::new());
         let mut strategy = MaxExecutions::of_runs(sampling.clone(), 3000);
-        explore(&mut strategy, &mut MemoryTarget::new(&program, Granularity::Sync), &mut |execution, _, _| {
-            met.insert(hasher.hash(execution));
-            ControlFlow::Continue(())
-        })
+        explore(
+            &mut strategy,
+            &mut WorkerPool::of_one(&mut MemoryTarget::new(&program, Granularity::Sync)),
+            &mut |run, _, _| {
+                let execution = run.execution.unwrap();
+                met.insert(hasher.hash(execution));
+                ControlFlow::Continue(())
+            },
+        )
         .unwrap();
         assert_eq!(met, all, "{sampling:?}");
     }
@@ -108,10 +114,15 @@ fn the_seed_decides() {
     let trail = |seed| {
         let (mut hasher, mut trail) = (TraceHasher::default(), Vec::new());
         let mut strategy = MaxExecutions::of_runs(Sampling::pos(seed), 50);
-        explore(&mut strategy, &mut MemoryTarget::new(&program, Granularity::Sync), &mut |execution, _, _| {
-            trail.push(hasher.hash(execution));
-            ControlFlow::Continue(())
-        })
+        explore(
+            &mut strategy,
+            &mut WorkerPool::of_one(&mut MemoryTarget::new(&program, Granularity::Sync)),
+            &mut |run, _, _| {
+                let execution = run.execution.unwrap();
+                trail.push(hasher.hash(execution));
+                ControlFlow::Continue(())
+            },
+        )
         .unwrap();
         trail
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use raddle_explore::dfs::Dfs;
-use raddle_explore::{bounds::MaxExecutions, explore};
+use raddle_explore::{WorkerPool, bounds::MaxExecutions, explore};
 use raddle_model::finding::Kind;
 use raddle_model::{DefectFinder, Execution};
 use raddle_predict::analysis::{Budget, TraceAnalysis};
@@ -38,7 +38,8 @@ fn searched(program: &Program, granularity: Granularity, most: u64) -> Option<Fo
     let mut found = Found::new();
     let mut strategy = MaxExecutions::new(Dfs::of_traces(0), most);
     let mut target = MemoryTarget::new(program, granularity);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         for defect in finder.find(execution) {
             let cycle = defect.signature.kind == Kind::Deadlock && defect.signature.detail == "cycle";
             if cycle || defect.signature.kind == Kind::DataRace {

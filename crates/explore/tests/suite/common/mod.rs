@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{Classification, Strategy, explore};
+use raddle_explore::{Classification, Strategy, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Execution, PendingState, SyncState, semantics};
@@ -38,7 +38,8 @@ pub fn search(strategy: &mut dyn Strategy, program: &Program, granularity: Granu
 pub fn search_with(strategy: &mut dyn Strategy, mut target: MemoryTarget, spurious: u32) -> Seen {
     let mut hasher = TraceHasher::default();
     let (mut traces, mut finished) = (BTreeSet::new(), BTreeSet::new());
-    let outcome = explore(strategy, &mut target, &mut |execution, class, _| {
+    let outcome = explore(strategy, &mut WorkerPool::of_one(&mut target), &mut |run, class, _| {
+        let execution = run.execution.unwrap();
         obeys_the_semantics(execution, spurious);
         if class == Classification::Counted && execution.status == RunStatus::Rest {
             let trace = hasher.hash(execution);
@@ -64,7 +65,8 @@ pub fn all_defects(program: &Program, granularity: Granularity, limit: u64) -> O
     let mut found = BTreeSet::new();
     let mut strategy = MaxExecutions::of_runs(Dfs::of_traces(0), limit);
     let mut target = MemoryTarget::new(program, granularity);
-    let outcome = explore(&mut strategy, &mut target, &mut |execution, _, _| {
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |run, _, _| {
+        let execution = run.execution.unwrap();
         let errors = finder.find(execution).into_iter().filter(|defect| defect.severity == Severity::Error);
         found.extend(errors.map(|defect| defect.signature));
         ControlFlow::Continue(())

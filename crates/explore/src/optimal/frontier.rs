@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use raddle_model::Request;
 
-use crate::optimal::WorkItem;
+use super::WorkItem;
 use crate::strategy::scheduled;
 
 /// Units that are taken from the stack at a time, to be explored in the order of their schedules: neighbours share long prefixes then,
@@ -16,7 +16,7 @@ type Part = (WorkItem, f64);
 
 /// A stack, so that its size is that of a few paths of the search.
 #[derive(Debug)]
-pub(crate) struct Frontier {
+pub(super) struct Frontier {
     stack: Vec<Part>,
     batch: VecDeque<Part>,
     /// Oldest first.

@@ -1,0 +1,92 @@
+//! What an execution shows that a strategy cannot predict from executions alone.
+//!
+//! [`crate::optimal`] predicts what a thread would do in states that it has not met, with the
+//! semantics of `raddle_model`. Some operations depend on more than an execution records.
+
+use raddle_model::{Event, Execution, Pending, PendingState};
+use raddle_vocab::{OpKind, RunStatus, io};
+
+/// Why the events of a program cannot be predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A thread waited, or waits, in a spin loop. Which values end the loop is not recorded.
+    /// Moreover, a target leaves failed rounds out of traces once it knows the loop.
+    SpinLoop {
+        /// Loops that the target knew at the end of the run; at least 1.
+        known: u32,
+    },
+    /// The run did not follow its schedule, so something was predicted wrongly.
+    Diverged,
+    /// Input or output may have to wait. What a pipe holds is known to the kernel only.
+    BlockingIo,
+    /// An operation compares memory that plain writes change. The values of plain writes are not
+    /// recorded.
+    ComparesPlainWrites,
+}
+
+impl Cause {
+    /// How many spin loops a search has to reckon with. Other causes count as one loop: they
+    /// make the same predictions impossible.
+    #[must_use]
+    pub fn loops(self) -> u32 {
+        match self {
+            Cause::SpinLoop { known } => known,
+            Cause::Diverged | Cause::BlockingIo | Cause::ComparesPlainWrites => 1,
+        }
+    }
+
+    /// Whether it tells of something that a target learns and that changes its later runs.
+    #[must_use]
+    pub fn changes_target(self) -> bool {
+        matches!(self, Cause::SpinLoop { .. } | Cause::Diverged)
+    }
+}
+
+/// The first cause, in the order of [`Cause`], that the execution shows.
+#[must_use]
+pub fn unpredictability(execution: &Execution) -> Option<Cause> {
+    if execution.awaits > 0 {
+        return Some(Cause::SpinLoop { known: execution.awaits });
+    }
+    let is_awaiting = |pending: &Pending| pending.state == PendingState::Awaiting;
+    let mut waits_for_io = false;
+    for event in execution.events.iter().chain(execution.pending.iter().map(|pending| &pending.event)) {
+        if ends_spinloop(event) {
+            return Some(Cause::SpinLoop { known: 1 });
+        }
+        waits_for_io |= event.kind == OpKind::Io && io::waited_for(event.arg).1 != 0;
+    }
+    if execution.pending.iter().any(is_awaiting) {
+        Some(Cause::SpinLoop { known: 1 })
+    } else if execution.status == RunStatus::Diverged {
+        Some(Cause::Diverged)
+    } else if waits_for_io {
+        Some(Cause::BlockingIo)
+    } else {
+        compares_plain_writes(execution).then_some(Cause::ComparesPlainWrites)
+    }
+}
+
+/// Whether the event is a load that a spin loop waited for.
+fn ends_spinloop(event: &Event) -> bool {
+    event.kind == OpKind::AtomicLoad && event.arg == raddle_model::depend::AWAITED
+}
+
+/// Whether an operation compares memory that a transition writes whose value is not known.
+fn compares_plain_writes(execution: &Execution) -> bool {
+    let is_write = |event: &&Event| event.kind == OpKind::Write;
+    if !execution.events.iter().any(|event| is_write(&event)) {
+        return false;
+    }
+    let compares =
+        |event: &&Event| matches!(event.kind, OpKind::AtomicCas | OpKind::FutexWait | OpKind::FutexTimedWait);
+    let pending = execution.pending.iter().map(|pending| &pending.event);
+    let mut compared: Vec<u64> =
+        execution.events.iter().chain(pending).filter(compares).map(|event| event.obj).collect();
+    compared.sort_unstable();
+    // Words are no wider than 16 bytes.
+    execution.events.iter().filter(is_write).any(|write| {
+        let first = compared.partition_point(|&word| word + 16 <= write.obj);
+        compared.get(first).is_some_and(|&word| word < write.obj.saturating_add(write.extent()))
+    })
+}
