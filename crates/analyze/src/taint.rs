@@ -202,24 +202,24 @@ fn shared(program: &WholeProgram, points: &PointsTo) -> (BTreeSet<AbstractObject
     for (func, function) in program.funcs.iter().enumerate() {
         for inst in &function.insts {
             let InstOp::Call { callee, args, .. } = &inst.op else { continue };
+            let arg = |number: usize| args.get(number).copied().unwrap_or(Operand::Plain);
             for target in points.callees(func, *callee).0 {
-                match known(&program.funcs[target].name) {
+                let passed = match known(&program.funcs[target].name) {
                     Some(KnownFunction::Create) if program.funcs[target].insts.is_empty() => {
-                        bodies.extend(points.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0);
-                        let arg = args.get(3).copied().unwrap_or(Operand::Plain);
-                        shared.extend(points.eval(func, arg).iter().map(|&(object, _)| object));
+                        bodies.extend(points.callees(func, arg(2)).0);
+                        arg(3)
                     }
                     Some(KnownFunction::CxxCreate) => {
                         bodies.extend(cxx_bodies(program));
-                        let states = points.eval(func, args.first().copied().unwrap_or(Operand::Plain));
-                        shared.extend(states.iter().map(|&(object, _)| object));
+                        arg(0)
                     }
-                    // What a thread returns, its joiner knows.
-                    _ => {}
-                }
+                    _ => continue,
+                };
+                shared.extend(points.eval(func, passed).iter().map(|&(object, _)| object));
             }
         }
     }
+    // The thread that joins knows what a thread returns.
     for &body in &bodies {
         for inst in &program.funcs[body].insts {
             if let InstOp::Return(Some(value)) = inst.op {
@@ -249,32 +249,31 @@ fn written_late(program: &WholeProgram, points: &PointsTo, bodies: &BTreeSet<Fun
             if !late[func] && !behind[number] {
                 continue;
             }
-            let to = match &inst.op {
-                InstOp::Store { ptr, .. } | InstOp::Rmw { ptr, .. } => Some(*ptr),
-                InstOp::Call { callee, args, .. } => {
-                    let writes = points.callees(func, *callee).0.iter().any(|&target| {
-                        let name = &program.funcs[target].name;
-                        matches!(
-                            known(name),
-                            Some(
-                                KnownFunction::Copy
-                                    | KnownFunction::Fill
-                                    | KnownFunction::Free
-                                    | KnownFunction::Realloc
-                                    | KnownFunction::Join
-                            )
-                        ) && program.funcs[target].insts.is_empty()
-                    });
-                    args.first().copied().filter(|_| writes)
-                }
-                _ => None,
-            };
-            if let Some(to) = to {
-                written.extend(points.eval(func, to).into_iter().map(|(object, _)| object));
+            if let Some(pointer) = written_through(program, points, func, &inst.op) {
+                written.extend(points.eval(func, pointer).into_iter().map(|(object, _)| object));
             }
         }
     }
     written
+}
+
+/// The pointer through which an instruction of `func` writes, if it does.
+fn written_through(program: &WholeProgram, points: &PointsTo, func: FuncId, op: &InstOp) -> Option<Operand> {
+    match op {
+        InstOp::Store { ptr, .. } | InstOp::Rmw { ptr, .. } => Some(*ptr),
+        InstOp::Call { callee, args, .. } => {
+            let writes = points.callees(func, *callee).0.iter().any(|&target| writes_first_argument(program, target));
+            args.first().copied().filter(|_| writes)
+        }
+        _ => None,
+    }
+}
+
+/// Whether it is a library function that writes to, or frees, the memory of its first argument.
+fn writes_first_argument(program: &WholeProgram, target: FuncId) -> bool {
+    use KnownFunction::{Copy, Fill, Free, Join, Realloc};
+    let func = &program.funcs[target];
+    func.insts.is_empty() && matches!(known(&func.name), Some(Copy | Fill | Free | Realloc | Join))
 }
 
 /// Functions in which a thread may be created, directly or not.

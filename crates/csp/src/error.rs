@@ -1,10 +1,10 @@
-//! What can go wrong between a script and a verdict, told apart by who has to act.
+//! Errors, by cause: a mistake in the script, or a limit that was reached.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A place in a script: line and column, both counted from 1, in characters.
+/// A position in a script: line and column, both counted from 1, in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SourcePosition {
     /// The line.
@@ -19,13 +19,13 @@ impl fmt::Display for SourcePosition {
     }
 }
 
-/// An error of the script's author, with the place that has to change.
+/// An error in a script, with its position.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{place}: {message}")]
 pub struct SourceError {
-    /// Where.
+    /// The position.
     pub place: SourcePosition,
-    /// What is wrong there.
+    /// The error message.
     pub message: String,
 }
 
@@ -94,13 +94,13 @@ pub enum CheckError {
     /// A limit was reached.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The script is wrong at a place that only the check came to.
+    /// The script has an error that only the check reached.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// A process calls a definition that was declared but never defined.
     #[error("{0} is called but not defined")]
     Undefined(String),
-    /// A recursion comes back to itself without an event: it has no first step.
+    /// A recursion without an event before the recursive call has no first step.
     #[error("{0} recurses without an event before the recursive call")]
     Unguarded(String),
 }

@@ -1,10 +1,10 @@
 #![forbid(unsafe_code)]
-//! Communicating sequential processes: build them or read them as CSPm, and check what they can do.
+//! Communicating sequential processes (CSP): build processes or read them as CSPm, and check them.
 //!
 //! # Processes
 //!
-//! A [`Model`] holds events and processes. Processes are built bottom up from handles; a recursion is a definition that is
-//! declared first and defined later:
+//! A [`Model`] holds events and processes. Processes are built bottom up from handles; a recursion
+//! is a definition that is declared first and defined later:
 //!
 //! ```
 //! use raddle_csp::{Limits, Model, refines};
@@ -26,17 +26,20 @@
 //! # Ok::<(), raddle_csp::CheckError>(())
 //! ```
 //!
-//! [`check()`] decides trace refinement, freedom from deadlock and freedom from divergence, within [`Limits`]. A
-//! counterexample is as short as any, keeps the names of hidden events, and shows them on request. For many components
-//! use [`Model::alphabetised`]: a step costs the logarithm of their number, and states share what they have in common.
+//! [`check()`] decides trace refinement, freedom from deadlock and freedom from divergence, within
+//! [`Limits`]. A counterexample is as short as any, keeps the names of hidden events, and shows
+//! them on request. For many components use [`Model::alphabetised`]: a step costs the logarithm of
+//! their number, and states share what they have in common.
 //!
 //! # Scripts
 //!
-//! [`cspm`] reads the part of FDR's CSPm that such models need: channels, datatypes, name types and transparent functions;
-//! definitions by pattern-matching clauses, `let`, `if`, lambda; integers, booleans, tuples, sequences, sets with ranges and
-//! comprehensions, `{| c |}`; prefixes with `!`, `?x:S` and `$x:S`, guards, `[]`, `|~|`, `|||`, `[| A |]`, `[A || B]`, `;`,
-//! `/\`, `[>`, `[| A |>`, `\`, `[[ a <- b ]]` and the replicated operators; `STOP`, `SKIP`, `DIV`, `RUN`, `CHAOS`; and the
-//! assertions `[T=`, `:[deadlock free]`, `:[divergence free]`, each also with `not`. What FDR has beyond that is refused by name.
+//! [`cspm`] reads the part of FDR's CSPm that such models need: channels, datatypes, name types and
+//! transparent functions; definitions by pattern-matching clauses, `let`, `if`, lambda; integers,
+//! booleans, tuples, sequences, sets with ranges and comprehensions, `{| c |}`; prefixes with `!`,
+//! `?x:S` and `$x:S`, guards, `[]`, `|~|`, `|||`, `[| A |]`, `[A || B]`, `;`, `/\`, `[>`,
+//! `[| A |>`, `\`, `[[ a <- b ]]` and the replicated operators; `STOP`, `SKIP`, `DIV`, `RUN`,
+//! `CHAOS`; and the assertions `[T=`, `:[deadlock free]`, `:[divergence free]`, each also with
+//! `not`. Other features of FDR are refused by name.
 //!
 //! ```
 //! use raddle_csp::{Limits, cspm};
@@ -51,8 +54,8 @@
 //! # Ok::<(), raddle_csp::SourceError>(())
 //! ```
 //!
-//! [`cspm::parse`] gives the syntax tree, which prints as text that parses to the same tree; [`cspm::export`] turns a
-//! [`Model`] into such a tree.
+//! [`cspm::parse`] gives the syntax tree, which prints as text that parses to the same tree;
+//! [`cspm::export`] turns a [`Model`] into such a tree.
 
 mod check;
 mod core;

@@ -10,8 +10,8 @@ pub type Name = Arc<str>;
 
 /// A value of the expression language.
 ///
-/// Values are ordered and hashed structurally, so that two process states which were computed along different ways
-/// but carry equal data are one state.
+/// Values are ordered and hashed structurally, so that two process states with equal data are one
+/// state, however they were computed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Value {
     /// `true` or `false`.
@@ -26,7 +26,8 @@ pub enum Value {
     Seq(Arc<[Value]>),
     /// `{a, b}`. Invariant: sorted and without duplicates, see [`Value::set`].
     Set(Arc<[Value]>),
-    /// `a.b.c`. Invariant: at least two parts and none of them is itself a `Dot`, see [`Value::dot`].
+    /// `a.b.c`. Invariant: at least two parts and none of them is itself a `Dot`, see
+    /// [`Value::dot`].
     Dot(Arc<[Value]>),
     /// A process of the model in which the value was computed.
     Process(ProcId),
@@ -115,7 +116,8 @@ impl From<&str> for Value {
     }
 }
 
-/// Prints the value as CSPm writes it, except that processes and functions have no text of their own.
+/// Prints the value as CSPm writes it, except that processes and functions have no text of their
+/// own.
 impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |out: &mut fmt::Formatter<'_>, open: &str, parts: &[Value], between: &str, close: &str| {

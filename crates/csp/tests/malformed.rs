@@ -1,4 +1,5 @@
-//! Scripts that somebody broke: an error has its place, a check that never ends has its budget, and nothing else happens.
+//! Mutated scripts: an error has its position, an endless check ends with its budget, and nothing
+//! panics.
 
 use std::fmt::Write as _;
 
@@ -101,7 +102,7 @@ fn deep_nesting_is_refused_where_it_is() {
     }
 }
 
-/// What an expression builds is bounded, whatever it is.
+/// The size of the values that an expression builds is bounded.
 #[test]
 fn values_do_not_grow_without_end() {
     for (value, words) in [

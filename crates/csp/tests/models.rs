@@ -72,7 +72,7 @@ fn nesting_that_no_stack_holds_is_a_limit() {
     assert!(matches!(result, Err(CheckError::Limit(LimitReached::Depth { .. }))), "{result:?}");
 }
 
-/// One component of its own for every lock, and a thread that takes them in turn.
+/// One component for every lock, and a thread that acquires them in turn.
 fn locks(model: &mut Model, threads: usize, count: usize) -> ProcId {
     let mut events = vec![Vec::new(); threads];
     let mut components = Vec::new();
@@ -102,7 +102,8 @@ fn locks(model: &mut Model, threads: usize, count: usize) -> ProcId {
 #[test]
 fn many_components_cost_little() {
     let mut model = Model::new();
-    // 100,000 mutexes and a single thread: 200,001 states in a row, each a vector of 100,001 components.
+    // 100,000 mutexes and a single thread: 200,001 states in a row, each a vector of 100,001
+    // components.
     let system = locks(&mut model, 1, 100_000);
     let report = check(&mut model, system, Property::DeadlockFree, &Limits::default()).expect("ends");
     let found = report.counterexample.expect("the thread comes to its end");
@@ -114,8 +115,8 @@ fn many_components_cost_little() {
 #[test]
 fn states_of_independent_threads_multiply() {
     let mut model = Model::new();
-    // Two threads at n locks each: a lock excludes the two from being inside together, so of the (2n + 1)^2 pairs
-    // of positions the n are missing in which both hold the same lock.
+    // Two threads at n locks each: a lock excludes the two from being inside together, so of the
+    // (2n + 1)^2 pairs of positions the n are missing in which both hold the same lock.
     let system = locks(&mut model, 2, 100);
     let report = check(&mut model, system, Property::DeadlockFree, &Limits::default()).expect("ends");
     assert_eq!(report.states, 201 * 201 - 100);

@@ -110,7 +110,8 @@ fn inputs_outputs_and_parameters() {
     );
 }
 
-/// Types need not hold all combinations: what is left of a value that has begun follows from the set it is taken from.
+/// Types need not hold all combinations: what is left of a value that has begun follows from the
+/// set it is taken from.
 #[test]
 fn values_that_have_begun() {
     assert_eq!(

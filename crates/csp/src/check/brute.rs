@@ -1,9 +1,10 @@
 //! Brute force for the tests: random processes and their traces by the denotational semantics.
 //!
-//! Independent of the operational semantics on purpose: each operator is a function on sets of traces (Roscoe,
-//! *Understanding Concurrent Systems*, chapters 2 to 6). A process without recursion has finitely many traces, which are
-//! all computed; a recursive one is computed up to a length, and then hides nothing, because a hidden event would need
-//! longer traces below than above.
+//! Independent of the operational semantics on purpose: each operator is a function on sets of
+//! traces (Roscoe, *Understanding Concurrent Systems*, chapters 2 to 6). A process without
+//! recursion has finitely many traces, which are all computed; a recursive one is computed up to a
+//! length, and then hides nothing, because a hidden event would need longer traces below than
+//! above.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::core::{EventId, Model, ProcId, SetId};
 
-/// Events are small numbers and this one is termination.
+/// Events are small numbers; this one is termination.
 pub(crate) const TICK: u8 = 255;
 /// How many different events processes use.
 pub(crate) const EVENTS: u8 = 3;
@@ -20,7 +21,7 @@ pub(crate) type Traces = BTreeSet<Vec<u8>>;
 /// A set of events, one bit each.
 pub(crate) type Bits = u8;
 
-/// A process as a test writes it down.
+/// A process of a test.
 #[derive(Clone, Debug)]
 pub(crate) enum Proc {
     Stop,
@@ -134,7 +135,8 @@ fn renamed(trace: &[u8], pairs: &[(u8, u8)]) -> Vec<Vec<u8>> {
     })
 }
 
-/// Every way to run two traces side by side that meet in the events of `set` and in termination.
+/// Every parallel composition of two traces that synchronise on the events of `set` and on
+/// termination.
 fn merge(left: &Traces, right: &Traces, set: Bits, bound: usize) -> Traces {
     let mut all = Traces::new();
     for first in left {
@@ -250,7 +252,7 @@ pub(crate) fn finite(depth: u32) -> impl Strategy<Value = Proc> {
     leaf.prop_recursive(depth, 12, 2, |inner| operators(inner, true))
 }
 
-/// Random processes in which loops stand below other operators, none of which hides.
+/// Random processes with loops below other operators, none of which hides.
 pub(crate) fn recursive() -> impl Strategy<Value = Proc> {
     let again = (0..EVENTS).prop_map(|event| Proc::Prefix(event, Box::new(Proc::Again)));
     let leaf = prop_oneof![2 => again, 1 => Just(Proc::Stop), 1 => Just(Proc::Skip)];

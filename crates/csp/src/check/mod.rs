@@ -1,7 +1,7 @@
 //! The checks: trace refinement, freedom from deadlock, freedom from divergence.
 //!
-//! [`search`] is the one exploration that all of them share; [`normal`] makes a specification deterministic; [`refine`] and
-//! [`stuck`] say what a violation is.
+//! [`search`] is the exploration that all of them share. [`normal`] makes a specification
+//! deterministic. [`refine`] and [`stuck`] define what a violation is.
 
 #[cfg(test)]
 pub(crate) mod brute;
@@ -19,14 +19,14 @@ use crate::error::{CheckError, LimitReached};
 
 pub use trace::{Counterexample, TraceAction, TraceDisplay, Violation};
 
-/// How much a check may use.
+/// The budget of a check.
 #[derive(Clone, Copy)]
 pub struct Limits<'a> {
     /// States of the search, those of the normalised specification included.
     pub states: usize,
     /// Words of memory for terms, component vectors and values; bounds states that grow.
     pub cells: usize,
-    /// Asked now and then; the check stops soon after it says yes.
+    /// Called regularly; the check stops soon after it returns true.
     pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -37,7 +37,7 @@ impl Default for Limits<'_> {
     }
 }
 
-/// How often, in states, the caller is asked whether to stop.
+/// Number of states between two calls of `cancel`.
 const CANCEL_PERIOD: usize = 1_024;
 
 impl Limits<'_> {
@@ -80,20 +80,20 @@ pub enum Property {
         /// What is allowed.
         specification: ProcId,
     },
-    /// The process never stands still without having terminated.
+    /// The process never stops without having terminated.
     DeadlockFree,
     /// The process never runs for ever without a visible event.
     DivergenceFree,
 }
 
-/// The result of a check that came to an end.
+/// The result of a check that was completed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckResult {
-    /// `None` if the property holds, else a shortest behaviour that breaks it.
+    /// `None` if the property holds, else a shortest behaviour that violates it.
     pub counterexample: Option<Counterexample>,
     /// How many states were visited.
     pub states: usize,
-    /// How many steps between them were looked at.
+    /// How many transitions between them were explored.
     pub transitions: usize,
 }
 

@@ -1,9 +1,10 @@
-//! A specification made deterministic as far as a search needs it.
+//! Normalisation: a specification is made deterministic as far as a search needs it.
 //!
-//! Source: normalisation of the specification for trace refinement (Roscoe, *Understanding Concurrent Systems*, chapter
-//! 8.6): the subset construction, where a node is the set of states that the specification can be in after one trace,
-//! closed under silent steps. Deviation: built on the fly, since an implementation often visits few of the nodes; nodes
-//! with equal behaviour are not merged, which costs nodes but changes no answer.
+//! Source: normalisation of the specification for trace refinement (Roscoe, *Understanding
+//! Concurrent Systems*, chapter 8.6): the subset construction, where a node is the set of states
+//! that the specification can be in after one trace, closed under silent steps. Deviation: built on
+//! the fly, since an implementation often visits few of the nodes; nodes with equal behaviour are
+//! not merged, which costs nodes but changes no answer.
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -23,10 +24,10 @@ pub(crate) struct Normaliser<'l> {
     system: Box<dyn System>,
     /// Each node's states, sorted.
     nodes: IndexSet<Box<[StateId]>, FxBuildHasher>,
-    /// The visible steps of each node that was asked for.
+    /// The visible transitions of each node that was visited.
     steps: FxHashMap<NormalNode, FxHashMap<Label, Vec<StateId>>>,
     after: FxHashMap<(NormalNode, Label), NormalNode>,
-    /// How many states stand in nodes, counted once per node.
+    /// How many states the nodes have, counted once per node.
     members: usize,
 }
 
@@ -115,7 +116,8 @@ impl<'l> Normaliser<'l> {
                 }
             }
         }
-        // The sorted list is what names the node, so the order in which a hash set is walked does not matter.
+        // The node is identified by the sorted list, so the iteration order of the hash set has no
+        // effect.
         let mut members: Vec<StateId> = members.into_iter().collect();
         members.sort_unstable();
         let count = members.len();

@@ -22,8 +22,8 @@ fn numbers(counterexample: &Counterexample) -> Vec<u8> {
     counterexample.visible().map(number).collect()
 }
 
-/// Checks `specification [T= implementation` as terms and as a machine; both must agree in everything but the number of
-/// silent steps.
+/// Checks `specification [T= implementation` as terms and as a machine; both must agree in
+/// everything but the number of silent steps.
 fn verdict(specification: &Proc, implementation: &Proc) -> Option<Counterexample> {
     let mut model = Model::new();
     let specification = build(&mut model, specification, None);
@@ -47,7 +47,7 @@ fn verdict(specification: &Proc, implementation: &Proc) -> Option<Counterexample
     by_machine
 }
 
-/// The shortest traces that one has and the other lacks.
+/// The shortest traces of one process that the other does not have.
 fn first_extra(implementation: &Traces, specification: &Traces) -> Option<usize> {
     implementation.difference(specification).map(Vec::len).min()
 }
@@ -84,7 +84,7 @@ proptest! {
         const BOUND: usize = 6;
         let implementation = match choose {
             true => implementation,
-            // Something that refines more often than not.
+            // This one refines in most cases.
             false => Proc::Shared(Box::new(specification.clone()), (1 << EVENTS) - 1, Box::new(implementation)),
         };
         let allowed = traces(&specification, BOUND, &Traces::new());
@@ -97,7 +97,7 @@ proptest! {
         }
     }
 
-    /// Text is another way to the same verdict.
+    /// Exporting a model and checking its text gives the same verdict.
     #[test]
     fn exported_processes(specification in recursive(), implementation in recursive(), finite in finite(4)) {
         for (specification, implementation) in
@@ -122,7 +122,8 @@ proptest! {
         }
     }
 
-    /// A deadlock's trace is one of the process, and without one every maximal trace ends with termination.
+    /// A deadlock's trace is one of the process, and without one every maximal trace ends with
+    /// termination.
     #[test]
     fn deadlocks(process in finite(5)) {
         let mut model = Model::new();

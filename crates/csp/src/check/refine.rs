@@ -1,8 +1,9 @@
 //! Trace refinement.
 //!
-//! Source: the refinement check of FDR (Roscoe, *Model-checking CSP*, 1994): the product of the implementation and the
-//! normalised specification is searched for an event that the specification does not allow.
-//! Complete within the budget; a counterexample is always a behaviour of the implementation.
+//! Source: the refinement check of FDR (Roscoe, *Model-checking CSP*, 1994): the product of the
+//! implementation and the normalised specification is searched for an event that the specification
+//! does not allow. Complete within the budget; a counterexample is always a behaviour of the
+//! implementation.
 
 use super::normal::{NormalNode, Normaliser};
 use super::search::{Inspection, ShortestPathSearch};

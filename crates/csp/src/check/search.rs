@@ -1,8 +1,9 @@
 //! Exploration that reaches every state by a shortest path.
 //!
-//! Breadth-first search in which the length of a path is a pair: visible events first, silent steps second. A
-//! counterexample then shows as few events as possible and, among those, hides as few as possible. Within one number of
-//! visible events the search goes by the number of silent steps (a two-level bucket queue, since both only grow by one).
+//! Breadth-first search in which the length of a path is a pair: visible events first, silent steps
+//! second. A counterexample then shows as few events as possible and, among those, hides as few as
+//! possible. Within one number of visible events the search goes by the number of silent steps (a
+//! two-level bucket queue, since both only grow by one).
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -16,7 +17,7 @@ use crate::error::CheckError;
 
 const NONE: u32 = u32::MAX;
 
-/// How a state was first reached by a path as short as any.
+/// The last transition of a shortest path to a state, and the length of the path.
 #[derive(Clone, Copy)]
 struct Reached {
     from: u32,
@@ -25,17 +26,17 @@ struct Reached {
     silent: u32,
 }
 
-/// What looking at one state gives.
+/// The result of inspecting one state.
 pub(crate) enum Inspection {
-    /// Go on.
+    /// No violation.
     Continue,
-    /// The state itself is wrong.
+    /// The state is a violation.
     Bad,
-    /// The step with this label out of the state is wrong.
+    /// The transition with this label is a violation.
     BadStep(Label),
 }
 
-/// The states met so far, and what is still to be looked at.
+/// The states that were reached so far.
 pub(crate) struct ShortestPathSearch<'l, K> {
     reached: IndexMap<K, Reached, FxBuildHasher>,
     limits: &'l Limits<'l>,
@@ -50,17 +51,18 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
         ShortestPathSearch { reached: IndexMap::default(), limits, other_states: 0, explored: 0, transitions: 0 }
     }
 
-    /// Looks at every state from `start`, nearest first, until `look` finds fault. `look` writes the steps of the state
-    /// to its list. The result is the index of the faulty state, and the faulty step if it is one.
+    /// Visits every state from `start`, nearest first, until `inspect` finds a violation. `inspect`
+    /// writes the transitions of the state to its list. The result is the index of the violating
+    /// state, with the label if the violation is a transition.
     pub(crate) fn run(
         &mut self,
         start: K,
-        mut look: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Inspection, CheckError>,
+        mut inspect: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Inspection, CheckError>,
     ) -> Result<Option<(usize, Option<Label>)>, CheckError> {
         let first = Reached { from: NONE, label: Label::TAU, visible: 0, silent: 0 };
         self.reached.insert(start, first);
-        // Both queues are sorted by silent steps: states are taken in that order and add states with the same number
-        // (after a visible step) or one more (after a silent one).
+        // Both queues are sorted by silent steps: states are taken in that order, and they add
+        // states with the same number (after a visible step) or one more (after a silent one).
         let mut here: VecDeque<Queued> = VecDeque::from([(0, 0)]);
         let mut entered: VecDeque<Queued> = VecDeque::new();
         let mut next: VecDeque<Queued> = VecDeque::new();
@@ -80,7 +82,7 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
             }
             let (&key, &reached) = self.entry(index);
             self.limits.admit(self.reached.len() + self.other_states, self.explored)?;
-            match look(self, key, &mut steps)? {
+            match inspect(self, key, &mut steps)? {
                 Inspection::Continue => {}
                 Inspection::Bad => return Ok(Some((index as usize, None))),
                 Inspection::BadStep(label) => return Ok(Some((index as usize, Some(label)))),
@@ -120,7 +122,7 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
         self.limits.admit_cells(cells, self.explored)
     }
 
-    /// How many states were met.
+    /// How many states were reached.
     pub(crate) fn states(&self) -> usize {
         self.reached.len()
     }
@@ -133,7 +135,8 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
         self.reached.get_index(index as usize).expect("queues hold indices of states that were met")
     }
 
-    /// Records a path to `target` if it is new or shorter than what is known; then it has to be looked at (again).
+    /// Records a path to `target` if it is the first or a shorter one. Then the state has to be
+    /// visited (again).
     fn improve(&mut self, target: K, found: Reached) -> Option<u32> {
         let entry = self.reached.entry(target);
         let index = u32::try_from(entry.index()).expect("fewer than 2^32 states fit the memory");
@@ -153,8 +156,9 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
     }
 }
 
-/// A state in a queue, with the number of silent steps it was found with. A shorter path found later puts it in a queue
-/// again; the number kept here, not the state's newest one, is what the queue is sorted by.
+/// A state in a queue, with the number of silent steps of the path that found it. A shorter path
+/// puts the state into a queue again. The queue is sorted by the number here, not by the state's
+/// newest one.
 type Queued = (u32, u32);
 
 /// Takes the entry with fewer silent steps from two sorted queues.

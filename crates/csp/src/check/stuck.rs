@@ -1,9 +1,9 @@
 //! Freedom from deadlock and from divergence.
 //!
-//! A deadlock is a state without steps that is not the end of a successful termination, which the shared search finds by
-//! a shortest path. A divergence is a cycle of silent steps: the search visits every state and keeps the silent steps,
-//! then a depth-first walk over those finds a cycle. Complete within the budget; a counterexample is always a behaviour of
-//! the process.
+//! A deadlock is a state without steps that is not the end of a successful termination, which the
+//! shared search finds by a shortest path. A divergence is a cycle of silent steps: the search
+//! visits every state and keeps the silent steps, then a depth-first walk over those finds a cycle.
+//! Complete within the budget; a counterexample is always a behaviour of the process.
 
 use super::search::{Inspection, ShortestPathSearch};
 use super::trace::{Counterexample, TraceAction, Violation};
@@ -62,7 +62,8 @@ pub(crate) fn divergence_free(
         order.push(from);
         edges[from] = steps.into_iter().map(|(label, target)| (label, known(&target))).collect();
     }
-    // States are walked nearest first, so that the cycle found hangs on a short path; the shortest one is not promised.
+    // States are visited nearest first, so the path to the cycle is short, but not always the
+    // shortest.
     let counterexample = find_cycle(&edges, &order).map(|(index, cycle)| Counterexample {
         steps: named(stepper.model, search.path(index)),
         violation: Violation::Divergence(named(stepper.model, cycle)),
@@ -77,7 +78,7 @@ enum Mark {
     Done,
 }
 
-/// A cycle of the graph: one of its vertices and the labels once around.
+/// A cycle of the graph: one of its vertices and the labels of the cycle.
 fn find_cycle(edges: &[Vec<(Label, usize)>], order: &[usize]) -> Option<(usize, Vec<Label>)> {
     let mut marks = vec![Mark::New; edges.len()];
     for &start in order {

@@ -1,18 +1,18 @@
-//! Counterexamples and how they are shown.
+//! Counterexamples and how they are printed.
 
 use std::fmt;
 
 use crate::core::{Label, LabelKind, Model};
 use crate::value::Value;
 
-/// One step of a counterexample, by name.
+/// One action of a counterexample, by name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TraceAction {
     /// An event that the environment sees.
     Event(Value),
     /// An event under a hiding operator.
     Hidden(Value),
-    /// An internal step without a name.
+    /// An internal action without a name.
     Tau,
     /// Successful termination.
     Tick,
@@ -37,28 +37,28 @@ impl TraceAction {
     }
 }
 
-/// What is wrong at the end of a counterexample.
+/// The violation at the end of a counterexample.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Violation {
-    /// The last step is one that the specification does not allow there.
+    /// The specification does not allow the last action.
     NotAllowed,
-    /// Nothing can happen any more.
+    /// No action is possible.
     Deadlock,
     /// These silent steps can be repeated for ever.
     Divergence(Vec<TraceAction>),
 }
 
-/// A behaviour of the process that breaks the property. No other one has fewer visible events, and none with as many has
-/// fewer silent steps.
+/// A behaviour of the process that violates the property. It has as few visible events as possible,
+/// and among those as few silent steps as possible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
-    /// Every step from the start, silent ones included.
+    /// Every action from the start, silent ones included.
     pub steps: Vec<TraceAction>,
-    /// What is wrong at its end.
+    /// The violation at its end.
     pub violation: Violation,
 }
 
-/// A sequence of steps written as CSPm writes a trace.
+/// Prints a sequence of actions in the form of a CSPm trace.
 #[derive(Clone, Debug)]
 pub struct TraceDisplay<'a> {
     steps: &'a [TraceAction],
@@ -97,7 +97,7 @@ impl fmt::Display for TraceDisplay<'_> {
             }
             match step {
                 TraceAction::Event(name) => write!(out, "{name}")?,
-                // In brackets, so that a trace with hidden events cannot be taken for one of the process.
+                // In brackets, to distinguish it from a visible event.
                 TraceAction::Hidden(name) => write!(out, "[{name}]")?,
                 TraceAction::Tau => out.write_str("τ")?,
                 TraceAction::Tick => out.write_str("✓")?,

@@ -12,15 +12,15 @@ pub struct SetId(pub(crate) u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RelationId(pub(crate) u32);
 
-/// What a transition shows to the outside.
+/// The label of a transition.
 ///
-/// A hidden event keeps its name inside the label: to every operator it is a tau, and a counterexample can still say
-/// what happened. One word: 0 is tau, 1 is the tick of termination, and an event stands in the upper 31 bits with the
-/// lowest bit telling whether it was hidden.
+/// A hidden event keeps its name in the label: every operator treats it as a tau, and a
+/// counterexample can still name it. The encoding is one word: 0 is tau, 1 is the tick of
+/// termination. An event is in the upper 31 bits, and the lowest bit says whether it is hidden.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Label(u32);
 
-/// A [`Label`] taken apart.
+/// A decoded [`Label`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LabelKind {
     /// An internal step without a name: a choice, a hand-over between sequential processes.
@@ -62,7 +62,7 @@ impl Label {
         }
     }
 
-    /// The label taken apart.
+    /// The decoded label.
     pub(crate) fn kind(self) -> LabelKind {
         match self.0 {
             0 => LabelKind::Tau,

@@ -1,9 +1,9 @@
 //! The states and steps of a composition that was flattened into rules.
 //!
-//! A state is the vector of the components' states; a step fires one rule, or lets one component step alone where it does
-//! so without an event. Only components that can start something are asked: those that drive a rule and those that can
-//! step silently. Deviation from the term semantics in `step`: the whole terminates when all components have, without
-//! the internal steps by which nested parallel operators would pass their termination upwards.
+//! A state is the vector of the components' states. A step fires one rule, or it is a silent step
+//! of one component. Only components that drive a rule or can step silently are examined. Deviation
+//! from the term semantics in `step`: the composition terminates when all components have, without
+//! the internal steps by which nested parallel operators would propagate their termination.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use super::term::ProcId;
 use super::vector::Vectors;
 use crate::error::CheckError;
 
-/// The state after successful termination; no vector has this name.
+/// The state after successful termination; no vector has this number.
 const TERMINATED: StateId = StateId(u32::MAX);
 
 pub(crate) struct Machine {
@@ -29,7 +29,7 @@ pub(crate) struct Machine {
     active: Vec<u32>,
     vectors: Vectors,
     initial: StateId,
-    /// What a rule changes; kept to spare an allocation per step.
+    /// What a rule changes; kept to avoid an allocation per step.
     changes: Vec<(usize, u32)>,
 }
 
@@ -58,7 +58,7 @@ impl Machine {
         ProcId(self.vectors.get(state.0, leaf as usize))
     }
 
-    /// Every way in which the components can do `rule` together, from the state at hand.
+    /// Adds every way in which the components can fire `rule` together in the current state.
     fn fire(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -106,7 +106,8 @@ impl Machine {
         steps: &[Transition],
         out: &mut Vec<(Label, StateId)>,
     ) -> Result<(), CheckError> {
-        // Steps with one label lie together, and a rule tries all of its component's targets itself.
+        // Steps with the same label are adjacent, and a rule tries all of its component's targets
+        // itself.
         for same in steps.chunk_by(|left, right| left.label == right.label) {
             let label = same[0].label;
             if let Some(event) = label.event() {
@@ -116,7 +117,7 @@ impl Machine {
                 }
                 continue;
             }
-            // A component's own termination is an internal step of the whole.
+            // A component's own termination is an internal step of the composition.
             let label = if label == Label::TICK { Label::TAU } else { label };
             for step in same {
                 let changed = self.vectors.replace(state.0, &[(leaf as usize, step.target.0)]);

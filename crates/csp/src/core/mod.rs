@@ -3,8 +3,9 @@
 //! * [`model`]: the store of events, event sets and terms, and the constructors that build them;
 //! * [`step`] and [`parallel`]: the operational semantics, term by term;
 //! * [`vector`]: shared storage of component states;
-//! * [`rules`] and [`machine`]: a parallel composition flattened into components and synchronisation rules;
-//! * [`system`]: the one interface through which the checks see either form.
+//! * [`rules`] and [`machine`]: a parallel composition flattened into components and
+//!   synchronisation rules;
+//! * [`system`]: the interface of both forms for the checks.
 
 pub(crate) mod event;
 pub(crate) mod machine;

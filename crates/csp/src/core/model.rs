@@ -1,9 +1,10 @@
 //! The store of a model: events, event sets, renamings, process terms, definitions.
 //!
-//! Every term is kept once (hash-consing), so a process state is one word and comparing two states is comparing words.
-//! The constructors apply only laws that hold up to strong bisimilarity (a choice is a set, parallel operands commute and
-//! nest away, `STOP [] P` is `P`, hidings merge, `;` associates to the right) or that drop internal steps without changing
-//! traces, deadlocks or divergence; they make more states equal and never change a verdict.
+//! Every term is kept once (hash-consing), so a process state is one word and comparing two states
+//! is comparing words. The constructors apply only laws that hold up to strong bisimilarity (a
+//! choice is a set, parallel operands commute and nest away, `STOP [] P` is `P`, hidings merge, `;`
+//! associates to the right) or that drop internal steps without changing traces, deadlocks or
+//! divergence; they make more states equal and never change a verdict.
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -23,7 +24,8 @@ pub(crate) struct ProcessDefinition {
 
 /// Events, sets and processes that belong together; see the crate's page for an example.
 ///
-/// Handles ([`EventId`], [`SetId`], [`ProcId`], ...) are meaningful only in the model that gave them.
+/// Handles ([`EventId`], [`SetId`], [`ProcId`], ...) are meaningful only in the model that gave
+/// them.
 #[derive(Clone, Debug)]
 pub struct Model {
     events: Interned<Value>,
@@ -45,7 +47,7 @@ const SKIP: ProcId = ProcId(1);
 pub(crate) const OMEGA: ProcId = ProcId(2);
 const EMPTY_SET: SetId = SetId(0);
 
-/// The next handle of a table. Tables beyond 2^31 entries do not fit any memory this runs in.
+/// The next handle of a table. Memory is exhausted before a table has 2^31 entries.
 fn handle(index: usize) -> u32 {
     u32::try_from(index).expect("fewer than 2^32 entries fit the memory")
 }
@@ -68,7 +70,8 @@ impl Model {
         model
     }
 
-    /// The event with this name: an atom for a bare channel, a dotted value for a channel with data.
+    /// The event with this name: an atom for a bare channel, a dotted value for a channel with
+    /// data.
     pub fn event(&mut self, name: Value) -> EventId {
         EventId(handle(self.events.insert_full(name).0))
     }
@@ -79,12 +82,13 @@ impl Model {
         self.event(name)
     }
 
-    /// The event with this name, if the model has it: the way back from a counterexample's names.
+    /// The event with this name, if the model has it. It maps names of a counterexample back to
+    /// events.
     pub fn find_event(&self, name: &Value) -> Option<EventId> {
         self.events.get_index_of(name).map(|index| EventId(handle(index)))
     }
 
-    /// What the event is called.
+    /// The name of the event.
     pub fn event_name(&self, event: EventId) -> &Value {
         &self.events[event.0 as usize]
     }
@@ -123,7 +127,7 @@ impl Model {
         &self.relations[relation.0 as usize]
     }
 
-    /// What `event` is renamed to; empty if the renaming leaves it alone.
+    /// The events that `event` is renamed to; empty if the renaming does not change it.
     pub(crate) fn images(&self, relation: RelationId, event: EventId) -> &[(EventId, EventId)] {
         let pairs = self.relation_pairs(relation);
         let start = pairs.partition_point(|pair| pair.0 < event);
@@ -193,14 +197,15 @@ impl Model {
         }
     }
 
-    /// `P [> Q`: as `P` until it has moved, or silently `Q`.
+    /// `P [> Q`: behaves as `P`, or silently becomes `Q` before the first visible event.
     pub fn sliding(&mut self, first: ProcId, second: ProcId) -> ProcId {
         self.intern(Term::Sliding(first, second))
     }
 
     /// `P ; Q`.
     pub fn sequence(&mut self, first: ProcId, second: ProcId) -> ProcId {
-        // A left-nested chain would make each step as deep as the chain is long, so `(A ; B) ; C` is kept as `A ; (B ; C)`.
+        // A left-nested chain would make each step as deep as the chain is long, so `(A ; B) ; C`
+        // is kept as `A ; (B ; C)`.
         let mut heads = Vec::new();
         let mut last = first;
         while let &Term::Seq(head, rest) = self.term(last) {
@@ -229,7 +234,8 @@ impl Model {
         self.parallel(EMPTY_SET, operands)
     }
 
-    /// `P [| set |] Q [| set |] ...`: all operands together do each event of the set; of nothing, `SKIP`.
+    /// `P [| set |] Q [| set |] ...`: all operands together do each event of the set; of nothing,
+    /// `SKIP`.
     pub fn parallel(&mut self, set: SetId, operands: impl IntoIterator<Item = ProcId>) -> ProcId {
         let mut flat = Vec::new();
         for operand in operands {
@@ -246,8 +252,9 @@ impl Model {
         }
     }
 
-    /// `|| i @ [A(i)] P(i)`: each operand does only events of its alphabet, and each event is done by all operands
-    /// whose alphabet has it. The fastest form for many components, because it says who takes part in what.
+    /// `|| i @ [A(i)] P(i)`: each operand does only events of its alphabet, and each event is done
+    /// by all operands whose alphabet has it. It is the fastest form for many components, because
+    /// it says which operands take part in an event.
     pub fn alphabetised(&mut self, operands: impl IntoIterator<Item = (SetId, ProcId)>) -> ProcId {
         let mut operands: Vec<_> = operands.into_iter().collect();
         operands.sort_unstable();
@@ -255,7 +262,8 @@ impl Model {
             return SKIP;
         }
         if let [(set, only)] = operands[..] {
-            // Alone it is still restricted to its alphabet: a partner that never moves keeps the form.
+            // A single operand is still restricted to its alphabet, so it gets a partner that never
+            // moves.
             let idle = (EMPTY_SET, SKIP);
             return self.alphabetised([(set, only), idle]);
         }
@@ -289,7 +297,8 @@ impl Model {
         DefId(handle(self.definitions.len() - 1))
     }
 
-    /// Gives the definition its body; a later one replaces it as long as nothing was checked with the earlier one.
+    /// Gives the definition its body. A later body replaces it as long as no check used the earlier
+    /// one.
     pub fn define(&mut self, definition: DefId, body: ProcId) {
         self.definitions[definition.0 as usize].body = Some(body);
     }

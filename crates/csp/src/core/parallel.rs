@@ -29,7 +29,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// Whether the operand and the one before it cannot be told apart. Operands are sorted, so equal ones are neighbours.
+    /// Whether the operand equals the one before it. Operands are sorted, so equal ones are
+    /// adjacent.
     fn repeats(&self, index: usize) -> bool {
         index > 0
             && match self {
@@ -40,7 +41,8 @@ impl Sharing<'_> {
 }
 
 impl Stepper<'_> {
-    /// The steps of the whole. Each operand's own termination is an internal step; the whole terminates after the last.
+    /// The steps of the composition. Each operand's own termination is an internal step; the
+    /// composition terminates after the last one.
     pub(super) fn parallel(&mut self, sharing: &Sharing<'_>) -> Result<Vec<Transition>, CheckError> {
         let mut ended = true;
         for index in 0..sharing.count() {
@@ -52,8 +54,8 @@ impl Stepper<'_> {
         }
         let mut steps = Vec::new();
         for index in 0..sharing.count() {
-            // What the second of two equal operands does alone, the first does too, and to the same effect; what they do
-            // together is found from the first.
+            // A step of the second of two equal operands alone has the same effect as that of the
+            // first. Their common steps are found from the first.
             if sharing.repeats(index) {
                 continue;
             }
@@ -71,8 +73,8 @@ impl Stepper<'_> {
         Ok(steps)
     }
 
-    /// Who must join operand `index` in `event`. `None` if it cannot happen or if an operand before `index` already
-    /// answers for it, so that each combination is made once.
+    /// The operands that must join operand `index` in `event`. `None` if that is impossible, or if
+    /// an operand before `index` already covers it, so that each combination is made once.
     fn partners(&self, sharing: &Sharing<'_>, index: usize, event: EventId) -> Option<Vec<usize>> {
         match sharing {
             Sharing::Set(set, _) if !self.model.set_contains(*set, event) => Some(Vec::new()),
@@ -116,8 +118,8 @@ impl Stepper<'_> {
     }
 }
 
-/// Calls `visit` with every way to take one element of each list, in lexicographic order; with the empty way if there are
-/// no lists, and never if one of them is empty.
+/// Calls `visit` with every combination of one element of each list, in lexicographic order; with
+/// the empty combination if there are no lists, and never if one of them is empty.
 pub(crate) fn for_each_choice<T: Copy>(lists: &[Vec<T>], mut visit: impl FnMut(&[T])) {
     if lists.iter().any(Vec::is_empty) {
         return;

@@ -1,16 +1,17 @@
-//! A parallel composition taken apart into components and the rules by which they move together.
+//! Flattens a parallel composition into components and synchronisation rules.
 //!
-//! Source: the supercombinators of FDR (Gibson-Robinson et al., *FDR3 - A Modern Refinement Checker for CSP*, TACAS 2014):
-//! the operators above the components never change, so what they do is computed once as a list of rules, each naming the
-//! events that some components do together and the label that the whole shows.
-//! Deviations: only parallel operators, hiding and renaming are taken apart, everything else is a component; a component's
-//! alphabet is over-approximated from its terms, which can only add rules that never fire; where the alphabet is not
-//! known after a bounded look (a recursion over ever new parameters) the composition stays one component and is stepped
-//! term by term. Nothing is missed either way.
+//! Source: the supercombinators of FDR (Gibson-Robinson et al., *FDR3 - A Modern Refinement Checker
+//! for CSP*, TACAS 2014): the operators above the components never change, so their effect is
+//! computed once as a list of rules. A rule names the events that some components do together and
+//! the label of the composition. Deviations: only parallel operators, hiding and renaming are
+//! flattened; everything else is a component. A component's alphabet is over-approximated from its
+//! terms, which can only add rules that never fire. If the alphabet is not known after a bounded
+//! number of unfoldings (a recursion over ever new parameters), the composition stays one component
+//! and is stepped term by term. Both forms are complete.
 
 use rustc_hash::FxHashMap;
 
-use super::event::{EventId, Label, SetId};
+use super::event::{EventId, Label, RelationId, SetId};
 use super::parallel::for_each_choice;
 use super::step::Stepper;
 use super::term::{ProcId, Term};
@@ -24,7 +25,8 @@ pub(crate) struct Rule {
     pub(crate) moves: Box<[(u32, EventId)]>,
 }
 
-/// A component: its first state, how large its alphabet is and whether it can step without an event.
+/// A component: its first state, how large its alphabet is and whether it can step without an
+/// event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaf {
     pub(crate) start: ProcId,
@@ -41,12 +43,13 @@ pub(crate) struct Flat {
 
 /// How many calls are unfolded to find one component's alphabet.
 const UNFOLD_LIMIT: usize = 10_000;
-/// How many rules are worth having; renaming many events to one multiplies them.
+/// Maximal number of rules; renaming many events to one multiplies them.
 const RULE_LIMIT: usize = 8_000_000;
-/// How deep parallel operators are taken apart.
+/// Maximal depth of parallel operators that are flattened.
 const NESTING_LIMIT: usize = 200;
 
-/// Takes `root` apart. `None` if it has no parallel operator outside of other operators or is not worth it.
+/// Flattens `root`. `None` if it has no parallel operator outside of other operators, or if
+/// flattening does not pay.
 pub(crate) fn flatten(stepper: &mut Stepper<'_>, root: ProcId) -> Option<Flat> {
     let mut builder = Builder { stepper, leaves: Vec::new() };
     let rules = builder.part(root, 0)?;
@@ -65,55 +68,10 @@ impl Builder<'_, '_> {
             return self.leaf(process);
         }
         match self.stepper.model.term(process).clone() {
-            Term::Shared(set, operands) => {
-                let parts = self.merge_equal(set, &operands);
-                let all = parts.len();
-                let parts = self.parts(parts, nesting)?;
-                let set: Vec<EventId> = self.stepper.model.set_events(set).to_vec();
-                let shared = |event: EventId| set.binary_search(&event).is_ok();
-                join(parts, |label| label.event().filter(|&event| shared(event)).map(|_| all), |_, _| true)
-            }
-            Term::Alphabetised(pairs) => {
-                let parts = self.parts(pairs.iter().map(|pair| pair.1).collect(), nesting)?;
-                let model = &*self.stepper.model;
-                let mut members: FxHashMap<EventId, usize> = FxHashMap::default();
-                for &(set, _) in &pairs {
-                    for &event in model.set_events(set) {
-                        *members.entry(event).or_default() += 1;
-                    }
-                }
-                let needed = |label: Label| label.event().map(|event| members.get(&event).copied().unwrap_or(0));
-                join(parts, needed, |part, label| match label.event() {
-                    Some(event) => model.set_contains(pairs[part].0, event),
-                    None => true,
-                })
-            }
-            Term::Hide(operand, set) => {
-                let mut rules = self.part(operand, nesting + 1)?;
-                for rule in &mut rules {
-                    match rule.label.event() {
-                        Some(event) if self.stepper.model.set_contains(set, event) => {
-                            rule.label = Label::hidden(event);
-                        }
-                        _ => {}
-                    }
-                }
-                Some(rules)
-            }
-            Term::Rename(operand, relation) => {
-                let mut renamed = Vec::new();
-                for rule in self.part(operand, nesting + 1)? {
-                    let event = rule.label.event();
-                    let images = event.map_or(&[][..], |event| self.stepper.model.images(relation, event));
-                    for &(_, to) in images {
-                        renamed.push(Rule { label: Label::visible(to), moves: rule.moves.clone() });
-                    }
-                    if images.is_empty() {
-                        renamed.push(rule);
-                    }
-                }
-                (renamed.len() <= RULE_LIMIT).then_some(renamed)
-            }
+            Term::Shared(set, operands) => self.shared(set, &operands, nesting),
+            Term::Alphabetised(pairs) => self.alphabetised(&pairs, nesting),
+            Term::Hide(operand, set) => self.hidden(operand, set, nesting),
+            Term::Rename(operand, relation) => self.renamed(operand, relation, nesting),
             Term::Call(definition) => {
                 let body = self.stepper.body(definition).ok()?;
                 self.part(body, nesting + 1)
@@ -122,12 +80,59 @@ impl Builder<'_, '_> {
         }
     }
 
+    fn shared(&mut self, set: SetId, operands: &[ProcId], nesting: usize) -> Option<Vec<Rule>> {
+        let parts = self.merge_equal(set, operands);
+        let all = parts.len();
+        let parts = self.parts(parts, nesting)?;
+        let set: Vec<EventId> = self.stepper.model.set_events(set).to_vec();
+        let shared = |event: EventId| set.binary_search(&event).is_ok();
+        join(parts, |label| label.event().filter(|&event| shared(event)).map(|_| all), |_, _| true)
+    }
+
+    fn alphabetised(&mut self, pairs: &[(SetId, ProcId)], nesting: usize) -> Option<Vec<Rule>> {
+        let parts = self.parts(pairs.iter().map(|pair| pair.1).collect(), nesting)?;
+        let model = &*self.stepper.model;
+        let mut members: FxHashMap<EventId, usize> = FxHashMap::default();
+        for &event in pairs.iter().flat_map(|&(set, _)| model.set_events(set)) {
+            *members.entry(event).or_default() += 1;
+        }
+        let needed = |label: Label| label.event().map(|event| members.get(&event).copied().unwrap_or(0));
+        join(parts, needed, |part, label| match label.event() {
+            Some(event) => model.set_contains(pairs[part].0, event),
+            None => true,
+        })
+    }
+
+    fn hidden(&mut self, operand: ProcId, set: SetId, nesting: usize) -> Option<Vec<Rule>> {
+        let mut rules = self.part(operand, nesting + 1)?;
+        for rule in &mut rules {
+            let hidden = rule.label.event().filter(|&event| self.stepper.model.set_contains(set, event));
+            rule.label = hidden.map_or(rule.label, Label::hidden);
+        }
+        Some(rules)
+    }
+
+    fn renamed(&mut self, operand: ProcId, relation: RelationId, nesting: usize) -> Option<Vec<Rule>> {
+        let mut renamed = Vec::new();
+        for rule in self.part(operand, nesting + 1)? {
+            let event = rule.label.event();
+            let images = event.map_or(&[][..], |event| self.stepper.model.images(relation, event));
+            for &(_, to) in images {
+                renamed.push(Rule { label: Label::visible(to), moves: rule.moves.clone() });
+            }
+            if images.is_empty() {
+                renamed.push(rule);
+            }
+        }
+        (renamed.len() <= RULE_LIMIT).then_some(renamed)
+    }
+
     fn parts(&mut self, operands: Vec<ProcId>, nesting: usize) -> Option<Vec<Vec<Rule>>> {
         operands.into_iter().map(|operand| self.part(operand, nesting + 1)).collect()
     }
 
-    /// Equal operands that only interleave are one component: as a term it does not distinguish them, so n of them with
-    /// two states each have n + 1 states instead of 2^n.
+    /// Equal operands that only interleave are one component: as a term it does not distinguish
+    /// them, so n of them with two states each have n + 1 states instead of 2^n.
     fn merge_equal(&mut self, set: SetId, operands: &[ProcId]) -> Vec<ProcId> {
         if !self.stepper.model.set_events(set).is_empty() {
             return operands.to_vec();
@@ -136,7 +141,7 @@ impl Builder<'_, '_> {
         groups.map(|group| self.stepper.model.interleave(group.iter().copied())).collect()
     }
 
-    /// Whether a parallel operator stands at the top of `process`, below nothing but calls, hiding and renaming.
+    /// Whether `process` is a parallel operator, except for calls, hiding and renaming around it.
     fn is_composition(&mut self, mut process: ProcId) -> bool {
         let mut calls = 0;
         loop {
@@ -165,7 +170,8 @@ impl Builder<'_, '_> {
         Some(alphabet.into_iter().map(rule).collect())
     }
 
-    /// Every event that a term below `process` names, and whether one of them can step without an event.
+    /// Every event that a term below `process` names, and whether one of them can step without an
+    /// event.
     fn alphabet(&mut self, process: ProcId) -> Option<(Vec<EventId>, bool)> {
         let mut events = Vec::new();
         let mut silent = false;
@@ -201,8 +207,8 @@ impl Builder<'_, '_> {
     }
 }
 
-/// The rules of a parallel operator. `needed` says how many operands must do a label together, or `None` if each does it
-/// alone; `allowed` says which operand may do it at all.
+/// The rules of a parallel operator. `needed` says how many operands must do a label together, or
+/// `None` if each does it alone; `allowed` says which operand may do it at all.
 fn join(
     parts: Vec<Vec<Rule>>,
     needed: impl Fn(Label) -> Option<usize>,
@@ -241,8 +247,8 @@ fn join(
     (joined.len() <= RULE_LIMIT).then_some(joined)
 }
 
-/// For each rule, the component that is asked first whether it can move. A component that offers little at a time makes
-/// few vain attempts: of a thread and a mutex, the thread.
+/// For each rule, the component that is examined first. A component with few enabled events causes
+/// few failed attempts: of a thread and a mutex, it is the thread.
 pub(crate) fn drivers(stepper: &mut Stepper<'_>, flat: &Flat) -> Result<Vec<usize>, CheckError> {
     let mut cost = Vec::with_capacity(flat.leaves.len());
     for (index, leaf) in flat.leaves.iter().enumerate() {

@@ -1,11 +1,12 @@
-//! The operational semantics: what each process can do next.
+//! The operational semantics: the transitions of each process.
 //!
-//! Source: the structural operational semantics of CSP as in Roscoe, *Understanding Concurrent Systems*, chapter 9, with
-//! termination as in chapter 6 (a parallel composition terminates when all operands have; each operand's own tick is an
-//! internal step). Calls are unfolded without a step of their own.
-//! Deviations: operators are n-ary where they are associative; an internal choice of equal operands makes no tau (the
-//! constructors in `model` drop it), which no trace, deadlock or divergence check can see.
-//! Each term's transitions are computed once, so a component that many states share costs nothing the second time.
+//! Source: the structural operational semantics of CSP as in Roscoe, *Understanding Concurrent
+//! Systems*, chapter 9, with termination as in chapter 6 (a parallel composition terminates when
+//! all operands have; each operand's own tick is an internal step). Calls are unfolded without a
+//! step of their own. Deviations: operators are n-ary where they are associative; an internal
+//! choice of equal operands makes no tau (the constructors in `model` drop it), which no trace,
+//! deadlock or divergence check can see. Each term's transitions are computed once, so a component
+//! that many states share costs nothing the second time.
 
 use std::ops::Range;
 
@@ -15,21 +16,21 @@ use super::parallel::Sharing;
 use super::term::{DefId, ProcId, Term};
 use crate::error::{CheckError, LimitReached};
 
-/// One step: its label and the process afterwards.
+/// A transition: its label and the resulting process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Transition {
     pub(crate) label: Label,
     pub(crate) target: ProcId,
 }
 
-/// Gives definitions their bodies when they are first needed. A script can describe infinitely many (`P(n)`), so its
-/// evaluator cannot give them beforehand.
+/// Provides the bodies of definitions when they are first needed. A script can describe infinitely
+/// many definitions (`P(n)`), so its evaluator cannot provide them in advance.
 pub(crate) trait Resolver {
     /// The body of `definition`, which has none in the model yet.
     fn resolve(&mut self, model: &mut Model, definition: DefId) -> Result<ProcId, CheckError>;
 }
 
-/// For models that were built without a script: every definition must have its body already.
+/// For models that were built without a script: every definition must already have its body.
 pub(crate) struct NoResolver;
 
 impl Resolver for NoResolver {
@@ -38,13 +39,14 @@ impl Resolver for NoResolver {
     }
 }
 
-/// How deep operators may nest before a step is given up; prefixes and calls of finished terms do not count.
+/// How deep operators may nest before a step is given up; prefixes and calls of finished terms do
+/// not count.
 const DEPTH_LIMIT: usize = 300;
 
 #[derive(Clone)]
 enum Memo {
     Unknown,
-    /// On the stack: meeting it again means that the process has no first step.
+    /// On the stack. If it is reached again, the process has no first step.
     Open,
     Known(Range<usize>),
 }
@@ -75,7 +77,8 @@ impl<'a> Stepper<'a> {
         Ok(self.known_steps(process, label))
     }
 
-    /// The steps of `process` with exactly this label; empty unless [`steps`](Self::steps) was called for it before.
+    /// The steps of `process` with exactly this label; empty unless [`steps`](Self::steps) was
+    /// called for it before.
     pub(crate) fn known_steps(&self, process: ProcId, label: Label) -> &[Transition] {
         let Some(Memo::Known(range)) = self.memo.get(process.index()) else {
             return &[];
@@ -113,7 +116,7 @@ impl<'a> Stepper<'a> {
         self.depth += 1;
         let computed = self.compute(process);
         self.depth -= 1;
-        // An error must not leave the mark behind: another check may come to this process in a legal way.
+        // An error must not leave the mark: another check may reach this process in a legal way.
         self.memo[index] = Memo::Unknown;
         let mut steps = computed?;
         steps.sort_unstable();

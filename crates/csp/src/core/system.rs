@@ -1,6 +1,7 @@
-//! What a check sees of a process: states and labelled steps between them.
+//! Transition systems: the view of a process that the checks use.
 //!
-//! A reduction of the search (partial orders, symmetries) is a [`System`] that wraps another and offers fewer successors.
+//! A reduction of the search (partial orders, symmetries) is a [`System`] that wraps another and
+//! offers fewer successors.
 
 use super::event::Label;
 use super::machine::Machine;
@@ -27,7 +28,7 @@ pub(crate) trait System {
         out: &mut Vec<(Label, StateId)>,
     ) -> Result<(), CheckError>;
 
-    /// Whether `state` is what is left after successful termination.
+    /// Whether `state` is the state after successful termination.
     fn is_terminated(&self, state: StateId) -> bool;
 
     /// Memory that the system itself holds, in words.

@@ -12,7 +12,8 @@ impl ProcId {
     }
 }
 
-/// A named definition of one [`Model`](crate::Model), which processes call: the only way to write a recursion.
+/// A named definition of one [`Model`](crate::Model), which processes call: the only way to write a
+/// recursion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DefId(pub(crate) u32);
 
@@ -29,7 +30,8 @@ pub(crate) enum Term {
     Prefix(EventId, ProcId),
     /// An external choice of prefixes. Invariant: sorted, no duplicates, at least two.
     Menu(Box<[(EventId, ProcId)]>),
-    /// `P [] Q [] ...`. Invariant: sorted, no duplicates, at least two, none itself `External` or `Stop`.
+    /// `P [] Q [] ...`. Invariant: sorted, no duplicates, at least two, none itself `External` or
+    /// `Stop`.
     External(Box<[ProcId]>),
     /// `P |~| Q |~| ...`. Invariant: sorted, no duplicates, at least two.
     Internal(Box<[ProcId]>),

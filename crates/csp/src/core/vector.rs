@@ -1,9 +1,10 @@
 //! Component states stored as shared trees.
 //!
-//! Source: recursive indexing of state vectors (Laarman, van de Pol, Weber: *Parallel recursive state compression for
-//! free*, SPIN 2011). A vector is a tree of fixed-size nodes and every node is kept once, so two states that differ in one
-//! component share all but one path, and a step costs the logarithm of the number of components.
-//! Deviation: nodes of eight entries instead of two, which keeps small systems in a single node.
+//! Source: recursive indexing of state vectors (Laarman, van de Pol, Weber: *Parallel recursive
+//! state compression for free*, SPIN 2011). A vector is a tree of fixed-size nodes and every node
+//! is kept once, so two states that differ in one component share all but one path, and a step
+//! costs the logarithm of the number of components. Deviation: nodes of eight entries instead of
+//! two, which keeps small systems in a single node.
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -14,11 +15,11 @@ type Node = [u32; FAN];
 /// Fills the unused entries of the last nodes.
 const PADDING: u32 = u32::MAX;
 
-/// Vectors of one fixed length. A vector is named by the index of its root node.
+/// Vectors of one fixed length. A vector is identified by the index of its root node.
 pub(crate) struct Vectors {
     nodes: IndexSet<Node, FxBuildHasher>,
     length: usize,
-    /// How many vector entries one entry of a root node stands for.
+    /// How many vector entries one entry of a root node represents.
     root_span: usize,
 }
 
@@ -31,7 +32,7 @@ impl Vectors {
         Vectors { nodes: IndexSet::default(), length, root_span }
     }
 
-    /// The name of the vector with these entries.
+    /// The number of the vector with these entries.
     pub(crate) fn insert(&mut self, entries: &[u32]) -> u32 {
         debug_assert_eq!(entries.len(), self.length);
         let mut level: Vec<u32> = entries.to_vec();
@@ -39,7 +40,7 @@ impl Vectors {
         loop {
             level = level.chunks(FAN).map(|chunk| self.node(chunk)).collect();
             if span == self.root_span {
-                // An empty vector has no chunk; it still needs a name.
+                // An empty vector has no chunk; it still needs a number.
                 return level.first().copied().unwrap_or_else(|| self.node(&[]));
             }
             span *= FAN;

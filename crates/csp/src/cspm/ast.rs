@@ -1,8 +1,9 @@
 //! The syntax tree of a script.
 //!
-//! Chains that can be very long in generated models (prefixes, choices, interleavings) are lists rather than nested nodes, so
-//! that the tree stays shallow. Parentheses are not kept: the printer puts them where they are needed. Places are
-//! not part of a node's identity: two trees are equal if they say the same.
+//! Chains that can be very long in generated models (prefixes, choices, interleavings) are lists
+//! rather than nested nodes, so that the tree stays shallow. Parentheses are not kept: the printer
+//! inserts them where they are needed. Source positions are not part of a node's identity: two
+//! trees are equal if they have the same meaning.
 
 use crate::error::SourcePosition;
 use crate::value::Name;
@@ -12,7 +13,7 @@ use crate::value::Name;
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
-    /// Where it stands; for an operator, where the operator stands.
+    /// Its position; for an operator, the position of the operator.
     pub place: SourcePosition,
 }
 
@@ -23,12 +24,12 @@ impl PartialEq for Expr {
 }
 
 impl Expr {
-    /// An expression that stands in no file.
+    /// An expression without a position in a file.
     pub fn new(kind: ExprKind) -> Expr {
         Expr { kind, place: SourcePosition::default() }
     }
 
-    /// The name `name`, in no file.
+    /// The name `name`, without a position in a file.
     pub fn name(name: impl Into<Name>) -> Expr {
         Expr::new(ExprKind::Name(name.into()))
     }
@@ -168,7 +169,7 @@ pub enum ReplicatedOp {
     Alphabetised(Box<Expr>),
 }
 
-/// One step of a prefix: `c!a?x:S`.
+/// One communication of a prefix: `c!a?x:S`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Communication {
     /// The channel or the event, with any fields after dots.
@@ -235,7 +236,8 @@ pub enum PatternKind {
     Dot(Vec<Pattern>),
 }
 
-/// One clause of a definition: `f(x, 0) = a`. A function with several clauses is several of these in a row.
+/// One clause of a definition: `f(x, 0) = a`. A function with several clauses is several of these
+/// in a row.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// What is defined.

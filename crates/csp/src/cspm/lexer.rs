@@ -17,7 +17,7 @@ pub(crate) enum Token {
     End,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct LocatedToken {
     pub(crate) token: Token,

@@ -1,4 +1,5 @@
-//! CSPm, the machine-readable CSP that FDR reads: text to syntax tree and back, and scripts to processes.
+//! CSPm, the machine-readable CSP that FDR reads: text to syntax tree and back, and scripts to
+//! processes.
 //!
 //! * `lexer`, `parser`: text to [`ast`]; `printer`: back;
 //! * `scope`: which names an expression needs, and whether a script binds them;

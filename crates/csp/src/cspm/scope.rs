@@ -9,7 +9,7 @@ use super::ast::{
 use crate::error::{SourceError, SourcePosition};
 use crate::value::Name;
 
-/// The channels and constructors of a script: in a pattern they stand for themselves, other names bind.
+/// The channels and constructors of a script. In a pattern they match themselves; other names bind.
 pub(crate) type Constants = FxHashSet<Name>;
 
 /// Calls `found` with each name that `expression` uses and does not bind itself.
@@ -84,7 +84,7 @@ impl<'w> Walker<'w> {
         self.bound.extend(names.into_iter().cloned());
     }
 
-    /// `s ^ t` can be taken apart in many ways unless all parts but one have a known length.
+    /// `s ^ t` matches in many ways unless all parts but one have a known length.
     fn check_concatenations(&mut self, pattern: &Pattern) {
         match &pattern.kind {
             PatternKind::Concat(parts) => {
@@ -248,7 +248,8 @@ pub(crate) fn constants(script: &Script) -> Constants {
     constants
 }
 
-/// Checks that each name is given once and that each name in use is given, by the script or as one of `builtins`.
+/// Checks that each name is given once and that each name in use is given, by the script or as one
+/// of `builtins`.
 pub(crate) fn check(script: &Script, builtins: &dyn Fn(&str) -> bool) -> Result<(), SourceError> {
     let constants = constants(script);
     let mut given: FxHashMap<Name, SourcePosition> = FxHashMap::default();

@@ -9,7 +9,7 @@ use crate::check::{CheckResult, Counterexample, Limits, Property, check_with};
 use crate::core::Model;
 use crate::error::{CheckError, LimitReached, SourceError, SourcePosition};
 
-/// What became of an assertion.
+/// The verdict of an assertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AssertionVerdict {
     /// It holds.
@@ -18,37 +18,38 @@ pub enum AssertionVerdict {
     Fails(Option<Counterexample>),
     /// A limit was reached first.
     Unknown(LimitReached),
-    /// The script is wrong at a place that only this assertion came to.
+    /// The script has an error that only this assertion reached.
     Broken(CheckError),
 }
 
 /// One `assert` line and its verdict.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssertOutcome {
-    /// Where the line stands.
+    /// The position of the line.
     pub place: SourcePosition,
     /// What it claims.
     pub assertion: Assertion,
-    /// What became of it.
+    /// Its verdict.
     pub verdict: AssertionVerdict,
     /// For an assertion with `not` that holds: the behaviour that refutes what it denies.
     pub refutation: Option<Counterexample>,
     /// How many states were visited; 0 without a verdict.
     pub states: usize,
-    /// How many transitions were looked at; 0 without a verdict.
+    /// How many transitions were explored; 0 without a verdict.
     pub transitions: usize,
 }
 
-/// The stack of the thread that evaluates: enough for the deepest nesting that the evaluator admits.
+/// The stack of the thread that evaluates: enough for the deepest nesting that the evaluator
+/// admits.
 const STACK: usize = 256 << 20;
 
 /// Checks every assertion of a script, in order.
 ///
-/// The error is a mistake that is found before anything is checked: in the syntax, or a name that nothing defines.
+/// The error is one that is found before anything is checked: a syntax error or an undefined name.
 pub fn check_file(source: &str, limits: &Limits<'_>) -> Result<Vec<AssertOutcome>, SourceError> {
     let script = parse(source)?;
     scope::check(&script, &|name| Builtin::find(name).is_some())?;
-    // Expressions may nest as deep as their author's recursion, so they are evaluated on a stack of known size.
+    // The depth of an evaluation depends on the script, so it runs on a stack of known size.
     std::thread::scope(|threads| {
         let work = || outcomes(&script, limits);
         let started = std::thread::Builder::new().stack_size(STACK).spawn_scoped(threads, work);
@@ -75,7 +76,7 @@ fn outcomes(script: &Script, limits: &Limits<'_>) -> Vec<AssertOutcome> {
 }
 
 fn check_claim(script: &Script, claim: &Claim, limits: &Limits<'_>) -> Result<CheckResult, CheckError> {
-    // Each assertion has the budget for itself, so none inherits the terms of the one before.
+    // Each assertion has a budget and a model of its own.
     let mut model = Model::new();
     let mut evaluator = Evaluator::new(script);
     let mut evaluation = Evaluation { evaluator: &mut evaluator, model: &mut model };
@@ -116,8 +117,8 @@ fn outcome(place: SourcePosition, assertion: &Assertion, result: Result<CheckRes
     outcome
 }
 
-/// The verdict in one line and, where there is one, the counterexample below it: first what the environment sees, then
-/// with hidden events in brackets.
+/// The verdict in one line and, where there is one, the counterexample below it: first what the
+/// environment sees, then with hidden events in brackets.
 impl fmt::Display for AssertOutcome {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match &self.verdict {

@@ -409,27 +409,12 @@ impl Flow {
         let mut suffix = Suffix::default();
         let mut shared: BTreeMap<&Held, Rc<Held>> = BTreeMap::new();
         for (&(node, _), held) in before {
+            let mut held = || Rc::clone(shared.entry(held).or_insert_with(|| Rc::new(held.clone())));
             match &self.facts.nodes[node as usize].act {
-                Act::Access { at, write, atomic } => {
-                    let held = shared.entry(held).or_insert_with(|| Rc::new(held.clone()));
-                    for at in self.locate(at) {
-                        let record = Record { at, write: *write, atomic: *atomic, held: Rc::clone(held) };
-                        suffix.records.push(record);
-                        if *atomic {
-                            suffix.ops.push(MayOp::Touch(at));
-                        }
-                    }
-                }
+                Act::Access { at, write, atomic } => self.access(at, *write, *atomic, &held(), &mut suffix),
                 Act::Create { .. } => suffix.creates.push(node),
                 Act::Anything { .. } => suffix.unknown = true,
-                act => {
-                    self.operations(act, &mut suffix.ops);
-                    // The memory of what it operates on must not go away meanwhile.
-                    let held = shared.entry(held).or_insert_with(|| Rc::new(held.clone()));
-                    let used = operands(act).into_iter().flat_map(|spans| self.locate(spans).collect::<Vec<_>>());
-                    let record = |at| Record { at, write: false, atomic: true, held: Rc::clone(held) };
-                    suffix.records.extend(used.map(record));
-                }
+                act => self.operation(act, &held(), &mut suffix),
             }
         }
         suffix.records.sort_unstable();
@@ -439,6 +424,24 @@ impl Flow {
         suffix.creates.sort_unstable();
         suffix.creates.dedup();
         suffix
+    }
+
+    /// Adds an access.
+    fn access(&self, at: &Spans, write: bool, atomic: bool, held: &Rc<Held>, suffix: &mut Suffix) {
+        for at in self.locate(at) {
+            suffix.records.push(Record { at, write, atomic, held: Rc::clone(held) });
+            if atomic {
+                suffix.ops.push(MayOp::Touch(at));
+            }
+        }
+    }
+
+    /// Adds a synchronising operation. It uses its objects, whose memory must not be freed meanwhile.
+    fn operation(&self, act: &Act, held: &Rc<Held>, suffix: &mut Suffix) {
+        self.operations(act, &mut suffix.ops);
+        let used = operands(act).into_iter().flat_map(|spans| self.locate(spans).collect::<Vec<_>>());
+        let record = |at| Record { at, write: false, atomic: true, held: Rc::clone(held) };
+        suffix.records.extend(used.map(record));
     }
 
     /// The synchronising operations that a node may be.

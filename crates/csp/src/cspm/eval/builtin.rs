@@ -14,7 +14,8 @@ macro_rules! builtins {
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub(crate) enum Builtin {
             $($variant,)*
-            /// A function that a script declares as transparent: changes nothing that is checked here.
+            /// A function that a script declares as transparent: changes nothing that is checked
+            /// here.
             Identity,
         }
 

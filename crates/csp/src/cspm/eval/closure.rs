@@ -1,4 +1,4 @@
-//! Suspended computations: code and exactly those values that it can see.
+//! Suspended computations: code and exactly those values that it can refer to.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Hash for Binding<'_> {
     }
 }
 
-/// The innermost binding and what is around it.
+/// The innermost binding and the environment around it.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
     pub(super) binding: Binding<'a>,
@@ -103,7 +103,7 @@ impl Hash for Closure<'_> {
     }
 }
 
-/// A closure with its arguments: a process that nobody has asked for yet.
+/// A closure with its arguments: a process that was not needed yet.
 pub(super) type Suspension = (u32, Box<[Value]>);
 
 impl<'a> Evaluation<'_, 'a> {
@@ -183,7 +183,8 @@ impl<'a> Evaluation<'_, 'a> {
         kept.into()
     }
 
-    /// The function that `code` is in `env`; for a definition of a `let`, in the environment around the `let`.
+    /// The function that `code` is in `env`; for a definition of a `let`, in the environment around
+    /// the `let`.
     pub(super) fn closure(&mut self, code: ClosureBody<'a>, env: &Env<'a>) -> u32 {
         let env = self.restrict(code, env);
         self.intern_closure(Closure { code, env })
@@ -226,7 +227,7 @@ impl<'a> Evaluation<'_, 'a> {
             ClosureBody::Suffix(expression, _) => format!("the prefix at {}", expression.place),
             ClosureBody::Builtin(builtin) => builtin.name().to_owned(),
         };
-        // The name serves messages only, and arguments can be as large as the state of a process.
+        // The name is only for messages, and arguments can be as large as the state of a process.
         let weight: usize = arguments.iter().map(Value::weight).sum();
         if arguments.is_empty() {
             return name;

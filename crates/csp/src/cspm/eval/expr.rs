@@ -7,7 +7,7 @@ use crate::error::SourcePosition;
 use crate::value::{Name, Value};
 
 impl<'a> Evaluation<'_, 'a> {
-    /// The value of an expression. A process is one, too: it is only named, not looked into.
+    /// The value of an expression. A process is a value, too; it is named, but not evaluated.
     pub(super) fn value(&mut self, expression: &'a Expr, env: &Env<'a>) -> Eval {
         let place = expression.place;
         self.nested(place, |this| match &expression.kind {
@@ -86,7 +86,8 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Calls `visit` with every environment that the statements make, in the order of the sets and sequences.
+    /// Calls `visit` with every environment that the statements make, in the order of the sets and
+    /// sequences.
     pub(super) fn for_each_binding(
         &mut self,
         statements: &'a [Statement],
@@ -227,7 +228,8 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// What a definition is: a function, a process to be computed later, or a value that is computed once.
+    /// What a definition is: a function, a process to be computed later, or a value that is
+    /// computed once.
     fn defined(&mut self, code: ClosureBody<'a>, first: &'a Definition, env: &Env<'a>, place: SourcePosition) -> Eval {
         let closure = self.closure(code, env);
         if first.parameters.is_some() {
@@ -279,8 +281,8 @@ impl<'a> Evaluation<'_, 'a> {
         is
     }
 
-    /// Whether an expression is a process, by its form: its names are followed, nothing is computed. A recursion says nothing by
-    /// itself; one of its ways out does.
+    /// Whether an expression is a process, by its form: names are resolved, nothing is computed. A
+    /// recursive call decides nothing; another branch of the recursion does.
     fn denotes_process(&self, expression: &'a Expr, env: &Env<'a>, seen: &mut Vec<usize>) -> bool {
         match &expression.kind {
             ExprKind::Binary(operator, ..) => !is_data(*operator),

@@ -1,9 +1,10 @@
-//! Scripts to processes, as far as a check asks for them.
+//! Evaluates scripts to processes, as far as a check needs them.
 //!
-//! Values are computed eagerly; definitions, `let` bindings and whatever follows an input are computed when they are
-//! first needed, so that recursion and infinitely many parameters cost nothing until a check goes there. A suspended
-//! computation is named by its code and the values of exactly those variables that the code can see: two states that
-//! came about in different ways are one state if they can only behave alike.
+//! Values are computed eagerly. Definitions, `let` bindings and the processes after an input are
+//! computed when they are first needed, so that recursion and infinitely many parameters cost
+//! nothing until a check reaches them. A suspended computation is identified by its code and the
+//! values of exactly those variables that the code can refer to. So two states with different
+//! histories are one state if these are equal.
 
 mod builtin;
 mod closure;
@@ -29,19 +30,19 @@ pub(crate) use builtin::Builtin;
 use closure::{Closure, Suspension};
 use types::Shapes;
 
-/// How many expressions one script may evaluate: ends computations that would run for hours.
+/// How many expressions one script may evaluate. It ends computations that would run for hours.
 const STEP_LIMIT: u64 = 2_000_000_000;
 /// How deep calls may nest. The evaluation runs on a stack that holds this many.
 const DEPTH_LIMIT: usize = 10_000;
 /// How many elements a set or sequence may have.
 const SIZE_LIMIT: usize = 1_000_000;
-/// How many elements of sets and sequences one expression may put together, with all that it calls: what is alive at the same time
-/// cannot be more.
+/// How many elements of sets and sequences one expression may construct, including its calls. It is
+/// an upper bound on the elements that exist at the same time.
 const BUILT_LIMIT: usize = 20_000_000;
 
 type Eval<T = Value> = Result<T, CheckError>;
 
-/// Everything that is known about a script.
+/// The state of evaluating one script.
 pub(crate) struct Evaluator<'a> {
     constants: Constants,
     /// The clauses of each definition of the script.
@@ -66,7 +67,7 @@ pub(crate) struct Evaluator<'a> {
     built: usize,
 }
 
-/// An evaluator at work on a model.
+/// An evaluator and the model that it adds to.
 pub(crate) struct Evaluation<'e, 'a> {
     pub(crate) evaluator: &'e mut Evaluator<'a>,
     pub(crate) model: &'e mut Model,

@@ -8,7 +8,8 @@ use crate::value::{Name, Value};
 type Bound = Vec<(Name, Value)>;
 
 impl<'a> Evaluation<'_, 'a> {
-    /// The environment with everything bound that `patterns` bind; `None` if a value does not match.
+    /// The environment with everything bound that `patterns` bind; `None` if a value does not
+    /// match.
     pub(super) fn bind_patterns(&self, patterns: &[Pattern], values: &[Value], env: &Env<'a>) -> Option<Env<'a>> {
         let mut bound = Vec::new();
         let matched = patterns.len() == values.len()

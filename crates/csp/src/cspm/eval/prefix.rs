@@ -1,8 +1,9 @@
-//! Prefixes: events with inputs and outputs, and what comes after them.
+//! Prefixes: events with inputs and outputs, and the processes after them.
 //!
-//! What follows an input is suspended with the variables it can see: `c?x -> d?y -> P` does not compute P for every pair.
-//! Deviation: a field that the process chooses (`$x`) is chosen before the environment chooses the others, wherever it
-//! stands; traces are the same.
+//! The process after an input is suspended with the variables that it can refer to:
+//! `c?x -> d?y -> P` does not compute P for every pair. Deviation: a field that the process chooses
+//! (`$x`) is chosen before the environment chooses the others, regardless of its position. The
+//! traces are the same.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::cspm::ast::{Communication, Expr, ExprKind, Field, Pattern, PatternKin
 use crate::error::SourcePosition;
 use crate::value::Value;
 
-/// An event as far as its fields are read.
+/// An event whose fields are read in part.
 struct Partial<'a> {
     parts: Vec<Value>,
     /// With the variables that the inputs so far have bound.
@@ -84,36 +85,48 @@ impl<'a> Evaluation<'_, 'a> {
         for (index, field) in step.fields.iter().enumerate() {
             let last = index + 1 == step.fields.len();
             let mut longer = Vec::new();
-            for mut partial in partials {
-                match field {
-                    Field::Output(value) => {
-                        let value = self.value(value, &partial.env)?;
-                        partial.parts.extend_from_slice(value.parts());
-                        longer.push(partial);
-                    }
-                    Field::Input(pattern, from) | Field::Choice(pattern, from) => {
-                        let place = pattern.place;
-                        let chooses = matches!(field, Field::Choice(..));
-                        match from {
-                            Some(from) => {
-                                let candidates = self.elements(from, &partial.env)?;
-                                self.extend(&partial, pattern, &candidates, chooses, &mut longer);
-                            }
-                            None => self.read_pattern(partial, pattern, last, chooses, &mut longer)?,
-                        }
-                        if longer.len() > SIZE_LIMIT {
-                            return error(place, format!("more than {SIZE_LIMIT} events fit this input"));
-                        }
-                    }
-                }
+            for partial in partials {
+                self.read_field(partial, field, last, &mut longer)?;
             }
             partials = longer;
         }
         Ok(partials)
     }
 
-    /// Reads an input without a set: each part of its pattern takes one complete value, and the very last part of a
-    /// communication takes all that is left.
+    /// Adds every event that results from reading one more field. `last` is set for the last field of a
+    /// communication.
+    fn read_field(
+        &mut self,
+        mut partial: Partial<'a>,
+        field: &'a Field,
+        last: bool,
+        longer: &mut Vec<Partial<'a>>,
+    ) -> Eval<()> {
+        let (pattern, from) = match field {
+            Field::Output(value) => {
+                let value = self.value(value, &partial.env)?;
+                partial.parts.extend_from_slice(value.parts());
+                longer.push(partial);
+                return Ok(());
+            }
+            Field::Input(pattern, from) | Field::Choice(pattern, from) => (pattern, from),
+        };
+        let chooses = matches!(field, Field::Choice(..));
+        match from {
+            Some(from) => {
+                let candidates = self.elements(from, &partial.env)?;
+                self.extend(&partial, pattern, &candidates, chooses, longer);
+            }
+            None => self.read_pattern(partial, pattern, last, chooses, longer)?,
+        }
+        if longer.len() > SIZE_LIMIT {
+            return error(pattern.place, format!("more than {SIZE_LIMIT} events fit this input"));
+        }
+        Ok(())
+    }
+
+    /// Reads an input without a set: each part of its pattern takes one complete value, and the
+    /// very last part of a communication takes all that is left.
     fn read_pattern(
         &mut self,
         partial: Partial<'a>,
@@ -129,24 +142,27 @@ impl<'a> Evaluation<'_, 'a> {
         for (index, part) in flat.into_iter().enumerate() {
             let mut next = Vec::new();
             for partial in partials {
-                let candidates = match &part.kind {
-                    // A constructor is met before its fields.
-                    PatternKind::Name(name) if self.evaluator.constants.contains(name) => {
-                        let begun = Value::Atom(name.clone());
-                        let parts = [&partial.parts[..], std::slice::from_ref(&begun)].concat();
-                        match self.missing(&parts, part.place)? {
-                            Ok(_) => Arc::from([begun]),
-                            Err(_) => continue,
-                        }
-                    }
-                    _ => self.candidates(&partial.parts, last && index + 1 == count, part.place)?,
-                };
+                let candidates = self.part_candidates(&partial, part, last && index + 1 == count)?;
                 self.extend(&partial, part, &candidates, chooses, &mut next);
             }
             partials = next;
         }
         longer.append(&mut partials);
         Ok(())
+    }
+
+    /// The values that one part of a pattern can take next; none if it is a constructor that does not fit.
+    fn part_candidates(&mut self, partial: &Partial<'a>, part: &'a Pattern, to_the_end: bool) -> Eval<Domain> {
+        match &part.kind {
+            // A constructor is matched before its fields.
+            PatternKind::Name(name) if self.evaluator.constants.contains(name) => {
+                let begun = Value::Atom(name.clone());
+                let parts = [&partial.parts[..], std::slice::from_ref(&begun)].concat();
+                let fits = self.missing(&parts, part.place)?.is_ok();
+                Ok(if fits { Arc::from([begun]) } else { Arc::default() })
+            }
+            _ => self.candidates(&partial.parts, to_the_end, part.place),
+        }
     }
 
     fn extend(

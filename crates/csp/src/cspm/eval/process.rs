@@ -13,7 +13,8 @@ impl<'a> Evaluation<'_, 'a> {
         self.process(expression, &None)
     }
 
-    /// The process that an expression is. Calls are suspended, so this ends even where the process does not.
+    /// The process that an expression is. Calls are suspended, so this ends even where the process
+    /// does not.
     pub(super) fn process(&mut self, expression: &'a Expr, env: &Env<'a>) -> Eval<ProcId> {
         let place = expression.place;
         self.nested(place, |this| match &expression.kind {

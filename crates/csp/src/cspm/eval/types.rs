@@ -1,7 +1,7 @@
 //! Channels, datatypes and the events they make.
 //!
-//! A dotted value is flat, so where one field ends and the next begins follows from the declarations: a constructor takes as
-//! many complete values after it as it has fields.
+//! A dotted value is flat. Where one field ends and the next begins follows from the declarations:
+//! a constructor takes as many complete values after it as it has fields.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ struct Shape<'a> {
     domains: Known<Arc<[Domain]>>,
 }
 
-/// Something that is computed once, and must not need itself on the way.
+/// A value that is computed once and must not depend on itself.
 enum Known<T> {
     No,
     Pending,
@@ -88,8 +88,9 @@ impl<'a> Shapes<'a> {
         self.is_channel.contains(name)
     }
 
-    /// How many of `parts` the first complete value takes; `None` if they end before it does. Where the values of a
-    /// constructor's fields are known, they decide; else each field counts as one complete value.
+    /// How many of `parts` the first complete value takes; `None` if they end before it does. Where
+    /// the values of a constructor's fields are known, they decide; else each field counts as one
+    /// complete value.
     pub(super) fn first_value(&self, parts: &[Value]) -> Option<usize> {
         let first = parts.first()?;
         let Some(shape) = (match first {
@@ -114,7 +115,8 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// How many of `parts` make up a value of the domain, if any do. No value of a typed set begins with another one.
+/// How many of `parts` make up a value of the domain, if any do. No value of a typed set begins
+/// with another one.
 fn leading_member(domain: &Domain, parts: &[Value]) -> Option<usize> {
     (1..=parts.len()).find(|&length| {
         let value = Value::dot(parts[..length].iter().cloned());
@@ -190,7 +192,8 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(Some(Value::Set(values)))
     }
 
-    /// The values of a type expression, in which dots and tuples stand for all combinations of their parts.
+    /// The values of a type expression, in which dots and tuples stand for all combinations of
+    /// their parts.
     fn type_values(&mut self, expression: &'a Expr) -> Eval<Domain> {
         let place = expression.place;
         let (parts, tuple) = match &expression.kind {
@@ -238,7 +241,8 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(domains)
     }
 
-    /// What `parts`, a channel or constructor and some of its fields, lacks. The inner error says why they do not fit.
+    /// What `parts`, a channel or constructor and some of its fields, lacks. The inner error says
+    /// why they do not fit.
     pub(super) fn missing(&mut self, parts: &[Value], place: SourcePosition) -> Eval<Result<Missing, String>> {
         let [Value::Atom(name), rest @ ..] = parts else {
             return Ok(Err(format!("`{}` is neither a channel nor a constructor", Value::dot(parts.iter().cloned()))));

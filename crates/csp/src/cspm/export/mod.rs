@@ -1,8 +1,9 @@
-//! A model that a program built, as a script that FDR reads.
+//! Exports a model that a program built as a script that FDR reads.
 //!
-//! Definitions keep their names as far as CSPm allows them; processes that are used more than once, and processes that would
-//! nest too deeply, get definitions of their own, so that the text is as long as the model and not longer. The types of
-//! channels and the datatypes behind them follow from the events that the model has.
+//! Definitions keep their names as far as CSPm allows them; processes that are used more than once,
+//! and processes that would nest too deeply, get definitions of their own, so that the text is as
+//! long as the model and not longer. The types of channels and the datatypes behind them follow
+//! from the events that the model has.
 
 mod names;
 mod sets;
@@ -24,7 +25,7 @@ use crate::error::SourcePosition;
 use crate::value::{Name, Value};
 use names::NameTable;
 
-/// Why a model has no text.
+/// Why a model cannot be written as a script.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ExportError {
     /// A process calls a definition that was declared but never defined.
@@ -46,11 +47,12 @@ pub enum ExportError {
     },
 }
 
-/// What to call the datatypes that atoms belong to, each with its constructors. Atoms that stand in none of them are put
-/// together by the fields that they occur in.
+/// Names for the datatypes of atoms, each with its constructors. Other atoms are grouped by the
+/// fields that they occur in.
 pub type TypeNames<'a> = &'a [(&'a str, &'a [&'a str])];
 
-/// The script in which each claim is an assertion, together with everything that the claimed processes are made of.
+/// The script in which each claim is an assertion, together with everything that the claimed
+/// processes are made of.
 pub fn export(model: &Model, claims: &[(ProcId, Property)], types: TypeNames<'_>) -> Result<Script, ExportError> {
     let mut names = NameTable::new();
     let declared = types::declarations(model, types, &mut names)?;
@@ -78,7 +80,8 @@ pub fn export(model: &Model, claims: &[(ProcId, Property)], types: TypeNames<'_>
 const NESTING_LIMIT: usize = 30;
 /// Parallel compositions of more operands than this are written over an index.
 const INDEXED: usize = 6;
-/// Branches of a choice that lead to one process are written over a set if there are more than this.
+/// Branches of a choice that lead to one process are written over a set if there are more than
+/// this.
 const MERGED: usize = 3;
 
 struct Exporter<'m> {
@@ -90,7 +93,8 @@ struct Exporter<'m> {
     sets: FxHashMap<SetId, Name>,
     /// How many events each channel has.
     channel_events: FxHashMap<Name, usize>,
-    /// First come, first written, so that the text can be read from top to bottom.
+    /// Definitions are written in the order of their first use, so that the text can be read from
+    /// top to bottom.
     pending: VecDeque<(Name, ProcId)>,
     definitions: Vec<Definition>,
     /// The variable of choices over sets.
@@ -130,7 +134,8 @@ impl<'m> Exporter<'m> {
         Ok(exporter)
     }
 
-    /// Gives a name to every process that more than one other contains; finds calls of what is not defined.
+    /// Gives a name to every process that more than one other contains; finds calls of what is not
+    /// defined.
     fn find_shared(&mut self, claims: &[(ProcId, Property)]) -> Result<(), ExportError> {
         let mut uses: FxHashMap<ProcId, usize> = FxHashMap::default();
         let mut pending: Vec<ProcId> = Vec::new();

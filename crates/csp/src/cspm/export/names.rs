@@ -1,4 +1,4 @@
-//! Names that CSPm allows, each given once.
+//! Unique names that CSPm allows.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -76,7 +76,8 @@ impl NameTable {
     }
 }
 
-/// A negative number. The smallest one has no positive counterpart, so it is written as one less than the next.
+/// A negative number. The smallest one has no positive counterpart, so it is written as one less
+/// than the next.
 fn negative(number: i64) -> ExprKind {
     let expression = |kind| Box::new(Expr::new(kind));
     match number.checked_neg() {

@@ -8,7 +8,8 @@ use crate::core::Model;
 use crate::cspm::ast::{Bracket, Constructor, DeclarationKind, Expr, ExprKind};
 use crate::value::{Name, Value};
 
-/// Where atoms stand in events: all atoms of one slot are of one type. Channel, field, and the way into nested values.
+/// Where atoms stand in events: all atoms of one slot are of one type. Channel, field, and the way
+/// into nested values.
 type Slot = (Name, usize, Vec<usize>);
 
 /// The datatypes and channels of the model's events, in that order.

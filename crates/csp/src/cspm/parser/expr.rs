@@ -51,7 +51,8 @@ impl Parser {
             return Err(SourceError::new(place, "expressions are nested too deeply"));
         }
         let mut left = self.operand()?;
-        // The operator that `left` was just built with: only then does a further one continue the same list.
+        // The operator that `left` was just built with: only then does a further one continue the
+        // same list.
         let mut last = None;
         while let Some(infix) = self.peek_infix().filter(|infix| infix.level() >= least) {
             left = self.infix(left, infix, last == Some(infix))?;
@@ -188,7 +189,8 @@ impl Parser {
         self.node(ExprKind::Dot(parts), place)
     }
 
-    /// `a -> b?x -> P`, from the first arrow or field on. A loop, because generated prefixes are long.
+    /// `a -> b?x -> P`, from the first arrow or field on. A loop, because generated prefixes are
+    /// long.
     fn prefix(&mut self, channel: Expr, place: SourcePosition) -> Parsed {
         let mut steps = Vec::new();
         let mut channel = channel;
@@ -285,7 +287,8 @@ impl Parser {
     fn unary(&mut self, operator: UnaryOp) -> Parsed<ExprKind> {
         self.advance();
         let own = level::of_unary(operator);
-        // `not not a` and `# #a` make sense; `- -a` does not lex apart from a comment without its space.
+        // `not not a` and `# #a` make sense; `- -a` does not lex apart from a comment without its
+        // space.
         let operand = self.expression(if operator == UnaryOp::Negate { own + 1 } else { own })?;
         Ok(ExprKind::Unary(operator, Box::new(operand)))
     }

@@ -1,8 +1,8 @@
 //! Tokens to syntax tree: a recursive-descent parser with operator precedence.
 //!
-//! The grammar is the subset of FDR's that the crate's page lists. What FDR has and this does not is refused by name
-//! rather than misread. Both the recursion of the parser and the height of the tree are bounded, so that no text can
-//! overflow a stack here or in whatever walks the tree later.
+//! The grammar is the subset of FDR's that the crate's page lists. What FDR has and this does not
+//! is refused by name rather than misread. Both the recursion of the parser and the height of the
+//! tree are bounded, so that no text can overflow a stack here or in whatever walks the tree later.
 
 mod expr;
 mod pattern;

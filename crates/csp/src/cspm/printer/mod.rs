@@ -1,7 +1,8 @@
 //! Syntax tree to text that the parser, and FDR, read back as the same tree.
 //!
-//! Parentheses stand exactly where the table of levels asks for them, and around every open-ended expression (`if`, `let`,
-//! replicated operators) that is an operand. Long lists are broken after separators, where a new line means nothing.
+//! Parentheses stand exactly where the table of levels asks for them, and around every open-ended
+//! expression (`if`, `let`, replicated operators) that is an operand. Long lists are broken after
+//! separators, where a new line means nothing.
 
 mod expr;
 
@@ -60,7 +61,8 @@ fn stands_apart(before: &Declaration, after: &Declaration) -> bool {
     std::mem::discriminant(&before.kind) != std::mem::discriminant(&after.kind)
 }
 
-/// Whether two texts written next to each other would be read as one longer operator or as a comment.
+/// Whether two texts written next to each other would be read as one longer operator or as a
+/// comment.
 fn fuses(left: char, right: char) -> bool {
     let mut pair = [0; 8];
     let middle = left.encode_utf8(&mut pair).len();
@@ -190,7 +192,8 @@ impl Printer {
         }
     }
 
-    /// Writes a pattern; `least` is 0 where dots may stand, 1 where concatenation may, 2 where neither may.
+    /// Writes a pattern; `least` is 0 where dots may stand, 1 where concatenation may, 2 where
+    /// neither may.
     fn pattern(&mut self, pattern: &Pattern, least: u8) {
         let own = match pattern.kind {
             PatternKind::Dot(_) => 0,
