@@ -1,10 +1,10 @@
-//! The bitcode inside a program: one module per translation unit, behind each other in one section.
+//! The bitcode of a program: one module per translation unit, concatenated in one section.
 
 use object::{Object as _, ObjectSection as _};
 
 use crate::AnalysisError;
 
-/// Sections that hold it: `raddle cc` gives the one that clang makes another name, which other tools do not look for.
+/// Sections with bitcode. `raddle cc` renames clang's section, so that other tools do not find it.
 const SECTIONS: [&str; 2] = [".raddle", ".llvmbc"];
 const MAGIC: [u8; 4] = *b"BC\xc0\xde";
 
@@ -19,7 +19,8 @@ pub fn of_program(bytes: &[u8]) -> Result<Vec<&[u8]>, AnalysisError> {
     if modules.is_empty() { Err(AnalysisError::NoBitcode) } else { Ok(modules) }
 }
 
-/// Goes from block to block: each says how long it is. The linker may leave zeros between modules.
+/// Splits a section into modules. Each block of a module has its length in its header. The linker
+/// may leave zeros between modules.
 fn split(data: &[u8]) -> Result<Vec<&[u8]>, AnalysisError> {
     let word = |at: usize| Some(u32::from_le_bytes(data.get(at..at + 4)?.try_into().ok()?));
     let mut modules = Vec::new();
@@ -31,7 +32,8 @@ fn split(data: &[u8]) -> Result<Vec<&[u8]>, AnalysisError> {
         }
         let start = at;
         at += 4;
-        // Abbreviation 1 at width 2, then the block's number (8 bits) and width (4 bits), then its length in words.
+        // Abbreviation 1 at width 2, then the block's number (8 bits) and width (4 bits), then its
+        // length in words.
         while let Some(head) = word(at).filter(|head| head & 3 == 1 && *head >> 14 == 0) {
             let length = word(at + 4).ok_or(AnalysisError::Damaged)? as usize;
             debug_assert!(head & 3 == 1);

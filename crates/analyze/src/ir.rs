@@ -1,4 +1,4 @@
-//! A program as the analysis sees it: what LLVM's representation says, in plain data.
+//! The program that is analysed: the relevant part of LLVM's representation as plain data.
 
 /// Number of a function.
 pub type FuncId = usize;
@@ -14,7 +14,7 @@ pub enum Operand {
     Inst(InstId),
     /// A parameter.
     Arg(usize),
-    /// A global variable, some bytes behind its start; `None` if it is not known how many.
+    /// A global variable with a byte offset; `None` if the offset is unknown.
     Global(GlobalId, Option<i64>),
     /// A function.
     Func(FuncId),
@@ -22,45 +22,46 @@ pub enum Operand {
     Int(i64),
     /// Null, undefined, or a constant without pointers.
     Plain,
-    /// Something that is not understood.
+    /// An operand that the analysis does not model.
     Unknown,
 }
 
-/// A place in the source: number of the file, line, column. Line 0: not known.
+/// A location in the source: number of the file, line, column. Line 0: unknown.
 pub type Loc = (u32, u32, u32);
 
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum InstOp {
-    /// A local variable of so many bytes.
+    /// A local variable with its size in bytes.
     Alloca(u64),
-    /// Reads so many bytes.
+    /// Reads `size` bytes.
     Load { ptr: Operand, size: u64, atomic: bool },
-    /// Writes.
+    /// Writes `size` bytes.
     Store { ptr: Operand, value: Operand, size: u64, atomic: bool },
     /// Atomic read-modify-write, compare-exchange included.
     Rmw { ptr: Operand, value: Operand, size: u64 },
     /// A fence.
     Fence,
-    /// Pointer arithmetic: base, constant offset, and whether something variable is added.
+    /// Pointer arithmetic: base, constant offset, and whether a variable offset is added.
     Gep { base: Operand, offset: i64, variable: bool, indices: Vec<Operand> },
     /// Comparison for (in)equality.
     Compare { equal: bool, left: Operand, right: Operand },
-    /// One of the values: phi, select, cast, extract, freeze; what it computes depends on all operands and may be any pointer among them.
+    /// Phi, select, cast, extract, freeze: the result depends on all operands and may be any
+    /// pointer among them.
     Merge(Vec<Operand>),
     /// A number computed from the operands.
     Compute(Vec<Operand>),
-    /// A call; one that can throw ends its block and goes on in one of two others.
+    /// A call. A call that can throw ends its block and continues in one of two others.
     Call { callee: Operand, args: Vec<Operand>, asm: bool, to: Vec<usize> },
-    /// A branch or switch on a value; `None` if there is only one way.
+    /// A branch or switch on a value; `None` if it is unconditional.
     Branch { on: Option<Operand>, to: Vec<usize> },
     /// Leaves the function.
     Return(Option<Operand>),
     /// Leaves the function by an exception.
     Resume,
-    /// Never comes here.
+    /// Cannot be reached.
     Unreachable,
-    /// Nothing that matters.
+    /// An instruction without a relevant effect.
     Other(Vec<Operand>),
 }
 
@@ -69,7 +70,7 @@ pub enum InstOp {
 pub struct Inst {
     /// What it does.
     pub op: InstOp,
-    /// Where it stands.
+    /// Its location in the source.
     pub loc: Loc,
     /// Number of its block.
     pub block: usize,
@@ -97,7 +98,7 @@ pub struct Func {
 pub struct GlobalVariable {
     /// Its symbol.
     pub name: String,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// Pointers in its initial value.
     pub init: Vec<(u64, Operand)>,

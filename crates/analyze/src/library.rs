@@ -1,13 +1,13 @@
-//! What functions of the system's libraries do, by name.
+//! The effects of library functions, by name.
 
-/// What a call of a library function means.
+/// The effect of a library function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownFunction {
     /// Returns fresh memory.
     Alloc,
-    /// Returns fresh memory in place of its first argument's, which dies.
+    /// Returns fresh memory and frees that of its first argument.
     Realloc,
-    /// Its first argument's memory dies.
+    /// Frees the memory of its first argument.
     Free,
     /// Copies memory from its second to its first argument.
     Copy,
@@ -15,25 +15,25 @@ pub enum KnownFunction {
     Fill,
     /// Reads memory of its arguments; the result is computed from that.
     Read,
-    /// Touches no memory of the program.
+    /// Accesses no memory of the program.
     Nothing,
-    /// Returns something that other threads or the outer world decide on.
+    /// Returns a value that depends on other threads or on the environment.
     World,
     /// Never returns.
     Exit,
-    /// Takes a mutex (first argument).
+    /// Acquires a mutex (first argument).
     Lock,
-    /// Tries to.
+    /// Tries to acquire it.
     TryLock,
-    /// Gives it back; rwlocks too.
+    /// Releases a mutex or rwlock.
     Unlock,
-    /// Takes an rwlock for reading.
+    /// Acquires a rwlock for reading.
     ReadLock,
-    /// Tries to.
+    /// Tries to acquire it for reading.
     TryReadLock,
-    /// Takes an rwlock for writing.
+    /// Acquires a rwlock for writing.
     WriteLock,
-    /// Tries to.
+    /// Tries to acquire it for writing.
     TryWriteLock,
     /// Waits on a condition variable with a mutex.
     Wait,
@@ -41,7 +41,7 @@ pub enum KnownFunction {
     Sync,
     /// Creates a thread.
     Create,
-    /// `std::thread`'s way to do so.
+    /// Creates a thread by `std::thread`.
     CxxCreate,
     /// Joins.
     Join,
@@ -49,13 +49,13 @@ pub enum KnownFunction {
     Once,
     /// Ends the thread.
     ThreadExit,
-    /// Registers a function for the program's end.
+    /// Registers a function that runs at the program's end.
     AtExit,
-    /// Input and output, which threads can observe from each other.
+    /// Input and output, whose order other threads can observe.
     Io,
 }
 
-/// What is known of a function; `None`: nothing.
+/// The effect of a function; `None` if it is unknown.
 pub fn known(name: &str) -> Option<KnownFunction> {
     Some(match name {
         _ if name.starts_with("llvm.memcpy") || name.starts_with("llvm.memmove") => KnownFunction::Copy,

@@ -1,4 +1,4 @@
-//! Facts from the program and what is known of its pointers.
+//! Lowers the program with its points-to sets to facts.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::library::{KnownFunction, known};
 use crate::points::{AbstractObject, PointsTo, PointsToSet, UNKNOWN_OFFSET, cxx_bodies};
 use crate::taint::Taint;
 
-/// The facts.
+/// Computes the facts; `None` if the program has no main function.
 pub fn lower(program: &WholeProgram, points: &PointsTo, taint: &Taint) -> Option<Facts> {
     let mut lowering = Lowering {
         program,
@@ -49,7 +49,7 @@ struct Lowering<'a> {
     sites: BTreeMap<Loc, u64>,
     /// Nodes that create threads, by where they store the handle.
     creates: BTreeMap<(AbstractObject, i64), Vec<NodeId>>,
-    /// Nodes that join, with the places from which they take the handle.
+    /// Nodes that join, with the memory from which they load the handle.
     joins: Vec<(NodeId, PointsToSet)>,
 }
 
@@ -100,7 +100,7 @@ impl Lowering<'_> {
         number
     }
 
-    /// The shared part of what a pointer may lead to.
+    /// The shared part of the objects that a pointer may point to.
     fn spans(&mut self, targets: &PointsToSet, size: u64) -> Spans {
         let mut spans = Spans::default();
         for &(object, at) in targets {
@@ -125,7 +125,7 @@ impl Lowering<'_> {
         spans
     }
 
-    /// A synchronising object: never passed over, whoever knows it.
+    /// A synchronising object. It is kept even if only one thread knows it.
     fn sync_object(&mut self, func: FuncId, value: Operand) -> Spans {
         let targets = self.points.eval(func, value);
         if targets.is_empty() {
@@ -165,7 +165,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What runs before main.
+    /// The functions that run before main.
     fn constructors(&mut self, function: FunctionId, last: NodeId) -> NodeId {
         let list = self.program.globals.iter().filter(|global| global.name == "llvm.global_ctors");
         let funcs = list.flat_map(|global| &global.init).filter_map(|(_, value)| match value {
@@ -212,7 +212,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Appends what an instruction does; the node behind which the next one comes.
+    /// Appends an instruction; returns the node after which the next one is appended.
     fn instruction(&mut self, func: FuncId, inst: InstId, last: NodeId, starts: &[NodeId], is_main: bool) -> NodeId {
         let program = self.program;
         let item = &program.funcs[func].insts[inst];
@@ -236,7 +236,7 @@ impl Lowering<'_> {
                 let end = self.at_exit(func, last);
                 self.push(func, end, Act::End, (0, 0, 0))
             }
-            // Behind a throw the function is left.
+            // A throw leaves the function.
             InstOp::Unreachable if inst > 0 && self.throws(func, inst - 1) => last,
             InstOp::Unreachable => self.push(func, last, Act::End, (0, 0, 0)),
             _ => last,
@@ -282,8 +282,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// If the value says whether an attempt to lock succeeded: the lock, and whether it does so by being true (not 0). `negated`: the
-    /// value itself is compared with 0 an odd number of times.
+    /// If the value says whether a try-lock succeeded: the lock, and whether the value is true (not
+    /// 0) on success. `negated`: the value is compared with 0 an odd number of times.
     fn attempt(&mut self, func: FuncId, value: Operand, negated: bool, branch: InstId) -> Option<(Spans, Hold, bool)> {
         let Operand::Inst(inst) = value else { return None };
         match &self.program.funcs[func].insts[inst].op {
@@ -295,7 +295,7 @@ impl Lowering<'_> {
                 _ => None,
             },
             InstOp::Call { callee: Operand::Func(target), args, .. } => {
-                // Only if nothing else can have happened to the lock in between.
+                // Only if no other operation on the lock can be in between.
                 let code = &self.program.funcs[func].insts;
                 let between = code.get(inst + 1..branch)?;
                 let quiet = |item: &Inst| match &item.op {
@@ -379,7 +379,7 @@ impl Lowering<'_> {
             KnownFunction::Free | KnownFunction::Realloc => return self.touch(func, last, first, true, loc),
             KnownFunction::Exit => {
                 let end = if name == "exit" { self.at_exit(func, last) } else { last };
-                // An exception goes on elsewhere, which the edges of the call show.
+                // An exception continues at the other successors of the call.
                 return self.push(func, end, if is_throw(name) { Act::Nothing } else { Act::End }, (0, 0, 0));
             }
             KnownFunction::ThreadExit => return self.push(func, last, Act::End, (0, 0, 0)),
@@ -414,7 +414,7 @@ impl Lowering<'_> {
         node
     }
 
-    /// A call that makes no event, unless it allocates: then its place is that of the block.
+    /// A call that makes no event. If it allocates, its location is that of the block.
     fn quiet(&mut self, func: FuncId, last: NodeId, loc: Loc, what: KnownFunction) -> NodeId {
         match what {
             KnownFunction::Alloc => {
@@ -472,7 +472,7 @@ impl Lowering<'_> {
         out
     }
 
-    /// A join is known if its handle comes from a place that one creation fills.
+    /// A join is resolved if its handle is loaded from memory that a single creation writes.
     fn resolve_joins(&mut self) {
         for (node, places) in std::mem::take(&mut self.joins) {
             let mut places = places.iter();

@@ -1,7 +1,9 @@
-//! `raddle-analyze PROGRAM`: static facts about a program, from the bitcode that clang put into it, as JSON on standard output.
+//! `raddle-analyze PROGRAM`: computes static facts about a program from its bitcode and writes them
+//! as JSON to standard output.
 //!
-//! A program of its own, so that only it needs LLVM. It reads LLVM's representation through `llvm-sys`, the layer below
-//! `inkwell`: the safe wrapper does not give access to the places of instructions and to much else that is needed here.
+//! It is a program of its own, so that nothing else of raddle needs LLVM. It uses `llvm-sys`, the
+//! layer below `inkwell`, because the safe wrapper gives no access to debug locations and other
+//! data that is needed here.
 
 mod bitcode;
 mod ir;
@@ -26,15 +28,15 @@ enum AnalysisError {
     /// Not an ELF file.
     #[error("this is not a program: {0}")]
     NoProgram(String),
-    /// Built without.
+    /// The program has no bitcode.
     #[error(
         "the program carries no bitcode: only what raddle builds with clang does (--compiler clang, or RADDLE_CC=clang)"
     )]
     NoBitcode,
-    /// Cut off.
+    /// The bitcode is truncated.
     #[error("the program's bitcode is damaged: build it again")]
     Damaged,
-    /// LLVM refuses it.
+    /// LLVM cannot read the bitcode.
     #[error(
         "LLVM {} cannot read the program's bitcode: a newer clang made it, or it is damaged (use clang-19 or older)",
         read::version()

@@ -1,6 +1,6 @@
-//! Which objects pointers may lead to (inclusion-based, by byte offset), and which functions calls may reach.
+//! Points-to analysis (Andersen's, inclusion-based, by byte offset), and the call graph.
 //!
-//! Offsets that are not known, or too many to tell apart, make one unknown offset.
+//! Offsets that are unknown, or too many, are merged into one unknown offset.
 
 use std::collections::BTreeSet;
 
@@ -9,30 +9,30 @@ use rustc_hash::FxHashMap;
 use crate::ir::{FuncId, InstId, InstOp, Operand, WholeProgram};
 use crate::library::{KnownFunction, known};
 
-/// Some offset.
+/// An unknown offset.
 pub const UNKNOWN_OFFSET: i64 = i64::MIN;
-/// Offsets into one object that one pointer may have before they are lumped together.
+/// Offsets into one object that one pointer may have before they are merged.
 const MAX_OFFSETS: usize = 12;
 
 /// An abstract object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AbstractObject {
-    /// Whatever code that is not analysed knows.
+    /// Everything that code outside of the analysis may know.
     Unknown,
     /// A global variable.
     Global(usize),
     /// A function.
     Func(FuncId),
-    /// What an instruction of a function allocates on the stack.
+    /// A stack variable, by the instruction that allocates it.
     Stack(FuncId, InstId),
-    /// What a call allocates on the heap.
+    /// A heap block, by the call that allocates it.
     Heap(FuncId, InstId),
 }
 
-/// Where a pointer may lead to.
+/// The objects and offsets that a pointer may point to.
 pub type PointsToSet = BTreeSet<(AbstractObject, i64)>;
 
-/// Contents of memory, values and results of functions.
+/// Points-to sets of values, memory and results of functions.
 #[derive(Debug, Default)]
 pub struct PointsTo {
     insts: Vec<Vec<PointsToSet>>,
@@ -45,7 +45,7 @@ pub struct PointsTo {
 }
 
 impl PointsTo {
-    /// Solves a whole program.
+    /// Analyses a whole program.
     pub fn of(program: &WholeProgram) -> Self {
         let mut points = PointsTo {
             insts: program.funcs.iter().map(|func| vec![PointsToSet::new(); func.insts.len()]).collect(),
@@ -77,7 +77,7 @@ impl PointsTo {
         }
     }
 
-    /// Where a value may lead to.
+    /// The points-to set of a value.
     pub fn eval(&self, func: FuncId, value: Operand) -> PointsToSet {
         match value {
             Operand::Inst(inst) => self.insts[func].get(inst).cloned().unwrap_or_default(),
@@ -250,7 +250,8 @@ impl PointsTo {
             }
             Some(_) => {}
             None => {
-                // What it learns of, it may store anything in, and give back.
+                // An unknown function may store anything in the objects that it knows, and return
+                // them.
                 let unknown: PointsToSet = [(AbstractObject::Unknown, UNKNOWN_OFFSET)].into();
                 for number in 0..args.len() {
                     let reached = arg(self, number);
@@ -285,7 +286,7 @@ pub fn size_of(program: &WholeProgram, object: AbstractObject) -> u64 {
     }
 }
 
-/// Adds targets, lumping offsets together where they become too many; whether anything is new.
+/// Adds targets, merging offsets if there are too many. Returns whether the set changed.
 fn add(set: &mut PointsToSet, more: &PointsToSet) -> bool {
     let mut changed = false;
     for &(object, at) in more {

@@ -1,6 +1,7 @@
-//! From LLVM's representation to plain data: the only place that talks to LLVM.
+//! Converts LLVM's representation to plain data. It is the only module that calls LLVM.
 //!
-//! Every handle comes from the module that is being read and is not used after it; LLVM's getters only look.
+//! Every handle belongs to the module that is being read and is not used after the module is freed.
+//! LLVM's getters do not modify it.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_uint};
@@ -65,7 +66,8 @@ unsafe fn read_module(context: LLVMContextRef, bytes: &[u8], program: &mut Whole
     Ok(())
 }
 
-/// Local variables whose address nobody takes become values. `-O0` forbids that, which does not bind an analysis.
+/// Promotes local variables whose address is not taken to values (mem2reg). The attribute `optnone`
+/// of `-O0` would prevent that, so it is removed first.
 unsafe fn promote_locals(module: LLVMModuleRef) {
     // SAFETY: attributes and passes of a module that is ours.
     unsafe {
@@ -94,7 +96,7 @@ struct Reader<'a> {
     funcs: BTreeMap<LLVMValueRef, usize>,
     globals: BTreeMap<LLVMValueRef, usize>,
     files: BTreeMap<String, u32>,
-    /// Instructions and parameters of the function under way.
+    /// Instructions and parameters of the function that is being read.
     values: BTreeMap<LLVMValueRef, Operand>,
 }
 
@@ -113,7 +115,7 @@ unsafe fn is_local(value: LLVMValueRef) -> bool {
 }
 
 impl Reader<'_> {
-    /// Numbers for functions and variables; what several units see has one.
+    /// Numbers functions and variables. A symbol that several units share has one number.
     unsafe fn declare(&mut self, module: LLVMModuleRef) {
         // SAFETY: getters.
         unsafe {
@@ -337,7 +339,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Constant part of pointer arithmetic, whether there is more, and the variable indices.
+    /// The constant offset of pointer arithmetic, whether there is a variable one, and the variable
+    /// indices.
     unsafe fn offset(&mut self, gep: LLVMValueRef) -> (i64, bool, Vec<Operand>) {
         // SAFETY: getters on a getelementptr.
         unsafe {
@@ -473,7 +476,7 @@ fn normalised(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// The version of LLVM that does the work.
+/// The version of LLVM.
 pub fn version() -> String {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: three numbers are written.

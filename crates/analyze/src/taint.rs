@@ -1,7 +1,9 @@
-//! What threads share, and which values depend on what other threads do.
+//! Escape and taint analysis: which objects threads share, and which values depend on other
+//! threads.
 //!
-//! Only the flow of data counts. A value that was assigned in a branch which depends on other threads needs no mark: whoever uses the
-//! facts takes such a branch as a reason to expect everything from there on.
+//! Only data flow is tracked. A value that is assigned in a branch that depends on other threads is
+//! not marked: after such a branch, the users of the facts assume everything that the thread may
+//! do.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +19,7 @@ pub struct Taint {
     insts: Vec<Vec<bool>>,
     args: Vec<Vec<bool>>,
     returns: Vec<bool>,
-    /// Objects that hold something that depends on other threads.
+    /// Objects whose content depends on other threads.
     memory: BTreeSet<AbstractObject>,
     changed: bool,
 }
@@ -160,7 +162,7 @@ impl Taint {
                 }
                 false
             }
-            // Whether they succeed is what locks and joins always say; a name for the thread depends on nobody.
+            // These always return success, and a thread handle depends on no other thread.
             Some(
                 KnownFunction::Lock
                 | KnownFunction::Unlock
@@ -169,7 +171,7 @@ impl Taint {
                 | KnownFunction::CxxCreate,
             ) => false,
             Some(KnownFunction::Join) => {
-                // What the thread returned may depend on anybody.
+                // The result of the thread may depend on any thread.
                 if let Some(&result) = args.get(1) {
                     self.store(points, func, result);
                 }
@@ -190,7 +192,7 @@ impl Taint {
     }
 }
 
-/// Objects that several threads may know, and the functions that threads begin in.
+/// Objects that several threads may know, and the start functions of threads.
 fn shared(program: &WholeProgram, points: &PointsTo) -> (BTreeSet<AbstractObject>, BTreeSet<FuncId>) {
     let mut shared: BTreeSet<AbstractObject> = [AbstractObject::Unknown].into();
     let mut bodies = BTreeSet::new();
@@ -307,7 +309,8 @@ fn creating_functions(program: &WholeProgram, points: &PointsTo) -> Vec<bool> {
     }
 }
 
-/// Instructions that may come after the creation of a thread in the same call of the function.
+/// Instructions that may be executed after the creation of a thread in the same call of the
+/// function.
 fn behind_creation(program: &WholeProgram, points: &PointsTo, func: FuncId, creates: &[bool]) -> Vec<bool> {
     let function = &program.funcs[func];
     let mut behind = vec![false; function.insts.len()];
@@ -341,7 +344,7 @@ fn behind_creation(program: &WholeProgram, points: &PointsTo, func: FuncId, crea
     behind
 }
 
-/// Functions that may run beside another thread.
+/// Functions that may run concurrently with another thread.
 fn late_functions(program: &WholeProgram, points: &PointsTo, bodies: &BTreeSet<FuncId>) -> Vec<bool> {
     let creates = creating_functions(program, points);
     let mut late = vec![false; program.funcs.len()];

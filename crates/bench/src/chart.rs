@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 const COLOURS: [&str; 8] = ["#d95f02", "#1b9e77", "#7570b3", "#888888", "#e7298a", "#66a61e", "#e6ab02", "#a6761d"];
 const WIDTH: usize = 900;
 
-/// Numbers as bars on a logarithmic scale: a group for each row, in it a bar for each of the series that has one.
+/// Bars on a logarithmic scale: a group for each row, with a bar for each series that has a value.
 pub fn bars(series: &[&str], rows: &[(String, Vec<Option<f64>>)]) -> String {
     const LEFT: usize = 260;
     let group = 13 * series.len() + 10;
@@ -28,7 +28,7 @@ pub fn bars(series: &[&str], rows: &[(String, Vec<Option<f64>>)]) -> String {
     out + "</svg>\n"
 }
 
-/// Numbers over whole numbers, as a line for each of the series, the first on a logarithmic scale.
+/// A line for each series over integers, with a logarithmic vertical scale.
 pub fn lines(series: &[(&str, Vec<(u64, f64)>)], below: &str) -> String {
     const HEIGHT: f64 = 420.0;
     const BOTTOM: f64 = 480.0;

@@ -1,4 +1,4 @@
-//! Runs that start from the middle of others: what that brings, and what it costs where it brings nothing.
+//! Checkpoints: what they gain, and what they cost for programs that gain nothing.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -25,12 +25,12 @@ const PROGRAMS: [(&str, &[&str]); 7] = [
     ("locked_increments", &["-DN=7"]),
 ];
 
-/// What a search took.
+/// Figures of a search.
 struct SearchTimes {
     /// Microseconds of the target per run.
     microseconds: f64,
     executions: u64,
-    /// Runs that started from the middle of others, of all.
+    /// Share of the runs that started from a checkpoint.
     resumed: (u64, u64),
 }
 

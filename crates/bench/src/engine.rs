@@ -1,4 +1,4 @@
-//! The engine: what a run costs with a snapshot and with a fork, and what an access costs.
+//! Cost of a run with a snapshot and with a fork, and cost of a memory access.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use raddle_vocab::policy::Policy;
 
 use crate::tools::{self, BenchError};
 
-/// Prints the table of the engine.
+/// Prints the tables.
 pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     println!("engine: microseconds per run, as the target measures them");
@@ -27,7 +27,7 @@ pub fn run() -> Result<(), BenchError> {
     access(place.path())
 }
 
-/// A program in whose process a library has filled so much heap.
+/// A program with a library that fills `bytes` bytes of heap.
 fn with_heap(bytes: usize, place: &Path) -> Result<PathBuf, BenchError> {
     let directory = place.join(format!("heap-{bytes}"));
     std::fs::create_dir(&directory)?;
@@ -51,7 +51,7 @@ fn compare(label: &str, program: &Path) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// The hot loop, alone, under the compiler's own ThreadSanitizer, and under raddle.
+/// A hot loop: uninstrumented, with ThreadSanitizer, and with raddle.
 fn access(place: &Path) -> Result<(), BenchError> {
     let source = tools::root().join("bench/engine/hot.c");
     let plain = native(&source, &[], place)?;

@@ -1,4 +1,5 @@
-//! `./x bench [check|checkpoints|engine|predict|pruning]`: benchmarks of raddle, as ratios of figures from one run, since machines are shared and noisy.
+//! `./x bench [check|checkpoints|engine|predict|pruning]`: benchmarks of raddle. They print ratios
+//! of figures from the same run, because machines are shared and noisy.
 
 mod chart;
 mod check;

@@ -1,4 +1,5 @@
-//! Pruning beside searches that do not prune: the tables of the papers, over programs written after their descriptions.
+//! Pruning compared with searches that do not prune: the tables of the papers, for programs written
+//! after their descriptions.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +15,7 @@ const STRATEGIES: [&str; 4] = ["dpor", "pdp", "dhtc", "optimal"];
 /// Seconds for one search.
 const PATIENCE: &str = "20";
 
-/// A program: title, file, what to define.
+/// A program: title, file, macro definitions.
 const PROGRAMS: [(&str, &str, &[&str]); 21] = [
     ("example", "running_example.c", &[]),
     ("example, more work", "running_example.c", &["-DWORK=1"]),
@@ -154,7 +155,8 @@ fn row(title: &str, facts: &Value, seconds: f64, results: &[PrunedSearch]) -> St
     line
 }
 
-/// Objects that one successor of a branch that depends on other threads may access, on average.
+/// Average number of objects that may be accessed behind one successor of a branch that depends on
+/// other threads.
 fn per_branch(nodes: &[Value]) -> String {
     let next = |node: &Value| -> Vec<usize> {
         node["next"].as_array().into_iter().flatten().filter_map(Value::as_u64).map(|to| to as usize).collect()

@@ -8,7 +8,7 @@ use raddle_exec::{NativeTarget, Options, RestoreMode};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
-/// What can go wrong; shown to the person who runs the benchmark.
+/// An error that ends a benchmark.
 pub type BenchError = Box<dyn std::error::Error>;
 
 /// The root of the project.
@@ -34,7 +34,8 @@ pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, Ben
     Ok(program)
 }
 
-/// Microseconds per run of the same default schedule, as the target itself measures them: the median of some batches.
+/// Microseconds per run of the same default schedule, measured by the target: the median of some
+/// batches.
 pub fn microseconds_per_run(program: &Path, mode: RestoreMode, runs: usize) -> Result<f64, BenchError> {
     let mut target = NativeTarget::start(Options { mode, ..Options::new(program) })?;
     let mut execution = Execution::empty();
@@ -62,19 +63,20 @@ pub fn events(program: &Path) -> Result<u64, BenchError> {
     Ok(execution.recorded)
 }
 
-/// Whether there is such a command on the path.
+/// Whether the command is on the path.
 pub fn has(command: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(command).is_file())
 }
 
-/// The number that stands behind some words.
+/// The number after some words.
 pub fn number_behind(text: &str, words: &str) -> Option<u64> {
     let rest = &text[text.find(words)? + words.len()..];
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Calls for each number, as many at a time as there are processors; the answers are in the order of the numbers.
+/// Calls `work` for each number below `count` on all processors. The results are in the order of
+/// the numbers.
 pub fn in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let some = || {

@@ -1,23 +1,24 @@
-//! Bitcode in what clang makes, out of sight of other tools.
+//! Embeds bitcode in clang's objects and hides it from other tools.
 //!
-//! Objects and programs carry their bitcode for `raddle-analyze`. clang puts it into a section whose name the linker plugins of LLVM look
-//! for: `ar` and `nm` load every such plugin that is installed, and one of an older LLVM, which cannot read the
-//! bitcode, makes them see no symbols at all. So the section gets another name, of the same length, in place.
+//! Objects and programs carry their bitcode for `raddle-analyze`. clang puts it into a section that
+//! the linker plugins of LLVM look for. `ar` and `nm` load every such plugin that is installed. A
+//! plugin of an older LLVM cannot read the bitcode and makes them see no symbols at all. So the
+//! section is renamed in place, to a name of the same length.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Makes clang put the bitcode in, as it is before any pass.
+/// Makes clang embed the bitcode from before all passes.
 pub(crate) const EMBED: [&str; 2] = ["-Xclang", "-fembed-bitcode=bitcode"];
 
-/// Where clang puts it.
+/// The name of clang's section.
 const VISIBLE: &[u8; 8] = b".llvmbc\0";
-/// Where it is found afterwards.
+/// The name that it gets.
 const HIDDEN: &[u8; 8] = b".raddle\0";
 
-/// Renames the section of an object or program. Whatever is no such file is left alone.
+/// Renames the section of an object or program. Other files are not changed.
 pub(crate) fn hide(path: &Path) -> io::Result<()> {
     if !path.metadata().is_ok_and(|about| about.is_file()) {
         return Ok(());
@@ -30,7 +31,7 @@ pub(crate) fn hide(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Where the name of the section stands in the file.
+/// The offset of the section's name in the file.
 fn position(file: &File) -> io::Result<Option<u64>> {
     let mut header = [0; 64];
     file.read_exact_at(&mut header, 0)?;

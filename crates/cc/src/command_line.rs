@@ -1,8 +1,8 @@
-//! A driver's command line, cut into options and inputs.
+//! Parses a driver's command line into options and inputs.
 //!
-//! Only what the planner decides by has a kind of its own; every other option is [`ArgumentKind::Plain`] and
-//! passes through. The one thing that must be known about *every* option is whether the next word
-//! belongs to it, because otherwise that word would be taken for an input.
+//! Only options that the planner depends on have a kind of their own. Every other option is
+//! [`ArgumentKind::Plain`] and passes through. For *every* option it must be known whether the next
+//! word belongs to it, because otherwise that word would be taken for an input.
 
 use crate::compiler::Language;
 use crate::input::{self, InputKind};
@@ -37,7 +37,7 @@ impl Argument {
     }
 }
 
-/// What a piece means to the planner.
+/// The meaning of an argument for the planner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
     /// A file, or `-` for standard input.
@@ -50,11 +50,11 @@ pub(crate) enum ArgumentKind {
     Preprocessor(Vec<String>),
     /// Stops before linking.
     Stage(Stage),
-    /// Makes the driver print something and stop, or speak another language altogether.
+    /// Makes the driver print something and stop, or switches it to another command-line syntax.
     Query,
     /// `-fsanitize=` or `-fno-sanitize=` with its list.
     Sanitize { on: bool, names: Vec<String> },
-    /// Says what sanitizers shall leave out.
+    /// Excludes code from sanitizers.
     SanitizerExceptions,
     /// Says how the sanitizers' own runtime is linked.
     SanitizerRuntime,
@@ -82,7 +82,7 @@ pub(crate) enum ArgumentKind {
     Standard(String),
     /// `--`: only inputs follow.
     EndOfOptions,
-    /// None of the planner's business.
+    /// Any other option.
     Plain,
 }
 
@@ -118,10 +118,10 @@ const TAKES_NEXT_WORD: &[&str] = &[
 const JOINED: &[&str] =
     &["--define-macro=", "--language=", "--target=", "--undefine-macro=", "-D", "-U", "-l", "-std=", "--std=", "-x"];
 
-/// Cuts the words of a command line (without the program) into pieces. Joined together again, the
-/// words of all pieces are the command line.
+/// Splits the words of a command line (without the program) into arguments. The words of all
+/// arguments, concatenated, are the command line.
 pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Argument> {
-    let mut pieces = Vec::with_capacity(args.len());
+    let mut arguments = Vec::with_capacity(args.len());
     let mut forced: Option<InputKind> = None;
     let mut only_inputs = false;
     let mut rest = args;
@@ -139,10 +139,10 @@ pub(crate) fn parse(args: &[OsString], driver: Language) -> Vec<Argument> {
             ArgumentKind::Input(forced.unwrap_or_else(|| input_kind(word, driver)))
         };
         only_inputs |= kind == ArgumentKind::EndOfOptions;
-        pieces.push(Argument { kind, words: rest[..used].to_vec() });
+        arguments.push(Argument { kind, words: rest[..used].to_vec() });
         rest = &rest[used..];
     }
-    pieces
+    arguments
 }
 
 /// Standard input has no extension; the drivers take it for their own language.
@@ -272,12 +272,12 @@ pub(crate) fn is_fortify_option(option: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn pieces(line: &str) -> Vec<Argument> {
+    fn arguments(line: &str) -> Vec<Argument> {
         parse(&crate::response::split(line.as_bytes()), Language::C)
     }
 
     fn kinds(line: &str) -> Vec<ArgumentKind> {
-        pieces(line).into_iter().map(|piece| piece.kind).collect()
+        arguments(line).into_iter().map(|argument| argument.kind).collect()
     }
 
     const C: ArgumentKind = ArgumentKind::Input(InputKind::Source(Language::C));
@@ -286,18 +286,18 @@ mod tests {
     #[test]
     fn words_are_neither_lost_nor_reordered() {
         let line = "-c -I dir -DX a.c -o a.o -Wl,-z,now -Xlinker -s -x c++ b -- -c";
-        let words: Vec<_> = pieces(line).into_iter().flat_map(|piece| piece.words).collect();
+        let words: Vec<_> = arguments(line).into_iter().flat_map(|argument| argument.words).collect();
         assert_eq!(words, crate::response::split(line.as_bytes()));
     }
 
     #[test]
     fn the_value_of_an_option_is_not_an_input() {
         for option in TAKES_NEXT_WORD {
-            let found = pieces(&format!("{option} a.c"));
+            let found = arguments(&format!("{option} a.c"));
             assert_eq!(found.len(), 1, "{option}");
         }
         assert_eq!(kinds("-Idir a.c -o x"), [ArgumentKind::Plain, C, ArgumentKind::Plain]);
-        assert_eq!(pieces("-o").len(), 1, "a missing value is the compiler's to complain about");
+        assert_eq!(arguments("-o").len(), 1, "a missing value is the compiler's to complain about");
     }
 
     #[test]

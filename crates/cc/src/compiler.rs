@@ -14,7 +14,8 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language that the wrapper's own name asks for when it is called through a link, as in `raddle-c++`.
+    /// The language that the wrapper's own name asks for when it is called through a link, as in
+    /// `raddle-c++`.
     pub fn from_program_name(name: &str) -> Option<Self> {
         match name {
             "raddle-cc" => Some(Self::C),
@@ -54,7 +55,8 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads the numbers at the start of `text`; what follows them (`-rc1`, `git`, `(Debian ...)`) is ignored.
+    /// Reads the numbers at the start of `text`; what follows them (`-rc1`, `git`, `(Debian ...)`)
+    /// is ignored.
     pub fn parse(text: &str) -> Option<Self> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let mut numbers = text[..end].split('.').map(|number| number.parse().ok());
@@ -75,7 +77,8 @@ impl fmt::Display for Version {
 pub struct Compiler {
     /// The program to start.
     pub program: PathBuf,
-    /// Words that come before all others, for example the compiler's name where `program` is `ccache`.
+    /// Words that come before all others, for example the compiler's name where `program` is
+    /// `ccache`.
     pub leading: Vec<OsString>,
     /// Whose options it understands.
     pub family: Family,
@@ -86,8 +89,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Reads what gcc and clang print for `-v` in the C locale: family, version and machine; `None` where it is
-    /// neither of them.
+    /// Reads what gcc and clang print for `-v` in the C locale: family, version and machine; `None`
+    /// where it is neither of them.
     pub fn from_verbose_output(program: PathBuf, leading: Vec<OsString>, output: &str) -> Option<Self> {
         let machine = output.lines().find_map(|line| line.strip_prefix("Target: "))?.trim().to_owned();
         let (family, version) = output.lines().find_map(family_and_version)?;

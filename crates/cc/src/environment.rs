@@ -1,4 +1,5 @@
-//! The facts about the surroundings that decisions depend on, gathered once so that the decisions stay pure.
+//! The part of the environment that decisions depend on. It is read once, so that the decisions are
+//! pure functions.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,7 +14,8 @@ pub(crate) const CXX_VARIABLE: &str = "RADDLE_CXX";
 pub(crate) const HIDE_VARIABLE: &str = "RADDLE_HIDE_TSAN";
 /// `1` prints each command and what was changed in it.
 pub(crate) const VERBOSE_VARIABLE: &str = "RADDLE_CC_VERBOSE";
-/// Set by the wrapper for what it starts; seeing it means that the wrapper called itself.
+/// Set by the wrapper for the processes that it starts. If the wrapper sees it, it has called
+/// itself.
 pub(crate) const INSIDE_VARIABLE: &str = "RADDLE_CC_INSIDE";
 
 /// Every environment variable that the wrapper reads, with what it means.

@@ -59,8 +59,9 @@ fn variable(language: Language) -> &'static str {
     }
 }
 
-/// The real compiler for a language: the one that `RADDLE_CC` or `RADDLE_CXX` names, else the first that
-/// answers in `PATH`. Where only `RADDLE_CC` is set, C++ is compiled by the same compiler's C++ driver.
+/// The real compiler for a language: the one that `RADDLE_CC` or `RADDLE_CXX` names, else the first
+/// that answers in `PATH`. Where only `RADDLE_CC` is set, C++ is compiled by the same compiler's
+/// C++ driver.
 pub fn find_compiler(language: Language, environment: &Environment) -> Result<Compiler, FindError> {
     if environment.is_on(INSIDE_VARIABLE) {
         return Err(FindError::Itself);
@@ -69,7 +70,7 @@ pub fn find_compiler(language: Language, environment: &Environment) -> Result<Co
     if let Some(command) = named {
         return find_named_compiler(command, language, environment);
     }
-    // A candidate that does not answer is passed over: it may be a script around the wrapper.
+    // A candidate that does not answer is skipped: it may be a script around the wrapper.
     let candidates = default_names(language).into_iter();
     candidates
         .filter_map(|name| resolve(OsStr::new(&name), environment))
@@ -77,8 +78,9 @@ pub fn find_compiler(language: Language, environment: &Environment) -> Result<Co
         .ok_or(FindError::Missing(language))
 }
 
-/// The compiler that a command names: a program in `PATH`, a path, or either with arguments (`ccache gcc`). For
-/// C++ the command may also name the C driver; the C++ driver beside it is used.
+/// The compiler that a command names: a program in `PATH`, a path, or either with arguments
+/// (`ccache gcc`). For C++ the command may also name the C driver; the C++ driver beside it is
+/// used.
 pub fn find_named_compiler(
     command: &OsStr,
     language: Language,
@@ -115,7 +117,8 @@ fn default_names(language: Language) -> Vec<String> {
     names
 }
 
-/// The C++ driver that belongs to a C driver, by name: `gcc-12` and `g++-12`; `None` for anything else.
+/// The C++ driver that belongs to a C driver, by name: `gcc-12` and `g++-12`; `None` for anything
+/// else.
 fn cxx_driver(word: &OsStr) -> Option<OsString> {
     let path = Path::new(word);
     let name = path.file_name()?.to_str()?;
@@ -128,7 +131,7 @@ fn cxx_driver(word: &OsStr) -> Option<OsString> {
     Some(path.with_file_name(replaced).into_os_string())
 }
 
-/// The program that a name or path stands for, leaving out the wrapper's own links.
+/// The program with this name or path, without the wrapper's own links.
 fn resolve(name: &OsStr, environment: &Environment) -> Option<PathBuf> {
     matches(name, environment).into_iter().find(|path| !is_own(path, environment))
 }
@@ -137,7 +140,7 @@ fn first_match(name: &OsStr, environment: &Environment) -> Option<PathBuf> {
     matches(name, environment).into_iter().next()
 }
 
-/// All programs that a name or path can stand for, in the order of `PATH`.
+/// All programs with this name or path, in the order of `PATH`.
 fn matches(name: &OsStr, environment: &Environment) -> Vec<PathBuf> {
     let candidates = if name.as_bytes().contains(&b'/') {
         vec![PathBuf::from(name)]
@@ -182,7 +185,8 @@ mod tests {
         fn script(&self, name: &str, body: &str) {
             let text = self.path("script");
             fs::write(&text, format!("#!/bin/sh\n{body}\n")).expect("written");
-            // By another process: nothing can be run while a child of this one, between fork and exec, has it open for writing.
+            // By another process: nothing can be run while a child of this one, between fork and
+            // exec, has it open for writing.
             let installed = Command::new("install").arg("-m755").args([&text, &self.path(name)]).status();
             assert!(installed.expect("started").success());
             fs::remove_file(text).expect("removed");

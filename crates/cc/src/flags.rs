@@ -6,15 +6,16 @@
 //! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
 //! | volatile accesses look like others | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
-//! | libstdc++ looks 16 times before it sleeps | a header that says so | a header that says so |
+//! | libstdc++ polls 16 times before it sleeps | a header that tells the runtime | a header that tells the runtime |
 //! | `memcpy` becomes `__memcpy_chk` | `_FORTIFY_SOURCE=0` | `_FORTIFY_SOURCE=0` |
 
 use crate::compiler::{Compiler, Family};
 use crate::runtime::Runtime;
 use std::ffi::OsString;
 
-/// The functions of the C library whose calls the linker redirects to the runtime's `__wrap_` versions,
-/// which report the memory that they touch. Both compilers leave calls of them in instrumented code.
+/// The functions of the C library whose calls the linker redirects to the runtime's `__wrap_`
+/// versions, which report the memory that they touch. Both compilers leave calls of them in
+/// instrumented code.
 #[rustfmt::skip]
 pub const WRAPPED_FUNCTIONS: [&str; 21] = [
     "memcpy", "memmove", "memset", "memcmp", "strcpy", "strncpy", "strcat", "strlen", "strcmp",
@@ -47,8 +48,8 @@ const GCC_FRAGILE_WARNINGS: [(u32, &str); 8] = [
 /// The same for clang: stack frames grow, and loops with hooks in them cannot be vectorised.
 const CLANG_FRAGILE_WARNINGS: [&str; 2] = ["frame-larger-than=", "pass-failed"];
 
-/// Keeps the C library from replacing functions by checking variants that are not wrapped. Defined as
-/// 0 and not just undefined, because programs set it themselves where it is not defined.
+/// Keeps the C library from replacing functions by checking variants that are not wrapped. Defined
+/// as 0 and not just undefined, because programs set it themselves where it is not defined.
 const NO_FORTIFY: [&str; 2] = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"];
 
 /// Makes the compiler proper instrument, without its driver linking the sanitizer's own runtime.
@@ -85,7 +86,8 @@ fn refine_gcc(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
         options.extend(strings(&["--param", "tsan-distinguish-volatile=1", "-Wno-tsan"]));
     }
     // Optimising for size, x86 expands even copies of unknown length that are spelled
-    // `__builtin_memcpy`, as the C++ library does. Not otherwise: it would report struct copies twice.
+    // `__builtin_memcpy`, as the C++ library does. Not otherwise: it would report struct copies
+    // twice.
     if for_size && compiler.architecture() == "x86_64" {
         options.push("-mstringop-strategy=libcall".into());
     }

@@ -1,16 +1,17 @@
 //! Hiding the thread sanitizer from the program.
 //!
-//! Some libraries replace code under a thread sanitizer, for example lock-free code by locks. What is
-//! checked is then not what is shipped, so the user may ask that they do not notice.
+//! Some libraries replace code under a thread sanitizer, for example lock-free code by locks. What
+//! is checked is then not what is shipped, so the user may ask that they do not notice.
 //!
-//! `__SANITIZE_THREAD__` is an ordinary macro and can be undefined. `__has_feature(thread_sanitizer)`,
-//! which gcc has since version 14, cannot be answered otherwise by any option. But a name that is
-//! defined as a macro can turn into that of an unknown feature, so that the answer is no. gcc expands
-//! the argument of `__has_feature` anyway. clang does not, so there `__has_feature` is redefined as
-//! `__has_extension`, which answers yes wherever `__has_feature` does, and the argument is expanded
-//! because it is now that of a macro. The features that are mere extensions in the language at hand
-//! are hidden in the same way, since `__has_feature` says no to those. A program that asks clang for
-//! `__has_extension(thread_sanitizer)`, which nobody documents, still sees it.
+//! `__SANITIZE_THREAD__` is an ordinary macro and can be undefined.
+//! `__has_feature(thread_sanitizer)`, which gcc has since version 14, cannot be answered otherwise
+//! by any option. But a name that is defined as a macro can turn into that of an unknown feature,
+//! so that the answer is no. gcc expands the argument of `__has_feature` anyway. clang does not, so
+//! there `__has_feature` is redefined as `__has_extension`, which answers yes wherever
+//! `__has_feature` does, and the argument is expanded because it is now that of a macro. Features
+//! that are only extensions in the language at hand are hidden in the same way, because
+//! `__has_feature` says no to those. A program that asks clang for the undocumented
+//! `__has_extension(thread_sanitizer)` still sees it.
 
 use crate::compiler::{Family, Language};
 
@@ -40,9 +41,9 @@ const C23: &[&str] = &["c_fixed_enum"];
 /// Never more than extensions.
 const NEVER: &[&str] = &["c_attributes", "cxx_fixed_enum", "overloadable_unmarked"];
 
-/// The options that hide the thread sanitizer from a program in this language and standard (the value
-/// of `-std=`; `None` where the compiler's default holds, which has C11 and C++14 in all compilers of
-/// interest).
+/// The options that hide the thread sanitizer from a program in this language and standard (the
+/// value of `-std=`; `None` where the compiler's default holds, which has C11 and C++14 in all
+/// compilers of interest).
 pub(crate) fn options(family: Family, language: Language, standard: Option<&str>) -> Vec<String> {
     let mut options = vec!["-U__SANITIZE_THREAD__".to_owned()];
     let mut hidden = vec!["thread_sanitizer", "__thread_sanitizer__"];

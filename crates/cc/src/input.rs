@@ -17,8 +17,8 @@ pub(crate) enum InputKind {
     Linkable,
 }
 
-/// The kind of an input without `-x`. Extensions are case-sensitive, as in gcc: `.C` is C++, `.S` is assembly
-/// that is preprocessed first. Anything unknown goes to the linker.
+/// The kind of an input without `-x`. Extensions are case-sensitive, as in gcc: `.C` is C++, `.S`
+/// is assembly that is preprocessed first. Anything unknown goes to the linker.
 pub(crate) fn by_extension(path: &OsStr, driver: Language) -> InputKind {
     let extension = Path::new(path).extension().and_then(OsStr::to_str).unwrap_or_default();
     match extension {
@@ -38,7 +38,8 @@ pub(crate) fn by_extension(path: &OsStr, driver: Language) -> InputKind {
     }
 }
 
-/// The kind that `-x` forces on the inputs after it; `None` for `-x none`, which goes back to extensions.
+/// The kind that `-x` forces on the inputs after it; `None` for `-x none`, which goes back to
+/// extensions.
 pub(crate) fn by_name(language: &str) -> Option<InputKind> {
     match language {
         "none" => None,

@@ -1,29 +1,30 @@
 //! The compiler wrapper: `raddle cc` and `raddle c++`.
 //!
-//! The heart is a pure function: [`plan()`] turns a command line and what is known about the real compiler into the
-//! one command that builds the same thing with every memory access and synchronisation hooked, or into a
-//! [`Refusal`] whose text says what to do. It reads no file and no environment variable, so that each rule is tested
-//! by comparing words. Around it stand three thin layers that do touch the system:
+//! The core is a pure function: [`plan()`] turns a command line and the properties of the real
+//! compiler into the command that builds the same thing with every memory access and
+//! synchronisation hooked, or into a [`Refusal`] whose text says what to do. It reads no file and
+//! no environment variable, so that each rule is tested by comparing words. Around it are three
+//! thin layers that do access the system:
 //!
 //! | module | does |
 //! |---|---|
 //! | [`response`] | expands `@file` arguments, and writes one when a command line grows too long |
-//! | [`find_compiler`], [`Compiler::probe`] | search `PATH` and ask a compiler who it is |
+//! | [`find_compiler`], [`Compiler::probe`] | search `PATH` and identify a compiler |
 //! | [`execute`], [`wrap`] | run a plan, or the whole wrapper from arguments to exit status |
 //!
 //! # How the hooks get in without the sanitizer's own runtime
 //!
-//! Both compilers instrument under `-fsanitize=thread` and both would then link their own runtime. The option must
-//! therefore reach the compiler proper but not the driver that composes the link command. clang has `-Xclang` for
-//! this. gcc gets the option directly when nothing is linked; when one command compiles *and* links, a specs
-//! file ([`SupportFile`]) hands it to the compiler proper alone. Splitting such a command in two would have been the
-//! other way, but it changes the names of dependency, coverage and debug files, which are derived from the
-//! output's name.
+//! Both compilers instrument under `-fsanitize=thread` and both would then link their own runtime.
+//! The option must therefore reach the compiler proper but not the driver that composes the link
+//! command. clang has `-Xclang` for this. gcc gets the option directly when nothing is linked; when
+//! one command compiles *and* links, a specs file ([`SupportFile`]) hands it to the compiler proper
+//! alone. Splitting such a command in two would have been the other way, but it changes the names
+//! of dependency, coverage and debug files, which are derived from the output's name.
 //!
 //! # What is deliberately absent
 //!
-//! No Windows or macOS options, no languages beyond the C family (others pass through uninstrumented), no cache of
-//! probes (gcc answers in 2 ms, clang in 25 ms).
+//! No Windows or macOS options, no languages beyond the C family (others pass through
+//! uninstrumented), no cache of probes (gcc answers in 2 ms, clang in 25 ms).
 #![forbid(unsafe_code)]
 
 mod bitcode;

@@ -1,4 +1,4 @@
-//! Asks a compiler who it is.
+//! Identifies a compiler by its answer to `-v`.
 
 use crate::compiler::Compiler;
 use crate::environment::INSIDE_VARIABLE;
@@ -29,7 +29,7 @@ pub enum ProbeError {
 }
 
 impl Compiler {
-    /// Starts `program leading... -v` and reads family, version and machine off its answer.
+    /// Starts `program leading... -v` and parses family, version and machine from its answer.
     pub fn probe(program: &Path, leading: &[OsString]) -> Result<Self, ProbeError> {
         let output = Command::new(program)
             .args(leading)

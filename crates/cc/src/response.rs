@@ -1,8 +1,9 @@
 //! Response files: `@file` on a command line stands for the words in that file.
 //!
-//! The rules are those that gcc and clang share: words are separated by white space, single and double quotes
-//! group, a backslash takes the next character literally (inside quotes too), files may name further files, and an
-//! `@file` that cannot be read stays as it is for the compiler to complain about.
+//! The rules are those that gcc and clang share: words are separated by white space, single and
+//! double quotes group, a backslash takes the next character literally (inside quotes too), files
+//! may name further files, and an `@file` that cannot be read stays as it is for the compiler to
+//! complain about.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,7 +22,8 @@ pub enum ResponseError {
 
 /// Replaces every `@file` in `args` by the words of that file, nested ones included.
 ///
-/// `read` fetches a file, or says `None` where there is nothing to read: that is what keeps this function pure.
+/// `read` fetches a file, or says `None` where there is nothing to read: that is what keeps this
+/// function pure.
 pub fn expand(
     args: &[OsString],
     read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
@@ -49,7 +51,8 @@ pub fn expand(
     Ok(expanded)
 }
 
-/// Splits text into words by the quoting rules of response files; also used for flags that come as one string.
+/// Splits text into words by the quoting rules of response files; also used for flags that come as
+/// one string.
 pub fn split(text: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     // `None` between words; `""` makes a word although it adds no character.
@@ -82,7 +85,8 @@ pub fn join(words: &[OsString]) -> Vec<u8> {
         }
         for &byte in word.as_bytes() {
             match byte {
-                // Inside quotes, because shells and some tokenizers drop a backslash together with a line break.
+                // Inside quotes, because shells and some tokenizers drop a backslash together with
+                // a line break.
                 b'\n' => text.extend_from_slice(b"\"\n\""),
                 b'\\' | b'"' | b'\'' => text.extend_from_slice(&[b'\\', byte]),
                 _ if is_space(byte) => text.extend_from_slice(&[b'\\', byte]),

@@ -43,8 +43,8 @@ pub enum ExecuteError {
     },
 }
 
-/// Runs a plan's command and returns its exit status; a signal that ended it counts as 128 and its number,
-/// as in a shell.
+/// Runs a plan's command and returns its exit status; a signal that ended it counts as 128 and its
+/// number, as in a shell.
 pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
     for file in &plan.support_files {
         provide(file)?;
@@ -69,7 +69,8 @@ pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
 }
 
-/// Writes a file unless it is there already. By renaming, because another compiler may be reading it.
+/// Writes a file unless it is there already. By renaming, because another compiler may be reading
+/// it.
 fn provide(file: &SupportFile) -> Result<(), ExecuteError> {
     if fs::read(&file.path).is_ok_and(|found| found == file.contents.as_bytes()) {
         return Ok(());
@@ -108,8 +109,8 @@ enum WrapError {
     Execute(#[from] ExecuteError),
 }
 
-/// The whole wrapper: what `raddle cc ARGS...` does. Returns the exit status, which is the compiler's own, or
-/// [`REFUSED_STATUS`] after a sentence on standard error.
+/// The whole wrapper: what `raddle cc ARGS...` does. Returns the exit status, which is the
+/// compiler's own, or [`REFUSED_STATUS`] after a sentence on standard error.
 pub fn wrap(language: Language, args: &[OsString], environment: &Environment, runtime: &Runtime) -> i32 {
     try_wrap(language, args, environment, runtime).unwrap_or_else(|error| {
         eprintln!("{}: {error}", own_name(language));

@@ -1,4 +1,4 @@
-//! The runtime library that replaces the sanitizer's, and the files that stand beside it.
+//! The runtime library that replaces the sanitizer's, and its support files.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,12 @@ pub const RUNTIME_LIBRARY: &str = "libraddle_rt.so";
 /// The name of the specs file for gcc.
 const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
 
-/// Hands the instrumentation option to the compiler proper only. `+` appends to what the compiler has
-/// built in; an entry of a specs file ends with an empty line.
+/// Hands the instrumentation option to the compiler proper only. `+` appends to what the compiler
+/// has built in; an entry of a specs file ends with an empty line.
 const GCC_SPECS: &str = "*cc1:\n+ -fsanitize=thread\n\n";
 
-/// Where headers stand that come before the system's, and below it the one that tells the runtime how libstdc++ waits.
+/// The directory of headers that come before the system's. It has one header, which tells the
+/// runtime how libstdc++ waits.
 const HEADERS: &str = "include";
 const ATOMIC_WAIT_NAME: &str = "include/bits/atomic_wait.h";
 const ATOMIC_WAIT: &str = include_str!("../include/bits/atomic_wait.h");
@@ -49,7 +50,7 @@ impl Runtime {
         self.directory.join(RUNTIME_LIBRARY)
     }
 
-    /// The files that plans refer to, for whoever installs the runtime into a directory that is later read-only.
+    /// The files that plans refer to, for an installation into a directory that is read-only later.
     pub fn support_files(&self) -> Vec<SupportFile> {
         vec![self.gcc_specs(), self.atomic_wait()]
     }
@@ -59,7 +60,7 @@ impl Runtime {
         SupportFile { path: self.directory.join(GCC_SPECS_NAME), contents: GCC_SPECS }
     }
 
-    /// The header that stands before libstdc++'s own.
+    /// The header that overrides libstdc++'s own.
     pub(crate) fn atomic_wait(&self) -> SupportFile {
         SupportFile { path: self.directory.join(ATOMIC_WAIT_NAME), contents: ATOMIC_WAIT }
     }

@@ -1,7 +1,7 @@
 //! Other sanitizers on the command line: which can live beside raddle's runtime, and which cannot.
 
-/// Checks of the undefined-behaviour family. They insert checks only and their runtime takes over no
-/// function of the C library, so they work beside raddle's.
+/// Checks of the undefined-behaviour family. They insert checks only and their runtime takes over
+/// no function of the C library, so they work beside raddle's.
 #[rustfmt::skip]
 const COMPATIBLE: &[&str] = &[
     "alignment", "array-bounds", "bool", "bounds", "bounds-strict", "builtin", "enum",
@@ -23,7 +23,8 @@ const COMPATIBLE: &[&str] = &[
 /// `-fsanitize=address -fno-sanitize=address` asks for nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sanitizers {
-    /// On or off, in the order of the command line; off entries thin out groups (`undefined` but not `vptr`).
+    /// On or off, in the order of the command line; off entries thin out groups (`undefined` but
+    /// not `vptr`).
     entries: Vec<(bool, String)>,
     /// Whether the user asked for the thread sanitizer to be off at the end.
     pub(crate) thread_refused: bool,

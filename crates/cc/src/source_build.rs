@@ -6,8 +6,8 @@ use crate::runtime::Runtime;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A program to be built from sources. Without an `-O` among the flags it is compiled with `-O0`, so that each
-/// access in a report stands where the source has it.
+/// A program to be built from sources. Without an `-O` among the flags it is compiled with `-O0`,
+/// so that each access in a report has the location of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceBuild {
     /// The source files; C and C++ may be mixed.

@@ -1,5 +1,5 @@
-//! Projects that build unchanged with `CC=raddle-cc`: a configure script with make, CMake, Meson. Each runs
-//! programs while it is configured and built, as ordinary programs without raddle.
+//! Projects that build unchanged with `CC=raddle-cc`: a configure script with make, CMake, Meson.
+//! Each runs programs while it is configured and built, as ordinary programs without raddle.
 
 mod common;
 
@@ -16,8 +16,8 @@ fn check_out(shop: &Workshop, project: &str) {
     for folder in ["shared", project] {
         for entry in fs::read_dir(projects.join(folder)).expect("listed") {
             let file = entry.expect("readable").path();
-            // By another process: the configure script could not be run while a child of this one, between fork and exec, has it
-            // open for writing.
+            // By another process: the configure script could not be run while a child of this one,
+            // between fork and exec, has it open for writing.
             succeeded(output(shop.command("cp").arg(file).arg(shop.path("src"))));
         }
     }

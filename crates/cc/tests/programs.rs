@@ -180,8 +180,8 @@ fn response_files_are_read_nested_and_quoted() {
     }
 }
 
-/// Builds the same thing with the wrapper and with the real compiler, in a directory each, and compares
-/// which files come out.
+/// Builds the same thing with the wrapper and with the real compiler, in a directory each, and
+/// compares which files come out.
 fn assert_same_files(shop: &Workshop, line: &str) {
     let name = format!("{:x}", line.bytes().fold(7_u64, |hash, byte| hash * 31 % 1_000_003 + u64::from(byte)));
     let mut results = Vec::new();
@@ -449,7 +449,8 @@ int main(int argc, char **argv) {
     }
 }
 
-/// Prints whether the program can see the sanitizer, and whether other features are still told right.
+/// Prints whether the program can see the sanitizer, and whether other features are still told
+/// right.
 const VISIBLE_C: &str = r#"
 #include <stdio.h>
 #ifndef __has_feature
@@ -578,7 +579,8 @@ fn a_wrapper_around_the_wrapper_does_not_loop() {
         program(&shop);
         // `cc` in front of PATH starts the wrapper, as users do to catch makefiles that say `cc`.
         shop.write("front.sh", "#!/bin/sh\nexec raddle-cc \"$@\"\n");
-        // By another process: nothing can be run while a child of this one, between fork and exec, has it open for writing.
+        // By another process: nothing can be run while a child of this one, between fork and exec,
+        // has it open for writing.
         succeeded(common::output(shop.command("install").args(["-D", "-m755", "front.sh", "front/cc"])));
         let inherited = std::env::var("PATH").expect("PATH");
         let path = format!("{}:{}:{inherited}", shop.path("front").display(), shop.path("bin").display());

@@ -1,4 +1,5 @@
-//! What does not show in a rate: several jobs, memory, long traces, the time before the first execution.
+//! Figures that a rate does not show: several jobs, memory, long traces, the time to the first
+//! execution.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,12 +12,12 @@ use crate::tools::{self, BenchError};
 
 /// Executions of the search that several jobs share.
 const SHARED: &str = "200000";
-/// Executions of the search whose memory is looked at.
+/// Executions of the search whose memory is measured.
 const MANY: &str = "1000000";
-/// Repetitions of what is short.
+/// Repetitions of short measurements.
 const TIMES: usize = 10;
 
-/// A figure, and what was wanted.
+/// A figure and its goal.
 struct Figure {
     what: &'static str,
     unit: &'static str,
@@ -44,13 +45,13 @@ pub fn run(place: &Path) -> Result<Vec<Value>, BenchError> {
         .collect())
 }
 
-/// How much sooner two jobs are through than one.
+/// Speed-up of two jobs over one.
 fn jobs(place: &Path) -> Result<Figure, BenchError> {
     let program = compile("locked_increments", &["-DN=9"], place)?;
     let seconds = |jobs: &str| -> Result<f64, BenchError> {
         Ok(check(&program, &["--max-executions", SHARED, "--jobs", jobs])?.0.seconds)
     };
-    // In turn, so that both have their share of what else the machine does.
+    // Alternating, so that the load of the machine affects both alike.
     let (mut one, mut two) = (f64::MAX, f64::MAX);
     for _ in 0..5 {
         (one, two) = (one.min(seconds("1")?), two.min(seconds("2")?));
@@ -65,7 +66,7 @@ fn jobs(place: &Path) -> Result<Figure, BenchError> {
     })
 }
 
-/// What a million executions take, and whether the host grows on the way.
+/// Memory of a million executions, and the growth of the host meanwhile.
 fn memory(place: &Path) -> Result<[Figure; 2], BenchError> {
     let program = compile("locked_increments", &["-DN=10"], place)?;
     let (measured, _) = check(&program, &["--max-executions", MANY])?;
@@ -104,7 +105,7 @@ fn long_trace(place: &Path) -> Result<[Figure; 3], BenchError> {
     if events < 10_000_000 {
         return Err(format!("the long trace has {events} events only").into());
     }
-    // The target only writes what the host, which maps the same file, is charged for as well.
+    // The shared file is mapped by both processes, and it is counted for the host already.
     let value = checked.host as f64 / f64::from(1 << 30);
     Ok([
         Figure { what: "run of 10 million events, 8 threads", unit: "s", value: run.seconds, goal: 3.0, rising: false },
@@ -113,7 +114,8 @@ fn long_trace(place: &Path) -> Result<[Figure; 3], BenchError> {
     ])
 }
 
-/// From the start of the command to the end of its first execution, compiled before and from source.
+/// Time from the start of the command to the end of its first execution, for a compiled program and
+/// from source.
 fn first(place: &Path) -> Result<[Figure; 2], BenchError> {
     let program = compile("locked_increments", &["-DN=2"], place)?;
     let mut best = f64::MAX;

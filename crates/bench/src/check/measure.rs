@@ -1,4 +1,4 @@
-//! Time and memory of a command with everything that it starts.
+//! Time and memory of a command and the processes that it starts.
 
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -7,34 +7,35 @@ use std::time::{Duration, Instant};
 
 use crate::tools::BenchError;
 
-/// Between two looks at the processes.
+/// Period of the memory samples.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What a command took.
+/// Time and memory of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// From start to end.
+    /// Wall-clock time.
     pub seconds: f64,
     /// CPU time of the command and of the processes that it waited for.
     pub cpu: f64,
     /// Peak of the command's own resident memory, in bytes.
     pub host: u64,
-    /// The same of the processes that it started, all together.
+    /// The same for the sum of the processes that it started.
     pub others: u64,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub output: String,
     /// Resident memory of the command while it ran: seconds since the start, bytes.
     pub growth: Vec<(f64, u64)>,
 }
 
 impl Measured {
-    /// Peak of all together.
+    /// Peak of the sum.
     pub fn memory(&self) -> u64 {
         self.host + self.others
     }
 }
 
-/// Runs a command to its end; standard error is dropped. A command that takes longer than `patience` is killed, and `None`.
+/// Runs a command to its end and discards its standard error. If it takes longer than `patience`,
+/// it is killed, and the result is `None`.
 pub fn measure(command: &mut Command, patience: Duration) -> Result<Option<Measured>, BenchError> {
     let mut out = tempfile::tempfile()?;
     let begun = Instant::now();
@@ -45,7 +46,7 @@ pub fn measure(command: &mut Command, patience: Duration) -> Result<Option<Measu
     while !has_ended(id) {
         let elapsed = begun.elapsed();
         if elapsed > patience {
-            // The command alone: what it started ends with it.
+            // Only the command: the processes that it started end with it.
             let _ = Command::new("kill").args(["-9", &id.to_string()]).status();
             reap(id);
             return Ok(None);
@@ -81,7 +82,7 @@ fn children(id: u32) -> Vec<u32> {
     lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>()).collect()
 }
 
-/// A size among what the kernel says about a process, in bytes.
+/// A size from `/proc/PID/status`, in bytes.
 fn status(id: u32, name: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -100,7 +101,7 @@ fn reap(id: u32) -> f64 {
     let mut status = 0;
     // SAFETY: plain old data for which all zeros is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: waits for a child of this process that nobody else waits for; both pointers are valid.
+    // SAFETY: nothing else waits for this child of the process; both pointers are valid.
     unsafe { libc::wait4(id as libc::pid_t, &raw mut status, 0, &raw mut usage) };
     [usage.ru_utime, usage.ru_stime].iter().map(|time| time.tv_sec as f64 + time.tv_usec as f64 / 1e6).sum()
 }

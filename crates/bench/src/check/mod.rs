@@ -1,7 +1,8 @@
-//! Searches: how many executions a second, beside other checkers and beside what was wanted.
+//! Search benchmarks: executions per second, compared with other checkers and with the goals.
 //!
-//! Rates are executions per second of CPU time, host and target together, with what it takes to get to the first execution taken off, so
-//! that neither the length of a search nor what else the machine does matters much. Of some repetitions the fastest counts.
+//! Rates are executions per second of CPU time of host and target together, without the time to the
+//! first execution. So neither the length of a search nor the load of the machine has much effect.
+//! The fastest of some repetitions counts.
 
 mod limits;
 mod measure;
@@ -22,13 +23,13 @@ use programs::{BenchProgram, GROWING, PROGRAMS};
 
 /// Time for one search.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// A search is repeated until it has taken so many CPU seconds, or often enough.
+/// A search is repeated until it has taken this many CPU seconds, or `OFTEN` times.
 const ENOUGH: f64 = 1.5;
 const OFTEN: usize = 5;
-/// The others have one processor, too.
+/// The other checkers use one processor, too.
 const ONE_JOB: [&str; 2] = ["--jobs", "1"];
 
-/// One program, searched.
+/// Figures of the search of one program.
 struct SearchFigures {
     executions: u64,
     blocked: u64,
@@ -39,7 +40,7 @@ struct SearchFigures {
     measured: Measured,
 }
 
-/// Prints the tables, draws the charts and writes everything down.
+/// Prints the tables and writes the charts and figures.
 pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     let out = tools::root().join("target/bench");
@@ -169,7 +170,7 @@ fn compile(name: &str, defines: &[&str], place: &Path) -> Result<PathBuf, BenchE
     tools::compile(&format!("programs/{name}.c"), defines, place)
 }
 
-/// Searches, more than once if that is quick.
+/// Searches a program, more than once if that is quick.
 fn search(program: &Path) -> Result<SearchFigures, BenchError> {
     let first = check(program, &["--jobs", "1", "--max-executions", "1"])?.0.cpu;
     let (mut best, mut report) = check(program, &ONE_JOB)?;
@@ -186,7 +187,7 @@ fn search(program: &Path) -> Result<SearchFigures, BenchError> {
     }
     let number = |name: &str| report["stats"][name].as_u64().unwrap_or(0);
     let executions = number("executions");
-    // The first execution is part of what is taken off.
+    // The first execution is not counted, because its time is subtracted.
     let rate = executions.saturating_sub(1).max(1) as f64 / (best.cpu - first).max(1e-4);
     Ok(SearchFigures {
         executions,

@@ -1,4 +1,4 @@
-//! Other checkers, where they are installed, on the same sources.
+//! Other checkers on the same sources, if they are installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,14 +12,14 @@ use crate::tools::{BenchError, has, number_behind};
 /// Time for one search of another checker.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A way to call another checker.
+/// The command line of another checker.
 struct Peer {
     name: &'static str,
     command: &'static str,
     options: &'static [&'static str],
-    /// Whether compiler options come first, with two dashes behind them.
+    /// Whether compiler options come first, followed by `--`.
     compiler_first: bool,
-    /// What stands before the number of executions.
+    /// The text before the number of executions in its output.
     count: &'static str,
     blocked: &'static str,
 }
@@ -64,14 +64,14 @@ const PEERS: [Peer; 4] = [
     },
 ];
 
-/// What a peer reached.
+/// Figures of another checker.
 #[derive(Debug)]
 pub struct PeerFigures {
-    /// Who.
+    /// Its name.
     pub name: &'static str,
     /// Executions, if it finished.
     pub executions: Option<u64>,
-    /// Runs that it gave up as redundant.
+    /// Runs that it abandoned as redundant.
     pub blocked: u64,
     /// Executions per CPU second.
     pub rate: Option<f64>,
@@ -80,19 +80,19 @@ pub struct PeerFigures {
 }
 
 impl PeerFigures {
-    /// For machines.
+    /// The figures as JSON.
     pub fn to_json(&self) -> Value {
         json!({ "name": self.name, "executions": self.executions, "blocked": self.blocked, "per_cpu_second": self.rate,
                 "memory": self.memory })
     }
 }
 
-/// Names of the peers that are installed.
+/// Names of the checkers that are installed.
 pub fn installed() -> Vec<&'static str> {
     PEERS.iter().filter(|peer| has(peer.command)).map(|peer| peer.name).collect()
 }
 
-/// Lets every peer that is installed search a program.
+/// Runs every installed checker on a program.
 pub fn run_all(source: &Path, defines: &[&str]) -> Result<Vec<PeerFigures>, BenchError> {
     PEERS.iter().filter(|peer| has(peer.command)).map(|peer| run(peer, source, defines)).collect()
 }

@@ -1,13 +1,13 @@
-//! What is searched.
+//! The programs of the search benchmark.
 
-/// The best figure of another checker that was written down on a machine with two cores.
+/// The best rate of another checker that was recorded on a machine with two cores.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedRate {
-    /// Who reached it.
+    /// The checker.
     pub who: &'static str,
     /// Executions per CPU second.
     pub rate: f64,
-    /// How many times as fast raddle wants to be.
+    /// The goal: how many times as fast raddle is to be.
     pub factor: f64,
 }
 
@@ -18,11 +18,11 @@ pub struct BenchProgram {
     pub title: &'static str,
     /// The file, without its ending.
     pub source: &'static str,
-    /// What to define.
+    /// Macro definitions.
     pub defines: &'static [&'static str],
     /// Executions that a search finds.
     pub executions: u64,
-    /// What to compare it with.
+    /// The rate to compare it with.
     pub recorded: Option<RecordedRate>,
 }
 
@@ -128,14 +128,15 @@ pub const PROGRAMS: [BenchProgram; 13] = [
     },
 ];
 
-/// A program with more and more threads.
+/// A program with increasing numbers of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct GrowthSeries {
     /// What people call it.
     pub title: &'static str,
     /// The file, without its ending.
     pub source: &'static str,
-    /// Values of `N`, each with the transitions of the whole search in Table 1 of the Inspect paper, if they are there.
+    /// Values of `N`, each with the transitions of the whole search in Table 1 of the Inspect
+    /// paper, if the table has it.
     pub sizes: &'static [(u64, Option<u64>)],
 }
 

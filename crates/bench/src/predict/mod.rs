@@ -1,7 +1,9 @@
-//! Prediction beside Helgrind and DRD: the columns of the paper's table, over the scenarios of `tests/predict`.
+//! Prediction compared with Helgrind and DRD: the columns of the paper's table for the scenarios of
+//! `tests/predict`.
 //!
-//! raddle observes one run of each scenario. The others, where valgrind is installed, have ten runs of the program as the
-//! compiler builds it. Then RAPID, where it is installed, reads the traces that raddle exports.
+//! raddle observes one run of each scenario. Helgrind and DRD, if valgrind is installed, have ten
+//! runs of the program without instrumentation. RAPID, if it is installed, analyses the traces that
+//! raddle exports.
 
 mod rapid;
 mod valgrind;
@@ -86,7 +88,7 @@ impl Scenario {
         self.text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("//")).count()
     }
 
-    /// Where the trace goes that RAPID reads.
+    /// Directory of the trace that RAPID reads.
     fn export(&self, place: &Path) -> PathBuf {
         place.join(&self.name)
     }
@@ -156,7 +158,7 @@ fn predict(scenario: &Scenario, place: &Path, figures: &mut Figures) -> Result<R
     Ok(RapidComparison::of(findings))
 }
 
-/// The number that stands before some words.
+/// The number before some words.
 fn number_before(text: &str, words: &str) -> u64 {
     let Some(end) = text.find(words) else { return 0 };
     let digits: String = text[..end].chars().rev().take_while(char::is_ascii_digit).collect();

@@ -1,7 +1,9 @@
-//! RAPID on the exported traces: `rapid` on the path, or its class path, libraries included, in `RAPID_JAR`.
+//! RAPID on the exported traces: `rapid` on the path, or its class path, libraries included, in
+//! `RAPID_JAR`.
 //!
-//! A race of RAPID is the event at which an engine reports one, and so a variable and a location. raddle must have settled it:
-//! confirmed a race of this variable at this location, or shown it to be infeasible.
+//! A race of RAPID is the event at which an engine reports it, that is, a variable and a location.
+//! raddle must have settled it: confirmed a race of this variable at this location, or shown that
+//! it is infeasible.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -25,7 +27,7 @@ pub struct RapidComparison {
     infeasible: BTreeSet<Access>,
 }
 
-/// What became of a race of RAPID.
+/// raddle's result for a race of RAPID.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RapidVerdict {
     Confirmed,
@@ -34,7 +36,7 @@ enum RapidVerdict {
 }
 
 impl RapidComparison {
-    /// Reads them off the findings of a report.
+    /// Extracts them from the findings of a report.
     pub fn of(findings: &[Value]) -> Self {
         let mut settled = RapidComparison::default();
         for finding in findings.iter().filter(|finding| finding["kind"] == "data-race") {
@@ -44,7 +46,7 @@ impl RapidComparison {
                 (false, true) => &mut settled.infeasible,
                 (false, false) => continue,
             };
-            // What lies on the heap is called by the expression that reaches it, so its location has to do.
+            // A heap block is named by an expression, so only its location is compared.
             let on_heap = finding["object"]["kind"] == "heap";
             let variable = finding["variable"].as_str().filter(|_| !on_heap).unwrap_or(HEAP);
             for access in finding["accesses"].as_array().into_iter().flatten() {
@@ -70,7 +72,7 @@ impl RapidComparison {
 /// The name of all blocks on the heap.
 const HEAP: &str = "heap";
 
-/// Prints what each engine finds, and what became of it here.
+/// Prints the races of each engine and raddle's results for them.
 pub fn run(scenarios: &[Scenario], settled: &[RapidComparison], place: &Path) -> Result<(), BenchError> {
     let classes = std::env::var_os("RAPID_JAR");
     if classes.is_none() && !has("rapid") {

@@ -1,7 +1,8 @@
 //! Runs under Helgrind and DRD.
 //!
-//! A race counts as found in a run if its address lies in the variable. The addresses are those of the program's symbols, since
-//! it is linked to a fixed place: to have the tools name variables themselves (`--read-var-info`) takes them seconds a run.
+//! A race counts as found in a run if its address is inside the variable. The addresses are those
+//! of the program's symbols, because it is linked to a fixed address. With `--read-var-info` the
+//! tools would name variables themselves, which takes seconds per run.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,7 +25,7 @@ pub fn averages(source: &Path, races: &BTreeSet<&str>, place: &Path) -> Result<[
         let reported = reported(&program, TOOLS[number / RUNS])?;
         let lies_in = |memory: &&Option<Range<u64>>| match memory {
             Some(memory) => reported.iter().any(|address| memory.contains(address)),
-            // On the heap, where the program has nothing else.
+            // The program has no other data on the heap.
             None => !reported.is_empty(),
         };
         Ok(wanted.iter().filter(lies_in).count())
@@ -44,7 +45,7 @@ fn compile(source: &Path, place: &Path) -> Result<PathBuf, BenchError> {
     Ok(program)
 }
 
-/// Where the variables lie; `None` for one that is no symbol.
+/// Addresses of the variables; `None` for a variable that is no symbol.
 fn places(program: &Path, names: &BTreeSet<&str>) -> Result<Vec<Option<Range<u64>>>, BenchError> {
     let output = Command::new("nm").arg("-S").arg(program).output()?;
     let symbols = String::from_utf8_lossy(&output.stdout).into_owned();

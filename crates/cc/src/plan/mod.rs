@@ -1,4 +1,4 @@
-//! From a command line to the command that builds the same thing with raddle's hooks in it.
+//! Turns a command line into the command that builds the same thing with raddle's hooks.
 
 use crate::bitcode;
 use crate::command_line::{self, Argument, ArgumentKind, Stage};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// What the user typed, with response files already expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// Which driver the wrapper stands in for.
+    /// The driver that the wrapper replaces.
     pub language: Language,
     /// The words after the program's name.
     pub args: Vec<OsString>,
@@ -37,7 +37,7 @@ pub enum Action {
     CompileAndLink,
 }
 
-/// The one command that does what was asked for.
+/// The command that does what the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPlan {
     /// The real compiler.
@@ -135,18 +135,18 @@ fn pass_through(invocation: &Invocation, compiler: &Compiler) -> CommandPlan {
 /// A command line, and what the planner has to know about it as a whole.
 #[derive(Debug)]
 struct Request {
-    pieces: Vec<Argument>,
+    arguments: Vec<Argument>,
     sanitizers: Sanitizers,
     relocatable: bool,
 }
 
 impl Request {
     fn read(args: &[OsString], driver: Language) -> Self {
-        let pieces = command_line::parse(args, driver);
+        let arguments = command_line::parse(args, driver);
         let mut sanitizers = Sanitizers::default();
         let mut relocatable = false;
-        for piece in &pieces {
-            match &piece.kind {
+        for argument in &arguments {
+            match &argument.kind {
                 ArgumentKind::Sanitize { on, names } => sanitizers.add(*on, names),
                 ArgumentKind::Relocatable => relocatable = true,
                 ArgumentKind::Linker(words) => {
@@ -155,11 +155,11 @@ impl Request {
                 _ => {}
             }
         }
-        Self { pieces, sanitizers, relocatable }
+        Self { arguments, sanitizers, relocatable }
     }
 
     fn has(&self, wanted: impl Fn(&ArgumentKind) -> bool) -> bool {
-        self.pieces.iter().any(|piece| wanted(&piece.kind))
+        self.arguments.iter().any(|argument| wanted(&argument.kind))
     }
 
     /// What will happen; `None` where the command line must reach the compiler unchanged.
@@ -191,7 +191,8 @@ impl Request {
         }
     }
 
-    /// Code for a graphics card, a kernel's virtual machine or another processor is not raddle's business.
+    /// Whether the code is for a graphics card, a kernel's virtual machine or another processor.
+    /// Such code is not instrumented.
     fn is_for_another_machine(&self, compiler: &Compiler) -> bool {
         self.last(|kind| match kind {
             ArgumentKind::Target(machine) => Some(machine.clone()),
@@ -223,24 +224,25 @@ impl Request {
         }
     }
 
-    /// The last piece that `pick` takes something from, and how the user wrote it.
+    /// The last argument for which `pick` returns a value, and how the user wrote it.
     fn last<T>(&self, pick: impl Fn(&ArgumentKind) -> Option<T>) -> Option<(T, String)> {
-        self.pieces.iter().rev().find_map(|piece| {
-            let found = pick(&piece.kind)?;
-            Some((found, piece.text()))
+        self.arguments.iter().rev().find_map(|argument| {
+            let found = pick(&argument.kind)?;
+            Some((found, argument.text()))
         })
     }
 
     /// The language of the code that is compiled; C++ where it is both.
     fn source_language(&self) -> Option<Language> {
-        let languages = self.pieces.iter().filter_map(|piece| match piece.kind {
+        let languages = self.arguments.iter().filter_map(|argument| match argument.kind {
             ArgumentKind::Input(InputKind::Source(language) | InputKind::Header(language)) => Some(language),
             _ => None,
         });
         languages.reduce(|found, next| if next == Language::Cxx { next } else { found })
     }
 
-    /// The options for the compiler proper. They stand last, because of contradicting options the last wins.
+    /// The options for the compiler proper. They come last, because the last of contradicting
+    /// options wins.
     fn compile_options(
         &self,
         compiler: &Compiler,
@@ -278,9 +280,10 @@ impl Request {
         options
     }
 
-    /// The files of machine code that the command makes from sources; none where it makes something else.
+    /// The files of machine code that the command makes from sources; none where it makes something
+    /// else.
     fn objects(&self, action: Action) -> Vec<PathBuf> {
-        let words = || self.pieces.iter().filter_map(|piece| piece.words.first()?.to_str());
+        let words = || self.arguments.iter().filter_map(|argument| argument.words.first()?.to_str());
         let only_objects = words().any(|word| matches!(word, "-c" | "--compile"));
         let something_else = words().any(|word| {
             matches!(
@@ -291,13 +294,15 @@ impl Request {
         if something_else || !(only_objects || action == Action::CompileAndLink) {
             return Vec::new();
         }
-        match self.pieces.iter().rev().find_map(Argument::output) {
+        match self.arguments.iter().rev().find_map(Argument::output) {
             Some(name) => vec![name.into()],
             None if action == Action::CompileAndLink => vec!["a.out".into()],
             None => {
-                let sources =
-                    self.pieces.iter().filter(|piece| matches!(piece.kind, ArgumentKind::Input(InputKind::Source(_))));
-                let stems = sources.filter_map(|piece| Path::new(piece.words.first()?).file_stem());
+                let sources = self
+                    .arguments
+                    .iter()
+                    .filter(|argument| matches!(argument.kind, ArgumentKind::Input(InputKind::Source(_))));
+                let stems = sources.filter_map(|argument| Path::new(argument.words.first()?).file_stem());
                 stems.map(|stem| Path::new(stem).with_added_extension("o")).collect()
             }
         }
@@ -311,17 +316,17 @@ impl Request {
         level.is_some_and(|(for_size, _)| for_size)
     }
 
-    /// The user's own words, without those that raddle replaces or cannot honour; in two parts, of which the
-    /// second begins with `--`, after which no option can stand.
+    /// The user's own words, without those that raddle replaces or cannot honour. The second part
+    /// begins with `--`, after which no option is allowed.
     fn kept_words(&self, notes: &mut Vec<String>) -> (Vec<OsString>, Vec<OsString>) {
         let mut options = Vec::new();
         let mut inputs_only = Vec::new();
         if self.sanitizers.thread_refused {
             notes.push("the thread sanitizer's hooks stay on: raddle needs them everywhere".to_owned());
         }
-        for piece in &self.pieces {
-            let words = self.kept(piece, notes);
-            if piece.kind == ArgumentKind::EndOfOptions || !inputs_only.is_empty() {
+        for argument in &self.arguments {
+            let words = self.kept(argument, notes);
+            if argument.kind == ArgumentKind::EndOfOptions || !inputs_only.is_empty() {
                 inputs_only.extend(words);
             } else {
                 options.extend(words);
@@ -330,37 +335,38 @@ impl Request {
         (options, inputs_only)
     }
 
-    /// What is left of one piece.
-    fn kept(&self, piece: &Argument, notes: &mut Vec<String>) -> Vec<OsString> {
+    /// The words of one argument that are kept.
+    fn kept(&self, argument: &Argument, notes: &mut Vec<String>) -> Vec<OsString> {
         let mut left_out = |reason: &str| {
-            notes.push(format!("`{}` is left out: {reason}", piece.text()));
+            notes.push(format!("`{}` is left out: {reason}", argument.text()));
             Vec::new()
         };
-        match &piece.kind {
+        match &argument.kind {
             // Both are replaced by options of raddle's own.
             ArgumentKind::Sanitize { .. } | ArgumentKind::Fortify => Vec::new(),
             ArgumentKind::Preprocessor(words) => {
-                rejoined("-Wp", words, |word| !command_line::is_fortify_option(word), piece)
+                rejoined("-Wp", words, |word| !command_line::is_fortify_option(word), argument)
             }
             ArgumentKind::Linker(words) if words.iter().any(|word| is_strip_option(word)) => {
                 left_out("reports need the debug information");
-                rejoined("-Wl", words, |word| !is_strip_option(word), piece)
+                rejoined("-Wl", words, |word| !is_strip_option(word), argument)
             }
             ArgumentKind::Strip => left_out("reports need the debug information"),
             ArgumentKind::LinkTimeOptimization => left_out("the hooks are put in when a file is compiled"),
             ArgumentKind::SanitizerExceptions => left_out("raddle needs its hooks everywhere"),
             ArgumentKind::SanitizerRuntime if !self.sanitizers.any() => left_out("raddle's runtime takes its place"),
-            _ => piece.words.clone(),
+            _ => argument.words.clone(),
         }
     }
 }
 
-/// A list option without some of its words; nothing where none is left. `-Xlinker` has one word only.
-fn rejoined(option: &str, words: &[String], keep: impl Fn(&str) -> bool, piece: &Argument) -> Vec<OsString> {
+/// A list option without some of its words; nothing where none is left. `-Xlinker` has one word
+/// only.
+fn rejoined(option: &str, words: &[String], keep: impl Fn(&str) -> bool, argument: &Argument) -> Vec<OsString> {
     let kept: Vec<&str> = words.iter().map(String::as_str).filter(|word| keep(word)).collect();
     match kept.len() {
         0 => Vec::new(),
-        count if count == words.len() => piece.words.clone(),
+        count if count == words.len() => argument.words.clone(),
         _ => vec![format!("{option},{}", kept.join(",")).into()],
     }
 }

@@ -1,4 +1,4 @@
-//! What the integration tests share: real compilers, a runtime to link, and a place to build in.
+//! Shared by the integration tests: real compilers, a runtime to link, and a directory to build in.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -160,8 +160,8 @@ impl Workshop {
         text.lines().filter(|line| line.contains("(NEEDED)")).filter_map(in_brackets).collect()
     }
 
-    /// Checks that a program is linked with the runtime, before all other libraries, and not with the
-    /// sanitizer's own.
+    /// Checks that a program is linked with the runtime, before all other libraries, and not with
+    /// the sanitizer's own.
     pub fn assert_linked(&self, program: &str) {
         let needed = self.needed(program);
         let first = needed.first().unwrap_or_else(|| panic!("{program} needs nothing"));

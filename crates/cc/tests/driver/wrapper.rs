@@ -1,5 +1,5 @@
-//! The wrapper alone, for the tests: called through links named `raddle-cc` and `raddle-c++`, as build
-//! systems call the real one. The directory of the runtime comes from the environment.
+//! The wrapper alone, for the tests: called through links named `raddle-cc` and `raddle-c++`, as
+//! build systems call the real one. The directory of the runtime comes from the environment.
 
 use raddle_cc::{Environment, Language, Runtime, wrap};
 use std::ffi::OsString;
