@@ -1,4 +1,5 @@
-/* What a program can tell raddle. Without raddle (or ThreadSanitizer) every macro is empty, so that the header can stay in.
+/* Annotations for raddle. Without raddle (or ThreadSanitizer) every macro is empty, so the header can
+ * stay in the program.
  *
  * It needs nothing but itself: copy it, or add raddle's share folder to the include path.
  */
@@ -40,18 +41,18 @@ void __VERIFIER_assume(int condition) __attribute__((weak));
 #define RADDLE_HAPPENS_BEFORE(address) RADDLE_DO(AnnotateHappensBefore(__FILE__, __LINE__, (address)))
 #define RADDLE_HAPPENS_AFTER(address) RADDLE_DO(AnnotateHappensAfter(__FILE__, __LINE__, (address)))
 
-/* Races on these bytes are meant to be: accesses become scheduling points, as relaxed atomics are, and every order of them is tried.
- * Say so before the threads start. */
+/* Races on these bytes are intended: the accesses become scheduling points, like relaxed atomics, and
+ * every order of them is explored. Call it before the threads start. */
 #define RADDLE_BENIGN_RACE(address, size, why) \
     RADDLE_DO(AnnotateBenignRaceSized(__FILE__, __LINE__, (address), (size), (why)))
 
-/* The thread's data accesses in between are not looked at. This can hide bugs. */
+/* The thread's data accesses in between are ignored. This can hide bugs. */
 #define RADDLE_IGNORE_BEGIN() \
     RADDLE_DO((AnnotateIgnoreReadsBegin(__FILE__, __LINE__), AnnotateIgnoreWritesBegin(__FILE__, __LINE__)))
 #define RADDLE_IGNORE_END() \
     RADDLE_DO((AnnotateIgnoreWritesEnd(__FILE__, __LINE__), AnnotateIgnoreReadsEnd(__FILE__, __LINE__)))
 
-/* Only executions in which the condition holds are of interest. */
+/* Executions in which the condition does not hold are discarded. */
 #define RADDLE_ASSUME(condition) RADDLE_DO(__VERIFIER_assume ? __VERIFIER_assume(!!(condition)) : (void)0)
 
 #endif

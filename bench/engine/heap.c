@@ -1,4 +1,5 @@
-// As small.c, in a process whose heap a library has filled (heap_library.c) and that no run touches.
+// As small.c, in a process whose heap a library has filled (heap_library.c) and that no run
+// touches.
 #include <pthread.h>
 
 extern char *heap_of_library;

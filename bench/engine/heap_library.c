@@ -1,4 +1,5 @@
-// A library that fills BYTES of heap when it is loaded: before the first run, so that no run touches them.
+// A library that fills BYTES of heap when it is loaded: before the first run, so that no run
+// touches them.
 #include <stdlib.h>
 #include <string.h>
 

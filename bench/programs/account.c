@@ -1,4 +1,5 @@
-// N threads load an atomic balance and store it plus 10. Expected executions: (N!)^2 (14400 for N = 5).
+// N threads load an atomic balance and store it plus 10. Expected executions: (N!)^2 (14400 for N =
+// 5).
 #include <pthread.h>
 #include <stdatomic.h>
 

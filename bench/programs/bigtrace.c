@@ -1,6 +1,7 @@
-// One long execution: N threads take turns around a ring, PHASES times; whose turn it is adds its left neighbour's row of
-// memory to its own. Every hand-over is forced, so there is exactly one execution, of about 3 * N * PHASES * WORK events:
-// 10 million with the defaults. Expected executions: 1.
+// One long execution: N threads take turns around a ring, PHASES times; whose turn it is adds its
+// left neighbour's row of memory to its own. Every hand-over is forced, so there is exactly one
+// execution, of about 3 * N * PHASES * WORK events: 10 million with the defaults. Expected
+// executions: 1.
 #include <pthread.h>
 #include <semaphore.h>
 

@@ -1,8 +1,9 @@
-// A buffer of one slot with a condition variable for each direction, signal under the lock; each producer makes ITEMS items,
-// the consumers share them. Expected executions: 86336 for 2 producers, 2 consumers and 2 items. Everything happens under one lock, so
-// an execution is a sequence of critical sections and of the waiters that signals wake, and these can be counted by recursion over (what each
-// thread still has to do, who waits where, whether the slot is filled). If a signal always woke the longest waiter, there would be
-// 50264; Nidhugg visits 29728 of them.
+// A buffer of one slot with a condition variable for each direction, signal under the lock; each
+// producer makes ITEMS items, the consumers share them. Expected executions: 86336 for 2 producers,
+// 2 consumers and 2 items. Everything happens under one lock, so an execution is a sequence of
+// critical sections and of the waiters that signals wake, and these can be counted by recursion
+// over (what each thread still has to do, which threads wait where, whether the slot is filled). If a signal
+// always woke the longest waiter, there would be 50264; Nidhugg visits 29728 of them.
 #include <pthread.h>
 
 #ifndef PRODUCERS

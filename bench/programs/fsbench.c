@@ -1,5 +1,6 @@
 // Block allocation of a file system: N threads, 32 inodes and 26 blocks, each with its lock.
-// Expected executions: 1 up to N = 13, then 2^(N-13): 8, 32, 128, 512, 2048, 8192 for N = 16, 18, 20, 22, 24, 26.
+// Expected executions: 1 up to N = 13, then 2^(N-13): 8, 32, 128, 512, 2048, 8192 for N = 16, 18,
+// 20, 22, 24, 26.
 #include <pthread.h>
 
 #ifndef N

@@ -1,5 +1,6 @@
-// N threads insert four messages each into a hash table of 128 slots with a compare-exchange; on a collision the next slot
-// is tried. Expected executions: 1 up to N = 11, then 8^(N-11): 8, 64, 512, 4096, 32768 for N = 12 to 16.
+// N threads insert four messages each into a hash table of 128 slots with a compare-exchange; on a
+// collision the next slot is tried. Expected executions: 1 up to N = 11, then 8^(N-11): 8, 64, 512,
+// 4096, 32768 for N = 12 to 16.
 #include <pthread.h>
 #include <stdatomic.h>
 

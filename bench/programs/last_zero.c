@@ -1,5 +1,5 @@
-// Writer j sets a[j] = a[j-1] + 1 for j = 1 to N, one thread searches for the last zero from the top.
-// Expected executions: 5, 12, 28, 64 for N = 2 to 5; 3328 for N = 10; 147456 for N = 15.
+// Writer j sets a[j] = a[j-1] + 1 for j = 1 to N, one thread searches for the last zero from the
+// top. Expected executions: 5, 12, 28, 64 for N = 2 to 5; 3328 for N = 10; 147456 for N = 15.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
-// Long local work, little sharing: N threads compute for ITERATIONS rounds on their own and then add to a total under a
-// lock. Expected executions: N! (6 for N = 3).
+// Long local work, little sharing: N threads compute for ITERATIONS rounds on their own and then
+// add to a total under a lock. Expected executions: N! (6 for N = 3).
 #include <pthread.h>
 
 #ifndef N

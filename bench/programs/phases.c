@@ -1,5 +1,5 @@
-// A long beginning and a short end: main computes a table, in ROUNDS rounds per entry, and then N threads add entries of it to a
-// total under a lock. Expected executions: N! (120 for N = 5).
+// A long beginning and a short end: main computes a table, in ROUNDS rounds per entry, and then N
+// threads add entries of it to a total under a lock. Expected executions: N! (120 for N = 5).
 #include <pthread.h>
 
 #ifndef N

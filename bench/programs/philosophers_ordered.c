@@ -1,5 +1,5 @@
-// N philosophers, one meal each; the last takes its forks in the other order, so there is no deadlock.
-// Expected executions: 2^N - 2 (1022 for N = 10).
+// N philosophers, one meal each; the last takes its forks in the other order, so there is no
+// deadlock. Expected executions: 2^N - 2 (1022 for N = 10).
 #include <pthread.h>
 
 #ifndef N

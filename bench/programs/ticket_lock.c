@@ -1,4 +1,5 @@
-// A ticket lock, N threads with one entry each; busy waiting folded. Expected executions: N! (720 for N = 6).
+// A ticket lock, N threads with one entry each; busy waiting folded. Expected executions: N! (720
+// for N = 6).
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

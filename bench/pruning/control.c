@@ -1,5 +1,5 @@
-/* A control program: each task reads a sensor, takes part in the common state under a lock, and raises the alarm, under a
-   lock of its own, if a limit is exceeded. */
+/* A control program: each task reads a sensor, takes part in the common state under a lock, and
+ * raises the alarm, under a lock of its own, if a limit is exceeded. */
 #include <pthread.h>
 
 #ifndef TASKS

@@ -1,5 +1,5 @@
-/* Quicksort on 2,000 elements: the two halves of the first partition are sorted by a thread each, which note under a lock
-   how many elements they have finished. */
+/* Quicksort on 2,000 elements: the two halves of the first partition are sorted by a thread
+ * each, which note under a lock how many elements they have finished. */
 #include <pthread.h>
 
 #define COUNT 2000

@@ -1,5 +1,5 @@
-/* Files are scanned for a word by threads that take them from a locked queue. With BUG, the number of matches is updated
-   outside of the lock by whoever finds the queue empty. */
+/* Files are scanned for a word by threads that take them from a locked queue. With BUG, the
+ * number of matches is updated outside of the lock by whoever finds the queue empty. */
 #include <pthread.h>
 #include <string.h>
 

@@ -1,11 +1,12 @@
 # Tests that raddle checks under every schedule.
 #
 #   include(Raddle)
-#   raddle_add_test(NAME bank SOURCES bank.c)                 # compiled by raddle, whatever compiles the project
-#   raddle_add_test(NAME pool TARGET pool_test ARGS 2)        # a target of a project that raddle-cc compiles
+#   raddle_add_test(NAME bank SOURCES bank.c)                 # compiled by raddle
+#   raddle_add_test(NAME pool TARGET pool_test ARGS 2)        # a target built by raddle-cc
 #
-# Further arguments: OPTIONS (of `raddle check`), CFLAGS (for SOURCES), WILL_FAIL (the test is right if raddle finds an error),
-# ALLOW_INCOMPLETE (a search that did not finish and found nothing is skipped instead of failed).
+# Further arguments: OPTIONS (of `raddle check`), CFLAGS (for SOURCES), WILL_FAIL (the test passes if
+# raddle finds an error), ALLOW_INCOMPLETE (a search that did not finish and found nothing counts as
+# skipped instead of failed).
 # The tests carry the label `raddle`: `ctest -L raddle` runs them alone.
 include_guard(GLOBAL)
 

@@ -16,7 +16,8 @@
 // prints: started in a constructor ok
 // prints: all ok
 
-// Feature by feature, what C++ programs do with threads. Every section checks itself: it says "ok" whatever the schedule.
+// Feature by feature, what C++ programs do with threads. Every section checks itself: it says "ok"
+// whatever the schedule.
 #include <atomic>
 #include <barrier>
 #include <cassert>
@@ -41,7 +42,8 @@
 
 using namespace std::chrono_literals;
 
-// Threads that are started while static objects are constructed, and joined while they are destroyed.
+// Threads that are started while static objects are constructed, and joined while they are
+// destroyed.
 struct EarlyBird {
     std::atomic<int> value{0};
     std::thread worker;
@@ -351,7 +353,8 @@ static void atomic_waiting() {
 
 static void meeting_points() {
     std::latch ready{2}, go{1};
-    // One thread acquires it: where two do, acquire of libstdc++ before version 13 can sleep for ever.
+    // One thread acquires it: where two do, acquire of libstdc++ before version 13 can sleep for
+    // ever.
     std::counting_semaphore<4> slots{0};
     std::binary_semaphore signal{0};
     int completions = 0, inside = 0;

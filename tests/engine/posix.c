@@ -1,6 +1,7 @@
 // prints: all ok
 
-// Feature by feature, what C programs do with POSIX threads. Every section checks itself, whatever the schedule.
+// Feature by feature, what C programs do with POSIX threads. Every section checks itself, whatever
+// the schedule.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

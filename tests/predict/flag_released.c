@@ -1,5 +1,5 @@
-// An atomic flag, stored with release and awaited with acquire. In the observed run it is set before anybody looks, so that
-// only the program itself tells that nobody can go past it before.
+// An atomic flag, stored with release and awaited with acquire. In the observed run it is set
+// before it is read. Only the program itself shows that no thread can go past it before.
 // infeasible: x
 #include <pthread.h>
 #include <stdatomic.h>

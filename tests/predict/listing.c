@@ -1,5 +1,5 @@
-// The paper's first listing: y outside, x inside the lock, in opposite order. In the observed order the lock separates
-// the two y++; with the second thread first it does not. x is safe.
+// The paper's first listing: y outside, x inside the lock, in opposite order. In the observed order
+// the lock separates the two y++; with the second thread first it does not. x is safe.
 // race: y
 // safe: x
 // counterexample: lock.t2.m, unlock.t2.m

@@ -1,5 +1,5 @@
-// What the initialiser writes is safe, what is written before the call is not. It takes the second thread to run the
-// initialiser, which the observed run does not show: the second round does.
+// What the initialiser writes is safe, what is written before the call is not. It takes the second
+// thread to run the initialiser, which the observed run does not show: the second round does.
 // options: --rounds 2
 // race: hits
 // safe: table

@@ -1,5 +1,5 @@
 // race: x
-// The writer is told to go on by somebody who still holds the lock that it needs next: to bring both to x, the
+// The thread that posts still holds the lock that the writer needs next: to bring both to x, the
 // section has to be left first.
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,4 +1,5 @@
-// Only where the try fails is the counter touched without the lock: the observed run never fails, a second round does.
+// Only where the try fails is the counter touched without the lock: the observed run never fails, a
+// second round does.
 // options: --rounds 0
 // race: missed
 // safe: hits

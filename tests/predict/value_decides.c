@@ -1,5 +1,5 @@
-// The second thread touches y only if it has seen the flag that is set after the first one is done with y. A reordering of
-// the events has a race, the program has not.
+// The second thread touches y only if it has seen the flag that is set after the first one is done
+// with y. A reordering of the events has a race, the program has not.
 // infeasible: y
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
-// The second section reads what the first one wrote, but nothing depends on it: the order is still chance.
+// The second section reads what the first one wrote, but nothing depends on it: the order is still
+// chance.
 // race: y
 // safe: x
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// Two readers that write: the lock lets them in together. The section of a writer in between orders them by chance.
+// Two readers that write: the lock lets them in together. The section of a writer in between orders
+// them by chance.
 // race: x
 // safe: y
 #include <pthread.h>

@@ -3,7 +3,7 @@
 // findings: 1
 // finding: assertion detail=assert line=17
 
-// A thread fails while it holds the lock: who waits for it is at rest, which is no deadlock of the program's.
+// A thread fails while it holds the lock. That another thread waits for the lock is no deadlock.
 #include <assert.h>
 #include <pthread.h>
 

@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: assertion detail=assert line=12
+// finding: assertion detail=assert line=13
 
-// The conventions of the software verification competition: reach_error is an assertion that failed.
+// The conventions of the software verification competition: reach_error is an assertion that
+// failed.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

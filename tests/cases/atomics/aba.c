@@ -3,8 +3,8 @@
 // findings: at-least
 // finding: assertion detail=assert line=35
 
-// The ABA problem: T1 is about to pop A and remembers A's successor B; T2 pops A and B and pushes A again; T1's exchange
-// succeeds and brings B back, which T2 owns.
+// The ABA problem: T1 is about to pop A and remembers A's successor B; T2 pops A and B and pushes A
+// again; T1's exchange succeeds and brings B back, which T2 owns.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

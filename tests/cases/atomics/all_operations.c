@@ -2,7 +2,8 @@
 // check:
 // verdict: verified
 
-// Every read-modify-write, against one writer; whatever the order, the result is one of the sequential ones.
+// Every read-modify-write, against one writer; whatever the order, the result is one of the
+// sequential ones.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

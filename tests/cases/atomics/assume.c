@@ -6,7 +6,8 @@
 // verdict: verified
 // executions: 1
 
-// Executions in which an assumption is false do not count: of the two orders of load and store one is left.
+// Executions in which an assumption is false do not count: of the two orders of load and store one
+// is left.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -4,8 +4,8 @@
 // executions: 6
 // blocked: 0
 
-// The compiler's own builtins on a plain int, old style and new: T1 has two read-modify-writes, T2 a fetch_add and a
-// load; orders of a1 a2 with b1 b2: 6.
+// The compiler's own builtins on a plain int, old style and new: T1 has two read-modify-writes, T2
+// a fetch_add and a load; orders of a1 a2 with b1 b2: 6.
 #include <assert.h>
 #include <pthread.h>
 

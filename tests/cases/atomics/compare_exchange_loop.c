@@ -2,7 +2,7 @@
 // check:
 // verdict: verified
 
-// The usual retry loop: a failed exchange means that somebody else made progress, so it ends.
+// The usual retry loop: a failed exchange means that another thread made progress, so it ends.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

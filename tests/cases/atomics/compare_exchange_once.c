@@ -10,8 +10,8 @@
 // executions: 4
 // blocked: 0
 
-// N threads try to be the first. The one that succeeds writes; the others fail, and failed exchanges are reads, which
-// do not order each other: N executions, not N!.
+// N threads try to be the first. The one that succeeds writes; the others fail, and failed
+// exchanges are reads, which do not order each other: N executions, not N!.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

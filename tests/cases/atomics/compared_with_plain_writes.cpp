@@ -8,7 +8,8 @@
 // verdict: verified
 // executions: 6
 
-// What a plain write, of a constructor here, leaves in a word is not known to who foresees a compare-exchange.
+// The search does not know the value of a plain write (of a constructor here), so it cannot predict
+// a compare-exchange.
 #include <atomic>
 #include <thread>
 

@@ -3,9 +3,9 @@
 // verdict: verified
 // executions: 4
 
-// Peterson's lock, one entry each, failed rounds of the wait removed. The second to write `turn` can leave its wait only
-// after the first has lowered its flag; the first leaves before the second has raised its flag, or sees it up and the
-// turn changed. Two choices of who is first: 2 x 2.
+// Peterson's lock, one entry each, failed rounds of the wait removed. The second to write `turn`
+// can leave its wait only after the first has lowered its flag; the first leaves before the second
+// has raised its flag, or sees it up and the turn changed. Either thread can be the first: 2 x 2.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,8 @@
 // executions: 2
 // blocked: 0
 
-// Data published by a release store; the reader looks only if it saw the flag. Two executions: flag seen or not.
+// Data published by a release store; the reader looks only if it saw the flag. Two executions: flag
+// seen or not.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: data-race var=data detail=read-write line=14 line2=23
+// finding: data-race var=data detail=read-write line=15 line2=24
 
-// Since C++20 a later relaxed store by the releasing thread itself does not continue the release sequence either.
+// Since C++20 a later relaxed store by the releasing thread itself does not continue the release
+// sequence either.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -2,7 +2,8 @@
 // check:
 // verdict: verified
 
-// A sequence lock whose data are relaxed atomics, one attempt to read: a consistent pair or a failed attempt.
+// A sequence lock whose data are relaxed atomics, one attempt to read: a consistent pair or a
+// failed attempt.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

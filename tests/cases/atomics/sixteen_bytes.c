@@ -6,7 +6,8 @@
 // check: --granularity access
 // verdict: verified
 
-// Sixteen bytes at once: neither half is ever seen without the other. The reader sees both before or both after.
+// Sixteen bytes at once: neither half is ever seen without the other. The reader sees both before
+// or both after.
 #include <assert.h>
 #include <pthread.h>
 

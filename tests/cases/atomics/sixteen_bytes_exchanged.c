@@ -4,8 +4,8 @@
 // verdict: verified
 // executions: 4
 
-// A pointer with a counter beside it, exchanged as one: two compare-exchanges, of which the loser tries again: the threads come one after the other,
-// or both look first and either wins, 2 + 2.
+// A pointer with a counter beside it, exchanged as one. The loser of two compare-exchanges tries
+// again. The threads come one after the other, or both read first and either wins: 2 + 2.
 #include <assert.h>
 #include <pthread.h>
 

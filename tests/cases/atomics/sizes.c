@@ -4,8 +4,8 @@
 // executions: 2
 // blocked: 0
 
-// Atomics of 1, 2, 4 and 8 bytes that lie side by side do not disturb each other: only the 4-byte one is shared by both
-// threads, with one write and one read.
+// Atomics of 1, 2, 4 and 8 bytes that lie side by side do not disturb each other: only the 4-byte
+// one is shared by both threads, with one write and one read.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

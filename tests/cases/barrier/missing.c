@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: data-race detail=read-write line=13 line2=14
+// finding: data-race detail=read-write line=14 line2=15
 
-// The barrier that should separate the phases was forgotten: the first access of the second phase races.
+// The barrier that should separate the phases was forgotten: the first access of the second phase
+// races.
 #include <pthread.h>
 
 int cell[2], sum[2];

@@ -4,7 +4,8 @@
 // executions: 1
 // blocked: 0
 
-// Each writes its cell before the barrier and reads the other's after it. The order of arrival changes nothing.
+// Each writes its cell before the barrier and reads the other's after it. The order of arrival
+// changes nothing.
 #include <assert.h>
 #include <pthread.h>
 

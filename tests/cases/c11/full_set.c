@@ -1,7 +1,8 @@
 // check: --self-check 1
 // verdict: verified
 
-// The rest of threads.h: identities, exit values, keys with destructors, yielding, sleeping, every kind of mutex.
+// The rest of threads.h: identities, exit values, keys with destructors, yielding, sleeping, every
+// kind of mutex.
 #include <assert.h>
 #include <threads.h>
 #include <time.h>

@@ -3,7 +3,8 @@
 // executions: 4
 // blocked: 0
 
-// mtx_trylock on a recursive mutex: as mutex/trylock_both.c, with an inner lock that is nobody's business.
+// mtx_trylock on a recursive mutex: as mutex/trylock_both.c, with an inner lock that no other
+// thread can observe.
 #include <assert.h>
 #include <threads.h>
 

@@ -3,7 +3,8 @@
 // executions: 3
 // blocked: 0
 
-// mtx_timedlock gets the lock before or after the other thread's section, or gives up while it lasts.
+// mtx_timedlock gets the lock before or after the other thread's section, or gives up while it
+// lasts.
 #include <assert.h>
 #include <threads.h>
 #include <time.h>

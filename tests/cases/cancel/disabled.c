@@ -2,7 +2,8 @@
 // verdict: verified
 // executions: 2
 
-// Cancellation is put off while the thread does what must not be torn apart: the request comes before the point, or after it.
+// Cancellation is disabled during a section that must not be interrupted: the request comes before
+// the cancellation point, or after it.
 #include <assert.h>
 #include <pthread.h>
 

@@ -3,9 +3,9 @@
 // executions: 10
 // blocked: 0
 
-// W1, W2 wait for a flag that B sets and broadcasts. By the number of waiters asleep when B comes: none, then
-// the two in either order: 2; one: which (2), then the sleeper and the other in either order (2): 4; both: 2 orders to
-// fall asleep, 2 orders to wake: 4. In all 10.
+// W1, W2 wait for a flag that B sets and broadcasts. By the number of waiters asleep when B comes:
+// none, then the two in either order: 2; one: which (2), then the sleeper and the other in either
+// order (2): 4; both: 2 orders to fall asleep, 2 orders to wake: 4. In all 10.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

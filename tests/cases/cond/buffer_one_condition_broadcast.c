@@ -3,7 +3,7 @@
 // executions: 80
 // blocked: 0
 
-// The same buffer with broadcast: everybody looks again, nothing is lost.
+// The same buffer with broadcast: all waiters test the condition again, nothing is lost.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

@@ -5,8 +5,9 @@
 // findings: at-least
 // finding: deadlock detail=lost-wakeup
 
-// Producers and consumers share one condition variable and use signal: the wake-up can go to a thread of the same sort,
-// which goes back to sleep while the one it was meant for never wakes. 8 of the 80 executions end that way.
+// Producers and consumers share one condition variable and use signal: the wake-up can go to a
+// thread of the same sort, which goes back to sleep while the one it was meant for never wakes. 8
+// of the 80 executions end that way.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

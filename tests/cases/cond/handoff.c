@@ -7,7 +7,8 @@
 // verdict: verified
 // executions: 2
 
-// One waiter, one signaller under the lock: either the flag is already set, or the waiter waits and is woken.
+// One waiter, one signaller under the lock: either the flag is already set, or the waiter waits and
+// is woken.
 #include <assert.h>
 #include <pthread.h>
 

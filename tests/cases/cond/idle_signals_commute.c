@@ -3,7 +3,7 @@
 // executions: 1
 // blocked: 0
 
-// Signals and broadcasts that find nobody waiting change nothing, so their order is no choice.
+// Signals and broadcasts that find no waiter change nothing, so they commute.
 #include <pthread.h>
 
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;

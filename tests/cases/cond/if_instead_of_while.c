@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: assertion detail=assert line=18
+// finding: assertion detail=assert line=19
 
-// A consumer is woken for the item, but a second consumer takes it before the first has the lock again.
+// A consumer is woken for the item, but a second consumer takes it before the first has the lock
+// again.
 #include <assert.h>
 #include <pthread.h>
 

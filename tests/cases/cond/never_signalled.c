@@ -2,7 +2,7 @@
 // verdict: bug
 // finding: deadlock detail=all-blocked line=16
 
-// Nobody ever signals: no wake-up was lost, there was none.
+// No thread ever signals: no wake-up was lost, there was none.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

@@ -14,8 +14,8 @@
 // executions: 32
 // blocked: 0
 
-// Two threads take turns. What differs is only who finds it is not its turn yet: at each of the 2n-1 changes of turn the
-// thread to come is asleep already or not.
+// Two threads take turns. At each of the 2n-1 changes of turn, the next thread is asleep already or
+// not. Executions differ only in that.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

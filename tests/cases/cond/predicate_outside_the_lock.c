@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: deadlock detail=lost-wakeup line=17
+// finding: deadlock detail=lost-wakeup line=18
 
-// The flag is atomic, so there is no race; but it is set and signalled between the waiter's look and its wait.
+// The flag is atomic, so there is no race; but it is set and signalled between the waiter's look
+// and its wait.
 #include <pthread.h>
 #include <stdatomic.h>
 

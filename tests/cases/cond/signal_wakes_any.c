@@ -2,7 +2,7 @@
 // verdict: bug
 // finding: assertion detail=assert line=24
 
-// A signal may wake either waiter, whoever came first: the assertion that it is always the first is wrong.
+// A signal may wake either waiter: the assertion that it is always the first one is wrong.
 #include <assert.h>
 #include <pthread.h>
 

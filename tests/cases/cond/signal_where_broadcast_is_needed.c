@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // executions: 10
-// finding: deadlock detail=lost-wakeup line=17
+// finding: deadlock detail=lost-wakeup line=18
 
-// As broadcast_to_two.c with a signal: if both sleep, only one is woken, and the flag's only change is past.
+// As broadcast_to_two.c with a signal: if both sleep, only one is woken, and the flag's only change
+// is past.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

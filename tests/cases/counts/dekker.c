@@ -29,7 +29,8 @@
 // executions: 33147
 // blocked: 0
 
-// Two threads, N rounds of raising a flag, looking at the other's, lowering it. N = 1 by hand: each thread's read of the
-// other's flag comes before, inside or after the time it is up: 3 x 3, less the two pairs that would need a cycle
-// (each before the other is up; each after the other is down).
+// Two threads, N rounds of raising a flag, looking at the other's, lowering it. N = 1 by hand: each
+// thread's read of the other's flag comes before, inside or after the time it is up: 3 x 3, less
+// the two pairs that would need a cycle (each before the other is up; each after the other is
+// down).
 #include "../../../bench/programs/dekker.c"

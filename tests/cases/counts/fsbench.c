@@ -38,6 +38,7 @@
 // executions: 8192
 // blocked: 0
 
-// The fsbench of the Inspect paper's Table 1: block allocation under inode locks and block locks. Thread 13 + k starts at
-// the block that thread k takes, so each thread above 13 doubles the number of executions.
+// The fsbench of the Inspect paper's Table 1: block allocation under inode locks and block locks.
+// Thread 13 + k starts at the block that thread k takes, so each thread above 13 doubles the number
+// of executions.
 #include "../../../bench/programs/fsbench.c"

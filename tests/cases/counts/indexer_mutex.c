@@ -34,5 +34,6 @@
 // executions: 32768
 // blocked: 0
 
-// The indexer as the Inspect paper ran it: the compare-and-swap is a function that takes a mutex, here one per slot.
+// The indexer as the Inspect paper ran it: the compare-and-swap is a function that takes a mutex,
+// here one per slot.
 #include "../../../bench/programs/indexer_mutex.c"

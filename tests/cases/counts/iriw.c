@@ -6,8 +6,8 @@
 // verdict: verified
 // executions: 15
 
-// Two writers, two readers in opposite orders: four reads, each before or after its write, 16 combinations, less the one
-// in which the readers see the writes in different orders.
+// Two writers, two readers in opposite orders: four reads, each before or after its write, 16
+// combinations, less the one in which the readers see the writes in different orders.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

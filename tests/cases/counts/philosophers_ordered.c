@@ -18,6 +18,6 @@
 // executions: 1022
 // blocked: 0
 
-// N philosophers, one meal each; the last takes its forks in the other order. Each fork has two users, hence 2^N orders,
-// less the two in which all wait for their neighbour around the table.
+// N philosophers, one meal each; the last takes its forks in the other order. Each fork has two
+// users, hence 2^N orders, less the two in which all wait for their neighbour around the table.
 #include "../../../bench/programs/philosophers_ordered.c"

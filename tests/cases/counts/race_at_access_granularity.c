@@ -7,8 +7,8 @@
 // executions: 1
 // finding: data-race var=x
 
-// x=x+1 || x=x+1 without a lock. At access granularity as account.c with 2 threads: 4 executions. At sync granularity
-// there is nothing to reorder, and one execution shows the race.
+// x=x+1 || x=x+1 without a lock. At access granularity as account.c with 2 threads: 4 executions.
+// At sync granularity there is nothing to reorder, and one execution shows the race.
 #include <pthread.h>
 
 int x;

@@ -10,7 +10,8 @@
 // verdict: verified
 // executions: 3
 
-// x=1; r=y || y=1; s=x. Each read is before or after the other's write: 4 combinations, less "both before", a cycle.
+// x=1; r=y || y=1; s=x. Each read is before or after the other's write: 4 combinations, less "both
+// before", a cycle.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

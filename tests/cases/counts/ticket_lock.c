@@ -11,5 +11,6 @@
 // verdict: verified
 // executions: 720
 
-// A ticket lock: the order of the tickets decides everything, failed looks at `serving` are no executions of their own.
+// A ticket lock: the order of the tickets decides everything, failed looks at `serving` are no
+// executions of their own.
 #include "../../../bench/programs/ticket_lock.c"

@@ -3,7 +3,8 @@
 // executions: 3
 // blocked: 0
 
-// x=1; y=2 || y=1; x=2. Two orders at each location, less the one in which both first writes come last.
+// x=1; y=2 || y=1; x=2. Two orders at each location, less the one in which both first writes come
+// last.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,7 +6,8 @@
 // verdict: bug
 // finding: deadlock
 
-// A lock made of std::atomic_flag, as reference manuals show it; and without the call that wakes the next.
+// A lock made of std::atomic_flag, as reference manuals show it; and without the call that wakes
+// the next.
 #include <atomic>
 #include <cassert>
 #include <thread>

@@ -2,8 +2,9 @@
 // check:
 // verdict: verified
 
-// std::atomic<std::shared_ptr>: libstdc++ locks it by a bit of a word and pauses while another holds it, without ever sleeping.
-// Both only load: in libstdc++ 12 a load unlocks with a relaxed operation, which is a race with a store.
+// std::atomic<std::shared_ptr>: libstdc++ locks it by a bit of a word and pauses while another
+// holds it, without ever sleeping. Both only load: in libstdc++ 12 a load unlocks with a relaxed
+// operation, which is a race with a store.
 #include <atomic>
 #include <cassert>
 #include <memory>

@@ -7,10 +7,13 @@
 // verdict: verified
 // executions: 6
 
-// One waits, one stores and notifies. The library counts who waits: the one who notifies looks at that count after its store.
+// One thread waits, one stores and notifies. The library counts the waiters: the notifier reads
+// that count after its store.
 //
-// Stored before the waiter looks: the count is looked at before he enters, while he is in, or after he has left (3). Stored between his
-// look and his sleeping, which then fails: while he is in, or after he has left (2). Stored while he sleeps: he is woken (1).
+// Store before the waiter's read: the count is read before the waiter registers, while it is
+// registered, or after that (3). Store between its read and its sleep, which then fails: while it
+// is registered, or after that (2). Store while it
+// sleeps: it is woken (1).
 #include <atomic>
 #include <cassert>
 #include <thread>

@@ -4,8 +4,9 @@
 // executions: 3
 // finding: deadlock
 
-// The value changes, but nobody notifies the one who waits. It changes before he looks, between that and his sleeping, or when he sleeps;
-// that the library looks 16 times before it sleeps makes no difference.
+// The value changes, but no thread notifies the waiter. It changes before the waiter's read,
+// between that and its sleep, or during its sleep. That the library polls 16 times before it sleeps
+// makes no difference.
 #include <atomic>
 #include <thread>
 

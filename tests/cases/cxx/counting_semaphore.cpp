@@ -4,7 +4,8 @@
 
 // std::counting_semaphore and std::binary_semaphore: a hand-over to and fro, and items counted.
 //
-// Each semaphore has one thread that acquires it: acquire of libstdc++ before version 13 can sleep for ever where two do.
+// Each semaphore has one thread that acquires it: acquire of libstdc++ before version 13 can sleep
+// for ever where two do.
 #include <cassert>
 #include <semaphore>
 #include <thread>

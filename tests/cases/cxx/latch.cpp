@@ -2,7 +2,7 @@
 // check:
 // verdict: verified
 
-// std::latch: nobody passes before both have arrived.
+// std::latch: no thread passes before both have arrived.
 #include <cassert>
 #include <latch>
 #include <thread>

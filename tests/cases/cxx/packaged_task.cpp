@@ -2,7 +2,7 @@
 // check:
 // verdict: verified
 
-// std::packaged_task: its result, or its exception, reaches whoever asks.
+// std::packaged_task: its result, or its exception, reaches the thread that asks for it.
 #include <cassert>
 #include <future>
 #include <stdexcept>

@@ -6,12 +6,13 @@
 // verdict: verified
 // executions: 4
 
-// std::scoped_lock takes two mutexes in opposite orders without deadlock: who finds the second one taken gives the first back and
-// tries again. Both can do that again and again; who comes back to where it was has gained nothing, and orders that go on from there are
+// std::scoped_lock acquires two mutexes in opposite orders without deadlock: a thread that finds
+// the second one locked releases the first and tries again. Both can do that again and again. A
+// round that returns to an earlier state makes no progress, and orders that continue from there are
 // left out.
 //
-// In the same order there are four: either comes first, and the other finds the second mutex still taken, since the first one is given
-// back first, or free.
+// In the same order there are four executions: either thread comes first. The other finds the
+// second mutex still locked, because the first one is released first, or free.
 #include <cassert>
 #include <mutex>
 #include <thread>

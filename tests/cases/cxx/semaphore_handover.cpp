@@ -7,8 +7,9 @@
 // verdict: verified
 // executions: 16
 
-// A hand-over to and fro. The addition of each release comes before the acquirer's look at the number to sleep on, before its look whether
-// there is something to take, before it sleeps, or after that: four by four executions. That it looks 16 times makes none.
+// A hand-over to and fro. The addition of each release comes before the acquirer's read of the
+// number to sleep on, before its read of the count, before it sleeps, or after that: four by four
+// executions. That it polls 16 times adds none.
 #include <cassert>
 #include <semaphore>
 #include <thread>

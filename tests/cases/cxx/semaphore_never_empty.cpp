@@ -2,8 +2,9 @@
 // check:
 // verdict: verified
 
-// Two take and one gives, of two: there is always one for each, and nobody comes to sleep, however often another is faster. A thread
-// that gave up looking after the first time that another was faster would sleep here, as the number may be the old one again.
+// Two threads acquire and one releases a semaphore of two: there is always one for each, and no
+// thread sleeps, however often another is faster. A thread that gave up after the first time that
+// another was faster would sleep here, because the count may have its old value again.
 #include <semaphore>
 #include <thread>
 

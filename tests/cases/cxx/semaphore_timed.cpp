@@ -1,7 +1,8 @@
 // check:
 // verdict: verified
 
-// Semaphores with time-outs: who got it sees what was there before the release; who did not waits on.
+// Semaphores with time-outs: a thread that acquired it sees what was written before the release;
+// one that timed out goes on waiting.
 #include <cassert>
 #include <chrono>
 #include <latch>

@@ -5,7 +5,8 @@
 // executions: 3
 // finding: assertion detail=assert
 
-// The second try finds what the first did not: tries are told apart, although each looks many times in vain.
+// The second try succeeds where the first did not: tries are distinguished, although each polls
+// many times without success.
 //
 // The release comes before the first try, between the two, or after the second.
 #include <cassert>

@@ -6,7 +6,8 @@
 // verdict: verified
 // executions: 4
 
-// A static local variable is initialised once, by whoever comes first; the other one looks at the guard before or after that: 2 * 2.
+// A static local variable is initialised once, by the first thread. The other one reads the guard
+// before or after that: 2 * 2.
 #include <cassert>
 #include <thread>
 

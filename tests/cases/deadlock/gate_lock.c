@@ -3,7 +3,8 @@
 // executions: 2
 // blocked: 0
 
-// Opposite orders, but under a common gate: tools that only compare lock orders raise a false alarm here.
+// Opposite orders, but under a common gate: tools that only compare lock orders raise a false alarm
+// here.
 #include <pthread.h>
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // executions: 2
-// finding: deadlock detail=cycle line=23 line2=13
+// finding: deadlock detail=cycle line=24 line2=14
 
-// Main joins a thread that needs the lock main holds. The thread may have had it before: 2 executions.
+// Main joins a thread that needs the lock main holds. The thread may have had it before: 2
+// executions.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

@@ -3,7 +3,8 @@
 // executions: 2
 // finding: deadlock detail=all-blocked
 
-// A thread waits at the barrier with the lock that the other needs to get there. Both orders end so.
+// A thread waits at the barrier with the lock that the other needs to get there. Both orders end
+// so.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

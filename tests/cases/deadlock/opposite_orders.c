@@ -3,13 +3,14 @@
 // verdict: bug
 // executions: 3
 // blocked: 0
-// finding: deadlock detail=cycle line=21 line2=31
+// finding: deadlock detail=cycle line=22 line2=32
 // check: --strategy dpor
 // verdict: bug
 // executions: 3
-// finding: deadlock detail=cycle line=21 line2=31
+// finding: deadlock detail=cycle line=22 line2=32
 
-// AB-BA. T1 goes through first, T2 goes through first, or each has one lock: 3 executions, one of them the deadlock.
+// AB-BA. T1 goes through first, T2 goes through first, or each has one lock: 3 executions, one of
+// them the deadlock.
 #include <pthread.h>
 
 static pthread_mutex_t p = PTHREAD_MUTEX_INITIALIZER, q = PTHREAD_MUTEX_INITIALIZER;

@@ -4,8 +4,8 @@
 // findings: at-least
 // finding: deadlock detail=cycle line=17 line2=26
 
-// Two threads block each other while a third works on and main, which waits for the third alone, ends the program: never
-// is everything blocked, yet the cycle is a deadlock.
+// Two threads block each other while a third works on and main, which waits for the third alone,
+// ends the program: never is everything blocked, yet the cycle is a deadlock.
 #include <pthread.h>
 
 static pthread_mutex_t p = PTHREAD_MUTEX_INITIALIZER, q = PTHREAD_MUTEX_INITIALIZER;

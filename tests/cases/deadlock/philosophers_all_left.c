@@ -4,7 +4,8 @@
 // blocked: 0
 // finding: deadlock detail=cycle
 
-// Five philosophers who all take the left fork first: 2^5 orders, less one that is impossible.
+// Five philosophers, all of which take the left fork first: 2^5 orders, less one that is
+// impossible.
 #include <pthread.h>
 
 #define N 5

@@ -5,8 +5,8 @@
 // blocked: 0
 // finding: deadlock detail=cycle line=20
 
-// A cycle of three: three philosophers, all with the same hand first. 2^3 orders at the forks, less the one in which
-// everybody would have to be the second at the first fork it takes.
+// A cycle of three: three philosophers, all with the same hand first. 2^3 orders at the forks, less
+// the one in which every thread would have to be the second at its first fork.
 #include <pthread.h>
 
 static pthread_mutex_t fork_[3] = {

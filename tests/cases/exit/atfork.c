@@ -1,7 +1,8 @@
 // check:
 // verdict: incomplete
 
-// Handlers around fork run in the right order in the parent; the child is a process of its own, which the verdict says.
+// Handlers around fork run in the right order in the parent; the child is a process of its own,
+// which the verdict says.
 #include <assert.h>
 #include <pthread.h>
 #include <sys/wait.h>

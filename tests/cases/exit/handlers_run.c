@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: assertion detail=assert line=15
+// finding: assertion detail=assert line=16
 
-// An atexit handler is an ordinary operation of the exiting thread; what it finds depends on the schedule.
+// An atexit handler is an ordinary operation of the exiting thread; what it finds depends on the
+// schedule.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,8 @@
 // check:
 // verdict: verified
 
-// Two threads call exit at the same time: either may be the one that ends the process, and the handler runs once.
+// Two threads call exit at the same time: either may be the one that ends the process, and the
+// handler runs once.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,8 @@
 // executions: 2
 // blocked: 0
 
-// Release fence before a relaxed store, acquire fence after a relaxed load: ordered, although no access itself is.
+// Release fence before a relaxed store, acquire fence after a relaxed load: ordered, although no
+// access itself is.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

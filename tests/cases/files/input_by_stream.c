@@ -1,7 +1,8 @@
 // check: --stdin /etc/passwd
 // verdict: verified
 // executions: 6
-// Every run reads its standard input from the beginning, although the C library reads it by the buffer. Three threads lock once: 3!.
+// Every run reads its standard input from the beginning, although the C library reads it by the
+// buffer. Three threads lock once: 3!.
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>

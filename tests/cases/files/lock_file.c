@@ -2,8 +2,8 @@
 // verdict: verified
 // executions: 4
 
-// A file that only one can create is a lock: whoever has it is alone. Either may be the first; the other comes while the first
-// is inside, and gives up, or afterwards: 2 * 2 executions.
+// A file that only one thread can create is a lock. Either thread may be the first. The other comes
+// while the first is inside, and gives up, or afterwards: 2 * 2 executions.
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // verdict: verified
 // executions: 1
 
-// Each thread has a file of its own: nobody can tell in which order they work.
+// Each thread has a file of its own: their operations commute.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

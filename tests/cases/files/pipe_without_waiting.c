@@ -3,7 +3,7 @@
 // executions: 2
 // finding: assertion detail=assert line=17
 
-// Who reads from a pipe without waiting finds something there or not.
+// A read from a non-blocking pipe finds data or not.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <fcntl.h>

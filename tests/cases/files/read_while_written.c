@@ -2,13 +2,14 @@
 // check:
 // verdict: bug
 // executions: 3
-// finding: assertion detail=assert line=26
+// finding: assertion detail=assert line=27
 // check: --strategy dpor
 // verdict: bug
-// finding: assertion detail=assert line=26
+// finding: assertion detail=assert line=27
 
-// What one thread writes to a file the other may find there. Looking it up comes before it is made (nothing to read), or after; then
-// reading comes before writing, or after: three executions, of which one finds the letter.
+// One thread reads a file that the other writes. The lookup comes before the file is created
+// (nothing to read), or after it. Then the read comes before the write, or after it: three
+// executions, of which one finds the letter.
 #include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // executions: 2
-// finding: assertion detail=assert line=37
+// finding: assertion detail=assert line=38
 
-// Two threads read from one descriptor: who comes first gets the first letter. Reading the same byte again is nobody's business.
+// Two threads read from one descriptor: the first one gets the first letter. Reading the same byte
+// again (pread) commutes.
 #include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,17 +1,18 @@
 // check:
 // verdict: bug
 // executions: 2
-// finding: assertion detail=assert line=43
+// finding: assertion detail=assert line=44
 // check: --strategy dpor
 // verdict: bug
 // executions: 2
-// finding: assertion detail=assert line=43
+// finding: assertion detail=assert line=44
 // check: --jobs 3
 // verdict: bug
 // executions: 2
-// finding: assertion detail=assert line=43
+// finding: assertion detail=assert line=44
 
-// Which store comes first does not depend on the thread that waits for the pipe, and cannot go on before something is there.
+// The order of the stores does not depend on the thread that waits for the pipe, which cannot
+// continue before there is data.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

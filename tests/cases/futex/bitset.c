@@ -2,7 +2,8 @@
 // check:
 // verdict: verified
 
-// FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET with all bits: an event as with FUTEX_WAIT and FUTEX_WAKE.
+// FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET with all bits: an event as with FUTEX_WAIT and
+// FUTEX_WAKE.
 #include <assert.h>
 #include <limits.h>
 #include <linux/futex.h>

@@ -2,7 +2,8 @@
 // verdict: verified
 // executions: 2
 
-// A one-shot event. The waiter looks before the store and sleeps (then store and wake follow), or sees it set.
+// A one-shot event. The waiter looks before the store and sleeps (then store and wake follow), or
+// sees it set.
 #include <assert.h>
 #include <linux/futex.h>
 #include <pthread.h>

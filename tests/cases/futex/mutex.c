@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-atomic_int state; // 0 free, 1 held, 2 held and somebody may wait
+atomic_int state; // 0 free, 1 held, 2 held and a thread may wait
 int count;
 
 static void lock(void)

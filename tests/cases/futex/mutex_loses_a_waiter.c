@@ -3,7 +3,8 @@
 // findings: at-least
 // finding: deadlock detail=lost-wakeup
 
-// The word that is waited on never changes, so the check at falling asleep cannot notice an unlock that came between.
+// The word that is waited on never changes, so the check at falling asleep cannot notice an unlock
+// that came between.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>

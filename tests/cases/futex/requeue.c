@@ -1,9 +1,9 @@
 // check: --self-check 1
 // verdict: incomplete
 
-// Threads that wait on one futex word are moved to another: one wake-up there for each. A requeue that finds another value in the
-// word than was asked for moves nobody. The verdict
-// says that they were woken instead of being moved.
+// Threads that wait on one futex word are moved to another: one wake-up there for each. A requeue
+// that finds another value in the word moves no thread. The verdict says that the threads were
+// woken instead of being moved.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

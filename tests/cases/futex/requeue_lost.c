@@ -1,8 +1,8 @@
 // check:
 // verdict: incomplete
 
-// The waiter may have been moved to the second word, where nobody wakes it: raddle wakes it at once,
-// does not see that, and says so.
+// The waiter may have been moved to the second word, where no thread wakes it. raddle wakes it at
+// once, does not see the lost wake-up, and says so.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 // check: --self-check 2
 // verdict: verified
 
-// Blocks at every alignment: aligned, apart from each other, usable to the last byte, given back by free.
+// Blocks at every alignment: aligned, disjoint, usable to the last byte, released by free.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

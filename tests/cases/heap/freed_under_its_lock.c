@@ -3,7 +3,8 @@
 // findings: at-least
 // finding: data-race detail=use-after-free
 
-// The lock protects the object, but lies inside it: the second thread uses memory that the first has freed.
+// The lock protects the object, but lies inside it: the second thread uses memory that the first
+// has freed.
 #include <pthread.h>
 #include <stdlib.h>
 

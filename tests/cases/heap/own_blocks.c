@@ -3,8 +3,8 @@
 // executions: 1
 // blocked: 0
 
-// Every thread allocates, fills, grows and frees blocks of its own: the allocator is no shared object, and a block that
-// comes back is no race with its last user.
+// Every thread allocates, fills, grows and frees blocks of its own: the allocator is no shared
+// object, and a block that comes back is no race with its last user.
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

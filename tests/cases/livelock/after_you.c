@@ -2,8 +2,8 @@
 // verdict: incomplete
 // exit: 3
 
-// Two polite threads that raise and lower their flags for ever: each round writes, so it is no busy waiting that could
-// be folded; a bound ends it, and the verdict is open.
+// Two threads raise and lower their flags for ever. Each round writes, so it is no busy waiting
+// that could be removed. A bound ends the search, and the verdict is incomplete.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -3,8 +3,8 @@
 // executions: 4
 // blocked: 0
 
-// A loop that counts its tries makes progress and is not folded: the store comes before the first, second or third look,
-// or after them all.
+// A loop that counts its tries makes progress and is not folded: the store comes before the first,
+// second or third look, or after them all.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
 // executions: 2
 // finding: livelock detail=spin
 
-// A spin lock that is never released: whoever comes second spins for ever.
+// A spin lock that is never released: the second thread spins for ever.
 #include <pthread.h>
 #include <stdatomic.h>
 

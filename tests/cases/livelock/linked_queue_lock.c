@@ -5,8 +5,9 @@
 // check: --granularity access --strategy dpor
 // verdict: verified
 
-// A queue lock whose places are on the stacks of the waiting threads and know who comes next. Its loops are met in many states, and
-// some rounds are seen to be such only after they were part of an execution.
+// A queue lock whose nodes are on the stacks of the waiting threads and point to the next thread.
+// Its loops occur in many states, and some rounds are recognised as failed only after they were
+// part of an execution.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
 // executions: 1
 // finding: livelock detail=spin line=15
 
-// Waiting for a flag that nobody ever sets.
+// Waiting for a flag that no thread ever sets.
 #include <pthread.h>
 #include <stdatomic.h>
 

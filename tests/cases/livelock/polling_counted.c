@@ -3,7 +3,8 @@
 // verdict: bug
 // finding: assertion detail=assert
 
-// Polling that counts its tries: each number of them is another state, and only the third finds what it looks for.
+// Polling that counts its tries: each number of them is another state, and only the third finds
+// what it looks for.
 #include <assert.h>
 #include <pthread.h>
 

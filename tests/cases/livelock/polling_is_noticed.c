@@ -1,8 +1,8 @@
 // check:
 // verdict: incomplete
 
-// Two rounds of polling that make no progress, but could be noticed by a thread that only tries the lock: in both, and not in between. Such
-// rounds are left out, so nothing is said to be verified.
+// Two rounds of polling make no progress, but a thread that only tries the lock could notice both
+// of them, and not the time in between. Such rounds are left out, so the verdict is not verified.
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>

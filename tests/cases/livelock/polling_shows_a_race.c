@@ -3,7 +3,8 @@
 // verdict: bug
 // finding: data-race var=progress
 
-// Who polls under a lock also looks at something that the lock does not guard, and only while there is nothing to be done.
+// A thread that polls under a lock also reads a variable that the lock does not guard, and only in
+// failed rounds.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

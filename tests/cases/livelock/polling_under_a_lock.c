@@ -12,8 +12,8 @@
 // check: --strategy dfs
 // verdict: verified
 
-// A flag behind a lock, looked at again and again. The first look comes before it is set or after it; looks that
-// change nothing are no executions of their own.
+// A flag under a lock is polled. The first read comes before the flag is set or after it. Failed
+// rounds are no executions of their own.
 #include <assert.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -6,7 +6,8 @@
 // verdict: bug
 // finding: livelock detail=spin
 
-// Two threads count up, main polls until both have; and for one more than there are, which nobody ends.
+// Two threads count up, main polls until both have. In the second run it waits for a third, and the
+// loop never ends.
 #include <pthread.h>
 #include <sched.h>
 

@@ -10,8 +10,9 @@
 // verdict: verified
 // executions: 6
 
-// A queue lock of three threads: the order of the exchanges decides everything. A compiler that does not
-// optimise keeps what the loop looks at on the stack: writing there is no progress, at access granularity either.
+// A queue lock of three threads: the order of the exchanges decides everything. Without
+// optimisation the loop keeps the value that it reads on the stack: writing there is no progress,
+// at access granularity either.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,8 @@
 // check:
 // verdict: verified
 
-// A spin lock by exchange: a failed round writes the value that is there already, which is no progress either.
+// A spin lock by exchange: a failed round writes the value that is there already, which is no
+// progress either.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

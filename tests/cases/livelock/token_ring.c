@@ -7,7 +7,8 @@
 // verdict: verified
 // executions: 1
 
-// A token goes round. The threads differ by nothing but their argument, which decides for whom a look ends the waiting.
+// A token goes round. The threads differ only in their argument, which decides the value that ends
+// the waiting.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

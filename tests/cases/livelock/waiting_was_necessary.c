@@ -4,7 +4,8 @@
 // executions: 2
 // finding: assertion detail=assert
 
-// The same with a flag that optimised code keeps in a register, and far up the stack of a deep call.
+// The same with a flag that optimised code keeps in a register, and far up the stack of a deep
+// call.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

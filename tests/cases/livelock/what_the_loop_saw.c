@@ -13,8 +13,9 @@
 // executions: 2
 // finding: assertion detail=assert
 
-// A failed look leaves something behind: the first round makes progress, though all it does is to copy what it read. So there is an
-// execution with such a round and one without, and further rounds, which change nothing, are no executions.
+// A failed round leaves a trace: the first round makes progress, because it copies the value that
+// it read. So there is an execution with such a round and one without. Further rounds change
+// nothing and are no executions.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

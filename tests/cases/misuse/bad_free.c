@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // findings: at-least
-// finding: misuse detail=bad-free line=16
+// finding: misuse detail=bad-free line=17
 
-// Two threads take turns under a lock, and both free: the second frees what is no longer a live block.
+// Two threads take turns under a lock, and both free: the second frees what is no longer a live
+// block.
 #include <pthread.h>
 #include <stdlib.h>
 

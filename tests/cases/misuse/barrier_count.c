@@ -3,7 +3,7 @@
 // findings: at-least
 // finding: misuse detail=barrier-count var=b line=13
 
-// A barrier for nobody.
+// A barrier for no thread.
 #include <pthread.h>
 
 static pthread_barrier_t b;

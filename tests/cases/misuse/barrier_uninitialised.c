@@ -3,7 +3,7 @@
 // findings: at-least
 // finding: misuse detail=barrier-uninitialised var=b line=13
 
-// A barrier that nobody initialised.
+// A barrier that was not initialised.
 #include <pthread.h>
 
 static pthread_barrier_t b;

@@ -7,7 +7,8 @@
 // exit: 1
 // finding: misuse detail=mutex-not-destroyed var=m severity=warning
 
-// Initialised by a call and never destroyed: a warning. (A statically initialised mutex needs no destroying.)
+// Initialised by a call and never destroyed: a warning. (A statically initialised mutex needs no
+// destroying.)
 #include <pthread.h>
 
 static pthread_mutex_t m;

@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // findings: at-least
-// finding: misuse detail=sem-destroyed var=s line=14
+// finding: misuse detail=sem-destroyed var=s line=15
 
-// The classical end of a short-lived semaphore: the waiter destroys it while the poster has not posted yet.
+// The classical end of a short-lived semaphore: the waiter destroys it while the poster has not
+// posted yet.
 #include <pthread.h>
 #include <semaphore.h>
 

@@ -3,7 +3,7 @@
 // findings: at-least
 // finding: misuse detail=sem-uninitialised var=s line=14
 
-// A semaphore has no static initialiser: a global one that nobody initialised is not usable.
+// A semaphore has no static initialiser: a global one without sem_init is not usable.
 #include <pthread.h>
 #include <semaphore.h>
 

@@ -3,8 +3,8 @@
 // findings: at-least
 // finding: misuse detail=unlock-not-owner var=m line=30
 
-// The error path unlocks what it never locked; that is reached only if the flag comes early, and hurts only while the
-// other thread is inside.
+// The error path unlocks what it never locked; that is reached only if the flag comes early, and
+// hurts only while the other thread is inside.
 #include <pthread.h>
 #include <stdatomic.h>
 

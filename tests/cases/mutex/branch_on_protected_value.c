@@ -3,7 +3,8 @@
 // executions: 3
 // blocked: 0
 
-// T1 needs a second critical section only if it came first. T1 T2 T1, T1 T1 T2 (T2 still sees 1), T2 T1.
+// T1 needs a second critical section only if it came first. T1 T2 T1, T1 T1 T2 (T2 still sees 1),
+// T2 T1.
 #include <assert.h>
 #include <pthread.h>
 

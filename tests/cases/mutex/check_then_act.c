@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: assertion detail=assert line=32
+// finding: assertion detail=assert line=33
 
-// Every access is protected, but check and act are two critical sections: the balance can go below zero. No race.
+// Every access is protected, but check and act are two critical sections: the balance can go below
+// zero. No race.
 #include <assert.h>
 #include <pthread.h>
 

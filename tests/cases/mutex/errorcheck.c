@@ -3,8 +3,8 @@
 // executions: 3
 // blocked: 0
 
-// An error-checking mutex refuses what would be misuse with a defined error code, so the program is right.
-// Executions: T2's unlock attempt comes before T1's lock, between lock and unlock, or after.
+// An error-checking mutex refuses what would be misuse with a defined error code, so the program is
+// right. Executions: T2's unlock attempt comes before T1's lock, between lock and unlock, or after.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>

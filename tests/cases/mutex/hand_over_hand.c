@@ -4,7 +4,8 @@
 // executions: 2
 // blocked: 0
 
-// Lock coupling along a list: nobody overtakes, so the order at the first node decides everything.
+// Lock coupling along a list: no thread overtakes another, so the order at the first node decides
+// everything.
 #include <pthread.h>
 
 #define NODES 3

@@ -3,7 +3,8 @@
 // executions: 4
 // blocked: 0
 
-// Two accounts on the heap, each with its lock; two threads visit both, one lock at a time: 2 orders at each account.
+// Two accounts on the heap, each with its lock; two threads visit both, one lock at a time: 2
+// orders at each account.
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 // executions: 2
 // blocked: 0
 
-// Both take `outer`, then `inner`: who is first at the outer lock is first at the inner one too.
+// Both acquire `outer`, then `inner`: the first thread at the outer lock is the first at the inner
+// one, too.
 #include <pthread.h>
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;

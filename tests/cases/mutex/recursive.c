@@ -4,7 +4,8 @@
 // executions: 2
 // blocked: 0
 
-// A recursive mutex taken twice by its owner: the inner lock and unlock are nobody else's business.
+// A recursive mutex acquired twice by its owner: no other thread can observe the inner lock and
+// unlock.
 #include <assert.h>
 #include <pthread.h>
 

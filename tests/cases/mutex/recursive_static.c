@@ -4,7 +4,8 @@
 // executions: 6
 // blocked: 0
 
-// The static initialiser of a recursive mutex, trylock by its owner included; three threads, 3! orders.
+// The static initialiser of a recursive mutex, trylock by its owner included; three threads, 3!
+// orders.
 #include <assert.h>
 #include <pthread.h>
 

@@ -2,7 +2,8 @@
 // verdict: verified
 // executions: 2
 
-// The owner of a robust mutex ends: the next one learns of it and repairs what the mutex guards. Two orders of the two locks.
+// The owner of a robust mutex ends: the next one learns of it and repairs what the mutex guards.
+// Two orders of the two locks.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,9 @@
 // check:
 // verdict: bug
-// finding: assertion detail=assert line=41
+// finding: assertion detail=assert line=42
 
-// The owner's death is noticed and nothing done about it: nobody can use the mutex any more.
+// The next thread learns of the owner's death and does not repair the mutex: then no thread can use
+// it any more.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -37,7 +38,7 @@ int main(void)
     int code = pthread_mutex_lock(&m);
     if (code == EOWNERDEAD)
         pthread_mutex_consistent(&m);
-    // Right if the one who ignores came first.
+    // True if the thread that ignores the error came first.
     assert(code != ENOTRECOVERABLE);
     pthread_mutex_unlock(&m);
     pthread_mutex_destroy(&m);

@@ -4,7 +4,8 @@
 // executions: 4
 // blocked: 0
 
-// Two threads try: T1 then T2 one after the other, T2 then T1, T2 fails while T1 holds, T1 fails while T2 holds.
+// Two threads try: T1 then T2 one after the other, T2 then T1, T2 fails while T1 holds, T1 fails
+// while T2 holds.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

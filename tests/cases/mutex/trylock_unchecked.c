@@ -2,9 +2,10 @@
 // verdict: bug
 // findings: at-least
 // finding: data-race var=count
-// finding: misuse detail=unlock-not-owner var=m line=25
+// finding: misuse detail=unlock-not-owner var=m line=26
 
-// The result of trylock is ignored: the thread goes on without the lock, and unlocks what is not its own.
+// The result of trylock is ignored: the thread goes on without the lock, and unlocks what is not
+// its own.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

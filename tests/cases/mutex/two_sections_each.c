@@ -3,7 +3,8 @@
 // executions: 6
 // blocked: 0
 
-// T1 and T2 enter twice each. Orders of a1 a2 with b1 b2 that keep each thread's own order: 4! / (2! 2!) = 6.
+// T1 and T2 enter twice each. Orders of a1 a2 with b1 b2 that keep each thread's own order: 4! /
+// (2! 2!) = 6.
 #include <assert.h>
 #include <pthread.h>
 

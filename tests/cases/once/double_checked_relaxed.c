@@ -2,7 +2,7 @@
 // verdict: bug
 // finding: data-race var=storage detail=read-write line=21 line2=32
 
-// The pointer is atomic, but relaxed: who sees it need not see what it points to.
+// The pointer is atomic, but relaxed: a thread that sees it need not see what it points to.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>

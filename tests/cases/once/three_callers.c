@@ -3,7 +3,7 @@
 // executions: 3
 // blocked: 0
 
-// Three choices of who runs it; the two that find it done only look.
+// Any of the three threads may run it; the two that find it done only read.
 #include <assert.h>
 #include <pthread.h>
 

@@ -10,8 +10,8 @@
 // verdict: bug
 // finding: data-race var=y line=22 line2=34
 
-// Listing 1.1 of the paper on witnessing races with CSP: y++; L{x++} || L{x++}; y++. If T1 comes first, the lock orders
-// the two accesses to y by accident; only the other order shows the race.
+// Listing 1.1 of the paper on witnessing races with CSP: y++; L{x++} || L{x++}; y++. If T1 comes
+// first, the lock orders the two accesses to y by accident; only the other order shows the race.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

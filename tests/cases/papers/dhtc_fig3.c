@@ -10,8 +10,8 @@
 // verdict: bug
 // finding: data-race var=v2 line=26 line2=37
 
-// Figure 3 of the DHTC paper: T2 touches v2 without its lock if it saw v1 still 0. Executions: T2 first at l1 (and never
-// at l2), or T1 first, and then two orders at l2.
+// Figure 3 of the DHTC paper: T2 touches v2 without its lock if it saw v1 still 0. Executions: T2
+// first at l1 (and never at l2), or T1 first, and then two orders at l2.
 #include <pthread.h>
 
 static pthread_mutex_t l1 = PTHREAD_MUTEX_INITIALIZER, l2 = PTHREAD_MUTEX_INITIALIZER;

@@ -2,7 +2,8 @@
 // verdict: verified
 // executions: 2
 
-// The point of dynamic reduction: which cell a thread touches is known only when it runs. Two of three threads meet.
+// The point of dynamic reduction: which cell a thread touches is known only when it runs. Two of
+// three threads meet.
 #include <pthread.h>
 
 static pthread_mutex_t lock[8];

@@ -14,9 +14,9 @@
 // verdict: bug
 // finding: data-race var=r detail=write-write line=30 line2=47
 
-// L{x=1}; r=2; M{c=1} || M{t=c}; if(!t){ L{u=x}; if(!u) r=1 }. A search that prunes the subtree after the first
-// reversal loses the request that the subtree would have made. Executions: T1's M first (T2 then does nothing more);
-// T2's M first, with its L before or after T1's.
+// L{x=1}; r=2; M{c=1} || M{t=c}; if(!t){ L{u=x}; if(!u) r=1 }. A search that prunes the subtree
+// after the first reversal loses the request that the subtree would have made. Executions: T1's M
+// first (T2 then does nothing more); T2's M first, with its L before or after T1's.
 #include <pthread.h>
 
 static pthread_mutex_t L = PTHREAD_MUTEX_INITIALIZER, M = PTHREAD_MUTEX_INITIALIZER;

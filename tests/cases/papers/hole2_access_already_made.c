@@ -2,15 +2,16 @@
 // check:
 // verdict: bug
 // executions: 2
-// finding: data-race var=x detail=write-write line=21 line2=30
+// finding: data-race var=x detail=write-write line=22 line2=31
 // check: --strategy pdp
 // verdict: bug
-// finding: data-race var=x detail=write-write line=21 line2=30
+// finding: data-race var=x detail=write-write line=22 line2=31
 // check: --strategy dhtc
 // verdict: bug
-// finding: data-race var=x detail=write-write line=21 line2=30
+// finding: data-race var=x detail=write-write line=22 line2=31
 
-// x=1; L{} || L{x=2}: only the reversal of the two critical sections breaks the chain that hides the race.
+// x=1; L{} || L{x=2}: only the reversal of the two critical sections breaks the chain that hides
+// the race.
 #include <pthread.h>
 
 static pthread_mutex_t L = PTHREAD_MUTEX_INITIALIZER;

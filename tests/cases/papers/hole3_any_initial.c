@@ -3,21 +3,22 @@
 // verdict: bug
 // executions: 3
 // blocked: 0
-// finding: data-race var=r detail=write-write line=32 line2=45
+// finding: data-race var=r detail=write-write line=33 line2=46
 // check: --strategy dpor
 // verdict: bug
 // executions: 3
-// finding: data-race var=r detail=write-write line=32 line2=45
+// finding: data-race var=r detail=write-write line=33 line2=46
 // check: --strategy pdp
 // verdict: bug
-// finding: data-race var=r detail=write-write line=32 line2=45
+// finding: data-race var=r detail=write-write line=33 line2=46
 // check: --strategy dhtc
 // verdict: bug
-// finding: data-race var=r detail=write-write line=32 line2=45
+// finding: data-race var=r detail=write-write line=33 line2=46
 
-// M{t=f}; if(t) r=1 || N{u=g}; if(u){ M{f=1}; r=2 } || N{g=1}. With sleep sets, adding any thread that could start the
-// reversal loses traces; it has to be one that is not asleep or a source initial. Executions: T2's N before T3's (T2
-// then leaves M alone), or after it with T2's M after or before T1's.
+// M{t=f}; if(t) r=1 || N{u=g}; if(u){ M{f=1}; r=2 } || N{g=1}. With sleep sets, adding any thread
+// that could start the reversal loses traces; it has to be one that is not asleep or a source
+// initial. Executions: T2's N before T3's (T2 then leaves M alone), or after it with T2's M after
+// or before T1's.
 #include <pthread.h>
 
 static pthread_mutex_t M = PTHREAD_MUTEX_INITIALIZER, N = PTHREAD_MUTEX_INITIALIZER;

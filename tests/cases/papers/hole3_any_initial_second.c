@@ -15,8 +15,8 @@
 // verdict: bug
 // finding: data-race var=r detail=write-write line=42 line2=57
 
-// B{b=1}; A{a=1} || A{t=a}; if(t) r=1 || B{u=b}; if(!u){ B{v=b}; if(v) r=2 }. At B: T3 after T1 (once), or before it
-// with its second look before or after: 3; at A two orders each: 6.
+// B{b=1}; A{a=1} || A{t=a}; if(t) r=1 || B{u=b}; if(!u){ B{v=b}; if(v) r=2 }. At B: T3 after T1
+// (once), or before it with its second look before or after: 3; at A two orders each: 6.
 #include <pthread.h>
 
 static pthread_mutex_t A = PTHREAD_MUTEX_INITIALIZER, B = PTHREAD_MUTEX_INITIALIZER;

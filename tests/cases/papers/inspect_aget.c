@@ -3,8 +3,8 @@
 // executions: 6
 // finding: data-race var=bwritten line=25 line2=17
 
-// The shape of the race that Inspect found in aget: downloaders add up the bytes written under a lock, the thread that
-// saves the state reads the sum without it.
+// The shape of the race that Inspect found in aget: downloaders add up the bytes written under a
+// lock, the thread that saves the state reads the sum without it.
 #include <pthread.h>
 
 static pthread_mutex_t bwritten_mutex = PTHREAD_MUTEX_INITIALIZER;

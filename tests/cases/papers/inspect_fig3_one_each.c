@@ -11,10 +11,11 @@
 // findings: at-least
 // finding: deadlock detail=cycle
 
-// Figure 3 of the Inspect paper: a shared database with two classes of operations that must not run together. `mutex`
-// guards the counters, `lock` is held by the class that is inside; its first member takes it and its last one gives it
-// back. One thread of each class: while A is inside, B takes `mutex` and waits for `lock` under it, and A cannot get
-// `mutex` to leave. Executions: A through first or B through first (2), A inside when B comes, B inside when A comes.
+// Figure 3 of the Inspect paper: a shared database with two classes of operations that must not run
+// together. `mutex` guards the counters, `lock` is held by the class that is inside; its first
+// member takes it and its last one gives it back. One thread of each class: while A is inside, B
+// takes `mutex` and waits for `lock` under it, and A cannot get `mutex` to leave. Executions: A
+// through first or B through first (2), A inside when B comes, B inside when A comes.
 #include <pthread.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;

@@ -3,8 +3,8 @@
 // findings: at-least
 // finding: deadlock detail=cycle
 
-// The same with two threads of each class. Now the last to leave need not be the one that took `lock`, so that the
-// program also unlocks a mutex that another thread holds.
+// The same with two threads of each class. Now the last to leave need not be the one that took
+// `lock`, so that the program also unlocks a mutex that another thread holds.
 #include <pthread.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;

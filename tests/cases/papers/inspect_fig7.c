@@ -10,8 +10,8 @@
 // verdict: verified
 // executions: 8
 
-// Figure 7 of the Inspect paper: two philosophers, both take fork 1 first, then fork 2; a fork is a variable with a mutex
-// and a condition variable, signalled after the unlock.
+// Figure 7 of the Inspect paper: two philosophers, both take fork 1 first, then fork 2; a fork is a
+// variable with a mutex and a condition variable, signalled after the unlock.
 #include <pthread.h>
 
 static pthread_mutex_t f1 = PTHREAD_MUTEX_INITIALIZER, f2 = PTHREAD_MUTEX_INITIALIZER;

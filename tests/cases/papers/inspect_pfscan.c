@@ -5,8 +5,9 @@
 // finding: misuse detail=mutex-not-destroyed severity=warning
 // finding: misuse detail=main-returns-early severity=warning
 
-// The three sorts of misuse that Inspect found in pfscan, in one small program: a condition variable used without being
-// initialised, a mutex that is initialised and never destroyed, and main returning while a worker runs.
+// The three sorts of misuse that Inspect found in pfscan, in one small program: a condition
+// variable used without being initialised, a mutex that is initialised and never destroyed, and
+// main returning while a worker runs.
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -6,8 +6,9 @@
 // verdict: verified
 // executions: 2
 
-// The example of the Inspect paper's section 4.4: both acquire p, then q, release p, then q. The acquisitions of q are
-// never enabled together with those of p held, so that who is first at p decides all.
+// The example of the Inspect paper's section 4.4: both acquire p, then q, release p, then q. The
+// acquisitions of q are never enabled together with those of p held, so that the first thread at p
+// decides everything.
 #include <pthread.h>
 
 static pthread_mutex_t p = PTHREAD_MUTEX_INITIALIZER, q = PTHREAD_MUTEX_INITIALIZER;

@@ -10,9 +10,9 @@
 // verdict: bug
 // finding: data-race var=y line=27 line2=44
 
-// The situation of Figure 1 of the paper on property-driven pruning: x and z are always protected, y is written without
-// its lock by T2 only if its look at x came before T1's increment. Executions: each of T2's two sections on f1 goes into
-// one of the three gaps around T1's two, in order: 6.
+// The situation of Figure 1 of the paper on property-driven pruning: x and z are always protected,
+// y is written without its lock by T2 only if its look at x came before T1's increment. Executions:
+// each of T2's two sections on f1 goes into one of the three gaps around T1's two, in order: 6.
 #include <pthread.h>
 
 static pthread_mutex_t f1 = PTHREAD_MUTEX_INITIALIZER, f2 = PTHREAD_MUTEX_INITIALIZER;

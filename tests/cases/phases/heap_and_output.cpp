@@ -1,7 +1,8 @@
 // check:
 // verdict: verified
 // executions: 24
-// A first phase that leaves much behind in memory: blocks, streams, exceptions, a handler for the end. Then four threads lock once each: 4!.
+// A first phase that leaves much state in memory: blocks, streams, exceptions, an exit handler.
+// Then four threads lock once each: 4!.
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,9 @@
 // check:
 // verdict: verified
 // executions: 6
-// A first phase that leaves behind what only the kernel knows: an open file, its content and offset, directory, mask, a mapping, a
-// handler. Every run must find it as its own first phase left it. Then three threads lock once each: 3!.
+// A first phase that leaves state in the kernel: an open file, its content and offset, directory,
+// mask, a mapping, a handler. Every run must find the state of its own first phase. Then three
+// threads lock once each: 3!.
 #include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>

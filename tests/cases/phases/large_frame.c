@@ -1,7 +1,8 @@
 // check:
 // verdict: verified
 // executions: 6
-// Main's stack has to grow far below what it was at the start, at once and then step by step. Then three threads lock once each: 3!.
+// Main's stack has to grow far below its first page, at once and then step by step. Then three
+// threads lock once each: 3!.
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // check:
 // verdict: verified
-// A first phase in which threads wait for each other in every way there is: for a condition, with a time-out, for a semaphore, at a
-// barrier, busily. Then two threads lock twice each.
+// A first phase in which threads wait for each other in every way: on a condition variable, with a
+// time-out, on a semaphore, at a barrier, busily. Then two threads lock twice each.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>

@@ -6,13 +6,14 @@
 // check: --strategy pdp
 // flags: -DBUG
 // verdict: bug
-// finding: data-race line=37 line2=37
+// finding: data-race line=38 line2=38
 // check: --strategy dhtc
 // flags: -DBUG
 // verdict: bug
-// finding: data-race line=37 line2=37
+// finding: data-race line=38 line2=38
 
-// Virtual calls, lambdas, std::thread, a template and exceptions: analysed, and the same is found as without pruning.
+// Virtual calls, lambdas, std::thread, a template and exceptions: analysed, and the same is found
+// as without pruning.
 #include <mutex>
 #include <stdexcept>
 #include <thread>

@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // executions: 2
-// finding: data-race var=x detail=read-write line=24 line2=17
+// finding: data-race var=x detail=read-write line=25 line2=18
 
-// The value is read once more after the unlock, for a log line, say. If T1 comes first, its late read races with T2.
+// The value is read once more after the unlock, for a log line, say. If T1 comes first, its late
+// read races with T2.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

@@ -2,7 +2,8 @@
 // verdict: verified
 // executions: 2
 
-// The data is accessed outside the lock, but only after a flag under the lock said that the other side is through.
+// The data is accessed outside the lock, but only after a flag under the lock said that the other
+// side is through.
 #include <assert.h>
 #include <pthread.h>
 

@@ -7,7 +7,8 @@
 // verdict: bug
 // finding: data-race var=progress
 
-// Who waits busily looks at how far the other is, without any order: a race in rounds that make no progress.
+// A busy-waiting thread reads the other's progress without any order: a race in rounds that make no
+// progress.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -5,7 +5,8 @@
 // flags: -O2
 // verdict: verified
 
-// Who waits busily reads what was published with an earlier value of what he waits for: ordered, although that round makes no progress.
+// A busy-waiting thread reads data that was published with an earlier value of the awaited
+// variable: ordered, although that round makes no progress.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
 // executions: 1
 // blocked: 0
 
-// The same orders, but all four locks are read locks: nobody waits.
+// The same orders, but all four locks are read locks: no thread waits.
 #include <pthread.h>
 
 static pthread_rwlock_t p = PTHREAD_RWLOCK_INITIALIZER;

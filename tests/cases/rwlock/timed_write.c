@@ -3,7 +3,8 @@
 // verdict: verified
 // executions: 3
 
-// Writers with deadlines, by both clocks: the reader comes first and is still inside, or is done, or comes last.
+// Writers with deadlines, by both clocks: the reader comes first and is still inside, or is done,
+// or comes last.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>

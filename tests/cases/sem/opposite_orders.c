@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // executions: 3
-// finding: deadlock detail=all-blocked line=15 line2=24
+// finding: deadlock detail=all-blocked line=16 line2=25
 
-// AB-BA with semaphores: nobody owns a semaphore, so it is no cycle of locks, but nobody can go on.
+// AB-BA with semaphores: a semaphore has no owner, so it is no lock cycle, but no thread can
+// continue.
 #include <pthread.h>
 #include <semaphore.h>
 

@@ -1,7 +1,8 @@
 // check:
 // verdict: incomplete
 
-// A signal that is blocked and sent to a thread is taken by sigwait. The verdict says that signals are not explored.
+// A signal that is blocked and sent to a thread is taken by sigwait. The verdict says that signals
+// are not explored.
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>

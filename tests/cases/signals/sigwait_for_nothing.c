@@ -1,7 +1,8 @@
 // check:
 // verdict: incomplete
 
-// Looking for a signal that nobody sends ends at once; a thread that waits for one while the program ends is at rest.
+// Polling for a signal that no thread sends returns at once. A thread that waits for one while the
+// program ends is no deadlock.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>

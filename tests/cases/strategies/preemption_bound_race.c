@@ -1,11 +1,12 @@
 // check: --preemptions 0
 // verdict: bug
-// finding: data-race var=x line=17 line2=23
+// finding: data-race var=x line=18 line2=24
 // check: --preemptions 0 --strategy dfs
 // verdict: bug
-// finding: data-race var=x line=17 line2=23
+// finding: data-race var=x line=18 line2=24
 
-// Nothing orders the accesses, though no thread is preempted in any run: the witness stays within the bound, too.
+// Nothing orders the accesses, though no thread is preempted in any run: the witness stays within
+// the bound, too.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

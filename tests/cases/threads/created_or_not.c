@@ -3,8 +3,8 @@
 // executions: 3
 // blocked: 0
 
-// Whether T1 starts a third thread depends on the schedule. T1 before T2's store: no child. After it: the child's load
-// comes whenever it likes, but only T2's second store matters to it: before or after.
+// Whether T1 starts a third thread depends on the schedule. T1 before T2's store: no child. After
+// it: the child's load comes before or after T2's second store.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

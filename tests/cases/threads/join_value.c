@@ -4,7 +4,8 @@
 // executions: 1
 // blocked: 0
 
-// Values come back through join, by return and by pthread_exit, and what the thread wrote is visible.
+// Values come back through join, by return and by pthread_exit, and what the thread wrote is
+// visible.
 #include <assert.h>
 #include <pthread.h>
 #include <stdint.h>

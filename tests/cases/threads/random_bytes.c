@@ -8,8 +8,9 @@
 // verdict: verified
 // executions: 4
 
-// The kernel's random bytes are the same in every run: otherwise the number of additions would differ from run to run. a and b
-// additions can be ordered in (a+b)! / a! b! ways; here it is 1 and 3.
+// The kernel's random bytes are the same in every run: otherwise the number of additions would
+// differ from run to run. a and b additions can be ordered in (a+b)! / a! b! ways; here it is 1 and
+// 3.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 // check:
 // verdict: incomplete
 
-// A signal to another thread is not delivered, which the verdict says; that the thread waits for it is no livelock.
+// A signal to another thread is not delivered, which the verdict says; that the thread waits for it
+// is no livelock.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

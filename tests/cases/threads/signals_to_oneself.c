@@ -5,7 +5,8 @@
 // verdict: verified
 // executions: 2
 
-// Each thread's signal is handled by that thread, even while another one is in the same handler. The two additions have two orders.
+// Each thread's signal is handled by that thread, even while another one is in the same handler.
+// The two additions have two orders.
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>

@@ -11,7 +11,8 @@
 // verdict: bug
 // finding: assertion detail=assert
 
-// Busy waiting that gives up at a certain time: a round that looks at the clock is not like the one before it.
+// Busy waiting that gives up at a certain time: a round that looks at the clock is not like the one
+// before it.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 // check:
 // verdict: verified
 
-// Within a thread the clock does not run backwards and a sleep takes at least its time; a time handed over through a lock
-// is not in the receiver's future.
+// Within a thread the clock does not run backwards and a sleep takes at least its time; a time
+// handed over through a lock is not in the receiver's future.
 #include <assert.h>
 #include <pthread.h>
 #include <time.h>

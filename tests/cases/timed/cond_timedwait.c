@@ -4,8 +4,9 @@
 // executions: 4
 // blocked: 0
 
-// One timed wait against a section that sets the flag, with a signal after it. W- is falling asleep, W+ waking:
-//   S W            flag seen, no wait; the signal finds nobody
+// One timed wait against a section that sets the flag, with a signal after it. W- is falling
+// asleep, W+ waking:
+//   S W            flag seen, no wait; the signal finds no waiter
 //   W- S sig W+    woken
 //   W- t S sig     timed out before S's section
 //   W- S t sig     timed out between S's section and its signal

@@ -2,7 +2,7 @@
 // verdict: verified
 // executions: 1
 
-// Nobody signals: the wait always times out, and the clock is then past the deadline.
+// No thread signals: the wait always times out, and the clock is then past the deadline.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,9 +1,10 @@
 // check:
 // verdict: bug
 // executions: 3
-// finding: deadlock detail=cycle line=15 line2=25
+// finding: deadlock detail=cycle line=16 line2=26
 
-// Opposite orders kept apart by two seconds: raddle finds the deadlock at once, and does not wait for it.
+// Opposite orders kept apart by two seconds: raddle finds the deadlock at once, and does not wait
+// for it.
 #include <pthread.h>
 #include <unistd.h>
 

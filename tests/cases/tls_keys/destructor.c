@@ -4,7 +4,8 @@
 // executions: 2
 // blocked: 0
 
-// A destructor runs once per thread, at its end, with the thread's own value; it takes a lock: 2 orders.
+// A destructor runs once per thread, at its end, with the thread's own value; it takes a lock: 2
+// orders.
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 // executions: 1
 // blocked: 0
 
-// Each thread has its own copy, initialised anew: no race.
+// Each thread has its own copy with the initial value: no race.
 #include <assert.h>
 #include <pthread.h>
 

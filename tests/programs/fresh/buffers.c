@@ -1,5 +1,5 @@
-// System calls that write into memory which the run has not touched before: the kernel does not raise a fault there but refuses, so
-// the runtime has to be ahead of it.
+// System calls that write to memory that the run has not written before. The kernel raises no fault
+// for a protected page but fails the call, so the runtime has to unprotect the page first.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <dirent.h>
@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Each in a page of its own that nobody has touched.
+// Each in a page of its own that was not written before.
 #define COLD __attribute__((aligned(4096))) static
 COLD char bytes[3 * 4096];
 COLD struct stat about;

@@ -37,7 +37,7 @@ int main(void) {
     pthread_join(a, 0);
     pthread_join(b, 0);
     CHECK(size_of("log.txt") == 6 + 6 * 4);
-    // Who had opened it before sees what is added, from where he stands.
+    // An earlier descriptor sees what is added, from its own offset.
     CHECK(read(before, text, sizeof text) == 2 + 6 * 4 && close(before) == 0);
     // A file of its own, seen under each of its names.
     CHECK((file = open("new.txt", O_CREAT | O_EXCL | O_RDWR, 0640)) >= 0);

@@ -1,4 +1,5 @@
-// Finds the process as a new one would be, and then leaves a mess: descriptors, directory, mask, handlers, mappings, files, environment.
+// Checks that the process is in the state of a new one, and then changes it: descriptors,
+// directory, mask, handlers, mappings, files, environment.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-// Several threads on one database, in serialized mode: through one connection, or each with its own, to a file or to a shared cache
-// in memory. Every thread inserts and moves money in transactions; the sum stays and the rows are all there.
+// Several threads on one database, in serialized mode: through one connection, or each with its
+// own, to a file or to a shared cache in memory. Every thread inserts and moves money in
+// transactions; the sum stays and the rows are all there.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static sqlite3 *open_database(void) {
     return database;
 }
 
-// Who finds a table of the shared cache locked is told so at once and tries again; so is who would wait for a lock in vain.
+// A thread that finds a table of the shared cache locked, or that would deadlock, gets an error at
+// once and tries again.
 static void execute(sqlite3 *database, const char *text) {
     int code;
     while ((code = sqlite3_exec(database, text, 0, 0, 0)) == SQLITE_LOCKED || code == SQLITE_BUSY)

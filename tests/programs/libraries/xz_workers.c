@@ -1,5 +1,6 @@
-// Compresses small blocks with several worker threads of the library's own, and checks what comes out; block boundaries do not
-// depend on the schedule, so the hash of the compressed bytes does not either.
+// Compresses small blocks with several worker threads of the library's own, and checks what comes
+// out; block boundaries do not depend on the schedule, so the hash of the compressed bytes does not
+// either.
 #include <lzma.h>
 #include <stdint.h>
 #include <stdio.h>

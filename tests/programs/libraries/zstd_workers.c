@@ -1,5 +1,6 @@
-// Compresses with several worker threads of the library's own, in two streams at once, and checks what comes out. The compressed
-// bytes depend on the input and the job size only, never on the schedule: their hash is printed.
+// Compresses with several worker threads of the library's own, in two streams at once, and checks
+// what comes out. The compressed bytes depend on the input and the job size only, never on the
+// schedule: their hash is printed.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
