@@ -169,7 +169,7 @@ pub fn incomplete_reason_of(status: RunStatus) -> Option<IncompleteReason> {
     match status {
         RunStatus::Rest | RunStatus::Assumed => None,
         RunStatus::Diverged => Some(IncompleteReason::Diverged),
-        RunStatus::Cut | RunStatus::TraceFull => Some(IncompleteReason::Events),
+        RunStatus::Cut | RunStatus::TraceFull | RunStatus::Stopped => Some(IncompleteReason::Events),
         RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => Some(IncompleteReason::Broken),
     }
 }

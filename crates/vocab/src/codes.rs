@@ -147,5 +147,7 @@ byte_enum! {
         Damaged = 6,
         /// A false assume ended it.
         Assumed = 7,
+        /// It followed its schedule and stopped where the schedule ends, as the request asked.
+        Stopped = 8,
     }
 }

@@ -24,7 +24,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable through which a target learns the descriptor of the file; without it the runtime stays passive.
@@ -206,6 +206,8 @@ pub mod job_flag {
     pub const DETAIL: u32 = 1;
     /// Record repeated accesses too.
     pub const ALL_ACCESSES: u32 = 2;
+    /// End the run where its schedule ends, with the status `Stopped`, instead of continuing by the policy.
+    pub const STOP_AFTER_SCHEDULE: u32 = 4;
 }
 
 /// One run: what to do and what came of it.

@@ -469,7 +469,7 @@ impl Decoder {
             return Err(DecodeErrorKind::Text(self.text_due));
         }
         // A run that ended in the middle of something need not know where each thread stands.
-        if !matches!(into.status, RunStatus::Rest | RunStatus::Diverged | RunStatus::Cut) {
+        if !matches!(into.status, RunStatus::Rest | RunStatus::Diverged | RunStatus::Stopped | RunStatus::Cut) {
             return Ok(());
         }
         match self.progress.iter().position(|thread| !thread.pending) {

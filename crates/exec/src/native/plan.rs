@@ -24,11 +24,13 @@ pub struct RunPlan {
     pub detail: bool,
     /// Record accesses that repeat an earlier one since the thread's last transition.
     pub all_accesses: bool,
+    /// End the run where the schedule ends, with every thread before its next operation.
+    pub stop_after_schedule: bool,
 }
 
 impl From<Request> for RunPlan {
     fn from(request: Request) -> Self {
-        RunPlan { request, stops: Vec::new(), detail: false, all_accesses: false }
+        RunPlan { request, stops: Vec::new(), detail: false, all_accesses: false, stop_after_schedule: false }
     }
 }
 
@@ -54,7 +56,9 @@ impl RunPlan {
         };
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         Some(Job {
-            flags: flag(self.detail, job_flag::DETAIL) | flag(self.all_accesses, job_flag::ALL_ACCESSES),
+            flags: flag(self.detail, job_flag::DETAIL)
+                | flag(self.all_accesses, job_flag::ALL_ACCESSES)
+                | flag(self.stop_after_schedule, job_flag::STOP_AFTER_SCHEDULE),
             first_segment: first as u32,
             segments: (segments.len() - first) as u32,
             policy,

@@ -271,7 +271,7 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     job.steps = run.steps;
     job.exited = u32::from(run.exit.is_some());
     job.code = match status {
-        RunStatus::Rest | RunStatus::Cut => run.exit.unwrap_or(0),
+        RunStatus::Rest | RunStatus::Cut | RunStatus::Stopped => run.exit.unwrap_or(0),
         _ => code,
     };
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };

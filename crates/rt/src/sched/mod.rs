@@ -322,6 +322,9 @@ fn next_thread() -> Option<usize> {
         }
         return Some(tid);
     }
+    if plan.flags & job_flag::STOP_AFTER_SCHEDULE != 0 {
+        finish(RunStatus::Stopped, 0);
+    }
     match plan.chooser.policy() {
         Policy::LeastRank => least_rank(),
         Policy::Stay => last_thread().or_else(least_rank),
