@@ -6,16 +6,13 @@ use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
 use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
-use raddle_model::{AccessKind, Choice, Event, Execution, PendingState};
+use raddle_model::{AccessKind, Event, Execution, PendingState};
 use raddle_report::symbols::Symbols;
 use raddle_vocab::{OpKind, RunStatus};
 
 use crate::error::Error;
 use crate::naming::{SourceNames, symbols};
 use crate::observed::{Observed, observed};
-
-/// A thread that no run has: asking for it stops the run.
-const NO_THREAD: u16 = u16::MAX;
 
 /// A recorded schedule that is run again.
 #[derive(Debug)]
@@ -148,8 +145,8 @@ impl Replay {
             return Ok(ReplayOutcome::Diverged(divergence.to_string()));
         }
         let mut found = observed(&execution, &names);
-        // Of a run that was stopped, only what the threads stand before counts.
-        found.retain(|_| execution.status != RunStatus::Diverged);
+        // Of a run that was stopped, only what the threads would do next counts.
+        found.retain(|_| !matches!(execution.status, RunStatus::Stopped | RunStatus::Diverged));
         let reproduced = match &self.finding {
             Some(finding) if is_adjacent(finding) => has_adjacent_conflict(&execution, &detail),
             Some(finding) => found.iter().any(|observed| is_same_defect(finding, observed)),
@@ -176,7 +173,7 @@ impl Replay {
         }
         plan.request.schedule.truncate(before);
         plan.stops.retain(|stop| stop.after < before);
-        plan.request.schedule.push(Choice::of(NO_THREAD));
+        plan.stop_after_schedule = true;
         plan.detail = true;
         let mut target = NativeTarget::start(self.options.clone())?;
         let mut execution = Execution::empty();
@@ -196,9 +193,8 @@ impl Replay {
     /// shows in the whole run.
     fn witness_plan(&self) -> RunPlan {
         let mut plan = RunPlan { detail: true, ..self.plan.clone() };
-        if self.finding.as_ref().is_some_and(is_adjacent) {
-            plan.request.schedule.push(Choice::of(NO_THREAD));
-        } else {
+        plan.stop_after_schedule = self.finding.as_ref().is_some_and(is_adjacent);
+        if !plan.stop_after_schedule {
             plan.stops.clear();
         }
         plan

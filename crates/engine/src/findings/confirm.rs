@@ -3,9 +3,9 @@
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{ScheduleEntry, choices_of};
 use raddle_exec::{NativeTarget, Options, RunPlan, Stop};
-use raddle_model::{Choice, Execution, Request};
+use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
-use raddle_vocab::policy::{MAX_THREADS, Policy};
+use raddle_vocab::policy::Policy;
 
 use crate::error::Error;
 
@@ -54,17 +54,12 @@ impl Confirmer {
 
     /// Follows a schedule and records stacks.
     pub fn run(&mut self, entries: &[ScheduleEntry], then: Then) -> Result<Replayed, Error> {
-        let mut schedule = choices_of(entries)?;
-        let steps = schedule.len();
-        if then == Then::Stop {
-            // There is no such thread: the run ends right where the schedule would ask for it, with every thread in
-            // its place.
-            schedule.push(Choice::of(MAX_THREADS as u16));
-        }
+        let schedule = choices_of(entries)?;
         let stops = entries.iter().enumerate();
         let stops = stops.filter_map(|(after, entry)| entry.stop.map(|access| Stop { after, access }));
         let request = Request { schedule, policy: Policy::LeastRank, max_events: self.max_events };
-        let plan = RunPlan { stops: stops.collect(), detail: true, ..RunPlan::from(request) };
+        let stop_after_schedule = then == Then::Stop;
+        let plan = RunPlan { stops: stops.collect(), detail: true, stop_after_schedule, ..RunPlan::from(request) };
         let target = match &mut self.target {
             Some(target) => target,
             none => none.insert(NativeTarget::start(self.options.clone())?),
@@ -75,10 +70,9 @@ impl Confirmer {
             self.target = None;
             return Err(error.into());
         }
-        let diverged = execution.status == RunStatus::Diverged;
         let followed = match then {
-            Then::Stop => diverged && execution.diverged_at == Some(steps as u32),
-            Then::Rest => !diverged,
+            Then::Stop => execution.status == RunStatus::Stopped,
+            Then::Rest => execution.status != RunStatus::Diverged,
         };
         Ok(Replayed { detail: target.detail().clone(), execution, followed })
     }
