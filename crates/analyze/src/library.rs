@@ -99,7 +99,7 @@ pub fn known(name: &str) -> Option<KnownFunction> {
         | "pthread_condattr_destroy"
         | "pthread_self"
         | "getpid"
-        | "__raddle_looked_in_vain"
+        | "__raddle_on_failed_poll"
         | "__cxa_allocate_exception"
         | "__cxa_free_exception"
         | "__cxa_begin_catch"

@@ -2,8 +2,8 @@
 //! the order that the host asks for.
 //!
 //! # Rules for living in somebody else's process
-//! 1. No thread-local storage, no allocation, no unwinding. State is in two places only: `state::Run` is
-//!    part of the program's state and is restored with it; `state::Keep` belongs to the process and is
+//! 1. No thread-local storage, no allocation, no unwinding. State is in two places only: `state::RunState` is
+//!    part of the program's state and is restored with it; `state::ProcessState` belongs to the process and is
 //!    never restored.
 //! 2. The runtime never calls a function that it exports itself. System calls are made directly
 //!    (`syscall`); functions of libc that it hides are reached through `syscall::libc_real`.

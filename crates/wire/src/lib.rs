@@ -8,7 +8,7 @@
 //! | jobs of batch `b` (0 or 1) | [`jobs_offset`] |
 //! | schedule segments of batch `b` | [`segments_offset`] |
 //! | detail (stacks, texts) | [`DETAIL_OFFSET`] |
-//! | [`Loops`] | [`LOOPS_OFFSET`] |
+//! | [`SpinKnowledge`] | [`SPIN_OFFSET`] |
 //! | trace of batch `b` | [`trace_offset`] |
 //!
 //! The host fills a batch of jobs and bumps `submitted`; the target runs them in order, appends each trace to the batch's
@@ -52,8 +52,8 @@ pub const DETAIL_BYTES: usize = 1 << 20;
 /// Where the detail area starts.
 pub const DETAIL_OFFSET: usize = PAGE + 2 * JOBS_BYTES.next_multiple_of(PAGE) + 2 * SEGMENTS_BYTES;
 /// Where the knowledge about busy waiting starts.
-pub const LOOPS_OFFSET: usize = DETAIL_OFFSET + DETAIL_BYTES;
-const TRACE_START: usize = LOOPS_OFFSET + size_of::<Loops>().next_multiple_of(PAGE);
+pub const SPIN_OFFSET: usize = DETAIL_OFFSET + DETAIL_BYTES;
+const TRACE_START: usize = SPIN_OFFSET + size_of::<SpinKnowledge>().next_multiple_of(PAGE);
 
 /// Where the jobs of a batch start.
 #[must_use]
@@ -262,9 +262,9 @@ pub struct Job {
 }
 
 /// Reads that the runtime can remember as leading nowhere.
-pub const LOOP_ENTRIES: usize = 1 << 17;
+pub const SPIN_ENTRIES: usize = 1 << 17;
 /// Places of reads whose loops the runtime keeps count of.
-pub const LOOP_PLACES: usize = 256;
+pub const SPIN_PLACES: usize = 256;
 
 /// Pieces of data that a round of polling may read.
 pub const POLL_PIECES: usize = 16;
@@ -287,7 +287,7 @@ pub struct PollRound {
 /// What the runtime has learned about busy waiting, kept from run to run. Only the runtime reads and writes it; it lies in the
 /// shared file so that forked runs and the parent have the same.
 #[repr(C)]
-pub struct Loops {
+pub struct SpinKnowledge {
     /// Whether a thread was seen to come back to a read without having changed anything.
     pub seen: AtomicU32,
     /// Entries of the table in use.
@@ -305,7 +305,7 @@ pub struct Loops {
     /// Where it came back to.
     pub examine_place: AtomicU64,
     /// Entries of the pool whose stacks others access, a bit each.
-    pub open_stacks: [AtomicU64; raddle_vocab::policy::MAX_THREADS / 64],
+    pub shared_stacks: [AtomicU64; raddle_vocab::policy::MAX_THREADS / 64],
     /// Entries of `polls` in use.
     pub polls_used: AtomicU32,
     /// Must be 0.
@@ -313,9 +313,9 @@ pub struct Loops {
     /// Rounds of polling under a lock that lead nowhere.
     pub polls: [PollRound; POLL_ROUNDS],
     /// Place and verdicts, in turn.
-    pub places: [AtomicU64; 2 * LOOP_PLACES],
+    pub places: [AtomicU64; 2 * SPIN_PLACES],
     /// Reads, by the state of the reading thread and what it reads: those that lead nowhere and those that do not.
-    pub table: [AtomicU64; LOOP_ENTRIES],
+    pub table: [AtomicU64; SPIN_ENTRIES],
 }
 
 /// Part of a schedule: thread `tid` makes `steps` transitions, then, if `accesses` is not [`NO_ACCESS_STOP`], goes on until

@@ -25,7 +25,7 @@ pub trait Code {
     /// The bytes from this address on.
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]>;
     /// Whether the function at this address does nothing with a pointer that it is given.
-    fn only_notes(&mut self, function: u64) -> bool;
+    fn only_records_access(&mut self, function: u64) -> bool;
 }
 
 /// Whether the function that goes on at `pc` writes the place on every path before it reads it; a byte of the frame may
@@ -158,7 +158,9 @@ impl Walk<'_> {
             let Some(next) = self.code.fetch(at).and_then(|bytes| decode(&bytes)) else { return false };
             at = at.wrapping_add(next.length as u64);
             match next.flow {
-                Flow::Call(by) => return holder == FIRST_ARGUMENT && self.code.only_notes(at.wrapping_add_signed(by)),
+                Flow::Call(by) => {
+                    return holder == FIRST_ARGUMENT && self.code.only_records_access(at.wrapping_add_signed(by));
+                }
                 Flow::Next if next.operand.is_none() && next.reads == holder && holder & SHORT_LIVED != 0 => {
                     holder = next.writes;
                 }

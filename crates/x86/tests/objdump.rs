@@ -76,7 +76,7 @@ impl Code for Bytes<'_> {
         Some(bytes)
     }
 
-    fn only_notes(&mut self, function: u64) -> bool {
+    fn only_records_access(&mut self, function: u64) -> bool {
         function == 0x100
     }
 }

@@ -13,9 +13,10 @@ use raddle_wire::{CHECKPOINT_BYTES, Job, MAX_CHECKPOINTS, Segment, config_flag};
 
 use crate::arch::PAGE;
 use crate::restore::undo;
-use crate::state::{Keep, Standing, keep, run};
+use crate::spinloop::knowledge;
+use crate::state::{ProcessState, ThreadStatus, process, run};
+use crate::syscall;
 use crate::trace::RESERVE;
-use crate::{spinloop, syscall};
 
 /// The root, which is no entry of the table.
 const ROOT: u32 = 0;
@@ -127,8 +128,8 @@ fn table() -> &'static mut Table {
     unsafe { &mut *TABLE.0.get() }
 }
 
-fn knowledge() -> (u64, u32) {
-    (keep().given_up, spinloop::places_found())
+fn known_so_far() -> (u64, u32) {
+    (process().restarts, knowledge::places_found())
 }
 
 /// The checkpoint that the job's run starts from, 0 for the root.
@@ -140,9 +141,9 @@ pub fn base_of(job: &Job) -> u32 {
         return ROOT;
     }
     let slot = &mut table.slots[base as usize];
-    let room = keep().arena_bytes.saturating_sub(job.trace_start as usize + RESERVE);
+    let room = process().arena_bytes.saturating_sub(job.trace_start as usize + RESERVE);
     // An examination was asked for by a run from the root.
-    if slot.knowledge != knowledge() || spinloop::examine_at() != u32::MAX || slot.records > room {
+    if slot.knowledge != known_so_far() || knowledge::examine_at() != u32::MAX || slot.records > room {
         return ROOT;
     }
     slot.used = table.jobs;
@@ -152,11 +153,11 @@ pub fn base_of(job: &Job) -> u32 {
 /// Puts memory back as it was at the checkpoint.
 pub fn restore(base: u32) {
     if base == ROOT {
-        keep().snapshot.restore();
+        process().snapshot.restore();
     } else {
         let slot = &table().slots[base as usize];
         // SAFETY: the slot holds that many pages, copied by `Snapshot::save`.
-        unsafe { keep().snapshot.restore_from(slot.pages(), slot.pages) };
+        unsafe { process().snapshot.restore_from(slot.pages(), slot.pages) };
     }
 }
 
@@ -182,13 +183,13 @@ pub fn expect(job: &mut Job, base: u32, wanted: *const Segment) {
 }
 
 /// Puts the plan where the checkpoint stands and the records up to there into the trace; gives their bytes.
-pub fn resume(keep: &mut Keep, base: u32, trace: *mut u8) -> usize {
+pub fn resume(process: &mut ProcessState, base: u32, trace: *mut u8) -> usize {
     if base == ROOT {
         return 0;
     }
     let slot = &table().slots[base as usize];
-    keep.plan.skip(slot.steps);
-    keep.plan.choice = slot.choice;
+    process.plan.skip(slot.steps);
+    process.plan.choice = slot.choice;
     run().hot.events_left -= slot.events;
     // SAFETY: `base_of` has seen that there is room for the records, of which the slot has that many bytes.
     unsafe { core::ptr::copy_nonoverlapping(slot.memory, trace, slot.records) };
@@ -196,7 +197,7 @@ pub fn resume(keep: &mut Keep, base: u32, trace: *mut u8) -> usize {
 }
 
 /// Keeps the state at which the running fiber has just handed over, if it is one and that pays.
-pub fn keep_here(keep: &mut Keep, job: &Job, trace: *const u8) {
+pub fn save_here(process: &mut ProcessState, job: &Job, trace: *const u8) {
     let table = table();
     // SAFETY: the announcement was made from this entry.
     let wanted = unsafe { *table.wanted };
@@ -209,9 +210,9 @@ pub fn keep_here(keep: &mut Keep, job: &Job, trace: *const u8) {
     }
     let begun = syscall::computed();
     let elapsed = begun - table.since;
-    let pages = keep.snapshot.hot_pages();
+    let pages = process.snapshot.hot_pages();
     let records = run().hot.next as usize - trace as usize;
-    let all = keep.config_flags & config_flag::KEEP_ALL != 0;
+    let all = process.config_flags & config_flag::KEEP_ALL != 0;
     let pays = all || table.pays(elapsed, pages, wanted.accesses);
     if !pays || !is_all_memory() || !table.make_room(id, records.next_multiple_of(PAGE) + pages * PAGE) {
         table.replace(id, table.last);
@@ -224,17 +225,17 @@ pub fn keep_here(keep: &mut Keep, job: &Job, trace: *const u8) {
         records,
         pages,
         steps: run().steps,
-        choice: keep.plan.choice,
+        choice: process.plan.choice,
         events: i64::try_from(job.max_events).unwrap_or(i64::MAX) - run().hot.events_left,
         nanoseconds: table.nanoseconds,
-        knowledge: knowledge(),
+        knowledge: known_so_far(),
         used: table.jobs,
         ..*slot
     };
     // SAFETY: `make_room` has made room for both, and the records lie at `trace`.
     unsafe {
         core::ptr::copy_nonoverlapping(trace, slot.memory, records);
-        keep.snapshot.save(slot.pages());
+        process.snapshot.save(slot.pages());
     }
     table.last = id;
     table.since = syscall::computed();
@@ -266,7 +267,7 @@ impl Table {
     /// Tells the run where to hand over next.
     fn announce(&self) {
         // SAFETY: one of those that `expect` was given.
-        keep().plan.keep_at = if self.left == 0 { u32::MAX } else { unsafe { (*self.wanted).steps } };
+        process().plan.checkpoint_at = if self.left == 0 { u32::MAX } else { unsafe { (*self.wanted).steps } };
     }
 
     /// Whether so many runs that start here win more than it costs to keep so many pages and to put them back.
@@ -301,7 +302,7 @@ impl Table {
         }
         let bytes = self.bytes() as u64;
         // SAFETY: the control page stays mapped.
-        unsafe { (*keep().control).checkpoint_bytes.store(bytes, Ordering::Relaxed) };
+        unsafe { (*process().control).checkpoint_bytes.store(bytes, Ordering::Relaxed) };
         memory.is_some()
     }
 
@@ -314,12 +315,12 @@ impl Table {
 fn is_all_memory() -> bool {
     let run = run();
     // What was recorded since the last transition is remembered elsewhere, and forgotten with the next.
-    let between_accesses = run.me().standing == Standing::AtAccess;
+    let between_accesses = run.me().status == ThreadStatus::AtAccess;
     // From then on events are counted differently.
     let exited = run.exit.is_some();
     // A thread may stand in a handler, on the stack of signals, or on one that it has made itself.
     let elsewhere = run.fibers[..run.threads].iter().any(|fiber| {
-        let stands = !matches!(fiber.standing, Standing::Ended | Standing::Failed | Standing::Exited);
+        let stands = !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Failed | ThreadStatus::Exited);
         stands && !(fiber.stack.0..fiber.stack.1).contains(&fiber.sp)
     });
     !between_accesses && !exited && !elsewhere && undo::is_nothing_to_undo()

@@ -8,7 +8,7 @@
 use crate::arch::PAGE;
 use crate::arch::vector::fastest_restore;
 use crate::restore::cacheline_restore::{self, Habits, Restore};
-use crate::state::{keep, run_ranges};
+use crate::state::{process, run_ranges};
 use crate::syscall::{self, syscall};
 
 const MAX_REGIONS: usize = 1024;
@@ -289,7 +289,7 @@ fn grow_main_stack() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: asks for a limit, into the local.
     let failed = unsafe { syscall!(libc::SYS_prlimit64, 0usize, libc::RLIMIT_STACK, 0usize, &raw mut limit) } < 0;
-    let (start, end) = crate::sched::startup::mapping_around(keep().pool[0].stack.1 - 1);
+    let (start, end) = crate::sched::startup::mapping_around(process().pool[0].stack.1 - 1);
     let lowest = end.saturating_sub(limit.rlim_cur.min(ENOUGH) as usize) & !(PAGE - 1);
     if !failed && lowest > 0 && lowest + PAGE < start {
         // SAFETY: lets the kernel look at a set of signals there, which makes the stack grow and is empty; it refuses if it cannot.
@@ -304,5 +304,5 @@ fn protect(start: usize, end: usize, protection: i32) {
 
 /// Makes a buffer writable before the kernel writes to it.
 pub fn touch(start: *const u8, bytes: usize) {
-    keep().snapshot.touch(start as usize, bytes);
+    process().snapshot.touch(start as usize, bytes);
 }

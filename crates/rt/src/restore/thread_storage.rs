@@ -9,7 +9,7 @@ use core::ffi::c_void;
 use raddle_vocab::policy::MAX_THREADS;
 
 use crate::arch::tls;
-use crate::state::keep;
+use crate::state::process;
 use crate::syscall;
 
 /// Blocks that lie further below the thread pointer are not part of the static one.
@@ -76,7 +76,7 @@ pub fn save(slot: usize) {
     // SAFETY: the static block ends at the thread pointer and is mapped as a whole; the copy has its size.
     unsafe {
         core::ptr::copy_nonoverlapping(
-            tls::static_block(keep().pool[slot].thread_pointer, saved.bytes),
+            tls::static_block(process().pool[slot].thread_pointer, saved.bytes),
             copy,
             saved.bytes,
         )
@@ -92,7 +92,7 @@ pub fn reset(slot: usize) {
         unsafe {
             core::ptr::copy_nonoverlapping(
                 copy,
-                tls::static_block(keep().pool[slot].thread_pointer, saved.bytes),
+                tls::static_block(process().pool[slot].thread_pointer, saved.bytes),
                 saved.bytes,
             )
         };

@@ -5,7 +5,7 @@
 use core::cell::UnsafeCell;
 
 use crate::arch::signal::KernelAction;
-use crate::state::keep;
+use crate::state::process;
 use crate::syscall::syscall;
 
 /// Descriptors below this number that were open at the root are looked after one by one.
@@ -330,7 +330,7 @@ pub fn restore_offsets() {
 /// The run did something that only the end of the process undoes.
 pub fn needs_own_process() {
     // SAFETY: the control page stays mapped.
-    let mode = unsafe { (*keep().control).config.mode };
+    let mode = unsafe { (*process().control).config.mode };
     if mode == raddle_wire::mode::SNAPSHOT {
         crate::sched::finish(raddle_vocab::RunStatus::NeedFresh, 0);
     }

@@ -9,12 +9,13 @@ use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, mode, state};
 
 use crate::arch::context;
 use crate::restore::checkpoint;
-use crate::state::{Handover, Keep, keep, run};
+use crate::spinloop::knowledge;
+use crate::state::{Handover, ProcessState, process, run};
 use crate::syscall::{self, syscall};
 use crate::trace::RESERVE;
 
-/// Status of a forked run that has to be made anew; the host never sees it.
-const AGAIN: u32 = u32::MAX - 1;
+/// Status of a forked run that has to be restarted; the host never sees it.
+const RESTART: u32 = u32::MAX - 1;
 
 /// Adds a bit to the limits met.
 pub fn note_limit(bit: u64) {
@@ -25,13 +26,13 @@ pub fn note_limit(bit: u64) {
 /// As [`note_limit`], for what leaves nothing behind that had to be undone.
 pub fn name_limit(bit: u64) {
     // SAFETY: the control page stays mapped.
-    unsafe { (*keep().control).limits.fetch_or(bit, Ordering::Relaxed) };
+    unsafe { (*process().control).limits.fetch_or(bit, Ordering::Relaxed) };
 }
 
 /// Leaves a sentence for the host to show.
 pub fn explain(reason: &str) {
     // SAFETY: the control page stays mapped; the host reads the message only after a state or status says so.
-    let message = unsafe { &mut (*keep().control).message };
+    let message = unsafe { &mut (*process().control).message };
     let len = reason.len().min(message.len() - 1);
     message[..len].copy_from_slice(&reason.as_bytes()[..len]);
     message[len] = 0;
@@ -39,7 +40,7 @@ pub fn explain(reason: &str) {
 
 /// Tells the host that the target cannot go on, and ends.
 pub fn refuse(reason: &str) -> ! {
-    let control = keep().control;
+    let control = process().control;
     if !control.is_null() {
         explain(reason);
         // SAFETY: the control page stays mapped.
@@ -53,11 +54,11 @@ pub fn refuse(reason: &str) -> ! {
 
 /// Body of the controller's stack: entered once, when the main thread stands before its first transition.
 pub extern "C" fn body() -> ! {
-    let keep = keep();
+    let process = process();
     // SAFETY: the control page stays mapped for the life of the process.
-    let control = unsafe { &*keep.control };
+    let control = unsafe { &*process.control };
     if control.config.mode == mode::SNAPSHOT
-        && let Err(reason) = keep.snapshot.take_root()
+        && let Err(reason) = process.snapshot.take_root()
     {
         refuse(reason);
     }
@@ -72,18 +73,18 @@ pub extern "C" fn body() -> ! {
             }
             syscall::futex_wait(&control.submitted, done);
         }
-        run_batch(keep, done);
+        run_batch(process, done);
         control.completed.store(done.wrapping_add(1), Ordering::Release);
         syscall::futex_wake(&control.completed);
     }
 }
 
 /// Runs the jobs of batch `number` in order; a job whose `max_events` is 0 ends the batch.
-fn run_batch(keep: &mut Keep, number: u32) {
+fn run_batch(process: &mut ProcessState, number: u32) {
     // SAFETY: the control page stays mapped.
-    let control = unsafe { &*keep.control };
+    let control = unsafe { &*process.control };
     // SAFETY: the offsets lie within the file, whose size the host fixed by the same constants.
-    let jobs = unsafe { keep.file.add(raddle_wire::jobs_offset(number)).cast::<Job>() };
+    let jobs = unsafe { process.file.add(raddle_wire::jobs_offset(number)).cast::<Job>() };
     let mut used = 0;
     let mut made = 0;
     let begun = syscall::now();
@@ -95,14 +96,14 @@ fn run_batch(keep: &mut Keep, number: u32) {
         if unsafe { (*job).max_events } == 0 {
             break;
         }
-        keep.job = job;
+        process.job = job;
         // SAFETY: as above.
         unsafe { (&raw mut (*job).trace_start).write_volatile(used) };
         if control.config.mode == mode::FORK {
-            run_forked(keep, job, number);
+            run_forked(process, job, number);
         } else {
             // SAFETY: as above; nobody else touches the job while it runs.
-            run_job(keep, unsafe { &mut *job }, number);
+            run_job(process, unsafe { &mut *job }, number);
         }
         // SAFETY: as above.
         used += unsafe { (&raw const (*job).trace_bytes).read_volatile() };
@@ -121,17 +122,17 @@ fn run_batch(keep: &mut Keep, number: u32) {
 ///
 /// The other process writes to the job, which is in shared memory: here it is touched by volatile accesses only, so that the compiler takes
 /// none of them for granted.
-fn run_forked(keep: &mut Keep, job: *mut Job, number: u32) {
+fn run_forked(process: &mut ProcessState, job: *mut Job, number: u32) {
     loop {
-        fork_once(keep, job, number);
+        fork_once(process, job, number);
         // SAFETY: the job lies in the shared file.
-        if unsafe { (&raw const (*job).status).read_volatile() } != AGAIN {
+        if unsafe { (&raw const (*job).status).read_volatile() } != RESTART {
             return;
         }
     }
 }
 
-fn fork_once(keep: &mut Keep, job: *mut Job, number: u32) {
+fn fork_once(process: &mut ProcessState, job: *mut Job, number: u32) {
     // SAFETY: the job lies in the shared file.
     unsafe {
         (&raw mut (*job).status).write_volatile(RunStatus::Damaged as u32);
@@ -143,14 +144,14 @@ fn fork_once(keep: &mut Keep, job: *mut Job, number: u32) {
         // SAFETY: asks to die with the parent.
         unsafe { syscall!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         // SAFETY: the parent only waits while this process lives.
-        run_job(keep, unsafe { &mut *job }, number);
+        run_job(process, unsafe { &mut *job }, number);
         syscall::exit_process(0);
     }
     if child < 0 {
         refuse("cannot start another process: fork failed");
     }
     // SAFETY: the control page stays mapped.
-    unsafe { (*keep.control).worker.store(child as u32, Ordering::Relaxed) };
+    unsafe { (*process.control).worker.store(child as u32, Ordering::Relaxed) };
     let mut status = 0i32;
     // SAFETY: waits for the own child.
     while unsafe { syscall!(libc::SYS_wait4, child, &raw mut status, 0, 0usize) } == -(libc::EINTR as isize) {}
@@ -164,52 +165,52 @@ fn fork_once(keep: &mut Keep, job: *mut Job, number: u32) {
 }
 
 /// One run in this process, from the job's base if there is one.
-fn run_job(keep: &mut Keep, job: &mut Job, number: u32) {
+fn run_job(process: &mut ProcessState, job: &mut Job, number: u32) {
     if !valid(job) {
         job.status = RunStatus::Damaged as u32;
         job.trace_bytes = 0;
         return;
     }
-    let mut base = if keep.forks() { 0 } else { checkpoint::base_of(job) };
-    while !attempt(keep, job, number, base) {
-        keep.given_up += 1;
+    let mut base = if process.forks() { 0 } else { checkpoint::base_of(job) };
+    while !attempt(process, job, number, base) {
+        process.restarts += 1;
         // What was learned may concern transitions before the base.
         base = 0;
         // In a process of its own the parent tries again.
-        if keep.forks() {
-            job.status = AGAIN;
+        if process.forks() {
+            job.status = RESTART;
             return;
         }
     }
 }
 
 /// One attempt at a run; false if it has to start anew.
-fn attempt(keep: &mut Keep, job: &mut Job, number: u32, base: u32) -> bool {
-    if keep.used {
+fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) -> bool {
+    if process.used {
         checkpoint::restore(base);
         crate::restore::undo::after_run();
     }
-    keep.used = true;
-    load_plan(keep, job, number);
+    process.used = true;
+    load_plan(process, job, number);
     // SAFETY: `valid` checked that they lie within the file, behind the segments of the schedule.
-    checkpoint::expect(job, base, unsafe { keep.plan.segments.add(keep.plan.len) });
-    let start = open_trace(keep, job, number, base);
+    checkpoint::expect(job, base, unsafe { process.plan.segments.add(process.plan.len) });
+    let start = open_trace(process, job, number, base);
     let run = run();
     run.hot.controlled = true;
-    crate::spinloop::begin();
+    knowledge::begin_run();
     loop {
         // SAFETY: the fiber that runs next saved its stack pointer when it switched to the controller.
-        unsafe { context::switch(&raw mut keep.controller_sp, run.me().sp, run.me().thread_pointer) };
-        match keep.event {
+        unsafe { context::switch(&raw mut process.controller_sp, run.me().sp, run.me().thread_pointer) };
+        match process.handover {
             Handover::Finished { status, code } => {
                 close(job, start, status, code);
                 return true;
             }
-            Handover::Again => {
-                keep.next_epoch = run.hot.epoch + 1;
+            Handover::Restart => {
+                process.next_epoch = run.hot.epoch + 1;
                 return false;
             }
-            Handover::Checkpoint => checkpoint::keep_here(keep, job, start.cast()),
+            Handover::Checkpoint => checkpoint::save_here(process, job, start.cast()),
         }
     }
 }
@@ -219,11 +220,11 @@ fn valid(job: &Job) -> bool {
     (job.first_segment as usize).saturating_add(segments) <= MAX_SEGMENTS
 }
 
-fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
-    let plan = &mut keep.plan;
+fn load_plan(process: &mut ProcessState, job: &Job, number: u32) {
+    let plan = &mut process.plan;
     // SAFETY: `valid` checked that the segments lie within the file.
     plan.segments = unsafe {
-        keep.file.add(raddle_wire::segments_offset(number)).cast::<Segment>().add(job.first_segment as usize)
+        process.file.add(raddle_wire::segments_offset(number)).cast::<Segment>().add(job.first_segment as usize)
     };
     plan.len = job.segments as usize;
     plan.at = 0;
@@ -238,35 +239,35 @@ fn load_plan(keep: &mut Keep, job: &Job, number: u32) {
         _ => Policy::LeastRank,
     });
     plan.examined = 0;
-    plan.examine_at = crate::spinloop::examine_at();
+    plan.examine_at = knowledge::examine_at();
     plan.load();
 }
 
 /// Sets the room for records up and puts the records of the base first.
-fn open_trace(keep: &mut Keep, job: &Job, number: u32, base: u32) -> *mut u64 {
+fn open_trace(process: &mut ProcessState, job: &Job, number: u32, base: u32) -> *mut u64 {
     let used = job.trace_start as usize;
     // SAFETY: the arena lies within the file, `used` within the arena.
     let (start, end) = unsafe {
-        let arena = keep.file.add(raddle_wire::trace_offset(number, keep.arena_bytes));
-        (arena.add(used).cast::<u64>(), arena.add(keep.arena_bytes).cast::<u64>())
+        let arena = process.file.add(raddle_wire::trace_offset(number, process.arena_bytes));
+        (arena.add(used).cast::<u64>(), arena.add(process.arena_bytes).cast::<u64>())
     };
     let hot = &mut run().hot;
     hot.events_left = i64::try_from(job.max_events).unwrap_or(i64::MAX);
-    let has_room = keep.arena_bytes > used + RESERVE;
-    let copied = checkpoint::resume(keep, base, start.cast());
+    let has_room = process.arena_bytes > used + RESERVE;
+    let copied = checkpoint::resume(process, base, start.cast());
     // SAFETY: what was copied fits before the reserve, which lies within the arena.
     unsafe {
         hot.next = start.byte_add(copied);
         hot.end = if has_room { end.byte_sub(RESERVE) } else { hot.next };
     }
     // Entries of the hooks' cache are valid for one epoch: no number may come back.
-    hot.epoch = keep.next_epoch;
+    hot.epoch = process.next_epoch;
     start
 }
 
 fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     let run = run();
-    keep().next_epoch = run.hot.epoch + 1;
+    process().next_epoch = run.hot.epoch + 1;
     job.status = status as u32;
     job.steps = run.steps;
     job.exited = u32::from(run.exit.is_some());
@@ -276,5 +277,5 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     };
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };
     job.trace_bytes = (run.hot.next as usize - start as usize) as u64;
-    job.awaits = crate::spinloop::places_found();
+    job.awaits = knowledge::places_found();
 }

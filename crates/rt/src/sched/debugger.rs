@@ -5,7 +5,7 @@
 
 use core::mem::offset_of;
 
-use crate::state::{Fiber, Op, Run, run_pointer};
+use crate::state::{Fiber, Op, RunState, run_pointer};
 
 /// Changes with the meaning of the table.
 const VERSION: u64 = 1;
@@ -14,11 +14,11 @@ const VERSION: u64 = 1;
 #[repr(C)]
 pub struct Table {
     version: u64,
-    run: *const Run,
+    run: *const RunState,
     fibers: usize,
     stride: usize,
     stack_pointer: usize,
-    standing: usize,
+    status: usize,
     kind: usize,
     pc: usize,
     parent: usize,
@@ -34,15 +34,15 @@ unsafe impl Sync for Table {}
 pub static TABLE: Table = Table {
     version: VERSION,
     run: run_pointer(),
-    fibers: offset_of!(Run, fibers),
+    fibers: offset_of!(RunState, fibers),
     stride: size_of::<Fiber>(),
     stack_pointer: offset_of!(Fiber, sp),
-    standing: offset_of!(Fiber, standing),
+    status: offset_of!(Fiber, status),
     kind: offset_of!(Fiber, pending) + offset_of!(Op, kind),
     pc: offset_of!(Fiber, pending) + offset_of!(Op, pc),
     parent: offset_of!(Fiber, parent),
-    threads: offset_of!(Run, threads),
-    running: offset_of!(Run, hot) + offset_of!(crate::state::Hot, tid),
+    threads: offset_of!(RunState, threads),
+    running: offset_of!(RunState, hot) + offset_of!(crate::state::Hot, tid),
 };
 
 /// Called when the running thread stands before an access that the schedule names: a place for breakpoints.

@@ -5,7 +5,7 @@ use raddle_vocab::{MutexKind, OpKind};
 use crate::interpose::sync::{barrier, cond, mutex, once, rwlock, sem, spinlock};
 use crate::interpose::thread::{cancel, lifecycle};
 use crate::sched::timeouts;
-use crate::state::{Op, Standing, Wait, run};
+use crate::state::{Op, ThreadStatus, Wait, run};
 
 /// Answer of [`enabled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,16 +21,16 @@ pub enum Enabled {
 /// Whether the thread can step now.
 pub fn enabled(tid: usize) -> Enabled {
     let fiber = &run().fibers[tid];
-    match fiber.standing {
-        Standing::Pending => {}
-        Standing::AtAccess => return Enabled::Yes,
-        Standing::Watching if crate::spinloop::leads_nowhere(tid) => return Enabled::No,
-        Standing::Watching => {}
+    match fiber.status {
+        ThreadStatus::Pending => {}
+        ThreadStatus::AtAccess => return Enabled::Yes,
+        ThreadStatus::AtSpinRead if crate::spinloop::detector::is_failed_spin_round(tid) => return Enabled::No,
+        ThreadStatus::AtSpinRead => {}
         _ => return Enabled::No,
     }
     match now(tid, &fiber.pending) {
         Enabled::No if cancel::interrupts(tid, &fiber.pending) => Enabled::Yes,
-        Enabled::Reluctant if timeouts::exhausted(tid) => Enabled::No,
+        Enabled::Reluctant if timeouts::is_exhausted(tid) => Enabled::No,
         answer => answer,
     }
 }
@@ -47,9 +47,11 @@ fn or_time_out(condition: bool) -> Enabled {
 fn now(tid: usize, op: &Op) -> Enabled {
     let thread = tid as u16;
     match op.kind {
-        OpKind::Join => yes(lifecycle::can_look(tid, op.arg as usize)),
+        OpKind::Join => yes(lifecycle::can_join_or_poll(tid, op.arg as usize)),
         OpKind::AtomicLoad if !lifecycle::is_life_word(op.obj) => Enabled::Yes,
-        OpKind::AtomicLoad if lifecycle::lingers(tid) => yes(lifecycle::can_look(tid, lifecycle::looked_at(op.obj))),
+        OpKind::AtomicLoad if lifecycle::is_waiting_main(tid) => {
+            yes(lifecycle::can_join_or_poll(tid, lifecycle::polled_thread(op.obj)))
+        }
         OpKind::AtomicLoad => or_time_out(lifecycle::life_word(op.obj) != 0),
         OpKind::Lock if op.arg == MutexKind::Spin as u64 => yes(spinlock::can_lock(op.obj)),
         OpKind::Lock => yes(mutex::can_lock(op.obj, thread)),

@@ -14,7 +14,8 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 
 use crate::arch::context;
 use crate::sched::enabled::{Enabled, enabled};
-use crate::state::{Handover, Op, Place, Standing, keep, run};
+use crate::spinloop::{detector, knowledge};
+use crate::state::{Handover, Op, ReadySet, ThreadStatus, process, run};
 use crate::trace;
 
 /// Accesses without a transition after which a thread that only reads is taken to wait for others.
@@ -31,7 +32,7 @@ pub fn arrive(op: Op) {
 #[inline(never)]
 fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
     let op = Op { kind, order, log_size, obj, arg, pc };
-    let watches = crate::spinloop::arriving(&op);
+    let may_spin = detector::arriving(&op);
     let run = run();
     let (count, values) = (run.hot.count, run.hot.values);
     let me = run.me();
@@ -39,14 +40,14 @@ fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u
     me.pending = op;
     me.count = count;
     me.conflicts = 0;
-    me.standing = if watches { Standing::Watching } else { Standing::Pending };
-    run.watching += u32::from(watches);
+    me.status = if may_spin { ThreadStatus::AtSpinRead } else { ThreadStatus::Pending };
+    run.at_spin_reads += u32::from(may_spin);
     let rank = run.me().rank as usize;
-    if crate::sched::timeouts::stalls(run.hot.tid as usize) {
+    if crate::sched::timeouts::is_stalled(run.hot.tid as usize) {
         mark(run.hot.tid as usize);
     } else {
         // Whether it really is, is found out if it is chosen.
-        run.place(rank, Place::Runnable);
+        run.move_to(rank, ReadySet::Runnable);
     }
     give_way();
     trace::ensure_room();
@@ -55,14 +56,14 @@ fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u
 /// Records the operation that [`arrive`] let through, as performed.
 pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
-    crate::spinloop::performed(op, outcome, value, old);
+    detector::performed(op, outcome, value, old);
     if run().timed {
         crate::sched::timeouts::performed(op, outcome);
     }
     let run = run();
     run.hot.count = 0;
     run.hot.epoch += 1;
-    if matches!(keep().plan.chooser.policy(), Policy::Pos { .. }) {
+    if matches!(process().plan.chooser.policy(), Policy::Pos { .. }) {
         note_conflicts(op);
     }
 }
@@ -75,8 +76,8 @@ pub fn perform(op: Op, outcome: Outcome, value: u64, old: u64) {
 
 /// Which of `successors` the schedule or policy wants for the operation just let through.
 pub fn choice(successors: usize) -> usize {
-    let keep = keep();
-    let wanted = core::mem::replace(&mut keep.plan.choice, NO_CHOICE);
+    let process = process();
+    let wanted = core::mem::replace(&mut process.plan.choice, NO_CHOICE);
     if wanted != NO_CHOICE {
         if wanted as usize >= successors {
             diverge();
@@ -84,7 +85,7 @@ pub fn choice(successors: usize) -> usize {
         return wanted as usize;
     }
     let successors = u16::try_from(successors).unwrap_or(u16::MAX);
-    usize::from(keep.plan.chooser.policy().successor(run().steps, successors))
+    usize::from(process.plan.chooser.policy().successor(run().steps, successors))
 }
 
 /// Tells that the state of the object changed so that threads before an operation on it may now be enabled.
@@ -107,7 +108,7 @@ fn mark_waiting(is_concerned: impl Fn(&Op) -> bool) {
         rest.remove(rank);
         let tid = run.by_rank[rank] as usize;
         let fiber = &run.fibers[tid];
-        if fiber.standing == Standing::Pending && is_concerned(&fiber.pending) {
+        if fiber.status == ThreadStatus::Pending && is_concerned(&fiber.pending) {
             mark(tid);
         }
     }
@@ -118,12 +119,12 @@ pub fn mark(tid: usize) {
     let state = enabled(tid);
     let run = run();
     let rank = run.fibers[tid].rank as usize;
-    run.place(
+    run.move_to(
         rank,
         match state {
-            Enabled::Yes if !crate::sched::timeouts::stalls(tid) => Place::Runnable,
-            Enabled::Yes | Enabled::Reluctant => Place::Reluctant,
-            Enabled::No => Place::Blocked,
+            Enabled::Yes if !crate::sched::timeouts::is_stalled(tid) => ReadySet::Runnable,
+            Enabled::Yes | Enabled::Reluctant => ReadySet::Reluctant,
+            Enabled::No => ReadySet::Blocked,
         },
     );
 }
@@ -139,14 +140,14 @@ pub fn give_way() {
 }
 
 /// Stops the running thread for good.
-pub fn leave(standing: Standing) -> ! {
+pub fn leave(status: ThreadStatus) -> ! {
     let run = run();
     let count = run.hot.count;
     let me = run.me();
-    me.standing = standing;
+    me.status = status;
     me.count = count;
     let rank = me.rank as usize;
-    run.place(rank, Place::Nowhere);
+    run.move_to(rank, ReadySet::None);
     give_way();
     unreachable!("a thread that has left was given a turn")
 }
@@ -155,12 +156,12 @@ pub fn leave(standing: Standing) -> ! {
 pub fn park_at_access() {
     let run = run();
     stop_after(u32::MAX);
-    let plan = &mut keep().plan;
+    let plan = &mut process().plan;
     plan.advance();
-    run.me().standing = Standing::AtAccess;
+    run.me().status = ThreadStatus::AtAccess;
     run.me().count = run.hot.count;
     let rank = run.me().rank as usize;
-    run.place(rank, Place::Runnable);
+    run.move_to(rank, ReadySet::Runnable);
     crate::sched::debugger::parked();
     give_way();
 }
@@ -170,9 +171,9 @@ pub fn yield_in_stretch() {
     let run = run();
     stop_after(run.hot.count.saturating_add(LONG_STRETCH));
     let rank = run.me().rank as usize;
-    run.me().standing = Standing::AtAccess;
+    run.me().status = ThreadStatus::AtAccess;
     run.me().count = run.hot.count;
-    run.place(rank, Place::Reluctant);
+    run.move_to(rank, ReadySet::Reluctant);
     give_way();
 }
 
@@ -180,7 +181,7 @@ pub fn yield_in_stretch() {
 pub fn finish(status: RunStatus, code: i32) -> ! {
     let run = run();
     run.hot.controlled = false;
-    if keep().plan.flags & job_flag::DETAIL != 0 {
+    if process().plan.flags & job_flag::DETAIL != 0 {
         dump_stacks();
     }
     if status == RunStatus::Rest {
@@ -191,7 +192,7 @@ pub fn finish(status: RunStatus, code: i32) -> ! {
         trace::pending(tid, &run.fibers[tid], blocked);
     }
     crate::sched::debugger::finished();
-    keep().event = Handover::Finished { status, code };
+    process().handover = Handover::Finished { status, code };
     loop {
         to_controller();
     }
@@ -207,7 +208,10 @@ fn dump_stacks() {
     let me = run().hot.tid as usize;
     for tid in 0..run().threads {
         let fiber = &mut run().fibers[tid];
-        if !matches!(fiber.standing, Standing::Pending | Standing::AtAccess | Standing::Watching | Standing::Awaiting) {
+        if !matches!(
+            fiber.status,
+            ThreadStatus::Pending | ThreadStatus::AtAccess | ThreadStatus::AtSpinRead | ThreadStatus::EndlessLoop
+        ) {
             continue;
         }
         // A thread that has not started has no stack to speak of.
@@ -226,53 +230,53 @@ fn dump_stacks() {
 }
 
 fn checkpoint_if_due() {
-    let keep = keep();
-    if run().steps == keep.plan.keep_at {
-        keep.plan.keep_at = u32::MAX;
-        keep.event = Handover::Checkpoint;
+    let process = process();
+    if run().steps == process.plan.checkpoint_at {
+        process.plan.checkpoint_at = u32::MAX;
+        process.handover = Handover::Checkpoint;
         to_controller();
     }
 }
 
 /// Leaves the running fiber for the controller; returns if the controller switches back.
 pub fn to_controller() {
-    let keep = keep();
+    let process = process();
     let me = run().me();
     // SAFETY: the controller's stack pointer was saved when it switched to a fiber.
-    unsafe { context::switch(&raw mut me.sp, keep.controller_sp, keep.main_thread_pointer) };
+    unsafe { context::switch(&raw mut me.sp, process.controller_sp, process.main_thread_pointer) };
     crate::interpose::process::signal_masks::apply();
 }
 
 /// Makes `next` the running thread and its operation the next transition.
 fn grant(next: usize) {
     let run = run();
-    let keep = keep();
+    let process = process();
     let fiber = &mut run.fibers[next];
-    let resumed = fiber.standing == Standing::AtAccess;
+    let resumed = fiber.status == ThreadStatus::AtAccess;
     let mut stop_at = LONG_STRETCH;
-    if keep.plan.at < keep.plan.len {
-        let segment = &mut keep.plan.current;
+    if process.plan.at < process.plan.len {
+        let segment = &mut process.plan.current;
         if !resumed {
             segment.steps -= 1;
-            keep.plan.choice = core::mem::replace(&mut segment.choice, NO_CHOICE);
+            process.plan.choice = core::mem::replace(&mut segment.choice, NO_CHOICE);
         }
         if segment.steps == 0 {
             if segment.accesses == NO_ACCESS_STOP {
-                keep.plan.advance();
+                process.plan.advance();
             } else {
                 stop_at = segment.accesses;
             }
         }
     }
-    run.watching -= u32::from(fiber.standing == Standing::Watching);
-    fiber.standing = Standing::Pending;
+    run.at_spin_reads -= u32::from(fiber.status == ThreadStatus::AtSpinRead);
+    fiber.status = ThreadStatus::Pending;
     if !resumed {
-        crate::sched::timeouts::granted(next);
+        crate::sched::timeouts::on_granted(next);
         let fiber = &mut run.fibers[next];
         fiber.steps += 1;
         run.steps += 1;
         // SAFETY: the control page stays mapped; it is an atomic there.
-        unsafe { (*keep.control).heartbeat.store(u64::from(run.steps), core::sync::atomic::Ordering::Relaxed) };
+        unsafe { (*process.control).heartbeat.store(u64::from(run.steps), core::sync::atomic::Ordering::Relaxed) };
     }
     stop_after(stop_at);
 }
@@ -281,7 +285,7 @@ fn grant(next: usize) {
 pub fn stop_after(count: u32) {
     let run = run();
     run.stop_after = count;
-    let at_once = keep().looks_at_all || crate::interpose::annotations::benign::any();
+    let at_once = process().hooks_all_accesses || crate::interpose::annotations::benign::any();
     run.hot.stop_at = if at_once { 0 } else { count };
 }
 
@@ -311,10 +315,10 @@ fn switch_to(next: usize) {
 
 /// The thread whose turn it is: what the schedule says, then what the policy says. `None`: nobody can step.
 fn next_thread() -> Option<usize> {
-    if run().steps >= keep().plan.examine_at {
-        return Some(crate::spinloop::alone());
+    if run().steps >= process().plan.examine_at {
+        return Some(detector::examined_thread());
     }
-    let plan = &mut keep().plan;
+    let plan = &mut process().plan;
     if plan.at < plan.len {
         let tid = plan.current.tid as usize;
         if !can_follow(tid, plan.current.steps) {
@@ -332,10 +336,10 @@ fn next_thread() -> Option<usize> {
             let ranks = 0..run().threads;
             let step = run().steps;
             // Threads with fixed priorities would poll for ever.
-            let polite = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.polite;
+            let yielded = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.yielded;
             let first = match policy {
                 Policy::Random { .. } => None,
-                _ => plan.chooser.choose(step, ranks.clone().filter(|rank| !polite(rank)).filter_map(candidate)),
+                _ => plan.chooser.choose(step, ranks.clone().filter(|rank| !yielded(rank)).filter_map(candidate)),
             };
             let rank = first.or_else(|| plan.chooser.choose(step, ranks.filter_map(candidate)))?;
             Some(run().by_rank[rank] as usize)
@@ -349,10 +353,10 @@ fn can_follow(tid: usize, steps: u32) -> bool {
     if tid >= run.threads {
         return false;
     }
-    match run.fibers[tid].standing {
-        Standing::AtAccess => true,
+    match run.fibers[tid].status {
+        ThreadStatus::AtAccess => true,
         // It reached an operation before the access at which it was to stop.
-        Standing::Pending | Standing::Watching => steps > 0 && enabled(tid) != Enabled::No,
+        ThreadStatus::Pending | ThreadStatus::AtSpinRead => steps > 0 && enabled(tid) != Enabled::No,
         _ => false,
     }
 }
@@ -364,19 +368,19 @@ fn last_thread() -> Option<usize> {
     if tid >= run.threads || !run.runnable.contains(run.fibers[tid].rank as usize) {
         return None;
     }
-    (run.fibers[tid].standing == Standing::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
+    (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
 }
 
 /// The sets hold what was true when a thread was marked; what they offer is checked again here.
 fn least_rank() -> Option<usize> {
     let run = run();
-    if run.watching > 0 {
+    if run.at_spin_reads > 0 {
         // Anything may have written what they watch.
-        (0..run.threads).filter(|&tid| run.fibers[tid].standing == Standing::Watching).for_each(mark);
+        (0..run.threads).filter(|&tid| run.fibers[tid].status == ThreadStatus::AtSpinRead).for_each(mark);
     }
     while let Some(rank) = run.runnable.first() {
         let tid = run.by_rank[rank] as usize;
-        if run.fibers[tid].standing == Standing::AtAccess || enabled(tid) == Enabled::Yes {
+        if run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes {
             return Some(tid);
         }
         mark(tid);
@@ -384,16 +388,16 @@ fn least_rank() -> Option<usize> {
     // Threads that go round in loops take turns.
     let reluctant =
         (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
-    reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| crate::sched::timeouts::turns(tid))
+    reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| crate::sched::timeouts::stalled_rounds(tid))
 }
 
 fn candidate(rank: usize) -> Option<Candidate> {
     let run = run();
     let tid = run.by_rank[rank] as usize;
     let fiber = &run.fibers[tid];
-    let can_step = match fiber.standing {
-        Standing::AtAccess => true,
-        Standing::Pending | Standing::Watching => enabled(tid) != Enabled::No,
+    let can_step = match fiber.status {
+        ThreadStatus::AtAccess => true,
+        ThreadStatus::Pending | ThreadStatus::AtSpinRead => enabled(tid) != Enabled::No,
         _ => false,
     };
     can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })
@@ -404,7 +408,7 @@ fn note_conflicts(op: &Op) {
     let run = run();
     for tid in 0..run.threads {
         let fiber = &mut run.fibers[tid];
-        if tid != run.hot.tid as usize && fiber.standing == Standing::Pending && fiber.pending.obj == op.obj {
+        if tid != run.hot.tid as usize && fiber.status == ThreadStatus::Pending && fiber.pending.obj == op.obj {
             fiber.conflicts += 1;
         }
     }
@@ -421,26 +425,26 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
     let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
     let rank = rank_of_new_child(parent);
-    let pool = keep().pool[slot];
+    let pool = process().pool[slot];
     // Nobody has used the entry in this run: all else is as in `Fiber::UNUSED`.
     let fiber = &mut run.fibers[tid];
     fiber.slot = slot as u16;
     fiber.parent = parent as u16;
     fiber.key = key;
-    fiber.history = crate::spinloop::first_history(key, entry);
+    fiber.history = knowledge::first_history(key, entry);
     fiber.clock = clock;
     fiber.entry = entry;
     fiber.blocked = blocked;
     fiber.thread_pointer = pool.thread_pointer;
     fiber.stack = pool.stack;
-    fiber.standing = Standing::Pending;
-    fiber.spurious_left = keep().spurious;
+    fiber.status = ThreadStatus::Pending;
+    fiber.spurious_left = process().spurious;
     // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame is free.
     fiber.sp = unsafe { context::prepare(pool.stack.1, crate::sched::startup::fiber_body) };
     crate::interpose::thread::affinity::inherit(parent, tid);
     run.threads += 1;
     insert_rank(tid, rank);
-    run.place(rank, Place::Runnable);
+    run.move_to(rank, ReadySet::Runnable);
     tid
 }
 

@@ -9,7 +9,7 @@ use raddle_wire::{Control, MAGIC, PROTOCOL_VERSION, config_flag};
 
 use crate::arch::{PAGE, context, tls};
 use crate::sched::{self, controller};
-use crate::state::{Fiber, Op, Place, PoolEntry, Standing, Wait, keep, run};
+use crate::state::{Fiber, Op, PoolEntry, ReadySet, ThreadStatus, Wait, process, run};
 use crate::syscall::{self, syscall};
 
 const CONTROLLER_STACK: usize = 1 << 18;
@@ -26,7 +26,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     let Some(descriptor) = descriptor(environment) else { return };
     attach(descriptor);
     create_pool();
-    if let Err(reason) = crate::interpose::memory::heap::map_arenas(keep().pool_len) {
+    if let Err(reason) = crate::interpose::memory::heap::map_arenas(process().pool_len) {
         controller::refuse(reason);
     }
     crate::syscall::callers::prepare();
@@ -86,14 +86,14 @@ fn number(mut text: *const u8) -> Option<i32> {
 
 /// Maps the shared file and checks that both sides speak the same language.
 fn attach(descriptor: i32) {
-    let keep = keep();
+    let process = process();
     // SAFETY: an all-zero stat is a valid value to be overwritten.
     let mut stat: libc::stat = unsafe { core::mem::zeroed() };
     // SAFETY: writes to the local.
     let failed = unsafe { syscall!(libc::SYS_fstat, descriptor, &raw mut stat) } < 0;
     let bytes = stat.st_size as usize;
     if failed || bytes < raddle_wire::file_bytes(0) {
-        crate::interpose::process::failure::give_up(raddle_wire::ENV_DESCRIPTOR, "names no file of raddle's");
+        crate::interpose::process::failure::exit_with_error(raddle_wire::ENV_DESCRIPTOR, "names no file of raddle's");
     }
     // SAFETY: a shared mapping of the host's file at an address of the kernel's choice.
     let file = unsafe {
@@ -108,13 +108,13 @@ fn attach(descriptor: i32) {
         )
     };
     if file < 0 {
-        crate::interpose::process::failure::give_up("the shared file", "cannot be mapped");
+        crate::interpose::process::failure::exit_with_error("the shared file", "cannot be mapped");
     }
     // SAFETY: closes the descriptor so that the program never sees it.
     unsafe { syscall!(libc::SYS_close, descriptor) };
     let control = file as *mut Control;
-    keep.control = control;
-    keep.file = file as *mut u8;
+    process.control = control;
+    process.file = file as *mut u8;
     // SAFETY: the file has at least one page, mapped just now.
     let control = unsafe { &*control };
     control.runtime_version.store(PROTOCOL_VERSION, Ordering::Release);
@@ -125,37 +125,40 @@ fn attach(descriptor: i32) {
     if raddle_wire::file_bytes(config.trace_bytes as usize) > bytes {
         controller::refuse("the shared file is too small");
     }
-    keep.arena_bytes = config.trace_bytes as usize;
-    keep.access_granularity = config.flags & config_flag::ACCESS_GRANULARITY != 0;
-    crate::arch::entry::READS_ARE_OPERATIONS.store(keep.access_granularity, core::sync::atomic::Ordering::Relaxed);
-    keep.looks_at_all = keep.access_granularity || control.benign_count > 0;
-    keep.fold_spins = config.flags & config_flag::FOLD_SPINS != 0;
-    keep.config_flags = config.flags;
-    keep.spurious = config.spurious;
-    keep.exit_events = config.exit_events;
-    keep.pool_len = (config.pool as usize).clamp(1, MAX_THREADS);
+    process.arena_bytes = config.trace_bytes as usize;
+    process.access_granularity = config.flags & config_flag::ACCESS_GRANULARITY != 0;
+    crate::arch::entry::READS_ARE_OPERATIONS.store(process.access_granularity, core::sync::atomic::Ordering::Relaxed);
+    process.hooks_all_accesses = process.access_granularity || control.benign_count > 0;
+    process.fold_spins = config.flags & config_flag::FOLD_SPINS != 0;
+    process.config_flags = config.flags;
+    process.spurious = config.spurious;
+    process.exit_events = config.exit_events;
+    process.pool_len = (config.pool as usize).clamp(1, MAX_THREADS);
     context::prepare_processor();
     // SAFETY: getpid has no preconditions.
-    keep.pid = unsafe { syscall!(libc::SYS_getpid) } as i32;
-    keep.processors.ask();
+    process.pid = unsafe { syscall!(libc::SYS_getpid) } as i32;
+    process.processors.ask();
 }
 
 /// Creates the real threads whose stacks and storage fibers use.
 fn create_pool() {
-    let keep = keep();
-    keep.main_thread_pointer = tls::thread_pointer();
-    keep.pool[0] =
-        PoolEntry { thread_pointer: keep.main_thread_pointer, stack: main_stack(), handle: keep.main_thread_pointer };
+    let process = process();
+    process.main_thread_pointer = tls::thread_pointer();
+    process.pool[0] = PoolEntry {
+        thread_pointer: process.main_thread_pointer,
+        stack: main_stack(),
+        handle: process.main_thread_pointer,
+    };
     // SAFETY: see above.
-    let stack_bytes = unsafe { (*keep.control).config.stack_bytes } as usize;
-    for slot in 1..keep.pool_len {
+    let stack_bytes = unsafe { (*process.control).config.stack_bytes } as usize;
+    for slot in 1..process.pool_len {
         // SAFETY: the attribute object is initialised before use and destroyed after; `park` never returns.
         let created = unsafe {
             let mut attr: libc::pthread_attr_t = core::mem::zeroed();
             libc::pthread_attr_init(&raw mut attr);
             libc::pthread_attr_setstacksize(&raw mut attr, stack_bytes.max(1 << 16));
             let mut handle = 0u64;
-            let entry = (&raw mut keep.pool[slot]).cast();
+            let entry = (&raw mut process.pool[slot]).cast();
             let result = crate::interpose::thread::lifecycle::create_real(
                 &raw mut handle,
                 (&raw const attr).cast(),
@@ -171,7 +174,7 @@ fn create_pool() {
             );
         }
     }
-    let all = keep.pool_len as u32 - 1;
+    let all = process.pool_len as u32 - 1;
     loop {
         let parked = PARKED.load(Ordering::Acquire);
         if parked == all {
@@ -179,7 +182,7 @@ fn create_pool() {
         }
         syscall::futex_wait(&PARKED, parked);
     }
-    keep.lowest_stack = keep.pool[..keep.pool_len].iter().map(|entry| entry.stack.0).min().unwrap_or(0);
+    process.lowest_stack = process.pool[..process.pool_len].iter().map(|entry| entry.stack.0).min().unwrap_or(0);
 }
 
 /// Threads of the pool that have reported. Futex word.
@@ -207,7 +210,7 @@ fn main_stack() -> (usize, usize) {
 /// Lowest address of a pool thread's stack, which has the size that was asked for.
 fn lowest_stack_address(here: usize) -> usize {
     // SAFETY: the control page stays mapped.
-    let bytes = unsafe { (*keep().control).config.stack_bytes } as usize;
+    let bytes = unsafe { (*process().control).config.stack_bytes } as usize;
     here.saturating_sub(bytes.max(1 << 16))
 }
 
@@ -233,30 +236,30 @@ extern "C" fn park(entry: *mut PoolEntry) -> *mut c_void {
 /// Makes the present thread fiber 0, standing before its first transition, and hands over to the controller. Returns once per
 /// run, as the main thread that goes on.
 fn begin() {
-    let (keep, run) = (keep(), run());
+    let (process, run) = (process(), run());
     let (Some(stack), Some(signal_stack)) = (syscall::map(CONTROLLER_STACK), syscall::map(SIGNAL_STACK)) else {
         controller::refuse("no memory for the runtime's stacks");
     };
-    keep.snapshot.exclude(stack as usize, CONTROLLER_STACK);
-    keep.snapshot.exclude(signal_stack as usize, SIGNAL_STACK);
+    process.snapshot.exclude(stack as usize, CONTROLLER_STACK);
+    process.snapshot.exclude(signal_stack as usize, SIGNAL_STACK);
     crate::interpose::process::failure::use_signal_stack(signal_stack, SIGNAL_STACK);
     run.threads = 1;
     run.slots.insert(0);
     run.by_rank[0] = 0;
     run.fibers[0] = Fiber {
-        thread_pointer: keep.main_thread_pointer,
+        thread_pointer: process.main_thread_pointer,
         blocked: run.fibers[0].blocked,
-        standing: Standing::Pending,
+        status: ThreadStatus::Pending,
         wait: Wait::None,
-        stack: keep.pool[0].stack,
-        spurious_left: keep.spurious,
+        stack: process.pool[0].stack,
+        spurious_left: process.spurious,
         key: 1,
         ..Fiber::UNUSED
     };
-    run.place(0, Place::Runnable);
-    run.hot.stack = keep.pool[0].stack;
+    run.move_to(0, ReadySet::Runnable);
+    run.hot.stack = process.pool[0].stack;
     // SAFETY: the controller's stack is fresh.
-    keep.controller_sp = unsafe { context::prepare(stack as usize + CONTROLLER_STACK, controller::body) };
+    process.controller_sp = unsafe { context::prepare(stack as usize + CONTROLLER_STACK, controller::body) };
     let op = Op::new(OpKind::ThreadStart, 0, 0, 0);
     sched::to_controller();
     sched::give_way();

@@ -1,31 +1,37 @@
-//! Loops of timed waits, such as `while (!ready) pthread_cond_timedwait(...)`. Every timed wait may time out whenever it would
-//! wait, so such a loop has endlessly many executions that differ only in the number of rounds.
+//! Loops of timed waits, such as `while (!ready) pthread_cond_timedwait(...)`. A timed wait may time out
+//! whenever it would wait, so such a loop has infinitely many executions that differ only in the number of
+//! rounds.
 //!
-//! The approximation that ends them: a thread that has timed out, has come back to the same place in the same state (registers,
-//! stack; no write outside the stack and no operation that changes anything in between), while no other thread has touched any object that the
-//! round used, would only go round once more. It is not offered the time-out again until another thread has made a step on one
-//! of those objects.
+//! The approximation that ends them: consider a thread that has timed out and has come back to the same
+//! place in the same state (registers, stack; no write outside the stack and no operation that changes
+//! anything in between), while no other thread has accessed an object of the round. It would only go round
+//! once more. Its wait cannot time out again until another thread has made a step on one of those objects.
 //!
-//! If the two states differ in nothing but words that look like times, the loop may be one that gives up at a certain time: then
-//! it gets one more time-out, which takes a day.
+//! If the two states differ in nothing but words that look like times, the loop may be one that ends at a
+//! certain time. Then one more time-out is allowed, which takes a day.
+//!
+//! A second approximation is about loops that yield or sleep: a thread that has done so before many
+//! transitions in a row without progress runs only if no other thread can.
 
 use raddle_vocab::{OpKind, Outcome};
 
 use crate::arch::entry::{Registers, registers};
 use crate::sched::{self, virtual_time};
-use crate::spinloop;
-use crate::state::{Op, Standing, run, views};
+use crate::spinloop::detector;
+use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
+use crate::state::{Op, ThreadStatus, run, views};
 
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
 const OBJECTS: usize = 12;
 
-/// What a loop can carry from one round to the next, as far as it is looked at (see [`crate::spinloop`]), and the thread's place in the loop.
+/// What a loop can carry from one round to the next, as far as it is compared (see
+/// [`crate::spinloop::loop_head`]), and the thread's position in the loop.
 #[repr(C, align(4096))]
 #[derive(Clone, Copy)]
 pub struct View {
     registers: Registers,
-    stack: [u8; spinloop::ABOVE_STACK_POINTER],
-    frame: [u8; spinloop::BELOW_FRAME_POINTER],
+    stack: [u8; ABOVE_STACK_POINTER],
+    frame: [u8; BELOW_FRAME_POINTER],
     stack_len: usize,
     frame_len: usize,
     timeouts: Timeouts,
@@ -35,7 +41,7 @@ pub struct View {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sameness {
     Same,
-    /// The same but for words that look like times.
+    /// The same except for words that look like times.
     Time,
     Different,
 }
@@ -43,9 +49,9 @@ enum Sameness {
 impl View {
     /// One that is like no other.
     pub const NONE: View = View {
-        registers: Registers { saved: [0; 6], sp: 0 },
-        stack: [0; spinloop::ABOVE_STACK_POINTER],
-        frame: [0; spinloop::BELOW_FRAME_POINTER],
+        registers: Registers::NONE,
+        stack: [0; ABOVE_STACK_POINTER],
+        frame: [0; BELOW_FRAME_POINTER],
         stack_len: 0,
         frame_len: 0,
         timeouts: Timeouts {
@@ -59,9 +65,9 @@ impl View {
         },
     };
 
-    /// What the running thread sees, having entered the runtime with these registers.
+    /// Copies the state of the running thread, which entered the runtime with these registers.
     fn take(&mut self, registers: Registers) {
-        let ((sp, above), (frame, below)) = spinloop::windows(&registers);
+        let ((sp, above), (frame, below)) = windows(&registers);
         self.registers = registers;
         self.stack_len = above;
         self.frame_len = below;
@@ -72,9 +78,9 @@ impl View {
         }
     }
 
-    /// Compares with what the running thread sees, having entered the runtime with these registers.
+    /// Compares with the state of the running thread, which entered the runtime with these registers.
     fn compare(&self, now: Registers) -> Sameness {
-        let ((sp, above), (frame, below)) = spinloop::windows(&now);
+        let ((sp, above), (frame, below)) = windows(&now);
         if self.registers.sp != now.sp || (self.stack_len, self.frame_len) != (above, below) {
             return Sameness::Different;
         }
@@ -103,14 +109,14 @@ fn words<'a>(earlier: &'a [u8], later: &'a [u8]) -> impl Iterator<Item = (u64, u
     earlier.chunks_exact(8).zip(later.chunks_exact(8)).map(move |(old, new)| (word(old), word(new)))
 }
 
-/// A thread's place in a loop of timed waits.
+/// A thread's position in a loop of timed waits.
 #[derive(Clone, Copy)]
 struct Timeouts {
     /// Return address of the last timed wait, 0 if there was none.
     pc: u64,
     /// Whether that wait timed out, and the thread has made no progress since.
     idle: bool,
-    /// Whether no other thread has touched an object of the round since the time-out.
+    /// Whether no other thread has accessed an object of the round since the time-out.
     undisturbed: bool,
     /// Idle rounds in a row.
     rounds: u8,
@@ -121,7 +127,7 @@ struct Timeouts {
     len: u8,
 }
 
-/// The running thread is about to stand before a timed wait that it called at `pc`.
+/// The running thread is about to stop before a timed wait that it called at `pc`.
 pub fn entering(pc: u64) {
     let view = views(run().hot.tid as usize);
     let wrote = run().hot.wrote;
@@ -146,7 +152,7 @@ pub fn entering(pc: u64) {
 /// The running thread's timed wait has timed out, at this moment of its clock or later.
 pub fn timed_out(op: &Op, deadline: u64) {
     virtual_time::not_before(deadline);
-    be_polite();
+    note_yield();
     let mine = &mut views(run().hot.tid as usize).timeouts;
     mine.idle = true;
     mine.undisturbed = true;
@@ -156,79 +162,82 @@ pub fn timed_out(op: &Op, deadline: u64) {
     watch_all(op);
 }
 
-/// Polite transitions without progress after which a thread steps only if nobody else can.
+/// Yields before transitions without progress after which a thread runs only if no other can.
 const PATIENCE: u16 = 50;
 
 /// The running thread lets others go first, if there is a choice.
-pub fn be_polite() {
+pub fn note_yield() {
     run().timed = true;
-    run().me().private.polite = true;
+    run().me().private.yielded = true;
 }
 
-/// Whether the thread goes round in a loop in which it lets others go first: it changes nothing but, say, counts or looks at the time.
+/// Whether the thread goes round in a loop that yields: it makes no progress beyond, say, counting or
+/// reading the time.
 #[inline]
-pub fn stalls(tid: usize) -> bool {
-    run().timed && goes_round(tid)
+pub fn is_stalled(tid: usize) -> bool {
+    run().timed && has_stalled_rounds(tid)
 }
 
-fn goes_round(tid: usize) -> bool {
+fn has_stalled_rounds(tid: usize) -> bool {
     let theirs = &run().fibers[tid].private;
-    theirs.polite && theirs.stalled >= PATIENCE
+    theirs.yielded && theirs.stalled >= PATIENCE
 }
 
 /// How often such a thread has gone round; 0 for others.
-pub fn turns(tid: usize) -> u16 {
-    if stalls(tid) { run().fibers[tid].private.stalled } else { 0 }
+pub fn stalled_rounds(tid: usize) -> u16 {
+    if is_stalled(tid) { run().fibers[tid].private.stalled } else { 0 }
 }
 
-/// The thread is let through to its operation.
+/// The thread may perform its operation now.
 #[inline]
-pub fn granted(tid: usize) {
+pub fn on_granted(tid: usize) {
     if run().timed {
-        count_politeness(tid);
+        count_yield(tid);
     }
 }
 
-fn count_politeness(tid: usize) {
+fn count_yield(tid: usize) {
     let theirs = &mut run().fibers[tid].private;
-    theirs.stalled = if theirs.polite { theirs.stalled.saturating_add(1) } else { theirs.stalled };
-    theirs.polite = false;
+    theirs.stalled = if theirs.yielded { theirs.stalled.saturating_add(1) } else { theirs.stalled };
+    theirs.yielded = false;
     theirs.idle_calls = 0;
 }
 
-/// Calls that let others go first, without a transition in between, after which they do.
-const FEW: u32 = 64;
-/// Such calls after which a thread that comes back to the same place in the same state is taken to do so for ever.
-const MANY: u32 = 1 << 16;
+/// Yielding calls without a transition in between after which other threads run.
+const YIELD_AFTER: u32 = 64;
+/// Such calls after which a thread that comes back to the same place in the same state is taken to do so
+/// for ever.
+const ENDLESS_AFTER: u32 = 1 << 16;
 
-/// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no transition at which others could run.
+/// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no transition at
+/// which others could run.
 pub fn idle_call(pc: u64) {
-    // Others enter, too, as soon as they run.
+    // Other threads enter the runtime, too, as soon as they run.
     let entered = registers();
-    be_polite();
+    note_yield();
     let mine = &mut run().me().private;
     mine.idle_calls = mine.idle_calls.saturating_add(1);
     let calls = mine.idle_calls;
-    if calls.is_multiple_of(FEW) {
+    if calls.is_multiple_of(YIELD_AFTER) {
         sched::yield_in_stretch();
     }
-    if calls < MANY || run().hot.wrote {
+    if calls < ENDLESS_AFTER || run().hot.wrote {
         return;
     }
     let view = views(run().hot.tid as usize);
-    let came_back = view.timeouts.pc == pc && calls > MANY;
+    let came_back = view.timeouts.pc == pc && calls > ENDLESS_AFTER;
     let same = if came_back { view.compare(entered) } else { Sameness::Different };
     view.take(entered);
     view.timeouts.pc = pc;
     if same != Sameness::Different {
         let me = run().me();
         me.pending = Op::new(OpKind::Fence, 0, 0, pc);
-        sched::leave(Standing::Awaiting);
+        sched::leave(ThreadStatus::EndlessLoop);
     }
 }
 
-/// Whether the thread has had its time-outs.
-pub fn exhausted(tid: usize) -> bool {
+/// Whether the thread's wait may not time out once more.
+pub fn is_exhausted(tid: usize) -> bool {
     let theirs = &views(tid).timeouts;
     theirs.spent && theirs.undisturbed
 }
@@ -236,13 +245,13 @@ pub fn exhausted(tid: usize) -> bool {
 /// The running thread has made progress.
 #[inline]
 pub fn progress() {
-    // Nobody has been idle before somebody was polite.
+    // No thread has been idle before the first one yielded.
     if run().timed {
-        start_anew();
+        forget_rounds();
     }
 }
 
-fn start_anew() {
+fn forget_rounds() {
     let mine = &mut run().me().private;
     views(run().hot.tid as usize).timeouts.idle = false;
     mine.readings = 0;
@@ -252,7 +261,7 @@ fn start_anew() {
 /// Called for every operation once some thread has timed out or read its clock.
 pub fn performed(op: &Op, outcome: Outcome) {
     let me = run().hot.tid as usize;
-    let is_private = spinloop::is_private(op);
+    let is_private = detector::is_private(op);
     if changes(op.kind, outcome) && !is_private {
         progress();
     }
@@ -287,7 +296,7 @@ fn watch(object: u64) {
     mine.len += 1;
 }
 
-/// Tells a thread that another one has touched something, if that is one of its objects.
+/// Tells a thread that another one has made a step, if that is on one of its objects.
 fn disturb(tid: usize, op: &Op) {
     let theirs = &mut views(tid).timeouts;
     let objects = &theirs.objects[..theirs.len as usize];
@@ -297,7 +306,7 @@ fn disturb(tid: usize, op: &Op) {
     }
 }
 
-/// Whether an operation is more than looking, locking and waiting.
+/// Whether an operation is more than reading, locking and waiting.
 fn changes(kind: OpKind, outcome: Outcome) -> bool {
     match kind {
         OpKind::AtomicLoad

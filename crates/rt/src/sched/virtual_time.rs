@@ -97,20 +97,20 @@ pub fn hand_to(tid: usize) {
 
 /// The running thread reads its clock, which moves.
 pub fn read() -> u64 {
-    timeouts::be_polite();
+    timeouts::note_yield();
     let me = run().me();
     me.private.readings = me.private.readings.saturating_add(1);
     let further = me.private.readings.saturating_sub(PATIENCE).min(16);
     let tick = TICK.saturating_mul(GROWTH.saturating_pow(further)).min(LARGEST_TICK);
     me.clock = me.clock.saturating_add(tick);
     let now = me.clock;
-    crate::spinloop::note_clock(now);
+    crate::spinloop::detector::note_clock(now);
     now
 }
 
 /// The running thread has slept so long.
 pub fn slept(nanoseconds: u64) {
-    timeouts::be_polite();
+    timeouts::note_yield();
     let me = run().me();
     me.clock = me.clock.saturating_add(nanoseconds);
 }

@@ -1,15 +1,17 @@
-//! Looks of libstdc++ at what it waits for. Before it sleeps it looks a number of times, and a header of raddle's lets it tell when one was in
-//! vain. How often it has looked nobody learns. So the looks that only repeat one need not be tried in all places, between all that
-//! others do, and are no transitions: who comes to sleep could have made them all where the first was made, and who sees
-//! something else could have come no earlier than that.
+//! Polls of libstdc++ before it sleeps. The library polls an atomic word a fixed number of times and then
+//! sleeps; a header that raddle ships makes it report each failed poll. The number of failed polls cannot be
+//! observed. So a poll that only repeats a failed one, and would read the same value, is no transition. This
+//! loses no behaviour: a thread that goes to sleep could have made all its polls where it made the first, and
+//! a thread that reads another value could have come no earlier than its change.
 //!
-//! A round that does more than look (a semaphore that was there, and then taken by another) repeats nothing. And who goes on looking
-//! when the library would sleep (`std::atomic<std::shared_ptr>` pauses in the same way and never sleeps) waits busily, as
-//! any other loop: every so many looks, one is a transition, so that `spin` sees it.
+//! A round that does more than poll (a semaphore that was available and then taken by another thread) repeats
+//! nothing. And a thread that still polls when the library would sleep (`std::atomic<std::shared_ptr>` pauses
+//! in the same way and never sleeps) waits busily, as any other loop does: every so many polls, one is a
+//! transition, so that the detector of spin loops sees it.
 
 use raddle_vocab::OpKind;
 
-use crate::spinloop;
+use crate::spinloop::detector;
 use crate::state::{Op, controlled, run};
 
 /// Times that libstdc++ only pauses before it yields.
@@ -17,56 +19,57 @@ const PAUSES: u8 = 12;
 /// Times that libstdc++ yields before it sleeps, after the times that it only pauses.
 const YIELDS: u8 = 4;
 
-/// A thread's last look at an atomic word.
+/// A thread's last load of an atomic word.
 #[derive(Clone, Copy)]
-pub struct Look {
+pub struct LastPoll {
     value: u64,
-    /// The library looked in vain and will look again.
-    in_vain: bool,
-    /// Times that it has paused since the last look that was a transition.
+    /// The poll failed, and the library will poll again.
+    failed: bool,
+    /// Pauses since the last poll that was a transition.
     pauses: u8,
-    /// Times that it has yielded since it last paused.
+    /// Yields since the last pause.
     yields: u8,
 }
 
-impl Look {
-    /// Of a thread that has not looked yet.
-    pub const NONE: Look = Look { value: 0, in_vain: false, pauses: 0, yields: 0 };
+impl LastPoll {
+    /// Of a thread that has not polled yet.
+    pub const NONE: LastPoll = LastPoll { value: 0, failed: false, pauses: 0, yields: 0 };
 }
 
-/// Called by libstdc++ after a look in vain, before it pauses or yields. Behind the last of these, it looks no more.
+/// Called by libstdc++ after a failed poll, before it pauses or yields. Behind the last yield it does not
+/// poll again.
 #[unsafe(no_mangle)]
-pub extern "C" fn __raddle_looked_in_vain(yields: bool) {
+pub extern "C" fn __raddle_on_failed_poll(yields: bool) {
     if !controlled() {
         core::hint::spin_loop();
         return;
     }
     let me = run().me();
-    let look = &mut me.private.look;
+    let poll = &mut me.private.last_poll;
     if yields {
-        look.yields = look.yields.saturating_add(1);
+        poll.yields = poll.yields.saturating_add(1);
     } else {
-        look.yields = 0;
-        look.pauses = look.pauses.saturating_add(1);
+        poll.yields = 0;
+        poll.pauses = poll.pauses.saturating_add(1);
     }
-    look.in_vain = me.pending.kind == OpKind::AtomicLoad && look.pauses <= PAUSES && look.yields < YIELDS;
+    poll.failed = me.pending.kind == OpKind::AtomicLoad && poll.pauses <= PAUSES && poll.yields < YIELDS;
 }
 
 /// The running thread has loaded an atomic word.
 #[inline(always)]
-pub fn looked(value: u64) {
-    let look = &mut run().me().private.look;
-    look.value = value;
-    look.pauses = 0;
+pub fn on_load(value: u64) {
+    let poll = &mut run().me().private.last_poll;
+    poll.value = value;
+    poll.pauses = 0;
 }
 
-/// Whether the running thread's load repeats a look that was in vain, and would see the same.
+/// Whether the running thread's load repeats a failed poll and would read the same value.
 #[inline(always)]
-pub fn repeats(op: &Op) -> bool {
+pub fn repeats_failed_poll(op: &Op) -> bool {
     let me = run().me();
-    let look = &mut me.private.look;
-    core::mem::take(&mut look.in_vain)
+    let poll = &mut me.private.last_poll;
+    core::mem::take(&mut poll.failed)
         && (me.pending.kind, me.pending.obj, me.pending.log_size) == (op.kind, op.obj, op.log_size)
         && op.log_size <= 3
-        && look.value == spinloop::word(op.obj, op.log_size)
+        && poll.value == detector::word(op.obj, op.log_size)
 }

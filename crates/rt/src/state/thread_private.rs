@@ -1,18 +1,19 @@
 //! What the runtime keeps for each thread beside its place in the schedule.
 
 use crate::interpose::thread::cancel::Cancel;
-use crate::spinloop::libstdcxx_spin::Look;
-use crate::spinloop::locked_poll::Visit;
+use crate::spinloop::libstdcxx_spin::LastPoll;
+use crate::spinloop::locked_poll::LockVisit;
 
 /// Bytes of a thread's name, the zero at the end included.
 pub const NAME_BYTES: usize = 16;
 
-/// One thread's own things.
+/// What belongs to one thread.
 #[derive(Clone, Copy)]
-pub struct Private {
+pub struct ThreadPrivate {
     /// Its name, zero-terminated; empty if it has none.
     pub name: [u8; NAME_BYTES],
-    /// First thread that it has joined and whose slot it may use again, or 0 (nobody joins main for its slot).
+    /// First thread that it has joined and whose slot it may use again, or 0 (the slot of main is never
+    /// used again).
     pub reusable: u16,
     /// Next of such a list.
     pub next_reusable: u16,
@@ -26,37 +27,38 @@ pub struct Private {
     pub cleanup: usize,
     /// First robust mutex that it holds, or 0.
     pub robust: u64,
-    /// Whether it has ended, but for what main does at the end of the process.
+    /// Whether it has ended; main may still wait for the others then.
     pub over: bool,
     /// Whether it was detached by an operation, not from the start.
     pub was_detached: bool,
     /// Whether another thread has sent it a signal, which is not delivered.
     pub signalled: bool,
     /// Whether main, which has ended, has seen its end.
-    pub outlived: bool,
-    /// Whether it has said, since its last transition, that others may go first: it has yielded, slept, timed out or looked at the time.
-    pub polite: bool,
-    /// Calls since its last transition by which it lets others go first.
+    pub main_saw_end: bool,
+    /// Whether it has yielded, slept, timed out or read the time since its last transition: then other
+    /// threads go first where there is a choice.
+    pub yielded: bool,
+    /// Calls since its last transition by which it yields.
     pub idle_calls: u32,
-    /// Transitions in a row that were polite and no progress.
+    /// Transitions in a row before which it yielded, without progress.
     pub stalled: u16,
     /// Clock readings since it last made progress.
     pub readings: u32,
     /// Keys for thread-specific data that it has created.
     pub keys: u32,
     /// Random words that it has been given.
-    pub chances: u32,
-    /// Whether somebody asked it to end.
+    pub random_words: u32,
+    /// Requests for its cancellation.
     pub cancel: Cancel,
-    /// What it saw when it last looked at an atomic word.
-    pub look: Look,
-    /// When it last stood before a lock.
-    pub visit: Visit,
+    /// Its last load of an atomic word.
+    pub last_poll: LastPoll,
+    /// Its last visit to a lock.
+    pub lock_visit: LockVisit,
 }
 
-impl Private {
+impl ThreadPrivate {
     /// That of a thread that has not started.
-    pub const NEW: Private = Private {
+    pub const NEW: ThreadPrivate = ThreadPrivate {
         name: [0; NAME_BYTES],
         reusable: 0,
         next_reusable: 0,
@@ -68,15 +70,15 @@ impl Private {
         over: false,
         was_detached: false,
         signalled: false,
-        outlived: false,
-        polite: false,
+        main_saw_end: false,
+        yielded: false,
         idle_calls: 0,
         stalled: 0,
         readings: 0,
         keys: 0,
-        chances: 0,
+        random_words: 0,
         cancel: Cancel::NEW,
-        look: Look::NONE,
-        visit: Visit::NONE,
+        last_poll: LastPoll::NONE,
+        lock_visit: LockVisit::NONE,
     };
 }

@@ -75,7 +75,7 @@ pub fn prepare() {
 }
 
 /// Whether the call comes from the unwinder or the C++ standard library itself (not from what its headers put into the program).
-pub fn is_compilers(pc: u64) -> bool {
+pub fn is_compiler_library(pc: u64) -> bool {
     UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)
 }
 

@@ -12,7 +12,7 @@ pub fn find(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     // SAFETY: a plain look-up with a valid string.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if found.is_null() {
-        crate::interpose::process::failure::give_up(
+        crate::interpose::process::failure::exit_with_error(
             name.to_str().unwrap_or("?"),
             "is not in the C library that this program runs with",
         );

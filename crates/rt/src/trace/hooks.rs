@@ -8,8 +8,9 @@ use core::cell::UnsafeCell;
 use raddle_wire::record;
 
 use crate::arch::entry::{hook, read_hook};
-use crate::state::{keep, run};
-use crate::{spinloop, trace};
+use crate::spinloop::detector;
+use crate::state::{process, run};
+use crate::trace;
 
 const CACHE_BITS: u32 = 10;
 
@@ -49,7 +50,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     if KIND == record::WRITE {
         note_write(address, u64::from(SIZE));
     } else if hot.hashing {
-        spinloop::note_read(address, u64::from(SIZE));
+        detector::note_read(address, u64::from(SIZE));
     }
     let hot = &mut run().hot;
     if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) || hot.ignoring || benign {
@@ -65,10 +66,10 @@ pub fn note_write(address: u64, size: u64) {
     if (address as usize).wrapping_sub(hot.stack.0) >= hot.stack.1 - hot.stack.0 {
         hot.wrote = true;
         if hot.hashing {
-            spinloop::note_foreign(address);
+            detector::note_foreign(address);
         }
     } else if hot.hashing {
-        spinloop::note_private_write(address, size);
+        detector::note_private_write(address, size);
     }
 }
 
@@ -85,7 +86,7 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     if kind == record::WRITE {
         note_write(address, size);
     } else if hot.hashing {
-        spinloop::note_read(address, size);
+        detector::note_read(address, size);
     }
     let hot = &mut run().hot;
     if hot.ignoring || benign {
@@ -98,7 +99,7 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
 /// A heap block dies: conflicts with every access to it.
 pub fn block_freed(address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;
-    if keep().access_granularity {
+    if process().access_granularity {
         crate::trace::access_granularity::free(address, size, pc);
         return;
     }
@@ -114,7 +115,7 @@ pub fn block_freed(address: u64, size: u64, pc: u64) {
 #[inline(never)]
 fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     let benign = crate::interpose::annotations::benign::covers(address, size, pc) && !run().hot.ignoring;
-    if keep().access_granularity || benign {
+    if process().access_granularity || benign {
         crate::trace::access_granularity::step(kind, address, size, pc, benign);
         return benign;
     }
@@ -122,7 +123,7 @@ fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     if run().hot.count < run().stop_after {
         return false;
     }
-    let plan = &keep().plan;
+    let plan = &process().plan;
     if plan.at < plan.len && plan.current.steps == 0 {
         trace::parked_at_access(kind, address, size, pc);
         crate::sched::park_at_access();

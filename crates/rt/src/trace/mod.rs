@@ -7,7 +7,8 @@ use raddle_vocab::{Failure, Misuse, Outcome, RunStatus};
 use raddle_wire::{record, record::flag};
 
 use crate::arch::unwind::FRAME_POINTER_REGISTER;
-use crate::state::{Fiber, Op, Standing, keep, run};
+use crate::spinloop::detector;
+use crate::state::{Fiber, Op, ThreadStatus, process, run};
 
 /// Bytes kept free behind `Hot::end` for what must be said at the end of a run.
 pub const RESERVE: usize = 1 << 18;
@@ -164,26 +165,28 @@ pub fn parked_at_access(kind: u8, address: u64, size: u64, pc: u64) {
 /// Records the operation that each thread stands before at the end of a run.
 pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
     let flags = flag::PENDING
-        | match fiber.standing {
+        | match fiber.status {
             // Who knows what its signal would have done: it is at rest.
-            Standing::Pending | Standing::Watching | Standing::Awaiting if blocked && fiber.private.signalled => {
+            ThreadStatus::Pending | ThreadStatus::AtSpinRead | ThreadStatus::EndlessLoop
+                if blocked && fiber.private.signalled =>
+            {
                 flag::FAILED
             }
-            Standing::Awaiting => flag::AWAIT,
-            Standing::Watching if crate::spinloop::leads_nowhere(tid) => {
-                flag::AWAIT | if crate::spinloop::is_stale(tid) { flag::STALE } else { 0 }
+            ThreadStatus::EndlessLoop => flag::AWAIT,
+            ThreadStatus::AtSpinRead if detector::is_failed_spin_round(tid) => {
+                flag::AWAIT | if detector::is_stale(tid) { flag::STALE } else { 0 }
             }
-            Standing::Failed => flag::FAILED,
-            Standing::Ended => flag::ENDED,
-            Standing::Exited => flag::ENDED | flag::FAILED,
-            _ if crate::interpose::thread::lifecycle::lingers(tid) => flag::ENDED,
+            ThreadStatus::Failed => flag::FAILED,
+            ThreadStatus::Ended => flag::ENDED,
+            ThreadStatus::Exited => flag::ENDED | flag::FAILED,
+            _ if crate::interpose::thread::lifecycle::is_waiting_main(tid) => flag::ENDED,
             // It goes round in a loop of timed waits.
-            _ if blocked && crate::sched::timeouts::exhausted(tid) => flag::AWAIT,
+            _ if blocked && crate::sched::timeouts::is_exhausted(tid) => flag::AWAIT,
             _ if blocked => flag::BLOCKED,
             _ => 0,
         };
     let op = &fiber.pending;
-    let found = if fiber.standing == Standing::Watching { crate::spinloop::found(tid).unwrap_or(0) } else { 0 };
+    let found = if fiber.status == ThreadStatus::AtSpinRead { detector::found(tid).unwrap_or(0) } else { 0 };
     push_reserved(&[
         record::header(op.kind as u8, flags, tid as u16, fiber.count),
         op.obj,
@@ -196,7 +199,7 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
 
 /// Records the stack if the job asks for detail.
 fn stack_if_detailed() {
-    if keep().plan.flags & raddle_wire::job_flag::DETAIL != 0 {
+    if process().plan.flags & raddle_wire::job_flag::DETAIL != 0 {
         stack();
     }
 }

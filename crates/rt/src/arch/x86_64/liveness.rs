@@ -4,7 +4,7 @@
 use raddle_x86::{Code, LONGEST, Place};
 
 use crate::arch::entry::Registers;
-use crate::state::{keep, run};
+use crate::state::{process, run};
 use crate::syscall::maps::Maps;
 
 /// Functions on the stack that are looked into.
@@ -54,7 +54,7 @@ impl Code for Program {
         code_at(pc)
     }
 
-    fn only_notes(&mut self, function: u64) -> bool {
+    fn only_records_access(&mut self, function: u64) -> bool {
         imported(function).is_some_and(crate::trace::hooks::is_access_hook)
     }
 }
@@ -86,15 +86,15 @@ fn code_at(pc: u64) -> Option<[u8; LONGEST]> {
 
 /// The mapping of code that this address lies in; the last one is remembered.
 fn code_around(pc: usize) -> Option<(usize, usize)> {
-    let known = keep().code;
+    let known = process().code;
     if (known.0..known.1).contains(&pc) {
         return Some(known);
     }
     let mut maps = Maps::open()?;
     while let Some(mapping) = maps.next() {
         if (mapping.start..mapping.end).contains(&pc) && mapping.readable && mapping.executable {
-            keep().code = (mapping.start, mapping.end);
-            return Some(keep().code);
+            process().code = (mapping.start, mapping.end);
+            return Some(process().code);
         }
     }
     None

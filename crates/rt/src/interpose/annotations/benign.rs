@@ -5,7 +5,7 @@
 use core::ffi::c_char;
 
 use crate::arch::entry::export;
-use crate::state::{controlled, keep, run};
+use crate::state::{controlled, process, run};
 
 /// Ranges that a program can annotate; further ones are not heeded, so that their races are reported.
 const MOST: usize = 64;
@@ -25,10 +25,10 @@ impl Ranges {
 fn places() -> &'static [u64] {
     // SAFETY: the control page is mapped for good once there is one, and the host no longer writes this part of it.
     unsafe {
-        if keep().control.is_null() {
+        if process().control.is_null() {
             return &[];
         }
-        let control = &*keep().control;
+        let control = &*process().control;
         &control.benign[..(control.benign_count as usize).min(control.benign.len())]
     }
 }

@@ -12,7 +12,7 @@ use crate::arch::entry::export;
 use crate::interpose::io::regular_files::{self, Touch};
 use crate::restore::undo;
 use crate::sched::controller::note_limit;
-use crate::state::{controlled, keep, run};
+use crate::state::{controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::syscall;
 
@@ -123,7 +123,7 @@ unsafe extern "C" {
 
 /// Whether files have private copies now.
 fn private() -> bool {
-    controlled() && keep().config_flags & config_flag::SHARE_FILES == 0
+    controlled() && process().config_flags & config_flag::SHARE_FILES == 0
 }
 
 fn fail_with(code: i32) -> i32 {

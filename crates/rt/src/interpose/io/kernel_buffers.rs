@@ -25,7 +25,7 @@ pub fn prepare() {
 
 /// What these say is another thing in every run, which shows only if it is asked for in every run.
 #[inline(always)]
-fn note_chance(name: &str) {
+fn note_changing_answer(name: &str) {
     if matches!(name, "getrusage" | "sysinfo" | "ioctl") {
         undo::changed(undo::kind::OTHER);
     }
@@ -41,7 +41,7 @@ macro_rules! written {
             pub unsafe extern "C" fn $name($($arg: $type),*) -> $ret {
                 if controlled() {
                     $(touch($at as *const u8, $bytes as usize);)+
-                    note_chance(stringify!($name));
+                    note_changing_answer(stringify!($name));
                 }
                 // SAFETY: passes on what the caller gave.
                 unsafe { hidden::$name($($arg),*) }

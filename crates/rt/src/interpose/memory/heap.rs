@@ -14,7 +14,7 @@ use raddle_wire::record;
 use crate::arch::entry::hook;
 use crate::arch::{HEAP_BASE as BASE, PAGE};
 use crate::restore::snapshot;
-use crate::state::{controlled, keep, run};
+use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
 use crate::trace::{self, hooks};
 
@@ -106,7 +106,7 @@ fn arena(slot: usize) -> &'static mut Arena {
 /// The slot whose arena the address lies in.
 fn slot_of(address: usize) -> Option<usize> {
     let slot = address.wrapping_sub(BASE) >> ARENA_BITS;
-    (slot < keep().pool_len).then_some(slot)
+    (slot < process().pool_len).then_some(slot)
 }
 
 /// Class of a size: steps of 16 up to 512, then four per power of two.

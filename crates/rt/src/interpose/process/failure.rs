@@ -6,7 +6,7 @@ use raddle_vocab::{Failure, OpKind, Outcome};
 
 use crate::arch::entry::export;
 use crate::arch::signal::{self, KernelAction};
-use crate::state::{Op, Standing, controlled, keep, run};
+use crate::state::{Op, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, syscall};
 use crate::{sched, trace};
@@ -22,7 +22,7 @@ real! { hidden:
 /// The running thread has failed: says so in the trace and lets the others go on.
 pub fn stop_thread(kind: Failure, address: u64, pc: u64, text: &[u8]) -> ! {
     trace::failure(kind, address, pc, text);
-    sched::leave(Standing::Failed)
+    sched::leave(ThreadStatus::Failed)
 }
 
 /// Last handler of `exit`, as it was registered first: constructors, destructors and other handlers are ordinary code.
@@ -98,9 +98,9 @@ pub fn end_process(status: i32, pc: u64) -> ! {
     sched::perform(Op::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
     let run = run();
     run.exit.get_or_insert(status);
-    let allowed = i64::try_from(keep().exit_events).unwrap_or(i64::MAX);
+    let allowed = i64::try_from(process().exit_events).unwrap_or(i64::MAX);
     run.hot.events_left = run.hot.events_left.min(allowed);
-    sched::leave(Standing::Exited)
+    sched::leave(ThreadStatus::Exited)
 }
 
 extern "C" fn exit_now(status: i32, pc: u64) -> ! {
@@ -213,10 +213,10 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         unsafe { ((*info).si_addr() as usize, (*info).si_code, signal::program_counter(&*context)) };
     const PROTECTION: i32 = 2;
     if signal == libc::SIGSEGV && code == PROTECTION {
-        if controlled() && keep().snapshot.is_exhausted_by(address) {
+        if controlled() && process().snapshot.is_exhausted_by(address) {
             crate::restore::undo::needs_own_process();
         }
-        if keep().snapshot.fault(address) {
+        if process().snapshot.fault(address) {
             return;
         }
     }
@@ -267,7 +267,7 @@ pub fn runtime_bug(file: &str, line: u32) -> ! {
 }
 
 /// Something that the runtime cannot do without is missing.
-pub fn give_up(what: &str, why: &str) -> ! {
+pub fn exit_with_error(what: &str, why: &str) -> ! {
     syscall::say("raddle: ");
     syscall::say(what);
     syscall::say(" ");

@@ -153,7 +153,7 @@ extern "C" fn set_mask(mask: u32) -> u32 {
 }
 
 extern "C" fn fork_process() -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: the C library's own fork.
     unsafe { hidden::fork() }
 }
@@ -179,7 +179,7 @@ pub fn watch_forks() {
 }
 
 /// A child process started by the C library.
-fn starts_child() {
+fn note_child_process() {
     if controlled() {
         note_limit(limit::CHILD_PROCESS);
         undo::needs_own_process();
@@ -187,13 +187,13 @@ fn starts_child() {
 }
 
 extern "C" fn run_command(command: *const c_char) -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::system(command) }
 }
 
 extern "C" fn open_command(command: *const c_char, mode: *const c_char) -> *mut c_void {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::popen(command, mode) }
 }
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn posix_spawn(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::posix_spawn(pid, path, actions, attr, argv, envp) }
 }
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn posix_spawnp(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::posix_spawnp(pid, path, actions, attr, argv, envp) }
 }
@@ -234,19 +234,19 @@ extern "C" fn exec_with_environment(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execve(path, argv, envp) }
 }
 
 extern "C" fn exec(path: *const c_char, argv: *const *const c_char) -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execv(path, argv) }
 }
 
 extern "C" fn exec_searched(path: *const c_char, argv: *const *const c_char) -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execvp(path, argv) }
 }
@@ -256,7 +256,7 @@ extern "C" fn exec_searched_with_environment(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    starts_child();
+    note_child_process();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execvpe(path, argv, envp) }
 }

@@ -26,8 +26,8 @@ fn next_word() -> u64 {
     // Nobody who draws another one only waits, though all else may be as before.
     run().hot.wrote = true;
     let me = run().me();
-    me.private.chances = me.private.chances.wrapping_add(1);
-    mix(me.key ^ mix(u64::from(me.private.chances)))
+    me.private.random_words = me.private.random_words.wrapping_add(1);
+    mix(me.key ^ mix(u64::from(me.private.random_words)))
 }
 
 /// Fills a buffer of the program's.

@@ -6,7 +6,7 @@ use crate::interpose::sync::futex::{self, Call};
 use crate::interpose::thread::{affinity, identity};
 use crate::restore::snapshot;
 use crate::sched::controller::note_limit;
-use crate::state::{controlled, keep};
+use crate::state::{controlled, process};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, set_errno};
 use raddle_wire::limit;
@@ -31,7 +31,7 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
             value3: f as u32,
             pc,
         }),
-        libc::SYS_getpid => i64::from(keep().pid),
+        libc::SYS_getpid => i64::from(process().pid),
         libc::SYS_gettid => i64::from(identity::number()),
         libc::SYS_sched_getaffinity => affinity::get(a as i32, b, c as *mut u8),
         libc::SYS_sched_setaffinity => affinity::set(a as i32, b, c as *const u8),

@@ -7,7 +7,7 @@ use crate::arch::entry::export;
 use crate::interpose::thread::cancel;
 use crate::sched::virtual_time::{self, EPOCH, SECOND};
 use crate::sched::{self, timeouts};
-use crate::state::{Standing, controlled, run};
+use crate::state::{ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
 
@@ -32,7 +32,7 @@ real! { hidden:
 fn sleep_for(nanoseconds: u64, pc: u64) {
     cancel::point(pc);
     if run().exit.is_some() {
-        sched::leave(Standing::Exited);
+        sched::leave(ThreadStatus::Exited);
     }
     virtual_time::slept(nanoseconds);
     timeouts::idle_call(pc);

@@ -124,13 +124,13 @@ pub extern "C" fn load<W: Word>(address: u64, given: i32, pc: u64) -> W {
         return unsafe { real_load(address) };
     }
     let op = op::<W>(OpKind::AtomicLoad, address, given, 0, pc);
-    if libstdcxx_spin::repeats(&op) {
+    if libstdcxx_spin::repeats_failed_poll(&op) {
         return peek(address);
     }
     sched::arrive(op);
     let value: W = peek(address);
     virtual_time::observe(address);
-    libstdcxx_spin::looked(value.low());
+    libstdcxx_spin::on_load(value.low());
     sched::commit(&op, Outcome::Done, value.low(), 0);
     value
 }

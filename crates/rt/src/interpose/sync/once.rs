@@ -76,7 +76,7 @@ fn end(kind: OpKind, address: u64, what: u64, pc: u64) {
 
 /// `pthread_once` and `call_once`.
 pub extern "C-unwind" fn once(address: u64, routine: usize, pc: u64) -> i32 {
-    if !controlled() || callers::is_compilers(pc) {
+    if !controlled() || callers::is_compiler_library(pc) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_once(address, routine) };
     }
@@ -89,7 +89,7 @@ pub extern "C-unwind" fn once(address: u64, routine: usize, pc: u64) -> i32 {
 }
 
 extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
-    if !controlled() || callers::is_compilers(pc) {
+    if !controlled() || callers::is_compiler_library(pc) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_acquire(address) };
     }
@@ -98,7 +98,7 @@ extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
 
 /// The compiler's own check of the first byte is an atomic load: what it finds there must come from an atomic store.
 extern "C" fn guard_release(address: u64, pc: u64) {
-    if !controlled() || callers::is_compilers(pc) {
+    if !controlled() || callers::is_compiler_library(pc) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_release(address) };
     }
@@ -111,7 +111,7 @@ extern "C" fn guard_release(address: u64, pc: u64) {
 }
 
 extern "C" fn guard_abort(address: u64, pc: u64) {
-    if !controlled() || callers::is_compilers(pc) {
+    if !controlled() || callers::is_compiler_library(pc) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_abort(address) };
     }

@@ -8,7 +8,7 @@ use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::interpose::thread::cancel;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, Standing, controlled, run};
+use crate::state::{Op, ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
 use crate::trace;
@@ -53,7 +53,7 @@ pub fn is_positive(address: u64) -> bool {
 pub fn report_stuck() {
     for tid in 0..run().threads {
         let fiber = &run().fibers[tid];
-        if fiber.standing != Standing::Pending || fiber.pending.kind != OpKind::SemWait {
+        if fiber.status != ThreadStatus::Pending || fiber.pending.kind != OpKind::SemWait {
             continue;
         }
         match at(fiber.pending.obj).tag {
@@ -128,7 +128,7 @@ pub fn start(address: u64, value: u32, named: bool, pc: u64) {
 fn waiter(address: u64) -> Option<usize> {
     let waits = |tid: &usize| {
         let fiber = &run().fibers[*tid];
-        fiber.standing == Standing::Pending && fiber.pending.kind == OpKind::SemWait && fiber.pending.obj == address
+        fiber.status == ThreadStatus::Pending && fiber.pending.kind == OpKind::SemWait && fiber.pending.obj == address
     };
     (0..run().threads).find(|tid| waits(tid) && !is_positive(address))
 }

@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use crate::arch::entry::export;
 use crate::interpose::thread::{identity, lifecycle};
 use crate::restore::snapshot::touch;
-use crate::state::{allowed, controlled, keep, run};
+use crate::state::{affinities, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
@@ -45,22 +45,22 @@ impl Processors {
 const KEPT: usize = 128;
 
 /// The processors that a thread asked for, or none if it may use those of the start.
-pub type Allowed = [u8; KEPT];
+pub type Affinity = [u8; KEPT];
 
 /// As of a thread that has not asked for any.
-pub const NOT_ASKED: Allowed = [0; KEPT];
+pub const NOT_ASKED: Affinity = [0; KEPT];
 
 /// What a new thread may use is what its creator may. While nobody has asked for anything, nothing is written.
 pub fn inherit(parent: usize, child: usize) {
-    let set = *allowed(parent);
+    let set = *affinities(parent);
     if set != NOT_ASKED {
-        *allowed(child) = set;
+        *affinities(child) = set;
     }
 }
 
 /// The thread that a number means, if it is one of the program's and the processors of the start are known.
 fn by_number(number: i32) -> Option<usize> {
-    if !controlled() || keep().processors.used == 0 {
+    if !controlled() || process().processors.used == 0 {
         return None;
     }
     if number == 0 {
@@ -82,14 +82,14 @@ pub fn get(process: i32, bytes: usize, into: *mut u8) -> i64 {
 }
 
 fn get_own(tid: usize, bytes: usize, into: *mut u8) -> i64 {
-    let Processors { bytes: at_start, used } = &keep().processors;
+    let Processors { bytes: at_start, used } = &process().processors;
     if bytes < *used || !bytes.is_multiple_of(size_of::<u64>()) {
         return -i64::from(libc::EINVAL);
     }
     if into.is_null() {
         return -i64::from(libc::EFAULT);
     }
-    let asked = allowed(tid);
+    let asked = affinities(tid);
     let set = if *asked == NOT_ASKED { &at_start[..*used] } else { &asked[..KEPT.min(*used)] };
     // SAFETY: the caller passes room for so many bytes.
     unsafe {
@@ -110,7 +110,7 @@ pub fn set(process: i32, bytes: usize, wanted: *const u8) -> i64 {
 
 /// Of what is wanted, a thread gets what there is. A set without any such processor is refused.
 fn set_own(tid: usize, bytes: usize, wanted: *const u8) -> i64 {
-    let Processors { bytes: at_start, used } = &keep().processors;
+    let Processors { bytes: at_start, used } = &process().processors;
     if wanted.is_null() {
         return -i64::from(libc::EFAULT);
     }
@@ -123,7 +123,7 @@ fn set_own(tid: usize, bytes: usize, wanted: *const u8) -> i64 {
     if set == NOT_ASKED {
         return -i64::from(libc::EINVAL);
     }
-    *allowed(tid) = set;
+    *affinities(tid) = set;
     0
 }
 

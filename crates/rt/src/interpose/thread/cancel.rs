@@ -19,7 +19,7 @@ use crate::interpose::sync::cond;
 use crate::interpose::thread::{lifecycle, unwind};
 use crate::sched::controller::note_limit;
 use crate::sched::{self, virtual_time};
-use crate::state::{Op, Standing, controlled, run};
+use crate::state::{Op, ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -232,7 +232,7 @@ extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
     let old = core::mem::replace(&mut run().fibers[tid].private.cancel.requested, true);
     virtual_time::publish(op.obj);
     sched::commit(&op, Outcome::Done, 1, u64::from(old));
-    if tid != run().hot.tid as usize && run().fibers[tid].standing == Standing::Pending {
+    if tid != run().hot.tid as usize && run().fibers[tid].status == ThreadStatus::Pending {
         sched::mark(tid);
     }
     let cond = run().fibers[tid].private.cancel.waits_for;

@@ -11,7 +11,7 @@ use crate::interpose::thread::lifecycle;
 use crate::sched::controller::note_limit;
 use crate::sched::timeouts;
 use crate::state::thread_private::NAME_BYTES;
-use crate::state::{Standing, controlled, keep, run};
+use crate::state::{ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, set_errno, syscall};
 use crate::trace;
@@ -121,7 +121,7 @@ pub fn number() -> i32 {
 /// A number that names a thread as the kernel's would, and does not depend on other threads.
 pub fn number_of(tid: usize) -> i32 {
     if tid == 0 {
-        return keep().pid;
+        return process().pid;
     }
     (run().fibers[tid].key & 0x3fff_ffff | 0x4000_0000) as i32
 }
@@ -138,19 +138,19 @@ extern "C" fn get_number(_pc: u64) -> i32 {
 /// The process has the same number in every run, in whichever process that is.
 extern "C" fn get_process(_pc: u64) -> i32 {
     if controlled() {
-        keep().pid
+        process().pid
     } else {
         // SAFETY: no preconditions.
         unsafe { hidden::getpid() }
     }
 }
 
-extern "C" fn kill_process(process: i32, signal: i32, _pc: u64) -> i32 {
-    let own = controlled() && process == keep().pid;
+extern "C" fn kill_process(number: i32, signal: i32, _pc: u64) -> i32 {
+    let own = controlled() && number == process().pid;
     // SAFETY: no preconditions.
-    let process = if own { unsafe { hidden::getpid() } } else { process };
+    let number = if own { unsafe { hidden::getpid() } } else { number };
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::kill(process, signal) };
+    let result = unsafe { hidden::kill(number, signal) };
     if own {
         crate::interpose::process::sigwait::sent();
     }
@@ -165,7 +165,7 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
         return unsafe { hidden::pthread_kill(handle, signal) };
     }
     let Some(tid) = thread(handle, pc) else { return libc::ESRCH };
-    if run().fibers[tid].standing == Standing::Ended || signal == 0 {
+    if run().fibers[tid].status == ThreadStatus::Ended || signal == 0 {
         return 0;
     }
     if tid != run().hot.tid as usize {

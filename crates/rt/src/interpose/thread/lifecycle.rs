@@ -14,7 +14,7 @@ use crate::interpose::thread::{cancel, unwind};
 use crate::restore::thread_storage;
 use crate::sched::controller::explain;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, Standing, controlled, keep, run};
+use crate::state::{Op, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -41,7 +41,7 @@ pub unsafe fn create_real(handle: *mut u64, attr: *const c_void, entry: *const c
 }
 
 /// What an attribute object asks for.
-struct Wishes {
+struct Attributes {
     detached: bool,
     /// Lowest address and size of a stack that the program provides.
     stack: Option<(usize, usize)>,
@@ -49,11 +49,11 @@ struct Wishes {
     stack_bytes: Option<usize>,
 }
 
-impl Wishes {
+impl Attributes {
     fn read(attr: *const libc::pthread_attr_t, pool_bytes: usize) -> Self {
-        let mut wishes = Wishes { detached: false, stack: None, stack_bytes: None };
+        let mut attributes = Attributes { detached: false, stack: None, stack_bytes: None };
         if attr.is_null() {
-            return wishes;
+            return attributes;
         }
         let (mut state, mut address, mut bytes) = (0, core::ptr::null_mut(), 0);
         // SAFETY: the caller passes an attribute object; the results are locals.
@@ -61,14 +61,14 @@ impl Wishes {
             pthread_attr_getdetachstate(attr, &raw mut state);
             libc::pthread_attr_getstack(attr, &raw mut address, &raw mut bytes);
         }
-        wishes.detached = state == libc::PTHREAD_CREATE_DETACHED;
+        attributes.detached = state == libc::PTHREAD_CREATE_DETACHED;
         // Without a stack of the program's own the address is as far below 0 as the size says.
         if (address as usize).wrapping_add(bytes) != 0 {
-            wishes.stack = Some((address as usize, bytes));
+            attributes.stack = Some((address as usize, bytes));
         } else if bytes > pool_bytes && bytes != default_stack_bytes() {
-            wishes.stack_bytes = Some(bytes);
+            attributes.stack_bytes = Some(bytes);
         }
-        wishes
+        attributes
     }
 }
 
@@ -111,9 +111,9 @@ pub extern "C" fn create(
     } else {
         thread_storage::save(slot);
     }
-    apply(&Wishes::read(attr, keep().pool[slot].stack.1 - keep().pool[slot].stack.0), tid, pc);
+    apply(&Attributes::read(attr, process().pool[slot].stack.1 - process().pool[slot].stack.0), tid, pc);
     // SAFETY: the caller passes room for the handle.
-    unsafe { *handle = keep().pool[slot].handle };
+    unsafe { *handle = process().pool[slot].handle };
     op.arg = tid as u64;
     sched::commit(&op, Outcome::Done, u64::from(run().fibers[tid].detached), 0);
     0
@@ -138,7 +138,7 @@ fn take_slot() -> (usize, bool) {
         // Beyond what can be told apart by creator; at most as many slots are in use as there are threads.
         (1..MAX_THREADS).find(|&slot| !run.slots.contains(slot)).unwrap_or(MAX_THREADS - 1)
     };
-    if slot >= keep().pool_len {
+    if slot >= process().pool_len {
         sched::finish(RunStatus::NeedPool, slot as i32 + 1);
     }
     run.slots.insert(slot);
@@ -157,11 +157,11 @@ fn slot_of_child(creator: usize, nth: usize) -> usize {
 }
 
 /// Gives a new thread what its attributes ask for.
-fn apply(wishes: &Wishes, tid: usize, pc: u64) {
+fn apply(attributes: &Attributes, tid: usize, pc: u64) {
     let fiber = &mut run().fibers[tid];
-    fiber.detached = wishes.detached;
-    let own = wishes.stack.or_else(|| {
-        let bytes = wishes.stack_bytes?;
+    fiber.detached = attributes.detached;
+    let own = attributes.stack.or_else(|| {
+        let bytes = attributes.stack_bytes?;
         Some((heap::allocate_stack(bytes, pc)?, bytes))
     });
     if let Some((low, bytes)) = own {
@@ -183,20 +183,20 @@ pub fn end(result: usize) -> ! {
     sched::commit(&op, Outcome::Done, 0, 0);
     sched::changed_thread(me);
     if me == 0 {
-        outlive();
+        wait_for_all();
     }
-    run().me().standing = Standing::Ended;
-    if lingers(0) {
+    run().me().status = ThreadStatus::Ended;
+    if is_waiting_main(0) {
         sched::mark(0);
     }
-    sched::leave(Standing::Ended)
+    sched::leave(ThreadStatus::Ended)
 }
 
 /// Main has ended, but not the process: that goes on until all threads have ended, and then exits as if main had called `exit(0)`.
 /// Main waits by joining them; those that were detached by an operation it only looks at, as joining is over for them.
-fn outlive() -> ! {
+fn wait_for_all() -> ! {
     while let Some(tid) =
-        (1..run().threads).map(|rank| run().by_rank[rank] as usize).find(|&tid| !run().fibers[tid].private.outlived)
+        (1..run().threads).map(|rank| run().by_rank[rank] as usize).find(|&tid| !run().fibers[tid].private.main_saw_end)
     {
         let fiber = &run().fibers[tid];
         if !fiber.joined {
@@ -207,26 +207,26 @@ fn outlive() -> ! {
             sched::commit(&op, outcome, 1, 0);
             acquire_from(tid);
         }
-        run().fibers[tid].private.outlived = true;
+        run().fibers[tid].private.main_saw_end = true;
     }
     // SAFETY: the last thread ends the process.
     unsafe { failure::exit_process(0) }
 }
 
 /// Whether the thread is main after its end, which waits for the others.
-pub fn lingers(tid: usize) -> bool {
-    run().fibers[tid].private.over && run().fibers[tid].standing == Standing::Pending
+pub fn is_waiting_main(tid: usize) -> bool {
+    run().fibers[tid].private.over && run().fibers[tid].status == ThreadStatus::Pending
 }
 
 /// Whether a join, or a look at whether it would succeed, goes on.
-pub fn can_look(tid: usize, joined: usize) -> bool {
-    if lingers(tid) { run().fibers[joined].private.over } else { can_join(joined) }
+pub fn can_join_or_poll(tid: usize, joined: usize) -> bool {
+    if is_waiting_main(tid) { run().fibers[joined].private.over } else { can_join(joined) }
 }
 
 /// The latest thread with this handle.
 pub fn by_handle(handle: u64) -> Option<usize> {
     let run = run();
-    (0..run.threads).rev().find(|&tid| keep().pool[run.fibers[tid].slot as usize].handle == handle)
+    (0..run.threads).rev().find(|&tid| process().pool[run.fibers[tid].slot as usize].handle == handle)
 }
 
 /// Whether a thread that joins this one goes on: it has ended, or may not be joined.
@@ -247,7 +247,7 @@ fn look_at(tid: usize, pc: u64) -> Op {
 }
 
 /// The thread that a load of such a word looks at.
-pub fn looked_at(address: u64) -> usize {
+pub fn polled_thread(address: u64) -> usize {
     ((address & (u64::MAX >> 1)) >> 3) as usize
 }
 
@@ -259,7 +259,7 @@ pub fn is_life_word(address: u64) -> bool {
 
 /// What the word holds: 0 while the thread lives.
 pub fn life_word(address: u64) -> u64 {
-    u64::from(can_join(looked_at(address)))
+    u64::from(can_join(polled_thread(address)))
 }
 
 /// The thread that a join is about; reports handles that may not be joined.

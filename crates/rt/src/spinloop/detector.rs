@@ -1,0 +1,503 @@
+//! The detector of failed spin rounds: a state machine that is driven by the running thread's operations.
+//!
+//! # States
+//! The detector of a run is in one [`Phase`]. What a run learns is kept in the shared file, and the run is
+//! restarted with it.
+//!
+//! | phase | what happens | how it ends |
+//! |---|---|---|
+//! | [`Phase::Idle`] | only the sites of reads are recorded | a thread returns to a site: restart as `Observing` |
+//! | [`Phase::Observing`] | the state before each read is recorded, and values are hashed | a thread returns to a site in a new way: restart, to reach `Examining` at the same point |
+//! | [`Phase::Examining`] | the thread runs alone | it returns in the same state (a verdict about its last read), or it makes progress or [`EXAMINED`] reads (the verdict that it goes on): restart as `Observing` |
+//!
+//! Why an examination: the first round of a loop differs from the later ones by what it leaves in
+//! temporaries. A thread that returns to a site in another state may still be in a loop; letting it run
+//! alone for a few reads tells. A place where that was fruitless [`MAX_FRUITLESS`] times is not examined
+//! again; a loop there that returns in the same state is still found.
+//!
+//! # Steps
+//! [`arriving`] takes an operation through [`SpinDetector::observe`], [`SpinDetector::examine`] and
+//! [`SpinDetector::conclude`]. [`performed`] tells the detector the outcome.
+//!
+//! # Which round is disabled
+//! The data that a round reads counts, too: a race may be in the body of the loop. So a round is performed
+//! that reads data which the thread has not read since it last made progress, and only the next one is a
+//! failed round.
+//!
+//! The state of a thread is hashed from everything that it knows: its spawn path and arguments, the outcomes
+//! of its operations and the values of its plain reads.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use raddle_vocab::policy::mix;
+use raddle_vocab::{MutexKind, OpKind, Outcome};
+
+use crate::arch::entry::{registers, return_address};
+use crate::interpose::annotations;
+use crate::interpose::sync::{mutex, rwlock, sem, sem_names, spinlock};
+use crate::interpose::thread::lifecycle;
+use crate::sched::enabled::{Enabled, enabled};
+use crate::spinloop::knowledge::{
+    self, IS_LOOP, MAX_FRUITLESS, Verdict, has_verdicts, insert, key, knowledge, look_up, note_loop, place, restart_run,
+};
+use crate::spinloop::loop_head::{HISTORY, LoopCandidates, ReadSite};
+use crate::spinloop::{locked_poll, read_set};
+use crate::state::{Op, ThreadStatus, loop_candidates, process, read_sites, run};
+
+/// Reads that a thread makes alone before it is taken to go on.
+const EXAMINED: u32 = 24;
+
+/// What the detector does at this point of the run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// No thread was seen to return to a read.
+    Idle,
+    /// Some thread was: states are recorded and compared.
+    Observing,
+    /// One thread runs alone.
+    Examining,
+}
+
+impl Phase {
+    #[inline(always)]
+    fn now() -> Self {
+        if !run().hot.hashing {
+            Phase::Idle
+        } else if run().steps < process().plan.examine_at {
+            Phase::Observing
+        } else {
+            Phase::Examining
+        }
+    }
+}
+
+/// A return of the running thread to a read site, as positions in its history of reads.
+#[derive(Clone, Copy)]
+struct Return {
+    /// The latest earlier read at the same site.
+    earlier: usize,
+    /// The read before which the thread is.
+    now: usize,
+}
+
+/// The detector, before an operation of the running thread.
+struct SpinDetector<'a> {
+    op: &'a Op,
+    phase: Phase,
+    tid: usize,
+}
+
+/// Called before a thread stops before `op`. The answer says whether the operation may turn out to be the
+/// end of a failed round, so that its being enabled depends on what it would read.
+pub fn arriving(op: &Op) -> bool {
+    if !process().fold_spins || is_private(op) {
+        return false;
+    }
+    let detector = SpinDetector { op, phase: Phase::now(), tid: run().hot.tid as usize };
+    detector.note_shared_data();
+    detector.note_progress();
+    if !detector.is_spin_read() {
+        detector.end_examination();
+        return locked_poll::arriving(op);
+    }
+    let returned = detector.observe();
+    if detector.phase == Phase::Idle {
+        if returned.is_some() {
+            knowledge::start_observing();
+        }
+        return false;
+    }
+    if let Some(returned) = returned {
+        detector.examine(returned);
+        detector.conclude(returned);
+        detector.count_examined();
+    }
+    has_verdicts()
+}
+
+impl SpinDetector<'_> {
+    /// Notes accesses to another thread's stack, and tries of locks that threads poll under.
+    fn note_shared_data(&self) {
+        if self.phase != Phase::Idle {
+            if self.op.kind.is_atomic_access() {
+                note_foreign(self.op.obj);
+            }
+            locked_poll::note_try(self.op);
+        }
+    }
+
+    /// A write outside the own stack is progress: the thread is in no round.
+    fn note_progress(&self) {
+        if run().hot.wrote {
+            forget();
+            self.end_examination();
+        }
+    }
+
+    /// Whether the operation can be a read of a spin loop. Not every plain read comes with the registers of
+    /// its own call.
+    fn is_spin_read(&self) -> bool {
+        let has_registers = self.op.kind != OpKind::Read || registers().sp != 0 && return_address() == self.op.pc;
+        has_registers && reads(self.op.kind)
+    }
+
+    /// A thread under examination that does anything but read goes on.
+    fn end_examination(&self) {
+        if self.phase == Phase::Examining {
+            conclude_alone();
+        }
+    }
+
+    /// Records the read, with the state of the thread unless the detector is idle. `Some` if the thread has
+    /// been at this site before, with only reads in between.
+    #[inline(always)]
+    fn observe(&self) -> Option<Return> {
+        let sites = read_sites(self.tid);
+        let history = &mut run().me().read_history;
+        if history.len == HISTORY {
+            history.len = 0;
+        }
+        history.pending = true;
+        let now = history.len;
+        sites[now] = ReadSite { pc: self.op.pc, obj: self.op.obj, sp: registers().sp };
+        if self.phase != Phase::Idle {
+            let head = &mut loop_candidates(self.tid).heads[now];
+            head.record(self.op);
+            (head.lock_depth, head.lock_operations) = (history.lock_depth, history.lock_operations);
+        }
+        let earlier = sites[..now].iter().rposition(|site| *site == sites[now])?;
+        Some(Return { earlier, now })
+    }
+
+    /// While observing: abandons the run, to let the thread run alone from here in the next attempt, unless
+    /// the outcome of the read that it returns from is known.
+    fn examine(&self, Return { earlier, now }: Return) {
+        if self.phase != Phase::Observing {
+            return;
+        }
+        let candidates = loop_candidates(self.tid);
+        let (key, pc) = (candidates.heads[now - 1].key, candidates.heads[now].op.pc);
+        let count = place(pc).map_or(MAX_FRUITLESS, |place| place.load(Relaxed));
+        if look_up(key).is_some() || (MAX_FRUITLESS..IS_LOOP).contains(&count) {
+            return;
+        }
+        let reads = &candidates.heads[earlier..now];
+        if reads.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
+            // Alone it would read other values. So this is a round of a known loop if it looks like one.
+            let is_known_loop = count == IS_LOOP && !candidates.heads[now - 1].reads_new_data;
+            if is_known_loop && candidates.heads[earlier].differs_only_in_dead(&candidates.heads[now]) {
+                let locks = candidates.locks_between(earlier, now);
+                conclude_failed_round(key, Verdict::failed_round(now - earlier, locks), pc);
+            }
+            return;
+        }
+        request_examination(key, pc);
+    }
+
+    /// If the thread has returned in the same state, the last read of the first such round that read no new
+    /// data ends a failed round.
+    fn conclude(&self, Return { now, .. }: Return) {
+        // A loop has as many beginnings as reads: the one that the thread returned to first is taken.
+        let is_beginning = self.phase != Phase::Examining || self.op.pc == knowledge().examine_place.load(Relaxed);
+        let candidates = loop_candidates(self.tid);
+        let Some(start) = self.start_of_round(candidates, now).filter(|_| is_beginning) else { return };
+        let length = now - start;
+        let mut lasts = (candidates.first_round(start, now)..now).skip(length - 1).step_by(length);
+        if let Some(last) = lasts.find(|&last| !candidates.heads[last].reads_new_data) {
+            let verdict = Verdict::failed_round(length, candidates.locks_between(start, now));
+            conclude_failed_round(candidates.heads[last].key, verdict, self.op.pc);
+        }
+    }
+
+    /// The latest earlier read at the same site in the same state.
+    fn start_of_round(&self, candidates: &LoopCandidates, now: usize) -> Option<usize> {
+        let sites = read_sites(self.tid);
+        let is_same =
+            |&index: &usize| sites[index] == sites[now] && candidates.heads[index].equals(&candidates.heads[now]);
+        (0..now).rev().find(is_same)
+    }
+
+    /// While examining: a thread that has made [`EXAMINED`] reads without a failed round goes on.
+    fn count_examined(&self) {
+        if self.phase == Phase::Examining {
+            process().plan.examined += 1;
+            if process().plan.examined > EXAMINED {
+                conclude_alone();
+            }
+        }
+    }
+}
+
+/// Whether the operation may be part of a round that changes nothing.
+fn reads(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::AtomicLoad
+            | OpKind::AtomicCas
+            | OpKind::AtomicRmw
+            | OpKind::TryLock
+            | OpKind::TryReadLock
+            | OpKind::TryWriteLock
+            | OpKind::SemTryWait
+            | OpKind::Read
+    )
+}
+
+/// Whether the operation only accesses the running thread's own stack, which is compared when the thread
+/// returns: neither progress nor a read of a spin loop.
+pub fn is_private(op: &Op) -> bool {
+    let (low, high) = run().hot.stack;
+    matches!(op.kind, OpKind::Read | OpKind::Write) && (low..high).contains(&(op.obj as usize))
+}
+
+/// What the operation of the thread would find now; `None` if that would be progress.
+fn finds(op: &Op, thread: u16) -> Option<u64> {
+    const HELD: u64 = 1;
+    let unless = |free: bool| (!free).then_some(HELD);
+    match op.kind {
+        // An order that the program announces is about no memory.
+        OpKind::AtomicLoad | OpKind::AtomicRmw if annotations::is_announced(op.obj) => None,
+        OpKind::AtomicLoad | OpKind::AtomicCas | OpKind::AtomicRmw if !sem_names::is_word(op.obj) => {
+            Some(word(op.obj, op.log_size))
+        }
+        OpKind::Read if op.arg.is_power_of_two() && op.arg <= 8 => Some(word(op.obj, op.arg.trailing_zeros() as u8)),
+        OpKind::TryLock if op.arg == MutexKind::Spin as u64 => unless(spinlock::can_lock(op.obj)),
+        OpKind::TryLock => unless(mutex::can_lock(op.obj, thread)),
+        OpKind::TryReadLock => unless(rwlock::can_read(op.obj, thread)),
+        OpKind::TryWriteLock => unless(rwlock::can_write(op.obj, thread)),
+        OpKind::SemTryWait => unless(sem::is_positive(op.obj)),
+        _ => None,
+    }
+}
+
+/// What the thread would find with its pending operation.
+pub fn found(tid: usize) -> Option<u64> {
+    finds(&run().fibers[tid].pending, tid as u16)
+}
+
+/// Whether the thread's pending operation would end a failed round: it would only return to where it has
+/// been.
+pub fn is_failed_spin_round(tid: usize) -> bool {
+    verdict(tid).is_some_and(Verdict::is_failed_round) || locked_poll::is_failed_poll_round(tid)
+}
+
+/// What is known of the thread's pending operation with the value that it would read now.
+fn verdict(tid: usize) -> Option<Verdict> {
+    let fiber = &run().fibers[tid];
+    let value = finds(&fiber.pending, tid as u16)?;
+    look_up(key(fiber, fiber.values, &fiber.pending, value))
+}
+
+/// Whether the thread is in a round that began with values that have changed since: it would go on if it
+/// began the round again.
+pub fn is_stale(tid: usize) -> bool {
+    let verdict = verdict(tid).unwrap_or(Verdict::GOES_ON);
+    if verdict.locks() {
+        return (0..run().threads).any(|other| other != tid && is_blocked_by_locks(other));
+    }
+    let len = run().fibers[tid].read_history.len;
+    let heads = &loop_candidates(tid).heads[len.saturating_sub(verdict.earlier_reads())..len];
+    heads.iter().any(|head| finds(&head.op, tid as u16) != Some(head.value))
+}
+
+/// Whether the thread cannot step, and not because it joins another.
+fn is_blocked_by_locks(tid: usize) -> bool {
+    let fiber = &run().fibers[tid];
+    let is_before_operation = matches!(fiber.status, ThreadStatus::Pending | ThreadStatus::AtSpinRead);
+    is_before_operation && fiber.pending.kind != OpKind::Join && enabled(tid) == Enabled::No
+}
+
+/// Called when an operation was performed: a read becomes part of a round, everything else is progress.
+pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
+    let me = run().me();
+    // A thread that has read nothing, and does not now, has no round to be in.
+    if me.read_history.pending || me.read_history.len > 0 {
+        note_round(op, outcome, value != old);
+    }
+    // All that follows is about verdicts, of which there are none in the phase `Idle`.
+    if !run().hot.hashing {
+        return;
+    }
+    let thread = usize::from(run().hot.tid);
+    let me = run().me();
+    if me.read_history.len == 0 && !locked_poll::is_under_way() {
+        loop_candidates(thread).read_set.clear();
+    }
+    // Values that other operations return depend on the order of other threads' operations.
+    let result = if op.kind.is_atomic_access() { mix(value ^ mix(old)) } else { 0 };
+    let what = op.obj ^ (op.kind as u64) << 56 ^ (outcome as u64) << 48;
+    me.history = mix(me.history ^ mix(what ^ result));
+}
+
+/// Keeps the round up to date that the running thread may be in, after an operation.
+fn note_round(op: &Op, outcome: Outcome, changed: bool) {
+    let thread = run().hot.tid;
+    let values = run().hot.values;
+    let hashing = run().hot.hashing;
+    let me = run().me();
+    let only_read = match op.kind {
+        OpKind::AtomicLoad | OpKind::Read => true,
+        OpKind::AtomicRmw => !changed,
+        kind => reads(kind) && outcome == Outcome::Failed,
+    };
+    match finds(op, thread) {
+        Some(value) if only_read && me.read_history.pending => {
+            if hashing {
+                let head = &mut loop_candidates(usize::from(thread)).heads[me.read_history.len];
+                head.value = value;
+                head.key = key(me, values, op, value);
+            }
+            me.read_history.len += 1;
+        }
+        // A thread that locks and unlocks may still be in the same round.
+        None if matches!(op.kind, OpKind::Lock | OpKind::Unlock)
+            && outcome == Outcome::Done
+            && me.read_history.len > 0 =>
+        {
+            me.read_history.lock_depth += if op.kind == OpKind::Lock { 1 } else { -1 };
+            me.read_history.lock_operations = me.read_history.lock_operations.wrapping_add(1);
+        }
+        None if op.kind == OpKind::TryLock && outcome == Outcome::Done && me.read_history.len > 0 => {
+            me.read_history.lock_depth += 1;
+            me.read_history.lock_operations = me.read_history.lock_operations.wrapping_add(1);
+        }
+        _ if is_private(op) => {}
+        _ => me.read_history.len = 0,
+    }
+    me.read_history.pending = false;
+}
+
+/// Adds what the running thread is about to read to the hash of what it has read.
+pub fn note_read(address: u64, size: u64) {
+    let mut values = run().hot.values;
+    let mut at = 0;
+    while at < size {
+        let log_size = (size - at).ilog2().min(3) as u8;
+        values = mix(values ^ word(address + at, log_size));
+        at += 1 << log_size;
+    }
+    run().hot.values = values;
+    note_data(address, size, true);
+}
+
+/// The running thread is about to write to its own stack: what it reads there next is not new data.
+pub fn note_private_write(address: u64, size: u64) {
+    note_data(address, size, false);
+}
+
+/// The running thread reads or writes data. What it has not accessed since it last made progress is new
+/// data in the round that it is in, except on a stack that only it accesses.
+fn note_data(address: u64, size: u64, reads: bool) {
+    let (low, high) = run().hot.stack;
+    if !(low..high).contains(&(address as usize)) {
+        note_foreign(address);
+    } else if !read_set::is_stack_shared(run().me().slot) {
+        return;
+    }
+    let candidates = loop_candidates(usize::from(run().hot.tid));
+    let round = run().me().read_history.len;
+    if round == 0 && candidates.read_set.is_full() {
+        candidates.read_set.clear();
+    }
+    let is_new = candidates.read_set.insert(address, size);
+    if is_new && reads && round > 0 {
+        candidates.heads[round - 1].reads_new_data = true;
+    }
+    if reads {
+        locked_poll::note_read(address, size, is_new);
+    }
+}
+
+/// The running thread accesses something that is not on its own stack. If it is on another thread's stack,
+/// for the first time, there may be more to the rounds of that thread.
+pub fn note_foreign(address: u64) {
+    if read_set::shares_stack(address) {
+        let found = &knowledge().found;
+        if found.load(Relaxed) > 0 {
+            found.fetch_add(1, Relaxed);
+        }
+        restart_run();
+    }
+}
+
+/// The running thread has read the time: at its next return it may be too late for another round.
+pub fn note_clock(now: u64) {
+    run().me().read_history.len = 0;
+    locked_poll::forget();
+    if run().hot.hashing {
+        run().hot.values = mix(run().hot.values ^ now);
+    }
+}
+
+/// The running thread has made progress.
+fn forget() {
+    run().hot.wrote = false;
+    crate::sched::timeouts::progress();
+    run().me().read_history.len = 0;
+    locked_poll::forget();
+}
+
+/// The thread that runs alone. Ends the examination if it cannot step.
+pub fn examined_thread() -> usize {
+    let thread = knowledge().examine_thread.load(Relaxed) as usize;
+    let plan = &mut process().plan;
+    plan.at = plan.len;
+    if thread >= run().threads || enabled(thread) == Enabled::No {
+        conclude_alone();
+    }
+    thread
+}
+
+/// Restarts the run; in the next attempt the running thread runs alone from here.
+fn request_examination(key: u64, pc: u64) -> ! {
+    let knowledge = knowledge();
+    knowledge.examine_key.store(key, Relaxed);
+    knowledge.examine_place.store(pc, Relaxed);
+    knowledge.examine_thread.store(u32::from(run().hot.tid), Relaxed);
+    knowledge.examine_at.store(run().steps, Relaxed);
+    restart_run()
+}
+
+/// A read was found to end a failed round, at whose beginning the thread is.
+fn conclude_failed_round(key: u64, verdict: Verdict, pc: u64) {
+    let knowledge = knowledge();
+    let examined = knowledge.examine_at.swap(0, Relaxed) != 0;
+    note_loop(pc);
+    let learned = insert(key, verdict);
+    let asked = knowledge.examine_key.load(Relaxed);
+    if examined && asked != key {
+        // The round that the examination was about changed something.
+        insert(asked, Verdict::GOES_ON);
+    }
+    if learned || examined {
+        restart_run();
+    }
+}
+
+/// The thread that ran alone goes on: the read that the examination was about ends no failed round.
+fn conclude_alone() -> ! {
+    let knowledge = knowledge();
+    knowledge.examine_at.store(0, Relaxed);
+    insert(knowledge.examine_key.load(Relaxed), Verdict::GOES_ON);
+    if let Some(place) = place(knowledge.examine_place.load(Relaxed)) {
+        place.fetch_add(1, Relaxed);
+    }
+    restart_run()
+}
+
+/// The value of a word of 1 to 8 bytes; a hash of a wider one.
+pub fn word(address: u64, log_size: u8) -> u64 {
+    if lifecycle::is_life_word(address) {
+        return lifecycle::life_word(address);
+    }
+    // SAFETY: the program reads these bytes at this very moment, or has just read them in its loop.
+    unsafe {
+        match log_size {
+            0 => u64::from(*(address as *const u8)),
+            1 => u64::from((address as *const u16).read_unaligned()),
+            2 => u64::from((address as *const u32).read_unaligned()),
+            3 => (address as *const u64).read_unaligned(),
+            _ => mix((address as *const u64).read_unaligned() ^ mix((address as *const u64).add(1).read_unaligned())),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the runtime has learned about spin loops. It lies in the shared file, so that it survives the end
+//! of a run and is common to forked runs.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use raddle_vocab::policy::mix;
+use raddle_wire::{SPIN_ENTRIES, SPIN_OFFSET, SPIN_PLACES, SpinKnowledge};
+
+use crate::sched;
+use crate::spinloop::loop_head::ReadHistory;
+use crate::spinloop::read_set;
+use crate::state::{Fiber, Handover, Op, process, run};
+
+/// Fruitless examinations after which a place is not examined any more.
+pub const MAX_FRUITLESS: u64 = 8;
+/// Count of a place where a loop was found.
+pub const IS_LOOP: u64 = 1 << 32;
+/// Bits of a table entry that hold the verdict; the others are the key.
+const VERDICT: u64 = 15;
+
+/// What is known of a read by a thread in a certain state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Verdict(u64);
+
+impl Verdict {
+    /// The thread goes on behind it.
+    pub const GOES_ON: Verdict = Verdict(0);
+    /// Bits that hold the number of reads of the round.
+    const LENGTH: u64 = 7;
+    /// The round locks and unlocks.
+    const LOCKS: u64 = 8;
+
+    /// It ends a failed round of so many reads.
+    pub fn failed_round(reads: usize, locks: bool) -> Self {
+        Verdict((reads as u64).min(Self::LENGTH) | if locks { Self::LOCKS } else { 0 })
+    }
+
+    /// Whether it ends a failed round.
+    pub fn is_failed_round(self) -> bool {
+        self != Self::GOES_ON
+    }
+
+    /// Whether the round locks and unlocks.
+    pub fn locks(self) -> bool {
+        self.0 & Self::LOCKS != 0
+    }
+
+    /// Reads of the round before the last one.
+    pub fn earlier_reads(self) -> usize {
+        self.0.saturating_sub(1) as usize
+    }
+}
+
+/// The tables in the shared file.
+pub fn knowledge() -> &'static SpinKnowledge {
+    // SAFETY: the file stays mapped and has room for it; everything in it is atomic.
+    unsafe { &*process().file.add(SPIN_OFFSET).cast::<SpinKnowledge>() }
+}
+
+/// Called when a run starts, at the root or a checkpoint. Values are hashed if a thread was seen to return
+/// to a read in this or an earlier run. Rounds that threads were in before that are forgotten, because too
+/// little is known of them.
+pub fn begin_run() {
+    let run = run();
+    let seen = knowledge().seen.load(Relaxed) != 0;
+    if seen != run.hot.hashing {
+        run.hot.hashing = seen;
+        run.fibers[..run.threads].iter_mut().for_each(|fiber| fiber.read_history = ReadHistory::EMPTY);
+    }
+}
+
+/// A thread has returned to a read or a lock: from now on values are hashed. Restarts the run.
+pub fn start_observing() -> ! {
+    knowledge().seen.store(1, Relaxed);
+    restart_run()
+}
+
+/// Number of places where threads were found to wait busily.
+pub fn places_found() -> u32 {
+    knowledge().found.load(Relaxed)
+}
+
+/// Behind how many transitions a thread shall run alone in the run that starts now.
+pub fn examine_at() -> u32 {
+    match knowledge().examine_at.load(Relaxed) {
+        0 => u32::MAX,
+        at => at,
+    }
+}
+
+/// Abandons the run and starts it again.
+pub fn restart_run() -> ! {
+    run().hot.controlled = false;
+    process().handover = Handover::Restart;
+    loop {
+        sched::to_controller();
+    }
+}
+
+/// What the state of a new thread follows from: threads that do the same differ by their arguments.
+pub fn first_history(key: u64, (function, argument): (usize, usize)) -> u64 {
+    mix(key ^ mix(function as u64 ^ mix(argument as u64)))
+}
+
+/// Key of a read in the table: the state of the thread and the value that it would read.
+pub fn key(fiber: &Fiber, values: u64, op: &Op, value: u64) -> u64 {
+    let place = mix(fiber.history ^ mix(values ^ op.pc) ^ u64::from(read_set::is_stack_shared(fiber.slot)));
+    mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !VERDICT
+}
+
+/// Key of a fact that is not about a read.
+pub fn fact_key(what: u64) -> u64 {
+    mix(what) & !VERDICT
+}
+
+/// The verdict about a read; `None` if nothing is known of it.
+pub fn look_up(key: u64) -> Option<Verdict> {
+    let table = &knowledge().table;
+    // A program may have overwritten the table: the search ends all the same.
+    for step in 0..SPIN_ENTRIES {
+        match table[((key as usize >> 8) + step) % SPIN_ENTRIES].load(Relaxed) {
+            0 => return None,
+            entry if entry & !VERDICT == key => return Some(Verdict(entry & VERDICT)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Adds a verdict; false if there is one for this read, or no room.
+pub fn insert(key: u64, verdict: Verdict) -> bool {
+    let knowledge = knowledge();
+    // A table that is nearly full is slow, and a search in one that is full would not end.
+    if knowledge.used.load(Relaxed) as usize > SPIN_ENTRIES * 3 / 4 || look_up(key).is_some() {
+        return false;
+    }
+    let mut index = key as usize >> 8;
+    loop {
+        index %= SPIN_ENTRIES;
+        if knowledge.table[index].load(Relaxed) == 0 {
+            knowledge.table[index].store(key | verdict.0, Relaxed);
+            knowledge.used.fetch_add(1, Relaxed);
+            return true;
+        }
+        index += 1;
+    }
+}
+
+/// Whether any verdict is known.
+pub fn has_verdicts() -> bool {
+    knowledge().used.load(Relaxed) > 0
+}
+
+/// The count of the place that threads return to: fruitless examinations, or [`IS_LOOP`]. `None` if there
+/// are too many places.
+pub fn place(pc: u64) -> Option<&'static AtomicU64> {
+    let places = knowledge().places.as_chunks::<2>().0;
+    let start = mix(pc) as usize;
+    (0..SPIN_PLACES).map(|n| &places[(start.wrapping_add(n)) % SPIN_PLACES]).find_map(|[at, count]| {
+        let _ = at.compare_exchange(0, pc, Relaxed, Relaxed);
+        (at.load(Relaxed) == pc).then_some(count)
+    })
+}
+
+/// Threads wait busily at this place.
+pub fn note_loop(pc: u64) {
+    if place(pc).is_some_and(|place| place.swap(IS_LOOP, Relaxed) != IS_LOOP) {
+        knowledge().found.fetch_add(1, Relaxed);
+    }
+}

@@ -1,0 +1,358 @@
+//! The state of a run: restored with the program's memory before the next run.
+
+use raddle_vocab::OpKind;
+use raddle_vocab::policy::{MAX_THREADS, RankSet};
+
+use crate::arch::signal::KernelAction;
+use crate::interpose::annotations::benign;
+use crate::interpose::io::descriptors::MAX_CHANNELS;
+use crate::interpose::io::files::Copies;
+use crate::interpose::io::regular_files::OpenFile;
+use crate::interpose::sync::sem_names::Names;
+use crate::sched::virtual_time::Clocks;
+use crate::spinloop::loop_head::ReadHistory;
+use crate::state::thread_private::ThreadPrivate;
+
+/// What the hooks of plain accesses need, in one cache line.
+#[repr(C, align(64))]
+pub struct Hot {
+    /// Whether hooks record and operations are modelled.
+    pub controlled: bool,
+    /// Run-local number of the running thread.
+    pub tid: u16,
+    /// Accesses of the running thread since its last transition.
+    pub count: u32,
+    /// The hook leaves its fast path when `count` reaches this.
+    pub stop_at: u32,
+    /// Changes with every transition and switch, which invalidates the cache of repeated accesses.
+    pub epoch: u64,
+    /// Where the next record goes.
+    pub next: *mut u64,
+    /// End of the room for records (a reserve for the end of the run lies behind it).
+    pub end: *mut u64,
+    /// Records that may still be written.
+    pub events_left: i64,
+    /// Lowest and one past the highest address of the running thread's stack.
+    pub stack: (usize, usize),
+    /// Whether the program asked not to record the running thread's accesses.
+    pub ignoring: bool,
+    /// Whether the running thread wrote outside its own stack since the flag was cleared.
+    pub wrote: bool,
+    /// Whether values that are read are hashed.
+    pub hashing: bool,
+    /// Hash of what the running thread has read.
+    pub values: u64,
+}
+
+impl Hot {
+    const NEW: Hot = Hot {
+        controlled: false,
+        tid: 0,
+        count: 0,
+        stop_at: u32::MAX,
+        epoch: 1,
+        next: core::ptr::null_mut(),
+        end: core::ptr::null_mut(),
+        events_left: 0,
+        stack: (0, 0),
+        ignoring: false,
+        wrote: false,
+        hashing: false,
+        values: 0,
+    };
+}
+
+/// Where a thread is. The commands for gdb know the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ThreadStatus {
+    /// The entry is not in use.
+    Unused,
+    /// Before its pending operation.
+    Pending,
+    /// Before a data access, because a segment says so.
+    AtAccess,
+    /// Before a read that may be the last of a failed spin round, depending on the value that it would
+    /// read (see `spinloop`).
+    AtSpinRead,
+    /// In a loop that nothing can end.
+    EndlessLoop,
+    /// It has ended.
+    Ended,
+    /// It has failed and stops for good.
+    Failed,
+    /// It has left the process.
+    Exited,
+}
+
+/// An operation as a thread announces it.
+#[derive(Clone, Copy, Debug)]
+pub struct Op {
+    /// What.
+    pub kind: OpKind,
+    /// Memory order.
+    pub order: u8,
+    /// log2 of the bytes accessed.
+    pub log_size: u8,
+    /// First operand.
+    pub obj: u64,
+    /// Second operand.
+    pub arg: u64,
+    /// Return address of the call.
+    pub pc: u64,
+}
+
+impl Op {
+    /// An operation without memory order.
+    pub const fn new(kind: OpKind, obj: u64, arg: u64, pc: u64) -> Self {
+        Op { kind, order: 0, log_size: 0, obj, arg, pc }
+    }
+}
+
+/// How far a thread's wait on a condition variable, futex or barrier has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// In no queue.
+    None,
+    /// In the queue of the object.
+    Queued {
+        /// Condition variable or futex word.
+        obj: u64,
+        /// Whether the wait may time out.
+        timed: bool,
+    },
+    /// Taken out of the queue by a signal.
+    Woken,
+    /// At a barrier that is still closed.
+    Arrived {
+        /// The barrier.
+        obj: u64,
+    },
+    /// At a barrier that has opened.
+    Released {
+        /// Whether this is the one thread that is told so.
+        serial: bool,
+    },
+}
+
+/// One thread of the program. What every step needs comes first, in two cache lines.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Fiber {
+    /// Stack pointer while it does not run.
+    pub sp: usize,
+    /// Its thread pointer: where its thread-local storage is.
+    pub thread_pointer: u64,
+    /// The operation before which it is.
+    pub pending: Op,
+    /// Accesses since its last transition, while it does not run.
+    pub count: u32,
+    /// Transitions made.
+    pub steps: u32,
+    /// Position in the order of spawn paths.
+    pub rank: u16,
+    /// Entry of the pool whose stack and storage it uses.
+    pub slot: u16,
+    /// Creator.
+    pub parent: u16,
+    /// Where it is.
+    pub status: ThreadStatus,
+    /// Whether it shall record its stack when it is switched to (see `sched::dump_stacks`).
+    pub dump: bool,
+    /// Lowest and one past the highest address of its stack.
+    pub stack: (usize, usize),
+    /// Signals that it has blocked.
+    pub blocked: u64,
+    /// Hash of what it has read between transitions, while it does not run.
+    pub values: u64,
+    /// Open regions in which the program asked not to record its accesses.
+    pub ignoring: u32,
+    /// Conflicting steps of other threads since its operation became pending (for partial order sampling).
+    pub conflicts: u32,
+    /// Its last reads, for the detection of spin loops.
+    pub read_history: ReadHistory,
+    /// Hash of the transitions that it has made and of their outcomes.
+    pub history: u64,
+    /// Its clock, in nanoseconds after the start of the run.
+    pub clock: u64,
+    /// Hash of the spawn path.
+    pub key: u64,
+    /// Start function and argument.
+    pub entry: (usize, usize),
+    /// What it returned.
+    pub result: usize,
+    /// Threads that it has created.
+    pub children: u32,
+    /// Spurious wake-ups that it may still have.
+    pub spurious_left: u32,
+    /// Queue it waits in.
+    pub wait: Wait,
+    /// `pthread_detach` was called or the attribute says so.
+    pub detached: bool,
+    /// A thread has joined it.
+    pub joined: bool,
+    /// Pipes and the like that it has made, and files that it has opened.
+    pub channels: u32,
+    /// Temporary files that it has made.
+    pub temporary_files: u32,
+    /// Bytes of address space that its mappings have used.
+    pub mapped_bytes: usize,
+    /// Blocks of other threads' arenas that it has freed: first of the list, or 0.
+    pub foreign_frees: usize,
+    /// What else the runtime keeps for it.
+    pub private: ThreadPrivate,
+}
+
+impl Fiber {
+    /// An entry of the table that no thread uses.
+    pub const UNUSED: Fiber = Fiber {
+        sp: 0,
+        thread_pointer: 0,
+        status: ThreadStatus::Unused,
+        pending: Op::new(OpKind::ThreadStart, 0, 0, 0),
+        count: 0,
+        steps: 0,
+        rank: 0,
+        slot: 0,
+        parent: 0,
+        children: 0,
+        key: 0,
+        conflicts: 0,
+        entry: (0, 0),
+        result: 0,
+        detached: false,
+        joined: false,
+        wait: Wait::None,
+        spurious_left: 0,
+        clock: 0,
+        history: 0,
+        values: 0,
+        stack: (0, 0),
+        read_history: ReadHistory::EMPTY,
+        ignoring: 0,
+        channels: 0,
+        temporary_files: 0,
+        mapped_bytes: 0,
+        foreign_frees: 0,
+        blocked: 0,
+        dump: false,
+        private: ThreadPrivate::NEW,
+    };
+}
+
+/// The sets that a thread can be in, by what is known of whether it can step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadySet {
+    /// [`RunState::runnable`]
+    Runnable,
+    /// [`RunState::reluctant`]
+    Reluctant,
+    /// [`RunState::blocked`]
+    Blocked,
+    /// In none: it has ended.
+    None,
+}
+
+/// The state of a run. What all runs use comes first, in as few pages as possible.
+#[repr(C)]
+pub struct RunState {
+    /// What hooks need.
+    pub hot: Hot,
+    /// The count at which the running thread's accesses would leave the fast path if none were benign:
+    /// while some are, all accesses leave it ([`Hot::stop_at`] is 0).
+    pub stop_after: u32,
+    /// Transitions made so far.
+    pub steps: u32,
+    /// Threads created so far.
+    pub threads: usize,
+    /// Ranks of the threads that may be able to step; checked again when chosen.
+    pub runnable: RankSet,
+    /// Ranks of the threads that could step only by timing out or waking spuriously.
+    pub reluctant: RankSet,
+    /// Ranks of the threads that were found unable to step; checked again when their object changes.
+    pub blocked: RankSet,
+    /// Number of threads with the status [`ThreadStatus::AtSpinRead`].
+    pub at_spin_reads: u32,
+    /// The thread to go back to after a stack was dumped.
+    pub dump_for: u16,
+    /// Whether a thread has timed out or read its clock.
+    pub timed: bool,
+    /// Whether the process has exited, and how.
+    pub exit: Option<i32>,
+    /// Bytes of all heap blocks ever handed out fresh.
+    pub heap_bytes: usize,
+    /// Pool entries in use.
+    pub slots: RankSet,
+    /// Run-local numbers by rank.
+    pub by_rank: [u16; MAX_THREADS],
+    /// Threads that the users of each pool entry have created in fresh ones.
+    pub slot_children: [u16; MAX_THREADS],
+    /// Threads by run-local number.
+    pub fibers: [Fiber; MAX_THREADS],
+    /// Bytes on which the program declares races benign.
+    pub benign: benign::Ranges,
+    /// Identity of what each descriptor refers to, if operations on it can block.
+    pub channels: [u64; MAX_CHANNELS],
+    /// Regular files that descriptors refer to.
+    pub open_files: [OpenFile; MAX_CHANNELS],
+    /// Private copies of files.
+    pub copies: Copies,
+    /// Handlers that the program wants for the signals of a crash.
+    pub handlers: [KernelAction; 32],
+    /// Clocks that threads published at objects.
+    pub clocks: Clocks,
+    /// Named semaphores.
+    pub names: Names,
+}
+
+impl RunState {
+    pub(super) const fn new() -> Self {
+        RunState {
+            hot: Hot::NEW,
+            stop_after: u32::MAX,
+            benign: benign::Ranges::NEW,
+            threads: 0,
+            steps: 0,
+            runnable: RankSet::new(),
+            reluctant: RankSet::new(),
+            blocked: RankSet::new(),
+            by_rank: [0; MAX_THREADS],
+            slots: RankSet::new(),
+            slot_children: [0; MAX_THREADS],
+            exit: None,
+            heap_bytes: 0,
+            at_spin_reads: 0,
+            dump_for: 0,
+            channels: [0; MAX_CHANNELS],
+            open_files: [OpenFile::NONE; MAX_CHANNELS],
+            copies: Copies::new(),
+            handlers: [KernelAction::DEFAULT; 32],
+            timed: false,
+            clocks: Clocks::new(),
+            names: Names::new(),
+            fibers: [Fiber::UNUSED; MAX_THREADS],
+        }
+    }
+
+    /// Moves the thread with this rank to one of the sets.
+    #[inline]
+    pub fn move_to(&mut self, rank: usize, target: ReadySet) {
+        for (set, name) in [
+            (&mut self.runnable, ReadySet::Runnable),
+            (&mut self.reluctant, ReadySet::Reluctant),
+            (&mut self.blocked, ReadySet::Blocked),
+        ] {
+            if target == name {
+                set.insert(rank);
+            } else {
+                set.remove(rank);
+            }
+        }
+    }
+
+    /// The running thread.
+    #[inline(always)]
+    pub fn me(&mut self) -> &mut Fiber {
+        &mut self.fibers[self.hot.tid as usize]
+    }
+}
