@@ -1,4 +1,5 @@
-//! `<threads.h>`: the same operations under the names and with the codes of C11. The objects are those of POSIX, as in glibc.
+//! `<threads.h>`: the same operations under the names and with the codes of C11. The objects are
+//! those of POSIX, as in glibc.
 
 use crate::arch::entry::export;
 use crate::interpose::process::time;
@@ -49,7 +50,7 @@ real! { hidden:
     fn call_once(flag: u64, routine: usize);
 }
 
-/// Hands over to the C library without the host, and otherwise to the operation of POSIX.
+/// Calls the C library without the host, and the operation of POSIX otherwise.
 macro_rules! same_as_posix {
     ($(extern $name:ident($($arg:ident: $type:ty),*) as $body:ident => $posix:path;)*) => {
         $(
@@ -79,7 +80,8 @@ same_as_posix! {
     extern tss_set(key: u32, value: usize) as key_set => keys::set;
 }
 
-/// The start function returns an `int`; how it does so differs from a pointer only in the upper half, which `thrd_join` drops.
+/// The start function returns an `int`. This differs from a pointer only in the upper half of the
+/// register, which `thrd_join` drops.
 extern "C" fn thread_create(handle: *mut u64, entry: usize, argument: usize, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.

@@ -16,8 +16,8 @@ pub fn prepare_processor() {
     HAS_WRFSBASE.store(features & FSGSBASE != 0, Ordering::Relaxed);
 }
 
-/// Saves the callee-saved state on the present stack and the stack pointer in `*save`, then continues
-/// from the stack pointer `to`. Sets the thread pointer unless `thread_pointer` is 0.
+/// Saves the callee-saved state on the present stack and the stack pointer in `*save`, then
+/// continues from the stack pointer `to`. Sets the thread pointer unless `thread_pointer` is 0.
 ///
 /// # Safety
 /// `to` must be a stack pointer that this function or [`prepare`] produced and that has not been

@@ -1,10 +1,11 @@
-//! How the program enters the runtime: tiny assembly stubs that hand the caller's return address to the real function as one
-//! more argument (reading it later is unreliable), and, for operations, remember the registers for the detection of busy waiting.
+//! How the program enters the runtime: small assembly stubs. They pass the caller's return address
+//! to the real function as one more argument, because reading it later is unreliable. For
+//! operations they also store the registers, for the detection of spin loops.
 
 use core::cell::UnsafeCell;
 
-/// Callee-saved registers and stack pointer of the program at its last call of an operation: with the stack, all that
-/// a loop can carry from one round to the next.
+/// Callee-saved registers and stack pointer of the program at its last call of an operation. With
+/// the stack, this is all that a loop can carry from one round to the next.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
@@ -43,14 +44,16 @@ pub fn registers() -> Registers {
     unsafe { *ENTERED.0.get() }
 }
 
-/// The return address of the last call of an operation, for functions whose arguments leave no register for it. Right only
-/// at the start of the function: other threads enter, too.
+/// The return address of the last call of an operation, for functions whose arguments leave no
+/// register for it. Valid only at the start of the function, because other threads enter the
+/// runtime, too.
 pub fn return_address() -> u64 {
-    // SAFETY: the stub stored the stack pointer at which the call instruction has just put the address.
+    // SAFETY: the stub stored the stack pointer at which the call instruction has just put the
+    // address.
     unsafe { *(registers().sp as *const u64) }
 }
 
-/// The register of the argument that follows so many others.
+/// The register of the argument that follows this many others.
 macro_rules! register {
     (0) => {
         "rdi"
@@ -77,15 +80,16 @@ macro_rules! register {
 }
 pub(crate) use register;
 
-/// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)` where `lock` takes the C arguments and
-/// then the return address; `many` instead of the number of arguments if there are more than five.
+/// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)`, where
+/// `lock` takes the C arguments and then the return address. `many` stands for the number of
+/// arguments if there are more than five.
 macro_rules! export {
     ($name:ident, $count:tt => $body:path) => {
         $crate::arch::entry::export!(named stringify!($name), $count => $body);
     };
     (named $name:expr, $count:tt => $body:path) => {
         const _: () = {
-            /// Stub: see the function that it jumps to.
+            /// Stub: jumps to the function that implements it.
             #[unsafe(export_name = $name)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn stub() {
@@ -108,7 +112,7 @@ macro_rules! export {
 }
 pub(crate) use export;
 
-/// Exports a C function that is no operation but wants its return address: cheaper than [`export`].
+/// Exports a C function that is no operation but needs its return address: cheaper than [`export`].
 macro_rules! hook {
     ($name:ident, 0 => $body:path) => { $crate::arch::entry::hook!(@ $name, "rdi", $body); };
     ($name:ident, 1 => $body:path) => { $crate::arch::entry::hook!(@ $name, "rsi", $body); };
@@ -116,7 +120,7 @@ macro_rules! hook {
     ($name:ident, 3 => $body:path) => { $crate::arch::entry::hook!(@ $name, "rcx", $body); };
     ($name:ident, 4 => $body:path) => { $crate::arch::entry::hook!(@ $name, "r8", $body); };
     (@ $name:ident, $register:literal, $body:path) => {
-        /// Stub: see the function that it jumps to.
+        /// Stub: jumps to the function that implements it.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
@@ -126,10 +130,11 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
-/// Exports the hook of a plain read: an operation at access granularity, otherwise as cheap as [`hook`].
+/// Exports the hook of a plain read: an operation at access granularity, otherwise as cheap as
+/// [`hook`].
 macro_rules! read_hook {
     ($name:ident => $body:path) => {
-        /// Stub: see the function that it jumps to.
+        /// Stub: jumps to the function that implements it.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
@@ -156,9 +161,9 @@ macro_rules! read_hook {
 }
 pub(crate) use read_hook;
 
-/// Exports a C function that acts first and then continues as the C library's function, with all the
-/// arguments that it was given, however many. `act` takes the first four integer arguments and the return
-/// address; it returns the address to continue at.
+/// Exports a C function that acts first and then continues as the C library's function, with all
+/// the arguments that it was given, however many. `act` takes the first four integer arguments and
+/// the return address; it returns the address to continue at.
 macro_rules! intercept {
     ($name:ident => $act:path) => {
         /// Stub: keeps all registers that can hold arguments.

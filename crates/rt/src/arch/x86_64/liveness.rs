@@ -1,5 +1,6 @@
-//! Which bytes of the running thread's stack, and which of its registers, are dead: code that is not optimised leaves copies of what it reads in places that it
-//! will write before it looks there again.
+//! Which bytes of the running thread's stack, and which of its registers, are dead: the program
+//! will write them before it reads them again. Unoptimised code leaves copies of what it reads in
+//! such places.
 
 use raddle_x86::{Code, LONGEST, Place};
 
@@ -7,21 +8,23 @@ use crate::arch::entry::Registers;
 use crate::state::{process, run};
 use crate::syscall::maps::Maps;
 
-/// Functions on the stack that are looked into.
+/// Functions on the stack that are decoded.
 const DEPTH: usize = 8;
 
 /// Numbers of the registers in [`Registers::saved`].
 const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
 
-/// Whether a thread that called the runtime with `later` instead of `earlier`, and goes on at `pc`, will never notice.
+/// Whether it makes no difference to a thread that continues at `pc` that it called the runtime
+/// with the registers `later` instead of `earlier`.
 pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
     let mut both = earlier.saved.iter().zip(&later.saved).zip(SAVED);
     earlier.sp == later.sp
         && both.all(|((old, new), number)| old == new || raddle_x86::is_dead(pc, Place::Register(number), &mut Program))
 }
 
-/// Whether the byte at this address of the own stack is dead, for a thread that called the runtime with these registers and
-/// goes on at `pc`. Functions that have no frame pointer are taken to need all their bytes.
+/// Whether the byte at this address of its own stack is dead, for a thread that called the runtime
+/// with these registers and continues at `pc`. Functions without a frame pointer are taken to need
+/// all their bytes.
 pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
     let (low, high) = run().hot.stack;
     let (mut frame, mut pc) = (registers.frame_pointer(), pc);
@@ -36,7 +39,8 @@ pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
             let Ok(distance) = i32::try_from(address.wrapping_sub(frame).cast_signed()) else { return false };
             return raddle_x86::is_dead(pc, Place::Byte(distance), &mut Program);
         }
-        // SAFETY: the caller's frame pointer and where it goes on; both words lie within the own stack.
+        // SAFETY: the caller's frame pointer and where it goes on; both words lie within the own
+        // stack.
         let [outer, back] = unsafe { *(frame as *const [usize; 2]) };
         if address < frame + 16 || outer <= frame {
             return false;
@@ -59,7 +63,7 @@ impl Code for Program {
     }
 }
 
-/// The function that an entry of the procedure linkage table leads to; everything was bound at the start.
+/// The function that an entry of the procedure linkage table jumps to; all were bound at the start.
 fn imported(entry: u64) -> Option<usize> {
     let bytes = code_at(entry)?;
     let mut at = if bytes.starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]) { 4 } else { 0 };
@@ -69,7 +73,7 @@ fn imported(entry: u64) -> Option<usize> {
     }
     let distance = i32::from_le_bytes(bytes[at + 2..at + 6].try_into().ok()?);
     let slot = entry.wrapping_add(at as u64 + 6).wrapping_add_signed(i64::from(distance));
-    // SAFETY: an instruction of the program's that jumps by this pointer; it has been called.
+    // SAFETY: an instruction of the program jumps by this pointer, and has been executed.
     Some(unsafe { *(slot as *const usize) })
 }
 
@@ -84,7 +88,7 @@ fn code_at(pc: u64) -> Option<[u8; LONGEST]> {
     Some(bytes)
 }
 
-/// The mapping of code that this address lies in; the last one is remembered.
+/// The mapping of code that contains this address; the last one is cached.
 fn code_around(pc: usize) -> Option<(usize, usize)> {
     let known = process().code;
     if (known.0..known.1).contains(&pc) {

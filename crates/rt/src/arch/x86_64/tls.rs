@@ -1,5 +1,5 @@
-//! Where the static thread-local storage of a thread lies: on x86-64 directly below the thread pointer
-//! (variant II of the ELF ABI for thread-local storage).
+//! Where the static thread-local storage of a thread lies: on x86-64 directly below the thread
+//! pointer (variant II of the ELF ABI for thread-local storage).
 
 use core::arch::asm;
 
@@ -11,8 +11,9 @@ pub fn thread_pointer() -> u64 {
     base
 }
 
-/// How many bytes of static storage a thread must have for `block` to be part of it, if `block` is a
-/// module's thread-local storage in the running thread. Dynamically allocated blocks give huge numbers.
+/// How many bytes of static storage a thread must have for `block` to be part of it, if `block` is
+/// a module's thread-local storage in the running thread. Dynamically allocated blocks give huge
+/// numbers.
 pub fn bytes_to_reach(block: usize) -> usize {
     (thread_pointer() as usize).wrapping_sub(block)
 }

@@ -17,7 +17,7 @@ pub fn fastest_restore() -> Restore {
     if has_avx2() { restore_wide } else { restore }
 }
 
-/// Whether processor and kernel know AVX2.
+/// Whether processor and kernel support AVX2.
 fn has_avx2() -> bool {
     use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
     const SAVES_STATE: u32 = 1 << 27;
@@ -31,7 +31,7 @@ fn has_avx2() -> bool {
     let (highest, features) = (__cpuid(0).eax, __cpuid(1).ecx);
     highest >= 7
         && features & SAVES_STATE != 0
-        // SAFETY: the kernel has switched the instruction on, says the bit.
+        // SAFETY: the bit says that the kernel has enabled the instruction.
         && unsafe { enabled_state() } & WIDE_REGISTERS == WIDE_REGISTERS
         && __cpuid_count(7, 0).ebx & AVX2 != 0
 }

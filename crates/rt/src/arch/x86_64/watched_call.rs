@@ -1,5 +1,6 @@
 //! A call that notices when it is left by unwinding (an exception, or the end of the thread). The
-//! runtime itself is compiled without unwinding, so the frame and its personality are written by hand.
+//! runtime itself is compiled without unwinding, so the frame and its personality are written by
+//! hand.
 
 use core::arch::global_asm;
 
@@ -42,8 +43,8 @@ unsafe extern "C" {
     fn _Unwind_GetGR(context: *mut u8, register: i32) -> u64;
 }
 
-/// Personality of [`call_watched`]: acts in the second phase of unwinding, when the routine is left for
-/// good.
+/// Personality of [`call_watched`]: acts in the second phase of unwinding, when the routine is left
+/// for good.
 extern "C-unwind" fn personality(
     _version: i32,
     actions: i32,

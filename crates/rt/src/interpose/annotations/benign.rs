@@ -1,16 +1,17 @@
-//! Races that are meant to be: by annotation of bytes, or by places that the host names.
+//! Benign races: declared by annotations of bytes, or by code addresses that the host lists.
 //!
-//! Such an access is a transition of its own, so that every order of it is tried; what depends on it stays complete.
+//! Such an access is a transition of its own. So every order of it is explored, and the search
+//! stays complete for what depends on it.
 
 use core::ffi::c_char;
 
 use crate::arch::entry::export;
 use crate::state::{controlled, process, run};
 
-/// Ranges that a program can annotate; further ones are not heeded, so that their races are reported.
+/// Ranges that a program can annotate; further ones are ignored, so that their races are reported.
 const MOST: usize = 64;
 
-/// Bytes on which races are meant to be, in one run.
+/// Bytes on which races are benign, in one run.
 pub struct Ranges {
     len: usize,
     all: [(u64, u64); MOST],
@@ -21,9 +22,10 @@ impl Ranges {
     pub const NEW: Self = Ranges { len: 0, all: [(0, 0); MOST] };
 }
 
-/// The places that the host names.
+/// The code addresses that the host lists.
 fn places() -> &'static [u64] {
-    // SAFETY: the control page is mapped for good once there is one, and the host no longer writes this part of it.
+    // SAFETY: the control page is mapped for good once there is one, and the host no longer writes
+    // this part of it.
     unsafe {
         if process().control.is_null() {
             return &[];
@@ -39,7 +41,7 @@ pub fn any() -> bool {
     run().benign.len > 0
 }
 
-/// Whether this one is.
+/// Whether an access is benign.
 pub fn covers(address: u64, size: u64, pc: u64) -> bool {
     let ranges = &run().benign.all[..run().benign.len];
     let touches = |&(start, end): &(u64, u64)| address < end && start < address.saturating_add(size);
@@ -54,7 +56,7 @@ fn add(address: u64, size: u64) {
     if benign.len < MOST {
         benign.all[benign.len] = (address, address.saturating_add(size));
         benign.len += 1;
-        // From the next access on, all are looked at.
+        // From the next access on, all leave the fast path.
         run().hot.stop_at = 0;
     }
 }

@@ -1,7 +1,7 @@
-//! Locks of the program's own making, and further annotations that programs carry.
+//! Annotations of locks that the program implements itself, and further annotations without effect.
 //!
-//! A lock that is annotated orders what is before its release and after its next acquisition. Whether it excludes is up to the
-//! program: the atomics that it is made of are seen as well.
+//! An annotated lock orders what is before its release and what is after its next acquisition.
+//! Whether it excludes is up to the program: the atomics that it is made of are modelled as well.
 
 use core::ffi::c_char;
 
@@ -16,7 +16,7 @@ extern "C" fn released(_file: *const c_char, _line: i32, lock: u64, _writes: i64
     release(lock, pc);
 }
 
-/// A try that failed has acquired nothing.
+/// A failed try has acquired nothing.
 const TRY_LOCK_FAILED: u32 = 1 << 5;
 
 extern "C" fn post_lock(lock: u64, flags: u32, _recursion: i32, pc: u64) {

@@ -1,5 +1,5 @@
-//! What a program can say to a checker: the annotations of ThreadSanitizer and Valgrind's DRD, and the functions of the Software
-//! Verification Competition. Without raddle they do nothing.
+//! What a program can tell a checker: the annotations of ThreadSanitizer and Valgrind's DRD, and
+//! the functions of the Software Verification Competition. Without raddle they do nothing.
 
 pub mod benign;
 mod locks;
@@ -13,7 +13,7 @@ use crate::interpose::process::failure::stop_thread;
 use crate::sched;
 use crate::state::{Op, controlled, run};
 
-/// Order that an annotation makes is kept apart from accesses to the address that it names.
+/// Keeps the order that an annotation makes apart from accesses to the address that it names.
 const ANNOTATED: u64 = 1 << 62;
 
 /// Whether an operand stands for an announced order.
@@ -28,7 +28,7 @@ fn ordering(kind: OpKind, order: MemOrder, address: u64, pc: u64) {
     }
 }
 
-/// What the thread did so far happens before whoever acquires the address later.
+/// What the thread did so far happens before later acquisitions of the address.
 pub extern "C" fn release(address: u64, pc: u64) {
     ordering(OpKind::AtomicRmw, MemOrder::Release, address, pc);
 }

@@ -1,5 +1,6 @@
-//! Reading and writing. A descriptor that can make a thread wait (pipe, socket, event counter, terminal) is an object of its own: the
-//! thread stands before the operation until the kernel would not block. Regular files never block.
+//! Reading and writing. A descriptor whose operations can block (pipe, socket, event counter,
+//! terminal) is an object of its own: an operation on it is enabled when the kernel would not
+//! block. Regular files never block.
 
 use core::ffi::c_void;
 
@@ -50,7 +51,7 @@ real! { hidden:
 /// Descriptors below this number are objects of the search.
 pub const MAX_CHANNELS: usize = 256;
 
-/// Identity of what a descriptor leads to: 0 if it never blocks or is unknown.
+/// Identity of what a descriptor refers to: 0 if it never blocks or is unknown.
 fn channel(descriptor: i32) -> u64 {
     usize::try_from(descriptor).ok().and_then(|index| run().channels.get(index)).copied().unwrap_or(0)
 }
@@ -68,14 +69,14 @@ fn new_identity() -> u64 {
     (me.key << 16 | u64::from(me.channels)) & (u64::MAX >> 8)
 }
 
-/// Whether a thread that stands before input or output on the descriptor would not block.
+/// Whether input or output on the descriptor would not block.
 pub fn is_ready(descriptor: i32, events: i16) -> bool {
     let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
     // SAFETY: one entry, a local; does not wait.
     unsafe { syscall!(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
 }
 
-/// Stands before an operation on a descriptor, until it cannot block.
+/// Waits until an operation on a descriptor cannot block.
 fn wait_for(descriptor: i32, events: i16, pc: u64) {
     let identity = channel(descriptor);
     if !controlled() {
@@ -85,7 +86,7 @@ fn wait_for(descriptor: i32, events: i16, pc: u64) {
         let how = if events & libc::POLLOUT != 0 { Touch::Change } else { Touch::Observe };
         return regular_files::touches_at_offset(descriptor, how, pc);
     }
-    // Who would not wait is told at once how things are.
+    // An operation on a nonblocking descriptor never waits.
     let events = if is_nonblocking(descriptor) { 0 } else { events };
     let op = Op::new(OpKind::Io, identity, io::waits_for(descriptor, events), pc);
     sched::arrive(op);
@@ -98,7 +99,7 @@ fn is_nonblocking(descriptor: i32) -> bool {
     flags >= 0 && flags as i32 & libc::O_NONBLOCK != 0
 }
 
-/// After an operation on a channel others may be able to go on.
+/// After an operation on a channel, other threads may be enabled.
 fn woke(descriptor: i32) {
     if controlled() && channel(descriptor) != 0 {
         sched::changed(channel(descriptor));
@@ -301,7 +302,7 @@ extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
         undo::loses(descriptor);
         let identity = channel(descriptor);
         if identity != 0 {
-            // Closing an end is seen by whoever waits at the other.
+            // Threads that wait at the other end notice that this one is closed.
             sched::perform(Op::new(OpKind::Io, identity, io::waits_for(descriptor, 0), pc), Outcome::Done, 0, 0);
             set_channel(descriptor, 0);
             // SAFETY: passes on what the caller gave.
@@ -356,7 +357,7 @@ fn duplicated(from: i32, to: i32) {
     }
 }
 
-/// The second descriptor leads where the first does.
+/// The second descriptor refers to what the first does.
 fn copied(from: i32, to: i32) {
     set_channel(to, channel(from));
     regular_files::set(to, regular_files::get(from));
@@ -372,7 +373,7 @@ extern "C" fn seek(descriptor: i32, offset: i64, whence: i32, pc: u64) -> i64 {
     unsafe { hidden::lseek(descriptor, offset, whence) }
 }
 
-/// Both ends of a new pair lead to the same object.
+/// Both ends of a new pair are the same object.
 fn paired(result: i32, pair: *const i32) -> i32 {
     if result == 0 && controlled() {
         let identity = new_identity();

@@ -1,8 +1,10 @@
-//! Files that the program writes. Each run gets a private copy of a regular file the first time that it opens it for writing:
-//! a file in memory, which other opens of the same path see too, and which is gone with the run. Looking a path up, making and
-//! removing what it leads to are transitions (see `regular`).
+//! Files that the program writes. Each run gets a private copy of a regular file the first time
+//! that it opens it for writing: a file in memory, which later opens of the same path see, too, and
+//! which disappears with the run. Looking a path up, and creating or removing its file, are
+//! transitions (see `regular_files`).
 //!
-//! Directories, links and permissions are not copied: changing those is done for real and named in the limits.
+//! Directories, links and permissions are not copied: changes to them are real, and are reported as
+//! a limit.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -33,7 +35,8 @@ pub struct Copy {
     descriptor: i32,
 }
 
-/// A file by its directory's identity and its name in there: paths to it may be written in many ways.
+/// A file by its directory's identity and its name in it, because paths to it may be written in
+/// many ways.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
     directory: (u64, u64),
@@ -132,7 +135,7 @@ fn fail_with(code: i32) -> i32 {
     -1
 }
 
-/// What the real path leads to.
+/// The status of the real file.
 fn status(path: &CStr) -> Option<libc::stat> {
     // SAFETY: an all-zero stat is a valid value to be overwritten.
     let mut stat: libc::stat = unsafe { core::mem::zeroed() };
@@ -261,7 +264,7 @@ fn open_private(path: &CStr, flags: i32, mode: u32) -> Option<i32> {
     Some(reopen(descriptor, flags))
 }
 
-/// Stands before opening the path.
+/// Waits for its turn to open the path.
 fn stand(path: &CStr, flags: i32, pc: u64) {
     let how = if flags & libc::O_CREAT == 0 { Touch::Observe } else { Touch::Change };
     if flags & libc::O_TRUNC == 0 {
@@ -271,8 +274,8 @@ fn stand(path: &CStr, flags: i32, pc: u64) {
     }
 }
 
-/// Notes that the path was opened as this descriptor; what is no regular file is not looked after here, and may give something else
-/// to every reader.
+/// Notes that the path was opened as this descriptor. Anything but a regular file is not modelled
+/// here, and may give different data to every reader.
 fn opened(path: &CStr, descriptor: i32) -> i32 {
     if controlled() && descriptor >= 0 {
         if regular_files::is_regular(descriptor) {
@@ -355,7 +358,8 @@ extern "C" fn temporary_stream() -> *mut c_void {
     if private() {
         let held = new_file(0o600);
         let descriptor = reopen(held, libc::O_RDWR);
-        // SAFETY: an own descriptor that nobody needs any more, and one for reading and writing.
+        // SAFETY: two descriptors of the runtime: the first is not needed any more, the second is
+        // for reading and writing.
         return unsafe {
             syscall!(libc::SYS_close, held);
             hidden::fdopen(descriptor, c"w+".as_ptr())
@@ -379,14 +383,15 @@ extern "C" fn temporary_file(template: *mut c_char, pc: u64) -> i32 {
     me.temporary_files += 1;
     let mut number = me.key.wrapping_add(u64::from(me.temporary_files));
     for index in len - 6..len {
-        // SAFETY: the last six characters of the caller's template, which the function replaces by contract.
+        // SAFETY: the last six characters of the caller's template, which the function replaces by
+        // contract.
         unsafe { *template.add(index) = (b'a' + (number % 26) as u8) as c_char };
         number = (number / 26) ^ (number << 5);
     }
     open_path(template, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600, pc)
 }
 
-/// Takes the file away from the run; the real one stays.
+/// Removes the file for this run; the real one stays.
 fn remove_private(path: &CStr) -> Option<i32> {
     let exists = status(path);
     let copies = &mut run().copies;
@@ -453,7 +458,7 @@ extern "C" fn rename_path(from: *const c_char, to: *const c_char, pc: u64) -> i3
     0
 }
 
-/// Looks at a private copy instead of the real file.
+/// The status of the private copy instead of the real file.
 fn stat_private(path: *const c_char, into: *mut libc::stat) -> Option<i32> {
     let copy = private().then(|| run().copies.find(text(path))).flatten()?;
     if copy.descriptor < 0 {

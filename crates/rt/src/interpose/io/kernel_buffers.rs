@@ -1,5 +1,6 @@
-//! Functions that let the kernel write into the program's memory. Where a page is read-only only for the snapshot's sake, the kernel does
-//! not raise a fault but refuses with EFAULT: such memory is made writable first.
+//! Functions that let the kernel write into the program's memory. Where the snapshot has made a
+//! page read-only, the kernel does not raise a fault but fails with EFAULT. So such memory is made
+//! writable first.
 
 use core::ffi::{c_char, c_void};
 
@@ -8,7 +9,7 @@ use crate::restore::undo;
 use crate::state::controlled;
 use crate::syscall::libc_real::real;
 
-/// Size of a structure that only the C library and the kernel know.
+/// Enough bytes for any structure that only the C library and the kernel know.
 const ANY: usize = 512;
 
 unsafe extern "C" {
@@ -16,14 +17,16 @@ unsafe extern "C" {
     fn _IO_doallocbuf(stream: *mut c_void);
 }
 
-/// Allocates the buffer of standard output: otherwise the first thread that prints would do it, on its own heap, and where its later
-/// blocks lie would depend on who prints first.
+/// Allocates the buffer of standard output. Otherwise the first thread that prints would allocate
+/// it on its own heap, and the addresses of its later blocks would depend on which thread prints
+/// first.
 pub fn prepare() {
-    // SAFETY: the C library's own stream, which nobody else uses yet.
+    // SAFETY: the C library's own stream, which is not in use yet.
     unsafe { _IO_doallocbuf(stdout) };
 }
 
-/// What these say is another thing in every run, which shows only if it is asked for in every run.
+/// These functions return something else in every run, so a run that calls them cannot be continued
+/// from a checkpoint.
 #[inline(always)]
 fn note_changing_answer(name: &str) {
     if matches!(name, "getrusage" | "sysinfo" | "ioctl") {
@@ -31,7 +34,7 @@ fn note_changing_answer(name: &str) {
     }
 }
 
-/// Functions with what the kernel writes: first byte and number of bytes of each piece.
+/// Functions and what the kernel writes: first byte and number of bytes of each piece.
 macro_rules! written {
     ($(fn $name:ident($($arg:ident: $type:ty),*) -> $ret:ty { $($at:expr => $bytes:expr),+ })*) => {
         real! { hidden: $(fn $name($($arg: $type),*) -> $ret;)* }

@@ -1,8 +1,10 @@
-//! Regular files are state that threads share: what one writes another may read, who creates a file makes it be there for others, and
-//! those who share a descriptor share its offset. An operation is a transition that touches a name, a content, an offset, or two
-//! of them (see `raddle_vocab::io`).
+//! Regular files are state that threads share: what one writes another may read, a file that one
+//! creates exists for the others, and threads that share a descriptor share its offset. An
+//! operation is a transition that accesses a name, a content, an offset, or two of them (see
+//! `raddle_vocab::io`).
 //!
-//! While the program has one thread only, nobody can tell, and there are no transitions.
+//! While the program has only one thread, operations on files are no transitions: nothing can
+//! depend on their order.
 
 use core::ffi::CStr;
 
@@ -17,7 +19,7 @@ use crate::sched::controller::note_limit;
 use crate::state::{Op, controlled, run};
 use crate::syscall::syscall;
 
-/// What a descriptor of a regular file leads to; both are 0 if it is none.
+/// What a descriptor of a regular file refers to; both are 0 if it is none.
 #[derive(Clone, Copy)]
 pub struct OpenFile {
     /// What is in the file.
@@ -31,12 +33,12 @@ impl OpenFile {
     pub const NONE: OpenFile = OpenFile { content: 0, offset: 0 };
 }
 
-/// How an operation touches a thing.
+/// How an operation accesses a thing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
-    /// Looks at it.
+    /// It reads it.
     Observe,
-    /// Changes it.
+    /// It changes it.
     Change,
 }
 
@@ -45,26 +47,26 @@ fn hash(bytes: &[u8], salt: u64) -> u32 {
     (hash >> 32) as u32 | 1
 }
 
-/// The last part of a path: files of the same name in different directories are taken for one, which only makes more depend on
-/// each other than need be, and is the same on every machine.
+/// The last part of a path. Files of the same name in different directories are taken for one. This
+/// only adds dependences, and gives the same result on every machine.
 fn last_part(path: &CStr) -> &[u8] {
     let bytes = path.to_bytes();
     let start = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     &bytes[start..]
 }
 
-/// Whether the name leads to a file.
+/// Identity of the name: whether there is a file.
 pub fn name(path: &CStr) -> u32 {
     hash(last_part(path), 1)
 }
 
-/// What is in the file of that name.
+/// Identity of the content of the file of that name.
 pub fn content(path: &CStr) -> u32 {
     hash(last_part(path), 2)
 }
 
-/// The table's entry for a descriptor. One that was open before the run is known by its number; standard output and error are
-/// nobody's input.
+/// The table's entry for a descriptor. One that was open before the run is known by its number.
+/// Writes to standard output and error are invisible to other threads.
 fn open_file(descriptor: i32) -> Option<OpenFile> {
     let known = usize::try_from(descriptor).ok().and_then(|index| run().open_files.get(index)).copied()?;
     if known.content != 0 {
@@ -77,7 +79,7 @@ fn open_file(descriptor: i32) -> Option<OpenFile> {
     })
 }
 
-/// Notes what the descriptor leads to from now on.
+/// Notes what the descriptor refers to from now on.
 pub fn set(descriptor: i32, file: OpenFile) {
     match usize::try_from(descriptor).ok().and_then(|index| run().open_files.get_mut(index)) {
         Some(slot) => *slot = file,
@@ -86,7 +88,7 @@ pub fn set(descriptor: i32, file: OpenFile) {
     }
 }
 
-/// What the descriptor leads to, for a copy of it.
+/// What the descriptor refers to, for a copy of it.
 pub fn get(descriptor: i32) -> OpenFile {
     open_file(descriptor).unwrap_or(OpenFile::NONE)
 }
@@ -119,7 +121,7 @@ pub fn looks_up(path: &CStr, how: Touch, pc: u64) {
     }
 }
 
-/// An operation on a name and on what is in the file.
+/// An operation on a name and on the content of the file.
 pub fn looks_into(path: &CStr, how: Touch, content_too: Touch, pc: u64) {
     if counts() {
         let observes = if content_too == Touch::Observe { io::SECOND_OBSERVES } else { 0 };
@@ -127,14 +129,14 @@ pub fn looks_into(path: &CStr, how: Touch, content_too: Touch, pc: u64) {
     }
 }
 
-/// A name stops leading to a file, and another leads there.
+/// A file gets another name.
 pub fn moves_name(from: &CStr, to: &CStr, pc: u64) {
     if counts() {
         perform(name(from), Touch::Change, io::and(name(to)), pc);
     }
 }
 
-/// An operation on what is in an open file.
+/// An operation on the content of an open file.
 pub fn touches(descriptor: i32, how: Touch, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
@@ -143,7 +145,7 @@ pub fn touches(descriptor: i32, how: Touch, pc: u64) {
     }
 }
 
-/// An operation on what is in an open file, at its offset, which moves.
+/// An operation on the content of an open file at its offset, which moves.
 pub fn touches_at_offset(descriptor: i32, how: Touch, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
@@ -154,7 +156,7 @@ pub fn touches_at_offset(descriptor: i32, how: Touch, pc: u64) {
     }
 }
 
-/// The offset alone, or the end of the open file.
+/// An operation on the offset alone, or the end of the open file.
 pub fn touches_offset(descriptor: i32, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
@@ -163,7 +165,8 @@ pub fn touches_offset(descriptor: i32, pc: u64) {
     }
 }
 
-/// The content of `path` lives in the private copy `held` from now on: descriptors that the run has opened of the real file lead there, too.
+/// The content of `path` is in the private copy `held` from now on. Descriptors of the real file
+/// that the run has opened are replaced by ones of the copy.
 pub fn moves_to_copy(path: &CStr, real: (u64, u64), held: i32, reopen: fn(i32, i32) -> i32) {
     let content = content(path);
     for descriptor in 0..MAX_CHANNELS as i32 {
@@ -196,7 +199,7 @@ fn identity(descriptor: i32) -> Option<(u64, u64)> {
     about(descriptor).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Whether the descriptor leads to a regular file.
+/// Whether the descriptor refers to a regular file.
 pub fn is_regular(descriptor: i32) -> bool {
     about(descriptor).is_some_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
 }

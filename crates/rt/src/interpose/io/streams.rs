@@ -1,5 +1,6 @@
-//! Streams of the C library. What they read and write goes past the functions for descriptors, so that an operation on a stream
-//! is taken for one on its descriptor, at its offset. Standard output and error are nobody's input.
+//! Streams of the C library. They do not call the exported functions for descriptors, so an
+//! operation on a stream is modelled as one on its descriptor, at its offset. Writes to standard
+//! output and error are invisible to other threads.
 
 use core::ffi::{CStr, c_void};
 
@@ -20,7 +21,8 @@ fn descriptor(stream: usize) -> Option<i32> {
     if !controlled() || stream == 0 {
         return None;
     }
-    // SAFETY: the program passes a stream. One in memory has no descriptor, which must not show in errno.
+    // SAFETY: the program passes a stream. One in memory has no descriptor, which must not show in
+    // errno.
     unsafe {
         let before = *__errno_location();
         let descriptor = fileno(stream as *mut c_void);
@@ -56,12 +58,12 @@ fn standard_input(pc: u64) {
     input(unsafe { stdin } as usize, pc);
 }
 
-/// Exports C functions that do something before they go on as the C library's, with all arguments that they were given: some take
-/// any number.
+/// Exports C functions that act before they continue as the C library's function, with all
+/// arguments that they were given: some take any number.
 macro_rules! before {
     ($($($name:ident)+ => $act:expr;)+) => { $($(
         const _: () = {
-            /// Acts, and says where to go on.
+            /// Acts, and returns where to continue.
             extern "C" fn act(a: usize, b: usize, c: usize, d: usize, pc: u64) -> *mut c_void {
                 static REAL: core::sync::atomic::AtomicPtr<c_void> = core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
                 const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {

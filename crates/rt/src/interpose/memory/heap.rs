@@ -1,10 +1,13 @@
-//! The heap. Every pool slot has an arena of its own at a fixed address, so that the address of a block depends only on what the
-//! threads that use the slot have done before: swapping independent events of other threads moves nothing.
+//! The heap. Every pool slot has an arena of its own at a fixed address. So the address of a block
+//! depends only on what the threads that use the slot have done before: swapping independent events
+//! of other threads moves no block.
 //!
-//! A block freed by the thread that owns its arena is used again by that thread. One freed by another thread is handed
-//! back only along join and create, where the free surely happens before the next allocation; until then it stays unused.
+//! A block freed by the thread that owns its arena is used again by that thread. One freed by
+//! another thread goes back to the arena only along join and create, where the free happens before
+//! the next allocation; until then it stays unused.
 //!
-//! In front of each block stand two words: size, class and state; and a link or the distance to the start of its slot.
+//! In front of each block stand two words: size, class and state; and a link or the distance to the
+//! start of its slot.
 
 use core::ffi::c_void;
 
@@ -20,11 +23,12 @@ use crate::trace::{self, hooks};
 
 const ARENA_BITS: u32 = 33;
 const ARENA: usize = 1 << ARENA_BITS;
-/// What all live blocks may have together: beyond it the program is out of memory.
+/// Bytes of all live blocks together, at most: beyond it the program is out of memory.
 const LIMIT: usize = 6 << 30;
 const HEADER: usize = 16;
 const CLASSES: usize = 128;
-/// Small fresh blocks are filled, so that what an uninitialised object holds is the same in every run, and not zero.
+/// Small fresh blocks are filled, so that an uninitialised object has the same content in every
+/// run, and not zero.
 const FILLED: usize = 1024;
 const FILL: u8 = 0xa5;
 
@@ -146,19 +150,19 @@ fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
     header.link = block - start;
     fill(block, size, room_of(class) - (block - start), zeroed, fresh);
     if callers::is_c_library(pc) {
-        // A buffer of a stream or directory, which the kernel will fill.
+        // A buffer of a stream or directory: the kernel will write to it.
         snapshot::touch(block as *const u8, size);
     }
     trace::block(record::ALLOC, block as u64, size as u64, pc);
     block
 }
 
-/// Room for an object of the runtime's that the program sees: lives as long as the run.
+/// Room for an object of the runtime that the program sees: lives as long as the run.
 pub fn allocate_object(bytes: usize, pc: u64) -> Option<usize> {
     Some(allocate(bytes, 16, true, pc)).filter(|&block| block != 0)
 }
 
-/// A stack for a thread that the running one creates: lives as long as the run.
+/// A stack for a thread that the running thread creates: lives as long as the run.
 pub fn allocate_stack(bytes: usize, pc: u64) -> Option<usize> {
     Some(allocate(bytes, PAGE, true, pc)).filter(|&block| block != 0)
 }
@@ -192,13 +196,14 @@ fn fill(block: usize, size: usize, room: usize, zeroed: bool, fresh: bool) {
         } else if room <= FILLED {
             core::ptr::write_bytes(block as *mut u8, FILL, room);
         } else if room <= 1 << 16 {
-            // The kernel may write to such a buffer, which works only where the page is writable already.
+            // The kernel may write to such a buffer, which works only where the page is writable
+            // already.
             crate::restore::snapshot::touch(block as *const u8, room);
         }
     }
 }
 
-/// Gives a block back; complains about what is no live block.
+/// Frees a block; reports what is no live block.
 fn give_back(block: usize, pc: u64) {
     let Some(slot) = slot_of(block) else {
         // SAFETY: not from an arena: it was allocated before the runtime took over, by libc.
@@ -234,8 +239,9 @@ fn reuse(slot: usize, class: usize, start: usize) {
     arena.free[class] = start;
 }
 
-/// Thread `heir` knows that everything thread `from` did has happened (it joined it, or was created by it): blocks of the heir's
-/// arena that `from` has freed can be used again, the others are the heir's to pass on.
+/// Everything that thread `from` did happens before what thread `heir` does next (a join or a
+/// creation). Blocks of the heir's arena that `from` has freed can be used again; the others are
+/// passed on to the heir.
 pub fn inherit(from: usize, heir: usize) {
     let run = run();
     let slot = run.fibers[heir].slot as usize;
@@ -255,7 +261,7 @@ pub fn inherit(from: usize, heir: usize) {
     run.fibers[heir].foreign_frees = kept;
 }
 
-/// The live heap block that contains the address, if any: first byte and size. Used for reports of misuse only.
+/// Bytes of a live block; 0 if it is none.
 pub fn usable_size(block: usize) -> usize {
     match slot_of(block) {
         Some(_) if Header::of(block).is(LIVE) => Header::of(block).size(),

@@ -1,5 +1,5 @@
-//! Functions of the C library that read and write the program's memory: clang calls `__tsan_memcpy` and its like, for gcc the
-//! wrapper redirects the ordinary names to `__wrap_*`.
+//! Functions of the C library that read and write the program's memory. clang calls `__tsan_memcpy`
+//! and the like; for gcc the compiler wrapper redirects the ordinary names to `__wrap_*`.
 
 use core::ffi::c_char;
 
@@ -11,7 +11,7 @@ use crate::trace::hooks::range;
 extern "C" fn copy(to: u64, from: u64, bytes: usize, pc: u64) -> u64 {
     range(READ, from, bytes as u64, pc);
     range(WRITE, to, bytes as u64, pc);
-    // SAFETY: the contract of memcpy; memmove also serves those who break it by overlapping.
+    // SAFETY: the contract of memcpy; memmove also works for programs that break it by overlapping.
     unsafe { libc::memmove(to as *mut _, from as *const _, bytes) };
     to
 }
@@ -68,7 +68,7 @@ extern "C" fn string_append(to: u64, from: u64, pc: u64) -> u64 {
     to
 }
 
-/// Bytes of two strings that a comparison looks at.
+/// Bytes of two strings that a comparison reads.
 fn compared(a: u64, b: u64, most: usize) -> usize {
     let mut index = 0;
     while index < most {
@@ -137,12 +137,12 @@ extern "C" fn clear(to: u64, bytes: usize, pc: u64) {
     set(to, 0, bytes, pc);
 }
 
-/// `mempcpy`: says where the copy ends.
+/// `mempcpy`: returns where the copy ends.
 extern "C" fn copy_to_end(to: u64, from: u64, bytes: usize, pc: u64) -> u64 {
     copy(to, from, bytes, pc) + bytes as u64
 }
 
-/// `stpcpy`: says where the copy's last zero is.
+/// `stpcpy`: returns where the copy's last zero is.
 extern "C" fn string_copy_to_end(to: u64, from: u64, pc: u64) -> u64 {
     let len = length(from);
     copy(to, from, len + 1, pc) + len as u64
@@ -160,7 +160,7 @@ extern "C" fn string_append_bounded(to: u64, from: u64, most: usize, pc: u64) ->
 
 extern "C" fn string_duplicate(text: u64, pc: u64) -> u64 {
     range(READ, text, length(text) as u64 + 1, pc);
-    // SAFETY: the contract of strdup; its allocation comes to the runtime's heap.
+    // SAFETY: the contract of strdup; its allocation is made in the runtime's heap.
     unsafe { libc::strdup(text as *const c_char) as u64 }
 }
 
