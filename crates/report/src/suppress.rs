@@ -3,7 +3,7 @@
 
 use raddle_model::finding::{Finding, Kind, Place};
 
-/// What a suppression is about.
+/// What a suppression applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     /// Data races, by any frame, file or variable.
@@ -14,9 +14,9 @@ enum About {
     Mutex,
     /// Deadlocks.
     Deadlock,
-    /// Threads that nobody joins.
+    /// Threads that are not joined.
     Thread,
-    /// Whatever a library calls.
+    /// Everything that a library calls.
     CalledFromLib,
 }
 
@@ -47,10 +47,9 @@ pub struct SuppressionError {
 }
 
 impl Suppressions {
-    /// Understands a file.
+    /// Parses a file.
     ///
-    /// # Errors
-    /// The first line that is no suppression.
+    /// # Errors The first line that is not a suppression.
     pub fn parse(text: &str) -> Result<Self, SuppressionError> {
         let mut all = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -79,20 +78,20 @@ impl Suppressions {
         Ok(Suppressions { all })
     }
 
-    /// Whether there is none.
+    /// Whether there are no suppressions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The line that fits a finding, if one does; it counts as used.
+    /// The first suppression that matches a finding; it counts as used.
     pub fn suppresses(&mut self, finding: &Finding) -> Option<&str> {
         let found = self.all.iter_mut().find(|suppression| suppression.fits(finding))?;
         found.used = true;
         Some(&found.text)
     }
 
-    /// Lines that fitted nothing, with their numbers.
+    /// Lines that matched nothing, with their numbers.
     pub fn unused(&self) -> impl Iterator<Item = (usize, &str)> {
         self.all.iter().filter(|suppression| !suppression.used).map(|one| (one.line, one.text.as_str()))
     }
@@ -114,7 +113,7 @@ impl Suppression {
         about && self.names(finding).any(|name| matches(&self.pattern, name))
     }
 
-    /// The names in a finding that the pattern is held against.
+    /// The names in a finding that the pattern is matched against.
     fn names<'a>(&self, finding: &'a Finding) -> impl Iterator<Item = &'a str> {
         let top = self.about == About::RaceTop;
         let frames = finding.accesses.iter().flat_map(move |access| {
@@ -128,7 +127,7 @@ impl Suppression {
     }
 }
 
-/// Whether a pattern fits somewhere in a name.
+/// Whether a pattern matches somewhere in a name.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, from_start) = pattern.strip_prefix('^').map_or((pattern, false), |rest| (rest, true));
     let (pattern, to_end) = pattern.strip_suffix('$').map_or((pattern, false), |rest| (rest, true));
@@ -154,7 +153,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::finding::{AccessReport, Severity};
+    use raddle_model::finding::AccessReport;
 
     #[test]
     fn patterns_are_those_of_threadsanitizer() {
@@ -187,21 +186,7 @@ mod tests {
             stack: vec![frame("deposit"), frame("teller")],
             ..AccessReport::default()
         };
-        Finding {
-            id: "r1".into(),
-            severity: Severity::Error,
-            kind: Kind::DataRace,
-            detail: None,
-            message: String::new(),
-            variable: Some("account.balance".into()),
-            object: None,
-            accesses: vec![access],
-            executions_before: 0,
-            preemptions: 0,
-            witness_kind: None,
-            witness: None,
-            confirmed: None,
-        }
+        raddle_testkit::finding::race(vec![access])
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! The report in the grammar of ThreadSanitizer, for people and tools that know it (`--report
-//! tsan`).
+//! The report in the format of ThreadSanitizer, for tools that read it (`--report tsan`).
 //!
-//! What ThreadSanitizer has no words for (lost wake-ups, failed assertions, …) is said in the same
-//! frame with our own. There is no offset behind a frame's module, and a lock is named where
-//! ThreadSanitizer would give its address.
+//! For defects that ThreadSanitizer does not report (lost wake-ups, failed assertions, …) our own
+//! message takes the place of its. There is no offset after a frame's module, and a lock has its
+//! name where ThreadSanitizer would give an address.
 
 use std::fmt::Write as _;
 
@@ -62,7 +61,7 @@ pub(crate) fn body(finding: &Finding, program: &str) -> String {
     text
 }
 
-/// ThreadSanitizer's name for a finding, or our own sentence.
+/// ThreadSanitizer's name for a finding, or our own message.
 fn title(finding: &Finding) -> String {
     let detail = finding.detail.as_deref().unwrap_or("");
     let known = match (finding.kind, detail) {
@@ -112,7 +111,7 @@ fn thread(name: &str) -> String {
     if name == "T0" { "main thread".into() } else { format!("thread {}", clean(name)) }
 }
 
-/// The locks held, numbered in the order of their appearance.
+/// The locks held, numbered in the order in which they appear.
 fn mutexes(access: &AccessReport, known: &mut Vec<String>) -> String {
     let numbered: Vec<String> = access
         .locks
@@ -179,7 +178,7 @@ fn summary_place(place: Option<&Place>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::finding::{Created, ObjectInfo, Severity};
+    use raddle_model::finding::Created;
 
     fn access(thread: &str, op: &str, line: u32) -> AccessReport {
         let place =
@@ -200,31 +199,11 @@ mod tests {
         second.locks = vec!["m".into()];
         second.name = Some("teller".into());
         second.created = Some(Created { by: "T0".into(), place: access("T0", "create", 30).place });
-        Finding {
-            id: "r1".into(),
-            severity: Severity::Error,
-            kind: Kind::DataRace,
-            detail: None,
-            message: "data race on balance".into(),
-            variable: Some("balance".into()),
-            object: Some(ObjectInfo {
-                kind: ObjectKind::Global,
-                name: Some("balance".into()),
-                size: Some(4),
-                offset: 0,
-                allocated: None,
-            }),
-            accesses: vec![access("T0", "write", 14), second],
-            executions_before: 0,
-            preemptions: 0,
-            witness_kind: None,
-            witness: None,
-            confirmed: None,
-        }
+        raddle_testkit::finding::race(vec![access("T0", "write", 14), second])
     }
 
     #[test]
-    fn a_race_reads_as_users_of_threadsanitizer_know_it() {
+    fn a_race_reads_as_in_threadsanitizer() {
         let expected = "\
 ==================
 WARNING: ThreadSanitizer: data race (pid=42)
@@ -250,7 +229,7 @@ SUMMARY: ThreadSanitizer: data race bank.c:14:13 in deposit
     }
 
     #[test]
-    fn other_findings_get_its_names_where_it_has_them() {
+    fn other_findings_have_its_names_where_it_has_them() {
         let mut found = race();
         found.kind = Kind::Misuse;
         found.detail = Some("unlock-not-owner".into());

@@ -9,6 +9,7 @@
 
 mod code;
 pub mod facts;
+pub mod finding;
 pub mod generate;
 pub mod guarded;
 mod interpreter;

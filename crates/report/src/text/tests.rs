@@ -1,6 +1,6 @@
 use raddle_model::finding::{
-    AccessReport, Created, Finding, Kind, ObjectInfo, ObjectKind, Place, Prune, Reason, Report, SCHEMA, Severity,
-    Stats, Verdict, Wait, WitnessKind,
+    AccessReport, Created, Finding, Kind, Place, Prune, Reason, Report, SCHEMA, Severity, Stats, Verdict, Wait,
+    WitnessKind,
 };
 
 use super::*;
@@ -34,25 +34,11 @@ fn race() -> Finding {
     let mut second = access("T2", "read", place(4, 15, "deposit"));
     second.locks = vec!["a".into(), "b".into()];
     Finding {
-        id: "r1".into(),
-        severity: Severity::Error,
-        kind: Kind::DataRace,
         detail: Some("read-write".into()),
-        message: "data race on balance".into(),
-        variable: Some("balance".into()),
-        object: Some(ObjectInfo {
-            kind: ObjectKind::Global,
-            name: Some("balance".into()),
-            size: Some(4),
-            offset: 0,
-            allocated: None,
-        }),
-        accesses: vec![first, second],
-        executions_before: 0,
         preemptions: 1,
         witness_kind: Some(WitnessKind::Adjacent),
         witness: Some(".raddle/bank/r1.json".into()),
-        confirmed: None,
+        ..raddle_testkit::finding::race(vec![first, second])
     }
 }
 
@@ -108,7 +94,7 @@ error[r1]: data race on balance
 }
 
 #[test]
-fn a_deadlock_says_who_waits_for_what_and_who_holds_it() {
+fn a_deadlock_shows_waits_and_holders() {
     let mut found = race();
     found.kind = Kind::Deadlock;
     found.object = None;
@@ -129,7 +115,7 @@ fn missing_sources_leave_the_places() {
     assert!(text.contains("bank.c:5:13") && text.contains("deposit"), "{text}");
 }
 
-/// Every string of a finding is hostile; nothing but our own colours reaches the terminal.
+/// Every string of a finding is hostile; only our own colours reach the terminal.
 #[test]
 fn names_cannot_steer_the_terminal() {
     let evil = "x\x1b]0;owned\x07\u{9b}2J\u{202e}";
@@ -188,7 +174,7 @@ fn summed_up(report: &Report) -> String {
 }
 
 #[test]
-fn verified_says_exactly_what_it_covers() {
+fn verified_states_what_it_covers() {
     let mut report = report(Verdict::Verified, vec![]);
     let text = summed_up(&report);
     assert!(text.starts_with("verified bank: no data race, deadlock, failed assertion, crash or misuse"), "{text}");
@@ -207,7 +193,7 @@ fn verified_says_exactly_what_it_covers() {
 }
 
 #[test]
-fn bugs_are_counted_and_open_verdicts_say_why() {
+fn bugs_are_counted_and_open_verdicts_have_reasons() {
     let mut warning = race();
     warning.severity = Severity::Warning;
     let text = summed_up(&report(Verdict::Bug, vec![race(), warning]));
