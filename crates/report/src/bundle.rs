@@ -1,4 +1,4 @@
-//! A run with all that its formats need.
+//! A report with everything that its formats need.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use raddle_model::finding::{Finding, Report};
 
 use crate::annotated::AnnotatedTrace;
 
-/// What one `check` or `predict` came to.
+/// The result of one `check` or `predict`.
 #[derive(Clone, Debug)]
 pub struct ReportBundle {
     /// Verdict, figures and findings.
     pub report: Report,
-    /// The traces of the findings, by id. A finding may have none.
+    /// The traces of the findings, by id. A finding may have no trace.
     pub traces: BTreeMap<String, AnnotatedTrace>,
 }
 

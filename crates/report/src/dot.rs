@@ -1,4 +1,4 @@
-//! DOT: a graph per finding; a column of events per thread, and what orders them.
+//! DOT: one graph per finding, with a column of events per thread and edges for what orders them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use crate::bundle::ReportBundle;
 use crate::escape::clean;
 use crate::text::words;
 
-/// Events of one graph, at most: Graphviz takes minutes for more. The last ones are kept.
+/// The most events of one graph; Graphviz takes minutes for more. The last ones are kept.
 const MOST_EVENTS: usize = 1000;
 
-/// The run as one graph with a cluster per finding.
+/// The report as one graph with a cluster per finding.
 #[must_use]
 pub fn render(run: &ReportBundle) -> String {
     let mut text = String::from("digraph raddle {\n  rankdir=TB;\n  node [shape=box, fontname=\"monospace\"];\n");
@@ -45,7 +45,7 @@ fn events(text: &mut String, number: usize, finding: &Finding, trace: &Annotated
         let place = words::place_short(trace.place(event)).map(|place| format!("\\n{place}")).unwrap_or_default();
         let mark = event.mark.map(|mark| format!("({mark}) ")).unwrap_or_default();
         let label = quoted(&format!("{mark}{}", event.text));
-        // The place stands on a line of its own, behind the quoted text.
+        // The place is on a line of its own, after the quoted text.
         let label = format!("{}{}\"", &label[..label.len() - 1], quoted_inside(&place));
         let colour = match event.kind {
             EventKind::Sync => "black",
@@ -74,7 +74,7 @@ fn conflict(text: &mut String, number: usize, finding: &Finding, trace: &Annotat
     }
 }
 
-/// Who orders what: the last operation on each object, and births and deaths of threads.
+/// What orders the events: the last operation on each object, and the starts and ends of threads.
 #[derive(Default)]
 struct Order {
     last: BTreeMap<usize, (usize, String)>,
@@ -83,7 +83,7 @@ struct Order {
 }
 
 impl Order {
-    /// Nodes that order this one, with a word why.
+    /// Nodes that come before this one, each with the reason in a word.
     fn before(&mut self, event: &crate::annotated::AnnotatedEvent, node: &str) -> Vec<(String, String)> {
         let mut edges = Vec::new();
         match (event.op.as_str(), event.peer) {
@@ -107,7 +107,7 @@ impl Order {
     }
 }
 
-/// A quoted string: names are shown as they are, and end nothing.
+/// A quoted string: names are shown as they are and cannot end the string.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text))
 }
@@ -116,7 +116,7 @@ fn escaped(text: &str) -> String {
     clean(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// A line break of ours and then text of theirs.
+/// A line break, and then text of the program.
 fn quoted_inside(text: &str) -> String {
     text.strip_prefix("\\n").map_or_else(|| escaped(text), |rest| format!("\\n{}", escaped(rest)))
 }

@@ -1,14 +1,15 @@
-//! Text from the program and its files is data: it must not steer the terminal that a report is
-//! read on.
+//! Text from the program and its files is data: it must not control the terminal that shows a
+//! report.
 
 use std::borrow::Cow;
 
-/// Whether a character could do something else than be seen: control characters of both sets, and
-/// those that turn the direction of text round or have no width.
+/// Whether a character could do more than be shown: control characters of both sets, and those that
+/// change the direction of text or have no width.
 #[must_use]
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{61c}' | '\u{feff}')
 }
 
 /// The text on one line, with unsafe characters written as `\u{…}`.

@@ -16,7 +16,7 @@ pub fn write(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     write_value(report, out)
 }
 
-/// Any value in the same way: indented, and safe to look at in a terminal.
+/// Any value in the same way: indented, and safe to show in a terminal.
 ///
 /// # Errors
 /// If writing fails or the value cannot be JSON.
@@ -26,8 +26,8 @@ pub fn write_value(value: &impl Serialize, out: &mut dyn io::Write) -> io::Resul
     out.write_all(b"\n")
 }
 
-/// Indents, and escapes what JSON itself would let through: the second set of control characters,
-/// and characters that turn the direction of text.
+/// Indents, and escapes characters that JSON itself would leave: the second set of control
+/// characters, and characters that change the direction of text.
 struct Visible(PrettyFormatter<'static>);
 
 macro_rules! pass_on {

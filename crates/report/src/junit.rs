@@ -1,6 +1,6 @@
 //! JUnit XML: one test case per program, or per test of a program.
 //!
-//! Written by hand: a library would drop the characters that XML cannot hold, here they stay
+//! Written by hand: a library would drop the characters that XML cannot hold. Here they stay
 //! visible.
 
 use std::fmt::Write as _;
@@ -18,11 +18,11 @@ pub struct Case<'a> {
     pub class: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What came of it.
+    /// Its result.
     pub report: &'a Report,
 }
 
-/// The run as one test case.
+/// The report as one test case.
 #[must_use]
 pub fn render(run: &ReportBundle) -> String {
     let mut name = run.report.program.clone();
@@ -64,7 +64,7 @@ fn one(text: &mut String, case: &Case<'_>) {
     let counts = |finding: &&Finding| report.verdict == Verdict::Bug && finding.severity == Severity::Error;
     let errors = report.findings.iter().filter(counts).count();
     for finding in &report.findings {
-        // With --werror a warning alone is what makes the verdict.
+        // With --werror a warning alone decides the verdict.
         if counts(&finding) || (report.verdict == Verdict::Bug && errors == 0) {
             failure(text, finding, &report.program);
         }
@@ -106,7 +106,7 @@ fn attribute(text: &str) -> String {
     escaped(text, |_| false)
 }
 
-/// What XML cannot hold, or must not be seen as markup, becomes visible.
+/// Characters that XML cannot hold, or would read as markup, become visible.
 fn escaped(text: &str, keep: impl Fn(char) -> bool) -> String {
     let mut safe = String::with_capacity(text.len() + 16);
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! What was found, in words: names from debug information, text, JSON and other formats.
+//! Reports: names from debug information, and findings as text, JSON and other formats.
 #![forbid(unsafe_code)]
 
 pub mod annotated;

@@ -1,4 +1,4 @@
-//! Names for what the threads of one execution touched.
+//! Names for the objects of one execution.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Located {
     pub variable: Option<String>,
     /// The object that it is part of, if it is known.
     pub object: Option<ObjectInfo>,
-    /// A name for lists and tables; there always is one, if only the address.
+    /// A short name for lists and tables. Never empty: if nothing is known, it is the address.
     pub short: String,
 }
 
@@ -39,12 +39,12 @@ pub struct ExecutionNames<'a> {
     blocks: BTreeMap<u64, Block>,
     /// Frames of the threads at the end, innermost first.
     stacks: Vec<Vec<FrameRegisters>>,
-    /// Where each object was last operated on: its pointers tell what the object is part of.
+    /// Where each object was first used: the pointers in that function tell what it is part of.
     used_at: BTreeMap<u64, u64>,
 }
 
 impl<'a> ExecutionNames<'a> {
-    /// Reads threads, blocks and uses off an execution.
+    /// Collects threads, blocks and uses from an execution.
     #[must_use]
     pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
         let threads: Vec<String> = execution.threads.iter().map(|thread| thread.path.to_string()).collect();
@@ -69,7 +69,7 @@ impl<'a> ExecutionNames<'a> {
         ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at }
     }
 
-    /// Also knows the local variables of these frames, innermost first in each thread.
+    /// Adds the local variables of these frames, innermost first in each thread.
     #[must_use]
     pub fn with_stacks(mut self, stacks: Vec<Vec<FrameRegisters>>) -> Self {
         self.stacks = stacks;
@@ -86,8 +86,7 @@ impl<'a> ExecutionNames<'a> {
         self.symbols.local(frame, address, length).map(located)
     }
 
-    /// What `length` bytes at an address are called, touched from the places `pcs` (return
-    /// addresses).
+    /// The name of `length` bytes at an address, accessed from the return addresses `pcs`.
     #[must_use]
     pub fn locate(&self, address: u64, length: u64, pcs: &[u64]) -> Located {
         if let Some(named) = self.symbols.global(address, length) {
@@ -186,11 +185,11 @@ mod tests {
     }
 
     #[test]
-    fn heap_blocks_are_named_by_who_allocated_them() {
+    fn heap_blocks_are_named_by_allocating_thread() {
         let symbols = Symbols::new(&Modules::of_program(Path::new("/nonexistent")), Path::new("/"));
         let execution = execution();
         let names = ExecutionNames::new(&symbols, &execution);
-        // The address was used again: its second life counts.
+        // The address was used again: the second block counts.
         assert_eq!(names.locate(0x1008, 4, &[]).short, "heap#2+8");
         assert_eq!(names.locate(0x1000, 4, &[]).short, "heap#2");
         assert_eq!(names.locate(0x2000, 4, &[]).short, "heap#T1.1");

@@ -1,14 +1,14 @@
 //! Perfetto: a process per finding, a track per thread, a slice per event, and the locks held on a
 //! track below.
 //!
-//! The messages are the few fields of Perfetto's trace protocol that are used here.
+//! The message types have only those fields of Perfetto's trace protocol that are used here.
 
 use prost::Message;
 
 use crate::annotated::{AnnotatedTrace, Interval};
 use crate::bundle::ReportBundle;
 
-/// One event is shown as one microsecond: schedules have no time.
+/// An event is shown as one microsecond, because schedules have no time.
 const WIDTH: u64 = 1000;
 /// The only writer of packets.
 const SEQUENCE: u32 = 1;
@@ -27,7 +27,7 @@ pub struct TracePacket {
     /// Nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Who wrote it.
+    /// Number of the writer.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     /// An event.
@@ -41,7 +41,7 @@ pub struct TracePacket {
 /// A track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackDescriptor {
-    /// Names it in events.
+    /// The number by which events refer to it.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
     /// Title.
@@ -83,19 +83,19 @@ pub struct ThreadDescriptor {
     pub thread_name: Option<String>,
 }
 
-/// The start, end or moment of something.
+/// The start or end of a slice, or an instant.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
     /// More about it.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
-    /// 1 start, 2 end, 3 moment.
+    /// 1 start, 2 end, 3 instant.
     #[prost(int32, optional, tag = "9")]
     pub r#type: Option<i32>,
     /// Track.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
-    /// Sort.
+    /// Category.
     #[prost(string, repeated, tag = "22")]
     pub categories: Vec<String>,
     /// Title.
@@ -117,7 +117,7 @@ pub struct DebugAnnotation {
 const BEGIN: i32 = 1;
 const END: i32 = 2;
 
-/// The run as a trace file.
+/// The report as a trace file.
 #[must_use]
 pub fn render(run: &ReportBundle) -> Vec<u8> {
     let mut trace = PerfettoTrace::default();
@@ -135,7 +135,7 @@ pub fn render(run: &ReportBundle) -> Vec<u8> {
     trace.encode_to_vec()
 }
 
-/// A number for each track: the process, then two for each thread.
+/// Numbers of tracks: one for the process, then three for each thread.
 fn track(pid: i32, below: usize) -> u64 {
     (pid as u64) << 32 | below as u64
 }

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
 use crate::bundle::ReportBundle;
 
-/// Where the format's schema has its home, by which readers know the version.
+/// Address of the format's schema, by which readers recognise the version.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// Steps of one code flow, at most; viewers refuse longer ones. The last ones are kept.
+/// The most steps of one code flow; viewers refuse longer ones. The last ones are kept.
 const MOST_STEPS: usize = 2000;
 
 /// The kinds in the order of the rules.
@@ -25,7 +25,7 @@ const KINDS: [(Kind, &str, &str); 6] = [
     (Kind::Livelock, "Livelock", "A thread goes round in a loop that nobody can end."),
 ];
 
-/// The run as SARIF.
+/// The report as SARIF.
 #[must_use]
 pub fn render(run: &ReportBundle) -> Value {
     let report = &run.report;
@@ -147,14 +147,14 @@ fn stack(access: &AccessReport) -> Value {
     json!({ "message": { "text": described(access) }, "frames": frames })
 }
 
-/// One thread flow per thread; the order of execution runs through all of them.
+/// One thread flow per thread. The execution order is numbered across all of them.
 fn code_flow(trace: &AnnotatedTrace) -> Value {
     let first = trace.events.len().saturating_sub(MOST_STEPS);
     let mut flows = Vec::new();
     for (number, lane) in trace.threads.iter().enumerate() {
         let of_thread = trace.events.iter().enumerate().skip(first).filter(|(_, event)| event.thread == number);
         let steps: Vec<Value> = of_thread.map(|(at, event)| flow_step(trace, at, event)).collect();
-        // The format wants at least one step.
+        // The format requires at least one step.
         if !steps.is_empty() {
             let name = lane.name.as_deref().unwrap_or(&lane.thread);
             flows.push(json!({ "id": lane.thread, "message": { "text": name }, "locations": steps }));
@@ -172,7 +172,7 @@ fn flow_step(trace: &AnnotatedTrace, at: usize, event: &AnnotatedEvent) -> Value
     })
 }
 
-/// A place with what there is to say about it.
+/// A place with its message.
 fn location(place: &Place, text: Option<&str>) -> Value {
     let mut location = Map::new();
     if let Some(file) = &place.file {
@@ -194,8 +194,7 @@ fn location(place: &Place, text: Option<&str>) -> Value {
     Value::Object(location)
 }
 
-/// A path as a reference: relative ones stay relative, everything that is special is written as
-/// %XX.
+/// A path as a URI reference: relative paths stay relative, special characters become %XX.
 fn uri(path: &str) -> String {
     let mut text = String::from(if path.starts_with('/') { "file://" } else { "" });
     for byte in path.bytes() {
@@ -207,7 +206,7 @@ fn uri(path: &str) -> String {
     text
 }
 
-/// Names the defect over changes of the program: lines move, functions and variables stay.
+/// Identifies the defect across changes of the program: lines move, functions and variables stay.
 fn fingerprint(finding: &Finding) -> String {
     let mut parts: Vec<String> =
         finding.accesses.iter().map(|access| format!("{:?} {:?}", access.place.file, access.place.function)).collect();

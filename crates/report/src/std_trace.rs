@@ -1,10 +1,10 @@
 //! Traces in the line format of RAPID (STD): `T0|w(V1)|345`, thread, operation and location.
 //!
-//! The format knows accesses, locks, fork and join only. A lock held for reading is a lock; an
+//! The format has only accesses, locks, fork and join. A lock held for reading is a lock; an
 //! operation on an atomic or any other synchronising object is an access inside a lock of its own,
 //! which orders it as the operation did. Characters that have a meaning in the format are written
-//! as `%XX`. With several findings each trace follows a line `# ID: MESSAGE`; a single trace stands
-//! alone, as other tools expect it.
+//! as `%XX`. With several findings each trace follows a line `# ID: MESSAGE`; a single trace has no
+//! such line, because other tools do not expect it.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
 use crate::bundle::ReportBundle;
 use crate::escape::clean;
 
-/// What a line says.
+/// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Thread.
@@ -37,7 +37,7 @@ pub struct StdError {
     pub what: String,
 }
 
-/// The traces of a run.
+/// The traces of a report.
 #[must_use]
 pub fn render(run: &ReportBundle) -> String {
     let several = run.report.findings.len() > 1;
@@ -100,7 +100,7 @@ fn lines_of(trace: &AnnotatedTrace, event: &AnnotatedEvent) -> Vec<Line> {
     }
 }
 
-/// The name behind the verb of an end: `write balance`.
+/// The name after the verb of a final event: `balance` in `write balance`.
 fn subject(text: &str) -> &str {
     text.split_once(' ').map_or(text, |(_, name)| name)
 }
@@ -121,10 +121,9 @@ pub fn written(line: &Line) -> String {
     format!("{}|{}{operand}|{}", escaped(&line.thread), line.operation, escaped(&line.location))
 }
 
-/// Understands a trace; empty lines and those that start with `#` are skipped.
+/// Parses a trace. Empty lines and lines that start with `#` are skipped.
 ///
-/// # Errors
-/// The first line that is none.
+/// # Errors The first line that is not in the format.
 pub fn parse(text: &str) -> Result<Vec<Line>, StdError> {
     let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 /// Rows shown without any shortening.
 const SHORT: usize = 24;
-/// Rows shown at most.
+/// The most rows that are shown.
 const MOST: usize = 48;
-/// Of a stretch in which one thread runs alone, the rows kept at its start and at its end.
+/// Of successive rows of one thread, how many are kept at the start and at the end.
 const KEPT_AT_START: usize = 1;
 const KEPT_AT_END: usize = 2;
 
@@ -20,7 +20,7 @@ pub struct Column {
     pub name: Option<String>,
 }
 
-/// One thing that a thread did.
+/// One action of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// Index of its column.
@@ -33,12 +33,12 @@ pub struct Row {
     pub mark: Option<usize>,
 }
 
-/// A schedule to look at.
+/// A schedule as a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Threads.
     pub columns: Vec<Column>,
-    /// What they did, in order.
+    /// Their actions, in order.
     pub rows: Vec<Row>,
 }
 
@@ -46,19 +46,20 @@ pub struct Timeline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown<'a> {
     Row(&'a Row),
-    /// Rows left out, and the column if all are one thread's.
+    /// How many rows were left out, and their column if they are all of one thread.
     Gap(usize, Option<usize>),
 }
 
-/// The rows that matter: all of them if they are few; else the ends of each stretch of one thread,
-/// because switches are what a schedule is about; else the last of those.
+/// The rows to show. If there are few, all. Otherwise, of successive rows of one thread, the first
+/// and the last, because a schedule is about switches. If these are still too many, the last of
+/// them.
 pub(crate) fn shorten(rows: &[Row]) -> Vec<Shown<'_>> {
     if rows.len() <= SHORT {
         return rows.iter().map(Shown::Row).collect();
     }
     let mut shown = Vec::new();
-    for stretch in rows.chunk_by(|a, b| a.column == b.column) {
-        shorten_stretch(stretch, &mut shown);
+    for same_thread in rows.chunk_by(|a, b| a.column == b.column) {
+        shorten_rows_of_one_thread(same_thread, &mut shown);
     }
     if shown.len() > MOST {
         let cut = shown.len() - (MOST - 1);
@@ -75,12 +76,12 @@ fn rows_in(shown: &Shown<'_>) -> usize {
     }
 }
 
-fn shorten_stretch<'a>(stretch: &'a [Row], shown: &mut Vec<Shown<'a>>) {
+fn shorten_rows_of_one_thread<'a>(rows: &'a [Row], shown: &mut Vec<Shown<'a>>) {
     let mut left_out = 0;
-    for (index, row) in stretch.iter().enumerate() {
-        let is_end = index < KEPT_AT_START || index + KEPT_AT_END >= stretch.len();
+    for (index, row) in rows.iter().enumerate() {
+        let is_end = index < KEPT_AT_START || index + KEPT_AT_END >= rows.len();
         // A gap of one row would save nothing.
-        if is_end || row.mark.is_some() || stretch.len() <= KEPT_AT_START + KEPT_AT_END + 1 {
+        if is_end || row.mark.is_some() || rows.len() <= KEPT_AT_START + KEPT_AT_END + 1 {
             if left_out > 0 {
                 shown.push(Shown::Gap(left_out, Some(row.column)));
                 left_out = 0;
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_of_one_thread_keep_their_ends() {
+    fn rows_of_one_thread_keep_their_ends() {
         let mut columns = vec![0; 20];
         columns.extend([1; 10]);
         let rows = rows(&columns);

@@ -1,8 +1,7 @@
-//! What happened in the run that shows a finding, event by event, with every name already looked
-//! up.
+//! The events of the run that shows a finding, with all names already looked up.
 //!
-//! A trace is made while the program's debug information is at hand, and kept beside the witness;
-//! every format that shows a schedule is made from it alone.
+//! An annotated trace is made while the program's debug information is at hand, and kept beside the
+//! witness as `<id>.story.json`. Every format that shows a schedule is made from it alone.
 
 mod build;
 #[cfg(test)]
@@ -15,9 +14,9 @@ use crate::timeline::{Column, Row, Timeline};
 
 pub use build::TraceAnnotator;
 
-/// Version of the form in which traces are kept.
+/// Version of the file format.
 pub const VERSION: u32 = 1;
-/// Data accesses that the text report shows, at most.
+/// The most data accesses that the text report shows.
 const MOST_ACCESSES_IN_TEXT: usize = 200;
 
 /// The run that shows a finding.
@@ -25,7 +24,7 @@ const MOST_ACCESSES_IN_TEXT: usize = 200;
 pub struct AnnotatedTrace {
     /// [`VERSION`].
     pub version: u32,
-    /// The directory that relative paths are meant relative to.
+    /// The directory that relative paths are relative to.
     pub directory: String,
     /// Threads by number.
     pub threads: Vec<ThreadLane>,
@@ -37,24 +36,24 @@ pub struct AnnotatedTrace {
     pub left_out: usize,
     /// What happened, in order.
     pub events: Vec<AnnotatedEvent>,
-    /// Who held which lock, from the event that took it.
+    /// When which thread held which lock.
     pub holds: Vec<Interval>,
-    /// Who could not go on, from the event that made it so.
+    /// When which thread was blocked.
     pub waits: Vec<Interval>,
 }
 
-/// A thread.
+/// A thread, which formats show as a lane of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadLane {
     /// `T1`.
     pub thread: String,
     /// What the program calls it.
     pub name: Option<String>,
-    /// Who created it, and where; main has no creator.
+    /// Which thread created it, and where; `None` for main.
     pub created: Option<Created>,
 }
 
-/// What sort of event.
+/// Kind of event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
@@ -63,20 +62,20 @@ pub enum EventKind {
     Sync,
     /// A data access to memory that threads share.
     Access,
-    /// What a thread stands before when the run ends: part of the finding.
+    /// The operation that a thread is about to make when the run ends: part of the finding.
     End,
 }
 
-/// Something that a thread did.
+/// An event, named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnnotatedEvent {
     /// Number of the thread.
     pub thread: usize,
-    /// What sort.
+    /// Kind.
     pub kind: EventKind,
     /// The fixed word for it: `lock`.
     pub op: String,
-    /// What, with names: `lock m`.
+    /// The operation with names: `lock m`.
     pub text: String,
     /// Number of the place.
     pub place: usize,
@@ -89,21 +88,21 @@ pub struct AnnotatedEvent {
     /// Number of the thread that it creates, joins or detaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<usize>,
-    /// What became of it, unless it did what its name says.
+    /// Its outcome, unless it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// What the object holds from now on, if that is known.
+    /// The value of the object after the event, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The number that the finding gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<usize>,
-    /// Number of the step in the schedule, from 1, by which `--break-at` knows it.
+    /// Number of the event in the schedule, from 1, as `--break-at` takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
 }
 
-/// Part of a thread's life.
+/// A part of the run, for one thread and one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// Number of the thread.
@@ -112,13 +111,12 @@ pub struct Interval {
     pub object: Option<usize>,
     /// Number of the first event.
     pub from: usize,
-    /// Number of the event that ends it; `None` if nothing does.
+    /// Number of the event that ends it; `None` if it lasts to the end.
     pub to: Option<usize>,
 }
 
 impl AnnotatedTrace {
-    /// The schedule in columns for the text report. Births and deaths of threads say nothing and
-    /// are left out.
+    /// The schedule in columns for the text report. Starts and ends of threads are left out.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         let columns = self.threads.iter();
@@ -156,7 +154,7 @@ impl AnnotatedTrace {
         self.objects.get(event.object?).map(String::as_str)
     }
 
-    /// Adds what a thread stands before when the run ends.
+    /// Adds the operation that a thread is about to make when the run ends.
     pub fn end(&mut self, thread: usize, op: &str, text: String, place: &Place, mark: Option<usize>) {
         let place = intern(&mut self.places, place.clone());
         let event = AnnotatedEvent {
@@ -171,7 +169,7 @@ impl AnnotatedTrace {
         self.events.push(event);
     }
 
-    /// Whether every number in it names something: a trace from a file may be anybody's.
+    /// Whether every number in it refers to something. A trace from a file may hold anything.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let thread = |number: usize| number < self.threads.len();
@@ -194,7 +192,8 @@ impl AnnotatedTrace {
     }
 }
 
-/// Number of a value in a list without repetitions; the most recent ones are looked at first.
+/// Index of a value in a list without repetitions; the value is added if it is new. Searches from
+/// the end, where recent values are.
 fn intern<T: PartialEq>(all: &mut Vec<T>, value: T) -> usize {
     all.iter().rposition(|known| *known == value).unwrap_or_else(|| {
         all.push(value);

@@ -62,7 +62,7 @@ fn trace() -> AnnotatedTrace {
 }
 
 #[test]
-fn a_story_tells_events_locks_and_waiting_in_order() {
+fn events_locks_and_waits_come_in_order() {
     let trace = trace();
     let texts: Vec<(usize, &str)> = trace.events.iter().map(|event| (event.thread, event.text.as_str())).collect();
     let expected = [
@@ -82,14 +82,14 @@ fn a_story_tells_events_locks_and_waiting_in_order() {
     assert_eq!(texts, expected);
     let interval = |interval: &Interval| (interval.thread, interval.from, interval.to);
     assert_eq!(trace.holds.iter().map(interval).collect::<Vec<_>>(), [(1, 5, Some(8)), (2, 9, Some(11))]);
-    // T2 stands before the lock from the moment when T1 has it.
+    // T2 is blocked from the moment when T1 has the lock.
     assert_eq!(trace.waits.iter().map(interval).collect::<Vec<_>>(), [(2, 5, Some(8))]);
     assert_eq!(trace.events[7].value.as_deref(), Some("7"));
     assert_eq!(trace.events[9].step, Some(9));
 }
 
 #[test]
-fn it_survives_being_kept_and_numbers_out_of_range_are_noticed() {
+fn it_survives_serialisation_and_bad_numbers_are_noticed() {
     let mut trace = trace();
     let text = serde_json::to_string(&trace).unwrap();
     assert_eq!(serde_json::from_str::<AnnotatedTrace>(&text).unwrap(), trace);
@@ -99,7 +99,7 @@ fn it_survives_being_kept_and_numbers_out_of_range_are_noticed() {
 }
 
 #[test]
-fn the_text_report_leaves_births_out_and_repetitions_too() {
+fn the_text_report_leaves_out_starts_and_repetitions() {
     let mut trace = trace();
     let access = trace.events[6].clone();
     trace.events.insert(6, access);

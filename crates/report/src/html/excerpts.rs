@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::bundle::ReportBundle;
 
-/// Files up to so many lines are shown whole.
+/// Files of up to this many lines are shown whole.
 const WHOLE: usize = 2000;
-/// Of longer ones, lines around each place.
+/// Of longer files, this many lines around each place are shown.
 const AROUND: usize = 40;
-/// Bytes of all sources of a page, at most.
+/// The most bytes of source in a page.
 const MOST_BYTES: usize = 4 << 20;
-/// Larger files are not looked into.
+/// Larger files are not read.
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// Lines of a file: each run of lines with the number of its first.
@@ -22,7 +22,7 @@ pub(super) struct Excerpt {
     parts: Vec<(usize, Vec<String>)>,
 }
 
-/// The files that findings and traces speak of, as far as they can be read.
+/// The files with places of findings and traces, as far as they can be read.
 pub(super) fn of(run: &ReportBundle) -> BTreeMap<String, Excerpt> {
     let mut wanted: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let mut directory = String::new();
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_files_are_cut_to_what_is_spoken_of() {
+    fn long_files_are_cut_to_the_places() {
         let text: String = (1..=5000).map(|number| format!("line {number}\n")).collect();
         let excerpt = cut(&text, &BTreeSet::from([1000, 1010, 4999, 9999]));
         let firsts: Vec<(usize, usize)> = excerpt.parts.iter().map(|(first, part)| (*first, part.len())).collect();

@@ -1,8 +1,8 @@
 //! One self-contained page: no network, no other files.
 //!
 //! Everything from the program goes into the page as JSON inside a block that browsers do not run,
-//! and reaches the document as text only. A content security policy lets nothing run but the page's
-//! own script.
+//! and reaches the document as text only. A content security policy lets only the page's own script
+//! run.
 
 mod excerpts;
 #[cfg(test)]
@@ -31,21 +31,22 @@ struct Data<'a> {
     sources: BTreeMap<String, Excerpt>,
 }
 
-/// The run as a page.
+/// The report as a page.
 #[must_use]
 pub fn render(run: &ReportBundle) -> String {
     let data = Data { report: &run.report, traces: &run.traces, sources: excerpts::of(run) };
     let data = inert(&serde_json::to_string(&data).unwrap_or_else(|_| "null".into()));
     let title = format!("raddle: {}", run.report.program);
     let policy = format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT.as_bytes())));
-    // Ours first: what comes from the program is filled in last and is not looked at again.
+    // Our own parts first. What comes from the program is filled in last, so that no placeholder in
+    // it is replaced.
     let page = PAGE.replace("{{policy}}", &policy).replace("{{style}}", STYLE).replace("{{script}}", SCRIPT);
     let (before, rest) = page.split_once("{{title}}").unwrap_or((&page, ""));
     let (between, after) = rest.split_once("{{data}}").unwrap_or((rest, ""));
     [before, &text(&title), between, &data, after].concat()
 }
 
-/// JSON that cannot end the block it stands in, nor open another.
+/// JSON that cannot end the block it is in, nor open another one.
 fn inert(json: &str) -> String {
     let mut safe = String::with_capacity(json.len() + json.len() / 16);
     for c in json.chars() {

@@ -1,7 +1,7 @@
 //! The DWARF of one file, with the few lookups that the name finders share.
 //!
-//! Debug information is input like any other: whatever it says, lookups end and nothing panics.
-//! References that lead nowhere make a name shorter, never wrong.
+//! Debug information is untrusted input: whatever it holds, lookups end and nothing panics. A
+//! dangling reference makes a name shorter, never wrong.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianArcSlice, Ru
 
 /// Bytes of a section.
 pub(super) type Reader = EndianArcSlice<RunTimeEndian>;
-/// One entry.
+/// One debugging information entry.
 pub(super) type Die = DebuggingInformationEntry<Reader>;
 
-/// Units read from one file, at most.
+/// The most units that are read from one file.
 const MAX_UNITS: usize = 1 << 20;
-/// Steps along `DW_AT_type`, `DW_AT_specification` and the like, at most.
+/// The most steps along `DW_AT_type`, `DW_AT_specification` and the like.
 pub(super) const MAX_HOPS: usize = 48;
 
 /// Where an entry is.
@@ -80,7 +80,7 @@ impl Debug {
         self.units.get(die.unit)?.entry(die.offset).ok()
     }
 
-    /// Where a reference leads.
+    /// The target of a reference.
     pub fn follow(&self, unit: usize, value: &AttributeValue<Reader>) -> Option<DieRef> {
         match *value {
             AttributeValue::UnitRef(offset) => Some(DieRef { unit, offset }),
@@ -93,22 +93,22 @@ impl Debug {
         }
     }
 
-    /// Where the reference in an attribute leads.
+    /// The target of the reference in an attribute.
     pub fn reference(&self, unit: usize, entry: &Die, name: gimli::DwAt) -> Option<DieRef> {
         self.follow(unit, &entry.attr_value(name)?)
     }
 
-    /// Where `DW_AT_type` leads, looking through specification and origin.
+    /// The target of `DW_AT_type`, also from the specification or origin.
     pub fn type_of(&self, die: DieRef) -> Option<DieRef> {
         self.through_origins(die, |at, entry| self.reference(at.unit, entry, gimli::DW_AT_type))
     }
 
-    /// `DW_AT_name`, looking through specification and origin.
+    /// `DW_AT_name`, also from the specification or origin.
     pub fn name_of(&self, die: DieRef) -> Option<String> {
         self.through_origins(die, |at, entry| self.own_name(at.unit, entry))
     }
 
-    /// `DW_AT_name` of this very entry.
+    /// `DW_AT_name` of this entry alone.
     pub fn own_name(&self, unit: usize, entry: &Die) -> Option<String> {
         let value = entry.attr_value(gimli::DW_AT_name)?;
         let text = self.dwarf.attr_string(self.units.get(unit)?, value).ok()?;
@@ -116,7 +116,7 @@ impl Debug {
         (!text.is_empty()).then(|| text.into_owned())
     }
 
-    /// The first answer of an entry or of those that it completes.
+    /// The first answer of an entry or of the declarations that it completes.
     pub fn through_origins<T>(&self, die: DieRef, ask: impl Fn(DieRef, &Die) -> Option<T>) -> Option<T> {
         let mut at = die;
         for _ in 0..MAX_HOPS {
@@ -140,7 +140,7 @@ impl Debug {
             let bytes = self.dwarf.attr_string(unit, value).ok()?;
             Some(gimli::Reader::to_string_lossy(&bytes).ok()?.into_owned())
         };
-        // Later parts replace earlier ones where they are absolute.
+        // An absolute part replaces the parts before it.
         let mut path = PathBuf::new();
         if let Some(directory) = &unit.comp_dir {
             path.push(gimli::Reader::to_string_lossy(directory).ok()?.as_ref());

@@ -1,11 +1,10 @@
-//! Names as people write them.
+//! Demangled names.
 
-/// A name longer than this is not worth demangling: nobody could read it, and hostile names blow up
+/// Names longer than this are not demangled: they would be unreadable, and hostile names grow
 /// exponentially.
 const LONGEST: usize = 4096;
 
-/// The name as the source has it: Itanium C++ and Rust names are demangled, others are left as they
-/// are.
+/// The name as in the source: Itanium C++ and Rust names are demangled, others stay as they are.
 pub fn demangle(name: &str) -> String {
     if name.len() > LONGEST {
         return name.to_string();

@@ -12,7 +12,7 @@ use super::debug::{Debug, Reader};
 use super::modules::{Module, bias};
 use super::variables::{Storage, Variables};
 
-/// Files larger than this are not read: symbols are a convenience, memory is not.
+/// Files larger than this are not read: names are not worth so much memory.
 const MAX_FILE: u64 = 4 << 30;
 
 /// A name in the symbol table, at its address as linked.
@@ -53,7 +53,7 @@ pub(super) struct Elf {
 }
 
 impl Elf {
-    /// Reads a file; `None` if it is none that we understand.
+    /// Reads a file; `None` if it cannot be read or is not ELF.
     pub fn open(module: &Module) -> Option<Elf> {
         let bytes = read(&module.path)?;
         let file = ElfFile64::<object::Endianness>::parse(&bytes[..]).ok()?;
@@ -85,7 +85,7 @@ impl Elf {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Whether it came with the system, so that nobody wants to see its insides.
+    /// Whether it is part of the system, so that its internals do not matter to the user.
     pub fn is_system(&self) -> bool {
         ["/usr/lib", "/lib"].iter().any(|directory| self.path.starts_with(directory))
     }
@@ -127,7 +127,7 @@ impl Elf {
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     let size = std::fs::metadata(path).ok()?;
-    // Devices and pipes could block for ever.
+    // Reading a device or pipe could block for ever.
     if !size.is_file() || size.len() > MAX_FILE {
         return None;
     }
@@ -159,7 +159,7 @@ fn symbols(file: &ElfFile64<'_>) -> [Vec<Symbol>; 3] {
     }
     for table in &mut tables {
         table.sort();
-        // Aliases: the first in the order of names stands for all.
+        // Of aliases, the first in alphabetical order is used.
         table.dedup_by_key(|symbol| symbol.address);
     }
     tables

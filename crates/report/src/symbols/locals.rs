@@ -6,9 +6,9 @@ use super::debug::{Debug, Die, DieRef, Reader, flag};
 use super::elf::Elf;
 use super::types;
 
-/// Entries of one function that are looked at, at most.
+/// The most entries of one function that are read.
 const MAX_ENTRIES: usize = 1 << 18;
-/// Steps of one location expression, at most.
+/// The most steps of one location expression.
 const MAX_STEPS: u32 = 10_000;
 /// DWARF numbers of two registers on x86-64.
 const FRAME_POINTER: Register = Register(6);
@@ -62,7 +62,7 @@ pub(super) fn variable_at(elf: &Elf, registers: &FrameRegisters, address: u64) -
     frame.search(address)
 }
 
-/// Shows every variable and parameter of a function, those of inlined calls included.
+/// Calls `show` for every variable and parameter of a function, those of inlined calls included.
 pub(super) fn for_each_variable(debug: &Debug, function: DieRef, mut show: impl FnMut(DieRef, &Die)) {
     let Some(unit) = debug.units.get(function.unit) else { return };
     let Ok(mut cursor) = unit.entries_at_offset(function.offset) else { return };
@@ -105,7 +105,8 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Blocks that do not overlap in time may share their bytes; the innermost declaration wins.
+    /// The variable that holds an address. Variables of different blocks may share bytes; the
+    /// innermost declaration wins.
     fn search(&self, address: u64) -> Option<Local> {
         let mut best: Option<(isize, Local)> = None;
         for_each_variable(self.debug, self.function, |_, entry| {
@@ -134,9 +135,9 @@ impl Frame<'_> {
             return self.evaluate(expression.clone(), true);
         }
         let mut list = self.debug.dwarf.attr_locations(unit, location.clone()).ok()??;
-        // A variable whose address escapes has one place in memory, even where another item says
-        // how to get at it through a register that we do not know: any item with an address will
-        // do, the one for this pc first.
+        // A variable whose address escapes has one place in memory. Other items may give it through
+        // a register whose value is not known here. So any item with an address will do, the one
+        // for this pc first.
         let mut elsewhere = None;
         while let Ok(Some(item)) = list.next() {
             let address = self.evaluate(item.data, true);
@@ -148,7 +149,7 @@ impl Frame<'_> {
         elsewhere
     }
 
-    /// The address that an expression means; values in registers have none.
+    /// The address that an expression computes; `None` for values in registers.
     fn evaluate(&self, expression: gimli::Expression<Reader>, may_use_frame_base: bool) -> Option<u64> {
         let unit = self.debug.units.get(self.function.unit)?;
         let mut evaluation = expression.evaluation(unit.encoding());

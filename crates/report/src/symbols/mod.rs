@@ -1,10 +1,9 @@
-//! Names for addresses: the places that program counters stand for, and the variables that data
-//! addresses lie in.
+//! Names for addresses: places for program counters, variables for data addresses.
 //!
-//! Everything happens in this process, from the DWARF and symbol tables of the program and its
-//! libraries. Where there is no DWARF the symbol table answers, where there is none the file name
-//! and offset do. What is read is the user's file and may be broken in any way: lookups are bounded
-//! and a reference that leads nowhere only makes the answer shorter.
+//! Names come from the DWARF and symbol tables of the program and its libraries, without external
+//! tools. Without DWARF, the symbol table answers; without that, the file name and offset. The
+//! files may be damaged in any way: lookups are bounded, and a dangling reference only makes the
+//! answer shorter.
 
 mod debug;
 mod demangle;
@@ -32,13 +31,13 @@ pub use pointers::BlockName;
 use elf::Elf;
 use variables::{Storage, offset_between};
 
-/// Frames that one return address may stand for, at most (inlined calls nest).
+/// The most frames of one return address (inlined calls nest).
 const MAX_INLINED: usize = 256;
 
 /// A named object and the part of it that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Where it lives.
+    /// Its storage.
     pub kind: ObjectKind,
     /// Name of the whole object.
     pub object: String,
@@ -52,7 +51,7 @@ pub struct Named {
     pub declared: Option<Place>,
 }
 
-/// Answers for one process.
+/// The symbols of one process.
 pub struct Symbols {
     files: Vec<(Module, OnceCell<Option<Elf>>)>,
     /// Paths below it are shown relative to it.
@@ -69,8 +68,7 @@ impl Symbols {
         Symbols { files, directory: directory.to_path_buf(), frames: RefCell::default() }
     }
 
-    /// The places that a return address stands for, innermost first; more than one where calls were
-    /// inlined.
+    /// The places of a return address, innermost first. There are several where calls were inlined.
     ///
     /// Never empty: in the worst case the place has only a file name and an offset for its
     /// function.
@@ -137,7 +135,7 @@ impl Symbols {
     }
 
     /// Name of `length` bytes from `offset` in a heap block of `block` bytes that the code at a
-    /// return address touches, guessed from the pointers that the function has.
+    /// return address accesses, guessed from the pointers in the function.
     #[must_use]
     pub fn in_block(&self, pc: u64, block: u64, offset: u64, length: u64) -> Option<BlockName> {
         let (elf, linked) = self.file_of(pc.wrapping_sub(1))?;
@@ -177,7 +175,7 @@ impl Symbols {
         }
         if let Some(outermost) = places.last_mut() {
             let symbol = elf.function(linked);
-            // A lambda's DWARF has only "operator()", its symbol tells where it belongs.
+            // The DWARF name of a lambda is only "operator()"; its symbol shows where it belongs.
             let says_more = symbol.is_some_and(|symbol| symbol.name.starts_with("_Z"));
             let is_plain = outermost.function.as_deref().is_none_or(|name| name == "operator()" || !name.contains('('));
             if outermost.function.is_none() || says_more && is_plain {
@@ -231,7 +229,7 @@ impl Symbols {
         })
     }
 
-    /// The path as the user would write it.
+    /// The path relative to the directory, if it lies below it.
     fn shown(&self, file: &Path) -> String {
         let file = normalised(file);
         file.strip_prefix(&self.directory).unwrap_or(&file).to_string_lossy().into_owned()
@@ -249,7 +247,7 @@ fn library_place(elf: &Elf, linked: u64) -> Place {
     }
 }
 
-/// Names by symbol table alone: the symbol and an offset in bytes.
+/// A name from the symbol table alone: the symbol and an offset in bytes.
 fn by_symbol(elf: &Elf, place: Storage, kind: ObjectKind) -> Option<Named> {
     let symbol = elf.data_symbol(place)?;
     let (Storage::Static(at) | Storage::Tls(at)) = place;

@@ -1,16 +1,16 @@
-//! What a heap block is called, guessed from the pointers at hand where it is used.
+//! Names for heap blocks, guessed from the pointers in the functions that use them.
 //!
 //! A block has no name. But the function that touches it usually has a pointer to it, and the
-//! pointer's type says what the block is made of. If exactly one type of pointer in the function
-//! fits the size of the block, that is taken for its type; if moreover only one variable has it,
-//! the block is named after the variable. Nothing is guessed where several types fit.
+//! pointer's type says what the block is made of. If exactly one pointer type in the function fits
+//! the size of the block, it is taken as the type of the block. If only one variable has that type,
+//! the block is named after the variable. Nothing is guessed if several types fit.
 
 use super::debug::{Debug, DieRef};
 use super::elf::Elf;
 use super::locals::{for_each_variable, function_at};
 use super::types;
 
-/// Pointers of one function that are looked at, at most.
+/// The most pointers of one function that are read.
 const MAX_POINTERS: usize = 1 << 12;
 
 /// A pointer variable and what it points at.
@@ -23,7 +23,7 @@ struct Pointer {
 /// What a part of a heap block may be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockName {
-    /// The only pointer variable of the function that can mean the block.
+    /// The only pointer variable of the function that can point to the block.
     pointer: Option<String>,
     /// Name of the type that the block is made of.
     kind: Option<String>,
@@ -47,7 +47,7 @@ impl BlockName {
         })
     }
 
-    /// By type, with a label that tells the block from others: `account#2.balance`.
+    /// By type, with a label that distinguishes the block from others: `account#2.balance`.
     #[must_use]
     pub fn by_type(&self, label: &str) -> Option<String> {
         let index = self.index.map(|index| format!("[{index}]")).unwrap_or_default();
@@ -77,7 +77,8 @@ pub(super) fn name_in_block(elf: &Elf, linked: u64, block: u64, offset: u64, len
     })
 }
 
-/// A clone made by the optimiser may have dropped a parameter that its origin still lists.
+/// The pointers of a function and of its origin: a clone made by the optimiser may have dropped a
+/// parameter that its origin still lists.
 fn pointers_of(debug: &Debug, function: DieRef) -> Vec<Pointer> {
     let mut pointers = Vec::new();
     let origin =

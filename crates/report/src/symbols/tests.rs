@@ -1,5 +1,4 @@
-//! Programs are compiled in several ways, say by themselves what they should be called, and are
-//! believed.
+//! Programs, compiled in several ways, print the names and places that lookups should give.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +43,7 @@ impl Probe {
         Symbols::new(&modules, Path::new(env!("CARGO_MANIFEST_DIR")))
     }
 
-    /// Fields of the lines that ask a certain question.
+    /// Fields of the lines with a certain question.
     fn lines(&self, question: &str) -> impl Iterator<Item = Vec<&str>> {
         self.output.lines().filter_map(move |line| {
             let mut fields = line.split('\t');
@@ -79,7 +78,7 @@ fn ask_all(probe: &Probe, how: &str) -> usize {
         let frames = symbols.frames(hex(line[0]));
         let functions: Vec<&str> = frames.iter().filter_map(|place| place.function.as_deref()).collect();
         let (expected, line_number) = (line[2], line[1].parse().unwrap());
-        // Compilers name lambdas each in its own way.
+        // Each compiler names lambdas in its own way.
         let matches = match expected.strip_prefix('*') {
             Some(end) => functions[0].ends_with(end),
             None => expected.split(',').eq(functions.iter().copied()),
@@ -168,7 +167,7 @@ fn addresses_of_nothing_get_the_address_itself() {
 }
 
 /// Damages every part of the debug information in turn: answers may get worse, but there is always
-/// one, and soon.
+/// one, within a bounded time.
 #[test]
 fn damaged_debug_information_is_survived() {
     let probe = Probe::build("gcc", "names.c", "-O0 -g");

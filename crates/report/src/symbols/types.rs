@@ -1,4 +1,4 @@
-//! From a type and an offset to the words a programmer would use: `[3].count`.
+//! The part of an object at an offset, as C writes it: `[3].count`.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use gimli::AttributeValue;
 
 use super::debug::{Debug, Die, DieRef, MAX_HOPS, constant, flag};
 
-/// Members of one type that are looked at, at most.
+/// The most members of one type that are read.
 const MAX_MEMBERS: usize = 1 << 16;
-/// Nesting of types that is followed, at most.
+/// The deepest nesting of types that is followed.
 const MAX_DEPTH: usize = 32;
-/// Alternatives tried inside unions of one walk, at most: unions in unions could multiply.
+/// The most alternatives of unions that one walk tries: nested unions multiply them.
 const MAX_TRIES: usize = 4096;
 
 /// Part of an object, as a walk through its type found it.
@@ -76,7 +76,7 @@ fn size_within(debug: &Debug, kind: DieRef, depth: usize) -> Option<u64> {
     }
 }
 
-/// Type that a pointer or reference leads to, behind names and qualifiers on both sides.
+/// Type that a pointer or reference points to, without names and qualifiers on both sides.
 pub(super) fn pointee(debug: &Debug, kind: DieRef) -> Option<DieRef> {
     let (at, entry) = strip(debug, kind)?;
     let leads_on = matches!(
@@ -141,8 +141,7 @@ fn stride(debug: &Debug, array: DieRef, entry: &Die, depth: usize) -> Option<u64
     constant(entry, gimli::DW_AT_byte_stride).or_else(|| size_within(debug, debug.type_of(array)?, depth))
 }
 
-/// Whether the name belongs to the implementation: users do not want to read `x._M_i` or
-/// `m.__data`.
+/// Whether the name belongs to the implementation: `x._M_i` or `m.__data` mean nothing to users.
 fn is_reserved(name: &str) -> bool {
     let mut letters = name.chars();
     letters.next() == Some('_') && letters.next().is_some_and(|c| c == '_' || c.is_ascii_uppercase())
@@ -225,7 +224,7 @@ impl Walk<'_> {
     }
 
     /// Into the member of a union that fits the access: the only one with a scalar at exactly its
-    /// bytes, else the only one that holds them. Where several do, nobody knows which was meant,
+    /// bytes, else the only one that holds them. Where several do, it is not known which was meant,
     /// and the union itself is named.
     fn alternative(&mut self, union: DieRef, offset: u64, length: u64, depth: usize) -> Option<PartOfType> {
         let (from, to) = bit_range(offset, length)?;
@@ -276,8 +275,8 @@ fn bit_range(offset: u64, length: u64) -> Option<(u64, u64)> {
     Some((offset.checked_mul(8)?, offset.checked_add(length)?.checked_mul(8)?))
 }
 
-/// First bit of a bit-field. DWARF 4 and later count from the start of the class; before that, from
-/// the high end of a storage unit, which little-endian turns round.
+/// First bit of a bit-field. DWARF 4 and later count from the start of the class. Earlier versions
+/// count from the high end of a storage unit, which is reversed on little-endian machines.
 fn bit_start(entry: &Die, start: u64, bits: u64, storage: Option<u64>) -> Option<u64> {
     if let Some(offset) = constant(entry, gimli::DW_AT_data_bit_offset) {
         return start.checked_add(offset);

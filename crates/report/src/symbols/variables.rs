@@ -7,12 +7,12 @@ use gimli::{AttributeValue, Operation};
 use super::debug::{Debug, Die, DieRef, Reader, constant, flag};
 use super::types;
 
-/// Entries looked at in one file, at most.
+/// The most entries that are read in one file.
 const MAX_ENTRIES: usize = 1 << 27;
-/// Nesting of scopes that is followed, at most.
+/// The deepest nesting of scopes that is followed.
 const MAX_SCOPES: usize = 256;
 
-/// Where a variable lives in its file.
+/// Where a variable is in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Storage {
     /// At an address, as linked.
@@ -46,7 +46,7 @@ pub(super) struct Variables {
     sorted: Vec<Variable>,
 }
 
-/// A definition whose name may stand elsewhere.
+/// A definition whose name may be given by a declaration elsewhere.
 struct Definition {
     storage: Storage,
     die: DieRef,
@@ -68,7 +68,7 @@ impl Variables {
         Variables { sorted }
     }
 
-    /// The variable that holds a place; `size_at` helps out where a type has no size.
+    /// The variable that holds a place; `size_at` gives the size where the type has none.
     pub fn at(&self, place: Storage, size_at: impl Fn(Storage) -> u64) -> Option<&Variable> {
         let index = self.sorted.partition_point(|variable| variable.storage <= place);
         let variable = self.sorted.get(index.checked_sub(1)?)?;
@@ -89,13 +89,13 @@ pub(super) fn offset_between(start: Storage, place: Storage) -> Option<u64> {
 /// What encloses an entry.
 struct Scope {
     depth: isize,
-    /// `None` where it adds nothing: an unnamed namespace, a function.
+    /// `None` if it adds nothing to names: an unnamed namespace, a function.
     name: Option<String>,
-    /// A variable inside a function is known by its own name.
+    /// Whether it is a function: a variable inside has only its own name.
     function: bool,
 }
 
-/// Name of a namespace or class; one that stands in a unit of its own is named there.
+/// Name of a namespace or class; a type in a unit of its own is named there.
 fn scope_name(debug: &Debug, unit: usize, entry: &Die) -> Option<String> {
     debug.own_name(unit, entry).or_else(|| debug.name_of(debug.reference(unit, entry, gimli::DW_AT_signature)?))
 }
@@ -122,7 +122,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// One pass over a unit with the names of the enclosing scopes at hand.
+    /// One pass over a unit, with the names of the enclosing scopes.
     fn unit(&mut self, unit: usize) {
         let debug = self.debug;
         let mut cursor = debug.units[unit].entries();

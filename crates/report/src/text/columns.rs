@@ -7,9 +7,9 @@ use super::words::place_short;
 use crate::escape::clean;
 use crate::timeline::{Row, Shown, Timeline, shorten};
 
-/// Narrowest column that is still worth having.
+/// Least width of a column.
 const NARROWEST: usize = 14;
-/// Widest column.
+/// Greatest width of a column.
 const WIDEST: usize = 56;
 /// Space between columns.
 const GAP: usize = 2;
@@ -47,7 +47,7 @@ pub(super) fn table(timeline: &Timeline, indent: usize, width: usize) -> String 
     text
 }
 
-/// Takes from the widest columns what is too much for the line.
+/// Shrinks the widest columns until the line fits.
 fn squeezed(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
     loop {
         let total: usize = widths.iter().map(|width| width + GAP).sum();
@@ -102,7 +102,7 @@ fn padded(text: &str, width: usize) -> String {
     fitted + &" ".repeat(space)
 }
 
-/// The text, cut to the width. Of a row's two ends the place at the right can go first.
+/// The text, cut to the width. The place at the right end of a row is left out first.
 fn fitted(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_string();

@@ -1,7 +1,7 @@
-//! The report for people.
+//! The report as text for a terminal.
 //!
-//! Written with colours throughout; the printer strips them where they are not wanted (`NO_COLOR`,
-//! not a terminal). Every piece of text that comes from the program passes through
+//! It always has colours; the printer strips them where they are not wanted (`NO_COLOR`, not a
+//! terminal). Every piece of text that comes from the program passes through
 //! [`crate::escape::clean`].
 
 mod columns;
@@ -29,7 +29,7 @@ pub use summary::summary;
 use source::{Pointer, excerpt};
 use style::{COMMAND, FAINT, HEADING, paint};
 
-/// Frames of one stack that are shown, at most.
+/// The most frames of a stack that are shown.
 const MAX_FRAMES: usize = 24;
 
 /// One finding with its source, stacks, object and schedule, for a terminal of `width` characters.
@@ -57,17 +57,17 @@ pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceC
     text
 }
 
-/// What stands at the place that a finding points at.
+/// The label at the place that a finding points at.
 fn label(finding: &Finding, number: usize, access: &AccessReport) -> String {
-    let who = words::thread(access);
+    let thread = words::thread(access);
     let what = match (&access.waits, finding.kind) {
         (Some(wait), _) => {
             let holders =
                 if wait.held_by.is_empty() { String::new() } else { format!(", held by {}", wait.held_by.join(", ")) };
-            format!("{who} waits for {}{holders}", wait.object)
+            format!("{thread} waits for {}{holders}", wait.object)
         }
-        (None, Kind::DataRace) => format!("{} by {who}", words::operation(access)),
-        (None, _) => format!("{} by {who}", access.op),
+        (None, Kind::DataRace) => format!("{} by {thread}", words::operation(access)),
+        (None, _) => format!("{} by {thread}", access.op),
     };
     let locks = match (access.locks.is_empty(), finding.kind) {
         (false, _) => format!("; holds {}", words::listed(&access.locks)),
@@ -88,12 +88,13 @@ fn stack(text: &mut String, mark: String, access: &AccessReport) {
         let _ = write!(title, ", created by {} at {}", clean(&created.by), words::place_or_function(&created.place));
     }
     let _ = writeln!(text, "  {}", paint(HEADING, &title));
-    // A place that is no frame of its own is still the best answer to "where".
+    // Without a stack, the place itself is the best answer to "where".
     let frames = if access.stack.is_empty() { std::slice::from_ref(&access.place) } else { &access.stack[..] };
     let mut left_out = 0;
     for (index, frame) in frames.iter().enumerate() {
         let beyond = index >= MAX_FRAMES && index + 2 < frames.len();
-        // The innermost frames of a library tell what was called; its depths are nobody's business.
+        // The innermost frame shows what was called, even in a library. Other frames of libraries
+        // do not matter to the user.
         let is_deep = !is_own_code(frame) && index > 0;
         if beyond || is_deep {
             left_out += 1;
@@ -139,7 +140,7 @@ fn schedule_note(finding: &Finding) -> String {
 
 fn commands(text: &mut String, finding: &Finding) {
     let Some(witness) = &finding.witness else { return };
-    // The last run in the usual place knows its findings by id.
+    // Findings of the last report in the default directory can be named by id.
     let name = if witness.starts_with(".raddle/") { &finding.id } else { witness };
     let command = |arguments: &str| paint(COMMAND, &format!("raddle replay {}{arguments}", clean(name)));
     let _ = writeln!(text, "  {}  {}", paint(HEADING, "replay"), command(""));

@@ -29,7 +29,7 @@ pub(super) struct Source {
 }
 
 impl SourceCache {
-    /// Relative paths are meant relative to `directory`.
+    /// Relative paths are relative to `directory`.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         SourceCache { directory: directory.to_path_buf(), read: RefCell::default() }
@@ -80,7 +80,7 @@ impl Source {
     fn span(&self, place: &Place) -> Option<Range<usize>> {
         let line = self.line(place.line? as usize)?;
         let text = &self.text[line.clone()];
-        // Columns count bytes; one inside a character or behind the line means nothing.
+        // Columns count bytes. A column inside a character or after the end of the line is ignored.
         let column = place.column.and_then(|column| (column as usize).checked_sub(1));
         let column = column.filter(|&at| at < text.len() && text.is_char_boundary(at));
         let from = column.unwrap_or(text.len() - text.trim_start().len());
@@ -104,13 +104,13 @@ impl Source {
     }
 }
 
-/// A place to point at, and what to say there.
+/// A place to point at, and its label.
 pub(super) struct Pointer<'a> {
     pub place: &'a Place,
     pub label: String,
 }
 
-/// A title with the excerpts that the pointers point at, file by file.
+/// A title, and the excerpts that the pointers point at, file by file.
 pub(super) fn excerpt(
     severity: Severity,
     id: &str,

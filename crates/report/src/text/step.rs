@@ -1,4 +1,4 @@
-//! One step of a trace: what happens, where, and how everybody stands.
+//! One step of a trace: what happens, where, and the state of each thread.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::escape::clean;
 
 /// Lines of source before and after the one that an event is in.
 const AROUND: usize = 3;
-/// Values shown, at most.
+/// The most values that are shown.
 const MOST_VALUES: usize = 12;
 
 /// The step with this number, from 0.
@@ -62,7 +62,7 @@ fn threads(text: &mut String, trace: &AnnotatedTrace, at: usize) {
         let mine = |event: &&AnnotatedEvent| event.thread == thread;
         let last = trace.events[..=at].iter().rev().find(mine);
         let next = trace.events[at + 1..].iter().find(mine);
-        // Threads that are not born yet, or over, have nothing to say.
+        // Threads that have not started, or have ended, are left out.
         if last.is_none() || (next.is_none() && thread != now && last.is_some_and(|event| event.op == "end")) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Colours. Everything is written with them; whoever prints strips them where they are not wanted.
+//! Colours. All text has them; the printer strips them where they are not wanted.
 
 use anstyle::{AnsiColor, Style};
 

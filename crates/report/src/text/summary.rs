@@ -45,7 +45,7 @@ fn verdict_line(report: &Report) -> String {
     }
 }
 
-/// What a verified program does not have.
+/// The defects that a verified program does not have.
 fn absent(report: &Report) -> &'static str {
     if report.property == "race" {
         "free of data races, whatever the schedule"
@@ -65,7 +65,7 @@ fn counted(report: &Report) -> String {
     text
 }
 
-/// What the verdict speaks of, and what it does not.
+/// What the verdict covers, and what it does not.
 fn coverage(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.verdict == Verdict::Verified {

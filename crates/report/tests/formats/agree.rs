@@ -1,4 +1,4 @@
-//! Every format tells the same findings.
+//! Every format reports the same findings.
 
 use prost::Message;
 use raddle_model::finding::{Severity, Verdict};
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use super::sample;
 
-/// Id, kind and sentence of a finding.
-type Told = (String, String, String);
+/// Id, kind and message of a finding.
+type Reported = (String, String, String);
 
-fn expected(run: &ReportBundle) -> Vec<Told> {
+fn expected(run: &ReportBundle) -> Vec<Reported> {
     let findings = run.report.findings.iter();
     findings.map(|finding| (finding.id.clone(), finding.kind.word().into(), finding.message.clone())).collect()
 }
@@ -24,25 +24,25 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value}")).to_string()
 }
 
-fn of_report(report: &Value) -> Vec<Told> {
+fn of_report(report: &Value) -> Vec<Reported> {
     let findings = report["findings"].as_array().unwrap().iter();
     findings.map(|f| (text_of(&f["id"]), text_of(&f["kind"]), text_of(&f["message"]))).collect()
 }
 
-fn of_json(run: &ReportBundle) -> Vec<Told> {
+fn of_json(run: &ReportBundle) -> Vec<Reported> {
     let mut bytes = Vec::new();
     json::write(&run.report, &mut bytes).unwrap();
     of_report(&serde_json::from_slice(&bytes).unwrap())
 }
 
-fn of_sarif(run: &ReportBundle) -> Vec<Told> {
+fn of_sarif(run: &ReportBundle) -> Vec<Reported> {
     let document = sarif::render(run);
     let results = document["runs"][0]["results"].as_array().unwrap().clone();
     let told = |r: &Value| (text_of(&r["properties"]["id"]), text_of(&r["ruleId"]), text_of(&r["message"]["text"]));
     results.iter().map(told).collect()
 }
 
-/// The data that the page carries.
+/// The data in the page.
 fn page_data(run: &ReportBundle) -> Value {
     let page = html::render(run);
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
@@ -51,7 +51,7 @@ fn page_data(run: &ReportBundle) -> Value {
     serde_json::from_str(data).unwrap()
 }
 
-fn of_html(run: &ReportBundle) -> Vec<Told> {
+fn of_html(run: &ReportBundle) -> Vec<Reported> {
     of_report(&page_data(run)["report"])
 }
 
@@ -124,7 +124,7 @@ fn junit_is_xml_with_a_failure_for_each_error_and_warnings_beside() {
     assert!(fine.contains("failures=\"0\" errors=\"0\"") && !fine.contains("<failure"), "{fine}");
 }
 
-/// What XML cannot hold is written out.
+/// Text as the XML has it: characters that XML cannot hold are written out.
 fn visible(text: &str) -> String {
     clean(text).replace('\u{ffff}', "\\u{ffff}")
 }
@@ -185,7 +185,7 @@ fn std_lines_come_back_and_end_with_the_accesses() {
 }
 
 #[test]
-fn text_and_tsan_tell_each_finding_once() {
+fn text_and_tsan_report_each_finding_once() {
     for name in sample::hostile() {
         let run = sample::run(&name);
         let sources = SourceCache::new(std::path::Path::new("/nonexistent"));

@@ -1,5 +1,5 @@
-//! All formats of one run: they agree on the findings, keep to their schemas, and names from the
-//! program stay data.
+//! All formats of one report: they agree on the findings and keep to their schemas, and names from
+//! the program stay data.
 
 mod agree;
 mod sample;

@@ -1,4 +1,4 @@
-//! Runs to render.
+//! Reports to render.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use raddle_model::finding::{
 use raddle_report::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION};
 use raddle_report::bundle::ReportBundle;
 
-/// Names as a program could have them.
+/// Names that a program could have.
 pub fn hostile() -> Vec<String> {
     vec![
         "plain".into(),
@@ -99,7 +99,7 @@ pub fn trace(name: &str, count: usize) -> AnnotatedTrace {
     trace
 }
 
-/// A run with a finding of each kind, all of whose names are `name`.
+/// A report with a finding of each kind, in which all names are `name`.
 pub fn run(name: &str) -> ReportBundle {
     let mut numbers = Numbering::default();
     let kinds = [Kind::DataRace, Kind::DataRace, Kind::Deadlock, Kind::Assertion, Kind::Crash, Kind::Livelock];
@@ -126,7 +126,7 @@ pub fn run(name: &str) -> ReportBundle {
     ReportBundle { report, traces }
 }
 
-/// A run that found nothing.
+/// A report without findings.
 pub fn nothing(verdict: Verdict) -> ReportBundle {
     let mut run = run("plain");
     run.report.verdict = verdict;
