@@ -185,8 +185,8 @@ fn response_files_are_read_nested_and_quoted() {
 fn assert_same_files(shop: &Workshop, line: &str) {
     let name = format!("{:x}", line.bytes().fold(7_u64, |hash, byte| hash * 31 % 1_000_003 + u64::from(byte)));
     let mut results = Vec::new();
-    for (who, program) in [("ours", shop.wrapper("raddle-cc")), ("real", shop.toolchain.cc.program.clone())] {
-        let directory = format!("{who}-{name}");
+    for (side, program) in [("ours", shop.wrapper("raddle-cc")), ("real", shop.toolchain.cc.program.clone())] {
+        let directory = format!("{side}-{name}");
         for (file, text) in [("main.c", MAIN_C), ("sum.c", SUM_C), ("sum.h", SUM_H)] {
             shop.write(&format!("{directory}/{file}"), text);
         }

@@ -265,7 +265,7 @@ impl Builder<'_> {
         self.model.event_on(channel, &fields)
     }
 
-    /// Waits for two conflicting accesses in a row, and starts anew with every event.
+    /// Waits for two conflicting accesses in a row; any other event restarts it.
     fn pattern(
         &mut self,
         sync: &BTreeSet<EventId>,

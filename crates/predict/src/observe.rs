@@ -1,7 +1,8 @@
-//! From an execution of a program to a trace.
+//! Converts an execution of a program to a trace.
 //!
-//! Memory is cut into variables of eight bytes; a block that is allocated anew has new variables, and an object that is
-//! initialised anew is a new object. Only variables that several threads access, one of them writing, are kept.
+//! Memory is divided into cells of eight bytes, and cells into variables. A newly allocated block has
+//! new variables, and a newly initialised object is a new object. Only variables that several threads
+//! access and at least one writes are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +16,10 @@ use crate::trace::{
     ObservedTrace as Trace, SharedAccess as Access, Slot, SyncOp as Op, ThreadTrace as Thread, Tid, Var, VarInfo,
 };
 
-/// Accesses to more bytes are compared only where others were made.
+/// An access to more bytes is compared only in cells that other accesses touch.
 const LARGE: u64 = 1 << 12;
 
-/// The trace of an execution. What it is about is named by address, until [`Trace::rename`] knows better.
+/// The trace of an execution. Objects and variables are named by address until [`Trace::rename`].
 #[must_use]
 pub fn observe(execution: &Execution) -> Trace {
     let mut trace = Trace { events: execution.recorded, ..Trace::default() };
@@ -41,7 +42,8 @@ pub fn observe(execution: &Execution) -> Trace {
     builder.finish()
 }
 
-/// The cells that accesses of ordinary size touch, and where large ones begin: two ranges that overlap always meet in one.
+/// The cells that accesses of ordinary size touch, and the first cell of each large access. Two
+/// accesses that overlap have one of these cells in common.
 fn known_cells(execution: &Execution) -> BTreeSet<u64> {
     let mut known = BTreeSet::new();
     for access in &execution.accesses {
@@ -61,7 +63,7 @@ fn known_cells(execution: &Execution) -> BTreeSet<u64> {
     known
 }
 
-/// What sort of object a slot belongs to: an address can be several at different times.
+/// The kind of object of a slot. The same address can have several kinds at different times.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
     Mutex,
@@ -77,9 +79,9 @@ struct Builder<'a> {
     execution: &'a Execution,
     known: BTreeSet<u64>,
     slots: BTreeMap<(u64, Sort), Slot>,
-    /// How many have come to each round of a barrier.
+    /// Number of arrivals of each round of a barrier.
     arrived: FxHashMap<Slot, u32>,
-    /// Who holds each mutex.
+    /// The owner of each mutex.
     owners: FxHashMap<Slot, Tid>,
     /// How often the memory of a cell was allocated.
     lives: FxHashMap<u64, u32>,
@@ -310,7 +312,8 @@ impl Builder<'_> {
         Op::Arrive { round: self.slot(obj, Sort::Round(round)), previous }
     }
 
-    /// How many arrivals the round has so far; when somebody leaves it, or arrives for the next, all of them.
+    /// Number of arrivals of the round so far. When a thread leaves the round, or arrives for the next one,
+    /// these are all.
     fn arrivals(&self, round: Slot) -> u32 {
         self.arrived.get(&round).copied().unwrap_or(0)
     }
@@ -352,7 +355,7 @@ impl Builder<'_> {
     }
 }
 
-/// Who uses a variable, and how.
+/// Whether a variable is shared and written.
 #[derive(Clone, Copy, Default)]
 struct Use {
     thread: Option<Tid>,
@@ -368,8 +371,8 @@ impl Use {
     }
 }
 
-/// Notes that one access touches all these bytes: they, and all that others touch together with them, are one variable. Each byte
-/// holds the set that it belongs to.
+/// Merges all these bytes, which one access touches, into one variable, together with all bytes that
+/// other accesses touch together with them. Each byte holds the set that it belongs to.
 fn join_bytes(parts: &mut [u8; 8], bytes: u8) {
     let mut whole = bytes;
     for (byte, part) in parts.iter().enumerate() {

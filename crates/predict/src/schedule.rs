@@ -1,12 +1,12 @@
-//! From a reordering to a schedule that a target follows, and from the run back to the reordering.
+//! Converts a reordering to a schedule for a target, and compares the run with the reordering.
 
 use raddle_model::{Choice, Event, Execution, SyncState};
 use raddle_vocab::{OpKind, Outcome};
 
 use crate::search::ReorderedEvent as Taken;
 
-/// The choices that make the steps of `execution` in another order. Numbers of threads follow from the order in which
-/// the new schedule creates them.
+/// The choices that make the events of `execution` in another order. Threads are numbered in the order
+/// in which the new schedule creates them.
 #[must_use]
 pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
     let mut world = SyncState::new(0);
@@ -57,7 +57,7 @@ fn choice(world: &SyncState, step: &Event, taken: &Taken) -> u16 {
     }
 }
 
-/// Where a run left the reordering.
+/// Where a run diverged from the reordering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// Index of the first step of the reordering that was not made; its length if all were made.
@@ -66,8 +66,8 @@ pub struct Divergence {
     pub found: Option<Event>,
 }
 
-/// Compares a run with the reordering that it was to follow. What atomic operations see may differ as long as the thread goes
-/// on in the same way.
+/// Compares a run with the reordering that it was meant to follow. The values of atomic operations may
+/// differ as long as the thread takes the same path.
 #[must_use]
 pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Divergence> {
     for (at, taken) in order.iter().enumerate() {
@@ -86,7 +86,7 @@ pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Optio
     None
 }
 
-/// Who is the last at a barrier is no matter.
+/// Which thread arrives last at a barrier does not matter.
 fn outcome(outcome: Outcome) -> Outcome {
     if outcome == Outcome::Last { Outcome::Done } else { outcome }
 }

@@ -94,7 +94,8 @@ fn row(program: &BenchProgram, searched: &SearchFigures) -> String {
     if let Some(recorded) = program.recorded {
         let ratio = rate / recorded.rate;
         let verdict = if ratio >= recorded.factor { "reached" } else { "" };
-        line += &format!(" {:>9.1} {ratio:>6.1} {:>5} {:<15} {verdict}", recorded.rate, recorded.factor, recorded.who);
+        line +=
+            &format!(" {:>9.1} {ratio:>6.1} {:>5} {:<15} {verdict}", recorded.rate, recorded.factor, recorded.checker);
     }
     line
 }
@@ -129,7 +130,7 @@ fn as_json(program: &BenchProgram, searched: &SearchFigures, reached: &[PeerFigu
         "seconds": searched.measured.seconds, "cpu_seconds": searched.measured.cpu,
         "host_memory": searched.measured.host, "target_memory": searched.measured.others,
         "recorded": program.recorded.map(|recorded| json!({
-            "who": recorded.who, "per_cpu_second": recorded.rate, "goal": recorded.factor,
+            "who": recorded.checker, "per_cpu_second": recorded.rate, "goal": recorded.factor,
             "ratio": searched.rate / recorded.rate,
         })),
         "peers": reached.iter().map(PeerFigures::to_json).collect::<Vec<_>>(),

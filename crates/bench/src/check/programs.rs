@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedRate {
     /// The checker.
-    pub who: &'static str,
+    pub checker: &'static str,
     /// Executions per CPU second.
     pub rate: f64,
     /// The goal: how many times as fast raddle is to be.
@@ -26,8 +26,8 @@ pub struct BenchProgram {
     pub recorded: Option<RecordedRate>,
 }
 
-const fn recorded(who: &'static str, rate: f64, factor: f64) -> Option<RecordedRate> {
-    Some(RecordedRate { who, rate, factor })
+const fn recorded(checker: &'static str, rate: f64, factor: f64) -> Option<RecordedRate> {
+    Some(RecordedRate { checker, rate, factor })
 }
 
 const GENMC: &str = "GenMC, no races";
