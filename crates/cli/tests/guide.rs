@@ -123,3 +123,22 @@ fn commands_that_are_named_exist() {
         }
     }
 }
+
+/// The tests that the page of limits names are there.
+#[test]
+fn tests_of_the_limits_exist() {
+    let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let folders = ["", "tests/cases", "tests", "crates/cli/tests", "crates"];
+    let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| limit"));
+    let mut named = 0;
+    for name in
+        rows.filter_map(|row| row.trim_end_matches(" |").rsplit(" | ").next()).flat_map(|tests| tests.split('`'))
+    {
+        if [".c", ".cpp", ".rs"].iter().any(|end| name.ends_with(end)) {
+            let found = folders.iter().any(|folder| root().join(folder).join(name).is_file());
+            assert!(found, "docs/limits.md names {name}, which does not exist");
+            named += 1;
+        }
+    }
+    assert!(named > 20, "only {named} tests were found in the tables");
+}
