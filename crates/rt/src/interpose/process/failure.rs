@@ -19,13 +19,14 @@ real! { hidden:
     fn __assert_fail(condition: *const c_char, file: *const c_char, line: u32, function: *const c_char);
 }
 
-/// The running thread has failed: says so in the trace and lets the others go on.
+/// The running thread has failed: records this and lets the other threads run.
 pub fn stop_thread(kind: Failure, address: u64, pc: u64, text: &[u8]) -> ! {
     trace::failure(kind, address, pc, text);
     sched::leave(ThreadStatus::Failed)
 }
 
-/// Last handler of `exit`, as it was registered first: constructors, destructors and other handlers are ordinary code.
+/// Last handler of `exit`, as it was registered first: constructors, destructors and other handlers
+/// are ordinary code.
 pub extern "C" fn leave_process(status: i32, _argument: *mut c_void) {
     if controlled() {
         watch_exit();
@@ -48,14 +49,15 @@ unsafe extern "C" {
     fn at_quick_exit(function: extern "C" fn()) -> i32;
 }
 
-/// Registers what comes last when the process ends: called before anybody else can register. Handlers are called once, so that it is
-/// called again when one of several threads that leave the process has done so.
+/// Registers the handler that runs last when the process ends: called before the program can
+/// register any. A handler is called once, so it is registered again when one of several threads
+/// that leave the process has done so.
 fn watch_exit() {
     // SAFETY: the function has the signature that on_exit wants.
     unsafe { on_exit(leave_process, core::ptr::null_mut()) };
 }
 
-/// Registers the last handlers of all ways out that have handlers.
+/// Registers the last handlers of all ways to end the process that have handlers.
 pub fn watch_ends() {
     watch_exit();
     // SAFETY: the function has the signature that at_quick_exit wants.
@@ -93,7 +95,7 @@ extern "C" fn quick_exit_at(status: i32, pc: u64) -> ! {
 export!(exit, 1 => exit_at);
 export!(quick_exit, 1 => quick_exit_at);
 
-/// The process is over as far as the running thread is concerned; others come to rest.
+/// The process has ended for the running thread; the others run until they are at rest.
 pub fn end_process(status: i32, pc: u64) -> ! {
     sched::perform(Op::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
     let run = run();
@@ -127,14 +129,15 @@ extern "C" fn abort_thread(pc: u64) -> ! {
 
 export!(abort, 0 => abort_thread);
 
-/// Type of the exception that nobody caught, if that is why the program aborts.
+/// Type of the uncaught exception, if that is why the program aborts.
 fn current_exception() -> Option<&'static CStr> {
-    // SAFETY: looks a function of the C++ library up, which may not be there.
+    // SAFETY: looks up a function of the C++ library, which may be missing.
     let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_current_exception_type".as_ptr()) };
     if function.is_null() {
         return None;
     }
-    // SAFETY: the Itanium C++ ABI: returns a type_info pointer or null; its second word is the mangled name.
+    // SAFETY: the Itanium C++ ABI: returns a type_info pointer or null; its second word is the
+    // mangled name.
     unsafe {
         let function: extern "C" fn() -> *const *const c_char = core::mem::transmute(function);
         let info = function();
@@ -169,7 +172,7 @@ export!(__assert_fail, 4 => assert_failed);
 /// Signals that mean a crash.
 pub const CRASHES: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
-/// Catches crashes and the write faults of the snapshot.
+/// Installs the handler for crashes and for the write faults of the snapshot.
 pub fn install_handlers() {
     let action = KernelAction {
         handler: on_signal as *const () as usize,
@@ -183,7 +186,8 @@ pub fn install_handlers() {
     }
 }
 
-/// The program's own handler for a signal that the runtime needs: called when the fault is the program's.
+/// The program's own handler for a signal that the runtime needs: called when the fault is the
+/// program's.
 pub fn program_handler(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
     let slot = &mut run().handlers[signal as usize];
     // SAFETY: the caller's pointers are null or valid, by the contract of sigaction.
@@ -200,7 +204,7 @@ pub fn program_handler(signal: i32, new: *const libc::sigaction, old: *mut libc:
     0
 }
 
-/// Gives signal handlers a stack that is never protected.
+/// Gives signal handlers a stack that the snapshot never protects.
 pub fn use_signal_stack(stack: *mut u8, bytes: usize) {
     let stack = libc::stack_t { ss_sp: stack.cast(), ss_flags: 0, ss_size: bytes };
     // SAFETY: the memory was mapped for this and stays mapped.
@@ -222,7 +226,8 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     }
     let program = run().handlers[signal as usize];
     if controlled() && program.handler > 1 {
-        // SAFETY: the program registered the function for this signal; it takes at least these arguments.
+        // SAFETY: the program registered the function for this signal; it takes at least these
+        // arguments.
         unsafe {
             let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) =
                 core::mem::transmute(program.handler);
@@ -231,7 +236,7 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         return;
     }
     if controlled() {
-        // The record's pc is a return address elsewhere; a fault is at the instruction itself.
+        // Elsewhere the pc of a record is a return address; a fault is at the instruction itself.
         trace_crash(signal, address as u64, pc + 1);
     }
     crash_for_real(signal);
@@ -249,7 +254,7 @@ fn crash_for_real(signal: i32) {
     unsafe { syscall!(libc::SYS_rt_sigaction, signal, &raw const default, 0usize, 8usize) };
 }
 
-/// The runtime met a state that it thought impossible.
+/// The runtime met a state that should be impossible.
 pub fn runtime_bug(file: &str, line: u32) -> ! {
     syscall::say("raddle: bug in the runtime at ");
     syscall::say(file);
@@ -266,7 +271,7 @@ pub fn runtime_bug(file: &str, line: u32) -> ! {
     crate::sched::controller::refuse("bug in the runtime: its message is on the program's standard error")
 }
 
-/// Something that the runtime cannot do without is missing.
+/// Ends the process because something that the runtime needs is missing.
 pub fn exit_with_error(what: &str, why: &str) -> ! {
     syscall::say("raddle: ");
     syscall::say(what);

@@ -1,4 +1,5 @@
-//! Functions that change the process's state in the kernel: mappings, signals, timers, directories, child processes.
+//! Functions that change the process's state in the kernel: mappings, signals, timers, directories,
+//! child processes.
 
 use core::ffi::{c_char, c_void};
 
@@ -98,7 +99,7 @@ extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
     unsafe { hidden::mprotect(at, bytes, protection) }
 }
 
-/// Signals whose handlers the runtime needs for itself.
+/// Signals that the runtime handles itself.
 fn is_ours(signal: i32) -> bool {
     crate::interpose::process::failure::CRASHES.contains(&signal)
 }
@@ -114,7 +115,7 @@ extern "C" fn set_action(signal: i32, new: *const libc::sigaction, old: *mut lib
     undo::save_action(signal);
     // SAFETY: not null, so the caller passes an action.
     let mut action = unsafe { *new };
-    // What the kernel holds back while a handler runs, it would hold back from other threads, too, that run meanwhile.
+    // The kernel would block these signals for other fibers, too, that run while the handler does.
     action.sa_flags |= libc::SA_NODEFER;
     // SAFETY: all-zero is the empty set.
     action.sa_mask = unsafe { core::mem::zeroed() };
@@ -158,7 +159,7 @@ extern "C" fn fork_process() -> i32 {
     unsafe { hidden::fork() }
 }
 
-/// The child of a fork is an ordinary process with one thread: the runtime steps aside in it.
+/// The child of a fork is an ordinary process with one thread: the runtime is passive in it.
 extern "C" fn step_aside() {
     run().hot.controlled = false;
 }
@@ -172,7 +173,8 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// Sees to it that a child's own handlers are not taken for the program's: called before anybody else can register some.
+/// Registers the handler that makes the runtime passive in a forked child: called before the
+/// program can register any.
 pub fn watch_forks() {
     // SAFETY: the function has the signature that is wanted, and the runtime is never unloaded.
     unsafe { __register_atfork(None, None, Some(step_aside), core::ptr::null_mut()) };
@@ -228,7 +230,7 @@ pub unsafe extern "C" fn posix_spawnp(
     unsafe { hidden::posix_spawnp(pid, path, actions, attr, argv, envp) }
 }
 
-// Another program takes this process's place, if all goes well: what it does is its own affair.
+// On success another program replaces this process, and is not modelled.
 extern "C" fn exec_with_environment(
     path: *const c_char,
     argv: *const *const c_char,
@@ -261,7 +263,8 @@ extern "C" fn exec_searched_with_environment(
     unsafe { hidden::execvpe(path, argv, envp) }
 }
 
-/// Timers would fire at times that no schedule controls: they are not armed, which the limits say.
+/// Timers would fire at times that no schedule controls. They are not armed; this is reported as a
+/// limit.
 extern "C" fn set_alarm(seconds: u32) -> u32 {
     if controlled() {
         note_limit(limit::TIMER);
@@ -305,7 +308,8 @@ extern "C" fn set_limit(resource: i32, limit: *const c_void) -> i32 {
     unsafe { hidden::setrlimit(resource, limit) }
 }
 
-/// Removes the variable that led the host's file here, so that children of the program are ordinary programs.
+/// Removes the variable that names the host's file, so that children of the program are ordinary
+/// programs.
 pub fn forget_descriptor(environment: *mut *const u8, index: usize) {
     let mut at = index;
     loop {

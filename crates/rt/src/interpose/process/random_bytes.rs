@@ -1,5 +1,6 @@
-//! Random bytes, as the kernel gives them. Every run gets the same ones: they follow from the thread that asks and how often it has asked
-//! before, so that they do not depend on who is first.
+//! Random bytes, as the kernel gives them. Every run gets the same ones: they follow from the
+//! thread that asks and how often it has asked before, so they do not depend on the order of
+//! threads.
 
 use core::ffi::c_void;
 
@@ -23,17 +24,17 @@ real! { hidden:
 
 /// The running thread's next random word.
 fn next_word() -> u64 {
-    // Nobody who draws another one only waits, though all else may be as before.
+    // A thread that draws another word makes progress, even if all other state is as before.
     run().hot.wrote = true;
     let me = run().me();
     me.private.random_words = me.private.random_words.wrapping_add(1);
     mix(me.key ^ mix(u64::from(me.private.random_words)))
 }
 
-/// Fills a buffer of the program's.
+/// Fills a buffer of the program.
 ///
 /// # Safety
-/// There must be room for so many bytes.
+/// There must be room for that many bytes.
 unsafe fn fill(into: *mut u8, bytes: usize) {
     const WORD: usize = size_of::<u64>();
     for at in (0..bytes).step_by(WORD) {

@@ -1,5 +1,6 @@
-//! Blocked signals. The kernel knows one thread where the program has many: each has a set of its own here, and the kernel is
-//! told the running one's. Signals of a crash are never really blocked, as the snapshot lives by them.
+//! Blocked signals. The kernel sees one thread where the program has many. Each has a set of its
+//! own here, and the kernel gets that of the running thread. Signals of a crash are never blocked
+//! in the kernel, because the snapshot needs them.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ real! { hidden:
     fn pthread_sigmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
 }
 
-/// What the kernel was told last: a fact about the process, not part of a run's state.
+/// The set that the kernel has now: belongs to the process, not to a run's state.
 static KERNEL: AtomicU64 = AtomicU64::new(0);
 
 const fn bit(signal: i32) -> u64 {
@@ -32,7 +33,7 @@ const CRASH_BITS: u64 = {
     bits
 };
 
-/// Nobody can block these; 32 and 33 are the C library's own.
+/// Signals that cannot be blocked; 32 and 33 belong to the C library.
 const UNBLOCKABLE: u64 = bit(libc::SIGKILL) | bit(libc::SIGSTOP) | bit(32) | bit(33);
 
 /// Notes the set at the root, with which main starts.
@@ -49,8 +50,8 @@ pub fn blocks(tid: usize, signal: i32) -> bool {
     (1..=64).contains(&signal) && run().fibers[tid].blocked & bit(signal) != 0
 }
 
-/// The running thread's signals from here on. A signal that was held back arrives at once, so the caller must be on the
-/// thread's own stack already.
+/// Blocks the running thread's signals from here on. A pending signal is delivered at once, so the
+/// caller must be on the thread's own stack already.
 #[inline]
 pub fn apply() {
     let wanted = run().me().blocked & !CRASH_BITS;

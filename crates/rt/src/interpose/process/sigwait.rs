@@ -1,5 +1,5 @@
-//! Waiting for a blocked signal. The thread stands before it, as before a descriptor from which the signal could be read, until the
-//! signal is there; only then the kernel is asked for it.
+//! Waiting for a blocked signal. The operation is enabled when the signal is pending, as if it read
+//! from a descriptor; only then the kernel is asked for the signal.
 
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
@@ -18,24 +18,24 @@ real! { hidden:
     fn sigtimedwait(set: *const u64, info: *mut libc::siginfo_t, span: *const libc::timespec) -> i32;
 }
 
-/// All signals that wait to be taken are one object.
+/// All pending signals are one object.
 const SIGNALS: u64 = io::file(0);
 
-/// A signal may have come: whoever waits for one looks again.
+/// A signal may have become pending: threads that wait for one are checked again.
 pub fn sent() {
     if controlled() {
         sched::changed(SIGNALS);
     }
 }
 
-/// Takes a signal of the set that is there; gives it, or an error as a negative number.
+/// Takes a pending signal of the set; returns it, or an error as a negative number.
 fn take(set: *const u64, info: *mut libc::siginfo_t) -> i32 {
     let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the caller passes a set and room for a description or null; does not wait.
     unsafe { syscall!(libc::SYS_rt_sigtimedwait, set, info, &raw const at_once, 8usize) as i32 }
 }
 
-/// Stands before taking a signal of the set, until one is there unless `looks_only`.
+/// Waits until a signal of the set is pending; does not wait if `looks_only`.
 fn stand(set: *const u64, looks_only: bool, pc: u64) {
     // SAFETY: the caller passes a set.
     let descriptor = unsafe { syscall!(libc::SYS_signalfd4, usize::MAX, set, 8usize, libc::O_CLOEXEC) } as i32;
@@ -45,7 +45,7 @@ fn stand(set: *const u64, looks_only: bool, pc: u64) {
         note_limit(limit::EXTERNAL_WAIT);
     }
     sched::perform(op, Outcome::Done, 0, 0);
-    // SAFETY: an own descriptor.
+    // SAFETY: a descriptor of the runtime.
     unsafe { syscall!(libc::SYS_close, descriptor) };
 }
 
@@ -85,7 +85,7 @@ extern "C" fn wait_info(set: *const u64, info: *mut libc::siginfo_t, pc: u64) ->
     wait_for_info(set, info, false, pc)
 }
 
-/// Time passes only for those who wait in vain: it has run out at once.
+/// A timed wait never waits: the time is over at once if no signal is pending.
 extern "C" fn wait_timed(set: *const u64, info: *mut libc::siginfo_t, span: *const libc::timespec, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.

@@ -1,4 +1,4 @@
-//! `syscall()`: futexes, clocks and threads' numbers are the runtime's business; other calls go to the kernel.
+//! `syscall()`: futexes, clocks and numbers of threads are modelled; other calls go to the kernel.
 
 use crate::arch::entry::{export, return_address};
 use crate::interpose::process::{random_bytes, time};
@@ -81,7 +81,7 @@ fn pass_on(number: i64, operands: [usize; 6]) -> i64 {
     if result != -(libc::EFAULT as isize) {
         return result as i64;
     }
-    // The kernel may have met a page that is read-only only for the snapshot's sake.
+    // The kernel may have met a page that the snapshot has made read-only.
     const ROOM: usize = 1 << 16;
     for operand in operands {
         snapshot::touch(operand as *const u8, ROOM);

@@ -1,5 +1,5 @@
-//! Sleeping and reading clocks, in virtual time. Neither is a transition: a sleep may end at any later point, which is what
-//! the order of the next transitions decides.
+//! Sleeping and reading clocks, in virtual time. Neither is a transition: a sleep may end at any
+//! later point, and the order of the next transitions decides when.
 
 use core::ffi::c_void;
 
@@ -28,7 +28,8 @@ real! { hidden:
     fn select(count: i32, read: *mut c_void, write: *mut c_void, except: *mut c_void, timeout: *mut libc::timeval) -> i32;
 }
 
-/// The running thread sleeps so long: a cancellation point, and the end of it if the process has exited.
+/// The running thread sleeps for this long. This is a cancellation point; the thread stops here if
+/// the process has exited.
 fn sleep_for(nanoseconds: u64, pc: u64) {
     cancel::point(pc);
     if run().exit.is_some() {
@@ -102,7 +103,7 @@ extern "C-unwind" fn sleep(seconds: u32, pc: u64) -> u32 {
     0
 }
 
-/// What a clock of the system shows; `None` if it is none that tells the time of this process.
+/// What a clock of the system shows; `None` if it is not modelled.
 fn show(clock: i32) -> Option<u64> {
     match clock {
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => Some(virtual_time::read()),

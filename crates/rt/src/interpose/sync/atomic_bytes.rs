@@ -1,5 +1,6 @@
-//! libatomic's functions for objects of any size. Those of 1, 2, 4, 8 and 16 bytes that are aligned are the ordinary operations;
-//! the others are a lock's business without the host, and one transition under control.
+//! libatomic's functions for objects of any size. Aligned objects of 1, 2, 4, 8 and 16 bytes use
+//! the ordinary operations. Operations on others take a lock without the host, and are one
+//! transition under control.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,11 +12,11 @@ use crate::sched::{self, virtual_time};
 use crate::state::{Op, controlled};
 use crate::syscall::syscall;
 
-/// Size announced for an object whose size is no power of two: wider than any word whose value the host follows, as the first 8
-/// bytes alone do not say whether a compare-exchange succeeds.
+/// Size announced for an object whose size is no power of two: wider than any word whose value the
+/// host tracks, because the first 8 bytes alone do not say whether a compare-exchange succeeds.
 const ODD_SIZE: u8 = 4;
 
-/// Guards all objects that the processor cannot access at once, without the host.
+/// Guards all objects that the processor cannot access atomically, without the host.
 static LOCK: AtomicBool = AtomicBool::new(false);
 
 fn with_lock<R>(action: impl FnOnce() -> R) -> R {
@@ -61,7 +62,8 @@ macro_rules! if_word {
 
 /// The object's bytes, all of them.
 fn bytes_at(address: u64, bytes: usize) -> &'static mut [u8] {
-    // SAFETY: the program passes an object of this size; the reference is dropped before anybody else runs.
+    // SAFETY: the program passes an object of this size; the reference is dropped before another
+    // fiber runs.
     unsafe { core::slice::from_raw_parts_mut(address as *mut u8, bytes) }
 }
 
@@ -154,7 +156,7 @@ extern "C" fn cas_bytes(bytes: usize, address: u64, expected: u64, desired: u64,
     0
 }
 
-/// A compare-exchange that nobody can interrupt.
+/// A compare-exchange; nothing runs at the same time.
 fn exchange_if_equal(bytes: usize, address: u64, expected: u64, desired: u64) -> bool {
     let equal = bytes_at(address, bytes) == bytes_at(expected, bytes);
     let (to, from) = if equal { (address, desired) } else { (expected, address) };

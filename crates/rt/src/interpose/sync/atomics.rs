@@ -1,7 +1,8 @@
-//! Atomic operations: what the compiler calls for them (`__tsan_atomic*`) and libatomic's functions.
+//! Atomic operations: what the compiler calls for them (`__tsan_atomic*`) and libatomic's
+//! functions.
 //!
-//! Under control a plain access is enough, as nobody runs at the same time. Without the host they are the processor's own
-//! atomic instructions, always sequentially consistent.
+//! Under control a plain access is enough, because no other thread runs at the same time. Without
+//! the host they are the processor's atomic instructions, always sequentially consistent.
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -26,7 +27,8 @@ pub trait Word: Copy + Eq {
     /// Result of a read-modify-write.
     fn combine(how: u8, old: Self, operand: Self) -> Self;
 
-    /// Stores `new` if the word holds `old`, without regard to other operations of the runtime; returns what it held.
+    /// Stores `new` if the word holds `old`, without regard to other operations of the runtime;
+    /// returns what it held.
     ///
     /// # Safety
     /// The address must be that of a word that may be written.
@@ -95,7 +97,8 @@ word!(u128, 4, exchange_16_if);
 /// What the word holds.
 #[inline(always)]
 fn peek<W: Word>(address: u64) -> W {
-    // SAFETY: the program accesses the word with this very operation; a wrong address faults as it would without raddle.
+    // SAFETY: the program accesses the word with this very operation; a wrong address faults as it
+    // would without raddle.
     unsafe { (address as *const W).read_unaligned() }
 }
 
@@ -120,7 +123,8 @@ fn op<W: Word>(kind: OpKind, address: u64, given: i32, arg: u64, pc: u64) -> Op 
 /// An atomic load.
 pub extern "C" fn load<W: Word>(address: u64, given: i32, pc: u64) -> W {
     if !controlled() {
-        // SAFETY: exchanging zero for zero changes nothing; the program's own access has the same contract.
+        // SAFETY: exchanging zero for zero changes nothing; the program's own access has the same
+        // contract.
         return unsafe { real_load(address) };
     }
     let op = op::<W>(OpKind::AtomicLoad, address, given, 0, pc);
@@ -135,7 +139,7 @@ pub extern "C" fn load<W: Word>(address: u64, given: i32, pc: u64) -> W {
     value
 }
 
-/// A load by the processor: up to 8 bytes are loaded at once, wider words need an exchange.
+/// A load by the processor: up to 8 bytes are loaded atomically, wider words need an exchange.
 ///
 /// # Safety
 /// The address must be that of a word that may be read (of 16 bytes: written).
@@ -235,7 +239,8 @@ fn exchange_or_tell<W: Word>(address: u64, expected: *mut W, desired: W, orders:
     if seen != wanted {
         // SAFETY: as above.
         unsafe { expected.write_unaligned(seen) };
-        // The next round of a loop starts with another expectation, wherever that is kept.
+        // The next round of a loop starts with another expected value, wherever the program keeps
+        // it.
         crate::trace::hooks::note_write(expected as u64, 1 << W::LOG_SIZE);
     }
     i32::from(seen == wanted)
@@ -267,12 +272,12 @@ extern "C" fn thread_fence(given: i32, pc: u64) {
     }
 }
 
-/// A fence against the own signal handlers: the compiler has done all that it takes.
+/// A fence against signal handlers of the same thread: only the compiler has to respect it.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_atomic_signal_fence(_order: i32) {}
 
-/// The functions for one width under the names of both libraries: bits, bytes, and how many registers the arguments of a store
-/// and of the two forms of compare-exchange need.
+/// The functions for one width under the names of both libraries. Parameters: bits, bytes, and how
+/// many registers the arguments of a store and of the two forms of compare-exchange need.
 macro_rules! width {
     ($word:ty, $bits:literal, $bytes:literal, $two:tt, $cas:tt => $cas_body:path, $cas_value:path) => {
         export!(named concat!("__tsan_atomic", $bits, "_load"), 2 => load::<$word>);

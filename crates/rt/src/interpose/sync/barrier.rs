@@ -1,5 +1,6 @@
-//! Barriers. Waiting is two transitions: arrive, and leave once the round is open. Who has arrived is known from the threads
-//! themselves; an open round is, too, so that nobody who leaves needs the object, which may be gone by then.
+//! Barriers. Waiting is two transitions: arrive, and leave once the round is open. Each thread's
+//! own entry says whether it has arrived and whether its round is open. So a thread that leaves
+//! does not need the object, which may have been freed by then.
 //!
 //! | bytes | here |
 //! |---|---|
@@ -22,7 +23,7 @@ use crate::state::{Op, Wait, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
-/// What the last thread of a round is told.
+/// What one thread of a round gets as result.
 const SERIAL_THREAD: i32 = -1;
 
 #[repr(C)]
@@ -35,7 +36,8 @@ struct Barrier {
 
 /// The object at an address that the program passed.
 fn at(address: u64) -> &'static mut Barrier {
-    // SAFETY: the program passes a pointer to a barrier; if it lies, the access faults as it would in libc.
+    // SAFETY: the program passes a pointer to a barrier; a wrong pointer faults as it would in
+    // libc.
     unsafe { &mut *(address as *mut Barrier) }
 }
 
@@ -50,7 +52,7 @@ real! { hidden:
     fn pthread_barrier_wait(barrier: u64) -> i32;
 }
 
-/// Reports use of a barrier that is none, and makes it one that lets everybody through.
+/// Reports use of an invalid barrier, and makes it one that blocks no thread.
 fn require(address: u64, pc: u64) {
     let misuse = match at(address).tag {
         LIVE => return,
@@ -79,7 +81,8 @@ extern "C" fn init(address: u64, attr: *const i32, count: u32, pc: u64) -> i32 {
         trace::misuse(Misuse::BarrierCount, address, 0, pc);
         return libc::EINVAL;
     }
-    // SAFETY: glibc's attribute object says in its only word whether it is shared between processes.
+    // SAFETY: glibc's attribute object says in its only word whether it is shared between
+    // processes.
     if !attr.is_null() && unsafe { *attr } != 0 {
         note_limit(limit::ROBUST);
     }
@@ -111,7 +114,7 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
     0
 }
 
-/// Nobody opens the round of those who wait at a barrier that is no more.
+/// Threads that wait at a barrier that was destroyed wait for ever.
 fn abandon(address: u64) {
     for tid in 0..run().threads {
         if has_arrived(tid, address) {
@@ -135,7 +138,8 @@ extern "C" fn wait(address: u64, pc: u64) -> i32 {
     if serial { SERIAL_THREAD } else { 0 }
 }
 
-/// Clocks are left at the round: an early arrival for the next one says nothing to who leaves this one late.
+/// Clocks are published per round: an early arrival for the next round does not happen before a
+/// late departure from this one.
 fn round_key(address: u64, round: u64) -> u64 {
     address ^ mix(round.wrapping_add(1))
 }
@@ -160,7 +164,7 @@ fn arrive(address: u64, pc: u64) -> u64 {
     op.arg
 }
 
-/// Lets everybody who has arrived go; the first in order of rank is told so.
+/// Releases all threads that have arrived; the first in order of rank becomes the serial thread.
 fn open(address: u64) {
     let me = run().hot.tid as usize;
     let mut serial = true;

@@ -1,7 +1,8 @@
-//! Condition variables. A wait is two transitions: release the mutex and enqueue; and re-acquire, once woken or timed out.
+//! Condition variables. A wait is two transitions: release the mutex and enqueue; then re-acquire,
+//! once woken or timed out.
 //!
-//! Who waits is known from the threads themselves ([`Wait`]), so the object keeps nothing but its tag, in bytes 0..8, where glibc
-//! has a sequence number that static initialisers set to 0.
+//! Each thread's own entry says whether it waits ([`Wait`]). So the object holds nothing but its
+//! tag, in bytes 0..8, where glibc has a sequence number that static initialisers set to 0.
 
 use core::ffi::c_void;
 
@@ -29,11 +30,12 @@ real! { hidden:
 
 /// The tag of the object at an address that the program passed.
 fn tag(address: u64) -> &'static mut u64 {
-    // SAFETY: the program passes a pointer to a condition variable; if it lies, the access faults as it would in libc.
+    // SAFETY: the program passes a pointer to a condition variable; a wrong pointer faults as it
+    // would in libc.
     unsafe { &mut *(address as *mut u64) }
 }
 
-/// Reports use of a condition variable that is none, and makes it one.
+/// Reports use of an invalid condition variable, and initialises it.
 fn require(address: u64, pc: u64) {
     let misuse = match *tag(address) {
         0 | LIVE => return,
@@ -61,7 +63,7 @@ pub fn queue(address: u64) -> impl Iterator<Item = usize> + Clone {
     (0..run().threads).map(|rank| run().by_rank[rank] as usize).filter(move |&tid| is_queued(tid, address))
 }
 
-/// Takes a thread out of its queue: it will go on after this.
+/// Takes a thread out of its queue: what it does next happens after this.
 pub fn wake(tid: usize) {
     virtual_time::hand_to(tid);
     run().fibers[tid].wait = Wait::Woken;
@@ -114,7 +116,7 @@ pub extern "C" fn destroy(address: u64, pc: u64) -> i32 {
     0
 }
 
-/// Those who wait on an object that is no more are never woken.
+/// Threads that wait on a destroyed object are never woken.
 fn abandon_queue(address: u64) {
     for tid in 0..run().threads {
         if let Wait::Queued { obj, .. } = &mut run().fibers[tid].wait
@@ -193,14 +195,14 @@ fn enqueue(address: u64, mutex: u64, timed: bool, pc: u64) {
     sched::commit(&op, Outcome::Done, 0, 0);
 }
 
-/// In how many ways the wait of a thread that nobody has woken can end: by time-out, spuriously.
+/// In how many ways the wait of a thread that was not woken can end: by time-out, spuriously.
 pub fn endings(tid: usize) -> usize {
     let fiber = &run().fibers[tid];
     let timed = matches!(fiber.wait, Wait::Queued { timed: true, .. });
     usize::from(timed) + usize::from(fiber.spurious_left > 0)
 }
 
-/// How the running thread's wait in a queue ends, now that it goes on: used for futexes, too.
+/// How the running thread's wait in a queue ends. Used for futexes, too.
 pub fn end_wait() -> Outcome {
     let tid = run().hot.tid as usize;
     let outcome = match run().fibers[tid].wait {

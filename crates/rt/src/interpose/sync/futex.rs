@@ -1,9 +1,10 @@
-//! Futexes, as programs and the C++ library use them through `syscall()`. A wait is two transitions: look and enqueue; go on, once
-//! woken or timed out.
+//! Futexes, as programs and the C++ library use them through `syscall()`. A wait is two
+//! transitions: compare and enqueue; then continue, once woken or timed out.
 //!
-//! Every user of a futex must be ready to be woken for no reason. So where the kernel would move waiters to another word, or wake only
-//! some by their bit sets, all of those are woken: they look again and wait where they should. Who would have been moved to where
-//! nobody wakes him is not found that way, which is noted.
+//! Every user of a futex must expect spurious wake-ups. So where the kernel would move waiters to
+//! another word, or wake only some by their bit sets, all of those are woken: they compare again
+//! and wait where they should. A waiter that would have been moved to a word where it is never
+//! woken is missed; this is reported as a limit.
 
 use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::limit;
@@ -58,7 +59,7 @@ pub fn perform(call: &Call) -> i64 {
     }
 }
 
-/// Wakes those who would be moved, too.
+/// Also wakes the threads that would be moved.
 fn requeue(call: &Call) -> i64 {
     let woken = wake(call.word, call.value.saturating_add(call.time as u32), call.pc);
     if woken > i64::from(call.value) {
@@ -67,7 +68,7 @@ fn requeue(call: &Call) -> i64 {
     woken
 }
 
-/// When a wait ends: never, at a moment of the thread's clock; or the error.
+/// When a wait ends: never, or at a moment of the thread's clock; or the error.
 fn deadline(call: &Call, absolute: bool) -> Result<Option<u64>, i64> {
     let time = call.time as *const libc::timespec;
     // SAFETY: the caller passes a time or null.
@@ -82,7 +83,7 @@ fn deadline(call: &Call, absolute: bool) -> Result<Option<u64>, i64> {
 
 /// The word's value, which the program may access in any way.
 fn value(word: u64) -> u32 {
-    // SAFETY: the program passes the address of a word; if it lies, the access faults.
+    // SAFETY: the program passes the address of a word; a wrong one faults.
     unsafe { (word as *const u32).read_volatile() }
 }
 
@@ -117,7 +118,7 @@ fn wait(call: &Call, deadline: Result<Option<u64>, i64>) -> i64 {
     }
 }
 
-/// Wakes `count` of those who wait, which ones the schedule decides; returns how many.
+/// Wakes `count` of the waiting threads and returns how many; the schedule decides which.
 fn wake(word: u64, count: u32, pc: u64) -> i64 {
     let op = Op::new(OpKind::FutexWake, word, u64::from(count), pc);
     sched::arrive(op);
@@ -169,7 +170,8 @@ fn look(word: u64, pc: u64) -> u32 {
     seen
 }
 
-/// Changes the second word, wakes at the first, and at the second if its old value passes a test.
+/// Changes the second word, wakes threads at the first, and at the second if its old value passes a
+/// test.
 fn wake_after_change(call: &Call) -> i64 {
     let (how, test) = (call.value3 >> 28, call.value3 >> 24 & 15);
     let operand = call.value3 >> 12 & 0xfff;

@@ -1,4 +1,5 @@
-//! Mutexes. Their state lies in the program's own object, in the places where glibc keeps it, so that static initialisers work:
+//! Mutexes. Their state is in the program's own object, where glibc keeps it, so that static
+//! initialisers work:
 //!
 //! | bytes | glibc | here |
 //! |---|---|---|
@@ -10,7 +11,8 @@
 //! | 24..32 | list | tag: 0 static, [`LIVE`] initialised, [`DEAD`] destroyed |
 //! | 32..40 | list | next robust mutex of the same owner |
 //!
-//! A mutex that is none (never initialised, destroyed) is reported and then used as if it had been initialised: the run goes on.
+//! An invalid mutex (never initialised, destroyed) is reported and then used as if it had been
+//! initialised, so that the run continues.
 
 use core::ffi::c_void;
 
@@ -29,7 +31,7 @@ pub const LIVE: u64 = u64::from_le_bytes(*b"rdl-live");
 /// Tag of an object that was destroyed.
 pub const DEAD: u64 = u64::from_le_bytes(*b"rdl-dead");
 
-/// Bit of the kind: the next owner learns that the last one has ended.
+/// Bit of the kind: the next owner is told that the last one has ended.
 const ROBUST: u32 = 16;
 /// Bit of the kind: used by several processes.
 const SHARED: u32 = 128;
@@ -37,9 +39,9 @@ const SHARED: u32 = 128;
 /// What is known about a robust mutex.
 mod health {
     pub const WELL: u32 = 0;
-    /// Its owner ended while holding it, and nobody has said that what it guards is consistent again.
+    /// Its owner ended while holding it, and the program has not declared it consistent again.
     pub const OWNER_DEAD: u32 = 1;
-    /// Let go of without saying so: useless from now on.
+    /// Unlocked without being declared consistent: unusable from now on.
     pub const LOST: u32 = 2;
 }
 
@@ -76,21 +78,21 @@ impl Mutex {
 
 /// The object at an address that the program passed.
 fn at(address: u64) -> &'static mut Mutex {
-    // SAFETY: the program passes a pointer to a mutex; if it lies, the access faults as it would in libc.
+    // SAFETY: the program passes a pointer to a mutex; a wrong pointer faults as it would in libc.
     unsafe { &mut *(address as *mut Mutex) }
 }
 
-/// Whether a thread that stands before a lock operation can acquire, or be refused, now.
+/// Whether a thread's lock operation can acquire the mutex, or be refused, now.
 pub fn can_lock(address: u64, tid: u16) -> bool {
     let mutex = at(address);
     match mutex.holder() {
         Some(holder) if is_valid(mutex) => holder == tid && mutex.kind() != MutexKind::Normal,
-        // What a broken mutex says about its holder means nothing.
+        // The holder in an invalid mutex means nothing.
         _ => true,
     }
 }
 
-/// Whether a thread at the end of a condition wait can have it back.
+/// Whether a thread at the end of a condition wait can re-acquire it.
 pub fn can_reacquire(address: u64, tid: u16) -> bool {
     let mutex = at(address);
     !is_valid(mutex) || mutex.holder().is_none_or(|holder| holder == tid)
@@ -106,7 +108,7 @@ fn is_valid(mutex: &Mutex) -> bool {
     matches!(mutex.tag, 0 | LIVE) && mutex.kind & !KNOWN == 0 && mutex.lock <= 1
 }
 
-/// Reports use of a mutex that is none, and makes it one.
+/// Reports use of an invalid mutex, and initialises it.
 pub fn require(address: u64, pc: u64) {
     let mutex = at(address);
     if !is_valid(mutex) {
@@ -120,7 +122,7 @@ fn op(kind: OpKind, address: u64, pc: u64) -> Op {
     Op::new(kind, address, at(address).kind() as u64, pc)
 }
 
-/// Stands before the operation, then makes sure that there is a mutex.
+/// Waits for its turn to perform the operation, then makes sure that the mutex is valid.
 fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
     sched::arrive(op(kind, address, pc));
     require(address, pc);
@@ -138,7 +140,7 @@ real! { hidden:
     fn pthread_mutex_consistent(mutex: u64) -> i32;
 }
 
-/// The kind that an attribute object asks for: glibc keeps all in its only word.
+/// The kind that an attribute object asks for: glibc keeps everything in its only word.
 fn kind_of(attr: *const u32) -> u32 {
     const ATTR_ROBUST: u32 = 0x4000_0000;
     const ATTR_SHARED: u32 = 0x8000_0000;
@@ -172,7 +174,7 @@ pub fn init_as(address: u64, kind: u32, pc: u64) {
     sched::changed(address);
 }
 
-/// `pthread_mutex_destroy` and its C11 form. A mutex that is held is gone nevertheless.
+/// `pthread_mutex_destroy` and its C11 form. A mutex that is held is destroyed nevertheless.
 pub extern "C" fn destroy(address: u64, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
@@ -190,7 +192,7 @@ pub extern "C" fn destroy(address: u64, pc: u64) -> i32 {
     if held.is_some() { libc::EBUSY } else { 0 }
 }
 
-/// Acquires now what [`can_lock`] allows.
+/// Acquires the mutex, as [`can_lock`] allows.
 fn acquire(op: &Op, address: u64) -> i32 {
     let tid = run().hot.tid;
     let mutex = at(address);
@@ -312,7 +314,7 @@ pub extern "C" fn unlock(address: u64, pc: u64) -> i32 {
     let tid = run().hot.tid;
     let mutex = at(address);
     if mutex.holder() != Some(tid) {
-        // The other kinds answer with an error code, which is what a program may use them for.
+        // The other kinds return an error code, on which a program may rely.
         if mutex.kind() != MutexKind::Normal {
             sched::commit(&op, Outcome::Refused, 0, 0);
             return libc::EPERM;
@@ -326,7 +328,8 @@ pub extern "C" fn unlock(address: u64, pc: u64) -> i32 {
     0
 }
 
-/// Gives one level of a mutex back, whoever has it, and tells those who wait: also the first half of a condition wait.
+/// Releases one level of a mutex, whichever thread holds it, and marks the threads that wait for
+/// it. Also the first half of a condition wait.
 pub fn give_back(address: u64) {
     let mutex = at(address);
     if mutex.depth > 1 {
@@ -356,7 +359,7 @@ pub fn reacquired_code(address: u64, pc: u64) -> i32 {
     robust_code(address, pc)
 }
 
-/// Takes a mutex out of its owner's list.
+/// Removes a robust mutex from its owner's list.
 fn forget_robust(address: u64) {
     let Some(owner) = at(address).holder() else { return };
     let mut link: *mut u64 = &raw mut run().fibers[owner as usize].private.robust;
@@ -371,7 +374,8 @@ fn forget_robust(address: u64) {
     }
 }
 
-/// The running thread ends: robust mutexes that it holds are let go of, and their next owner will learn why.
+/// The running thread ends: releases the robust mutexes that it holds, so that their next owner is
+/// told.
 pub fn release_robust() {
     loop {
         let address = run().me().private.robust;

@@ -1,10 +1,12 @@
 //! `pthread_once`, `call_once` and the guards of function-local statics in C++.
 //!
-//! The word of a once control is 0 (untouched), [`RUNNING`], or [`FINISHED`], as in glibc. A guard has 8 bytes: the compiler itself
-//! looks at the first, which is 1 once the object is there; the last four hold 1 while somebody makes it. Which of the two an operation
-//! is about stands in its `arg`.
+//! The word of a once control is 0 (untouched), [`RUNNING`], or [`FINISHED`], as in glibc. A guard
+//! has 8 bytes: compiled code reads the first, which is 1 once the object is constructed; the last
+//! four hold 1 while a thread constructs it. The `arg` of an operation says which of the two it is
+//! about.
 //!
-//! An initialiser that throws (or whose thread is made to end) leaves the control untouched: [`watched_call`] notices.
+//! An initialiser that throws (or whose thread is cancelled) leaves the control untouched:
+//! [`watched_call`] notices this.
 
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 
@@ -26,16 +28,17 @@ const GUARD: u64 = 1;
 
 /// A 32-bit word of the program's object.
 fn word(address: u64) -> &'static mut u32 {
-    // SAFETY: the program passes a pointer to a control or guard; if it lies, the access faults as it would in libc.
+    // SAFETY: the program passes a pointer to a control or guard; a wrong one faults as it would in
+    // libc.
     unsafe { &mut *(address as *mut u32) }
 }
 
-/// The word that says whether somebody is inside.
+/// The word that says whether a thread runs the initialiser.
 fn progress(op: &Op) -> &'static mut u32 {
     word(if op.arg == GUARD { op.obj + 4 } else { op.obj })
 }
 
-/// Whether nobody is inside the initialiser.
+/// Whether no thread runs the initialiser.
 pub fn can_begin(op: &Op) -> bool {
     *progress(op) != RUNNING
 }
@@ -51,7 +54,7 @@ real! { hidden:
     fn __cxa_guard_abort(guard: u64);
 }
 
-/// Stands before the beginning; says whether the caller must run the initialiser.
+/// Begins; returns whether the caller must run the initialiser.
 fn begin(address: u64, what: u64, pc: u64) -> bool {
     let op = Op::new(OpKind::OnceBegin, address, what, pc);
     sched::arrive(op);
@@ -96,7 +99,8 @@ extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
     i32::from(begin(address, GUARD, pc))
 }
 
-/// The compiler's own check of the first byte is an atomic load: what it finds there must come from an atomic store.
+/// The compiler's own check of the first byte is an atomic load: what it finds there must come from
+/// an atomic store.
 extern "C" fn guard_release(address: u64, pc: u64) {
     if !controlled() || callers::is_compiler_library(pc) {
         // SAFETY: passes on what the caller gave.

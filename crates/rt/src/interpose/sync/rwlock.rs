@@ -1,4 +1,5 @@
-//! Read-write locks that prefer readers, as glibc's do by default: a reader is let in whenever no writer holds the lock.
+//! Read-write locks that prefer readers, as glibc's do by default: a reader can acquire the lock
+//! whenever no writer holds it.
 //!
 //! | bytes | here | in glibc |
 //! |---|---|---|
@@ -49,17 +50,18 @@ impl RwLock {
 
 /// The object at an address that the program passed.
 fn at(address: u64) -> &'static mut RwLock {
-    // SAFETY: the program passes a pointer to an rwlock; if it lies, the access faults as it would in libc.
+    // SAFETY: the program passes a pointer to an rwlock; a wrong pointer faults as it would in
+    // libc.
     unsafe { &mut *(address as *mut RwLock) }
 }
 
-/// Whether a thread that stands before a read lock can acquire, or be refused, now.
+/// Whether a thread's read lock can be acquired, or be refused, now.
 pub fn can_read(address: u64, tid: u16) -> bool {
     let lock = at(address);
     !lock.is_valid() || lock.writer == 0 || lock.writer == u32::from(tid) + 1
 }
 
-/// Whether a thread that stands before a write lock can acquire, or be refused, now.
+/// Whether a thread's write lock can be acquired, or be refused, now.
 pub fn can_write(address: u64, tid: u16) -> bool {
     let lock = at(address);
     !lock.is_valid() || lock.writer == 0 && lock.readers == 0 || lock.writer == u32::from(tid) + 1
@@ -79,7 +81,8 @@ real! { hidden:
     fn pthread_rwlock_unlock(lock: u64) -> i32;
 }
 
-/// Stands before the operation, then makes sure that there is a lock: one that is none is reported and becomes one.
+/// Waits for its turn to perform the operation, then makes sure that the lock is valid: an invalid
+/// one is reported and initialised.
 fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
     let op = Op::new(kind, address, 0, pc);
     sched::arrive(op);
@@ -133,7 +136,8 @@ const NEVER: Otherwise = (Outcome::Refused, libc::EDEADLK);
 const TRY: Otherwise = (Outcome::Failed, libc::EBUSY);
 const TIMED: Otherwise = (Outcome::TimedOut, libc::ETIMEDOUT);
 
-/// Refused: the writer wants its own lock once more, which only the try forms take for a lock that is held.
+/// Whether the operation is refused because the writer locks its own lock once more. The try forms
+/// fail instead.
 fn is_own(address: u64, otherwise: Otherwise) -> bool {
     otherwise != TRY && at(address).writer == u32::from(run().hot.tid) + 1
 }
@@ -172,7 +176,8 @@ fn write(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
     0
 }
 
-/// Readers leave their clocks apart: what one of them did says nothing to the next reader.
+/// Readers publish their clocks separately: what one of them did does not happen before the next
+/// reader.
 fn readers_key(address: u64) -> u64 {
     address + 1
 }
@@ -264,7 +269,8 @@ extern "C" fn unlock(address: u64, pc: u64) -> i32 {
     let tid = run().hot.tid;
     let lock = at(address);
     let writes = lock.writer == u32::from(tid) + 1;
-    // Which of several holds of one thread ends is not told apart: then only a lock that nobody holds is wrong for sure.
+    // The holds of a thread that read-locked twice are not told apart. Then an unlock is certainly
+    // wrong only if no thread holds the lock.
     let reads = lock.readers > 0 && (lock.holds(tid) || lock.flags & NESTED != 0);
     if !writes && !reads {
         trace::misuse(Misuse::RwUnlockNotHeld, address, 0, pc);

@@ -1,4 +1,5 @@
-//! Semaphores: the value in bytes 0..4 as in glibc, a tag (as in a mutex; there is no static initialiser) in bytes 16..24.
+//! Semaphores: the value in bytes 0..4 as in glibc, a tag (as in a mutex; there is no static
+//! initialiser) in bytes 16..24.
 
 use raddle_vocab::{Misuse, OpKind, Outcome};
 use raddle_wire::limit;
@@ -35,7 +36,8 @@ impl Semaphore {
 
 /// The object at an address that the program passed.
 fn at(address: u64) -> &'static mut Semaphore {
-    // SAFETY: the program passes a pointer to a semaphore; if it lies, the access faults as it would in libc.
+    // SAFETY: the program passes a pointer to a semaphore; a wrong pointer faults as it would in
+    // libc.
     unsafe { &mut *(address as *mut Semaphore) }
 }
 
@@ -44,12 +46,12 @@ pub fn is_live(address: u64) -> bool {
     at(address).tag == LIVE
 }
 
-/// Whether a wait would go on.
+/// Whether a wait would not block.
 pub fn is_positive(address: u64) -> bool {
     at(address).tag == LIVE && at(address).value > 0
 }
 
-/// Reports threads that wait for what is no semaphore, for ever: called at the end of a run.
+/// Reports threads that wait for ever for an invalid semaphore: called at the end of a run.
 pub fn report_stuck() {
     for tid in 0..run().threads {
         let fiber = &run().fibers[tid];
@@ -57,7 +59,7 @@ pub fn report_stuck() {
             continue;
         }
         match at(fiber.pending.obj).tag {
-            // Whether it was waited for when it was destroyed, the host can tell.
+            // The host reports a semaphore that was destroyed while threads waited.
             LIVE | DEAD => {}
             _ => trace::misuse_at_rest(tid, Misuse::SemUninitialised),
         }
@@ -75,7 +77,7 @@ real! { hidden:
     fn sem_getvalue(sem: u64, value: *mut i32) -> i32;
 }
 
-/// Reports use of a semaphore that is none, and makes it one of value 0.
+/// Reports use of an invalid semaphore, and initialises it with the value 0.
 fn require(address: u64, pc: u64) {
     let misuse = match at(address).tag {
         LIVE => return,
@@ -229,7 +231,8 @@ extern "C" fn post(address: u64, pc: u64) -> i32 {
     if full { fail(libc::EOVERFLOW) } else { 0 }
 }
 
-/// Looking at the value is an atomic load of the whole object, whose content as memory the host does not follow.
+/// Reading the value is an atomic load of the whole object, whose content as memory the host does
+/// not track.
 extern "C" fn getvalue(address: u64, value: *mut i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.

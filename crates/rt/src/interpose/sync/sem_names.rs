@@ -1,8 +1,9 @@
 //! Named semaphores, private to the process and to the run: a table from names to semaphores.
 //!
-//! Whether a name leads to a semaphore is an atomic word of its own, at an address that follows from the name: opening is a load, creating
-//! and removing are compare-exchanges. So users of different names, and those who merely open, do not meet. A semaphore is
-//! initialised before its name leads to it; it is a block of its creator's heap, and lives as long as the run.
+//! Whether a name has a semaphore is an atomic word of its own, at an address that follows from the
+//! name: opening is a load, creating and removing are compare-exchanges. So operations on different
+//! names, and mere opens, are independent. A semaphore is initialised before it gets its name. It
+//! is a block of its creator's heap, and lives as long as the run.
 
 use core::ffi::{CStr, c_char};
 
@@ -18,13 +19,13 @@ use crate::syscall::set_errno;
 
 const ENTRIES: usize = 64;
 const NAME_BYTES: usize = 256;
-/// Where the words of names would lie: nothing else does.
+/// Addresses of the words of names: there is no memory.
 const WORDS: u64 = 0x1000_0000_0000;
 
 /// One name.
 #[derive(Clone, Copy)]
 struct Entry {
-    /// The object that the program sees; 0 if the name leads nowhere.
+    /// The object that the program sees; 0 if the name has none.
     semaphore: u64,
     name: [u8; NAME_BYTES],
     name_len: u16,
@@ -41,7 +42,7 @@ impl Names {
         Names { entries: [const { Entry { semaphore: 0, name: [0; NAME_BYTES], name_len: 0 } }; ENTRIES] }
     }
 
-    /// The entry that the name leads to.
+    /// The entry of the name.
     fn find(&mut self, name: &[u8]) -> Option<&mut Entry> {
         self.entries.iter_mut().find(|entry| entry.semaphore != 0 && &entry.name[..usize::from(entry.name_len)] == name)
     }
@@ -66,13 +67,13 @@ pub fn is_word(address: u64) -> bool {
     (WORDS..WORDS + (1 << 43)).contains(&address)
 }
 
-/// The word that says whether the name leads anywhere.
+/// The word that says whether the name has a semaphore.
 fn word_of(name: &[u8]) -> u64 {
     let hash = name.iter().fold(0, |hash: u64, &byte| raddle_vocab::policy::mix(hash ^ u64::from(byte) ^ 0x100));
     WORDS + (hash >> 24 << 3)
 }
 
-/// Stands before an operation on a name's word.
+/// Waits for its turn to perform an operation on a name's word.
 fn arrive(kind: OpKind, name: &[u8], expected: bool, pc: u64) -> Op {
     let arg = if kind == OpKind::AtomicCas { u64::from(expected) } else { 0 };
     let op = Op { order: MemOrder::SeqCst as u8, log_size: 3, ..Op::new(kind, word_of(name), arg, pc) };
@@ -142,7 +143,8 @@ fn open_name(name: *const c_char, flags: i32, value: u32, pc: u64) -> Result<u64
     Ok(spare)
 }
 
-/// Room for a semaphore that the running thread is about to create: what a creation that came too late left, or new.
+/// Room for a semaphore that the running thread is about to create: left over from a creation that
+/// came too late, or new.
 fn spare(pc: u64) -> Option<u64> {
     const BYTES: usize = 32;
     if run().me().private.spare_semaphore == 0 {
@@ -162,7 +164,8 @@ fn answer(done: Result<(), i32>) -> i32 {
     }
 }
 
-/// Closing takes nothing away from others, and who closes is not to use it again: no transition.
+/// Closing is no transition: it has no effect on other threads, and the thread itself must not use
+/// the semaphore again.
 extern "C" fn close(address: u64, _pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.

@@ -1,6 +1,7 @@
-//! Spin locks: one word, [`FREE`] or [`HELD`] by the thread whose number, plus 1, is added. There is no static initialiser.
+//! Spin locks: one word, [`FREE`] or [`HELD`] by the thread whose number, plus 1, is added. There
+//! is no static initialiser.
 //!
-//! Operations are those of a mutex of the kind `Spin`; nobody spins.
+//! Operations are those of a mutex of the kind `Spin`; no thread spins.
 
 use raddle_vocab::{Misuse, MutexKind, OpKind, Outcome};
 use raddle_wire::limit;
@@ -18,7 +19,8 @@ const DEAD: u32 = 0x5d0d_0000;
 
 /// The word at an address that the program passed.
 fn at(address: u64) -> &'static mut u32 {
-    // SAFETY: the program passes a pointer to a spin lock; if it lies, the access faults as it would in libc.
+    // SAFETY: the program passes a pointer to a spin lock; a wrong pointer faults as it would in
+    // libc.
     unsafe { &mut *(address as *mut u32) }
 }
 
@@ -39,7 +41,8 @@ real! { hidden:
     fn pthread_spin_unlock(lock: u64) -> i32;
 }
 
-/// Stands before the operation, then makes sure that there is a lock: one that is none is reported and becomes one.
+/// Waits for its turn to perform the operation, then makes sure that the lock is valid: an invalid
+/// one is reported and initialised.
 fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
     let op = Op::new(kind, address, MutexKind::Spin as u64, pc);
     sched::arrive(op);

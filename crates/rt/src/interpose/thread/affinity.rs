@@ -1,6 +1,6 @@
-//! Which processors threads may use. The host binds the target to one for as long as they take turns, and may change its mind between two
-//! runs: what the program sees, and what it asks for, has nothing to do with that. What a thread asked for is kept, and never told
-//! to the kernel.
+//! Which processors threads may use. The host pins the target to one while they take turns, and may
+//! change this between two runs. The program sees nothing of it: what a thread asks for is stored
+//! here, and never passed to the kernel.
 
 use core::ffi::c_void;
 
@@ -30,10 +30,10 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// What stands there before anybody has asked.
+    /// The value before the kernel was asked.
     pub const NONE: Processors = Processors { bytes: [0; LARGEST], used: 0 };
 
-    /// Asks the kernel; before the host may have bound anything.
+    /// Asks the kernel; called before the host may have pinned anything.
     pub fn ask(&mut self) {
         // SAFETY: the kernel writes into these bytes, and not more of them than there are.
         let used = unsafe { syscall!(libc::SYS_sched_getaffinity, 0, LARGEST, self.bytes.as_mut_ptr()) };
@@ -44,13 +44,14 @@ impl Processors {
 /// Bytes of a set that a thread asked for: enough for 1,024 processors.
 const KEPT: usize = 128;
 
-/// The processors that a thread asked for, or none if it may use those of the start.
+/// The processors that a thread asked for; none if it may use those of the start.
 pub type Affinity = [u8; KEPT];
 
-/// As of a thread that has not asked for any.
+/// Of a thread that has not asked for any.
 pub const NOT_ASKED: Affinity = [0; KEPT];
 
-/// What a new thread may use is what its creator may. While nobody has asked for anything, nothing is written.
+/// A new thread may use what its creator may. Nothing is written while no thread has asked for
+/// anything.
 pub fn inherit(parent: usize, child: usize) {
     let set = *affinities(parent);
     if set != NOT_ASKED {
@@ -58,7 +59,8 @@ pub fn inherit(parent: usize, child: usize) {
     }
 }
 
-/// The thread that a number means, if it is one of the program's and the processors of the start are known.
+/// The thread with this number, if it is one of the program and the processors of the start are
+/// known.
 fn by_number(number: i32) -> Option<usize> {
     if !controlled() || process().processors.used == 0 {
         return None;
@@ -108,7 +110,7 @@ pub fn set(process: i32, bytes: usize, wanted: *const u8) -> i64 {
     }
 }
 
-/// Of what is wanted, a thread gets what there is. A set without any such processor is refused.
+/// A thread gets those of the wanted processors that exist. A set without any is refused.
 fn set_own(tid: usize, bytes: usize, wanted: *const u8) -> i64 {
     let Processors { bytes: at_start, used } = &process().processors;
     if wanted.is_null() {
@@ -127,7 +129,7 @@ fn set_own(tid: usize, bytes: usize, wanted: *const u8) -> i64 {
     0
 }
 
-/// What the C library makes of a set that was read: what the kernel does not know is zero.
+/// Fills the bytes that the kernel does not write with zeros, as the C library does.
 fn fill_up(written: i64, bytes: usize, into: *mut c_void) -> i64 {
     if written < 0 {
         return written;

@@ -1,12 +1,16 @@
-//! Cancellation of threads, deferred to cancellation points: condition waits, semaphore waits, joins, sleeps, `pthread_testcancel`.
+//! Cancellation of threads, deferred to cancellation points: condition waits, semaphore waits,
+//! joins, sleeps, `pthread_testcancel`.
 //!
-//! The request is an atomic store to the thread's own flag, in the runtime's memory; a point is an atomic load of it, so that every
-//! order of the two is explored. (A program that does not contain `pthread_cancel` has no such points.) In a condition wait the load
-//! comes after the thread has entered the queue: if the request comes later, a signal meant for this thread follows it.
+//! The request is an atomic store to the thread's own flag, in the runtime's memory. A cancellation
+//! point is an atomic load of it, so every order of the two is explored. (A program that does not
+//! contain `pthread_cancel` has no such points.) In a condition wait the load comes after the
+//! thread has entered the queue. If the request comes later, a signal meant for this thread follows
+//! it.
 //!
-//! A thread that is blocked in a semaphore wait or a join is let go by a load of the flag in place of the operation that it waited for.
-//! That it waits for two things at once cannot be said to the host, so this is named as a limit; and so are asynchronous
-//! cancellation and points among input and output.
+//! A thread that is blocked in a semaphore wait or a join is released by a load of the flag in
+//! place of the operation that it waited for. The host cannot represent a wait for two things at
+//! once, so this is reported as a limit. So are asynchronous cancellation, and cancellation points
+//! among input and output.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -28,12 +32,12 @@ const ASYNCHRONOUS: i32 = 1;
 /// Result of a cancelled thread.
 const CANCELED: usize = usize::MAX;
 
-/// How a thread stands towards cancellation.
+/// The cancellation state of a thread.
 #[derive(Clone, Copy)]
 pub struct Cancel {
-    /// Somebody asked for it.
+    /// It was requested.
     requested: bool,
-    /// It is on its way out.
+    /// The thread is being unwound.
     acting: bool,
     /// Condition variable that it waits for, having seen no request; or 0.
     waits_for: u64,
@@ -42,7 +46,7 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Nobody asked; enabled and deferred.
+    /// Not requested; enabled and deferred.
     pub const NEW: Cancel = Cancel { requested: false, acting: false, waits_for: 0, state: 0, kind: 0 };
 
     /// Whether a request would have an effect.
@@ -74,7 +78,7 @@ pub fn prepare() {
     unsafe { dl_iterate_phdr(look_for_use, core::ptr::null_mut()) };
 }
 
-/// Sets [`IN_USE`] if the module wants `pthread_cancel` from another one.
+/// Sets [`IN_USE`] if the module imports `pthread_cancel`.
 extern "C" fn look_for_use(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
     const GLOBAL: u8 = 1 << 4;
     // SAFETY: the dynamic loader passes a valid description of a mapped module.
@@ -96,7 +100,8 @@ extern "C" fn look_for_use(info: *mut libc::dl_phdr_info, _size: usize, _data: *
     0
 }
 
-/// Where a module's symbols are. Their number is not known: what lies behind them is looked at, too, and means nothing.
+/// Where a module's symbols are. Their number is not known: what lies behind them is read, too, and
+/// matches nothing.
 struct SymbolTable {
     start: usize,
     /// End of the segment, or of what can be symbols.
@@ -135,7 +140,7 @@ impl SymbolTable {
             let mut ranges = loaded.map(|header| (base + header.p_vaddr as usize, header.p_filesz as usize));
             ranges.find(|&(from, bytes)| (from..from + bytes).contains(&address)).map(|(from, bytes)| from + bytes)
         };
-        // Modules whose section holds no addresses in memory (the kernel's) are none of the program's.
+        // A module whose section holds no addresses in memory is the kernel's, not the program's.
         let end = segment_end(start)?;
         let names_fit = strings.checked_add(string_bytes)? <= segment_end(strings)?;
         let end = if strings > start { end.min(strings) } else { end };
@@ -143,7 +148,7 @@ impl SymbolTable {
     }
 }
 
-/// A cancellation point called at `pc`: the running thread ends here if somebody has asked.
+/// A cancellation point called at `pc`: the running thread ends here if this was requested.
 pub fn point(pc: u64) {
     if look(pc) {
         act();
@@ -155,7 +160,7 @@ fn act() -> ! {
     unwind::exit_thread(CANCELED)
 }
 
-/// Whether there is a request that the running thread listens to.
+/// Whether there is a request that takes effect.
 fn look(pc: u64) -> bool {
     if !IN_USE.load(Ordering::Relaxed) || !run().me().private.cancel.listens() {
         return false;
@@ -195,13 +200,14 @@ fn finish_look(op: &Op) -> bool {
     requested
 }
 
-/// Whether a thread that is blocked before this operation is let go by a request.
+/// Whether a request releases a thread that is blocked before this operation.
 pub fn interrupts(tid: usize, op: &Op) -> bool {
     let cancel = &run().fibers[tid].private.cancel;
     cancel.requested && cancel.listens() && matches!(op.kind, OpKind::SemWait | OpKind::Join)
 }
 
-/// Called when the running thread was let through to such an operation, which is still not possible if `blocked`: then it was let go.
+/// Called when it is the running thread's turn to perform such an operation. If that is still not
+/// possible (`blocked`), a request has released the thread.
 pub fn interrupted(blocked: bool) {
     if blocked {
         note_limit(limit::CANCEL);
@@ -242,7 +248,8 @@ extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
     0
 }
 
-/// Wakes a thread that has entered the queue of the condition variable, unless somebody else has.
+/// Wakes a thread that is in the queue of the condition variable, unless another thread has woken
+/// it.
 fn take_out_of_queue(tid: usize, cond: u64, pc: u64) {
     let signal = Op::new(OpKind::Signal, cond, 0, pc);
     sched::arrive(signal);
@@ -251,13 +258,13 @@ fn take_out_of_queue(tid: usize, cond: u64, pc: u64) {
         cond::wake(tid);
         sched::commit(&signal, Outcome::Done, cond::bit(tid), waiters as u64);
     } else {
-        // That depends on other signals, as looking at the object would.
+        // This depends on other signals, as a load of the object would.
         let look = Op { log_size: 4, ..Op::new(OpKind::AtomicLoad, cond, 0, pc) };
         sched::commit(&look, Outcome::Done, 0, 0);
     }
 }
 
-/// Stores a setting and hands out the old one.
+/// Stores a setting and returns the old one.
 fn exchange(setting: &mut i32, new: i32, old: *mut i32) -> i32 {
     if !(0..=1).contains(&new) {
         return libc::EINVAL;

@@ -1,4 +1,5 @@
-//! Who a thread is: names, numbers, attributes; and what threads do to themselves that is no transition.
+//! The identity of a thread: names, numbers, attributes; and operations of a thread on itself that
+//! are no transitions.
 
 use core::ffi::{CStr, c_char};
 
@@ -31,7 +32,7 @@ real! { hidden:
     fn prctl(option: i32, a: usize, b: usize, c: usize, d: usize) -> i32;
 }
 
-/// The thread with this handle; complains if there is none.
+/// The thread with this handle; reports misuse if there is none.
 fn thread(handle: u64, pc: u64) -> Option<usize> {
     let found = lifecycle::by_handle(handle);
     if found.is_none() {
@@ -71,7 +72,8 @@ extern "C" fn setname(handle: u64, name: *const c_char, pc: u64) -> i32 {
 fn name_of(tid: usize) -> [u8; NAME_BYTES] {
     let mut name = run().fibers[tid].private.name;
     if name[0] == 0 {
-        // SAFETY: writes the process's name into the local, which has the size that the kernel wants.
+        // SAFETY: writes the process's name into the local, which has the size that the kernel
+        // wants.
         unsafe { syscall!(libc::SYS_prctl, libc::PR_GET_NAME, name.as_mut_ptr()) };
     }
     name
@@ -100,7 +102,7 @@ extern "C" fn getattr(handle: u64, attr: *mut libc::pthread_attr_t, pc: u64) -> 
     let fiber = &run().fibers[tid];
     let (mut low, high) = fiber.stack;
     if tid == 0 {
-        // Room to grow that main has not used yet is not there to be read.
+        // The part of the stack that main has not grown into yet cannot be read.
         low = low.max(high.saturating_sub(8 << 20));
     }
     let state = if fiber.detached { libc::PTHREAD_CREATE_DETACHED } else { libc::PTHREAD_CREATE_JOINABLE };
@@ -118,7 +120,7 @@ pub fn number() -> i32 {
     number_of(run().hot.tid as usize)
 }
 
-/// A number that names a thread as the kernel's would, and does not depend on other threads.
+/// A number that identifies a thread as the kernel's would, and does not depend on other threads.
 pub fn number_of(tid: usize) -> i32 {
     if tid == 0 {
         return process().pid;
@@ -135,7 +137,7 @@ extern "C" fn get_number(_pc: u64) -> i32 {
     }
 }
 
-/// The process has the same number in every run, in whichever process that is.
+/// The process has the same number in every run, also in a forked one.
 extern "C" fn get_process(_pc: u64) -> i32 {
     if controlled() {
         process().pid
@@ -157,7 +159,8 @@ extern "C" fn kill_process(number: i32, signal: i32, _pc: u64) -> i32 {
     result
 }
 
-/// Only signals to oneself are delivered, all threads being one to the kernel, and such as both block: those wait until somebody
+/// Only two kinds of signals are delivered, because all threads are one to the kernel: those that a
+/// thread sends to itself, and those that both threads block, which stay pending until a thread
 /// takes them.
 extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     if !controlled() {
@@ -176,10 +179,10 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
             run().fibers[tid].private.signalled = true;
             return 0;
         }
-        // It would still be there in the next run.
+        // The signal would still be pending in the next run.
         crate::restore::undo::needs_own_process();
     }
-    // SAFETY: sends a signal to the own kernel thread.
+    // SAFETY: sends a signal to this kernel thread.
     let sent = unsafe {
         syscall!(
             libc::SYS_tgkill,
@@ -197,7 +200,7 @@ extern "C" fn set_schedule(handle: u64, policy: i32, parameter: *const libc::sch
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_setschedparam(handle, policy, parameter) };
     }
-    // The schedule is the host's.
+    // The host decides the schedule.
     0
 }
 
@@ -214,7 +217,8 @@ extern "C" fn get_schedule(handle: u64, policy: *mut i32, parameter: *mut libc::
     0
 }
 
-/// Any schedule is allowed at any time, so giving way is no transition; but who has the choice lets others go first.
+/// Any schedule is allowed at any time, so yielding is no transition. But where there is a choice,
+/// other threads go first.
 pub extern "C" fn give_way(pc: u64) -> i32 {
     if controlled() {
         timeouts::idle_call(pc);

@@ -1,5 +1,6 @@
-//! Thread-specific data. Main's keys are numbered from 0; the number of a key that another thread creates follows from the thread
-//! and how many keys it has created before, so that numbers do not depend on who is first.
+//! Thread-specific data. Main's keys are numbered from 0. The number of a key that another thread
+//! creates follows from the thread and how many keys it has created before, so numbers do not
+//! depend on the order of threads.
 
 use raddle_vocab::policy::{MAX_THREADS, mix};
 
@@ -14,7 +15,8 @@ const ROUNDS: usize = 4;
 
 /// Keys and values.
 pub struct Keys {
-    /// How often each key was created and deleted: odd while it exists. A value counts only with the number it was set under.
+    /// How often each key was created and deleted: odd while it exists. A value is valid only in
+    /// the generation in which it was set.
     generations: [u32; MAX_KEYS],
     destructors: [usize; MAX_KEYS],
     /// Value and generation, by thread and key.
@@ -113,7 +115,7 @@ pub extern "C" fn get(key: u32, _pc: u64) -> usize {
     }
 }
 
-/// Runs the destructors of the running thread's values, which ends.
+/// Runs the destructors of the values of the running thread, which is ending.
 pub fn run_destructors() {
     let tid = run().hot.tid as usize;
     if !keys().used[tid] {

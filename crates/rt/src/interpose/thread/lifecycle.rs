@@ -40,7 +40,7 @@ pub unsafe fn create_real(handle: *mut u64, attr: *const c_void, entry: *const c
     unsafe { hidden::pthread_create(handle, attr, entry, argument) }
 }
 
-/// What an attribute object asks for.
+/// What an attribute object for a new thread asks for.
 struct Attributes {
     detached: bool,
     /// Lowest address and size of a stack that the program provides.
@@ -62,7 +62,7 @@ impl Attributes {
             libc::pthread_attr_getstack(attr, &raw mut address, &raw mut bytes);
         }
         attributes.detached = state == libc::PTHREAD_CREATE_DETACHED;
-        // Without a stack of the program's own the address is as far below 0 as the size says.
+        // Without a stack provided by the program, address plus size is 0.
         if (address as usize).wrapping_add(bytes) != 0 {
             attributes.stack = Some((address as usize, bytes));
         } else if bytes > pool_bytes && bytes != default_stack_bytes() {
@@ -72,7 +72,7 @@ impl Attributes {
     }
 }
 
-/// Stack of a thread whose creator does not say how much it wants.
+/// Stack size of a thread whose creator asks for none.
 fn default_stack_bytes() -> usize {
     let mut bytes = 0;
     // SAFETY: the object is initialised before it is asked, and destroyed after.
@@ -119,8 +119,9 @@ pub extern "C" fn create(
     0
 }
 
-/// A slot for a new thread, and whether another thread has used it before: one that the creator has joined. Slots that other threads have
-/// joined would make addresses depend on what those do.
+/// A slot for a new thread, and whether another thread has used it before. Only slots of threads
+/// that the creator itself has joined are used again: otherwise addresses would depend on other
+/// threads.
 fn take_slot() -> (usize, bool) {
     let run = run();
     let former = run.me().private.reusable as usize;
@@ -135,7 +136,7 @@ fn take_slot() -> (usize, bool) {
     let slot = if wanted < MAX_THREADS && !run.slots.contains(wanted) {
         wanted
     } else {
-        // Beyond what can be told apart by creator; at most as many slots are in use as there are threads.
+        // No slot is left for this creator. There are never more slots in use than threads.
         (1..MAX_THREADS).find(|&slot| !run.slots.contains(slot)).unwrap_or(MAX_THREADS - 1)
     };
     if slot >= process().pool_len {
@@ -145,8 +146,9 @@ fn take_slot() -> (usize, bool) {
     (slot, false)
 }
 
-/// The slot for the `nth` child, from 0, of a thread: it follows from the creator's, not from the order in which threads create others.
-/// Three of four slots are for children of main; the others are shared out among the children of everybody else.
+/// The slot for the `nth` child, from 0, of a thread: it follows from the creator's, not from the
+/// order in which threads create others. Three of four slots are for children of main; the others
+/// are for children of other threads.
 fn slot_of_child(creator: usize, nth: usize) -> usize {
     if creator == 0 {
         return nth + 1 + (nth + 1) / 3;
@@ -166,12 +168,13 @@ fn apply(attributes: &Attributes, tid: usize, pc: u64) {
     });
     if let Some((low, bytes)) = own {
         fiber.stack = (low, low + bytes);
-        // SAFETY: the memory is the program's to use as this thread's stack, or was allocated for it just now.
+        // SAFETY: the memory is the program's to use as this thread's stack, or was allocated for
+        // it just now.
         fiber.sp = unsafe { context::prepare(low + bytes, crate::sched::startup::fiber_body) };
     }
 }
 
-/// The running thread is over: its start function returned, or its stack was unwound.
+/// The running thread ends: its start function returned, or its stack was unwound.
 pub fn end(result: usize) -> ! {
     run().me().result = result;
     unwind::run_finalisers();
@@ -192,8 +195,9 @@ pub fn end(result: usize) -> ! {
     sched::leave(ThreadStatus::Ended)
 }
 
-/// Main has ended, but not the process: that goes on until all threads have ended, and then exits as if main had called `exit(0)`.
-/// Main waits by joining them; those that were detached by an operation it only looks at, as joining is over for them.
+/// Main has ended, but not the process: it lives until all threads have ended, and then exits as if
+/// main had called `exit(0)`. Main waits by joining them. Threads that were detached by an
+/// operation cannot be joined any more; main only polls them.
 fn wait_for_all() -> ! {
     while let Some(tid) =
         (1..run().threads).map(|rank| run().by_rank[rank] as usize).find(|&tid| !run().fibers[tid].private.main_saw_end)
@@ -213,12 +217,12 @@ fn wait_for_all() -> ! {
     unsafe { failure::exit_process(0) }
 }
 
-/// Whether the thread is main after its end, which waits for the others.
+/// Whether the thread is main, has ended, and waits for the others.
 pub fn is_waiting_main(tid: usize) -> bool {
     run().fibers[tid].private.over && run().fibers[tid].status == ThreadStatus::Pending
 }
 
-/// Whether a join, or a look at whether it would succeed, goes on.
+/// Whether a join, or a poll of whether it would succeed, is enabled.
 pub fn can_join_or_poll(tid: usize, joined: usize) -> bool {
     if is_waiting_main(tid) { run().fibers[joined].private.over } else { can_join(joined) }
 }
@@ -229,29 +233,29 @@ pub fn by_handle(handle: u64) -> Option<usize> {
     (0..run.threads).rev().find(|&tid| process().pool[run.fibers[tid].slot as usize].handle == handle)
 }
 
-/// Whether a thread that joins this one goes on: it has ended, or may not be joined.
+/// Whether a join of this thread is enabled: it has ended, or may not be joined.
 pub fn can_join(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
     fiber.private.over || fiber.joined || fiber.detached
 }
 
-/// A thread's being over, as a word of memory that polling threads load: its address is beyond all others, where the host's cells
-/// for threads are.
+/// Address of the *life word* of a thread: a word that polling threads load, which says whether it
+/// has ended. No real address is so high; the host uses the same addresses.
 fn life_address(tid: usize) -> u64 {
     1 << 63 | (tid as u64) << 3
 }
 
-/// Loading that word.
+/// The load of that word.
 fn look_at(tid: usize, pc: u64) -> Op {
     Op { order: MemOrder::Acquire as u8, log_size: 4, ..Op::new(OpKind::AtomicLoad, life_address(tid), 0, pc) }
 }
 
-/// The thread that a load of such a word looks at.
+/// The thread whose life word has this address.
 pub fn polled_thread(address: u64) -> usize {
     ((address & (u64::MAX >> 1)) >> 3) as usize
 }
 
-/// Whether the address is that of such a word.
+/// Whether the address is that of a life word.
 #[inline(always)]
 pub fn is_life_word(address: u64) -> bool {
     address >> 63 != 0
@@ -262,7 +266,7 @@ pub fn life_word(address: u64) -> u64 {
     u64::from(can_join(polled_thread(address)))
 }
 
-/// The thread that a join is about; reports handles that may not be joined.
+/// The thread that a join names; reports handles that may not be joined.
 fn joinable(handle: u64, pc: u64) -> Result<usize, i32> {
     let Some(tid) = by_handle(handle) else {
         trace::misuse(Misuse::BadThread, handle, 0, pc);
@@ -272,7 +276,7 @@ fn joinable(handle: u64, pc: u64) -> Result<usize, i32> {
         trace::misuse(Misuse::JoinSelf, 0, tid as u64, pc);
         return Err(libc::EDEADLK);
     }
-    // A thread that was created detached: there is no transition that could tell.
+    // A thread that was created detached: this depends on no transition.
     if run().fibers[tid].detached && !run().fibers[tid].private.was_detached {
         trace::misuse(Misuse::JoinDetached, 0, tid as u64, pc);
         return Err(libc::EINVAL);
@@ -297,7 +301,7 @@ pub extern "C" fn join(handle: u64, result: *mut usize, pc: u64) -> i32 {
     }
 }
 
-/// The join is let through: the thread is over, or may not be joined.
+/// Performs the join: the thread has ended, or may not be joined.
 fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
     let op = Op::new(OpKind::Join, 0, tid as u64, pc);
     let joined = &mut run().fibers[tid];
@@ -313,7 +317,7 @@ fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
         unsafe { *result = joined.result };
     }
     acquire_from(tid);
-    // Main's stack holds the start of the process, whatever becomes of main.
+    // Main's slot is never used again: its stack holds the start of the process.
     if tid != 0 {
         let former = core::mem::replace(&mut run().me().private.reusable, tid as u16);
         run().fibers[tid].private.next_reusable = former;
@@ -322,23 +326,23 @@ fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
     0
 }
 
-/// Everything that the thread did has happened before what the running one does next.
+/// Everything that the thread did happens before what the running one does next.
 fn acquire_from(tid: usize) {
     virtual_time::not_before(run().fibers[tid].clock);
     heap::inherit(tid, run().hot.tid as usize);
 }
 
-/// A join that gives up with this code where it would wait.
+/// A join that fails with this code where it would wait.
 fn join_or(handle: u64, result: *mut usize, code: i32, pc: u64) -> i32 {
     let tid = match joinable(handle, pc) {
         Ok(tid) => tid,
         Err(code) => return code,
     };
-    // Looking and joining are two transitions: that the look came too early must be possible.
+    // Polling and joining are two transitions, so that a poll that comes too early is explored.
     let look = look_at(tid, pc);
     sched::arrive(look);
     let (over, joinable) = (run().fibers[tid].private.over, can_join(tid));
-    // A look that comes too early is a join that gives up.
+    // A poll that comes too early is a join that fails.
     sched::commit(&look, if over { Outcome::Done } else { Outcome::TimedOut }, u64::from(over), 0);
     if !joinable {
         return code;

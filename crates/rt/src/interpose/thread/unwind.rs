@@ -1,8 +1,9 @@
 //! Ending a thread from the inside: `pthread_exit`, cancellation, and the cleanup handlers of C.
 //!
-//! Frames of C++ are unwound by the unwinder, with destructors and `catch (...)`. Handlers that C code compiled without exceptions
-//! has pushed are `jmp_buf`s in its frames: when unwinding has passed the frame of the innermost, control goes there, the
-//! handler runs and asks to go on ([`next`]).
+//! Frames of C++ are unwound by the unwinder, with destructors and `catch (...)`. Handlers that C
+//! code compiled without exceptions has pushed are `jmp_buf`s in its frames. When unwinding has
+//! passed the frame of the innermost one, control jumps there; the handler runs and then continues
+//! the unwinding ([`next`]).
 
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -24,7 +25,8 @@ struct Exception {
     private: [u64; 2],
 }
 
-/// One per thread. What they hold while in use is the same in every run, so they belong to no snapshot.
+/// One per thread. Their content while in use is the same in every run, so they are not part of the
+/// run's state.
 struct Exceptions(UnsafeCell<[Exception; MAX_THREADS]>);
 
 // SAFETY: rule 4 of the crate.
@@ -47,7 +49,7 @@ unsafe extern "C" {
     fn jump(buffer: usize, value: i32) -> !;
 }
 
-/// Called if a `catch (...)` ends without throwing on: as in glibc, the program is wrong.
+/// Called if a `catch (...)` ends without rethrowing: an error of the program, as in glibc.
 extern "C" fn not_rethrown(_reason: i32, _exception: *mut Exception) {
     failure::stop_thread(raddle_vocab::Failure::Abort, 0, 0, b"FATAL: exception not rethrown")
 }
@@ -60,7 +62,7 @@ real! { hidden:
     fn __call_tls_dtors();
 }
 
-/// Word of a handler's buffer that leads to the next one out.
+/// Word of a handler's buffer that points to the next outer one.
 fn link(buffer: usize) -> *mut usize {
     (buffer + CLEANUP_LINK) as *mut usize
 }
@@ -75,11 +77,11 @@ pub fn exit_thread(result: usize) -> ! {
         *exception = Exception { class: 0, cleanup: not_rethrown, private: [0; 2] };
         _Unwind_ForcedUnwind(exception, stop, core::ptr::null_mut());
     }
-    // The unwinder does not know some frame: what it could not unwind stays as it is.
+    // The unwinder does not know some frame: the frames that it could not unwind are dropped.
     finish()
 }
 
-/// Called for each frame on the way out.
+/// Called for each frame that is unwound.
 extern "C" fn stop(
     _version: i32,
     actions: i32,
@@ -96,7 +98,8 @@ extern "C" fn stop(
     let frame = unsafe { _Unwind_GetCFA(context) };
     // A buffer below this frame belongs to a frame that has been passed.
     if handler != 0 && (ends || handler < frame) {
-        // SAFETY: the program registered the buffer, in a frame that is still intact above this one.
+        // SAFETY: the program registered the buffer, in a frame that is still intact above this
+        // one.
         unsafe {
             run().me().private.cleanup = *link(handler);
             jump(handler, 1);
@@ -114,7 +117,8 @@ fn finish() -> ! {
     lifecycle::end(result)
 }
 
-/// Runs what the running thread has registered for its end: destructors of thread-local objects, then of specific data.
+/// Runs the destructors of the running thread, which is ending: of thread-local objects, then of
+/// thread-specific data.
 pub fn run_finalisers() {
     // SAFETY: the list is that of the running thread, as its thread-local storage is in place.
     unsafe { hidden::__call_tls_dtors() };
