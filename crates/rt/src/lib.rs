@@ -1,25 +1,26 @@
-//! The runtime inside the target. Every thread of the program runs as a fiber of one kernel thread, in
-//! the order that the host asks for.
+//! The runtime inside the target. Every thread of the program runs as a fiber of one kernel thread,
+//! in the order that the host asks for.
 //!
-//! # Rules for living in somebody else's process
-//! 1. No thread-local storage, no allocation, no unwinding. State is in two places only: `state::RunState` is
-//!    part of the program's state and is restored with it; `state::ProcessState` belongs to the process and is
-//!    never restored.
+//! # Rules for living in another program's process
+//! 1. No thread-local storage, no allocation, no unwinding. State is in two places only:
+//!    `state::RunState` is part of the program's state and is restored with it;
+//!    `state::ProcessState` belongs to the process and is never restored.
 //! 2. The runtime never calls a function that it exports itself. System calls are made directly
 //!    (`syscall`); functions of libc that it hides are reached through `syscall::libc_real`.
-//! 3. Without the host (`state::controlled` is false) every export behaves as the function that it hides.
-//! 4. Control is handed over only inside `sched`, before an operation is performed. A fiber that runs owns
-//!    all state: there is no concurrency inside the runtime, so plain memory is enough everywhere except in
-//!    the page shared with the host.
-//! 5. A fault in a page that the snapshot protects is handled by `restore::snapshot`; every other fault is
-//!    the program's (`interpose::process::failure`).
+//! 3. Without the host (`state::controlled` is false) every export behaves as the function that it
+//!    hides.
+//! 4. Control is handed over only inside `sched`, before an operation is performed. A fiber that
+//!    runs owns all state: there is no concurrency inside the runtime, so plain memory is enough
+//!    everywhere except in the page shared with the host.
+//! 5. A fault in a page that the snapshot protects is handled by `restore::snapshot`; every other
+//!    fault is the program's (`interpose::process::failure`).
 //!
 //! # Folders
 //! | folder | what it holds |
 //! |---|---|
 //! | `arch` | everything that depends on the processor architecture, one folder for each |
 //! | `interpose` | the functions of the C and C++ libraries that the runtime replaces, by theme |
-//! | `restore` | bringing the process back to an earlier state: snapshot, checkpoints, kernel state |
+//! | `restore` | restoring an earlier state of the process: snapshot, checkpoints, kernel state |
 //! | `sched` | taking over the process, the host's jobs, which thread runs next, virtual time |
 //! | `spinloop` | detecting threads that wait busily |
 //! | `state` | all state of the runtime |

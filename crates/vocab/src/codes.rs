@@ -1,4 +1,4 @@
-//! Small closed vocabularies: memory orders, mutex kinds, failures, misuse, the end of a run.
+//! Closed sets of codes: memory orders, mutex kinds, failures, misuse, the end of a run.
 
 use crate::byte_enum;
 
@@ -35,7 +35,7 @@ impl MemOrder {
 }
 
 byte_enum! {
-    /// What a mutex does when its owner locks it again, or somebody else unlocks it.
+    /// What a mutex does when its owner locks it again, or another thread unlocks it.
     MutexKind {
         /// Relocking blocks for ever.
         Normal = 0,
@@ -57,7 +57,7 @@ byte_enum! {
         Abort = 2,
         /// A fatal signal; value: its number, obj: the address.
         Signal = 3,
-        /// An exception that nobody catches; text: its type.
+        /// An uncaught exception; text: its type.
         Exception = 4,
         /// A false assume: not a failure of the program; the execution does not count.
         Assume = 5,
@@ -71,9 +71,9 @@ byte_enum! {
         MutexUninitialised = 1,
         /// Use of a destroyed mutex.
         MutexDestroyed = 2,
-        /// Unlock of a mutex that somebody else holds.
+        /// Unlock of a mutex that another thread holds.
         UnlockNotOwner = 3,
-        /// Unlock of a mutex that nobody holds.
+        /// Unlock of a mutex that no thread holds.
         UnlockNotLocked = 4,
         /// Destroying a mutex that is held.
         DestroyLocked = 5,
@@ -143,7 +143,7 @@ byte_enum! {
         NeedPool = 4,
         /// It changed kernel state that a snapshot cannot undo: run it in a process of its own.
         NeedFresh = 5,
-        /// Memory is too damaged to go on.
+        /// Memory is too damaged to continue.
         Damaged = 6,
         /// A false assume ended it.
         Assumed = 7,

@@ -1,4 +1,5 @@
-//! What input and output touches, as it stands in the operands of an [`OpKind::Io`](crate::OpKind::Io).
+//! What input and output accesses, as encoded in the operands of an
+//! [`OpKind::Io`](crate::OpKind::Io).
 //!
 //! | bits of `arg` | |
 //! |---|---|
@@ -8,12 +9,13 @@
 //! | 16..32 | descriptor |
 //! | 32..64 | a second thing that is touched, as [`second`] gives it; 0 if there is none |
 //!
-//! A pipe or socket is one thing, which every operation changes. Of a regular file, a name, a content and an open file's offset are
-//! things of their own: reading at an offset changes the offset and looks at the content.
+//! A pipe or socket is one thing, which every operation changes. Of a regular file, the name, the
+//! content and an open file's offset are separate things: reading at an offset changes the offset
+//! and observes the content.
 
-/// The second thing is only looked at.
+/// The second thing is only observed.
 pub const SECOND_OBSERVES: u64 = 1 << 13;
-/// The object is only looked at.
+/// The object is only observed.
 pub const OBSERVES: u64 = 1 << 14;
 
 /// Where the identities of files lie, apart from those of pipes and from addresses.
@@ -26,7 +28,7 @@ pub const fn file(thing: u32) -> u64 {
     FILES | thing as u64
 }
 
-/// `arg` for so many events of a descriptor.
+/// `arg` for a wait for these events of a descriptor.
 #[must_use]
 pub const fn waits_for(descriptor: i32, events: i16) -> u64 {
     (descriptor as u16 as u64) << 16 | (events as u64 & EVENTS)
@@ -44,7 +46,7 @@ pub const fn waited_for(arg: u64) -> (i32, i16) {
     ((arg >> 16) as u16 as i32, (arg & EVENTS) as i16)
 }
 
-/// The second thing that is touched.
+/// The second thing that is accessed.
 #[must_use]
 pub const fn second(arg: u64) -> Option<u64> {
     if arg >> 32 == 0 { None } else { Some(FILES | arg >> 32) }

@@ -1,8 +1,8 @@
-//! The words that both sides of the wire share: kinds of operations, their outcomes, memory orders, failure and
-//! misuse codes, and the policy by which a run goes on when its schedule is used up.
+//! The vocabulary that runtime and host share: kinds of operations, their outcomes, memory orders,
+//! failure and misuse codes, and the policy by which a run continues behind its schedule.
 //!
-//! The runtime inside the target and the in-memory target of the tests use the very same [`policy`], so that "what
-//! happens after the schedule" cannot differ between them.
+//! The runtime inside the target and the in-memory target of the tests use the same [`policy`], so
+//! they cannot differ in what happens behind the schedule.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,8 @@ pub mod policy;
 pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
 pub use op::{OpKind, Outcome};
 
-/// Declares a fieldless `repr(u8)` enum together with a checked conversion from the byte on the wire.
+/// Declares a fieldless `repr(u8)` enum together with a checked conversion from the byte on the
+/// wire.
 macro_rules! byte_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $value:literal,)* }) => {
         $(#[$meta])*

@@ -1,16 +1,17 @@
-//! Kinds of operations that a thread can stand before, and what became of them.
+//! Kinds of operations, and their outcomes.
 
 use crate::byte_enum;
 
 byte_enum! {
-    /// One kind of transition. `obj` and `arg` are the two operands that every operation carries on the wire and in
-    /// the model; the comment of each kind says what they hold.
+    /// One kind of transition. `obj` and `arg` are the two operands that every operation carries on
+    /// the wire and in the model; the comment of each kind says what they hold.
     OpKind {
         /// First transition of a thread; always enabled. obj: 0.
         ThreadStart = 1,
         /// Last transition of a thread. obj: 0.
         ThreadEnd = 2,
-        /// obj: what the child begins with, where that is known. arg: the run-local number of the child.
+        /// obj: the child's start function, where that is known. arg: the run-local number of the
+        /// child.
         Create = 3,
         /// arg: the thread joined. Enabled once it has ended.
         Join = 4,
@@ -23,7 +24,8 @@ byte_enum! {
         MutexInit = 10,
         /// obj: mutex.
         MutexDestroy = 11,
-        /// obj: mutex, arg: its `MutexKind`. Enabled while free (or when the kind lets the owner through).
+        /// obj: mutex, arg: its `MutexKind`. Enabled while free (or when the kind lets the owner
+        /// through).
         Lock = 12,
         /// obj: mutex, arg: kind. Always enabled.
         TryLock = 13,
@@ -42,7 +44,7 @@ byte_enum! {
         TryReadLock = 23,
         /// obj: rwlock. Always enabled.
         TimedReadLock = 24,
-        /// obj: rwlock. Enabled while nobody holds it.
+        /// obj: rwlock. Enabled while no thread holds it.
         WriteLock = 25,
         /// obj: rwlock. Always enabled.
         TryWriteLock = 26,
@@ -59,10 +61,11 @@ byte_enum! {
         CondWait = 32,
         /// As `CondWait`, but the wait may end by time-out.
         CondTimedWait = 33,
-        /// obj: condition variable, arg: mutex. Second half of a wait: enabled while the mutex is free and the
-        /// thread was woken, or timed out, or may wake spuriously.
+        /// obj: condition variable, arg: mutex. Second half of a wait: enabled while the mutex is
+        /// free and the thread was woken, or timed out, or may wake spuriously.
         CondReacquire = 34,
-        /// obj: condition variable. One successor per waiter: `value` of the step names the thread woken.
+        /// obj: condition variable. One successor per waiter: `value` of the step names the thread
+        /// woken.
         Signal = 35,
         /// obj: condition variable.
         Broadcast = 36,
@@ -86,7 +89,8 @@ byte_enum! {
         BarrierDestroy = 51,
         /// obj: barrier, arg: number of the round. The last arrival opens it.
         BarrierArrive = 52,
-        /// obj: barrier, arg: number of the round. Enabled once that is open; the least rank that takes part is the serial thread.
+        /// obj: barrier, arg: number of the round. Enabled once that is open; the least rank that
+        /// takes part is the serial thread.
         BarrierLeave = 53,
 
         /// obj: once control or guard. Enabled unless another thread is inside.
@@ -96,13 +100,15 @@ byte_enum! {
         /// obj: guard; the initialiser threw.
         OnceAbort = 62,
 
-        /// obj: address. value: what was read. arg: 1 if it ended busy waiting, old: a value with which the loop went round.
+        /// obj: address. value: what was read. arg: 1 if it ended a spin loop, old: a value with
+        /// which the loop went round.
         AtomicLoad = 70,
         /// obj: address. value: what was written, old: what it replaced.
         AtomicStore = 71,
         /// obj: address. value: what was written, old: what it replaced.
         AtomicRmw = 72,
-        /// obj: address, arg: expected value. value: what was written (on success), old: what was seen.
+        /// obj: address, arg: expected value. value: what was written (on success), old: what was
+        /// seen.
         AtomicCas = 73,
         /// obj: 0. A thread fence.
         Fence = 74,
@@ -113,7 +119,8 @@ byte_enum! {
         FutexTimedWait = 81,
         /// obj: address. Second half of a futex wait: enabled once woken or timed out.
         FutexResume = 82,
-        /// obj: address, arg: how many to wake. `value`: bit set or number of the one woken, as for `Signal`.
+        /// obj: address, arg: how many to wake. `value`: bit set or number of the one woken, as for
+        /// `Signal`.
         FutexWake = 83,
 
         /// obj: address. A plain read as a transition (access granularity, or a benign race).
@@ -123,27 +130,32 @@ byte_enum! {
         /// obj: block, arg: size. Returning a heap block, as a transition.
         Free = 92,
 
-        /// obj: identity of what is read, written or looked up, arg: see `io`. Input or output that other threads can observe.
+        /// obj: identity of what is read, written or looked up, arg: see `io`. Input or output that
+        /// other threads can observe.
         Io = 95,
     }
 }
 
 byte_enum! {
-    /// What became of an operation once it was performed.
+    /// The outcome of an operation that was performed.
     Outcome {
-        /// It did what its name says: acquired, stored, exchanged, enqueued, woke somebody or nobody.
+        /// It did what its name says: acquired, stored, exchanged, enqueued, woke any number of
+        /// threads.
         Done = 0,
-        /// A try, compare-exchange or futex wait that found the object otherwise and changed nothing.
+        /// A try, compare-exchange or futex wait that found another state than it needs and changed
+        /// nothing.
         Failed = 1,
         /// A timed operation that gave up.
         TimedOut = 2,
         /// A wait that ended without a wake-up or time-out (`--spurious`).
         Spurious = 3,
-        /// A mutex operation refused with an error code because of its kind (errorcheck: relock, not owner).
+        /// A mutex operation refused with an error code because of its kind (errorcheck: relock,
+        /// not owner).
         Refused = 4,
-        /// `OnceBegin`: somebody has finished already, the caller does not run the initialiser.
+        /// `OnceBegin`: the initialiser has finished already; the caller does not run it.
         Already = 5,
-        /// `BarrierArrive`: this arrival opened the round (no part of the dependence: arrivals commute).
+        /// `BarrierArrive`: this arrival opened the round (no part of the dependence: arrivals
+        /// commute).
         Last = 6,
         /// A recursive acquisition or release that changed only the depth.
         Nested = 7,
@@ -151,7 +163,7 @@ byte_enum! {
 }
 
 impl OpKind {
-    /// Whether the operation can be disabled, so that a thread that stands before it is blocked.
+    /// Whether the operation can be disabled, so that its thread is blocked.
     #[must_use]
     pub const fn can_block(self) -> bool {
         matches!(
@@ -175,7 +187,7 @@ impl OpKind {
         matches!(self, OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas)
     }
 
-    /// Whether it may come back without the lock that it is about.
+    /// Whether it may return without having acquired the lock.
     #[must_use]
     pub const fn is_lock_attempt(self) -> bool {
         matches!(

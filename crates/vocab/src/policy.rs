@@ -1,9 +1,10 @@
-//! How a run goes on when its schedule is used up.
+//! How a run continues behind its schedule.
 //!
-//! Threads are ordered by *rank*: the position of their spawn path in lexicographic order among the threads that
-//! exist. Ranks therefore do not depend on the order in which independent events happened.
+//! Threads are ordered by *rank*: the position of their spawn path in lexicographic order among the
+//! threads that exist. Ranks therefore do not depend on the order in which independent events
+//! happened.
 
-/// Threads that exist at a moment, at most.
+/// Threads that exist at the same time, at most.
 pub const MAX_THREADS: usize = 256;
 
 /// A set of ranks.
@@ -19,7 +20,8 @@ impl RankSet {
         RankSet { words: [0; MAX_THREADS / 64] }
     }
 
-    /// Adds a rank; ranks beyond [`MAX_THREADS`] are ignored (the runtime never creates so many threads).
+    /// Adds a rank; ranks beyond [`MAX_THREADS`] are ignored (the runtime never creates so many
+    /// threads).
     pub const fn insert(&mut self, rank: usize) {
         if rank < MAX_THREADS {
             self.words[rank / 64] |= 1 << (rank % 64);
@@ -52,7 +54,7 @@ impl RankSet {
         None
     }
 
-    /// The ranks that are in one of the two.
+    /// The ranks that are in at least one of the two.
     #[must_use]
     pub const fn union(&self, other: &RankSet) -> RankSet {
         let mut both = *self;
@@ -101,22 +103,22 @@ impl RankSet {
     }
 }
 
-/// Which rule chooses the next thread once the schedule is used up.
+/// The rule that chooses the next thread behind the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// The least rank that can step without a time-out; if there is none, the least that can time out.
-    /// A function of the state alone, which the search depends on.
+    /// The least rank that can step without a time-out; if there is none, the least that can time
+    /// out. A function of the state alone, which the search depends on.
     LeastRank,
-    /// The thread that made the last step for as long as it can step without a time-out, then as `LeastRank`: no
-    /// preemption.
+    /// The thread that made the last step for as long as it can step without a time-out, then as
+    /// `LeastRank`: no preemption.
     Stay,
     /// Uniformly among all that can step (time-outs included).
     Random {
         /// Start of the pseudo-random sequence.
         seed: u64,
     },
-    /// Probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010): random thread priorities, lowered at
-    /// `depth - 1` random steps out of the first `horizon`.
+    /// Probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010): random thread
+    /// priorities, lowered at `depth - 1` random steps out of the first `horizon`.
     Pct {
         /// Start of the pseudo-random sequence.
         seed: u64,
@@ -125,8 +127,8 @@ pub enum Policy {
         /// Steps expected in a run.
         horizon: u32,
     },
-    /// Partial order sampling (Yuan et al., CAV 2018): every pending operation has a random priority of its own; those
-    /// that conflict with the operation performed draw a new one.
+    /// Partial order sampling (Yuan et al., CAV 2018): every pending operation has a random
+    /// priority of its own; those that conflict with the operation performed draw a new one.
     Pos {
         /// Start of the pseudo-random sequence.
         seed: u64,
@@ -138,7 +140,8 @@ pub enum Policy {
 pub struct Candidate {
     /// Its rank now.
     pub rank: usize,
-    /// A number that names the thread and does not depend on other threads (a hash of its spawn path).
+    /// A number that identifies the thread and does not depend on other threads (a hash of its
+    /// spawn path).
     pub key: u64,
     /// How many transitions it has made.
     pub steps: u32,
@@ -147,8 +150,8 @@ pub struct Candidate {
 }
 
 impl Policy {
-    /// Chooses among the candidates (in increasing order of rank) as [`Chooser::choose`] does at the start of a run: PCT
-    /// has lowered nobody yet.
+    /// Chooses among the candidates (in increasing order of rank) as [`Chooser::choose`] does at
+    /// the start of a run: PCT has lowered no priority yet.
     #[must_use]
     pub fn choose(self, step: u32, candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
         Chooser::new(self).choose(step, candidates)
@@ -174,7 +177,8 @@ pub const MAX_CHANGES: usize = 15;
 #[derive(Clone, Copy, Debug)]
 pub struct Chooser {
     policy: Policy,
-    /// PCT: for each change point that has passed, key of the thread that ran there and number of the step.
+    /// PCT: for each change point that has passed, key of the thread that ran there and number of
+    /// the step.
     lowered: [Option<(u64, u32)>; MAX_CHANGES],
 }
 
@@ -191,11 +195,11 @@ impl Chooser {
         Chooser { policy, lowered: [None; MAX_CHANGES] }
     }
 
-    /// Chooses among the candidates (in increasing order of rank); `step` counts the run's transitions. To be called
-    /// once for each of them, in order.
+    /// Chooses among the candidates (in increasing order of rank); `step` counts the run's
+    /// transitions. To be called once for each of them, in order.
     pub fn choose(&mut self, step: u32, candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
         match self.policy {
-            // Who ran last is for the caller to know.
+            // The caller knows which thread ran last.
             Policy::LeastRank | Policy::Stay => candidates.map(|c| c.rank).next(),
             Policy::Random { seed } => {
                 let count = candidates.clone().count() as u64;
@@ -219,7 +223,8 @@ impl Chooser {
         }
     }
 
-    /// A random high number; below all of those, the number of the change point that met the thread last.
+    /// A random high number; or, below all of those, the number of the last change point at which
+    /// the thread ran.
     fn pct_priority(&self, seed: u64, key: u64) -> u64 {
         let met = self.lowered.iter().enumerate().filter_map(|(change, &met)| Some((change, met?)));
         match met.filter(|&(_, (met, _))| met == key).max_by_key(|&(_, (_, step))| step) {
@@ -228,7 +233,8 @@ impl Chooser {
         }
     }
 
-    /// If a change point lies at this step, the priority of the thread that makes it changes afterwards.
+    /// If a change point lies at this step, the priority of the thread that makes it changes
+    /// afterwards.
     fn lower(&mut self, seed: u64, depth: u32, horizon: u32, step: u32, key: u64) {
         for change in 0..MAX_CHANGES.min(depth.saturating_sub(1) as usize) {
             let random = mix(mix(seed ^ 0x7063_7431).wrapping_add(change as u64));
@@ -318,7 +324,8 @@ mod tests {
         }
     }
 
-    /// The thread that is lowered last is not always the lowest: the change points carry their priorities.
+    /// The thread that is lowered last is not always the lowest: the change points carry their
+    /// priorities.
     #[test]
     fn pct_orders_lowered_threads_both_ways() {
         let (mut early_first, mut late_first) = (0, 0);

@@ -1,4 +1,4 @@
-//! What runtime and host say to each other, through one shared memory file.
+//! The protocol between runtime and host, through one shared memory file.
 //!
 //! Layout of the file, all offsets from its start:
 //!
@@ -11,11 +11,12 @@
 //! | [`SpinKnowledge`] | [`SPIN_OFFSET`] |
 //! | trace of batch `b` | [`trace_offset`] |
 //!
-//! The host fills a batch of jobs and bumps `submitted`; the target runs them in order, appends each trace to the batch's
-//! trace arena, and bumps `completed`. Batch number `n` lives in buffers `n % 2`, so the host can fill one while the target
-//! runs the other. Both sides wait on these words with futexes.
+//! The host fills a batch of jobs and bumps `submitted`; the target runs them in order, appends
+//! each trace to the batch's trace arena, and bumps `completed`. Batch number `n` lives in buffers
+//! `n % 2`, so the host can fill one while the target runs the other. Both sides wait on these
+//! words with futexes.
 //!
-//! The host believes nothing it reads here: see `decode`, which checks every byte.
+//! The host trusts nothing that it reads here: `exec::decode` checks every byte.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -27,7 +28,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const PROTOCOL_VERSION: u32 = 5;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
-/// Environment variable through which a target learns the descriptor of the file; without it the runtime stays passive.
+/// Environment variable that holds the descriptor of the file; without it the runtime stays
+/// passive.
 pub const ENV_DESCRIPTOR: &str = "RADDLE_TARGET_FD";
 /// Jobs in a batch, at most.
 pub const MAX_JOBS: usize = 64;
@@ -35,9 +37,9 @@ pub const MAX_JOBS: usize = 64;
 pub const MAX_SEGMENTS: usize = 1 << 18;
 /// Checkpoints that can be kept at once; checkpoint 0 is the root and always there.
 pub const MAX_CHECKPOINTS: u32 = 64;
-/// Places whose accesses are meant to race, at most.
+/// Code addresses whose accesses race benignly, at most.
 pub const MAX_BENIGN: usize = 128;
-/// Bytes that all checkpoints together may take.
+/// Bytes that all checkpoints together may use.
 pub const CHECKPOINT_BYTES: u64 = 256 << 20;
 /// A [`Segment::choice`] that leaves the choice to the policy (the first).
 pub const NO_CHOICE: u16 = u16::MAX;
@@ -51,7 +53,7 @@ const SEGMENTS_BYTES: usize = MAX_SEGMENTS * size_of::<Segment>();
 pub const DETAIL_BYTES: usize = 1 << 20;
 /// Where the detail area starts.
 pub const DETAIL_OFFSET: usize = PAGE + 2 * JOBS_BYTES.next_multiple_of(PAGE) + 2 * SEGMENTS_BYTES;
-/// Where the knowledge about busy waiting starts.
+/// Where the knowledge about spin loops starts.
 pub const SPIN_OFFSET: usize = DETAIL_OFFSET + DETAIL_BYTES;
 const TRACE_START: usize = SPIN_OFFSET + size_of::<SpinKnowledge>().next_multiple_of(PAGE);
 
@@ -93,9 +95,10 @@ pub mod config_flag {
     pub const ACCESS_GRANULARITY: u32 = 1;
     /// Files that the program writes are the real ones.
     pub const SHARE_FILES: u32 = 2;
-    /// The program's standard output and error are left alone (`raddle run`); otherwise the host has redirected them.
+    /// The program's standard output and error are left alone (`raddle run`); otherwise the host
+    /// has redirected them.
     pub const KEEP_OUTPUT: u32 = 4;
-    /// Fold busy waiting.
+    /// Do not explore failed rounds of spin loops.
     pub const FOLD_SPINS: u32 = 8;
     /// Keep every checkpoint that is asked for, whether it pays or not.
     pub const KEEP_ALL: u32 = 16;
@@ -127,7 +130,7 @@ pub mod state {
     pub const STARTING: u32 = 0;
     /// The runtime has control and takes jobs.
     pub const READY: u32 = 1;
-    /// It cannot go on; [`super::Control::message`] says why.
+    /// It cannot continue; [`super::Control::message`] says why.
     pub const FAILED: u32 = 2;
 }
 
@@ -150,7 +153,7 @@ pub struct Control {
     pub stop: AtomicU32,
     /// One of [`state`]. Futex word.
     pub state: AtomicU32,
-    /// Jobs finished in the batch under way, so that the host knows which one a dead target died in.
+    /// Jobs finished in the batch under way: the host needs it if the target dies.
     pub jobs_done: AtomicU32,
     /// Process that executes the present job (differs from the target in fork mode).
     pub worker: AtomicU32,
@@ -158,13 +161,14 @@ pub struct Control {
     pub heartbeat: AtomicU64,
     /// Limits met, a bit each of [`limit`].
     pub limits: AtomicU64,
-    /// Bytes of memory that checkpoints take, up to [`CHECKPOINT_BYTES`].
+    /// Bytes of memory that checkpoints use, up to [`CHECKPOINT_BYTES`].
     pub checkpoint_bytes: AtomicU64,
     /// Why the target failed, zero-terminated.
     pub message: [u8; 512],
     /// How many of `benign` are in use. Fixed by the host.
     pub benign_count: u64,
-    /// Return addresses of accesses that are meant to race: each is a transition, as relaxed atomics are. Fixed by the host.
+    /// Return addresses of accesses that race benignly: each is a transition, as relaxed atomics
+    /// are. Fixed by the host.
     pub benign: [u64; MAX_BENIGN],
 }
 
@@ -188,15 +192,16 @@ pub mod limit {
     pub const EXIT_EVENTS: u64 = 128;
     /// A file outside the private copies was changed.
     pub const FILES: u64 = 256;
-    /// A thread blocked in the kernel on something that nobody in the process controls.
+    /// A thread blocked in the kernel on something outside the process.
     pub const EXTERNAL_WAIT: u64 = 512;
     /// A library was loaded during the run.
     pub const DLOPEN: u64 = 1024;
-    /// More descriptors were in use than are looked after.
+    /// More descriptors were in use than are modelled.
     pub const DESCRIPTORS: u64 = 2048;
     /// Waiters of a futex were woken that should have been moved to another.
     pub const REQUEUE: u64 = 4096;
-    /// Rounds of polling under a lock were left out that others, who only try it, could notice.
+    /// Rounds of polling under a lock were left out that threads which only try the lock could
+    /// notice.
     pub const POLLED: u64 = 8192;
 }
 
@@ -206,16 +211,17 @@ pub mod job_flag {
     pub const DETAIL: u32 = 1;
     /// Record repeated accesses too.
     pub const ALL_ACCESSES: u32 = 2;
-    /// End the run where its schedule ends, with the status `Stopped`, instead of continuing by the policy.
+    /// End the run where its schedule ends, with the status `Stopped`, instead of continuing by the
+    /// policy.
     pub const STOP_AFTER_SCHEDULE: u32 = 4;
 }
 
-/// One run: what to do and what came of it.
+/// One run: the request and the result.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Job {
-    /// Checkpoint to start from, which the schedule leads to. If there is none, or not any more, the run starts from the root: that
-    /// makes no difference to what comes of it.
+    /// Checkpoint to start from, which is on the schedule. If the target does not have it, the run
+    /// starts from the root, with the same result.
     pub base: u32,
     /// Bits of [`job_flag`].
     pub flags: u32,
@@ -247,7 +253,7 @@ pub struct Job {
     pub diverged_at: u32,
     /// Transitions made, those of the base included (result).
     pub steps: u32,
-    /// Places where threads of the program were found to wait busily, in this or an earlier run (result).
+    /// Code addresses where spin loops were found, in this or an earlier run (result).
     pub awaits: u32,
     /// Must be 0.
     pub reserved: u32,
@@ -261,9 +267,9 @@ pub struct Job {
     pub skipped: u64,
 }
 
-/// Reads that the runtime can remember as leading nowhere.
+/// Reads whose verdicts the runtime can remember.
 pub const SPIN_ENTRIES: usize = 1 << 17;
-/// Places of reads whose loops the runtime keeps count of.
+/// Code addresses of reads whose examinations are counted.
 pub const SPIN_PLACES: usize = 256;
 
 /// Pieces of data that a round of polling may read.
@@ -284,42 +290,44 @@ pub struct PollRound {
     pub pieces: [[AtomicU64; 2]; POLL_PIECES],
 }
 
-/// What the runtime has learned about busy waiting, kept from run to run. Only the runtime reads and writes it; it lies in the
-/// shared file so that forked runs and the parent have the same.
+/// What the runtime has learned about spin loops, kept from run to run. Only the runtime reads and
+/// writes it. It is in the shared file so that forked runs and the parent share it.
 #[repr(C)]
 pub struct SpinKnowledge {
-    /// Whether a thread was seen to come back to a read without having changed anything.
+    /// Whether a thread was seen to return to a read without having changed anything.
     pub seen: AtomicU32,
     /// Entries of the table in use.
     pub used: AtomicU32,
-    /// Places where loops were found.
+    /// Code addresses where loops were found.
     pub found: AtomicU32,
     /// Must be 0.
     pub reserved: u32,
-    /// The next attempt at the run under way lets one thread run alone behind this many transitions; 0: no such thing.
+    /// The next attempt at the run under way lets one thread run alone behind this many
+    /// transitions; 0: there is no examination.
     pub examine_at: AtomicU32,
     /// Which thread.
     pub examine_thread: AtomicU32,
-    /// The read that the thread came back from.
+    /// Key of the read that the thread returned from.
     pub examine_key: AtomicU64,
-    /// Where it came back to.
+    /// Code address that it returned to.
     pub examine_place: AtomicU64,
-    /// Entries of the pool whose stacks others access, a bit each.
+    /// Entries of the pool whose stacks other threads access, a bit each.
     pub shared_stacks: [AtomicU64; raddle_vocab::policy::MAX_THREADS / 64],
     /// Entries of `polls` in use.
     pub polls_used: AtomicU32,
     /// Must be 0.
     pub reserved_too: u32,
-    /// Rounds of polling under a lock that lead nowhere.
+    /// Failed rounds of polling under a lock.
     pub polls: [PollRound; POLL_ROUNDS],
-    /// Place and verdicts, in turn.
+    /// Code address and count, alternating.
     pub places: [AtomicU64; 2 * SPIN_PLACES],
-    /// Reads, by the state of the reading thread and what it reads: those that lead nowhere and those that do not.
+    /// Verdicts about reads, by the state of the reading thread and the value that it reads.
     pub table: [AtomicU64; SPIN_ENTRIES],
 }
 
-/// Part of a schedule: thread `tid` makes `steps` transitions, then, if `accesses` is not [`NO_ACCESS_STOP`], goes on until
-/// it stands before its data access number `accesses` (from 0) after the last of them. Then the next segment follows.
+/// Part of a schedule: thread `tid` makes `steps` transitions. Then, if `accesses` is not
+/// [`NO_ACCESS_STOP`], it continues until it is before its data access number `accesses` (from 0)
+/// after the last of them. Then the next segment follows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
@@ -336,8 +344,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Says that a checkpoint is wanted right before the transition with number `at` (from 0, counted from the root), as number `id`, and
-    /// that so many runs are known to start from it.
+    /// Asks for a checkpoint right before the transition with number `at` (from 0, counted from the
+    /// root), with number `id`, from which `uses` runs are known to start.
     #[must_use]
     pub const fn keep(id: u16, at: u32, uses: u32) -> Self {
         Segment { tid: id, choice: NO_CHOICE, steps: at, accesses: uses, reserved: 0 }

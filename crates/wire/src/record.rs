@@ -1,6 +1,7 @@
 //! The trace: a stream of records of 3 to 6 words of 64 bits.
 //!
-//! Word 0 of each: kind (8 bits), flags (8), thread (16), count (32). What follows depends on the kind:
+//! Word 0 of each: kind (8 bits), flags (8), thread (16), count (32). What follows depends on the
+//! kind:
 //!
 //! | kind | words | 1 | 2 | 3 | 4 | 5 |
 //! |---|---|---|---|---|---|---|
@@ -14,10 +15,12 @@
 //! | [`STACK`] | 1 + count | return addresses | | | | |
 //! | [`FRAMES`] | 1 + 2 count | stack pointer, frame pointer | | | | |
 //!
-//! An access record with [`flag::PENDING`] was not made: the thread stands before it because a segment stops it there.
+//! An access record with [`flag::PENDING`] was not performed: a segment stopped the thread before
+//! it.
 //!
-//! `count` of a step or access: data accesses that the thread made since its last transition (accesses folded away as
-//! repetitions included), so that `(thread, transition number, count)` addresses an access.
+//! `count` of a step or access: data accesses that the thread made since its last transition,
+//! repeated ones that are not recorded included. So `(thread, transition number, count)` addresses
+//! an access.
 
 use raddle_vocab::OpKind;
 
@@ -29,9 +32,9 @@ pub const WRITE: u8 = 129;
 pub const READ_RANGE: u8 = 130;
 /// A plain write of any number of bytes.
 pub const WRITE_RANGE: u8 = 131;
-/// A heap block came to life.
+/// A heap block was allocated.
 pub const ALLOC: u8 = 132;
-/// A heap block was given back.
+/// A heap block was freed.
 pub const FREE: u8 = 133;
 /// The thread failed; text follows if the length is not 0.
 pub const FAILURE: u8 = 134;
@@ -41,23 +44,24 @@ pub const MISUSE: u8 = 135;
 pub const TEXT: u8 = 137;
 /// The thread got a name.
 pub const THREAD_NAME: u8 = 138;
-/// Return addresses on the thread's stack, innermost first, if the job asked for detail. Follows a parked access, a failure or
-/// a misuse, and stands at the end for each thread that has not ended.
+/// Return addresses on the thread's stack, innermost first, if the job asked for detail. Follows a
+/// parked access, a failure or a misuse, and is at the end for each thread that has not ended.
 pub const STACK: u8 = 139;
 /// Stack and frame pointer of the innermost frames of the stack before it, two words for each.
 pub const FRAMES: u8 = 140;
 
 /// Bits of the flags byte.
 pub mod flag {
-    /// The step was not made: the thread stands before it at the end of the run.
+    /// The step was not performed: it is pending at the end of the run.
     pub const PENDING: u8 = 1;
-    /// Pending: the step could not be made in the last state.
+    /// Pending: the step was not enabled in the last state.
     pub const BLOCKED: u8 = 2;
     /// The access is volatile.
     pub const VOLATILE: u8 = 4;
-    /// Pending: the thread waits busily, and what it would read now would only lead it back.
+    /// Pending: the thread is in a spin loop, and would only go round again with the value that it
+    /// would read now.
     pub const AWAIT: u8 = 8;
-    /// Pending, with [`AWAIT`]: the round that it is in began with values that are gone.
+    /// Pending, with [`AWAIT`]: the round that it is in began with values that have changed since.
     pub const STALE: u8 = 4;
     /// Pending: the thread failed and stops for good.
     pub const FAILED: u8 = 16;
@@ -76,13 +80,13 @@ pub const ACCESS_WORDS: usize = 3;
 /// Words of range, alloc, free, failure and misuse records.
 pub const LONG_WORDS: usize = 4;
 
-/// Puts word 0 together.
+/// Packs word 0.
 #[must_use]
 pub const fn header(kind: u8, flags: u8, tid: u16, count: u32) -> u64 {
     kind as u64 | (flags as u64) << 8 | (tid as u64) << 16 | (count as u64) << 32
 }
 
-/// Takes word 0 apart: kind, flags, thread, count.
+/// Unpacks word 0: kind, flags, thread, count.
 #[must_use]
 pub const fn parse_header(word: u64) -> (u8, u8, u16, u32) {
     (word as u8, (word >> 8) as u8, (word >> 16) as u16, (word >> 32) as u32)
@@ -94,7 +98,7 @@ pub const fn pack_pc(pc: u64, extra: u16) -> u64 {
     pc & 0xffff_ffff_ffff | (extra as u64) << 48
 }
 
-/// Undoes [`pack_pc`].
+/// Reverses [`pack_pc`].
 #[must_use]
 pub const fn unpack_pc(word: u64) -> (u64, u16) {
     (word & 0xffff_ffff_ffff, (word >> 48) as u16)
@@ -106,13 +110,14 @@ pub const fn step_extra(order: u8, outcome: u8, log_size: u8) -> u16 {
     (order & 15) as u16 | ((outcome & 15) as u16) << 4 | (log_size as u16) << 8
 }
 
-/// Undoes [`step_extra`].
+/// Reverses [`step_extra`].
 #[must_use]
 pub const fn parse_step_extra(extra: u16) -> (u8, u8, u8) {
     ((extra & 15) as u8, (extra >> 4 & 15) as u8, (extra >> 8) as u8)
 }
 
-/// How many words the record with this header has, given its fourth word's text length where that matters.
+/// How many words the record with this header has, given its fourth word's text length where that
+/// matters.
 #[must_use]
 pub const fn words(kind: u8, count: u32) -> Option<usize> {
     match kind {

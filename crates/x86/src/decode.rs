@@ -1,6 +1,6 @@
-//! One instruction: its length, where it goes, and what it does to the frame.
+//! Decoding one instruction: its length, where control goes, and what it does to the frame.
 
-/// No instruction has more bytes.
+/// The longest instruction, in bytes.
 pub const LONGEST: usize = 15;
 
 /// Where control goes after an instruction. Distances count from its end.
@@ -14,7 +14,7 @@ pub enum Flow {
     Jump(i64),
     /// To the next one or elsewhere.
     Branch(i64),
-    /// The caller's frame pointer comes back: the frame is given up.
+    /// The caller's frame pointer is restored: the frame is released.
     Leave,
     /// Nothing of the function follows.
     End,
@@ -25,9 +25,9 @@ pub enum Flow {
 /// What an instruction does to the bytes of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Looks at so many of them at most, perhaps writes them, too.
+    /// Reads at most this many of them, and perhaps writes them, too.
     Reads(u8),
-    /// Writes this many of them and looks at none.
+    /// Writes this many of them and reads none.
     Writes(u8),
     /// Makes a pointer to them, or to somewhere behind.
     Points,
@@ -51,11 +51,11 @@ pub struct Instruction {
     pub flow: Flow,
     /// What it does to the frame.
     pub operand: Option<Operand>,
-    /// General registers that it may look at, a bit for each number; calls are taken to look at none.
+    /// General registers that it may read, a bit for each number; calls are taken to read none.
     pub reads: u16,
-    /// General registers that it writes and does not look at.
+    /// General registers that it writes and does not read.
     pub writes: u16,
-    /// Whether it looks at or writes memory at a distance from the stack pointer.
+    /// Whether it reads or writes memory at a distance from the stack pointer.
     pub is_by_stack_pointer: bool,
 }
 
@@ -104,7 +104,7 @@ impl Prefixes {
     }
 }
 
-/// The bytes that are not yet understood.
+/// The bytes that are not decoded yet.
 struct Reader<'a> {
     code: &'a [u8],
     at: usize,
@@ -174,18 +174,18 @@ fn operands(code: &mut Reader<'_>, prefixes: Prefixes) -> Option<Operands> {
 /// What an opcode is followed by, and what it does.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// So many bytes of immediate operand.
+    /// This many bytes of immediate operand.
     Plain(usize),
-    /// A ModRM byte and so many bytes of immediate operand.
+    /// A ModRM byte and this many bytes of immediate operand.
     Operands(usize, Access),
     /// A distance of four bytes.
     Call,
-    /// A distance of so many bytes.
+    /// A distance of this many bytes.
     Jump(usize),
     Branch(usize),
-    /// The saved frame pointer comes back.
+    /// The saved frame pointer is restored.
     Leave,
-    /// The end, after so many bytes.
+    /// The end, after this many bytes.
     End(usize),
 }
 
@@ -248,7 +248,8 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
     Some(Instruction { length: code.at, flow, operand, reads, writes, is_by_stack_pointer })
 }
 
-/// Registers that an instruction without a ModRM byte looks at and writes. Those that it takes for granted are none that outlive a call.
+/// Registers that an instruction without a ModRM byte reads and writes. Implicit operands are no
+/// registers that outlive a call, and are left out.
 fn implied(opcode: u8, prefixes: Prefixes) -> (u16, u16) {
     let register = 1 << (opcode & 7 | (prefixes.rex & 1) << 3);
     match opcode {
@@ -260,7 +261,7 @@ fn implied(opcode: u8, prefixes: Prefixes) -> (u16, u16) {
     }
 }
 
-/// Registers that an instruction with a ModRM byte looks at and writes.
+/// Registers that an instruction with a ModRM byte reads and writes.
 fn used(opcode: u8, is_extended: bool, prefixes: Prefixes, operands: &Operands) -> (u16, u16) {
     let middle = operands.middle | (prefixes.rex & 4) << 1;
     let (middle_bit, other_bit) = (1 << middle, operands.other.map_or(0, |number| 1 << number));

@@ -1,6 +1,7 @@
-//! Just enough of the x86-64 instruction set to tell which bytes of a stack frame, and which registers, are dead: those that the
-//! function will not read before it has written them. Whatever is not understood counts as a read, so that *dead* is never said wrongly of what
-//! compilers make of C and C++.
+//! Just enough of the x86-64 instruction set to tell which bytes of a stack frame, and which
+//! registers, are dead: the function will not read them before it has written them. Every
+//! instruction that is not known counts as a read. So for the code that C and C++ compilers
+//! produce, nothing is called dead by mistake.
 #![no_std]
 #![forbid(unsafe_code)]
 

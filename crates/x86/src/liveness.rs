@@ -1,10 +1,11 @@
-//! What a function may still read of its frame and registers.
+//! Liveness: what a function may still read of its frame and registers.
 
 use crate::decode::{Access, Flow, Instruction, LONGEST, decode};
 
-/// Places where paths part or meet that are followed at most; a function with more of them is taken to read everything.
+/// Branch targets that are followed, at most; a function with more of them is taken to read
+/// everything.
 const PLACES: usize = 192;
-/// Instructions that are looked at, at most.
+/// Instructions that are decoded, at most.
 const INSTRUCTIONS: usize = 6000;
 /// The register of the first argument.
 const FIRST_ARGUMENT: u16 = 1 << 7;
@@ -24,12 +25,13 @@ pub enum Place {
 pub trait Code {
     /// The bytes from this address on.
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]>;
-    /// Whether the function at this address does nothing with a pointer that it is given.
+    /// Whether the function at this address only records the pointer that it is given.
     fn only_records_access(&mut self, function: u64) -> bool;
 }
 
-/// Whether the function that goes on at `pc` writes the place on every path before it reads it; a byte of the frame may
-/// also be given up with it. A byte that it never writes is dead only if all its memory is addressed by the frame pointer.
+/// Whether the function that continues at `pc` writes the place on every path before it reads it; a
+/// byte of the frame may also be released with it. A byte that it never writes is dead only if the
+/// function addresses all memory of its frame by the frame pointer.
 #[must_use]
 pub fn is_dead(pc: u64, place: Place, code: &mut dyn Code) -> bool {
     let mut walk = Walk {
@@ -58,15 +60,16 @@ pub fn is_dead(pc: u64, place: Place, code: &mut dyn Code) -> bool {
 /// All paths from one place.
 struct Walk<'a> {
     code: &'a mut dyn Code,
-    /// Where paths begin that were or will be followed.
+    /// Where the paths begin that were or will be followed.
     places: [u64; PLACES],
     len: usize,
     budget: usize,
     /// Where the variable starts that the byte belongs to, if it is written.
     start: Option<i32>,
-    /// Where the nearest object starts to which there are pointers and that the byte may be part of.
+    /// Where the nearest object starts to which there are pointers and that the byte may be part
+    /// of.
     pointed: Option<i32>,
-    /// Whether some path gives the frame up.
+    /// Whether some path releases the frame.
     leaves: bool,
     /// Whether some memory is addressed by the stack pointer.
     is_by_stack_pointer: bool,
@@ -79,7 +82,7 @@ enum Meaning {
 }
 
 impl Walk<'_> {
-    /// Follows a path to where the place is written or given up; `None` if it is read, or may be.
+    /// Follows a path to where the place is written or released; `None` if it is read, or may be.
     fn follow(&mut self, from: u64, place: Place) -> Option<()> {
         let mut at = from;
         loop {
@@ -98,7 +101,7 @@ impl Walk<'_> {
                 Flow::Next | Flow::Call(_) => {}
                 Flow::Branch(by) => self.add(end.wrapping_add_signed(by))?,
                 Flow::Jump(by) => return self.add(end.wrapping_add_signed(by)),
-                // The caller gets the register.
+                // The caller may read the register.
                 Flow::Leave | Flow::End if matches!(place, Place::Register(_)) => return None,
                 Flow::Leave => {
                     self.leaves = true;
@@ -149,8 +152,9 @@ impl Walk<'_> {
         Some(Meaning::Written)
     }
 
-    /// Whether the pointer that the instruction makes is handed to a function that only notes it, and to nobody else: it is
-    /// made for the first argument, perhaps by way of another register that does not outlive the call.
+    /// Whether the pointer that the instruction makes is passed to a function that only records it,
+    /// and used nowhere else: it is made for the first argument, perhaps by way of another register
+    /// that does not outlive the call.
     fn is_only_noted(&mut self, instruction: &Instruction, end: u64) -> bool {
         let mut holder = instruction.writes;
         let mut at = end;

@@ -1,4 +1,5 @@
-//! The lengths of instructions agree with those that objdump knows, for what gcc makes of C++ with and without optimisation.
+//! The lengths of instructions agree with objdump, for C++ compiled by gcc with and without
+//! optimisation.
 
 use std::fs;
 use std::process::Command;
@@ -24,7 +25,13 @@ int main(int argc, char **argv) {
     std::thread other([] { flag = 3; });
     for (int i = 0; i < argc; i++)
         table[argv[i]] += i * 0.5f + look(2);
-    switch (argc) { case 1: puts("1"); break; case 2: puts("2"); break; case 3: return 3; case 4: return 9; case 5: return 7; }
+    switch (argc) {
+    case 1: puts("1"); break;
+    case 2: puts("2"); break;
+    case 3: return 3;
+    case 4: return 9;
+    case 5: return 7;
+    }
     other.join();
     return table.size() > 3 && argv[0][0] % 7 == 2;
 }
@@ -81,7 +88,8 @@ impl Code for Bytes<'_> {
     }
 }
 
-/// A loop that remembers what it saw last: the new value, at -4, is written before it is read; the last one, at -8, is not.
+/// A loop that remembers what it saw last: the new value, at -4, is written before it is read; the
+/// last one, at -8, is not.
 #[rustfmt::skip]
 const LOOP: &[u8] = &[
     0x89, 0xc3,                   //  0 mov %eax,%ebx

@@ -1,5 +1,6 @@
-//! Putting a page back by its cache lines. A run writes to a few lines of a page, nearly always the same as the runs before: these
-//! are copied, and all others are only looked at. What it costs is the memory that is read: of a saved page, only what is not zero.
+//! Restoring a page by its cache lines. A run writes to a few lines of a page, nearly always the
+//! same as earlier runs: these are copied, and all others are only compared. The cost is the memory
+//! that is read: of a saved page, only the lines that are not zero.
 
 use crate::arch::{CACHE_LINE_WORDS, PAGE};
 
@@ -15,17 +16,17 @@ struct Aligned(Line);
 
 static ZERO: Aligned = Aligned([0; CACHE_LINE_WORDS]);
 
-/// What is known about a page that is put back again and again.
+/// What earlier restores of a page have shown.
 #[derive(Clone, Copy)]
 pub struct Habits {
     /// Lines that were found changed, a bit each.
     changed: u64,
-    /// Lines of the saved page that are zero, a bit each: it is not read where it need not be.
+    /// Lines of the saved page that are zero, a bit each: these need not be read.
     zero: u64,
 }
 
 impl Habits {
-    /// Those of a page that was never put back.
+    /// Of a page that was never restored.
     ///
     /// # Safety
     /// The saved page must be readable.
@@ -42,13 +43,14 @@ impl Habits {
     }
 }
 
-/// Makes the first page as the second.
+/// Makes the first page equal to the second.
 pub type Restore = unsafe fn(*mut Page, *const Page, &mut Habits);
 
 /// See [`Restore`].
 ///
 /// # Safety
-/// Both pages must be there, the first writable, and no reference may lead to either; the habits must be those of the pair.
+/// Both pages must be mapped, the first writable, and there must be no reference to either; the
+/// habits must be those of the pair.
 #[inline(always)]
 pub unsafe fn restore(page: *mut Page, saved: *const Page, habits: &mut Habits) {
     // SAFETY: the caller's promise.
@@ -85,7 +87,8 @@ fn copy(page: &mut Page, saved: Saved, lines: u64) {
     }
 }
 
-/// Looks at everything without a branch, which is quicker than to stop at the first difference: there hardly ever is one.
+/// Compares everything without a branch. This is faster than stopping at the first difference,
+/// because there is rarely one.
 #[inline(always)]
 fn is_same(page: &Page, saved: Saved) -> bool {
     let mut all = [0; CACHE_LINE_WORDS];

@@ -1,10 +1,14 @@
-//! States in the middle of runs from which later runs start, instead of making the same transitions once more.
+//! Checkpoints: states in the middle of runs from which later runs start, instead of repeating the
+//! same transitions.
 //!
-//! A checkpoint is a copy of the pages that runs write to, the records up to there, and a few words. It is kept only
-//! * where that is all: a run that has opened, mapped or changed anything in the kernel keeps none from then on ([`is_all_memory`]);
+//! A checkpoint is a copy of the hot pages, the records up to there, and a few words. It is kept
+//! only
+//! * where that is the whole state: a run that has opened, mapped or changed anything in the kernel
+//!   keeps none from then on ([`is_all_memory`]);
 //! * where it pays: the transitions since the last one took longer than copying the pages does.
 //!
-//! What is learned about busy waiting changes what the same schedule does: checkpoints from before are not used any more.
+//! Knowledge about spin loops changes what the same schedule does, so checkpoints from before it
+//! are not used any more.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering;
@@ -20,17 +24,17 @@ use crate::trace::RESERVE;
 
 /// The root, which is no entry of the table.
 const ROOT: u32 = 0;
-/// Nanoseconds that it takes to find out whether all is in memory.
+/// Nanoseconds that [`is_all_memory`] takes.
 const EXAMINATION: u64 = 15_000;
 /// Nanoseconds to copy a page, before that was measured.
 const PAGE_COST: u64 = 400;
 
-/// What is to be found under a number.
+/// What a checkpoint's number refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     /// A state.
     Kept,
-    /// It was not kept: a run that wants it starts from this one, which its schedule leads to as well.
+    /// It was not kept: a run that wants it starts from this one, which is on the same schedule.
     Instead(u32),
 }
 
@@ -47,13 +51,13 @@ struct Slot {
     pages: usize,
     /// Transitions made.
     steps: u32,
-    /// Successor that the last of them was to have, if it has not asked.
+    /// Successor that the schedule wants for the last of them, if it was not chosen yet.
     choice: u16,
     /// Events counted.
     events: i64,
     /// Nanoseconds that it took from the root to there.
     nanoseconds: u64,
-    /// What was known of busy waiting.
+    /// What was known of spin loops.
     knowledge: (u64, u32),
     /// When it was used last, by the number of jobs.
     used: u64,
@@ -78,7 +82,7 @@ impl Slot {
         self.memory.wrapping_add(self.records.next_multiple_of(PAGE))
     }
 
-    /// Gives the memory back to the system.
+    /// Returns the memory to the system.
     fn release(&mut self) {
         if !self.memory.is_null() {
             // SAFETY: mapped for this slot with exactly this size.
@@ -88,7 +92,7 @@ impl Slot {
     }
 }
 
-/// All checkpoints, and how the run under way stands to them.
+/// All checkpoints, and the position of the run under way among them.
 struct Table {
     slots: [Slot; MAX_CHECKPOINTS as usize],
     /// Jobs so far.
@@ -142,7 +146,7 @@ pub fn base_of(job: &Job) -> u32 {
     }
     let slot = &mut table.slots[base as usize];
     let room = process().arena_bytes.saturating_sub(job.trace_start as usize + RESERVE);
-    // An examination was asked for by a run from the root.
+    // An examination was requested by a run from the root.
     if slot.knowledge != known_so_far() || knowledge::examine_at() != u32::MAX || slot.records > room {
         return ROOT;
     }
@@ -150,7 +154,7 @@ pub fn base_of(job: &Job) -> u32 {
     base
 }
 
-/// Puts memory back as it was at the checkpoint.
+/// Restores memory to the checkpoint.
 pub fn restore(base: u32) {
     if base == ROOT {
         process().snapshot.restore();
@@ -161,7 +165,8 @@ pub fn restore(base: u32) {
     }
 }
 
-/// Notes what checkpoints the job wants; the numbers lead to nothing new until the run gets there.
+/// Notes which checkpoints the job wants. Until the run gets there, their numbers refer to the
+/// base.
 pub fn expect(job: &mut Job, base: u32, wanted: *const Segment) {
     let table = table();
     let slot = table.slots[base as usize];
@@ -182,7 +187,8 @@ pub fn expect(job: &mut Job, base: u32, wanted: *const Segment) {
     table.announce();
 }
 
-/// Puts the plan where the checkpoint stands and the records up to there into the trace; gives their bytes.
+/// Moves the plan to the checkpoint and copies the records up to there into the trace; returns
+/// their bytes.
 pub fn resume(process: &mut ProcessState, base: u32, trace: *mut u8) -> usize {
     if base == ROOT {
         return 0;
@@ -191,12 +197,13 @@ pub fn resume(process: &mut ProcessState, base: u32, trace: *mut u8) -> usize {
     process.plan.skip(slot.steps);
     process.plan.choice = slot.choice;
     run().hot.events_left -= slot.events;
-    // SAFETY: `base_of` has seen that there is room for the records, of which the slot has that many bytes.
+    // SAFETY: `base_of` has seen that there is room for the records, of which the slot has that
+    // many bytes.
     unsafe { core::ptr::copy_nonoverlapping(slot.memory, trace, slot.records) };
     slot.records
 }
 
-/// Keeps the state at which the running fiber has just handed over, if it is one and that pays.
+/// Saves the present state as a checkpoint, if memory is all of it and that pays.
 pub fn save_here(process: &mut ProcessState, job: &Job, trace: *const u8) {
     let table = table();
     // SAFETY: the announcement was made from this entry.
@@ -204,7 +211,7 @@ pub fn save_here(process: &mut ProcessState, job: &Job, trace: *const u8) {
     let id = u32::from(wanted.tid);
     (table.wanted, table.left) = (table.wanted.wrapping_add(1), table.left - 1);
     table.announce();
-    // The number must be one that `expect` has taken from whoever had it.
+    // The number must be one that `expect` has freed.
     if id == ROOT || table.slots.get(id as usize).is_none_or(|slot| slot.content == Content::Kept) {
         return;
     }
@@ -254,7 +261,7 @@ impl Table {
         }
     }
 
-    /// Whoever wants this one starts from the other from now on.
+    /// Runs that want this checkpoint start from the other one from now on.
     fn replace(&mut self, id: u32, other: u32) {
         for slot in &mut self.slots {
             if slot.content == Content::Instead(id) {
@@ -264,20 +271,21 @@ impl Table {
         self.slots[id as usize].content = Content::Instead(other);
     }
 
-    /// Tells the run where to hand over next.
+    /// Tells the run where to switch to the controller next.
     fn announce(&self) {
         // SAFETY: one of those that `expect` was given.
         process().plan.checkpoint_at = if self.left == 0 { u32::MAX } else { unsafe { (*self.wanted).steps } };
     }
 
-    /// Whether so many runs that start here win more than it costs to keep so many pages and to put them back.
+    /// Whether this many runs that start here save more time than it takes to copy and restore this
+    /// many pages.
     fn pays(&self, elapsed: u64, pages: usize, uses: u32) -> bool {
         let uses = u64::from(uses);
         let copy = pages as u64 * self.page_cost;
         elapsed.saturating_mul(uses) > copy.saturating_mul(uses + 1) + EXAMINATION
     }
 
-    /// Makes room for so many bytes in the slot, at the expense of those that were not used for the longest time.
+    /// Makes room for this many bytes in the slot; evicts the least recently used checkpoints.
     fn make_room(&mut self, id: u32, bytes: usize) -> bool {
         let limit = CHECKPOINT_BYTES as usize;
         if self.slots[id as usize].room >= bytes {
@@ -287,7 +295,7 @@ impl Table {
             return false;
         }
         self.slots[id as usize].release();
-        // Runs further along write to more pages: it shall be enough for those, too.
+        // Later checkpoints have more pages: the room shall be enough for those, too.
         let room = (bytes + bytes / 4).next_multiple_of(PAGE).min(limit);
         while self.bytes() + room > limit {
             let in_use = (1..self.slots.len()).filter(|&index| self.slots[index].room > 0);
@@ -311,14 +319,16 @@ impl Table {
     }
 }
 
-/// Whether putting memory back brings everything back that happened since the root.
+/// Whether memory holds everything that has changed since the root.
 fn is_all_memory() -> bool {
     let run = run();
-    // What was recorded since the last transition is remembered elsewhere, and forgotten with the next.
+    // Accesses recorded since the last transition are in the hooks' cache, which is no part of a
+    // checkpoint.
     let between_accesses = run.me().status == ThreadStatus::AtAccess;
     // From then on events are counted differently.
     let exited = run.exit.is_some();
-    // A thread may stand in a handler, on the stack of signals, or on one that it has made itself.
+    // A thread may be in a signal handler, on the signal stack, or on a stack that it has made
+    // itself.
     let elsewhere = run.fibers[..run.threads].iter().any(|fiber| {
         let stands = !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Failed | ThreadStatus::Exited);
         stands && !(fiber.stack.0..fiber.stack.1).contains(&fiber.sp)

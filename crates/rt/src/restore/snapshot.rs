@@ -1,9 +1,11 @@
-//! Putting memory back between runs, at a cost that depends on what a run writes and not on the size of the process.
+//! Restoring memory between runs, at a cost that depends on what a run writes and not on the size
+//! of the process.
 //!
-//! At the root all private writable memory becomes read-only. The first write to a page faults; its content is saved and the
-//! page stays writable for good (it is *hot*). A restore copies the lines of the hot pages back that differ from what was saved
-//! (`lines`). A checkpoint in the middle of a run (`checkpoint`) saves the hot pages once more; pages that become hot later were not
-//! touched before it, so the root's copy is right for them.
+//! At the root all private writable memory becomes read-only. The first write to a page faults; its
+//! content is saved and the page stays writable (it is *hot*). A restore copies those lines of the
+//! hot pages back that differ from what was saved (`cacheline_restore`). A checkpoint in the middle
+//! of a run (`checkpoint`) saves the hot pages once more. Pages that become hot later were not
+//! written before it, so the root's copy is right for them.
 
 use crate::arch::PAGE;
 use crate::arch::vector::fastest_restore;
@@ -14,7 +16,8 @@ use crate::syscall::{self, syscall};
 const MAX_REGIONS: usize = 1024;
 /// Beyond this many hot pages restoring costs more than a new process.
 const MAX_HOT: usize = 1 << 16;
-/// Hot pages kept back for what the runtime itself writes at the end of a run that has used up the others.
+/// Hot pages reserved for what the runtime itself writes at the end of a run that has used up the
+/// others.
 const LAST_PAGES: usize = 1 << 10;
 
 #[derive(Clone, Copy)]
@@ -28,14 +31,14 @@ struct Region {
 struct HotPage {
     address: usize,
     habits: Habits,
-    /// How often it was put back, up to [`PATIENCE`].
+    /// How often it was restored, up to [`PATIENCE`].
     restored: u16,
-    /// It is read-only once more.
+    /// It is read-only again.
     cold: bool,
 }
 
-/// A page that was found unchanged so often is made read-only, once: it was written before the runs came to a habit, or by a
-/// write that changes nothing.
+/// A page that was found unchanged this often is made read-only, once: it was written only in early
+/// runs, or by writes that change nothing.
 const PATIENCE: u16 = 256;
 
 impl HotPage {
@@ -47,7 +50,7 @@ impl HotPage {
         }
     }
 
-    /// Called when it was put back.
+    /// Called when it was restored.
     #[inline]
     fn cool(&mut self) {
         if self.restored < PATIENCE {
@@ -60,7 +63,7 @@ impl HotPage {
     }
 }
 
-/// Everything that the snapshot knows. Never part of what it restores.
+/// The state of the snapshot. Never part of what it restores.
 pub struct Snapshot {
     regions: [Region; MAX_REGIONS],
     region_count: usize,
@@ -91,7 +94,7 @@ impl Snapshot {
         }
     }
 
-    /// Says that this memory belongs to the process and is never put back.
+    /// Declares memory that belongs to the process and is never restored.
     pub fn exclude(&mut self, start: usize, bytes: usize) {
         if self.own_count < self.own.len() {
             self.own[self.own_count] =
@@ -103,7 +106,7 @@ impl Snapshot {
     /// Takes the root: from here on every page is read-only until it is written.
     ///
     /// # Errors
-    /// A sentence if the process is too large for it or memory is short.
+    /// A message if the process has too many mappings or memory is short.
     pub fn take_root(&mut self) -> Result<(), &'static str> {
         let list = syscall::map(MAX_HOT * size_of::<HotPage>()).ok_or("no memory for the list of pages")?;
         let pages = syscall::map(MAX_HOT * PAGE).ok_or("no memory for saved pages")?;
@@ -122,7 +125,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Handles a fault; `false` if it is not ours.
+    /// Handles a write fault; `false` if the page is not the snapshot's.
     pub fn fault(&mut self, address: usize) -> bool {
         let page = address & !(PAGE - 1);
         if self.reheat(page) {
@@ -132,7 +135,8 @@ impl Snapshot {
             return false;
         }
         let index = self.hot_count;
-        // SAFETY: `index` is below MAX_HOT, the room of both lists; the page is readable, being in a region.
+        // SAFETY: `index` is below MAX_HOT, the room of both lists; the page is readable, being in
+        // a region.
         unsafe {
             let saved = self.root.add(index * PAGE);
             core::ptr::copy_nonoverlapping(page as *const u8, saved, PAGE);
@@ -148,25 +152,27 @@ impl Snapshot {
         true
     }
 
-    /// Makes a page writable that was, and is read-only once more; `false` if it is not such a page.
+    /// Makes a hot page writable that has become read-only again; `false` if it is not such a page.
     fn reheat(&self, page: usize) -> bool {
         let Some(hot) = self.hot().iter_mut().find(|hot| hot.cold && hot.address == page) else { return false };
         hot.heat();
         true
     }
 
-    /// Whether the address lies in memory that is put back.
+    /// Whether the address lies in memory that is restored.
     fn holds(&self, address: usize) -> bool {
         self.protected
             && self.regions[..self.region_count].iter().any(|region| region.start <= address && address < region.end)
     }
 
-    /// Whether a write to the address would make more pages hot than a snapshot can have: the run needs a process of its own.
+    /// Whether a write to the address would make more pages hot than a snapshot can have: then the
+    /// run needs a process of its own.
     pub fn is_exhausted_by(&self, address: usize) -> bool {
         self.hot_count >= MAX_HOT - LAST_PAGES && self.holds(address)
     }
 
-    /// Makes the pages of a range writable, for system calls that would fail on a protected page instead of faulting.
+    /// Makes the pages of a range writable, for system calls that would fail on a protected page
+    /// instead of faulting.
     pub fn touch(&mut self, start: usize, bytes: usize) {
         if !self.protected || bytes == 0 {
             return;
@@ -177,7 +183,7 @@ impl Snapshot {
                 if self.is_exhausted_by(page) {
                     crate::restore::undo::needs_own_process();
                 }
-                // A page that is not ours ends it: the length may be nonsense.
+                // Ends at a page that is not the snapshot's: the length may be wrong.
                 if !self.fault(page) {
                     return;
                 }
@@ -190,7 +196,8 @@ impl Snapshot {
         if self.hot_count == 0 {
             return &mut [];
         }
-        // SAFETY: `hot_count` entries are initialised and stay where they are; callers keep no two references.
+        // SAFETY: `hot_count` entries are initialised and stay where they are; callers keep no two
+        // references.
         unsafe { core::slice::from_raw_parts_mut(self.hot, self.hot_count) }
     }
 
@@ -206,7 +213,7 @@ impl Snapshot {
     /// Saves the present state.
     ///
     /// # Safety
-    /// There must be room for [`Self::hot_pages`] pages, outside of what is put back.
+    /// There must be room for [`Self::hot_pages`] pages, outside of what is restored.
     pub unsafe fn save(&self, into: *mut u8) {
         for (index, page) in self.hot().iter().enumerate() {
             // SAFETY: a hot page of the program, and the caller's promise.
@@ -214,13 +221,13 @@ impl Snapshot {
         }
     }
 
-    /// Puts the state at the root back.
+    /// Restores the state at the root.
     pub fn restore(&mut self) {
         // SAFETY: no page comes from elsewhere.
         unsafe { self.restore_from(core::ptr::null(), 0) };
     }
 
-    /// Puts a state back that was saved when so many pages were hot.
+    /// Restores a state that was saved when this many pages were hot.
     ///
     /// # Safety
     /// They must be what [`Self::save`] has written.
@@ -233,13 +240,14 @@ impl Snapshot {
         }
         for (index, page) in later.iter_mut().enumerate().filter(|(_, page)| !page.cold) {
             let original = self.root.wrapping_add((pages + index) * PAGE).cast();
-            // SAFETY: hot pages are writable, and the root has as many; nobody else looks at either.
+            // SAFETY: hot pages are writable, and the root has as many; there is no other reference
+            // to either.
             unsafe { (self.restore_page)(page.address as *mut _, original, &mut page.habits) };
             page.cool();
         }
     }
 
-    /// Finds all private writable memory that is not the runtime's own.
+    /// Collects all private writable memory that is not the runtime's.
     fn collect(&mut self, module: (usize, usize)) -> Result<(), &'static str> {
         self.exclude(module.0, module.1 - module.0);
         let mut maps = crate::syscall::maps::Maps::open().ok_or("cannot read the list of mappings")?;
@@ -252,7 +260,7 @@ impl Snapshot {
         run_ranges().into_iter().try_for_each(|(start, bytes)| self.add(start, start + bytes))
     }
 
-    /// Adds a range without the parts that are the runtime's own.
+    /// Adds a range without the parts that belong to the runtime.
     fn add_around(&mut self, start: usize, end: usize) -> Result<(), &'static str> {
         let mut at = start;
         while at < end {
@@ -282,8 +290,8 @@ impl Snapshot {
     }
 }
 
-/// Lets the main thread's stack have all the room that the system allows: what grows later is in no region, and looks read-only where
-/// its upper part does.
+/// Grows the main thread's stack to the size that the system allows: memory that it grows into
+/// later would be in no region, and read-only like its upper part.
 fn grow_main_stack() {
     const ENOUGH: u64 = 64 << 20;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -292,13 +300,15 @@ fn grow_main_stack() {
     let (start, end) = crate::sched::startup::mapping_around(process().pool[0].stack.1 - 1);
     let lowest = end.saturating_sub(limit.rlim_cur.min(ENOUGH) as usize) & !(PAGE - 1);
     if !failed && lowest > 0 && lowest + PAGE < start {
-        // SAFETY: lets the kernel look at a set of signals there, which makes the stack grow and is empty; it refuses if it cannot.
+        // SAFETY: lets the kernel read an empty set of signals there, which makes the stack grow;
+        // the kernel fails if it cannot.
         unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, lowest + PAGE, 0usize, 8usize) };
     }
 }
 
 fn protect(start: usize, end: usize, protection: i32) {
-    // SAFETY: changes the protection of private memory; writes to it are caught by the fault handler.
+    // SAFETY: changes the protection of private memory; writes to it are caught by the fault
+    // handler.
     unsafe { syscall!(libc::SYS_mprotect, start, end - start, protection) };
 }
 

@@ -1,7 +1,9 @@
-//! Thread-local storage of pool slots that a second thread uses within one run: it must be as a new thread's.
+//! Thread-local storage of pool slots that a second thread uses within one run: it must be that of
+//! a new thread.
 //!
-//! What is copied is the static block below the thread pointer. It is saved when a slot is used for the first time in the life of the
-//! process, while it is as the C library made it; the copies belong to the process and lie where no snapshot looks.
+//! The static block is saved when a slot is used for the first time in the life of the process,
+//! while it is as the C library made it. The copies belong to the process and are no part of a
+//! snapshot.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -12,7 +14,7 @@ use crate::arch::tls;
 use crate::state::process;
 use crate::syscall;
 
-/// Blocks that lie further below the thread pointer are not part of the static one.
+/// Blocks further away from the thread pointer are not part of the static block.
 const LARGEST: usize = 1 << 26;
 
 struct Saved {
@@ -41,9 +43,10 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// Widens the number at `data` to reach from the thread pointer to the module's block.
+/// Raises the number at `data` so that the static block contains the module's.
 extern "C" fn measure(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
-    // SAFETY: the dynamic loader passes a valid description; `data` is the number of `static_bytes`.
+    // SAFETY: the dynamic loader passes a valid description; `data` is the number of
+    // `static_bytes`.
     unsafe {
         let block = (*info).dlpi_tls_data as usize;
         let distance = tls::bytes_to_reach(block);
@@ -62,7 +65,7 @@ fn static_bytes() -> usize {
     bytes
 }
 
-/// Remembers the block of a slot that no thread has used in this run, if that was not done in an earlier one.
+/// Saves the block of a slot that no thread has used in this run, if no earlier run has saved it.
 pub fn save(slot: usize) {
     let saved = saved();
     if !saved.copies[slot].is_null() {
@@ -73,7 +76,7 @@ pub fn save(slot: usize) {
     }
     let Some(copy) = (saved.bytes > 0).then(|| syscall::map(saved.bytes)).flatten() else { return };
     saved.copies[slot] = copy;
-    // SAFETY: the static block ends at the thread pointer and is mapped as a whole; the copy has its size.
+    // SAFETY: the static block is mapped as a whole; the copy has its size.
     unsafe {
         core::ptr::copy_nonoverlapping(
             tls::static_block(process().pool[slot].thread_pointer, saved.bytes),
@@ -83,7 +86,7 @@ pub fn save(slot: usize) {
     };
 }
 
-/// Makes the block of a slot as it was before any thread used it.
+/// Restores the block of a slot to its state before any thread used it.
 pub fn reset(slot: usize) {
     let saved = saved();
     let copy = saved.copies[slot];

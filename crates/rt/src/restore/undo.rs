@@ -1,6 +1,8 @@
-//! Undoing what a run did to the process besides its memory: descriptors, directory, mask, signal handlers, mappings.
+//! Undoing what a run did to the process beside its memory: descriptors, directory, mask, signal
+//! handlers, mappings.
 //!
-//! Functions that change such state note it here ([`changed`]); a run that changed nothing costs one system call.
+//! Functions that change such state note it here ([`changed`]); a run that changed nothing costs
+//! one system call.
 
 use core::cell::UnsafeCell;
 
@@ -8,16 +10,16 @@ use crate::arch::signal::KernelAction;
 use crate::state::process;
 use crate::syscall::syscall;
 
-/// Descriptors below this number that were open at the root are looked after one by one.
+/// Descriptors below this number that were open at the root are restored one by one.
 const WATCHED: usize = 64;
-/// Copies of watched descriptors live from this number on. They are made only when a run is about to lose the original: the
-/// kernel's cost of closing a range grows with the highest number in use.
+/// Copies of watched descriptors live from this number on. They are made only when a run is about
+/// to lose the original: the kernel's cost of closing a range grows with the highest number in use.
 const COPIES: usize = 960;
 const PATH: usize = 4096;
-/// Every so many runs the descriptors of runs are closed, whatever it looks like: the lowest numbers, as the kernel hands those out
-/// first …
+/// Every this many runs the descriptors of runs are closed even if none seems to be open: the
+/// lowest numbers, because the kernel hands those out first …
 const SWEEP: u32 = 64;
-/// … which are so many, and now and then all.
+/// … which are this many, and now and then all.
 const LOW: u32 = 64;
 const WHOLE_SWEEP: u32 = 64 * SWEEP;
 const SIGNALS: usize = 65;
@@ -35,7 +37,7 @@ pub mod kind {
     pub const DESCRIPTORS: u32 = 8;
     /// Mappings.
     pub const MAPPINGS: u32 = 16;
-    /// What nobody can undo, or looks after.
+    /// What cannot be undone, or is not tracked.
     pub const OTHER: u32 = 32;
 }
 
@@ -60,7 +62,7 @@ struct Root {
     mapping_count: usize,
     /// How many descriptors were open at the root.
     descriptors: usize,
-    /// Bytes of the address space that were not the runtime's own.
+    /// Bytes of the address space that did not belong to the runtime.
     address_space: usize,
 }
 
@@ -98,7 +100,7 @@ pub fn changed(kind: u32) {
     root().changed |= kind;
 }
 
-/// Notes what must be known to undo things later. Called once, at the root.
+/// Records what is needed to undo changes later. Called once, at the root.
 pub fn at_root() {
     let root = root();
     root.free = u32::MAX;
@@ -110,7 +112,8 @@ pub fn at_root() {
             continue;
         }
         root.first = root.first.max(descriptor as u32 + 1);
-        // Standard output and error grow from run to run; the others start where they stood.
+        // Standard output and error grow from run to run; the others start at their offset at the
+        // root.
         if descriptor == 1 || descriptor == 2 {
             continue;
         }
@@ -127,12 +130,12 @@ pub fn at_root() {
     root.descriptors = open_descriptors();
 }
 
-/// Notes how large the process is. Called once, when all memory is as every run finds it.
+/// Records the size of the process. Called once, when all memory is as every run finds it.
 pub fn note_address_space() {
     root().address_space = address_space();
 }
 
-/// Whether the run has changed nothing so far that memory does not hold.
+/// Whether everything that the run has changed so far is in memory.
 pub fn is_nothing_to_undo() -> bool {
     let root = root();
     let copies = root.copied.iter().filter(|&&copied| copied).count();
@@ -144,7 +147,7 @@ pub fn is_nothing_to_undo() -> bool {
         && address_space() == root.address_space
 }
 
-/// Whether a signal is there that the running thread has blocked.
+/// Whether a blocked signal is pending.
 fn signal_waits() -> bool {
     let mut waiting = 0u64;
     // SAFETY: asks for a set, into the local.
@@ -161,7 +164,7 @@ fn offsets_are_kept(root: &Root) -> bool {
     })
 }
 
-/// How many descriptors are open, and a few more.
+/// How many descriptors are open, plus a constant.
 fn open_descriptors() -> usize {
     let mut entries = [0u8; 4096];
     let mut count = 0;
@@ -176,7 +179,7 @@ fn open_descriptors() -> usize {
             }
             let mut at = 0;
             while at < bytes as usize {
-                // The length of an entry stands behind two numbers.
+                // The length of an entry follows two numbers of 8 bytes.
                 at += usize::from(u16::from_le_bytes([entries[at + 16], entries[at + 17]])).max(19);
                 count += 1;
             }
@@ -186,7 +189,7 @@ fn open_descriptors() -> usize {
     count
 }
 
-/// Bytes of the address space that are not the runtime's own.
+/// Bytes of the address space that do not belong to the runtime.
 fn address_space() -> usize {
     let Some((text, len)) = crate::syscall::read_file::<128>(c"/proc/self/statm") else { return 0 };
     let digits = text[..len].iter().take_while(|byte| byte.is_ascii_digit());
@@ -245,13 +248,13 @@ pub fn made_by_run(start: usize, bytes: usize) -> bool {
     root.mappings[..root.mapping_count].iter().any(|&(from, len)| from <= start && start + bytes <= from + len)
 }
 
-/// Puts everything back.
+/// Undoes the changes of a run.
 pub fn after_run() {
     let root = root();
     root.runs = root.runs.wrapping_add(1);
-    // The kernel hands out the lowest free number, so a run that opened anything has most likely left this one open; now and
-    // then everything is swept, as closing a range costs more than a whole run of a small program.
-    // SAFETY: asks about a descriptor.
+    // The kernel hands out the lowest free number, so a run that opened anything has most likely
+    // left this one open; now and then everything is swept, as closing a range costs more than a
+    // whole run of a small program. SAFETY: asks about a descriptor.
     let opened = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
     let whole = opened || root.runs.is_multiple_of(WHOLE_SWEEP);
     if whole || root.runs.is_multiple_of(SWEEP) {
@@ -292,7 +295,8 @@ fn close_opened(root: &Root, whole: bool) {
         // SAFETY: as below.
         unsafe { syscall!(libc::SYS_close, descriptor) };
     }
-    // SAFETY: the program's state knows nothing of these descriptors any more; the copies in between stay.
+    // SAFETY: the program's state knows nothing of these descriptors any more; the copies in
+    // between stay.
     unsafe {
         if !whole {
             syscall!(libc::SYS_close_range, root.first, root.first + LOW, 0);
@@ -307,7 +311,7 @@ fn close_opened(root: &Root, whole: bool) {
 
 fn restore_descriptors(root: &Root) {
     for descriptor in 0..WATCHED {
-        // SAFETY: the copies were made at the root and the program cannot close them by number it knows.
+        // SAFETY: the copies were made at the root, and the program does not know their numbers.
         unsafe {
             if root.copied[descriptor] {
                 syscall!(libc::SYS_dup3, COPIES + descriptor, descriptor, 0);
@@ -317,8 +321,8 @@ fn restore_descriptors(root: &Root) {
     restore_offsets();
 }
 
-/// Puts the offsets of files from before the run back. They are all that a run in a process of its own leaves behind in
-/// this one: both share the open files.
+/// Restores the offsets of files from before the run. They are all that a run in a process of its
+/// own changes in this one: both share the open files.
 pub fn restore_offsets() {
     let root = root();
     for descriptor in (0..WATCHED).filter(|&descriptor| root.offsets[descriptor] >= 0) {
@@ -327,7 +331,8 @@ pub fn restore_offsets() {
     }
 }
 
-/// The run did something that only the end of the process undoes.
+/// The run does something that only the end of the process undoes: it is repeated in a process of
+/// its own.
 pub fn needs_own_process() {
     // SAFETY: the control page stays mapped.
     let mode = unsafe { (*process().control).config.mode };

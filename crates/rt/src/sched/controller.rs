@@ -1,5 +1,5 @@
-//! The loop that takes jobs from the host and makes runs of them. It lives on a stack of its own, so that the stacks of the
-//! program's threads can be put back while it runs.
+//! The loop that takes jobs from the host and performs the runs. It has a stack of its own, so that
+//! the stacks of the program's threads can be restored while it runs.
 
 use core::sync::atomic::Ordering;
 
@@ -23,22 +23,23 @@ pub fn note_limit(bit: u64) {
     name_limit(bit);
 }
 
-/// As [`note_limit`], for what leaves nothing behind that had to be undone.
+/// As [`note_limit`], for what changes nothing that must be undone.
 pub fn name_limit(bit: u64) {
     // SAFETY: the control page stays mapped.
     unsafe { (*process().control).limits.fetch_or(bit, Ordering::Relaxed) };
 }
 
-/// Leaves a sentence for the host to show.
+/// Stores a message for the host to show.
 pub fn explain(reason: &str) {
-    // SAFETY: the control page stays mapped; the host reads the message only after a state or status says so.
+    // SAFETY: the control page stays mapped; the host reads the message only after a state or
+    // status says so.
     let message = unsafe { &mut (*process().control).message };
     let len = reason.len().min(message.len() - 1);
     message[..len].copy_from_slice(&reason.as_bytes()[..len]);
     message[len] = 0;
 }
 
-/// Tells the host that the target cannot go on, and ends.
+/// Tells the host that the target cannot continue, and ends the process.
 pub fn refuse(reason: &str) -> ! {
     let control = process().control;
     if !control.is_null() {
@@ -52,7 +53,7 @@ pub fn refuse(reason: &str) -> ! {
     syscall::exit_process(70)
 }
 
-/// Body of the controller's stack: entered once, when the main thread stands before its first transition.
+/// Body of the controller: entered once, when the main thread is before its first transition.
 pub extern "C" fn body() -> ! {
     let process = process();
     // SAFETY: the control page stays mapped for the life of the process.
@@ -102,7 +103,7 @@ fn run_batch(process: &mut ProcessState, number: u32) {
         if control.config.mode == mode::FORK {
             run_forked(process, job, number);
         } else {
-            // SAFETY: as above; nobody else touches the job while it runs.
+            // SAFETY: as above; nothing else accesses the job while it runs.
             run_job(process, unsafe { &mut *job }, number);
         }
         // SAFETY: as above.
@@ -110,7 +111,7 @@ fn run_batch(process: &mut ProcessState, number: u32) {
         made += 1;
         control.jobs_done.store(index as u32 + 1, Ordering::Release);
     }
-    // Asking for the time costs as much as a short run: the jobs of a batch share the answer.
+    // Reading the clock costs as much as a short run: the jobs of a batch share one measurement.
     let each = (syscall::now() - begun) / made.max(1);
     for index in 0..made as usize {
         // SAFETY: the array has MAX_JOBS entries, of which this many were used.
@@ -118,10 +119,10 @@ fn run_batch(process: &mut ProcessState, number: u32) {
     }
 }
 
-/// One run in a process of its own, with as many attempts as it takes.
+/// One run in a process of its own, repeated until it is not restarted.
 ///
-/// The other process writes to the job, which is in shared memory: here it is touched by volatile accesses only, so that the compiler takes
-/// none of them for granted.
+/// The other process writes to the job, which is in shared memory. So this process accesses it by
+/// volatile accesses only.
 fn run_forked(process: &mut ProcessState, job: *mut Job, number: u32) {
     loop {
         fork_once(process, job, number);
@@ -138,10 +139,11 @@ fn fork_once(process: &mut ProcessState, job: *mut Job, number: u32) {
         (&raw mut (*job).status).write_volatile(RunStatus::Damaged as u32);
         (&raw mut (*job).trace_bytes).write_volatile(0);
     }
-    // SAFETY: a plain fork by system call: the child has this one kernel thread and a copy of all memory.
+    // SAFETY: a plain fork by system call: the child has this one kernel thread and a copy of all
+    // memory.
     let child = unsafe { syscall!(libc::SYS_clone, libc::SIGCHLD, 0usize, 0usize, 0usize, 0usize) };
     if child == 0 {
-        // SAFETY: asks to die with the parent.
+        // SAFETY: asks the kernel to kill this process when its parent ends.
         unsafe { syscall!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         // SAFETY: the parent only waits while this process lives.
         run_job(process, unsafe { &mut *job }, number);
@@ -174,9 +176,9 @@ fn run_job(process: &mut ProcessState, job: &mut Job, number: u32) {
     let mut base = if process.forks() { 0 } else { checkpoint::base_of(job) };
     while !attempt(process, job, number, base) {
         process.restarts += 1;
-        // What was learned may concern transitions before the base.
+        // The new knowledge may concern transitions before the base.
         base = 0;
-        // In a process of its own the parent tries again.
+        // In fork mode the parent makes the next attempt.
         if process.forks() {
             job.status = RESTART;
             return;
@@ -184,7 +186,7 @@ fn run_job(process: &mut ProcessState, job: &mut Job, number: u32) {
     }
 }
 
-/// One attempt at a run; false if it has to start anew.
+/// One attempt at a run; false if it must be restarted.
 fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) -> bool {
     if process.used {
         checkpoint::restore(base);
@@ -199,7 +201,8 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
     run.hot.controlled = true;
     knowledge::begin_run();
     loop {
-        // SAFETY: the fiber that runs next saved its stack pointer when it switched to the controller.
+        // SAFETY: the fiber that runs next saved its stack pointer when it switched to the
+        // controller.
         unsafe { context::switch(&raw mut process.controller_sp, run.me().sp, run.me().thread_pointer) };
         match process.handover {
             Handover::Finished { status, code } => {
@@ -243,7 +246,7 @@ fn load_plan(process: &mut ProcessState, job: &Job, number: u32) {
     plan.load();
 }
 
-/// Sets the room for records up and puts the records of the base first.
+/// Prepares the room for records and copies the records of the base.
 fn open_trace(process: &mut ProcessState, job: &Job, number: u32, base: u32) -> *mut u64 {
     let used = job.trace_start as usize;
     // SAFETY: the arena lies within the file, `used` within the arena.
@@ -260,7 +263,7 @@ fn open_trace(process: &mut ProcessState, job: &Job, number: u32, base: u32) -> 
         hot.next = start.byte_add(copied);
         hot.end = if has_room { end.byte_sub(RESERVE) } else { hot.next };
     }
-    // Entries of the hooks' cache are valid for one epoch: no number may come back.
+    // Entries of the hooks' cache are valid for one epoch: no number may be used again.
     hot.epoch = process.next_epoch;
     start
 }

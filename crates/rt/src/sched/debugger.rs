@@ -1,16 +1,17 @@
-//! What a debugger asks for: where the threads of the program are, and moments to stop at.
+//! What a debugger needs: where the threads of the program are, and functions to set breakpoints
+//! on.
 //!
-//! The threads are fibers of one kernel thread, so that a debugger sees only the one that runs. The table tells it where the others
-//! left their registers.
+//! The threads are fibers of one kernel thread, so a debugger sees only the one that runs. The
+//! table says where the others have saved their registers.
 
 use core::mem::offset_of;
 
 use crate::state::{Fiber, Op, RunState, run_pointer};
 
-/// Changes with the meaning of the table.
+/// Changes with the layout of the table.
 const VERSION: u64 = 1;
 
-/// Where things are; all words, so that a script can read it.
+/// Addresses and offsets; all words, so that a script can read it.
 #[repr(C)]
 pub struct Table {
     version: u64,
@@ -26,7 +27,7 @@ pub struct Table {
     running: usize,
 }
 
-// SAFETY: nobody writes it.
+// SAFETY: it is never written.
 unsafe impl Sync for Table {}
 
 /// The table.
@@ -45,14 +46,14 @@ pub static TABLE: Table = Table {
     running: offset_of!(RunState, hot) + offset_of!(crate::state::Hot, tid),
 };
 
-/// Called when the running thread stands before an access that the schedule names: a place for breakpoints.
+/// Called when the running thread is before an access that the schedule names: for breakpoints.
 #[inline(never)]
 #[unsafe(export_name = "__raddle_parked")]
 pub extern "C" fn parked() {
     core::hint::black_box(&TABLE);
 }
 
-/// Called when a run has come to its end, with every thread in its place.
+/// Called at the end of a run, with every thread before its next operation: for breakpoints.
 #[inline(never)]
 #[unsafe(export_name = "__raddle_finished")]
 pub extern "C" fn finished() {

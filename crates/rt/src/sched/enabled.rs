@@ -1,4 +1,4 @@
-//! Whether a thread can perform the operation that it stands before.
+//! Whether a thread can perform its pending operation.
 
 use raddle_vocab::{MutexKind, OpKind};
 
@@ -10,7 +10,7 @@ use crate::state::{Op, ThreadStatus, Wait, run};
 /// Answer of [`enabled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enabled {
-    /// It is blocked, or over.
+    /// It is blocked, or has ended.
     No,
     /// It can step.
     Yes,
@@ -39,7 +39,7 @@ fn yes(condition: bool) -> Enabled {
     if condition { Enabled::Yes } else { Enabled::No }
 }
 
-/// A timed operation that finds the object otherwise times out.
+/// A timed operation times out where the plain one would block.
 fn or_time_out(condition: bool) -> Enabled {
     if condition { Enabled::Yes } else { Enabled::Reluctant }
 }

@@ -1,5 +1,6 @@
-//! Who runs next. A thread announces the operation that it stands before ([`arrive`]); it returns when the operation may be
-//! performed, after any number of other threads' steps.
+//! Which thread runs next. A thread announces its next operation ([`arrive`]). The call returns
+//! when the operation may be performed, after any number of other threads' steps; [`commit`] then
+//! records the operation.
 
 pub mod controller;
 pub mod debugger;
@@ -21,10 +22,11 @@ use crate::trace;
 /// Accesses without a transition after which a thread that only reads is taken to wait for others.
 pub const LONG_STRETCH: u32 = 1 << 20;
 
-/// Stands before the operation until it is this thread's turn and the operation is enabled.
+/// Waits until it is this thread's turn and the operation is enabled.
 #[inline(always)]
 pub fn arrive(op: Op) {
-    // In registers: the processor waits if what was just written in parts is read as a whole.
+    // Passed in registers: the processor stalls if what was just written in parts is read as a
+    // whole.
     let Op { kind, order, log_size, obj, arg, pc } = op;
     stand_before(kind, order, log_size, obj, arg, pc);
 }
@@ -46,7 +48,7 @@ fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u
     if crate::sched::timeouts::is_stalled(run.hot.tid as usize) {
         mark(run.hot.tid as usize);
     } else {
-        // Whether it really is, is found out if it is chosen.
+        // Whether it really is enabled is checked if it is chosen.
         run.move_to(rank, ReadySet::Runnable);
     }
     give_way();
@@ -88,18 +90,18 @@ pub fn choice(successors: usize) -> usize {
     usize::from(process.plan.chooser.policy().successor(run().steps, successors))
 }
 
-/// Tells that the state of the object changed so that threads before an operation on it may now be enabled.
+/// The state of the object has changed, so operations on it may be enabled now.
 #[inline]
 pub fn changed(obj: u64) {
     mark_waiting(|op| op.obj == obj || op.arg == obj);
 }
 
-/// Tells that the thread has ended, so that joiners may go on.
+/// The thread has ended, so joins of it may be enabled now.
 pub fn changed_thread(ended: u16) {
     mark_waiting(|op| op.kind == OpKind::Join && op.arg == u64::from(ended));
 }
 
-/// Marks the threads that were found unable to step and stand before such an operation.
+/// Marks the threads that were found unable to step and whose pending operation is concerned.
 #[inline]
 fn mark_waiting(is_concerned: impl Fn(&Op) -> bool) {
     let run = run();
@@ -114,7 +116,7 @@ fn mark_waiting(is_concerned: impl Fn(&Op) -> bool) {
     }
 }
 
-/// Puts the thread into the set that its pending operation belongs to.
+/// Moves the thread to the set that its pending operation belongs to.
 pub fn mark(tid: usize) {
     let state = enabled(tid);
     let run = run();
@@ -166,7 +168,8 @@ pub fn park_at_access() {
     give_way();
 }
 
-/// Lets the others run first, in the middle of a long stretch without transitions that only reads: it may wait for one of them.
+/// Lets other threads run, in the middle of many accesses without a transition that only read: the
+/// thread may wait for one of them.
 pub fn yield_in_stretch() {
     let run = run();
     stop_after(run.hot.count.saturating_add(LONG_STRETCH));
@@ -177,7 +180,7 @@ pub fn yield_in_stretch() {
     give_way();
 }
 
-/// Writes what every thread stands before, and hands the run back to the controller. Does not return.
+/// Records the pending operation of every thread and ends the run. Does not return.
 pub fn finish(status: RunStatus, code: i32) -> ! {
     let run = run();
     run.hot.controlled = false;
@@ -214,7 +217,7 @@ fn dump_stacks() {
         ) {
             continue;
         }
-        // A thread that has not started has no stack to speak of.
+        // A thread that has not started has no stack to record.
         if fiber.steps == 0 && fiber.pending.kind == OpKind::ThreadStart {
             continue;
         }
@@ -281,7 +284,8 @@ fn grant(next: usize) {
     stop_after(stop_at);
 }
 
-/// The running thread's accesses leave the fast path from this number on, or at once where some of them are transitions.
+/// The running thread's accesses leave the fast path from this number on, or at once where some of
+/// them are transitions.
 pub fn stop_after(count: u32) {
     let run = run();
     run.stop_after = count;
@@ -289,7 +293,7 @@ pub fn stop_after(count: u32) {
     run.hot.stop_at = if at_once { 0 } else { count };
 }
 
-/// Goes on as another thread; returns when somebody goes on as this one.
+/// Switches to another thread; returns when another thread switches back.
 fn switch_to(next: usize) {
     let run = run();
     let from = run.hot.tid as usize;
@@ -313,7 +317,8 @@ fn switch_to(next: usize) {
     }
 }
 
-/// The thread whose turn it is: what the schedule says, then what the policy says. `None`: nobody can step.
+/// The thread whose turn it is, by the schedule and behind it by the policy. `None`: no thread can
+/// step.
 fn next_thread() -> Option<usize> {
     if run().steps >= process().plan.examine_at {
         return Some(detector::examined_thread());
@@ -335,7 +340,8 @@ fn next_thread() -> Option<usize> {
         policy => {
             let ranks = 0..run().threads;
             let step = run().steps;
-            // Threads with fixed priorities would poll for ever.
+            // A thread that polls, with a fixed priority, would do so for ever: threads that have
+            // not yielded go first.
             let yielded = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.yielded;
             let first = match policy {
                 Policy::Random { .. } => None,
@@ -347,7 +353,7 @@ fn next_thread() -> Option<usize> {
     }
 }
 
-/// Whether the thread can do what the present segment wants of it.
+/// Whether the thread can do what the present segment asks for.
 fn can_follow(tid: usize, steps: u32) -> bool {
     let run = run();
     if tid >= run.threads {
@@ -355,7 +361,8 @@ fn can_follow(tid: usize, steps: u32) -> bool {
     }
     match run.fibers[tid].status {
         ThreadStatus::AtAccess => true,
-        // It reached an operation before the access at which it was to stop.
+        // With no steps left, it has reached an operation before the access at which it should
+        // stop.
         ThreadStatus::Pending | ThreadStatus::AtSpinRead => steps > 0 && enabled(tid) != Enabled::No,
         _ => false,
     }
@@ -371,11 +378,11 @@ fn last_thread() -> Option<usize> {
     (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
 }
 
-/// The sets hold what was true when a thread was marked; what they offer is checked again here.
+/// The sets hold what was true when a thread was marked; it is checked again here.
 fn least_rank() -> Option<usize> {
     let run = run();
     if run.at_spin_reads > 0 {
-        // Anything may have written what they watch.
+        // Any thread may have changed what they would read.
         (0..run.threads).filter(|&tid| run.fibers[tid].status == ThreadStatus::AtSpinRead).for_each(mark);
     }
     while let Some(rank) = run.runnable.first() {
@@ -414,8 +421,8 @@ fn note_conflicts(op: &Op) {
     }
 }
 
-/// Adds a thread below the running one, not yet started, and gives it its place in the order of ranks. The caller has
-/// made sure that there is a pool entry for it.
+/// Adds a child of the running thread, not yet started, and gives it its rank. The caller has made
+/// sure that there is a pool entry for it.
 pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     let run = run();
     let tid = run.threads;
@@ -426,7 +433,7 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
     let rank = rank_of_new_child(parent);
     let pool = process().pool[slot];
-    // Nobody has used the entry in this run: all else is as in `Fiber::UNUSED`.
+    // The entry was not used in this run: all other fields are as in `Fiber::UNUSED`.
     let fiber = &mut run.fibers[tid];
     fiber.slot = slot as u16;
     fiber.parent = parent as u16;
@@ -439,7 +446,8 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     fiber.stack = pool.stack;
     fiber.status = ThreadStatus::Pending;
     fiber.spurious_left = process().spurious;
-    // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame is free.
+    // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame
+    // is free.
     fiber.sp = unsafe { context::prepare(pool.stack.1, crate::sched::startup::fiber_body) };
     crate::interpose::thread::affinity::inherit(parent, tid);
     run.threads += 1;
@@ -448,7 +456,8 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     tid
 }
 
-/// A new child comes right after everything that descends from its parent, as its last component is the largest; from main, all do.
+/// The rank of a new child is right behind all descendants of its parent, because the last
+/// component of its spawn path is the largest. All threads descend from main.
 fn rank_of_new_child(parent: usize) -> usize {
     let run = run();
     if parent == 0 {

@@ -1,4 +1,4 @@
-//! Taking over: before any constructor of the program runs, if the host is there.
+//! Taking over the process, if there is a host: before any constructor of the program runs.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::syscall::{self, syscall};
 
 const CONTROLLER_STACK: usize = 1 << 18;
 const SIGNAL_STACK: usize = 1 << 16;
-/// Room that the parked thread's own frames get at the top of a stack.
+/// Room for the parked thread's own frames at the top of a stack.
 const PARKED_FRAME: usize = 4096;
 
 /// Runs before the constructors of everything that depends on this library.
@@ -84,7 +84,7 @@ fn number(mut text: *const u8) -> Option<i32> {
     }
 }
 
-/// Maps the shared file and checks that both sides speak the same language.
+/// Maps the shared file and checks that host and runtime have the same protocol version.
 fn attach(descriptor: i32) {
     let process = process();
     // SAFETY: an all-zero stat is a valid value to be overwritten.
@@ -152,7 +152,8 @@ fn create_pool() {
     // SAFETY: see above.
     let stack_bytes = unsafe { (*process.control).config.stack_bytes } as usize;
     for slot in 1..process.pool_len {
-        // SAFETY: the attribute object is initialised before use and destroyed after; `park` never returns.
+        // SAFETY: the attribute object is initialised before use and destroyed after; `park` never
+        // returns.
         let created = unsafe {
             let mut attr: libc::pthread_attr_t = core::mem::zeroed();
             libc::pthread_attr_init(&raw mut attr);
@@ -219,7 +220,8 @@ extern "C" fn park(entry: *mut PoolEntry) -> *mut c_void {
     let here = (&raw const entry) as usize;
     let base = tls::thread_pointer();
     let all_signals = u64::MAX;
-    // SAFETY: the entry outlives the thread and is read by nobody until all have reported; the mask is a local.
+    // SAFETY: the entry outlives the thread and is not read until all have reported; the mask is a
+    // local.
     unsafe {
         *entry =
             PoolEntry { thread_pointer: base, stack: (lowest_stack_address(here), here - PARKED_FRAME), handle: base };
@@ -233,8 +235,8 @@ extern "C" fn park(entry: *mut PoolEntry) -> *mut c_void {
     }
 }
 
-/// Makes the present thread fiber 0, standing before its first transition, and hands over to the controller. Returns once per
-/// run, as the main thread that goes on.
+/// Makes the present thread fiber 0, before its first transition, and switches to the controller.
+/// Returns once per run, as the main thread of that run.
 fn begin() {
     let (process, run) = (process(), run());
     let (Some(stack), Some(signal_stack)) = (syscall::map(CONTROLLER_STACK), syscall::map(SIGNAL_STACK)) else {

@@ -1,14 +1,15 @@
-//! Loops of timed waits, such as `while (!ready) pthread_cond_timedwait(...)`. A timed wait may time out
-//! whenever it would wait, so such a loop has infinitely many executions that differ only in the number of
-//! rounds.
+//! Loops of timed waits, such as `while (!ready) pthread_cond_timedwait(...)`. A timed wait may
+//! time out whenever it would wait, so such a loop has infinitely many executions that differ only
+//! in the number of rounds.
 //!
-//! The approximation that ends them: consider a thread that has timed out and has come back to the same
-//! place in the same state (registers, stack; no write outside the stack and no operation that changes
-//! anything in between), while no other thread has accessed an object of the round. It would only go round
-//! once more. Its wait cannot time out again until another thread has made a step on one of those objects.
+//! The approximation that ends them: consider a thread that has timed out and has come back to the
+//! same place in the same state (registers, stack; no write outside the stack and no operation that
+//! changes anything in between), while no other thread has accessed an object of the round. It
+//! would only go round once more. Its wait cannot time out again until another thread has made a
+//! step on one of those objects.
 //!
-//! If the two states differ in nothing but words that look like times, the loop may be one that ends at a
-//! certain time. Then one more time-out is allowed, which takes a day.
+//! If the two states differ in nothing but words that look like times, the loop may be one that
+//! ends at a certain time. Then one more time-out is allowed, which takes a day.
 //!
 //! A second approximation is about loops that yield or sleep: a thread that has done so before many
 //! transitions in a row without progress runs only if no other thread can.
@@ -78,7 +79,8 @@ impl View {
         }
     }
 
-    /// Compares with the state of the running thread, which entered the runtime with these registers.
+    /// Compares with the state of the running thread, which entered the runtime with these
+    /// registers.
     fn compare(&self, now: Registers) -> Sameness {
         let ((sp, above), (frame, below)) = windows(&now);
         if self.registers.sp != now.sp || (self.stack_len, self.frame_len) != (above, below) {
@@ -171,8 +173,8 @@ pub fn note_yield() {
     run().me().private.yielded = true;
 }
 
-/// Whether the thread goes round in a loop that yields: it makes no progress beyond, say, counting or
-/// reading the time.
+/// Whether the thread goes round in a loop that yields: it makes no progress beyond, say, counting
+/// or reading the time.
 #[inline]
 pub fn is_stalled(tid: usize) -> bool {
     run().timed && has_stalled_rounds(tid)
@@ -205,12 +207,12 @@ fn count_yield(tid: usize) {
 
 /// Yielding calls without a transition in between after which other threads run.
 const YIELD_AFTER: u32 = 64;
-/// Such calls after which a thread that comes back to the same place in the same state is taken to do so
-/// for ever.
+/// Such calls after which a thread that comes back to the same place in the same state is taken to
+/// do so for ever.
 const ENDLESS_AFTER: u32 = 1 << 16;
 
-/// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no transition at
-/// which others could run.
+/// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no
+/// transition at which others could run.
 pub fn idle_call(pc: u64) {
     // Other threads enter the runtime, too, as soon as they run.
     let entered = registers();

@@ -1,9 +1,10 @@
-//! Virtual time: every thread has its own clock, in nanoseconds after the start of the run, which moves when it sleeps, times out
-//! or reads it. It is never behind what happens before the reading, as far as synchronising operations say so: an operation that
-//! releases leaves its thread's clock at the object, one that acquires takes it over.
+//! Virtual time. Every thread has its own clock, in nanoseconds after the start of the run, which
+//! advances when it sleeps, times out or reads it. A clock is never behind the clocks of events
+//! that happen before the reading: an operation that releases publishes its thread's clock at the
+//! object, one that acquires takes it over.
 //!
-//! What a thread reads therefore depends on its own past and on operations that happen before, never on the order of
-//! independent ones. All clocks of the system that tell the time start at [`EPOCH`].
+//! So what a thread reads depends on its own past and on operations that happen before, never on
+//! the order of independent ones. All clocks of the system that tell the time start at [`EPOCH`].
 
 use crate::sched::timeouts;
 use crate::state::run;
@@ -17,17 +18,17 @@ pub const DAY: u64 = 86_400 * SECOND;
 
 /// Objects whose clocks are known, at most; beyond, objects share an entry.
 const ENTRIES: usize = 512;
-/// Entries looked at for one object.
+/// Entries that are probed for one object.
 const PROBES: usize = 16;
-/// How far a reading moves the clock.
+/// By how much a reading advances the clock.
 const TICK: u64 = 1_037;
-/// Readings without progress of the thread after which each moves the clock [`GROWTH`] times as far as the last: a loop that
-/// waits for a certain time ends after a few rounds.
+/// Readings without progress of the thread after which each advances the clock by [`GROWTH`] times
+/// as much as the last. So a loop that waits for a certain time ends after a few rounds.
 const PATIENCE: u32 = 3;
 const GROWTH: u64 = 16;
 const LARGEST_TICK: u64 = 3_600 * SECOND;
 
-/// Clocks that were left at objects.
+/// Clocks that threads published at objects.
 pub struct Clocks {
     /// Whether any was.
     used: bool,
@@ -36,7 +37,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// No clock was left anywhere.
+    /// No clock was published.
     pub const fn new() -> Self {
         Clocks { used: false, entries: [(0, 0); ENTRIES] }
     }
@@ -46,12 +47,13 @@ impl Clocks {
         let first = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
         let mut places = (0..PROBES).map(|probe| (first + probe) % ENTRIES);
         let at = places.find(|&at| self.entries[at].0 == 0 || self.entries[at].0 == key);
-        // A crowded table: objects that share an entry may see each other's clocks, which is late but never early.
+        // A full table: objects that share an entry may see each other's clocks, which is late but
+        // never early.
         &mut self.entries[at.unwrap_or(first % ENTRIES)]
     }
 }
 
-/// Leaves the running thread's clock at the object, for those that acquire from it.
+/// Publishes the running thread's clock at the object, for threads that acquire from it.
 #[inline(always)]
 pub fn publish(key: u64) {
     if run().me().clock != 0 {
@@ -68,7 +70,7 @@ fn leave(key: u64) {
     *entry = (key, entry.1.max(clock));
 }
 
-/// Takes over the clock that was left at the object.
+/// Takes over the clock that was published at the object.
 #[inline(always)]
 pub fn observe(key: u64) {
     if run().clocks.used {
@@ -88,14 +90,14 @@ pub fn not_before(clock: u64) {
     me.clock = me.clock.max(clock);
 }
 
-/// Another thread, which waits for the running one, goes on after this.
+/// What the other thread does next happens after this.
 pub fn hand_to(tid: usize) {
     let clock = run().me().clock;
     let other = &mut run().fibers[tid];
     other.clock = other.clock.max(clock);
 }
 
-/// The running thread reads its clock, which moves.
+/// The running thread reads its clock, which advances.
 pub fn read() -> u64 {
     timeouts::note_yield();
     let me = run().me();
@@ -108,7 +110,7 @@ pub fn read() -> u64 {
     now
 }
 
-/// The running thread has slept so long.
+/// The running thread has slept for this long.
 pub fn slept(nanoseconds: u64) {
     timeouts::note_yield();
     let me = run().me();
@@ -122,8 +124,8 @@ pub fn span(time: &libc::timespec) -> Option<u64> {
     Some(seconds.saturating_mul(SECOND).saturating_add(rest))
 }
 
-/// The moment on the running thread's clock that a point in time names, on whichever clock of the system; `None` if it is no
-/// point in time. Moments before the start of the run are its start.
+/// The moment of the running thread's clock for a point in time of any clock of the system; `None`
+/// if it is no valid point in time. Moments before the start of the run are its start.
 pub fn deadline(until: *const libc::timespec) -> Option<u64> {
     // SAFETY: the caller passes a pointer that is null or valid.
     let until = unsafe { until.as_ref() }?;
@@ -135,8 +137,9 @@ pub fn deadline(until: *const libc::timespec) -> Option<u64> {
     Some(point.saturating_sub(EPOCH))
 }
 
-/// Whether a word that a loop keeps on its stack may have changed from one value to the other only because time has passed: both
-/// look like points in time (in any unit from seconds to nanoseconds), or like the rest of a second.
+/// Whether a word that a loop keeps on its stack may have changed from one value to the other only
+/// because time has passed: both look like points in time (in any unit from seconds to
+/// nanoseconds), or like the rest of a second.
 pub fn explains(earlier: u64, later: u64) -> bool {
     let is_point = |word: u64| {
         [1, 1_000, 1_000_000, SECOND].into_iter().any(|unit| {
@@ -144,7 +147,7 @@ pub fn explains(earlier: u64, later: u64) -> bool {
             start <= word && word < start.saturating_add(10_000 * 86_400 * unit)
         })
     };
-    // Small numbers count something else.
+    // Small numbers are taken for counters.
     let is_rest = |word: u64| (10_000..SECOND).contains(&word);
     is_point(earlier) && is_point(later) || is_rest(earlier) && is_rest(later)
 }

@@ -1,31 +1,35 @@
-//! The detector of failed spin rounds: a state machine that is driven by the running thread's operations.
+//! The detector of failed spin rounds: a state machine that is driven by the running thread's
+//! operations.
 //!
 //! # States
-//! The detector of a run is in one [`Phase`]. What a run learns is kept in the shared file, and the run is
-//! restarted with it.
+//! The detector of a run is in one [`Phase`]. What a run learns is kept in the shared file, and the
+//! run is restarted with it.
 //!
-//! | phase | what happens | how it ends |
-//! |---|---|---|
-//! | [`Phase::Idle`] | only the sites of reads are recorded | a thread returns to a site: restart as `Observing` |
-//! | [`Phase::Observing`] | the state before each read is recorded, and values are hashed | a thread returns to a site in a new way: restart, to reach `Examining` at the same point |
-//! | [`Phase::Examining`] | the thread runs alone | it returns in the same state (a verdict about its last read), or it makes progress or [`EXAMINED`] reads (the verdict that it goes on): restart as `Observing` |
+//! * [`Phase::Idle`]: only the sites of reads are recorded. When a thread returns to a site, the
+//!   run is restarted as `Observing`.
+//! * [`Phase::Observing`]: the state before each read is recorded, and values are hashed. When a
+//!   thread returns to a site and nothing is known of its last read, the run is restarted, to reach
+//!   `Examining` at the same point.
+//! * [`Phase::Examining`]: the thread runs alone. If it returns in the same state, this gives a
+//!   verdict about its last read. If it makes progress, or [`EXAMINED`] reads, the verdict is that
+//!   it goes on. Then the run is restarted as `Observing`.
 //!
 //! Why an examination: the first round of a loop differs from the later ones by what it leaves in
-//! temporaries. A thread that returns to a site in another state may still be in a loop; letting it run
-//! alone for a few reads tells. A place where that was fruitless [`MAX_FRUITLESS`] times is not examined
-//! again; a loop there that returns in the same state is still found.
+//! temporaries. A thread that returns to a site in another state may still be in a loop; letting it
+//! run alone for a few reads tells. A place where that was fruitless [`MAX_FRUITLESS`] times is not
+//! examined again; a loop there that returns in the same state is still found.
 //!
 //! # Steps
 //! [`arriving`] takes an operation through [`SpinDetector::observe`], [`SpinDetector::examine`] and
 //! [`SpinDetector::conclude`]. [`performed`] tells the detector the outcome.
 //!
 //! # Which round is disabled
-//! The data that a round reads counts, too: a race may be in the body of the loop. So a round is performed
-//! that reads data which the thread has not read since it last made progress, and only the next one is a
-//! failed round.
+//! The data that a round reads counts, too: a race may be in the body of the loop. So a round is
+//! performed that reads data which the thread has not read since it last made progress, and only
+//! the next one is a failed round.
 //!
-//! The state of a thread is hashed from everything that it knows: its spawn path and arguments, the outcomes
-//! of its operations and the values of its plain reads.
+//! The state of a thread is hashed from everything that it knows: its spawn path and arguments, the
+//! outcomes of its operations and the values of its plain reads.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -87,8 +91,8 @@ struct SpinDetector<'a> {
     tid: usize,
 }
 
-/// Called before a thread stops before `op`. The answer says whether the operation may turn out to be the
-/// end of a failed round, so that its being enabled depends on what it would read.
+/// Called before a thread stops before `op`. The answer says whether the operation may turn out to
+/// be the end of a failed round, so that its being enabled depends on what it would read.
 pub fn arriving(op: &Op) -> bool {
     if !process().fold_spins || is_private(op) {
         return false;
@@ -134,8 +138,8 @@ impl SpinDetector<'_> {
         }
     }
 
-    /// Whether the operation can be a read of a spin loop. Not every plain read comes with the registers of
-    /// its own call.
+    /// Whether the operation can be a read of a spin loop. Not every plain read comes with the
+    /// registers of its own call.
     fn is_spin_read(&self) -> bool {
         let has_registers = self.op.kind != OpKind::Read || registers().sp != 0 && return_address() == self.op.pc;
         has_registers && reads(self.op.kind)
@@ -148,8 +152,8 @@ impl SpinDetector<'_> {
         }
     }
 
-    /// Records the read, with the state of the thread unless the detector is idle. `Some` if the thread has
-    /// been at this site before, with only reads in between.
+    /// Records the read, with the state of the thread unless the detector is idle. `Some` if the
+    /// thread has been at this site before, with only reads in between.
     #[inline(always)]
     fn observe(&self) -> Option<Return> {
         let sites = read_sites(self.tid);
@@ -169,8 +173,8 @@ impl SpinDetector<'_> {
         Some(Return { earlier, now })
     }
 
-    /// While observing: abandons the run, to let the thread run alone from here in the next attempt, unless
-    /// the outcome of the read that it returns from is known.
+    /// While observing: abandons the run, to let the thread run alone from here in the next
+    /// attempt, unless the outcome of the read that it returns from is known.
     fn examine(&self, Return { earlier, now }: Return) {
         if self.phase != Phase::Observing {
             return;
@@ -183,7 +187,8 @@ impl SpinDetector<'_> {
         }
         let reads = &candidates.heads[earlier..now];
         if reads.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
-            // Alone it would read other values. So this is a round of a known loop if it looks like one.
+            // Alone it would read other values. So this is a round of a known loop if it looks like
+            // one.
             let is_known_loop = count == IS_LOOP && !candidates.heads[now - 1].reads_new_data;
             if is_known_loop && candidates.heads[earlier].differs_only_in_dead(&candidates.heads[now]) {
                 let locks = candidates.locks_between(earlier, now);
@@ -194,10 +199,11 @@ impl SpinDetector<'_> {
         request_examination(key, pc);
     }
 
-    /// If the thread has returned in the same state, the last read of the first such round that read no new
-    /// data ends a failed round.
+    /// If the thread has returned in the same state, the last read of the first such round that
+    /// read no new data ends a failed round.
     fn conclude(&self, Return { now, .. }: Return) {
-        // A loop has as many beginnings as reads: the one that the thread returned to first is taken.
+        // A loop has as many beginnings as reads: the one that the thread returned to first is
+        // taken.
         let is_beginning = self.phase != Phase::Examining || self.op.pc == knowledge().examine_place.load(Relaxed);
         let candidates = loop_candidates(self.tid);
         let Some(start) = self.start_of_round(candidates, now).filter(|_| is_beginning) else { return };
@@ -243,8 +249,8 @@ fn reads(kind: OpKind) -> bool {
     )
 }
 
-/// Whether the operation only accesses the running thread's own stack, which is compared when the thread
-/// returns: neither progress nor a read of a spin loop.
+/// Whether the operation only accesses the running thread's own stack, which is compared when the
+/// thread returns: neither progress nor a read of a spin loop.
 pub fn is_private(op: &Op) -> bool {
     let (low, high) = run().hot.stack;
     matches!(op.kind, OpKind::Read | OpKind::Write) && (low..high).contains(&(op.obj as usize))
@@ -275,8 +281,8 @@ pub fn found(tid: usize) -> Option<u64> {
     finds(&run().fibers[tid].pending, tid as u16)
 }
 
-/// Whether the thread's pending operation would end a failed round: it would only return to where it has
-/// been.
+/// Whether the thread's pending operation would end a failed round: it would only return to where
+/// it has been.
 pub fn is_failed_spin_round(tid: usize) -> bool {
     verdict(tid).is_some_and(Verdict::is_failed_round) || locked_poll::is_failed_poll_round(tid)
 }
@@ -288,8 +294,8 @@ fn verdict(tid: usize) -> Option<Verdict> {
     look_up(key(fiber, fiber.values, &fiber.pending, value))
 }
 
-/// Whether the thread is in a round that began with values that have changed since: it would go on if it
-/// began the round again.
+/// Whether the thread is in a round that began with values that have changed since: it would go on
+/// if it began the round again.
 pub fn is_stale(tid: usize) -> bool {
     let verdict = verdict(tid).unwrap_or(Verdict::GOES_ON);
     if verdict.locks() {
@@ -307,7 +313,8 @@ fn is_blocked_by_locks(tid: usize) -> bool {
     is_before_operation && fiber.pending.kind != OpKind::Join && enabled(tid) == Enabled::No
 }
 
-/// Called when an operation was performed: a read becomes part of a round, everything else is progress.
+/// Called when an operation was performed: a read becomes part of a round, everything else is
+/// progress.
 pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
     let me = run().me();
     // A thread that has read nothing, and does not now, has no round to be in.
@@ -385,8 +392,8 @@ pub fn note_private_write(address: u64, size: u64) {
     note_data(address, size, false);
 }
 
-/// The running thread reads or writes data. What it has not accessed since it last made progress is new
-/// data in the round that it is in, except on a stack that only it accesses.
+/// The running thread reads or writes data. What it has not accessed since it last made progress is
+/// new data in the round that it is in, except on a stack that only it accesses.
 fn note_data(address: u64, size: u64, reads: bool) {
     let (low, high) = run().hot.stack;
     if !(low..high).contains(&(address as usize)) {
@@ -408,8 +415,8 @@ fn note_data(address: u64, size: u64, reads: bool) {
     }
 }
 
-/// The running thread accesses something that is not on its own stack. If it is on another thread's stack,
-/// for the first time, there may be more to the rounds of that thread.
+/// The running thread accesses something that is not on its own stack. If it is on another thread's
+/// stack, for the first time, there may be more to the rounds of that thread.
 pub fn note_foreign(address: u64) {
     if read_set::shares_stack(address) {
         let found = &knowledge().found;

@@ -1,5 +1,5 @@
-//! What the runtime has learned about spin loops. It lies in the shared file, so that it survives the end
-//! of a run and is common to forked runs.
+//! What the runtime has learned about spin loops. It lies in the shared file, so that it survives
+//! the end of a run and is common to forked runs.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -58,9 +58,9 @@ pub fn knowledge() -> &'static SpinKnowledge {
     unsafe { &*process().file.add(SPIN_OFFSET).cast::<SpinKnowledge>() }
 }
 
-/// Called when a run starts, at the root or a checkpoint. Values are hashed if a thread was seen to return
-/// to a read in this or an earlier run. Rounds that threads were in before that are forgotten, because too
-/// little is known of them.
+/// Called when a run starts, at the root or a checkpoint. Values are hashed if a thread was seen to
+/// return to a read in this or an earlier run. Rounds that threads were in before that are
+/// forgotten, because too little is known of them.
 pub fn begin_run() {
     let run = run();
     let seen = knowledge().seen.load(Relaxed) != 0;
@@ -152,8 +152,8 @@ pub fn has_verdicts() -> bool {
     knowledge().used.load(Relaxed) > 0
 }
 
-/// The count of the place that threads return to: fruitless examinations, or [`IS_LOOP`]. `None` if there
-/// are too many places.
+/// The count of the place that threads return to: fruitless examinations, or [`IS_LOOP`]. `None` if
+/// there are too many places.
 pub fn place(pc: u64) -> Option<&'static AtomicU64> {
     let places = knowledge().places.as_chunks::<2>().0;
     let start = mix(pc) as usize;

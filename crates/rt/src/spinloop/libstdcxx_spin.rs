@@ -1,13 +1,15 @@
-//! Polls of libstdc++ before it sleeps. The library polls an atomic word a fixed number of times and then
-//! sleeps; a header that raddle ships makes it report each failed poll. The number of failed polls cannot be
-//! observed. So a poll that only repeats a failed one, and would read the same value, is no transition. This
-//! loses no behaviour: a thread that goes to sleep could have made all its polls where it made the first, and
-//! a thread that reads another value could have come no earlier than its change.
+//! Polls of libstdc++ before it sleeps. The library polls an atomic word a fixed number of times
+//! and then sleeps; a header that raddle ships makes it report each failed poll. The number of
+//! failed polls cannot be observed. So a poll that only repeats a failed one, and would read the
+//! same value, is no transition. This loses no behaviour: a thread that goes to sleep could have
+//! made all its polls where it made the first, and a thread that reads another value could have
+//! come no earlier than its change.
 //!
-//! A round that does more than poll (a semaphore that was available and then taken by another thread) repeats
-//! nothing. And a thread that still polls when the library would sleep (`std::atomic<std::shared_ptr>` pauses
-//! in the same way and never sleeps) waits busily, as any other loop does: every so many polls, one is a
-//! transition, so that the detector of spin loops sees it.
+//! A round that does more than poll (a semaphore that was available and then taken by another
+//! thread) repeats nothing. And a thread that still polls when the library would sleep
+//! (`std::atomic<std::shared_ptr>` pauses in the same way and never sleeps) waits busily, as any
+//! other loop does: every so many polls, one is a transition, so that the detector of spin loops
+//! sees it.
 
 use raddle_vocab::OpKind;
 
@@ -36,8 +38,8 @@ impl LastPoll {
     pub const NONE: LastPoll = LastPoll { value: 0, failed: false, pauses: 0, yields: 0 };
 }
 
-/// Called by libstdc++ after a failed poll, before it pauses or yields. Behind the last yield it does not
-/// poll again.
+/// Called by libstdc++ after a failed poll, before it pauses or yields. Behind the last yield it
+/// does not poll again.
 #[unsafe(no_mangle)]
 pub extern "C" fn __raddle_on_failed_poll(yields: bool) {
     if !controlled() {

@@ -1,14 +1,16 @@
-//! Polling under a lock: `lock; read data; unlock`, again and again. A thread that returns to the lock with
-//! the same registers and the same stack, and has written nothing, would only return once more while the
-//! data that it read is unchanged. So what it read is remembered, by the state of the thread before the
-//! lock, and the thread stays there until some of that data changes.
+//! Polling under a lock: `lock; read data; unlock`, again and again. A thread that returns to the
+//! lock with the same registers and the same stack, and has written nothing, would only return once
+//! more while the data that it read is unchanged. So what it read is remembered, by the state of
+//! the thread before the lock, and the thread stays there until some of that data changes.
 //!
-//! Only the holder of the lock changes the data (anything else is a race, which is reported). So whether the
-//! thread can go on changes only with operations on the lock, on which its own operation depends anyway.
+//! Only the holder of the lock changes the data (anything else is a race, which is reported). So
+//! whether the thread can go on changes only with operations on the lock, on which its own
+//! operation depends anyway.
 //!
-//! The first round is performed, because it may show a race. What it reads is no new data in the next round,
-//! which is the failed one. A thread that only tries the lock could notice the rounds that are left out;
-//! this is reported as a limit. The module `spinloop` describes what all kinds of rounds have in common.
+//! The first round is performed, because it may show a race. What it reads is no new data in the
+//! next round, which is the failed one. A thread that only tries the lock could notice the rounds
+//! that are left out; this is reported as a limit. The module `spinloop` describes what all kinds
+//! of rounds have in common.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -84,9 +86,9 @@ fn facts(lock: u64) -> (u64, u64) {
     (knowledge::fact_key(lock ^ SALT), knowledge::fact_key(lock ^ !SALT))
 }
 
-/// Called before the running thread stops before `op`. A thread that only tries a lock, or waits for it for
-/// a time, may notice that it is held in a round that makes no progress: what the thread does then is not
-/// explored for rounds that are left out.
+/// Called before the running thread stops before `op`. A thread that only tries a lock, or waits
+/// for it for a time, may notice that it is held in a round that makes no progress: what the thread
+/// does then is not explored for rounds that are left out.
 pub fn note_try(op: &Op) {
     let (polled, tried) = facts(op.obj);
     if op.kind.is_lock_attempt() && knowledge::insert(tried, Verdict::GOES_ON) && knowledge::look_up(polled).is_some() {
@@ -102,7 +104,8 @@ fn note_polled(lock: u64) {
     }
 }
 
-/// Called before the running thread stops before `op`. True if it may have to wait there for data to change.
+/// Called before the running thread stops before `op`. True if it may have to wait there for data
+/// to change.
 pub fn arriving(op: &Op) -> bool {
     if !is_lock(op) {
         return false;
@@ -152,7 +155,8 @@ pub fn forget() {
     run().me().private.lock_visit = LockVisit::NONE;
 }
 
-/// The running thread is about to read data; `is_new` if it had not read it since it last made progress.
+/// The running thread is about to read data; `is_new` if it had not read it since it last made
+/// progress.
 pub fn note_read(address: u64, size: u64, is_new: bool) {
     if !is_under_way() {
         return;
@@ -171,7 +175,8 @@ pub fn note_read(address: u64, size: u64, is_new: bool) {
     poll.len += 1;
 }
 
-/// Whether the thread's pending operation is a lock that is free, but behind which it would only return.
+/// Whether the thread's pending operation is a lock that is free, but behind which it would only
+/// return.
 pub fn is_failed_poll_round(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
     let op = &fiber.pending;
@@ -186,8 +191,8 @@ pub fn is_failed_poll_round(tid: usize) -> bool {
     is_free && known_rounds(knowledge::key(fiber, fiber.values, op, 0)).any(would_repeat)
 }
 
-/// Whether the round would read the same again. The pieces are compared in the order of the round: behind
-/// the first difference the others may not be mapped any more.
+/// Whether the round would read the same again. The pieces are compared in the order of the round:
+/// behind the first difference the others may not be mapped any more.
 fn would_repeat(round: &PollRound) -> bool {
     let pieces = round.pieces.iter().take(round.len.load(Relaxed) as usize);
     pieces.map(|piece| piece.each_ref().map(|word| word.load(Relaxed))).all(|[place, value]| {

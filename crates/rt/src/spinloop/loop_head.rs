@@ -1,10 +1,10 @@
 //! The state of a thread before a read, and when two such states are the same.
 //!
-//! What is compared: callee-saved registers and stack pointer at the call, and the part of the stack where
-//! a loop keeps its variables: a window above the stack pointer and one below the frame pointer. What is
-//! further up is compared by a hash. Memory outside the own stack needs no comparison: the write hooks
-//! report every write to it, and a write ends the round. Bytes and registers that differ but are dead
-//! ([`liveness`]) make no difference.
+//! What is compared: callee-saved registers and stack pointer at the call, and the part of the
+//! stack where a loop keeps its variables: a window above the stack pointer and one below the frame
+//! pointer. What is further up is compared by a hash. Memory outside the own stack needs no
+//! comparison: the write hooks report every write to it, and a write ends the round. Bytes and
+//! registers that differ but are dead ([`liveness`]) make no difference.
 
 use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
@@ -34,8 +34,9 @@ pub struct ReadSite {
     pub sp: u64,
 }
 
-/// The sites of a thread's last reading operations, with nothing but reads between them. Their number is in
-/// the thread's own entry ([`ReadHistory`]), so that threads that never read access nothing here.
+/// The sites of a thread's last reading operations, with nothing but reads between them. Their
+/// number is in the thread's own entry ([`ReadHistory`]), so that threads that never read access
+/// nothing here.
 pub type ReadSites = [ReadSite; HISTORY];
 
 /// None yet.
@@ -133,8 +134,8 @@ impl LoopHead {
             && self.frame[..frame] == later.frame[..frame]
     }
 
-    /// Whether the two states differ in nothing but dead registers and dead bytes of the stack, such as the
-    /// temporaries of unoptimised code.
+    /// Whether the two states differ in nothing but dead registers and dead bytes of the stack,
+    /// such as the temporaries of unoptimised code.
     pub fn differs_only_in_dead(&self, later: &LoopHead) -> bool {
         let dead_from =
             |start: usize| move |index: usize| liveness::is_dead(&later.registers, later.op.pc, start + index);
@@ -167,8 +168,9 @@ impl LoopCandidates {
         LoopCandidates { heads: [LoopHead::UNUSED; HISTORY], read_set: ReadSet::EMPTY }
     }
 
-    /// Where the first round of the loop starts whose proven round starts at `index` and ends before `len`.
-    /// Earlier rounds may differ from the proven one only in what is dead: they made no progress either.
+    /// Where the first round of the loop starts whose proven round starts at `index` and ends
+    /// before `len`. Earlier rounds may differ from the proven one only in what is dead: they made
+    /// no progress either.
     pub fn first_round(&self, index: usize, len: usize) -> usize {
         let length = len - index;
         let mut first = index;
@@ -188,8 +190,8 @@ impl LoopCandidates {
     }
 }
 
-/// The two windows of the stack that a loop's variables live in, for these registers: address and length of
-/// each.
+/// The two windows of the stack that a loop's variables live in, for these registers: address and
+/// length of each.
 pub fn windows(registers: &Registers) -> ((usize, usize), (usize, usize)) {
     let (low, high) = run().hot.stack;
     let sp = registers.sp as usize;

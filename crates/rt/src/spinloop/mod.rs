@@ -1,48 +1,49 @@
 //! Spin loops: threads that read again and again until another thread changes what they read.
 //!
 //! # What is done about them
-//! A thread that comes back to the same reading operation with the same registers and the same stack, and
-//! has only read in between, has made no progress. The last read of that round is a *failed spin round*.
-//! Such reads are remembered, by the state of the reading thread and the value that it reads. From then on
-//! they are disabled: the thread stays before them until there is another value to be read. So a trace
-//! contains no failed rounds, and whether a thread can step is a function of the state.
+//! A thread that comes back to the same reading operation with the same registers and the same
+//! stack, and has only read in between, has made no progress. The last read of that round is a
+//! *failed spin round*. Such reads are remembered, by the state of the reading thread and the value
+//! that it reads. From then on they are disabled: the thread stays before them until there is
+//! another value to be read. So a trace contains no failed rounds, and whether a thread can step is
+//! a function of the state.
 //!
 //! # Literature
 //! * Michalis Kokologiannakis, Xiaowei Ren, Viktor Vafeiadis: *Dynamic Partial Order Reductions for
-//!   Spinloops*, FMCAD 2021. A failed round of a side-effect-free loop is pruned; the thread is blocked until
-//!   the value changes.
-//! * Bengt Jonsson, Magnus Lång, Konstantinos Sagonas: *Awaiting for Godot: Stateless Model Checking that
-//!   Avoids Executions where Nothing Happens*, FMCAD 2022. A loop becomes one *await*: an operation that is
-//!   enabled only while the value that it reads ends the loop.
+//!   Spinloops*, FMCAD 2021. A failed round of a side-effect-free loop is pruned; the thread is
+//!   blocked until the value changes.
+//! * Bengt Jonsson, Magnus Lång, Konstantinos Sagonas: *Awaiting for Godot: Stateless Model
+//!   Checking that Avoids Executions where Nothing Happens*, FMCAD 2022. A loop becomes one
+//!   *await*: an operation that is enabled only while the value that it reads ends the loop.
 //!
-//! Deviations: loops are not found in the source or an intermediate representation but in the running
-//! machine code, by comparing states; and a loop may contain data reads, tries of locks, and locks that it
-//! gives back.
+//! Deviations: loops are not found in the source or an intermediate representation but in the
+//! running machine code, by comparing states; and a loop may contain data reads, tries of locks,
+//! and locks that it gives back.
 //!
 //! # Parts
-//! * [`detector`]: the state machine that recognises rounds. It learns in runs that are abandoned and
-//!   restarted, with the knowledge kept in the shared file ([`knowledge`]).
+//! * [`detector`]: the state machine that recognises rounds. It learns in runs that are abandoned
+//!   and restarted, with the knowledge kept in the shared file ([`knowledge`]).
 //! * [`loop_head`]: the state of a thread before a read, and when two such states are the same.
 //! * [`read_set`]: the data that a thread has read since it last made progress.
 //! * [`locked_poll`]: rounds of `lock; read data; unlock`.
 //! * [`libstdcxx_spin`]: polls of libstdc++ before it sleeps.
 //!
 //! # Invariants
-//! * A verdict depends on the state of the reading thread and the value only, never on the schedule that
-//!   led there. So swapping independent events changes no verdict.
-//! * Knowledge only grows. A search restarts when there is more of it, because an earlier run would take
-//!   another course with it.
-//! * No data race is hidden: a round that reads data which the thread has not read since its last progress
-//!   is performed; only the next one is disabled.
+//! * A verdict depends on the state of the reading thread and the value only, never on the schedule
+//!   that led there. So swapping independent events changes no verdict.
+//! * Knowledge only grows. A search restarts when there is more of it, because an earlier run would
+//!   take another course with it.
+//! * No data race is hidden: a round that reads data which the thread has not read since its last
+//!   progress is performed; only the next one is disabled.
 //!
 //! # What it misses
-//! * A loop with more than [`loop_head::HISTORY`] reads in a round, or whose state differs from round to
-//!   round in more than dead bytes (a counter), is not recognised: its rounds are explored up to the bound
-//!   on events.
+//! * A loop with more than [`loop_head::HISTORY`] reads in a round, or whose state differs from
+//!   round to round in more than dead bytes (a counter), is not recognised: its rounds are explored
+//!   up to the bound on events.
 //! * A stack frame further up than the compared windows is compared by a hash.
-//! * A round that locks and gives back leaves its thread in the middle of a round, holding locks. If other
-//!   threads wait for them, such an end of a run is covered by executions in which the thread begins its
-//!   round later.
+//! * A round that locks and gives back leaves its thread in the middle of a round, holding locks.
+//!   If other threads wait for them, such an end of a run is covered by executions in which the
+//!   thread begins its round later.
 
 pub mod detector;
 pub mod knowledge;

@@ -1,5 +1,5 @@
-//! The data that a thread has read since it last made progress, as far as there is room; and which threads'
-//! stacks are accessed by other threads.
+//! The data that a thread has read since it last made progress, as far as there is room; and which
+//! threads' stacks are accessed by other threads.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -10,8 +10,8 @@ use crate::state::{process, run};
 
 /// Places of the table; a power of two.
 const PLACES: usize = 512;
-/// Entries after which nothing counts as new any more: a round that reads so much is taken for one that was
-/// made before.
+/// Entries after which nothing counts as new any more: a round that reads so much is taken for one
+/// that was made before.
 const CAPACITY: usize = PLACES / 2;
 
 /// A set of pieces of memory.
@@ -60,8 +60,8 @@ pub fn is_stack_shared(slot: u16) -> bool {
     knowledge().shared_stacks[usize::from(slot) / 64].load(Relaxed) & (1 << (slot % 64)) != 0
 }
 
-/// Called with what the running thread accesses outside of its own stack. True if that is the stack of
-/// another thread, which was not known to be shared.
+/// Called with what the running thread accesses outside of its own stack. True if that is the stack
+/// of another thread, which was not known to be shared.
 pub fn shares_stack(address: u64) -> bool {
     let process = process();
     let address = address as usize;

@@ -1,7 +1,8 @@
 //! All state of the runtime, in two parts.
 //!
-//! [`RunState`] and the tables beside it ([`run_ranges`]) are state of a run: they are restored together
-//! with the program's memory. [`ProcessState`] belongs to the process and is never restored.
+//! [`RunState`] and the tables beside it ([`run_ranges`]) are state of a run: they are restored
+//! together with the program's memory. [`ProcessState`] belongs to the process and is never
+//! restored.
 
 mod process_state;
 mod run_state;
@@ -24,9 +25,9 @@ use crate::spinloop::loop_head::{LoopCandidates, NO_READ_SITES, ReadSites};
 #[repr(C, align(4096))]
 pub struct Global<T>(UnsafeCell<T>);
 
-// SAFETY: rule 4 of the crate: one kernel thread runs all fibers, so there is never a second access at the
-// same time. The parked kernel threads of the pool access `ProcessState` only before they report that they
-// are parked.
+// SAFETY: rule 4 of the crate: one kernel thread runs all fibers, so there is never a second access
+// at the same time. The parked kernel threads of the pool access `ProcessState` only before they
+// report that they are parked.
 unsafe impl<T> Sync for Global<T> {}
 
 impl<T> Global<T> {
@@ -89,7 +90,8 @@ pub fn keys() -> &'static mut Keys {
 
 static VIEWS: Global<[View; MAX_THREADS]> = Global::new([View::NONE; MAX_THREADS]);
 
-/// What a thread's registers and stack held when it last entered a timed wait; part of the state of the run.
+/// What a thread's registers and stack held when it last entered a timed wait; part of the state of
+/// the run.
 pub fn views(tid: usize) -> &'static mut View {
     // SAFETY: rule 4 of the crate; the static lives for ever.
     unsafe { &mut (*VIEWS.get())[tid] }

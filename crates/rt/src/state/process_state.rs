@@ -6,8 +6,8 @@ use raddle_wire::{Control, Job, Segment};
 use crate::interpose::thread::affinity::Processors;
 use crate::restore::snapshot::Snapshot;
 
-/// A real thread that was created once and sleeps for ever, while fibers use its stack and thread-local
-/// storage.
+/// A real thread that was created once and sleeps for ever, while fibers use its stack and
+/// thread-local storage.
 #[derive(Clone, Copy)]
 pub struct PoolEntry {
     /// Its thread pointer: where its thread-local storage is.
@@ -98,8 +98,8 @@ pub struct ProcessState {
     pub arena_bytes: usize,
     /// Data accesses are transitions.
     pub access_granularity: bool,
-    /// Every access leaves the fast path of the hooks: all are transitions, or those at addresses that the
-    /// host lists as benign.
+    /// Every access leaves the fast path of the hooks: all are transitions, or those at addresses
+    /// that the host lists as benign.
     pub hooks_all_accesses: bool,
     /// Failed spin rounds are not explored.
     pub fold_spins: bool,

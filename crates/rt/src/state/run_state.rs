@@ -72,8 +72,8 @@ pub enum ThreadStatus {
     Pending,
     /// Before a data access, because a segment says so.
     AtAccess,
-    /// Before a read that may be the last of a failed spin round, depending on the value that it would
-    /// read (see `spinloop`).
+    /// Before a read that may be the last of a failed spin round, depending on the value that it
+    /// would read (see `spinloop`).
     AtSpinRead,
     /// In a loop that nothing can end.
     EndlessLoop,
@@ -167,7 +167,8 @@ pub struct Fiber {
     pub values: u64,
     /// Open regions in which the program asked not to record its accesses.
     pub ignoring: u32,
-    /// Conflicting steps of other threads since its operation became pending (for partial order sampling).
+    /// Conflicting steps of other threads since its operation became pending (for partial order
+    /// sampling).
     pub conflicts: u32,
     /// Its last reads, for the detection of spin loops.
     pub read_history: ReadHistory,
@@ -258,8 +259,8 @@ pub enum ReadySet {
 pub struct RunState {
     /// What hooks need.
     pub hot: Hot,
-    /// The count at which the running thread's accesses would leave the fast path if none were benign:
-    /// while some are, all accesses leave it ([`Hot::stop_at`] is 0).
+    /// The count at which the running thread's accesses would leave the fast path if none were
+    /// benign: while some are, all accesses leave it ([`Hot::stop_at`] is 0).
     pub stop_after: u32,
     /// Transitions made so far.
     pub steps: u32,
@@ -269,7 +270,8 @@ pub struct RunState {
     pub runnable: RankSet,
     /// Ranks of the threads that could step only by timing out or waking spuriously.
     pub reluctant: RankSet,
-    /// Ranks of the threads that were found unable to step; checked again when their object changes.
+    /// Ranks of the threads that were found unable to step; checked again when their object
+    /// changes.
     pub blocked: RankSet,
     /// Number of threads with the status [`ThreadStatus::AtSpinRead`].
     pub at_spin_reads: u32,

@@ -12,8 +12,8 @@ pub const NAME_BYTES: usize = 16;
 pub struct ThreadPrivate {
     /// Its name, zero-terminated; empty if it has none.
     pub name: [u8; NAME_BYTES],
-    /// First thread that it has joined and whose slot it may use again, or 0 (the slot of main is never
-    /// used again).
+    /// First thread that it has joined and whose slot it may use again, or 0 (the slot of main is
+    /// never used again).
     pub reusable: u16,
     /// Next of such a list.
     pub next_reusable: u16,
@@ -35,8 +35,8 @@ pub struct ThreadPrivate {
     pub signalled: bool,
     /// Whether main, which has ended, has seen its end.
     pub main_saw_end: bool,
-    /// Whether it has yielded, slept, timed out or read the time since its last transition: then other
-    /// threads go first where there is a choice.
+    /// Whether it has yielded, slept, timed out or read the time since its last transition: then
+    /// other threads go first where there is a choice.
     pub yielded: bool,
     /// Calls since its last transition by which it yields.
     pub idle_calls: u32,

@@ -1,10 +1,10 @@
-//! Which calls come from the libraries that belong to the compiler. Their own one-time initialisation is no business of the
-//! program's: it makes no transition, whoever is first.
+//! Which calls come from the libraries that belong to the compiler. Their own one-time
+//! initialisation is not part of the program: it is no transition, whichever thread is first.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// One library: whoever has a symbol that only it defines.
+/// One library, found by a symbol that only it defines.
 struct Library {
     symbol: &'static CStr,
     start: AtomicUsize,
@@ -46,7 +46,7 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// Stores the segment that contains the address searched for.
+/// Stores the segment that contains the address.
 extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
     // SAFETY: the dynamic loader passes a valid description; `data` is the search of `find`.
     let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
@@ -67,14 +67,15 @@ static UNWINDER: Library = Library::with(c"_Unwind_Backtrace");
 static STANDARD: Library = Library::with(c"__cxa_throw");
 static C: Library = Library::with(c"gnu_get_libc_version");
 
-/// Looks the libraries up, before the first run: looking up allocates.
+/// Looks up the libraries, before the first run, because this allocates.
 pub fn prepare() {
     UNWINDER.find();
     STANDARD.find();
     C.find();
 }
 
-/// Whether the call comes from the unwinder or the C++ standard library itself (not from what its headers put into the program).
+/// Whether the call comes from the unwinder or the C++ standard library itself (not from what its
+/// headers put into the program).
 pub fn is_compiler_library(pc: u64) -> bool {
     UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)
 }

@@ -1,9 +1,9 @@
-//! The functions that the runtime hides: found with `dlsym(RTLD_NEXT)` at first use.
+//! The functions of libc that the runtime hides: found with `dlsym(RTLD_NEXT)` at first use.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Looks the hidden function up; ends the process if libc does not have it, as nothing sensible could follow.
+/// Looks up the hidden function; ends the process if libc does not have it.
 pub fn find(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     let known = cache.load(Ordering::Relaxed);
     if !known.is_null() {
@@ -21,8 +21,9 @@ pub fn find(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     found
 }
 
-/// Declares functions that the runtime hides, in a module of the given name: `real! { hidden: fn free(block: u64); }` makes
-/// `hidden::free`, whose contract is that of the C function.
+/// Declares functions that the runtime hides, in a module of the given name. For example
+/// `real! { hidden: fn free(block: u64); }` makes `hidden::free`. The contract is that of the C
+/// function.
 macro_rules! real {
     ($module:ident: $(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         #[allow(non_snake_case, reason = "mangled names of C++ functions")]
@@ -41,9 +42,10 @@ macro_rules! real {
                             Err(_) => panic!("a name without a zero inside"),
                         };
                     let address = $crate::syscall::libc_real::find(&CACHE, NAME);
+                    type Function = unsafe extern "C" fn($($type),*) $(-> $ret)?;
                     // SAFETY: the C declaration of the function of this name.
-                    let function: unsafe extern "C" fn($($type),*) $(-> $ret)? = unsafe { core::mem::transmute(address) };
-                    // SAFETY: passed on to the caller, who calls it as C would.
+                    let function: Function = unsafe { core::mem::transmute(address) };
+                    // SAFETY: the contract of the C function, which is passed on to the caller.
                     unsafe { function($($arg),*) }
                 }
             )*

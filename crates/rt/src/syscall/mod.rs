@@ -1,4 +1,6 @@
-//! System calls, made directly: they touch neither errno nor anything else of libc.
+//! Direct system calls: they access neither errno nor anything else of libc. Beside them, what lies
+//! behind the functions that the runtime hides ([`libc_real`]), the mappings of the process
+//! ([`maps`]), and which library a call comes from ([`callers`]).
 
 pub mod callers;
 pub mod libc_real;
@@ -31,7 +33,7 @@ pub fn mapped_bytes() -> usize {
 
 /// Anonymous private memory that is filled on first touch; `None` if the kernel refuses.
 pub fn map(bytes: usize) -> Option<*mut u8> {
-    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice affects nobody.
+    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice replaces nothing.
     let at = unsafe {
         syscall!(
             libc::SYS_mmap,
@@ -50,17 +52,17 @@ pub fn map(bytes: usize) -> Option<*mut u8> {
     Some(at as *mut u8)
 }
 
-/// Gives memory back.
+/// Unmaps memory.
 ///
 /// # Safety
-/// It must be all of what [`map`] gave, and nobody may use it.
+/// It must be all of what [`map`] returned, and not be in use.
 pub unsafe fn unmap(memory: *mut u8, bytes: usize) {
     // SAFETY: the caller's promise.
     unsafe { syscall!(libc::SYS_munmap, memory, bytes) };
     MAPPED.fetch_sub(bytes.next_multiple_of(PAGE), Ordering::Relaxed);
 }
 
-/// The first bytes of a file of the kernel's.
+/// The first bytes of a file of the kernel.
 pub fn read_file<const N: usize>(path: &core::ffi::CStr) -> Option<([u8; N], usize)> {
     let mut text = [0u8; N];
     // SAFETY: a valid path, and reading into the local.
@@ -73,7 +75,7 @@ pub fn read_file<const N: usize>(path: &core::ffi::CStr) -> Option<([u8; N], usi
     usize::try_from(read).ok().map(|read| (text, read))
 }
 
-/// Writes to standard error, for the messages of a runtime that cannot go on.
+/// Writes to standard error, for the messages of a runtime that cannot continue.
 pub fn say(text: &str) {
     // SAFETY: the buffer is a valid string.
     unsafe { syscall!(libc::SYS_write, 2usize, text.as_ptr(), text.len()) };
@@ -93,7 +95,7 @@ pub fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
     unsafe { syscall!(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, 0usize) };
 }
 
-/// Wakes everybody who waits on the word.
+/// Wakes all threads that wait on the word.
 pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
     // SAFETY: the word outlives the call.
     unsafe { syscall!(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
@@ -117,7 +119,7 @@ pub fn now() -> u64 {
     clock(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds that this thread has had a processor.
+/// Processor time of this thread, in nanoseconds.
 pub fn computed() -> u64 {
     clock(libc::CLOCK_THREAD_CPUTIME_ID)
 }

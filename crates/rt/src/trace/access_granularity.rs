@@ -1,4 +1,4 @@
-//! Data accesses as transitions: all of them (access granularity), or those whose races are meant to be.
+//! Data accesses as transitions: all of them (access granularity), or those whose races are benign.
 
 use raddle_vocab::{MemOrder, OpKind, Outcome};
 use raddle_wire::record;
@@ -6,14 +6,14 @@ use raddle_wire::record;
 use crate::sched;
 use crate::state::Op;
 
-/// The running thread stands before a data access. One that is benign has an order, as atomics do.
+/// The running thread performs a data access. A benign one has a memory order, as atomics do.
 pub fn step(kind: u8, address: u64, size: u64, pc: u64, benign: bool) {
     let kind = if matches!(kind, record::READ | record::READ_RANGE) { OpKind::Read } else { OpKind::Write };
     let order = if benign { MemOrder::SeqCst } else { MemOrder::Relaxed };
     sched::perform(Op { order: order as u8, ..Op::new(kind, address, size, pc) }, Outcome::Done, 0, 0);
 }
 
-/// The running thread stands before giving a heap block back.
+/// The running thread frees a heap block.
 pub fn free(address: u64, size: u64, pc: u64) {
     sched::perform(Op::new(OpKind::Free, address, size, pc), Outcome::Done, 0, 0);
 }

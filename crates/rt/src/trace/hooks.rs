@@ -1,7 +1,8 @@
 //! The hooks that the compiler inserts for plain memory accesses (`-fsanitize=thread`).
 //!
-//! Between two transitions of a thread a second access of the same kind to the same bytes says nothing new about races: it is
-//! counted, so that accesses can be addressed by number, but not recorded.
+//! Between two transitions of a thread, a second access of the same kind to the same bytes adds no
+//! information about races. It is counted, so that accesses can be addressed by number, but not
+//! recorded.
 
 use core::cell::UnsafeCell;
 
@@ -14,7 +15,8 @@ use crate::trace;
 
 const CACHE_BITS: u32 = 10;
 
-/// Recently recorded accesses of the present epoch. Process state: an entry is valid only with its epoch, which never recurs.
+/// Recently recorded accesses of the present epoch. Belongs to the process: an entry is valid only
+/// in its epoch, and epochs are never used again.
 struct Cache(UnsafeCell<[(u64, u64); 1 << CACHE_BITS]>);
 
 // SAFETY: rule 4 of the crate.
@@ -59,7 +61,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
 }
 
-/// A write to anything but the own stack is progress, as far as busy waiting goes.
+/// A write to anything but the thread's own stack is progress for the detection of spin loops.
 #[inline(always)]
 pub fn note_write(address: u64, size: u64) {
     let hot = &mut run().hot;
@@ -96,7 +98,7 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
 }
 
-/// A heap block dies: conflicts with every access to it.
+/// A heap block is freed: conflicts with every access to it.
 pub fn block_freed(address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;
     if process().access_granularity {
@@ -110,7 +112,8 @@ pub fn block_freed(address: u64, size: u64, pc: u64) {
     trace::block(record::FREE, address, size, pc);
 }
 
-/// The access is a transition, or a segment stops here. True if the access may race and is all said with its transition.
+/// The access is a transition, or a segment stops here. True if the access is benign: then its
+/// transition is all that is recorded.
 #[cold]
 #[inline(never)]
 fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
@@ -137,10 +140,10 @@ fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     false
 }
 
-/// Declares hooks by their names and tells whether an address is that of one of them.
+/// Declares hooks by their names and a function that recognises their addresses.
 macro_rules! known_hooks {
     ($($name:ident)*) => {
-        /// Whether this is a hook that tells of an access to an aligned variable.
+        /// Whether this is a hook for an access to an aligned variable.
         pub fn is_access_hook(address: usize) -> bool {
             unsafe extern "C" {
                 $(fn $name();)*
@@ -178,8 +181,8 @@ extern "C" fn write_range(address: u64, size: u64, pc: u64) {
 }
 
 extern "C" fn vptr_update(address: u64, value: u64, pc: u64) {
-    // Constructors store the same pointer again and again on the way down the hierarchy: no conflict then.
-    // SAFETY: the program is about to store there.
+    // Constructors store the same pointer again and again on the way down the hierarchy: no
+    // conflict then. SAFETY: the program is about to store there.
     if unsafe { *(address as *const u64) } != value {
         access::<{ record::WRITE }, 8, 0>(address, pc);
     }
@@ -242,7 +245,7 @@ hook!(__tsan_vptr_update, 2 => vptr_update);
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_init() {}
 
-/// Stacks are unwound when somebody asks, so entering a function costs nothing more.
+/// Stacks are unwound on demand, so entering a function needs no bookkeeping.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_func_entry(_caller: u64) {}
 

@@ -1,4 +1,4 @@
-//! Writing records into the shared trace.
+//! The trace: records of a run, written into the shared file.
 
 pub mod access_granularity;
 pub mod hooks;
@@ -10,11 +10,11 @@ use crate::arch::unwind::FRAME_POINTER_REGISTER;
 use crate::spinloop::detector;
 use crate::state::{Fiber, Op, ThreadStatus, process, run};
 
-/// Bytes kept free behind `Hot::end` for what must be said at the end of a run.
+/// Bytes kept free behind `Hot::end` for the records at the end of a run.
 pub const RESERVE: usize = 1 << 18;
 /// Frames of a stack that are recorded, at most.
 const MAX_FRAMES: usize = 128;
-/// Frames of which the registers are recorded: local variables of outer ones are known by address only.
+/// Frames whose registers are recorded: local variables of outer ones are known by address only.
 const MAX_REGISTERS: usize = 24;
 
 /// Appends words; the run ends here if there is no room or the bound on events is reached.
@@ -37,7 +37,8 @@ pub fn push<const N: usize>(words: [u64; N]) {
 /// Words of a step.
 const STEP: usize = 6;
 
-/// Ends the run here if the next step could not be recorded: a run is cut between operations, never within one.
+/// Ends the run here if the next step could not be recorded: a run is cut between operations, never
+/// within one.
 #[inline(always)]
 pub fn ensure_room() {
     let hot = &run().hot;
@@ -124,7 +125,7 @@ pub fn misuse(kind: Misuse, obj: u64, arg: u64, pc: u64) {
     stack_if_detailed();
 }
 
-/// Records that what a thread stands before, at the end of the run, is misuse.
+/// Records that the pending operation of a thread, at the end of the run, is misuse.
 pub fn misuse_at_rest(tid: usize, kind: Misuse) {
     let fiber = &run().fibers[tid];
     let header = record::header(record::MISUSE, 0, tid as u16, fiber.count);
@@ -151,7 +152,7 @@ fn text_of(kind: u8, tid: u16, bytes: &[u8]) {
     }
 }
 
-/// Records that the running thread stands before an access because a segment says so.
+/// Records that the running thread stopped before an access because a segment says so.
 pub fn parked_at_access(kind: u8, address: u64, size: u64, pc: u64) {
     let hot = &run().hot;
     let kind = match kind {
@@ -162,11 +163,11 @@ pub fn parked_at_access(kind: u8, address: u64, size: u64, pc: u64) {
     stack_if_detailed();
 }
 
-/// Records the operation that each thread stands before at the end of a run.
+/// Records the pending operation of a thread at the end of a run.
 pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
     let flags = flag::PENDING
         | match fiber.status {
-            // Who knows what its signal would have done: it is at rest.
+            // What its signal would have done is unknown: it is at rest.
             ThreadStatus::Pending | ThreadStatus::AtSpinRead | ThreadStatus::EndlessLoop
                 if blocked && fiber.private.signalled =>
             {
@@ -242,11 +243,12 @@ extern "C" fn collect(context: *mut u8, frames: *mut Frames) -> i32 {
     }
     // SAFETY: the context is the unwinder's own.
     let ip = unsafe { _Unwind_GetIP(context) };
-    // Frames of the runtime itself say nothing about the program.
+    // Frames of the runtime itself are left out.
     if ip != 0 && !crate::sched::startup::is_runtime_code(ip) {
         frames.addresses[frames.len] = ip;
         if let Some(registers) = frames.registers.get_mut(frames.len) {
-            // SAFETY: the context is the unwinder's own; the frame pointer is saved by every callee.
+            // SAFETY: the context is the unwinder's own; the frame pointer is saved by every
+            // callee.
             *registers = unsafe { [_Unwind_GetCFA(context) as u64, _Unwind_GetGR(context, FRAME_POINTER_REGISTER)] };
         }
         frames.len += 1;

@@ -1,6 +1,7 @@
 //! Atomic access to 16 bytes.
 
-/// Compare-exchange of 16 bytes, the only atomic instruction of that width; returns what the memory held.
+/// Compare-exchange of 16 bytes, the only atomic instruction of that width; returns what the memory
+/// held.
 ///
 /// # Safety
 /// The address must be a multiple of 16 and of memory that may be written.

@@ -20,8 +20,8 @@ pub const CACHE_LINE_WORDS: usize = 8;
 /// Heap arenas start here: an address that nothing else uses in an address space of 47 bits.
 pub const HEAP_BASE: usize = 0x6000_0000_0000;
 
-/// Mappings of the program start here, those of each pool slot at a distance of their own, so that the
-/// address of a mapping depends on no other thread.
+/// Mappings of the program start here, those of each pool slot at a distance of their own, so that
+/// the address of a mapping depends on no other thread.
 pub const MAPPINGS_BASE: usize = 0x6900_0000_0000;
 
 /// log2 of the distance between the mappings of two pool slots.

@@ -9,7 +9,8 @@ use core::arch::asm;
 #[inline(always)]
 pub unsafe fn call(number: i64, operands: [usize; 6]) -> isize {
     let result: isize;
-    // SAFETY: the x86-64 Linux system call convention; rcx and r11 are clobbered by the instruction.
+    // SAFETY: the x86-64 Linux system call convention; rcx and r11 are clobbered by the
+    // instruction.
     unsafe {
         asm!("syscall", inlateout("rax") number as isize => result,
              in("rdi") operands[0], in("rsi") operands[1], in("rdx") operands[2],

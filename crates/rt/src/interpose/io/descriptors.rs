@@ -39,9 +39,23 @@ real! { hidden:
     fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
     fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
     fn preadv(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize;
-    fn recvfrom(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, address: *mut c_void, length: *mut u32) -> isize;
+    fn recvfrom(
+        descriptor: i32,
+        into: *mut c_void,
+        bytes: usize,
+        flags: i32,
+        address: *mut c_void,
+        length: *mut u32,
+    ) -> isize;
     fn recvmsg(descriptor: i32, message: *mut libc::msghdr, flags: i32) -> isize;
-    fn sendto(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, address: *const c_void, length: u32) -> isize;
+    fn sendto(
+        descriptor: i32,
+        from: *const c_void,
+        bytes: usize,
+        flags: i32,
+        address: *const c_void,
+        length: u32,
+    ) -> isize;
     fn sendmsg(descriptor: i32, message: *const libc::msghdr, flags: i32) -> isize;
     fn dup(descriptor: i32) -> i32;
     fn fcntl(descriptor: i32, command: i32, argument: usize) -> i32;

@@ -71,14 +71,22 @@ written! {
     fn getitimer(which: i32, into: *mut c_void) -> i32 { into => 32 }
     fn sched_getparam(process: i32, into: *mut c_void) -> i32 { into => 4 }
     fn sigpending(into: *mut c_void) -> i32 { into => 128 }
-    fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32 { into => most.max(0) as usize * 12 }
-    fn epoll_pwait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 { into => most.max(0) as usize * 12 }
+    fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32 {
+        into => most.max(0) as usize * 12
+    }
+    fn epoll_pwait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 {
+        into => most.max(0) as usize * 12
+    }
     fn accept(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
     fn accept4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32 { address => ANY, bytes => 4 }
     fn getsockname(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
     fn getpeername(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
-    fn getsockopt(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32) -> i32 { value => ANY, bytes => 4 }
-    fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32 { argument => ANY.max((request >> 16 & 0x3fff) as usize) }
+    fn getsockopt(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32) -> i32 {
+        value => ANY, bytes => 4
+    }
+    fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32 {
+        argument => ANY.max((request >> 16 & 0x3fff) as usize)
+    }
     fn sendfile(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
     fn sendfile64(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
     fn setvbuf(stream: *mut c_void, buffer: *mut c_char, mode: i32, bytes: usize) -> i32 { buffer => bytes }

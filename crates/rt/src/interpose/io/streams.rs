@@ -3,6 +3,7 @@
 //! output and error are invisible to other threads.
 
 use core::ffi::{CStr, c_void};
+use core::sync::atomic::AtomicPtr;
 
 use crate::arch::entry::intercept;
 use crate::interpose::io::regular_files::{self, OpenFile, Touch};
@@ -65,7 +66,7 @@ macro_rules! before {
         const _: () = {
             /// Acts, and returns where to continue.
             extern "C" fn act(a: usize, b: usize, c: usize, d: usize, pc: u64) -> *mut c_void {
-                static REAL: core::sync::atomic::AtomicPtr<c_void> = core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
+                static REAL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
                 const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                     Ok(name) => name,
                     Err(_) => panic!("a name without a zero inside"),
@@ -86,7 +87,8 @@ before! {
     ungetc => |a, pc| input(a[1], pc);
     fgets fgets_unlocked getline fgetws => |a, pc| input(a[2], pc);
     getdelim __getdelim fread_unlocked => |a, pc| input(a[3], pc);
-    getchar getchar_unlocked scanf __isoc99_scanf __isoc23_scanf vscanf __isoc99_vscanf getwchar => |_, pc| standard_input(pc);
+    getchar getchar_unlocked scanf __isoc99_scanf __isoc23_scanf vscanf __isoc99_vscanf getwchar
+        => |_, pc| standard_input(pc);
     fprintf vfprintf __fprintf_chk __vfprintf_chk fflush fflush_unlocked fwprintf => |a, pc| output(a[0], pc);
     fputs fputs_unlocked fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws => |a, pc| output(a[1], pc);
     fwrite fwrite_unlocked => |a, pc| output(a[3], pc);

@@ -26,8 +26,22 @@ real! { hidden:
     fn alarm(seconds: u32) -> u32;
     fn setitimer(which: i32, new: *const c_void, old: *mut c_void) -> i32;
     fn timer_create(clock: i32, event: *mut c_void, timer: *mut c_void) -> i32;
-    fn posix_spawn(pid: *mut i32, path: *const c_char, actions: *const c_void, attr: *const c_void, argv: *const *const c_char, envp: *const *const c_char) -> i32;
-    fn posix_spawnp(pid: *mut i32, path: *const c_char, actions: *const c_void, attr: *const c_void, argv: *const *const c_char, envp: *const *const c_char) -> i32;
+    fn posix_spawn(
+        pid: *mut i32,
+        path: *const c_char,
+        actions: *const c_void,
+        attr: *const c_void,
+        argv: *const *const c_char,
+        envp: *const *const c_char,
+    ) -> i32;
+    fn posix_spawnp(
+        pid: *mut i32,
+        path: *const c_char,
+        actions: *const c_void,
+        attr: *const c_void,
+        argv: *const *const c_char,
+        envp: *const *const c_char,
+    ) -> i32;
     fn system(command: *const c_char) -> i32;
     fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void;
     fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32;

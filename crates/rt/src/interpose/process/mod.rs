@@ -1,5 +1,5 @@
-//! What belongs to the process as a whole: its end, signals, mappings and child processes, time, random
-//! bytes, and `syscall()`.
+//! What belongs to the process as a whole: its end, signals, mappings and child processes, time,
+//! random bytes, and `syscall()`.
 
 pub mod failure;
 pub mod kernel_state;

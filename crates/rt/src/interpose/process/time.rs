@@ -25,7 +25,13 @@ real! { hidden:
     fn times(times: *mut libc::tms) -> i64;
     fn clock() -> i64;
     fn poll(descriptors: *mut c_void, count: u64, milliseconds: i32) -> i32;
-    fn select(count: i32, read: *mut c_void, write: *mut c_void, except: *mut c_void, timeout: *mut libc::timeval) -> i32;
+    fn select(
+        count: i32,
+        read: *mut c_void,
+        write: *mut c_void,
+        except: *mut c_void,
+        timeout: *mut libc::timeval,
+    ) -> i32;
 }
 
 /// The running thread sleeps for this long. This is a cancellation point; the thread stops here if

@@ -1,4 +1,5 @@
-//! Synchronising objects: POSIX, atomics and futexes. ([`super::c11`] gives them their names in C11.)
+//! Synchronising objects: POSIX, atomics and futexes. ([`super::c11`] gives them their names in
+//! C11.)
 
 mod atomic_bytes;
 pub mod atomics;

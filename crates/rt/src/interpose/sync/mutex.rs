@@ -7,7 +7,7 @@
 //! | 4..8 | recursion count | same |
 //! | 8..12 | owner | run-local number of the owner, plus 1 |
 //! | 12..16 | users | of a robust mutex: one of [`health`] |
-//! | 16..20 | kind | same (0 normal, 1 recursive, 2 errorcheck, 3 adaptive; further bits: robust, protocol, shared) |
+//! | 16..20 | kind | same: 0 normal, 1 recursive, 2 errorcheck, 3 adaptive, and further bits |
 //! | 24..32 | list | tag: 0 static, [`LIVE`] initialised, [`DEAD`] destroyed |
 //! | 32..40 | list | next robust mutex of the same owner |
 //!
