@@ -1,8 +1,8 @@
 //! One target process, from its start to its end.
 //!
-//! When a target ends, none of its processes stays. It has a process group of its own, which is killed
-//! as a whole. It dies with the host, even if the host is killed by SIGKILL. Processes that left the
-//! group are found and ended (`orphans`).
+//! When a target ends, none of its processes stays. It has a process group of its own, which is
+//! killed as a whole. It dies with the host, even if the host is killed by SIGKILL. Processes that
+//! left the group are found and ended (`orphans`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -301,12 +301,13 @@ impl ChildSetup {
         if rustix::process::getppid() != Some(self.parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        // Equal addresses in every process. Containers may forbid it; each process is still right in
-        // itself then.
+        // Equal addresses in every process. Containers may forbid it; each process is still right
+        // in itself then.
         fix_addresses();
         let no_core = Rlimit { current: Some(0), maximum: Some(0) };
         let _ = rustix::process::setrlimit(Resource::Core, no_core);
-        // SAFETY: the host keeps the descriptor open until the target ends, and this process inherited it.
+        // SAFETY: the host keeps the descriptor open until the target ends, and this process
+        // inherited it.
         let descriptor = unsafe { BorrowedFd::borrow_raw(self.descriptor) };
         rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
         Ok(())
@@ -316,8 +317,8 @@ impl ChildSetup {
 /// Switches address randomisation off for the programs that this thread will execute; whether the
 /// system allowed it.
 fn fix_addresses() -> bool {
-    // SAFETY: system calls with values only, which change nothing but the calling thread's flags. The
-    // highest value asks for the present flags.
+    // SAFETY: system calls with values only, which change nothing but the calling thread's flags.
+    // The highest value asks for the present flags.
     unsafe {
         let present = libc::personality(0xffff_ffff);
         present >= 0 && libc::personality(present as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) >= 0

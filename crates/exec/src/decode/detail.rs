@@ -1,5 +1,5 @@
-//! What a trace says beyond the execution when a run was asked for detail: call stacks, and the accesses before which
-//! threads were stopped.
+//! What a trace has beyond the execution if the run was asked for detail: call stacks, and the
+//! accesses before which threads were stopped.
 
 use raddle_model::Access;
 
@@ -17,7 +17,8 @@ pub struct Parked {
 pub struct Detail {
     /// Accesses before which threads were stopped, in order.
     pub parked: Vec<Parked>,
-    /// Stacks of the incidents, one for each incident of the execution (empty if none was recorded).
+    /// Stacks of the incidents, one for each incident of the execution (empty if none was
+    /// recorded).
     pub incidents: Vec<Vec<u64>>,
     /// Stacks at the end, by thread (empty where a thread had ended or not started).
     pub threads: Vec<Vec<u64>>,
@@ -28,7 +29,7 @@ pub struct Detail {
 /// What a stack record belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum StackOwner {
-    /// The thread's place at the end of the run.
+    /// The position of the thread at the end of the run.
     #[default]
     End,
     /// The last parked access.
@@ -60,14 +61,15 @@ impl Detail {
         StackOwner::Parked
     }
 
-    /// Files the registers of the frames of a stack; `thread` exists. The last stack of a thread is that at the end.
+    /// Stores the registers of the frames of a stack; `thread` exists. The last stack of a thread
+    /// is the one at the end.
     pub(super) fn frames(&mut self, thread: u16, words: &[u64]) {
         if let Some(place) = self.registers.get_mut(usize::from(thread)) {
             *place = words.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
         }
     }
 
-    /// Files a stack; `thread` exists.
+    /// Stores a stack; `thread` exists.
     pub(super) fn stack(&mut self, owner: StackOwner, thread: u16, frames: &[u64]) {
         let place = match owner {
             StackOwner::End => self.threads.get_mut(usize::from(thread)),

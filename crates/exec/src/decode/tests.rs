@@ -196,8 +196,8 @@ fn valid_trace() -> impl Strategy<Value = Vec<u64>> {
     proptest::collection::vec((0u8..5, 0u16..4, 0u64..4), 1..60).prop_map(|actions| {
         let mut writer = Writer::default().step(OpKind::ThreadStart, 0, 0, 0);
         let mut threads = 1u16;
-        for (action, who, what) in actions {
-            let tid = who % threads;
+        for (action, thread, what) in actions {
+            let tid = thread % threads;
             match action {
                 0 if threads < 8 => {
                     writer = writer.step(OpKind::Create, tid, 0, threads.into());
@@ -227,7 +227,12 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_headers_never_panic(records in proptest::collection::vec((any::<u8>(), any::<u8>(), 0u16..3, 0u32..4, any::<[u64; 5]>()), 0..40)) {
+    fn arbitrary_headers_never_panic(
+        records in proptest::collection::vec(
+            (any::<u8>(), any::<u8>(), 0u16..3, 0u32..4, any::<[u64; 5]>()),
+            0..40,
+        ),
+    ) {
         let mut words = Vec::new();
         for (kind, flags, tid, count, body) in records {
             let length = record::words(kind, count).unwrap_or(1).min(6);
@@ -240,7 +245,12 @@ proptest! {
     }
 
     #[test]
-    fn valid_traces_decode_and_damaged_ones_do_not_panic(words in valid_trace(), at: prop::sample::Index, bit in 0u32..64, cut: prop::sample::Index) {
+    fn valid_traces_decode_and_damaged_ones_do_not_panic(
+        words in valid_trace(),
+        at: prop::sample::Index,
+        bit in 0u32..64,
+        cut: prop::sample::Index,
+    ) {
         let mut decoder = Decoder::new();
         let mut execution = Execution::empty();
         decoder.decode(&words, REST, &mut execution).unwrap();

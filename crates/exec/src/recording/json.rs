@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings, VERSION};
 
-/// Name of the field that says what the file is.
+/// Name of the field that identifies the format.
 const KEY: &str = "raddle-schedule";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct File {
     #[serde(rename = "raddle-schedule")]
     version: u32,
-    /// Of the rest, in its most compact form: layout and line breaks do not matter.
+    /// Checksum of the rest in its most compact form, so that layout and line breaks do not matter.
     checksum: String,
     #[serde(flatten)]
     body: Body,
@@ -30,7 +30,7 @@ struct Body {
     schedule: Vec<EntryText>,
 }
 
-/// An entry as text; what is usual is left out.
+/// An entry as text; default values are left out.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EntryText {
@@ -131,7 +131,7 @@ fn named<T: Copy + std::fmt::Debug>(all: &[T], name: &str) -> Option<T> {
     all.iter().copied().find(|value| format!("{value:?}") == name)
 }
 
-/// Undoes the display form of a thread's name.
+/// Inverse of the display form of a thread's path.
 pub(super) fn parse_thread(text: &str) -> Option<ThreadPath> {
     let numbers = text.strip_prefix('T')?;
     if numbers == "0" {

@@ -1,9 +1,10 @@
 //! Schedules, witnesses and traces as files: one format, versioned and checked.
 //!
-//! A [`Recording`] is a schedule whose entries are named independently of addresses and of the order of other threads,
-//! with the program and settings it belongs to. A *witness* also has the finding that it shows. A *trace* also has the
-//! whole execution. The first two are JSON, for people to read; the last is binary, because it is large; `run --schedule` and
-//! `replay` take each.
+//! A [`Recording`] is a schedule whose entries are named independently of addresses and of the
+//! order of other threads, with the program and settings it belongs to. A *witness* also has the
+//! finding that it shows. A *trace* also has the whole execution. The first two are JSON, for
+//! people to read. The last is binary, because it is large. `run --schedule` and `replay` accept
+//! each of them.
 
 mod binary;
 mod json;
@@ -29,16 +30,16 @@ pub const VERSION: u32 = 1;
 /// Why a file cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// The system refused.
+    /// The system refused to read or write it.
     #[error("{path}: {1}", path = .0.display())]
     Io(PathBuf, String),
-    /// It is something else.
+    /// It is not a recording.
     #[error("this is not a schedule, witness or trace of raddle ({0})")]
     NotARecording(String),
-    /// It comes from the future.
+    /// It was written by a later version.
     #[error("it has format version {0}, this raddle reads up to {VERSION}: use a newer raddle")]
     Version(u32),
-    /// It is not what was written.
+    /// It was changed or damaged after it was written.
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// It cannot be written.
@@ -57,7 +58,7 @@ pub struct RecordedProgram {
     /// File for its standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
-    /// Checksum of the file, to tell whether it was built again since.
+    /// Checksum of the file, which shows whether the program was built again since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
 }
@@ -75,7 +76,7 @@ pub struct Settings {
     pub exit_events: u64,
     /// Bound on events of the run.
     pub max_events: u64,
-    /// Return addresses of accesses whose races are meant to be.
+    /// Return addresses of accesses that may race.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub benign: Vec<u64>,
 }
@@ -83,21 +84,22 @@ pub struct Settings {
 /// One transition of a schedule, named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleEntry {
-    /// Who.
+    /// Its thread.
     pub thread: ThreadPath,
     /// Its number among that thread's transitions, from 1.
     pub nth: u32,
-    /// What.
+    /// Its kind.
     pub kind: OpKind,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Which successor, where there are several.
+    /// Which successor, if there are several.
     pub choice: u16,
-    /// On which object.
+    /// Its object.
     pub object: Option<String>,
-    /// Where in the program.
+    /// Its place in the program.
     pub place: Option<String>,
-    /// The thread goes on until it stands before its data access with this number (from 0), and stops there.
+    /// The thread continues until it is about to make its data access with this number (from 0),
+    /// and stops there.
     pub stop: Option<u32>,
 }
 
@@ -130,7 +132,7 @@ impl Settings {
         }
     }
 
-    /// Puts them into options.
+    /// Sets these values in options.
     pub fn apply(&self, options: &mut Options) {
         options.granularity = if self.access_granularity { Granularity::Access } else { Granularity::Sync };
         options.spurious = self.spurious;
@@ -143,8 +145,7 @@ impl Settings {
 impl RecordedProgram {
     /// Describes the program of these options.
     ///
-    /// # Errors
-    /// If a path or argument is not text: it could not be found again.
+    /// # Errors If a path or argument is not valid UTF-8: a recording could not name it.
     pub fn of(options: &Options) -> Result<Self, RecordingError> {
         let text = |os: &std::ffi::OsStr| {
             let text = os.to_str().map(String::from);
@@ -159,7 +160,7 @@ impl RecordedProgram {
         })
     }
 
-    /// Whether the file is no longer the one that was recorded; `None` if that cannot be told.
+    /// Whether the file has changed since it was recorded; `None` if that is not known.
     #[must_use]
     pub fn changed(&self, file: &Path) -> Option<bool> {
         Some(*self.checksum.as_ref()? != file_checksum(file)?)
@@ -173,14 +174,13 @@ fn file_checksum(path: &Path) -> Option<String> {
 impl Recording {
     /// Reads either form.
     ///
-    /// # Errors
-    /// A sentence that says what is wrong with the file.
+    /// # Errors What is wrong with the file, for the user.
     pub fn load(path: &Path) -> Result<Self, RecordingError> {
         let bytes = std::fs::read(path).map_err(|error| RecordingError::Io(path.into(), error.to_string()))?;
         Self::from_bytes(&bytes)
     }
 
-    /// Understands either form.
+    /// Parses either form.
     ///
     /// # Errors
     /// As [`Recording::load`].
@@ -199,7 +199,7 @@ impl Recording {
         }
     }
 
-    /// Writes the file in one go: nobody ever sees half of it.
+    /// Writes the file atomically: no reader sees half of it.
     ///
     /// # Errors
     /// If the system refuses.

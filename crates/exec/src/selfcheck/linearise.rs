@@ -1,10 +1,11 @@
-//! Another order of the same steps.
+//! Another order of the same events.
 
 use raddle_model::{Cell, Event, Mode, Touch, footprint};
 use raddle_vocab::policy::mix;
 use rustc_hash::FxHashMap;
 
-/// A random order of the steps (as indices) that keeps the order within each thread and of dependent steps.
+/// A random order of the events (as indices) that keeps the order within each thread and of
+/// dependent events.
 #[must_use]
 pub fn linearisation(steps: &[Event], seed: u64) -> Vec<usize> {
     let Graph { followers, mut waiting_for } = graph(steps);
@@ -25,7 +26,7 @@ pub fn linearisation(steps: &[Event], seed: u64) -> Vec<usize> {
     order
 }
 
-/// Who must come after whom; edges that follow from others may be missing.
+/// Which event must come after which. Edges that follow from others may be missing.
 struct Graph {
     followers: Vec<Vec<usize>>,
     waiting_for: Vec<usize>,
@@ -34,7 +35,7 @@ struct Graph {
 fn graph(steps: &[Event]) -> Graph {
     let mut graph = Graph { followers: vec![Vec::new(); steps.len()], waiting_for: vec![0; steps.len()] };
     let mut last: FxHashMap<u16, usize> = FxHashMap::default();
-    // For each cell, the touches that no later one has covered.
+    // For each cell, the touches that no later write has covered.
     let mut cells: FxHashMap<Cell, Vec<(usize, Touch)>> = FxHashMap::default();
     for (number, step) in steps.iter().enumerate() {
         if let Some(before) = last.insert(step.thread, number) {
@@ -47,7 +48,8 @@ fn graph(steps: &[Event]) -> Graph {
                     graph.edge(before, number);
                 }
             }
-            // A write comes after everything it covers, and what conflicts with that conflicts with the write.
+            // A write comes after everything it covers. What conflicts with a covered touch also
+            // conflicts with the write.
             if touch.mode == Mode::Write {
                 open.retain(|(_, other)| other.bytes & !touch.bytes != 0);
             }
@@ -96,9 +98,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn dependent_steps_keep_their_order(actions in proptest::collection::vec((0u16..3, 0u8..5, 0u64..3), 0..40), seed: u64) {
+        fn dependent_events_keep_their_order(
+            actions in proptest::collection::vec((0u16..3, 0u8..5, 0u64..3), 0..40),
+            seed: u64,
+        ) {
             let steps: Vec<Event> = actions.iter().map(|&(thread, kind, obj)| {
-                let kind = [OpKind::AtomicLoad, OpKind::AtomicStore, OpKind::Lock, OpKind::SemPost, OpKind::Fence][usize::from(kind)];
+                let kinds = [OpKind::AtomicLoad, OpKind::AtomicStore, OpKind::Lock, OpKind::SemPost, OpKind::Fence];
+                let kind = kinds[usize::from(kind)];
                 step(thread, kind, obj * 4)
             }).collect();
             let order = linearisation(&steps, seed);
@@ -109,7 +115,8 @@ mod tests {
             prop_assert!(at.iter().all(|&place| place != usize::MAX));
             for a in 0..steps.len() {
                 for b in a + 1..steps.len() {
-                    let dependent = steps[a].thread == steps[b].thread || conflict(&footprint(&steps[a]), &footprint(&steps[b]));
+                    let conflicting = conflict(&footprint(&steps[a]), &footprint(&steps[b]));
+                    let dependent = steps[a].thread == steps[b].thread || conflicting;
                     prop_assert!(!dependent || at[a] < at[b], "{a} and {b} are dependent and were swapped");
                 }
             }

@@ -1,8 +1,10 @@
-//! raddle checks itself: the search is right only if equal schedules give equal executions, and equivalent schedules
-//! give every thread the same events. Each check runs schedules on a target and names the first difference.
+//! Self-checks. A search is sound only if equal schedules give equal executions, and equivalent
+//! schedules give every thread the same events. Each check runs schedules on a target and reports
+//! the first difference.
 //!
-//! A difference means that something outside raddle's control decided (time, randomness, an address, another process) or
-//! that the runtime has a bug; in both cases a verdict cannot be trusted.
+//! A difference means that something outside raddle's control decided (time, randomness, an
+//! address, another process), or that the runtime has a bug. In both cases a verdict cannot be
+//! trusted.
 
 mod linearise;
 mod views;
@@ -31,9 +33,9 @@ pub fn repeat(
     Ok(same_execution(before, &again).err())
 }
 
-/// Runs the steps of an execution in another order that differs only in independent neighbours: each thread must do the
-/// same. Only for executions without data races that came to rest, in which every loop of busy waiting was known; others are
-/// passed over.
+/// Runs the events of an execution in another order that differs only in independent neighbours.
+/// Each thread must do the same. Only for executions without data races that came to rest and in
+/// which every spin loop was known; others are skipped.
 ///
 /// # Errors
 /// If the target is lost. A difference is a result.
@@ -51,21 +53,21 @@ pub fn reorder(
     let reordered: Vec<_> = order.iter().map(|&index| entries[index].clone()).collect();
     let schedule = match choices_of(&reordered) {
         Ok(schedule) => schedule,
-        // Program order and creation are kept, so that this cannot happen unless dependence is wrong.
+        // Program order and creation are kept, so this happens only if dependence is wrong.
         Err(error) => return Ok(Some(Difference::new(error.to_string()))),
     };
     let max_events = execution.recorded.saturating_mul(2).saturating_add(1000);
     let mut again = Execution::empty();
     target.submit(Request { schedule, policy: Policy::LeastRank, max_events });
     target.finish(&mut again)?;
-    // A loop of busy waiting that became known only now leaves failed rounds out that the execution still has.
+    // If a spin loop became known only now, this run lacks failed rounds that the execution has.
     if again.awaits > execution.awaits {
         return Ok(None);
     }
     Ok(same_threads(execution, &again).err())
 }
 
-/// Runs a request on two targets that must agree: snapshot and fork, say.
+/// Runs a request on two targets that must agree, for example snapshot and fork.
 ///
 /// # Errors
 /// If a target is lost. A difference is a result.

@@ -54,8 +54,8 @@ impl File {
     }
 
     fn word32(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: offsets come from the layout of the file and lie inside the mapping, which lives as long
-        // as `self`.
+        // SAFETY: offsets come from the layout of the file and lie inside the mapping, which lives
+        // as long as `self`.
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
     }
 
