@@ -1,0 +1,42 @@
+//! Bodies of the fuzz targets. Each takes bytes as they may come from outside and passes them through
+//! the code that reads such input. It may refuse them; it must not panic, hang or use up memory.
+//!
+//! | target | input | reader |
+//! |---|---|---|
+//! | `records` | words that a target wrote into the shared memory | `exec::decode` |
+//! | `recording` | a schedule, witness or trace file | `exec::recording` |
+//! | `cspm` | a CSPm script | `csp::cspm` |
+//! | `std_trace` | a trace in the STD format | `predict::std_format` |
+//! | `command_line` | a compiler's command line | `cc::plan` |
+//! | `suppressions` | a suppression file, and a name to match | `report::suppress` |
+//!
+//! `fuzz/` runs them with libFuzzer (`./x fuzz`). The test of this crate runs them on the files in
+//! `fuzz/seeds` and on damaged copies of those, so that they compile and hold in every test run.
+#![forbid(unsafe_code)]
+
+mod command_line;
+mod cspm;
+mod recording;
+mod records;
+mod std_trace;
+mod suppressions;
+
+pub use command_line::command_line;
+pub use cspm::cspm;
+pub use recording::recording;
+pub use records::records;
+pub use std_trace::std_trace;
+pub use suppressions::suppressions;
+
+/// Takes any bytes.
+pub type Body = fn(&[u8]);
+
+/// All targets, by name.
+pub const TARGETS: [(&str, Body); 6] = [
+    ("records", records),
+    ("recording", recording),
+    ("cspm", cspm),
+    ("std_trace", std_trace),
+    ("command_line", command_line),
+    ("suppressions", suppressions),
+];
