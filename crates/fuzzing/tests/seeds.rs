@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use raddle_fuzzing::TARGETS;
 
 /// Damaged copies of each seed; ten times as many with `RADDLE_TEST_MORE`.
-const COPIES: u64 = 150;
+const COPIES: u64 = 1_000;
 
 /// Numbers that follow from a seed (SplitMix64).
 struct Random(u64);
