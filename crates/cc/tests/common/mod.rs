@@ -223,7 +223,8 @@ pub fn runtime_directory() -> &'static Path {
     })
 }
 
-/// Compiles the stand-in. It stays in the target directory, where the next run replaces it.
+/// Compiles the stand-in. It stays in the target directory, where the next run replaces it: in one step,
+/// because tests in other processes may be loading it.
 fn build_standin() -> PathBuf {
     // A comma and a blank, because a user's directory may have them too.
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runtime, {}", own_name()));
@@ -232,7 +233,9 @@ fn build_standin() -> PathBuf {
     let compiler = ["cc", "gcc", "clang", "clang-19"].iter().find_map(|name| Toolchain::named(name));
     let mut command = Command::new(compiler.expect("a C compiler").cc.program);
     command.args(["-shared", "-fPIC", "-O1", "-fno-builtin", "-w", "-o"]);
-    succeeded(output(command.arg(directory.join(RUNTIME_LIBRARY)).arg(source)));
+    let new = directory.join(format!("new-{}.so", std::process::id()));
+    succeeded(output(command.arg(&new).arg(source)));
+    fs::rename(&new, directory.join(RUNTIME_LIBRARY)).expect("renamed");
     directory
 }
 
