@@ -5,7 +5,7 @@ pub const LONGEST: usize = 15;
 
 /// Where control goes after an instruction. Distances count from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub enum ControlFlow {
     /// To the next one; calls by a pointer come back.
     Next,
     /// To the next one, after a function.
@@ -24,7 +24,7 @@ pub enum Flow {
 
 /// What an instruction does to the bytes of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum OperandAccess {
     /// Reads at most this many of them, and perhaps writes them, too.
     Reads(u8),
     /// Writes this many of them and reads none.
@@ -35,11 +35,11 @@ pub enum Access {
 
 /// Memory at a distance from the frame pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand {
+pub struct FrameOperand {
     /// Distance of the first byte.
     pub displacement: i32,
     /// What happens there.
-    pub access: Access,
+    pub access: OperandAccess,
 }
 
 /// An instruction, as far as it matters.
@@ -48,9 +48,9 @@ pub struct Instruction {
     /// Bytes that it takes.
     pub length: usize,
     /// Where it goes.
-    pub flow: Flow,
+    pub flow: ControlFlow,
     /// What it does to the frame.
-    pub operand: Option<Operand>,
+    pub operand: Option<FrameOperand>,
     /// General registers that it may read, a bit for each number; calls are taken to read none.
     pub reads: u16,
     /// General registers that it writes and does not read.
@@ -177,7 +177,7 @@ enum Shape {
     /// This many bytes of immediate operand.
     Plain(usize),
     /// A ModRM byte and this many bytes of immediate operand.
-    Operands(usize, Access),
+    Operands(usize, OperandAccess),
     /// A distance of four bytes.
     Call,
     /// A distance of this many bytes.
@@ -213,7 +213,7 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
         Some(second) => extended(second, &mut code, prefixes)?,
         None => ordinary(opcode, prefixes)?,
     };
-    let mut flow = Flow::Next;
+    let mut flow = ControlFlow::Next;
     let mut operand = None;
     let (mut reads, mut writes, mut is_by_stack_pointer) = (0, 0, false);
     match shape {
@@ -221,13 +221,13 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
             code.skip(immediate)?;
             (reads, writes) = implied(opcode, prefixes);
         }
-        Shape::Call => flow = Flow::Call(i64::from(code.number(4)?)),
-        Shape::Jump(bytes) => flow = Flow::Jump(i64::from(code.number(bytes)?)),
-        Shape::Branch(bytes) => flow = Flow::Branch(i64::from(code.number(bytes)?)),
-        Shape::Leave => flow = Flow::Leave,
+        Shape::Call => flow = ControlFlow::Call(i64::from(code.number(4)?)),
+        Shape::Jump(bytes) => flow = ControlFlow::Jump(i64::from(code.number(bytes)?)),
+        Shape::Branch(bytes) => flow = ControlFlow::Branch(i64::from(code.number(bytes)?)),
+        Shape::Leave => flow = ControlFlow::Leave,
         Shape::End(bytes) => {
             code.skip(bytes)?;
-            flow = Flow::End;
+            flow = ControlFlow::End;
         }
         Shape::Operands(immediate, access) => {
             let found = operands(&mut code, prefixes)?;
@@ -235,13 +235,13 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
             let has_none = matches!(opcode, 0xf6 | 0xf7) && found.middle >= 2;
             code.skip(if has_none { 0 } else { immediate })?;
             if opcode == 0xff && matches!(found.middle, 4 | 5) {
-                flow = Flow::Unknown;
+                flow = ControlFlow::Unknown;
             }
             (reads, writes) = used(extended_by.unwrap_or(opcode), extended_by.is_some(), prefixes, &found);
             is_by_stack_pointer = found.address >> STACK_POINTER & 1 != 0;
-            operand = found.frame.map(|(displacement, indexed)| Operand {
+            operand = found.frame.map(|(displacement, indexed)| FrameOperand {
                 displacement,
-                access: if indexed { Access::Points } else { access },
+                access: if indexed { OperandAccess::Points } else { access },
             });
         }
     }
@@ -283,7 +283,7 @@ fn used(opcode: u8, is_extended: bool, prefixes: Prefixes, operands: &Operands) 
 
 /// Instructions of one byte, prefixes and operands apart.
 fn ordinary(opcode: u8, prefixes: Prefixes) -> Option<Shape> {
-    use Access::{Points, Reads, Writes};
+    use OperandAccess::{Points, Reads, Writes};
     let (size, immediate) = (prefixes.size(), prefixes.immediate());
     Some(match opcode {
         0x00..=0x3f => match opcode & 7 {
@@ -326,7 +326,7 @@ fn ordinary(opcode: u8, prefixes: Prefixes) -> Option<Shape> {
 
 /// Instructions that begin with 0x0f.
 fn extended(opcode: u8, code: &mut Reader<'_>, prefixes: Prefixes) -> Option<Shape> {
-    use Access::{Reads, Writes};
+    use OperandAccess::{Reads, Writes};
     let (size, scalar) = (prefixes.size(), prefixes.scalar());
     let word = if prefixes.is_wide() { 8 } else { 4 };
     Some(match opcode {

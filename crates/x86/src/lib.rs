@@ -8,5 +8,5 @@
 mod decode;
 mod liveness;
 
-pub use decode::{Access, Flow, Instruction, LONGEST, Operand, decode};
-pub use liveness::{Code, Place, is_dead};
+pub use decode::{ControlFlow, FrameOperand, Instruction, LONGEST, OperandAccess, decode};
+pub use liveness::{CodeReader, FrameStorage, is_dead};

@@ -1,6 +1,6 @@
 //! Liveness: what a function may still read of its frame and registers.
 
-use crate::decode::{Access, Flow, Instruction, LONGEST, decode};
+use crate::decode::{ControlFlow, Instruction, LONGEST, OperandAccess, decode};
 
 /// Branch targets that are followed, at most; a function with more of them is taken to read
 /// everything.
@@ -14,7 +14,7 @@ const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
 
 /// What may be dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FrameStorage {
     /// The byte at this distance from the frame pointer.
     Byte(i32),
     /// One of the registers that outlive calls, by its number.
@@ -22,7 +22,7 @@ pub enum Place {
 }
 
 /// The program's code.
-pub trait Code {
+pub trait CodeReader {
     /// The bytes from this address on.
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]>;
     /// Whether the function at this address only records the pointer that it is given.
@@ -33,7 +33,7 @@ pub trait Code {
 /// byte of the frame may also be released with it. A byte that it never writes is dead only if the
 /// function addresses all memory of its frame by the frame pointer.
 #[must_use]
-pub fn is_dead(pc: u64, place: Place, code: &mut dyn Code) -> bool {
+pub fn is_dead(pc: u64, place: FrameStorage, code: &mut dyn CodeReader) -> bool {
     let mut walk = Walk {
         code,
         places: [pc; PLACES],
@@ -59,7 +59,7 @@ pub fn is_dead(pc: u64, place: Place, code: &mut dyn Code) -> bool {
 
 /// All paths from one place.
 struct Walk<'a> {
-    code: &'a mut dyn Code,
+    code: &'a mut dyn CodeReader,
     /// Where the paths begin that were or will be followed.
     places: [u64; PLACES],
     len: usize,
@@ -83,7 +83,7 @@ enum Meaning {
 
 impl Walk<'_> {
     /// Follows a path to where the place is written or released; `None` if it is read, or may be.
-    fn follow(&mut self, from: u64, place: Place) -> Option<()> {
+    fn follow(&mut self, from: u64, place: FrameStorage) -> Option<()> {
         let mut at = from;
         loop {
             self.budget = self.budget.checked_sub(1)?;
@@ -91,24 +91,24 @@ impl Walk<'_> {
             let end = at.wrapping_add(instruction.length as u64);
             self.is_by_stack_pointer |= instruction.is_by_stack_pointer;
             let meaning = match place {
-                Place::Byte(distance) => self.byte(distance, &instruction, end)?,
-                Place::Register(number) => self.register(number, &instruction)?,
+                FrameStorage::Byte(distance) => self.byte(distance, &instruction, end)?,
+                FrameStorage::Register(number) => self.register(number, &instruction)?,
             };
             if matches!(meaning, Meaning::Written) {
                 return Some(());
             }
             match instruction.flow {
-                Flow::Next | Flow::Call(_) => {}
-                Flow::Branch(by) => self.add(end.wrapping_add_signed(by))?,
-                Flow::Jump(by) => return self.add(end.wrapping_add_signed(by)),
+                ControlFlow::Next | ControlFlow::Call(_) => {}
+                ControlFlow::Branch(by) => self.add(end.wrapping_add_signed(by))?,
+                ControlFlow::Jump(by) => return self.add(end.wrapping_add_signed(by)),
                 // The caller may read the register.
-                Flow::Leave | Flow::End if matches!(place, Place::Register(_)) => return None,
-                Flow::Leave => {
+                ControlFlow::Leave | ControlFlow::End if matches!(place, FrameStorage::Register(_)) => return None,
+                ControlFlow::Leave => {
                     self.leaves = true;
                     return Some(());
                 }
-                Flow::End => return Some(()),
-                Flow::Unknown => return None,
+                ControlFlow::End => return Some(()),
+                ControlFlow::Unknown => return None,
             }
             at = end;
         }
@@ -128,15 +128,15 @@ impl Walk<'_> {
         let first = operand.displacement;
         let behind = distance.saturating_sub(first);
         match operand.access {
-            Access::Reads(size) if (0..i32::from(size)).contains(&behind) => return None,
-            Access::Writes(size) if (0..i32::from(size)).contains(&behind) => {
+            OperandAccess::Reads(size) if (0..i32::from(size)).contains(&behind) => return None,
+            OperandAccess::Writes(size) if (0..i32::from(size)).contains(&behind) => {
                 self.start = Some(self.start.map_or(first, |start| start.min(first)));
                 return Some(Meaning::Written);
             }
-            Access::Points if behind >= 0 && !self.is_only_noted(instruction, end) => {
+            OperandAccess::Points if behind >= 0 && !self.is_only_noted(instruction, end) => {
                 self.pointed = Some(self.pointed.map_or(first, |nearest| nearest.max(first)));
             }
-            Access::Reads(_) | Access::Writes(_) | Access::Points => {}
+            OperandAccess::Reads(_) | OperandAccess::Writes(_) | OperandAccess::Points => {}
         }
         Some(Meaning::Nothing)
     }
@@ -162,10 +162,10 @@ impl Walk<'_> {
             let Some(next) = self.code.fetch(at).and_then(|bytes| decode(&bytes)) else { return false };
             at = at.wrapping_add(next.length as u64);
             match next.flow {
-                Flow::Call(by) => {
+                ControlFlow::Call(by) => {
                     return holder == FIRST_ARGUMENT && self.code.only_records_access(at.wrapping_add_signed(by));
                 }
-                Flow::Next if next.operand.is_none() && next.reads == holder && holder & SHORT_LIVED != 0 => {
+                ControlFlow::Next if next.operand.is_none() && next.reads == holder && holder & SHORT_LIVED != 0 => {
                     holder = next.writes;
                 }
                 _ => return false,

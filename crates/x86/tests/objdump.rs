@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use raddle_testkit::tools::require;
-use raddle_x86::{Code, LONGEST, Place, decode, is_dead};
+use raddle_x86::{CodeReader, FrameStorage, LONGEST, decode, is_dead};
 
 const PROGRAM: &str = r#"
 #include <atomic>
@@ -74,7 +74,7 @@ fn lengths_agree() {
 
 struct Bytes<'a>(&'a [u8]);
 
-impl Code for Bytes<'_> {
+impl CodeReader for Bytes<'_> {
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]> {
         let rest = self.0.get(usize::try_from(pc).ok()?..)?;
         let mut bytes = [0xf1; LONGEST];
@@ -113,28 +113,28 @@ const LOOP: &[u8] = &[
 fn a_variable_that_outlives_the_loop_is_not_dead() {
     let dead = |code: &[u8], pc, place| is_dead(pc, place, &mut Bytes(code));
     for byte in 0..4 {
-        assert!(dead(LOOP, 0, Place::Byte(-4 + byte)));
-        assert!(!dead(LOOP, 0, Place::Byte(-8 + byte)));
-        assert!(dead(LOOP, 0, Place::Byte(-24 + byte)), "nobody needs it");
-        assert!(dead(LOOP, 24, Place::Byte(-8 + byte)), "inside the loop it is written first");
+        assert!(dead(LOOP, 0, FrameStorage::Byte(-4 + byte)));
+        assert!(!dead(LOOP, 0, FrameStorage::Byte(-8 + byte)));
+        assert!(dead(LOOP, 0, FrameStorage::Byte(-24 + byte)), "nothing reads it");
+        assert!(dead(LOOP, 24, FrameStorage::Byte(-8 + byte)), "inside the loop it is written first");
     }
-    assert!(dead(LOOP, 0, Place::Register(3)), "written at once, and given back in the end");
-    assert!(!dead(LOOP, 14, Place::Register(3)));
-    assert!(!dead(LOOP, 0, Place::Register(12)), "the caller's");
+    assert!(dead(LOOP, 0, FrameStorage::Register(3)), "written at once, and given back in the end");
+    assert!(!dead(LOOP, 14, FrameStorage::Register(3)));
+    assert!(!dead(LOOP, 0, FrameStorage::Register(12)), "the caller's");
 }
 
 #[test]
 fn without_a_frame_pointer_nothing_is_known_of_what_is_never_written() {
     let mut code = LOOP.to_vec();
     code[39] = 0x90;
-    assert!(!is_dead(0, Place::Byte(-24), &mut Bytes(&code)), "the frame is not given up");
+    assert!(!is_dead(0, FrameStorage::Byte(-24), &mut Bytes(&code)), "the frame is not given up");
     let by_stack_pointer = [&[0x8b, 0x44, 0x24, 0x08][..], LOOP].concat();
-    assert!(!is_dead(0, Place::Byte(-24), &mut Bytes(&by_stack_pointer)));
+    assert!(!is_dead(0, FrameStorage::Byte(-24), &mut Bytes(&by_stack_pointer)));
 }
 
 #[test]
 fn a_pointer_that_somebody_gets_keeps_a_variable_alive() {
     let mut code = LOOP.to_vec();
     code[10] = 0xf3;
-    assert!(!is_dead(0, Place::Byte(-4), &mut Bytes(&code)));
+    assert!(!is_dead(0, FrameStorage::Byte(-4), &mut Bytes(&code)));
 }

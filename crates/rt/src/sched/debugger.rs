@@ -6,7 +6,7 @@
 
 use core::mem::offset_of;
 
-use crate::state::{Fiber, Op, RunState, run_pointer};
+use crate::state::{AnnouncedOp, Fiber, RunState, run_pointer};
 
 /// Changes with the layout of the table.
 const VERSION: u64 = 1;
@@ -39,8 +39,8 @@ pub static TABLE: Table = Table {
     stride: size_of::<Fiber>(),
     stack_pointer: offset_of!(Fiber, sp),
     status: offset_of!(Fiber, status),
-    kind: offset_of!(Fiber, pending) + offset_of!(Op, kind),
-    pc: offset_of!(Fiber, pending) + offset_of!(Op, pc),
+    kind: offset_of!(Fiber, pending) + offset_of!(AnnouncedOp, kind),
+    pc: offset_of!(Fiber, pending) + offset_of!(AnnouncedOp, pc),
     parent: offset_of!(Fiber, parent),
     threads: offset_of!(RunState, threads),
     running: offset_of!(RunState, hot) + offset_of!(crate::state::Hot, tid),

@@ -5,7 +5,7 @@ use raddle_vocab::{MutexKind, OpKind};
 use crate::interpose::sync::{barrier, cond, mutex, once, rwlock, sem, spinlock};
 use crate::interpose::thread::{cancel, lifecycle};
 use crate::sched::timeouts;
-use crate::state::{Op, ThreadStatus, Wait, run};
+use crate::state::{AnnouncedOp, ThreadStatus, WaitStage, run};
 
 /// Answer of [`enabled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ fn or_time_out(condition: bool) -> Enabled {
     if condition { Enabled::Yes } else { Enabled::Reluctant }
 }
 
-fn now(tid: usize, op: &Op) -> Enabled {
+fn now(tid: usize, op: &AnnouncedOp) -> Enabled {
     let thread = tid as u16;
     match op.kind {
         OpKind::Join => yes(lifecycle::can_join_or_poll(tid, op.arg as usize)),
@@ -77,8 +77,8 @@ fn now(tid: usize, op: &Op) -> Enabled {
 /// How a wait in a queue can end.
 fn resume(tid: usize) -> Enabled {
     match run().fibers[tid].wait {
-        Wait::Queued { .. } if cond::endings(tid) > 0 => Enabled::Reluctant,
-        Wait::Queued { .. } => Enabled::No,
+        WaitStage::Queued { .. } if cond::endings(tid) > 0 => Enabled::Reluctant,
+        WaitStage::Queued { .. } => Enabled::No,
         _ => Enabled::Yes,
     }
 }

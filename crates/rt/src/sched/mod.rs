@@ -16,7 +16,7 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 use crate::arch::context;
 use crate::sched::enabled::{Enabled, enabled};
 use crate::spinloop::{detector, knowledge};
-use crate::state::{Handover, Op, ReadySet, ThreadStatus, process, run};
+use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
 use crate::trace;
 
 /// Accesses without a transition after which a thread that only reads is taken to wait for others.
@@ -24,16 +24,16 @@ pub const LONG_STRETCH: u32 = 1 << 20;
 
 /// Waits until it is this thread's turn and the operation is enabled.
 #[inline(always)]
-pub fn arrive(op: Op) {
+pub fn arrive(op: AnnouncedOp) {
     // Passed in registers: the processor stalls if what was just written in parts is read as a
     // whole.
-    let Op { kind, order, log_size, obj, arg, pc } = op;
+    let AnnouncedOp { kind, order, log_size, obj, arg, pc } = op;
     stand_before(kind, order, log_size, obj, arg, pc);
 }
 
 #[inline(never)]
 fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
-    let op = Op { kind, order, log_size, obj, arg, pc };
+    let op = AnnouncedOp { kind, order, log_size, obj, arg, pc };
     let may_spin = detector::arriving(&op);
     let run = run();
     let (count, values) = (run.hot.count, run.hot.values);
@@ -56,7 +56,7 @@ fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u
 }
 
 /// Records the operation that [`arrive`] let through, as performed.
-pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
+pub fn commit(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
     detector::performed(op, outcome, value, old);
     if run().timed {
@@ -71,7 +71,7 @@ pub fn commit(op: &Op, outcome: Outcome, value: u64, old: u64) {
 }
 
 /// An operation that needs nothing but its turn.
-pub fn perform(op: Op, outcome: Outcome, value: u64, old: u64) {
+pub fn perform(op: AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     arrive(op);
     commit(&op, outcome, value, old);
 }
@@ -103,7 +103,7 @@ pub fn changed_thread(ended: u16) {
 
 /// Marks the threads that were found unable to step and whose pending operation is concerned.
 #[inline]
-fn mark_waiting(is_concerned: impl Fn(&Op) -> bool) {
+fn mark_waiting(is_concerned: impl Fn(&AnnouncedOp) -> bool) {
     let run = run();
     let mut rest = run.blocked.union(&run.reluctant);
     while let Some(rank) = rest.first() {
@@ -411,7 +411,7 @@ fn candidate(rank: usize) -> Option<Candidate> {
 }
 
 /// Counts the step against the pending operations on the same object (for partial order sampling).
-fn note_conflicts(op: &Op) {
+fn note_conflicts(op: &AnnouncedOp) {
     let run = run();
     for tid in 0..run.threads {
         let fiber = &mut run.fibers[tid];

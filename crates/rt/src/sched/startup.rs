@@ -9,7 +9,7 @@ use raddle_wire::{Control, MAGIC, PROTOCOL_VERSION, config_flag};
 
 use crate::arch::{PAGE, context, tls};
 use crate::sched::{self, controller};
-use crate::state::{Fiber, Op, PoolEntry, ReadySet, ThreadStatus, Wait, process, run};
+use crate::state::{AnnouncedOp, Fiber, PoolEntry, ReadySet, ThreadStatus, WaitStage, process, run};
 use crate::syscall::{self, syscall};
 
 const CONTROLLER_STACK: usize = 1 << 18;
@@ -252,7 +252,7 @@ fn begin() {
         thread_pointer: process.main_thread_pointer,
         blocked: run.fibers[0].blocked,
         status: ThreadStatus::Pending,
-        wait: Wait::None,
+        wait: WaitStage::None,
         stack: process.pool[0].stack,
         spurious_left: process.spurious,
         key: 1,
@@ -262,7 +262,7 @@ fn begin() {
     run.hot.stack = process.pool[0].stack;
     // SAFETY: the controller's stack is fresh.
     process.controller_sp = unsafe { context::prepare(stack as usize + CONTROLLER_STACK, controller::body) };
-    let op = Op::new(OpKind::ThreadStart, 0, 0, 0);
+    let op = AnnouncedOp::new(OpKind::ThreadStart, 0, 0, 0);
     sched::to_controller();
     sched::give_way();
     sched::commit(&op, Outcome::Done, 0, 0);

@@ -20,7 +20,7 @@ use crate::arch::entry::{Registers, registers};
 use crate::sched::{self, virtual_time};
 use crate::spinloop::detector;
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
-use crate::state::{Op, ThreadStatus, run, views};
+use crate::state::{AnnouncedOp, ThreadStatus, run, views};
 
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
 const OBJECTS: usize = 12;
@@ -152,7 +152,7 @@ pub fn entering(pc: u64) {
 }
 
 /// The running thread's timed wait has timed out, at this moment of its clock or later.
-pub fn timed_out(op: &Op, deadline: u64) {
+pub fn timed_out(op: &AnnouncedOp, deadline: u64) {
     virtual_time::not_before(deadline);
     note_yield();
     let mine = &mut views(run().hot.tid as usize).timeouts;
@@ -233,7 +233,7 @@ pub fn idle_call(pc: u64) {
     view.timeouts.pc = pc;
     if same != Sameness::Different {
         let me = run().me();
-        me.pending = Op::new(OpKind::Fence, 0, 0, pc);
+        me.pending = AnnouncedOp::new(OpKind::Fence, 0, 0, pc);
         sched::leave(ThreadStatus::EndlessLoop);
     }
 }
@@ -261,7 +261,7 @@ fn forget_rounds() {
 }
 
 /// Called for every operation once some thread has timed out or read its clock.
-pub fn performed(op: &Op, outcome: Outcome) {
+pub fn performed(op: &AnnouncedOp, outcome: Outcome) {
     let me = run().hot.tid as usize;
     let is_private = detector::is_private(op);
     if changes(op.kind, outcome) && !is_private {
@@ -276,7 +276,7 @@ pub fn performed(op: &Op, outcome: Outcome) {
 }
 
 /// Remembers the objects of an operation of the running thread's round.
-fn watch_all(op: &Op) {
+fn watch_all(op: &AnnouncedOp) {
     watch(op.obj);
     if matches!(op.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire) {
         watch(op.arg);
@@ -299,7 +299,7 @@ fn watch(object: u64) {
 }
 
 /// Tells a thread that another one has made a step, if that is on one of its objects.
-fn disturb(tid: usize, op: &Op) {
+fn disturb(tid: usize, op: &AnnouncedOp) {
     let theirs = &mut views(tid).timeouts;
     let objects = &theirs.objects[..theirs.len as usize];
     if theirs.undisturbed && (objects.contains(&op.obj) || objects.contains(&op.arg)) {

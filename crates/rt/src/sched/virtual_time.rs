@@ -29,17 +29,17 @@ const GROWTH: u64 = 16;
 const LARGEST_TICK: u64 = 3_600 * SECOND;
 
 /// Clocks that threads published at objects.
-pub struct Clocks {
+pub struct PublishedClocks {
     /// Whether any was.
     used: bool,
     /// Key of the object (0: free) and clock.
     entries: [(u64, u64); ENTRIES],
 }
 
-impl Clocks {
+impl PublishedClocks {
     /// No clock was published.
     pub const fn new() -> Self {
-        Clocks { used: false, entries: [(0, 0); ENTRIES] }
+        PublishedClocks { used: false, entries: [(0, 0); ENTRIES] }
     }
 
     /// The entry of a key, or the one that it would get.

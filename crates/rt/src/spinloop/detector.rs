@@ -42,11 +42,12 @@ use crate::interpose::sync::{mutex, rwlock, sem, sem_names, spinlock};
 use crate::interpose::thread::lifecycle;
 use crate::sched::enabled::{Enabled, enabled};
 use crate::spinloop::knowledge::{
-    self, IS_LOOP, MAX_FRUITLESS, Verdict, has_verdicts, insert, key, knowledge, look_up, note_loop, place, restart_run,
+    self, IS_LOOP, MAX_FRUITLESS, ReadVerdict, has_verdicts, insert, key, knowledge, look_up, note_loop, place,
+    restart_run,
 };
 use crate::spinloop::loop_head::{HISTORY, LoopCandidates, ReadSite};
 use crate::spinloop::{locked_poll, read_set};
-use crate::state::{Op, ThreadStatus, loop_candidates, process, read_sites, run};
+use crate::state::{AnnouncedOp, ThreadStatus, loop_candidates, process, read_sites, run};
 
 /// Reads that a thread makes alone before it is taken to go on.
 const EXAMINED: u32 = 24;
@@ -86,14 +87,14 @@ struct Return {
 
 /// The detector, before an operation of the running thread.
 struct SpinDetector<'a> {
-    op: &'a Op,
+    op: &'a AnnouncedOp,
     phase: Phase,
     tid: usize,
 }
 
 /// Called before a thread stops before `op`. The answer says whether the operation may turn out to
 /// be the end of a failed round, so that its being enabled depends on what it would read.
-pub fn arriving(op: &Op) -> bool {
+pub fn arriving(op: &AnnouncedOp) -> bool {
     if !process().fold_spins || is_private(op) {
         return false;
     }
@@ -192,7 +193,7 @@ impl SpinDetector<'_> {
             let is_known_loop = count == IS_LOOP && !candidates.heads[now - 1].reads_new_data;
             if is_known_loop && candidates.heads[earlier].differs_only_in_dead(&candidates.heads[now]) {
                 let locks = candidates.locks_between(earlier, now);
-                conclude_failed_round(key, Verdict::failed_round(now - earlier, locks), pc);
+                conclude_failed_round(key, ReadVerdict::failed_round(now - earlier, locks), pc);
             }
             return;
         }
@@ -210,7 +211,7 @@ impl SpinDetector<'_> {
         let length = now - start;
         let mut lasts = (candidates.first_round(start, now)..now).skip(length - 1).step_by(length);
         if let Some(last) = lasts.find(|&last| !candidates.heads[last].reads_new_data) {
-            let verdict = Verdict::failed_round(length, candidates.locks_between(start, now));
+            let verdict = ReadVerdict::failed_round(length, candidates.locks_between(start, now));
             conclude_failed_round(candidates.heads[last].key, verdict, self.op.pc);
         }
     }
@@ -251,13 +252,13 @@ fn reads(kind: OpKind) -> bool {
 
 /// Whether the operation only accesses the running thread's own stack, which is compared when the
 /// thread returns: neither progress nor a read of a spin loop.
-pub fn is_private(op: &Op) -> bool {
+pub fn is_private(op: &AnnouncedOp) -> bool {
     let (low, high) = run().hot.stack;
     matches!(op.kind, OpKind::Read | OpKind::Write) && (low..high).contains(&(op.obj as usize))
 }
 
 /// What the operation of the thread would find now; `None` if that would be progress.
-fn finds(op: &Op, thread: u16) -> Option<u64> {
+fn finds(op: &AnnouncedOp, thread: u16) -> Option<u64> {
     const HELD: u64 = 1;
     let unless = |free: bool| (!free).then_some(HELD);
     match op.kind {
@@ -284,11 +285,11 @@ pub fn found(tid: usize) -> Option<u64> {
 /// Whether the thread's pending operation would end a failed round: it would only return to where
 /// it has been.
 pub fn is_failed_spin_round(tid: usize) -> bool {
-    verdict(tid).is_some_and(Verdict::is_failed_round) || locked_poll::is_failed_poll_round(tid)
+    verdict(tid).is_some_and(ReadVerdict::is_failed_round) || locked_poll::is_failed_poll_round(tid)
 }
 
 /// What is known of the thread's pending operation with the value that it would read now.
-fn verdict(tid: usize) -> Option<Verdict> {
+fn verdict(tid: usize) -> Option<ReadVerdict> {
     let fiber = &run().fibers[tid];
     let value = finds(&fiber.pending, tid as u16)?;
     look_up(key(fiber, fiber.values, &fiber.pending, value))
@@ -297,7 +298,7 @@ fn verdict(tid: usize) -> Option<Verdict> {
 /// Whether the thread is in a round that began with values that have changed since: it would go on
 /// if it began the round again.
 pub fn is_stale(tid: usize) -> bool {
-    let verdict = verdict(tid).unwrap_or(Verdict::GOES_ON);
+    let verdict = verdict(tid).unwrap_or(ReadVerdict::GOES_ON);
     if verdict.locks() {
         return (0..run().threads).any(|other| other != tid && is_blocked_by_locks(other));
     }
@@ -315,7 +316,7 @@ fn is_blocked_by_locks(tid: usize) -> bool {
 
 /// Called when an operation was performed: a read becomes part of a round, everything else is
 /// progress.
-pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
+pub fn performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     let me = run().me();
     // A thread that has read nothing, and does not now, has no round to be in.
     if me.read_history.pending || me.read_history.len > 0 {
@@ -337,7 +338,7 @@ pub fn performed(op: &Op, outcome: Outcome, value: u64, old: u64) {
 }
 
 /// Keeps the round up to date that the running thread may be in, after an operation.
-fn note_round(op: &Op, outcome: Outcome, changed: bool) {
+fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
     let thread = run().hot.tid;
     let values = run().hot.values;
     let hashing = run().hot.hashing;
@@ -466,7 +467,7 @@ fn request_examination(key: u64, pc: u64) -> ! {
 }
 
 /// A read was found to end a failed round, at whose beginning the thread is.
-fn conclude_failed_round(key: u64, verdict: Verdict, pc: u64) {
+fn conclude_failed_round(key: u64, verdict: ReadVerdict, pc: u64) {
     let knowledge = knowledge();
     let examined = knowledge.examine_at.swap(0, Relaxed) != 0;
     note_loop(pc);
@@ -474,7 +475,7 @@ fn conclude_failed_round(key: u64, verdict: Verdict, pc: u64) {
     let asked = knowledge.examine_key.load(Relaxed);
     if examined && asked != key {
         // The round that the examination was about changed something.
-        insert(asked, Verdict::GOES_ON);
+        insert(asked, ReadVerdict::GOES_ON);
     }
     if learned || examined {
         restart_run();
@@ -485,7 +486,7 @@ fn conclude_failed_round(key: u64, verdict: Verdict, pc: u64) {
 fn conclude_alone() -> ! {
     let knowledge = knowledge();
     knowledge.examine_at.store(0, Relaxed);
-    insert(knowledge.examine_key.load(Relaxed), Verdict::GOES_ON);
+    insert(knowledge.examine_key.load(Relaxed), ReadVerdict::GOES_ON);
     if let Some(place) = place(knowledge.examine_place.load(Relaxed)) {
         place.fetch_add(1, Relaxed);
     }

@@ -10,7 +10,7 @@ use raddle_wire::{SPIN_ENTRIES, SPIN_OFFSET, SPIN_PLACES, SpinKnowledge};
 use crate::sched;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::spinloop::read_set;
-use crate::state::{Fiber, Handover, Op, process, run};
+use crate::state::{AnnouncedOp, Fiber, Handover, process, run};
 
 /// Fruitless examinations after which a place is not examined any more.
 pub const MAX_FRUITLESS: u64 = 8;
@@ -21,11 +21,11 @@ const VERDICT: u64 = 15;
 
 /// What is known of a read by a thread in a certain state.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Verdict(u64);
+pub struct ReadVerdict(u64);
 
-impl Verdict {
+impl ReadVerdict {
     /// The thread goes on behind it.
-    pub const GOES_ON: Verdict = Verdict(0);
+    pub const GOES_ON: ReadVerdict = ReadVerdict(0);
     /// Bits that hold the number of reads of the round.
     const LENGTH: u64 = 7;
     /// The round locks and unlocks.
@@ -33,7 +33,7 @@ impl Verdict {
 
     /// It ends a failed round of so many reads.
     pub fn failed_round(reads: usize, locks: bool) -> Self {
-        Verdict((reads as u64).min(Self::LENGTH) | if locks { Self::LOCKS } else { 0 })
+        ReadVerdict((reads as u64).min(Self::LENGTH) | if locks { Self::LOCKS } else { 0 })
     }
 
     /// Whether it ends a failed round.
@@ -104,7 +104,7 @@ pub fn first_history(key: u64, (function, argument): (usize, usize)) -> u64 {
 }
 
 /// Key of a read in the table: the state of the thread and the value that it would read.
-pub fn key(fiber: &Fiber, values: u64, op: &Op, value: u64) -> u64 {
+pub fn key(fiber: &Fiber, values: u64, op: &AnnouncedOp, value: u64) -> u64 {
     let place = mix(fiber.history ^ mix(values ^ op.pc) ^ u64::from(read_set::is_stack_shared(fiber.slot)));
     mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !VERDICT
 }
@@ -115,13 +115,13 @@ pub fn fact_key(what: u64) -> u64 {
 }
 
 /// The verdict about a read; `None` if nothing is known of it.
-pub fn look_up(key: u64) -> Option<Verdict> {
+pub fn look_up(key: u64) -> Option<ReadVerdict> {
     let table = &knowledge().table;
     // A program may have overwritten the table: the search ends all the same.
     for step in 0..SPIN_ENTRIES {
         match table[((key as usize >> 8) + step) % SPIN_ENTRIES].load(Relaxed) {
             0 => return None,
-            entry if entry & !VERDICT == key => return Some(Verdict(entry & VERDICT)),
+            entry if entry & !VERDICT == key => return Some(ReadVerdict(entry & VERDICT)),
             _ => {}
         }
     }
@@ -129,7 +129,7 @@ pub fn look_up(key: u64) -> Option<Verdict> {
 }
 
 /// Adds a verdict; false if there is one for this read, or no room.
-pub fn insert(key: u64, verdict: Verdict) -> bool {
+pub fn insert(key: u64, verdict: ReadVerdict) -> bool {
     let knowledge = knowledge();
     // A table that is nearly full is slow, and a search in one that is full would not end.
     if knowledge.used.load(Relaxed) as usize > SPIN_ENTRIES * 3 / 4 || look_up(key).is_some() {

@@ -14,7 +14,7 @@
 use raddle_vocab::OpKind;
 
 use crate::spinloop::detector;
-use crate::state::{Op, controlled, run};
+use crate::state::{AnnouncedOp, controlled, run};
 
 /// Times that libstdc++ only pauses before it yields.
 const PAUSES: u8 = 12;
@@ -67,7 +67,7 @@ pub fn on_load(value: u64) {
 
 /// Whether the running thread's load repeats a failed poll and would read the same value.
 #[inline(always)]
-pub fn repeats_failed_poll(op: &Op) -> bool {
+pub fn repeats_failed_poll(op: &AnnouncedOp) -> bool {
     let me = run().me();
     let poll = &mut me.private.last_poll;
     core::mem::take(&mut poll.failed)

@@ -21,9 +21,9 @@ use crate::arch::entry::registers;
 use crate::interpose::sync::{mutex, rwlock};
 use crate::sched::controller::name_limit;
 use crate::spinloop::detector::word;
-use crate::spinloop::knowledge::{self, Verdict, knowledge};
+use crate::spinloop::knowledge::{self, ReadVerdict, knowledge};
 use crate::spinloop::loop_head::LoopHead;
-use crate::state::{Op, lock_polls, loop_candidates, run};
+use crate::state::{AnnouncedOp, lock_polls, loop_candidates, run};
 
 /// Transitions of a round: lock and unlock.
 const ROUND: u32 = 2;
@@ -73,7 +73,7 @@ impl LockPoll {
     };
 }
 
-fn is_lock(op: &Op) -> bool {
+fn is_lock(op: &AnnouncedOp) -> bool {
     match op.kind {
         OpKind::Lock => op.arg != MutexKind::Spin as u64,
         kind => matches!(kind, OpKind::ReadLock | OpKind::WriteLock),
@@ -89,9 +89,12 @@ fn facts(lock: u64) -> (u64, u64) {
 /// Called before the running thread stops before `op`. A thread that only tries a lock, or waits
 /// for it for a time, may notice that it is held in a round that makes no progress: what the thread
 /// does then is not explored for rounds that are left out.
-pub fn note_try(op: &Op) {
+pub fn note_try(op: &AnnouncedOp) {
     let (polled, tried) = facts(op.obj);
-    if op.kind.is_lock_attempt() && knowledge::insert(tried, Verdict::GOES_ON) && knowledge::look_up(polled).is_some() {
+    if op.kind.is_lock_attempt()
+        && knowledge::insert(tried, ReadVerdict::GOES_ON)
+        && knowledge::look_up(polled).is_some()
+    {
         name_limit(limit::POLLED);
     }
 }
@@ -99,14 +102,14 @@ pub fn note_try(op: &Op) {
 /// Threads poll under this lock.
 fn note_polled(lock: u64) {
     let (polled, tried) = facts(lock);
-    if knowledge::insert(polled, Verdict::GOES_ON) && knowledge::look_up(tried).is_some() {
+    if knowledge::insert(polled, ReadVerdict::GOES_ON) && knowledge::look_up(tried).is_some() {
         name_limit(limit::POLLED);
     }
 }
 
 /// Called before the running thread stops before `op`. True if it may have to wait there for data
 /// to change.
-pub fn arriving(op: &Op) -> bool {
+pub fn arriving(op: &AnnouncedOp) -> bool {
     if !is_lock(op) {
         return false;
     }
@@ -136,7 +139,7 @@ pub fn arriving(op: &Op) -> bool {
 }
 
 /// Records the visit to the lock; whether the thread was here before, a lock and an unlock ago.
-fn returns(op: &Op) -> bool {
+fn returns(op: &AnnouncedOp) -> bool {
     let me = run().me();
     let visit = LockVisit { pc: op.pc, obj: op.obj, sp: registers().sp, steps: me.steps };
     let last = core::mem::replace(&mut me.private.lock_visit, visit);

@@ -12,7 +12,7 @@ use raddle_vocab::policy::mix;
 use crate::arch::entry::{Registers, registers};
 use crate::arch::liveness;
 use crate::spinloop::read_set::ReadSet;
-use crate::state::{Op, run};
+use crate::state::{AnnouncedOp, run};
 
 /// Reading operations remembered per thread.
 pub const HISTORY: usize = 16;
@@ -64,7 +64,7 @@ impl ReadHistory {
 #[derive(Clone, Copy)]
 pub struct LoopHead {
     /// The operation.
-    pub op: Op,
+    pub op: AnnouncedOp,
     registers: Registers,
     /// What was read.
     pub value: u64,
@@ -87,7 +87,7 @@ pub struct LoopHead {
 impl LoopHead {
     /// Of no operation.
     pub const UNUSED: LoopHead = LoopHead {
-        op: Op::new(OpKind::AtomicLoad, 0, 0, 0),
+        op: AnnouncedOp::new(OpKind::AtomicLoad, 0, 0, 0),
         registers: Registers::NONE,
         value: 0,
         key: 0,
@@ -102,7 +102,7 @@ impl LoopHead {
     };
 
     /// Records the state of the running thread before the operation.
-    pub fn record(&mut self, op: &Op) {
+    pub fn record(&mut self, op: &AnnouncedOp) {
         let now = registers();
         let ((sp, above), (frame, below)) = windows(&now);
         self.op = *op;

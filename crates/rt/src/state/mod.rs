@@ -13,7 +13,7 @@ use core::cell::UnsafeCell;
 use raddle_vocab::policy::MAX_THREADS;
 
 pub use process_state::{Handover, PoolEntry, ProcessState};
-pub use run_state::{Fiber, Hot, Op, ReadySet, RunState, ThreadStatus, Wait};
+pub use run_state::{AnnouncedOp, Fiber, Hot, ReadySet, RunState, ThreadStatus, WaitStage};
 
 use crate::interpose::thread::affinity::{Affinity, NOT_ASKED};
 use crate::interpose::thread::keys::Keys;

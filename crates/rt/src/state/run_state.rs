@@ -9,7 +9,7 @@ use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::files::Copies;
 use crate::interpose::io::regular_files::OpenFile;
 use crate::interpose::sync::sem_names::Names;
-use crate::sched::virtual_time::Clocks;
+use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::state::thread_private::ThreadPrivate;
 
@@ -87,7 +87,7 @@ pub enum ThreadStatus {
 
 /// An operation as a thread announces it.
 #[derive(Clone, Copy, Debug)]
-pub struct Op {
+pub struct AnnouncedOp {
     /// What.
     pub kind: OpKind,
     /// Memory order.
@@ -102,16 +102,16 @@ pub struct Op {
     pub pc: u64,
 }
 
-impl Op {
+impl AnnouncedOp {
     /// An operation without memory order.
     pub const fn new(kind: OpKind, obj: u64, arg: u64, pc: u64) -> Self {
-        Op { kind, order: 0, log_size: 0, obj, arg, pc }
+        AnnouncedOp { kind, order: 0, log_size: 0, obj, arg, pc }
     }
 }
 
 /// How far a thread's wait on a condition variable, futex or barrier has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum WaitStage {
     /// In no queue.
     None,
     /// In the queue of the object.
@@ -144,7 +144,7 @@ pub struct Fiber {
     /// Its thread pointer: where its thread-local storage is.
     pub thread_pointer: u64,
     /// The operation before which it is.
-    pub pending: Op,
+    pub pending: AnnouncedOp,
     /// Accesses since its last transition, while it does not run.
     pub count: u32,
     /// Transitions made.
@@ -187,7 +187,7 @@ pub struct Fiber {
     /// Spurious wake-ups that it may still have.
     pub spurious_left: u32,
     /// Queue it waits in.
-    pub wait: Wait,
+    pub wait: WaitStage,
     /// `pthread_detach` was called or the attribute says so.
     pub detached: bool,
     /// A thread has joined it.
@@ -210,7 +210,7 @@ impl Fiber {
         sp: 0,
         thread_pointer: 0,
         status: ThreadStatus::Unused,
-        pending: Op::new(OpKind::ThreadStart, 0, 0, 0),
+        pending: AnnouncedOp::new(OpKind::ThreadStart, 0, 0, 0),
         count: 0,
         steps: 0,
         rank: 0,
@@ -223,7 +223,7 @@ impl Fiber {
         result: 0,
         detached: false,
         joined: false,
-        wait: Wait::None,
+        wait: WaitStage::None,
         spurious_left: 0,
         clock: 0,
         history: 0,
@@ -302,7 +302,7 @@ pub struct RunState {
     /// Handlers that the program wants for the signals of a crash.
     pub handlers: [KernelAction; 32],
     /// Clocks that threads published at objects.
-    pub clocks: Clocks,
+    pub clocks: PublishedClocks,
     /// Named semaphores.
     pub names: Names,
 }
@@ -330,7 +330,7 @@ impl RunState {
             copies: Copies::new(),
             handlers: [KernelAction::DEFAULT; 32],
             timed: false,
-            clocks: Clocks::new(),
+            clocks: PublishedClocks::new(),
             names: Names::new(),
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }

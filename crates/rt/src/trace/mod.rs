@@ -8,7 +8,7 @@ use raddle_wire::{record, record::flag};
 
 use crate::arch::unwind::FRAME_POINTER_REGISTER;
 use crate::spinloop::detector;
-use crate::state::{Fiber, Op, ThreadStatus, process, run};
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
 
 /// Bytes kept free behind `Hot::end` for the records at the end of a run.
 pub const RESERVE: usize = 1 << 18;
@@ -80,7 +80,7 @@ fn push_reserved(words: &[u64]) {
 
 /// Records the operation that the running thread has just performed.
 #[inline]
-pub fn step(op: &Op, outcome: Outcome, value: u64, old: u64) {
+pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     let run = run();
     let tid = run.hot.tid;
     let count = run.fibers[tid as usize].count;

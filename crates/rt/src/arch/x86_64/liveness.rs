@@ -2,7 +2,7 @@
 //! will write them before it reads them again. Unoptimised code leaves copies of what it reads in
 //! such places.
 
-use raddle_x86::{Code, LONGEST, Place};
+use raddle_x86::{CodeReader, FrameStorage, LONGEST};
 
 use crate::arch::entry::Registers;
 use crate::state::{process, run};
@@ -19,7 +19,9 @@ const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
 pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
     let mut both = earlier.saved.iter().zip(&later.saved).zip(SAVED);
     earlier.sp == later.sp
-        && both.all(|((old, new), number)| old == new || raddle_x86::is_dead(pc, Place::Register(number), &mut Program))
+        && both.all(|((old, new), number)| {
+            old == new || raddle_x86::is_dead(pc, FrameStorage::Register(number), &mut Program)
+        })
 }
 
 /// Whether the byte at this address of its own stack is dead, for a thread that called the runtime
@@ -37,7 +39,7 @@ pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
         }
         if address < frame {
             let Ok(distance) = i32::try_from(address.wrapping_sub(frame).cast_signed()) else { return false };
-            return raddle_x86::is_dead(pc, Place::Byte(distance), &mut Program);
+            return raddle_x86::is_dead(pc, FrameStorage::Byte(distance), &mut Program);
         }
         // SAFETY: the caller's frame pointer and where it goes on; both words lie within the own
         // stack.
@@ -53,7 +55,7 @@ pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
 /// The code of the program.
 struct Program;
 
-impl Code for Program {
+impl CodeReader for Program {
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]> {
         code_at(pc)
     }

@@ -11,7 +11,7 @@ use raddle_vocab::{Failure, MemOrder, OpKind, Outcome};
 use crate::arch::entry::export;
 use crate::interpose::process::failure::stop_thread;
 use crate::sched;
-use crate::state::{Op, controlled, run};
+use crate::state::{AnnouncedOp, controlled, run};
 
 /// Keeps the order that an annotation makes apart from accesses to the address that it names.
 const ANNOTATED: u64 = 1 << 62;
@@ -23,7 +23,7 @@ pub fn is_announced(object: u64) -> bool {
 
 fn ordering(kind: OpKind, order: MemOrder, address: u64, pc: u64) {
     if controlled() {
-        let op = Op { order: order as u8, log_size: 3, ..Op::new(kind, ANNOTATED | address, 0, pc) };
+        let op = AnnouncedOp { order: order as u8, log_size: 3, ..AnnouncedOp::new(kind, ANNOTATED | address, 0, pc) };
         sched::perform(op, Outcome::Done, 0, 0);
     }
 }

@@ -6,7 +6,7 @@ use raddle_vocab::{Failure, OpKind, Outcome};
 
 use crate::arch::entry::export;
 use crate::arch::signal::{self, KernelAction};
-use crate::state::{Op, ThreadStatus, controlled, process, run};
+use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, syscall};
 use crate::{sched, trace};
@@ -97,7 +97,7 @@ export!(quick_exit, 1 => quick_exit_at);
 
 /// The process has ended for the running thread; the others run until they are at rest.
 pub fn end_process(status: i32, pc: u64) -> ! {
-    sched::perform(Op::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
+    sched::perform(AnnouncedOp::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
     let run = run();
     run.exit.get_or_insert(status);
     let allowed = i64::try_from(process().exit_events).unwrap_or(i64::MAX);

@@ -8,7 +8,7 @@ use crate::arch::entry::export;
 use crate::restore::snapshot::touch;
 use crate::sched;
 use crate::sched::controller::note_limit;
-use crate::state::{Op, controlled};
+use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
@@ -40,7 +40,7 @@ fn stand(set: *const u64, looks_only: bool, pc: u64) {
     // SAFETY: the caller passes a set.
     let descriptor = unsafe { syscall!(libc::SYS_signalfd4, usize::MAX, set, 8usize, libc::O_CLOEXEC) } as i32;
     let events = if looks_only { 0 } else { libc::POLLIN };
-    let op = Op::new(OpKind::Io, SIGNALS, io::waits_for(descriptor, events), pc);
+    let op = AnnouncedOp::new(OpKind::Io, SIGNALS, io::waits_for(descriptor, events), pc);
     if !crate::interpose::io::descriptors::is_ready(descriptor, libc::POLLIN) {
         note_limit(limit::EXTERNAL_WAIT);
     }

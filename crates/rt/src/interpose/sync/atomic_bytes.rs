@@ -9,7 +9,7 @@ use raddle_vocab::{OpKind, Outcome};
 use crate::arch::entry::{export, return_address};
 use crate::interpose::sync::atomics::{cas, load, order, store, update_set};
 use crate::sched::{self, virtual_time};
-use crate::state::{Op, controlled};
+use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::syscall;
 
 /// Size announced for an object whose size is no power of two: wider than any word whose value the
@@ -72,8 +72,8 @@ fn low(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-fn op(kind: OpKind, address: u64, given: i32, arg: u64, pc: u64) -> Op {
-    Op { kind, order: order(given), log_size: ODD_SIZE, obj: address, arg, pc }
+fn op(kind: OpKind, address: u64, given: i32, arg: u64, pc: u64) -> AnnouncedOp {
+    AnnouncedOp { kind, order: order(given), log_size: ODD_SIZE, obj: address, arg, pc }
 }
 
 extern "C" fn load_bytes(bytes: usize, address: u64, result: u64, given: i32, pc: u64) {
@@ -102,7 +102,7 @@ extern "C" fn store_bytes(bytes: usize, address: u64, value: u64, given: i32, pc
     written(&op, bytes, old);
 }
 
-fn written(op: &Op, bytes: usize, old: u64) {
+fn written(op: &AnnouncedOp, bytes: usize, old: u64) {
     virtual_time::publish(op.obj);
     sched::commit(op, Outcome::Done, low(bytes_at(op.obj, bytes)), old);
 }

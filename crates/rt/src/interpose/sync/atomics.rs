@@ -12,7 +12,7 @@ use crate::arch::atomic16::exchange_16_if;
 use crate::arch::entry::{export, return_address};
 use crate::sched::{self, virtual_time};
 use crate::spinloop::libstdcxx_spin;
-use crate::state::{Op, controlled};
+use crate::state::{AnnouncedOp, controlled};
 
 /// An integer that can be accessed atomically.
 pub trait Word: Copy + Eq {
@@ -116,8 +116,8 @@ pub fn order(given: i32) -> u8 {
 }
 
 #[inline(always)]
-fn op<W: Word>(kind: OpKind, address: u64, given: i32, arg: u64, pc: u64) -> Op {
-    Op { kind, order: order(given), log_size: W::LOG_SIZE, obj: address, arg, pc }
+fn op<W: Word>(kind: OpKind, address: u64, given: i32, arg: u64, pc: u64) -> AnnouncedOp {
+    AnnouncedOp { kind, order: order(given), log_size: W::LOG_SIZE, obj: address, arg, pc }
 }
 
 /// An atomic load.
@@ -184,7 +184,7 @@ pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
 
 /// Records an operation that has written.
 #[inline(always)]
-fn finish_write(op: &Op, value: u64, old: u64) {
+fn finish_write(op: &AnnouncedOp, value: u64, old: u64) {
     virtual_time::publish(op.obj);
     sched::commit(op, Outcome::Done, value, old);
 }
@@ -265,7 +265,7 @@ extern "C" fn cas_value_16(address: u64, expected: u128, desired: u128, success:
 
 extern "C" fn thread_fence(given: i32, pc: u64) {
     if controlled() {
-        let op = Op { order: order(given), ..Op::new(OpKind::Fence, 0, 0, pc) };
+        let op = AnnouncedOp { order: order(given), ..AnnouncedOp::new(OpKind::Fence, 0, 0, pc) };
         sched::perform(op, Outcome::Done, 0, 0);
     } else {
         core::sync::atomic::fence(Ordering::SeqCst);

@@ -19,7 +19,7 @@ use crate::arch::entry::export;
 use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::sched::controller::note_limit;
 use crate::sched::{self, virtual_time};
-use crate::state::{Op, Wait, controlled, run};
+use crate::state::{AnnouncedOp, WaitStage, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -43,7 +43,7 @@ fn at(address: u64) -> &'static mut Barrier {
 
 /// Whether the thread's round is open.
 pub fn is_open(tid: usize) -> bool {
-    matches!(run().fibers[tid].wait, Wait::Released { .. })
+    matches!(run().fibers[tid].wait, WaitStage::Released { .. })
 }
 
 real! { hidden:
@@ -64,7 +64,7 @@ fn require(address: u64, pc: u64) {
 }
 
 fn has_arrived(tid: usize, address: u64) -> bool {
-    run().fibers[tid].wait == Wait::Arrived { obj: address }
+    run().fibers[tid].wait == WaitStage::Arrived { obj: address }
 }
 
 /// Threads that have arrived and wait for others, in order of their ranks.
@@ -86,7 +86,7 @@ extern "C" fn init(address: u64, attr: *const i32, count: u32, pc: u64) -> i32 {
     if !attr.is_null() && unsafe { *attr } != 0 {
         note_limit(limit::ROBUST);
     }
-    let op = Op::new(OpKind::BarrierInit, address, u64::from(count), pc);
+    let op = AnnouncedOp::new(OpKind::BarrierInit, address, u64::from(count), pc);
     sched::arrive(op);
     if at(address).tag == LIVE && waiting(address).next().is_some() {
         trace::misuse(Misuse::ReinitInUse, address, 0, pc);
@@ -102,7 +102,7 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_barrier_destroy(address) };
     }
-    let op = Op::new(OpKind::BarrierDestroy, address, 0, pc);
+    let op = AnnouncedOp::new(OpKind::BarrierDestroy, address, 0, pc);
     sched::arrive(op);
     require(address, pc);
     if let Some(waiter) = waiting(address).next() {
@@ -118,7 +118,7 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
 fn abandon(address: u64) {
     for tid in 0..run().threads {
         if has_arrived(tid, address) {
-            run().fibers[tid].wait = Wait::Arrived { obj: 0 };
+            run().fibers[tid].wait = WaitStage::Arrived { obj: 0 };
         }
     }
 }
@@ -129,10 +129,10 @@ extern "C" fn wait(address: u64, pc: u64) -> i32 {
         return unsafe { hidden::pthread_barrier_wait(address) };
     }
     let round = arrive(address, pc);
-    let op = Op::new(OpKind::BarrierLeave, address, round, pc);
+    let op = AnnouncedOp::new(OpKind::BarrierLeave, address, round, pc);
     sched::arrive(op);
-    let serial = run().me().wait == Wait::Released { serial: true };
-    run().me().wait = Wait::None;
+    let serial = run().me().wait == WaitStage::Released { serial: true };
+    run().me().wait = WaitStage::None;
     virtual_time::observe(round_key(address, round));
     sched::commit(&op, Outcome::Done, u64::from(serial), 0);
     if serial { SERIAL_THREAD } else { 0 }
@@ -146,13 +146,13 @@ fn round_key(address: u64, round: u64) -> u64 {
 
 /// First half of a wait; returns the number of the round.
 fn arrive(address: u64, pc: u64) -> u64 {
-    let mut op = Op::new(OpKind::BarrierArrive, address, 0, pc);
+    let mut op = AnnouncedOp::new(OpKind::BarrierArrive, address, 0, pc);
     sched::arrive(op);
     require(address, pc);
     let barrier = at(address);
     op.arg = barrier.round;
     barrier.arrived += 1;
-    run().me().wait = Wait::Arrived { obj: address };
+    run().me().wait = WaitStage::Arrived { obj: address };
     virtual_time::publish(round_key(address, op.arg));
     let last = barrier.arrived >= barrier.size;
     if last {
@@ -171,7 +171,7 @@ fn open(address: u64) {
     for rank in 0..run().threads {
         let tid = run().by_rank[rank] as usize;
         if has_arrived(tid, address) {
-            run().fibers[tid].wait = Wait::Released { serial };
+            run().fibers[tid].wait = WaitStage::Released { serial };
             serial = false;
             if tid != me {
                 sched::mark(tid);

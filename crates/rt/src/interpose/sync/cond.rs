@@ -1,8 +1,8 @@
 //! Condition variables. A wait is two transitions: release the mutex and enqueue; then re-acquire,
 //! once woken or timed out.
 //!
-//! Each thread's own entry says whether it waits ([`Wait`]). So the object holds nothing but its
-//! tag, in bytes 0..8, where glibc has a sequence number that static initialisers set to 0.
+//! Each thread's own entry says whether it waits ([`WaitStage`]). So the object holds nothing but
+//! its tag, in bytes 0..8, where glibc has a sequence number that static initialisers set to 0.
 
 use core::ffi::c_void;
 
@@ -14,7 +14,7 @@ use crate::interpose::sync::mutex::{self, DEAD, LIVE};
 use crate::interpose::thread::cancel;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, Wait, controlled, run};
+use crate::state::{AnnouncedOp, WaitStage, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -46,8 +46,8 @@ fn require(address: u64, pc: u64) {
     *tag(address) = LIVE;
 }
 
-fn arrive(kind: OpKind, address: u64, arg: u64, pc: u64) -> Op {
-    let op = Op::new(kind, address, arg, pc);
+fn arrive(kind: OpKind, address: u64, arg: u64, pc: u64) -> AnnouncedOp {
+    let op = AnnouncedOp::new(kind, address, arg, pc);
     sched::arrive(op);
     require(address, pc);
     op
@@ -55,7 +55,7 @@ fn arrive(kind: OpKind, address: u64, arg: u64, pc: u64) -> Op {
 
 /// Whether the thread waits in the queue of the object.
 fn is_queued(tid: usize, address: u64) -> bool {
-    matches!(run().fibers[tid].wait, Wait::Queued { obj, .. } if obj == address)
+    matches!(run().fibers[tid].wait, WaitStage::Queued { obj, .. } if obj == address)
 }
 
 /// Threads in the queue of an object, in order of their ranks.
@@ -66,7 +66,7 @@ pub fn queue(address: u64) -> impl Iterator<Item = usize> + Clone {
 /// Takes a thread out of its queue: what it does next happens after this.
 pub fn wake(tid: usize) {
     virtual_time::hand_to(tid);
-    run().fibers[tid].wait = Wait::Woken;
+    run().fibers[tid].wait = WaitStage::Woken;
     sched::mark(tid);
 }
 
@@ -90,7 +90,7 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
 
 /// `pthread_cond_init` without attributes.
 pub fn start(address: u64, pc: u64) {
-    let op = Op::new(OpKind::CondInit, address, 0, pc);
+    let op = AnnouncedOp::new(OpKind::CondInit, address, 0, pc);
     sched::arrive(op);
     if queue(address).next().is_some() {
         trace::misuse(Misuse::ReinitInUse, address, 0, pc);
@@ -119,7 +119,7 @@ pub extern "C" fn destroy(address: u64, pc: u64) -> i32 {
 /// Threads that wait on a destroyed object are never woken.
 fn abandon_queue(address: u64) {
     for tid in 0..run().threads {
-        if let Wait::Queued { obj, .. } = &mut run().fibers[tid].wait
+        if let WaitStage::Queued { obj, .. } = &mut run().fibers[tid].wait
             && *obj == address
         {
             *obj = 0;
@@ -161,7 +161,7 @@ fn wait_until(address: u64, mutex: u64, deadline: Option<u64>, pc: u64) -> i32 {
     }
     enqueue(address, mutex, deadline.is_some(), pc);
     cancel::in_queue(address, pc);
-    let op = Op::new(OpKind::CondReacquire, address, mutex, pc);
+    let op = AnnouncedOp::new(OpKind::CondReacquire, address, mutex, pc);
     sched::arrive(op);
     mutex::require(mutex, pc);
     let outcome = end_wait();
@@ -191,14 +191,14 @@ fn enqueue(address: u64, mutex: u64, timed: bool, pc: u64) {
     if let Some(other) = other {
         trace::misuse(Misuse::CondTwoMutexes, address, other, pc);
     }
-    run().me().wait = Wait::Queued { obj: address, timed };
+    run().me().wait = WaitStage::Queued { obj: address, timed };
     sched::commit(&op, Outcome::Done, 0, 0);
 }
 
 /// In how many ways the wait of a thread that was not woken can end: by time-out, spuriously.
 pub fn endings(tid: usize) -> usize {
     let fiber = &run().fibers[tid];
-    let timed = matches!(fiber.wait, Wait::Queued { timed: true, .. });
+    let timed = matches!(fiber.wait, WaitStage::Queued { timed: true, .. });
     usize::from(timed) + usize::from(fiber.spurious_left > 0)
 }
 
@@ -206,14 +206,14 @@ pub fn endings(tid: usize) -> usize {
 pub fn end_wait() -> Outcome {
     let tid = run().hot.tid as usize;
     let outcome = match run().fibers[tid].wait {
-        Wait::Queued { timed, .. } => {
+        WaitStage::Queued { timed, .. } => {
             let chosen = sched::choice(endings(tid));
             if timed && chosen == 0 { Outcome::TimedOut } else { Outcome::Spurious }
         }
         _ => Outcome::Done,
     };
     let me = run().me();
-    me.wait = Wait::None;
+    me.wait = WaitStage::None;
     me.spurious_left -= u32::from(outcome == Outcome::Spurious);
     outcome
 }

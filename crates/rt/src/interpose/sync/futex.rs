@@ -12,7 +12,7 @@ use raddle_wire::limit;
 use crate::interpose::sync::cond;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, Wait, run};
+use crate::state::{AnnouncedOp, WaitStage, run};
 
 /// The sixth and following operands of the system call.
 #[derive(Clone, Copy)]
@@ -96,15 +96,15 @@ fn wait(call: &Call, deadline: Result<Option<u64>, i64>) -> i64 {
         timeouts::entering(call.pc);
     }
     let kind = if deadline.is_some() { OpKind::FutexTimedWait } else { OpKind::FutexWait };
-    let op = Op::new(kind, call.word, u64::from(call.value), call.pc);
+    let op = AnnouncedOp::new(kind, call.word, u64::from(call.value), call.pc);
     sched::arrive(op);
     if value(call.word) != call.value {
         sched::commit(&op, Outcome::Failed, 0, 0);
         return -i64::from(libc::EAGAIN);
     }
-    run().me().wait = Wait::Queued { obj: call.word, timed: deadline.is_some() };
+    run().me().wait = WaitStage::Queued { obj: call.word, timed: deadline.is_some() };
     sched::commit(&op, Outcome::Done, 0, 0);
-    let op = Op::new(OpKind::FutexResume, call.word, 0, call.pc);
+    let op = AnnouncedOp::new(OpKind::FutexResume, call.word, 0, call.pc);
     sched::arrive(op);
     let outcome = cond::end_wait();
     sched::commit(&op, outcome, 0, 0);
@@ -120,7 +120,7 @@ fn wait(call: &Call, deadline: Result<Option<u64>, i64>) -> i64 {
 
 /// Wakes `count` of the waiting threads and returns how many; the schedule decides which.
 fn wake(word: u64, count: u32, pc: u64) -> i64 {
-    let op = Op::new(OpKind::FutexWake, word, u64::from(count), pc);
+    let op = AnnouncedOp::new(OpKind::FutexWake, word, u64::from(count), pc);
     sched::arrive(op);
     let total = cond::queue(word).count() as u32;
     let wanted = count.min(total);
@@ -130,7 +130,7 @@ fn wake(word: u64, count: u32, pc: u64) -> i64 {
     let me = run().threads;
     for rank in 0..me {
         let tid = run().by_rank[rank] as usize;
-        if missing == 0 || !matches!(run().fibers[tid].wait, Wait::Queued { obj, .. } if obj == word) {
+        if missing == 0 || !matches!(run().fibers[tid].wait, WaitStage::Queued { obj, .. } if obj == word) {
             continue;
         }
         left -= 1;
@@ -163,7 +163,7 @@ fn binomial(n: u32, k: u32) -> u32 {
 }
 
 fn look(word: u64, pc: u64) -> u32 {
-    let op = Op { log_size: 2, ..Op::new(OpKind::AtomicLoad, word, 0, pc) };
+    let op = AnnouncedOp { log_size: 2, ..AnnouncedOp::new(OpKind::AtomicLoad, word, 0, pc) };
     sched::arrive(op);
     let seen = value(word);
     sched::commit(&op, Outcome::Done, u64::from(seen), 0);
@@ -176,7 +176,7 @@ fn wake_after_change(call: &Call) -> i64 {
     let (how, test) = (call.value3 >> 28, call.value3 >> 24 & 15);
     let operand = call.value3 >> 12 & 0xfff;
     let operand = if how & 8 != 0 { 1 << (operand & 31) } else { operand };
-    let op = Op { log_size: 2, order: 5, ..Op::new(OpKind::AtomicRmw, call.other, 0, call.pc) };
+    let op = AnnouncedOp { log_size: 2, order: 5, ..AnnouncedOp::new(OpKind::AtomicRmw, call.other, 0, call.pc) };
     sched::arrive(op);
     let old = value(call.other);
     let new = match how & 7 {

@@ -22,7 +22,7 @@ use raddle_wire::limit;
 use crate::arch::entry::export;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, controlled, run};
+use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -118,12 +118,12 @@ pub fn require(address: u64, pc: u64) {
     }
 }
 
-fn op(kind: OpKind, address: u64, pc: u64) -> Op {
-    Op::new(kind, address, at(address).kind() as u64, pc)
+fn op(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
+    AnnouncedOp::new(kind, address, at(address).kind() as u64, pc)
 }
 
 /// Waits for its turn to perform the operation, then makes sure that the mutex is valid.
-fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
+fn arrive(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
     sched::arrive(op(kind, address, pc));
     require(address, pc);
     op(kind, address, pc)
@@ -166,7 +166,7 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
 
 /// Initialises with a kind as glibc numbers them.
 pub fn init_as(address: u64, kind: u32, pc: u64) {
-    let mut op = Op::new(OpKind::MutexInit, address, 0, pc);
+    let mut op = AnnouncedOp::new(OpKind::MutexInit, address, 0, pc);
     sched::arrive(op);
     *at(address) = Mutex::new(kind);
     op.arg = at(address).kind() as u64;
@@ -193,7 +193,7 @@ pub extern "C" fn destroy(address: u64, pc: u64) -> i32 {
 }
 
 /// Acquires the mutex, as [`can_lock`] allows.
-fn acquire(op: &Op, address: u64) -> i32 {
+fn acquire(op: &AnnouncedOp, address: u64) -> i32 {
     let tid = run().hot.tid;
     let mutex = at(address);
     if mutex.holder() != Some(tid) {

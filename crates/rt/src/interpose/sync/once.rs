@@ -13,7 +13,7 @@ use raddle_vocab::{MemOrder, OpKind, Outcome};
 use crate::arch::entry::export;
 use crate::arch::watched_call;
 use crate::sched::{self, virtual_time};
-use crate::state::{Op, controlled};
+use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::callers;
 use crate::syscall::libc_real::real;
 
@@ -34,16 +34,16 @@ fn word(address: u64) -> &'static mut u32 {
 }
 
 /// The word that says whether a thread runs the initialiser.
-fn progress(op: &Op) -> &'static mut u32 {
+fn progress(op: &AnnouncedOp) -> &'static mut u32 {
     word(if op.arg == GUARD { op.obj + 4 } else { op.obj })
 }
 
 /// Whether no thread runs the initialiser.
-pub fn can_begin(op: &Op) -> bool {
+pub fn can_begin(op: &AnnouncedOp) -> bool {
     *progress(op) != RUNNING
 }
 
-fn is_finished(op: &Op) -> bool {
+fn is_finished(op: &AnnouncedOp) -> bool {
     if op.arg == GUARD { *word(op.obj) & 0xff != 0 } else { *word(op.obj) == FINISHED }
 }
 
@@ -56,7 +56,7 @@ real! { hidden:
 
 /// Begins; returns whether the caller must run the initialiser.
 fn begin(address: u64, what: u64, pc: u64) -> bool {
-    let op = Op::new(OpKind::OnceBegin, address, what, pc);
+    let op = AnnouncedOp::new(OpKind::OnceBegin, address, what, pc);
     sched::arrive(op);
     virtual_time::observe(address);
     let first = !is_finished(&op);
@@ -69,7 +69,7 @@ fn begin(address: u64, what: u64, pc: u64) -> bool {
 
 /// The initialiser returned, or (`OnceAbort`) did not.
 fn end(kind: OpKind, address: u64, what: u64, pc: u64) {
-    let op = Op::new(kind, address, what, pc);
+    let op = AnnouncedOp::new(kind, address, what, pc);
     sched::arrive(op);
     *progress(&op) = if kind == OpKind::OnceEnd && what == CONTROL { FINISHED } else { UNTOUCHED };
     virtual_time::publish(address);
@@ -106,7 +106,7 @@ extern "C" fn guard_release(address: u64, pc: u64) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_release(address) };
     }
-    let op = Op { order: MemOrder::Release as u8, ..Op::new(OpKind::AtomicStore, address, 0, pc) };
+    let op = AnnouncedOp { order: MemOrder::Release as u8, ..AnnouncedOp::new(OpKind::AtomicStore, address, 0, pc) };
     sched::arrive(op);
     *word(address) |= 1;
     virtual_time::publish(address);

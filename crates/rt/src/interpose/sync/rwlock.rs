@@ -19,7 +19,7 @@ use crate::arch::entry::export;
 use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, controlled, run};
+use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -83,8 +83,8 @@ real! { hidden:
 
 /// Waits for its turn to perform the operation, then makes sure that the lock is valid: an invalid
 /// one is reported and initialised.
-fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
-    let op = Op::new(kind, address, 0, pc);
+fn arrive(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
+    let op = AnnouncedOp::new(kind, address, 0, pc);
     sched::arrive(op);
     let lock = at(address);
     if !lock.is_valid() {
@@ -104,7 +104,7 @@ extern "C" fn init(address: u64, attr: *const i32, pc: u64) -> i32 {
     if !attr.is_null() && unsafe { *attr.add(1) } != 0 {
         note_limit(limit::ROBUST);
     }
-    let op = Op::new(OpKind::RwInit, address, 0, pc);
+    let op = AnnouncedOp::new(OpKind::RwInit, address, 0, pc);
     sched::arrive(op);
     *at(address) = RwLock::new(LIVE);
     sched::commit(&op, Outcome::Done, 0, 0);
@@ -191,7 +191,7 @@ fn timed(kind: OpKind, address: u64, until: *const libc::timespec, pc: u64) -> i
         _ => write(kind, address, TIMED, pc),
     };
     if code == libc::ETIMEDOUT {
-        timeouts::timed_out(&Op::new(kind, address, 0, pc), deadline);
+        timeouts::timed_out(&AnnouncedOp::new(kind, address, 0, pc), deadline);
     }
     code
 }

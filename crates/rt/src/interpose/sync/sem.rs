@@ -9,7 +9,7 @@ use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::interpose::thread::cancel;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, ThreadStatus, controlled, run};
+use crate::state::{AnnouncedOp, ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
 use crate::trace;
@@ -88,8 +88,8 @@ fn require(address: u64, pc: u64) {
     *at(address) = Semaphore::new(0);
 }
 
-fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
-    let op = Op::new(kind, address, 0, pc);
+fn arrive(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
+    let op = AnnouncedOp::new(kind, address, 0, pc);
     sched::arrive(op);
     op
 }
@@ -116,7 +116,7 @@ extern "C" fn init(address: u64, shared: i32, value: u32, pc: u64) -> i32 {
 
 /// Initialises a semaphore; one with a name lives on without being destroyed.
 pub fn start(address: u64, value: u32, named: bool, pc: u64) {
-    let op = Op::new(OpKind::SemInit, address, u64::from(value), pc);
+    let op = AnnouncedOp::new(OpKind::SemInit, address, u64::from(value), pc);
     sched::arrive(op);
     if waiter(address).is_some() {
         trace::misuse(Misuse::ReinitInUse, address, 0, pc);
@@ -149,7 +149,7 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
 }
 
 /// The operation has taken one.
-fn take(op: &Op) -> i32 {
+fn take(op: &AnnouncedOp) -> i32 {
     at(op.obj).value -= 1;
     virtual_time::observe(op.obj);
     sched::commit(op, Outcome::Done, 0, 0);
@@ -238,7 +238,7 @@ extern "C" fn getvalue(address: u64, value: *mut i32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sem_getvalue(address, value) };
     }
-    let op = Op { log_size: 4, ..Op::new(OpKind::AtomicLoad, address, 0, pc) };
+    let op = AnnouncedOp { log_size: 4, ..AnnouncedOp::new(OpKind::AtomicLoad, address, 0, pc) };
     sched::arrive(op);
     require(address, pc);
     let seen = at(address).value;

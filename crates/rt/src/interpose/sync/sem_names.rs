@@ -13,7 +13,7 @@ use crate::arch::entry::export;
 use crate::interpose::memory::heap;
 use crate::interpose::sync::sem;
 use crate::sched::{self, virtual_time};
-use crate::state::{Op, controlled, run};
+use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
 
@@ -74,22 +74,23 @@ fn word_of(name: &[u8]) -> u64 {
 }
 
 /// Waits for its turn to perform an operation on a name's word.
-fn arrive(kind: OpKind, name: &[u8], expected: bool, pc: u64) -> Op {
+fn arrive(kind: OpKind, name: &[u8], expected: bool, pc: u64) -> AnnouncedOp {
     let arg = if kind == OpKind::AtomicCas { u64::from(expected) } else { 0 };
-    let op = Op { order: MemOrder::SeqCst as u8, log_size: 3, ..Op::new(kind, word_of(name), arg, pc) };
+    let op =
+        AnnouncedOp { order: MemOrder::SeqCst as u8, log_size: 3, ..AnnouncedOp::new(kind, word_of(name), arg, pc) };
     sched::arrive(op);
     virtual_time::observe(op.obj);
     op
 }
 
 /// The load is made, or the compare-exchange fails.
-fn seen(op: &Op, is: bool) {
+fn seen(op: &AnnouncedOp, is: bool) {
     let outcome = if op.kind == OpKind::AtomicCas { Outcome::Failed } else { Outcome::Done };
     sched::commit(op, outcome, u64::from(is), u64::from(is));
 }
 
 /// The compare-exchange succeeds.
-fn changed(op: &Op, to: bool) {
+fn changed(op: &AnnouncedOp, to: bool) {
     virtual_time::publish(op.obj);
     sched::commit(op, Outcome::Done, u64::from(to), u64::from(!to));
 }

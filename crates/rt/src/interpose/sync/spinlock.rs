@@ -9,7 +9,7 @@ use raddle_wire::limit;
 use crate::arch::entry::export;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, virtual_time};
-use crate::state::{Op, controlled, run};
+use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -43,8 +43,8 @@ real! { hidden:
 
 /// Waits for its turn to perform the operation, then makes sure that the lock is valid: an invalid
 /// one is reported and initialised.
-fn arrive(kind: OpKind, address: u64, pc: u64) -> Op {
-    let op = Op::new(kind, address, MutexKind::Spin as u64, pc);
+fn arrive(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
+    let op = AnnouncedOp::new(kind, address, MutexKind::Spin as u64, pc);
     sched::arrive(op);
     let word = at(address);
     if *word != FREE && holder(*word).is_none() {
@@ -63,7 +63,7 @@ extern "C" fn init(address: u64, shared: i32, pc: u64) -> i32 {
     if shared != 0 {
         note_limit(limit::ROBUST);
     }
-    let op = Op::new(OpKind::MutexInit, address, MutexKind::Spin as u64, pc);
+    let op = AnnouncedOp::new(OpKind::MutexInit, address, MutexKind::Spin as u64, pc);
     sched::arrive(op);
     *at(address) = FREE;
     sched::commit(&op, Outcome::Done, 0, 0);
@@ -86,7 +86,7 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
     0
 }
 
-fn acquire(op: &Op) -> i32 {
+fn acquire(op: &AnnouncedOp) -> i32 {
     *at(op.obj) = HELD | u32::from(run().hot.tid);
     virtual_time::observe(op.obj);
     sched::commit(op, Outcome::Done, 0, 0);

@@ -23,7 +23,7 @@ use crate::interpose::sync::cond;
 use crate::interpose::thread::{lifecycle, unwind};
 use crate::sched::controller::note_limit;
 use crate::sched::{self, virtual_time};
-use crate::state::{Op, ThreadStatus, controlled, run};
+use crate::state::{AnnouncedOp, ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -189,11 +189,11 @@ pub fn after_queue(pc: u64) {
 }
 
 /// The load of a thread's flag.
-fn load(tid: usize, pc: u64) -> Op {
-    Op { order: MemOrder::Acquire as u8, ..Op::new(OpKind::AtomicLoad, flag(tid), 0, pc) }
+fn load(tid: usize, pc: u64) -> AnnouncedOp {
+    AnnouncedOp { order: MemOrder::Acquire as u8, ..AnnouncedOp::new(OpKind::AtomicLoad, flag(tid), 0, pc) }
 }
 
-fn finish_look(op: &Op) -> bool {
+fn finish_look(op: &AnnouncedOp) -> bool {
     virtual_time::observe(op.obj);
     let requested = run().me().private.cancel.requested;
     sched::commit(op, Outcome::Done, u64::from(requested), 0);
@@ -201,7 +201,7 @@ fn finish_look(op: &Op) -> bool {
 }
 
 /// Whether a request releases a thread that is blocked before this operation.
-pub fn interrupts(tid: usize, op: &Op) -> bool {
+pub fn interrupts(tid: usize, op: &AnnouncedOp) -> bool {
     let cancel = &run().fibers[tid].private.cancel;
     cancel.requested && cancel.listens() && matches!(op.kind, OpKind::SemWait | OpKind::Join)
 }
@@ -233,7 +233,7 @@ extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
     if !IN_USE.load(Ordering::Relaxed) || run().fibers[tid].private.cancel.kind == ASYNCHRONOUS {
         note_limit(limit::CANCEL);
     }
-    let op = Op { order: MemOrder::Release as u8, ..Op::new(OpKind::AtomicStore, flag(tid), 0, pc) };
+    let op = AnnouncedOp { order: MemOrder::Release as u8, ..AnnouncedOp::new(OpKind::AtomicStore, flag(tid), 0, pc) };
     sched::arrive(op);
     let old = core::mem::replace(&mut run().fibers[tid].private.cancel.requested, true);
     virtual_time::publish(op.obj);
@@ -251,7 +251,7 @@ extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
 /// Wakes a thread that is in the queue of the condition variable, unless another thread has woken
 /// it.
 fn take_out_of_queue(tid: usize, cond: u64, pc: u64) {
-    let signal = Op::new(OpKind::Signal, cond, 0, pc);
+    let signal = AnnouncedOp::new(OpKind::Signal, cond, 0, pc);
     sched::arrive(signal);
     if cond::queue(cond).any(|waiter| waiter == tid) {
         let waiters = cond::queue(cond).count();
@@ -259,7 +259,7 @@ fn take_out_of_queue(tid: usize, cond: u64, pc: u64) {
         sched::commit(&signal, Outcome::Done, cond::bit(tid), waiters as u64);
     } else {
         // This depends on other signals, as a load of the object would.
-        let look = Op { log_size: 4, ..Op::new(OpKind::AtomicLoad, cond, 0, pc) };
+        let look = AnnouncedOp { log_size: 4, ..AnnouncedOp::new(OpKind::AtomicLoad, cond, 0, pc) };
         sched::commit(&look, Outcome::Done, 0, 0);
     }
 }

@@ -14,7 +14,7 @@ use crate::interpose::thread::{cancel, unwind};
 use crate::restore::thread_storage;
 use crate::sched::controller::explain;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{Op, ThreadStatus, controlled, process, run};
+use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -97,7 +97,7 @@ pub extern "C" fn create(
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_create(handle, attr.cast(), entry as *const c_void, argument as *mut c_void) };
     }
-    let mut op = Op::new(OpKind::Create, entry as u64, 0, pc);
+    let mut op = AnnouncedOp::new(OpKind::Create, entry as u64, 0, pc);
     sched::arrive(op);
     if run().threads == MAX_THREADS {
         explain("the program creates more than 256 threads in one run, which is more than raddle can follow");
@@ -179,7 +179,7 @@ pub fn end(result: usize) -> ! {
     run().me().result = result;
     unwind::run_finalisers();
     mutex::release_robust();
-    let op = Op::new(OpKind::ThreadEnd, 0, 0, 0);
+    let op = AnnouncedOp::new(OpKind::ThreadEnd, 0, 0, 0);
     sched::arrive(op);
     let me = run().hot.tid;
     run().me().private.over = true;
@@ -204,7 +204,7 @@ fn wait_for_all() -> ! {
     {
         let fiber = &run().fibers[tid];
         if !fiber.joined {
-            let join = Op::new(OpKind::Join, 0, tid as u64, 0);
+            let join = AnnouncedOp::new(OpKind::Join, 0, tid as u64, 0);
             let op = if fiber.private.was_detached { look_at(tid, 0) } else { join };
             sched::arrive(op);
             let outcome = if run().fibers[tid].joined { Outcome::Refused } else { Outcome::Done };
@@ -246,8 +246,12 @@ fn life_address(tid: usize) -> u64 {
 }
 
 /// The load of that word.
-fn look_at(tid: usize, pc: u64) -> Op {
-    Op { order: MemOrder::Acquire as u8, log_size: 4, ..Op::new(OpKind::AtomicLoad, life_address(tid), 0, pc) }
+fn look_at(tid: usize, pc: u64) -> AnnouncedOp {
+    AnnouncedOp {
+        order: MemOrder::Acquire as u8,
+        log_size: 4,
+        ..AnnouncedOp::new(OpKind::AtomicLoad, life_address(tid), 0, pc)
+    }
 }
 
 /// The thread whose life word has this address.
@@ -293,7 +297,7 @@ pub extern "C" fn join(handle: u64, result: *mut usize, pc: u64) -> i32 {
     cancel::point(pc);
     match joinable(handle, pc) {
         Ok(tid) => {
-            sched::arrive(Op::new(OpKind::Join, 0, tid as u64, pc));
+            sched::arrive(AnnouncedOp::new(OpKind::Join, 0, tid as u64, pc));
             cancel::interrupted(!can_join(tid));
             finish_join(tid, result, pc)
         }
@@ -303,7 +307,7 @@ pub extern "C" fn join(handle: u64, result: *mut usize, pc: u64) -> i32 {
 
 /// Performs the join: the thread has ended, or may not be joined.
 fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
-    let op = Op::new(OpKind::Join, 0, tid as u64, pc);
+    let op = AnnouncedOp::new(OpKind::Join, 0, tid as u64, pc);
     let joined = &mut run().fibers[tid];
     if joined.joined || joined.detached {
         let misuse = if joined.joined { Misuse::JoinTwice } else { Misuse::JoinDetached };
@@ -347,7 +351,7 @@ fn join_or(handle: u64, result: *mut usize, code: i32, pc: u64) -> i32 {
     if !joinable {
         return code;
     }
-    sched::arrive(Op::new(OpKind::Join, 0, tid as u64, pc));
+    sched::arrive(AnnouncedOp::new(OpKind::Join, 0, tid as u64, pc));
     finish_join(tid, result, pc)
 }
 
@@ -384,7 +388,7 @@ fn join_until(handle: u64, result: *mut usize, until: *const libc::timespec, pc:
     let code = join_or(handle, result, libc::ETIMEDOUT, pc);
     if code == libc::ETIMEDOUT {
         let life = by_handle(handle).map_or(0, life_address);
-        timeouts::timed_out(&Op::new(OpKind::AtomicLoad, life, 0, pc), deadline);
+        timeouts::timed_out(&AnnouncedOp::new(OpKind::AtomicLoad, life, 0, pc), deadline);
     }
     code
 }
@@ -399,7 +403,7 @@ pub extern "C" fn detach(handle: u64, pc: u64) -> i32 {
         trace::misuse(Misuse::BadThread, handle, 0, pc);
         return libc::ESRCH;
     };
-    let op = Op::new(OpKind::Detach, 0, tid as u64, pc);
+    let op = AnnouncedOp::new(OpKind::Detach, 0, tid as u64, pc);
     sched::arrive(op);
     let fiber = &mut run().fibers[tid];
     let claimed = fiber.joined || fiber.detached;
