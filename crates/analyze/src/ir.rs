@@ -9,7 +9,7 @@ pub type InstId = usize;
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operand {
+pub enum InstOperand {
     /// The result of an instruction of the same function.
     Inst(InstId),
     /// A parameter.
@@ -35,34 +35,34 @@ pub enum InstOp {
     /// A local variable with its size in bytes.
     Alloca(u64),
     /// Reads `size` bytes.
-    Load { ptr: Operand, size: u64, atomic: bool },
+    Load { ptr: InstOperand, size: u64, atomic: bool },
     /// Writes `size` bytes.
-    Store { ptr: Operand, value: Operand, size: u64, atomic: bool },
+    Store { ptr: InstOperand, value: InstOperand, size: u64, atomic: bool },
     /// Atomic read-modify-write, compare-exchange included.
-    Rmw { ptr: Operand, value: Operand, size: u64 },
+    Rmw { ptr: InstOperand, value: InstOperand, size: u64 },
     /// A fence.
     Fence,
     /// Pointer arithmetic: base, constant offset, and whether a variable offset is added.
-    Gep { base: Operand, offset: i64, variable: bool, indices: Vec<Operand> },
+    Gep { base: InstOperand, offset: i64, variable: bool, indices: Vec<InstOperand> },
     /// Comparison for (in)equality.
-    Compare { equal: bool, left: Operand, right: Operand },
+    Compare { equal: bool, left: InstOperand, right: InstOperand },
     /// Phi, select, cast, extract, freeze: the result depends on all operands and may be any
     /// pointer among them.
-    Merge(Vec<Operand>),
+    Merge(Vec<InstOperand>),
     /// A number computed from the operands.
-    Compute(Vec<Operand>),
+    Compute(Vec<InstOperand>),
     /// A call. A call that can throw ends its block and continues in one of two others.
-    Call { callee: Operand, args: Vec<Operand>, asm: bool, to: Vec<usize> },
+    Call { callee: InstOperand, args: Vec<InstOperand>, asm: bool, to: Vec<usize> },
     /// A branch or switch on a value; `None` if it is unconditional.
-    Branch { on: Option<Operand>, to: Vec<usize> },
+    Branch { on: Option<InstOperand>, to: Vec<usize> },
     /// Leaves the function.
-    Return(Option<Operand>),
+    Return(Option<InstOperand>),
     /// Leaves the function by an exception.
     Resume,
     /// Cannot be reached.
     Unreachable,
     /// An instruction without a relevant effect.
-    Other(Vec<Operand>),
+    Other(Vec<InstOperand>),
 }
 
 /// An instruction.
@@ -101,7 +101,7 @@ pub struct GlobalVariable {
     /// Its size in bytes.
     pub size: u64,
     /// Pointers in its initial value.
-    pub init: Vec<(u64, Operand)>,
+    pub init: Vec<(u64, InstOperand)>,
     /// Whether each thread has its own.
     pub thread_local: bool,
     /// Whether it never changes.

@@ -6,7 +6,7 @@ use raddle_model::facts::{
     Act, Builder, Facts, FunctionId, Hold, NodeId, Object as FactObject, ObjectId, ObjectKind, SourcePlace, Span, Spans,
 };
 
-use crate::ir::{FuncId, Inst, InstId, InstOp, Loc, Operand, WholeProgram};
+use crate::ir::{FuncId, Inst, InstId, InstOp, InstOperand, Loc, WholeProgram};
 use crate::library::{KnownFunction, known};
 use crate::points::{AbstractObject, PointsTo, PointsToSet, UNKNOWN_OFFSET, cxx_bodies};
 use crate::taint::Taint;
@@ -126,7 +126,7 @@ impl Lowering<'_> {
     }
 
     /// A synchronising object. It is kept even if only one thread knows it.
-    fn sync_object(&mut self, func: FuncId, value: Operand) -> Spans {
+    fn sync_object(&mut self, func: FuncId, value: InstOperand) -> Spans {
         let targets = self.points.eval(func, value);
         if targets.is_empty() {
             return Spans::any();
@@ -169,7 +169,7 @@ impl Lowering<'_> {
     fn constructors(&mut self, function: FunctionId, last: NodeId) -> NodeId {
         let list = self.program.globals.iter().filter(|global| global.name == "llvm.global_ctors");
         let funcs = list.flat_map(|global| &global.init).filter_map(|(_, value)| match value {
-            Operand::Func(func) => self.functions.get(func).copied(),
+            InstOperand::Func(func) => self.functions.get(func).copied(),
             _ => None,
         });
         let targets: Vec<FunctionId> = funcs.collect();
@@ -187,7 +187,15 @@ impl Lowering<'_> {
         node
     }
 
-    fn access(&mut self, func: FuncId, last: NodeId, ptr: Operand, size: u64, how: (bool, bool), loc: Loc) -> NodeId {
+    fn access(
+        &mut self,
+        func: FuncId,
+        last: NodeId,
+        ptr: InstOperand,
+        size: u64,
+        how: (bool, bool),
+        loc: Loc,
+    ) -> NodeId {
         let targets = self.points.eval(func, ptr);
         let mut at = self.spans(&targets, size);
         at.any |= targets.is_empty();
@@ -246,7 +254,7 @@ impl Lowering<'_> {
     /// Whether an instruction throws an exception.
     fn throws(&self, func: FuncId, inst: InstId) -> bool {
         match &self.program.funcs[func].insts[inst].op {
-            InstOp::Call { callee: Operand::Func(target), .. } => is_throw(&self.program.funcs[*target].name),
+            InstOp::Call { callee: InstOperand::Func(target), .. } => is_throw(&self.program.funcs[*target].name),
             _ => false,
         }
     }
@@ -284,22 +292,28 @@ impl Lowering<'_> {
 
     /// If the value says whether a try-lock succeeded: the lock, and whether the value is true (not
     /// 0) on success. `negated`: the value is compared with 0 an odd number of times.
-    fn attempt(&mut self, func: FuncId, value: Operand, negated: bool, branch: InstId) -> Option<(Spans, Hold, bool)> {
-        let Operand::Inst(inst) = value else { return None };
+    fn attempt(
+        &mut self,
+        func: FuncId,
+        value: InstOperand,
+        negated: bool,
+        branch: InstId,
+    ) -> Option<(Spans, Hold, bool)> {
+        let InstOperand::Inst(inst) = value else { return None };
         match &self.program.funcs[func].insts[inst].op {
-            InstOp::Compare { equal, left, right: Operand::Int(0) | Operand::Plain } => {
+            InstOp::Compare { equal, left, right: InstOperand::Int(0) | InstOperand::Plain } => {
                 self.attempt(func, *left, negated ^ *equal, branch)
             }
             InstOp::Merge(values) => match values.as_slice() {
                 [value] => self.attempt(func, *value, negated, branch),
                 _ => None,
             },
-            InstOp::Call { callee: Operand::Func(target), args, .. } => {
+            InstOp::Call { callee: InstOperand::Func(target), args, .. } => {
                 // Only if no other operation on the lock can be in between.
                 let code = &self.program.funcs[func].insts;
                 let between = code.get(inst + 1..branch)?;
                 let quiet = |item: &Inst| match &item.op {
-                    InstOp::Call { callee: Operand::Func(other), .. } => {
+                    InstOp::Call { callee: InstOperand::Func(other), .. } => {
                         self.program.funcs[*other].name.starts_with("llvm.")
                     }
                     InstOp::Call { .. } => false,
@@ -326,7 +340,7 @@ impl Lowering<'_> {
         if targets.is_empty() { last } else { self.push(func, last, Act::Call { targets }, (0, 0, 0)) }
     }
 
-    fn call(&mut self, func: FuncId, last: NodeId, callee: Operand, args: &[Operand], loc: Loc) -> NodeId {
+    fn call(&mut self, func: FuncId, last: NodeId, callee: InstOperand, args: &[InstOperand], loc: Loc) -> NodeId {
         let (targets, unknown) = self.points.callees(func, callee);
         let mut own: Vec<FunctionId> = targets.iter().filter_map(|f| self.functions.get(f).copied()).collect();
         own.sort_unstable();
@@ -356,8 +370,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn library(&mut self, func: FuncId, last: NodeId, name: &str, args: &[Operand], loc: Loc) -> NodeId {
-        let first = args.first().copied().unwrap_or(Operand::Plain);
+    fn library(&mut self, func: FuncId, last: NodeId, name: &str, args: &[InstOperand], loc: Loc) -> NodeId {
+        let first = args.first().copied().unwrap_or(InstOperand::Plain);
         let Some(what) = known(name) else { return self.anything(func, last, loc, &format!("a call of {name}")) };
         let tainted = self.taint.value(func, first);
         let act = match what {
@@ -391,14 +405,14 @@ impl Lowering<'_> {
             KnownFunction::TryReadLock => self.acquire(func, first, Hold::Shared, true),
             KnownFunction::Unlock => Act::Release { lock: self.sync_object(func, first) },
             KnownFunction::Wait => {
-                let mutex = self.sync_object(func, args.get(1).copied().unwrap_or(Operand::Plain));
+                let mutex = self.sync_object(func, args.get(1).copied().unwrap_or(InstOperand::Plain));
                 Act::Wait { cond: self.sync_object(func, first), mutex }
             }
             KnownFunction::Sync => Act::Sync { at: self.sync_object(func, first) },
             KnownFunction::Create | KnownFunction::CxxCreate => return self.create(func, last, what, args, loc),
             KnownFunction::Join => {
                 let node = self.push(func, last, Act::Join { created_at: None }, loc);
-                if let Operand::Inst(inst) = first
+                if let InstOperand::Inst(inst) = first
                     && let InstOp::Load { ptr, .. } = self.program.funcs[func].insts[inst].op
                 {
                     self.joins.push((node, self.points.eval(func, ptr)));
@@ -425,12 +439,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn acquire(&mut self, func: FuncId, lock: Operand, hold: Hold, may_fail: bool) -> Act {
+    fn acquire(&mut self, func: FuncId, lock: InstOperand, hold: Hold, may_fail: bool) -> Act {
         Act::Acquire { lock: self.sync_object(func, lock), hold, may_fail }
     }
 
     /// A library function's access to an argument's memory, of any size.
-    fn touch(&mut self, func: FuncId, last: NodeId, arg: Operand, write: bool, loc: Loc) -> NodeId {
+    fn touch(&mut self, func: FuncId, last: NodeId, arg: InstOperand, write: bool, loc: Loc) -> NodeId {
         let targets = self.points.eval(func, arg);
         if targets.is_empty() {
             return last;
@@ -444,28 +458,28 @@ impl Lowering<'_> {
         node
     }
 
-    fn create(&mut self, func: FuncId, last: NodeId, what: KnownFunction, args: &[Operand], loc: Loc) -> NodeId {
+    fn create(&mut self, func: FuncId, last: NodeId, what: KnownFunction, args: &[InstOperand], loc: Loc) -> NodeId {
         let entries = match what {
             KnownFunction::CxxCreate => cxx_bodies(self.program),
-            _ => self.points.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0,
+            _ => self.points.callees(func, args.get(2).copied().unwrap_or(InstOperand::Plain)).0,
         };
         let bodies: Vec<FunctionId> = entries.iter().filter_map(|entry| self.functions.get(entry).copied()).collect();
         if bodies.len() < entries.len() || bodies.is_empty() {
             return self.anything(func, last, loc, "a thread that runs unknown code");
         }
         let node = self.push(func, last, Act::Create { bodies, once: false }, loc);
-        for handle in self.points.eval(func, args.first().copied().unwrap_or(Operand::Plain)) {
+        for handle in self.points.eval(func, args.first().copied().unwrap_or(InstOperand::Plain)) {
             self.creates.entry(handle).or_default().push(node);
         }
         node
     }
 
-    fn once(&mut self, func: FuncId, last: NodeId, args: &[Operand], loc: Loc) -> NodeId {
-        let at = self.sync_object(func, args.first().copied().unwrap_or(Operand::Plain));
+    fn once(&mut self, func: FuncId, last: NodeId, args: &[InstOperand], loc: Loc) -> NodeId {
+        let at = self.sync_object(func, args.first().copied().unwrap_or(InstOperand::Plain));
         let begin = self.push(func, last, Act::Sync { at: at.clone() }, loc);
         let fork = self.push(func, begin, Act::Nothing, (0, 0, 0));
         self.builder.taint(fork);
-        let call = self.call(func, fork, args.get(1).copied().unwrap_or(Operand::Plain), &[], (0, 0, 0));
+        let call = self.call(func, fork, args.get(1).copied().unwrap_or(InstOperand::Plain), &[], (0, 0, 0));
         let end = self.push(func, call, Act::Sync { at }, loc);
         let out = self.push(func, end, Act::Nothing, (0, 0, 0));
         self.builder.edge(fork, out);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{FuncId, InstId, InstOp, Operand, WholeProgram};
+use crate::ir::{FuncId, InstId, InstOp, InstOperand, WholeProgram};
 use crate::library::{KnownFunction, known};
 
 /// An unknown offset.
@@ -78,14 +78,14 @@ impl PointsTo {
     }
 
     /// The points-to set of a value.
-    pub fn eval(&self, func: FuncId, value: Operand) -> PointsToSet {
+    pub fn eval(&self, func: FuncId, value: InstOperand) -> PointsToSet {
         match value {
-            Operand::Inst(inst) => self.insts[func].get(inst).cloned().unwrap_or_default(),
-            Operand::Arg(arg) => self.args[func].get(arg).cloned().unwrap_or_default(),
-            Operand::Global(global, at) => [(AbstractObject::Global(global), at.unwrap_or(UNKNOWN_OFFSET))].into(),
-            Operand::Func(target) => [(AbstractObject::Func(target), 0)].into(),
-            Operand::Int(_) | Operand::Plain => PointsToSet::new(),
-            Operand::Unknown => [(AbstractObject::Unknown, UNKNOWN_OFFSET)].into(),
+            InstOperand::Inst(inst) => self.insts[func].get(inst).cloned().unwrap_or_default(),
+            InstOperand::Arg(arg) => self.args[func].get(arg).cloned().unwrap_or_default(),
+            InstOperand::Global(global, at) => [(AbstractObject::Global(global), at.unwrap_or(UNKNOWN_OFFSET))].into(),
+            InstOperand::Func(target) => [(AbstractObject::Func(target), 0)].into(),
+            InstOperand::Int(_) | InstOperand::Plain => PointsToSet::new(),
+            InstOperand::Unknown => [(AbstractObject::Unknown, UNKNOWN_OFFSET)].into(),
         }
     }
 
@@ -95,7 +95,7 @@ impl PointsTo {
     }
 
     /// Functions that a call may reach.
-    pub fn callees(&self, func: FuncId, callee: Operand) -> (Vec<FuncId>, bool) {
+    pub fn callees(&self, func: FuncId, callee: InstOperand) -> (Vec<FuncId>, bool) {
         let targets = self.eval(func, callee);
         let funcs = targets.iter().filter_map(|(object, _)| match object {
             AbstractObject::Func(target) => Some(*target),
@@ -175,7 +175,7 @@ impl PointsTo {
         }
     }
 
-    fn call(&mut self, program: &WholeProgram, func: FuncId, inst: InstId, callee: Operand, args: &[Operand]) {
+    fn call(&mut self, program: &WholeProgram, func: FuncId, inst: InstId, callee: InstOperand, args: &[InstOperand]) {
         let (targets, unknown) = self.callees(func, callee);
         if unknown {
             self.set(func, inst, &[(AbstractObject::Unknown, UNKNOWN_OFFSET)].into());
@@ -191,14 +191,14 @@ impl PointsTo {
         }
     }
 
-    fn bind(&mut self, func: FuncId, target: FuncId, args: &[Operand]) {
+    fn bind(&mut self, func: FuncId, target: FuncId, args: &[InstOperand]) {
         for (number, &arg) in args.iter().enumerate().take(self.args[target].len()) {
             let what = self.eval(func, arg);
             self.changed |= add(&mut self.args[target][number], &what);
         }
     }
 
-    fn library(&mut self, program: &WholeProgram, func: FuncId, inst: InstId, name: &str, args: &[Operand]) {
+    fn library(&mut self, program: &WholeProgram, func: FuncId, inst: InstId, name: &str, args: &[InstOperand]) {
         let arg =
             |points: &Self, number: usize| args.get(number).map_or_else(PointsToSet::new, |&v| points.eval(func, v));
         match known(name) {
@@ -222,7 +222,7 @@ impl PointsTo {
                 self.set(func, inst, &to);
             }
             Some(KnownFunction::Create) => {
-                let entries = self.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0;
+                let entries = self.callees(func, args.get(2).copied().unwrap_or(InstOperand::Plain)).0;
                 for entry in entries {
                     self.bind(func, entry, &args[3..]);
                 }
@@ -242,7 +242,7 @@ impl PointsTo {
                 self.store(&to, &all);
             }
             Some(KnownFunction::AtExit) => {
-                let entries = self.callees(func, args.first().copied().unwrap_or(Operand::Plain)).0;
+                let entries = self.callees(func, args.first().copied().unwrap_or(InstOperand::Plain)).0;
                 for entry in entries {
                     self.at_exit.insert(entry);
                     self.bind(func, entry, args.get(1..2).unwrap_or(&[]));

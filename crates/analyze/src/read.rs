@@ -19,7 +19,7 @@ use llvm_sys::transforms::pass_builder::{LLVMCreatePassBuilderOptions, LLVMDispo
 use llvm_sys::{LLVMLinkage, LLVMOpcode, LLVMTypeKind, LLVMValueKind};
 
 use crate::AnalysisError;
-use crate::ir::{Func, GlobalVariable, Inst, InstOp, Loc, Operand, WholeProgram};
+use crate::ir::{Func, GlobalVariable, Inst, InstOp, InstOperand, Loc, WholeProgram};
 
 /// Reads one translation unit after another.
 pub fn read(modules: &[&[u8]]) -> Result<WholeProgram, AnalysisError> {
@@ -97,7 +97,7 @@ struct Reader<'a> {
     globals: BTreeMap<LLVMValueRef, usize>,
     files: BTreeMap<String, u32>,
     /// Instructions and parameters of the function that is being read.
-    values: BTreeMap<LLVMValueRef, Operand>,
+    values: BTreeMap<LLVMValueRef, InstOperand>,
 }
 
 unsafe fn name_of(value: LLVMValueRef) -> String {
@@ -189,7 +189,7 @@ impl Reader<'_> {
     }
 
     /// Pointers inside a constant.
-    unsafe fn initial(&mut self, value: LLVMValueRef, at: u64, out: &mut Vec<(u64, Operand)>) {
+    unsafe fn initial(&mut self, value: LLVMValueRef, at: u64, out: &mut Vec<(u64, InstOperand)>) {
         // SAFETY: getters; the kind says which of them apply.
         unsafe {
             let kind = LLVMTypeOf(value);
@@ -207,7 +207,7 @@ impl Reader<'_> {
                     }
                 }
                 _ if LLVMGetTypeKind(kind) == LLVMTypeKind::LLVMPointerTypeKind => match self.constant(value) {
-                    Operand::Plain => {}
+                    InstOperand::Plain => {}
                     pointer => out.push((at, pointer)),
                 },
                 _ => {}
@@ -221,7 +221,7 @@ impl Reader<'_> {
             self.values.clear();
             let params = LLVMCountParams(function);
             for index in 0..params {
-                self.values.insert(LLVMGetParam(function, index), Operand::Arg(index as usize));
+                self.values.insert(LLVMGetParam(function, index), InstOperand::Arg(index as usize));
             }
             let (mut blocks, mut order, mut starts) = (BTreeMap::new(), Vec::new(), Vec::new());
             let mut block = LLVMGetFirstBasicBlock(function);
@@ -231,7 +231,7 @@ impl Reader<'_> {
                 starts.push(count);
                 let mut inst = LLVMGetFirstInstruction(block);
                 while !inst.is_null() {
-                    self.values.insert(inst, Operand::Inst(count));
+                    self.values.insert(inst, InstOperand::Inst(count));
                     order.push((inst, starts.len() - 1));
                     count += 1;
                     inst = LLVMGetNextInstruction(inst);
@@ -285,7 +285,7 @@ impl Reader<'_> {
         unsafe { if LLVMTypeIsSized(kind) != 0 { LLVMStoreSizeOfType(self.layout, kind) } else { 0 } }
     }
 
-    unsafe fn value(&mut self, value: LLVMValueRef) -> Operand {
+    unsafe fn value(&mut self, value: LLVMValueRef) -> InstOperand {
         if let Some(&known) = self.values.get(&value) {
             return known;
         }
@@ -293,30 +293,31 @@ impl Reader<'_> {
         unsafe { self.constant(value) }
     }
 
-    unsafe fn constant(&mut self, value: LLVMValueRef) -> Operand {
+    unsafe fn constant(&mut self, value: LLVMValueRef) -> InstOperand {
         // SAFETY: getters; the kind says which of them apply.
         unsafe {
             match LLVMGetValueKind(value) {
-                LLVMValueKind::LLVMGlobalVariableValueKind => {
-                    self.globals.get(&value).map_or(Operand::Unknown, |&global| Operand::Global(global, Some(0)))
-                }
+                LLVMValueKind::LLVMGlobalVariableValueKind => self
+                    .globals
+                    .get(&value)
+                    .map_or(InstOperand::Unknown, |&global| InstOperand::Global(global, Some(0))),
                 LLVMValueKind::LLVMFunctionValueKind => {
-                    self.funcs.get(&value).map_or(Operand::Unknown, |&f| Operand::Func(f))
+                    self.funcs.get(&value).map_or(InstOperand::Unknown, |&f| InstOperand::Func(f))
                 }
                 LLVMValueKind::LLVMGlobalAliasValueKind => self.constant(LLVMAliasGetAliasee(value)),
-                LLVMValueKind::LLVMConstantIntValueKind => Operand::Int(LLVMConstIntGetSExtValue(value)),
+                LLVMValueKind::LLVMConstantIntValueKind => InstOperand::Int(LLVMConstIntGetSExtValue(value)),
                 LLVMValueKind::LLVMConstantExprValueKind => self.expression(value),
                 LLVMValueKind::LLVMInlineAsmValueKind
                 | LLVMValueKind::LLVMBlockAddressValueKind
                 | LLVMValueKind::LLVMGlobalIFuncValueKind
                 | LLVMValueKind::LLVMConstantStructValueKind
-                | LLVMValueKind::LLVMConstantVectorValueKind => Operand::Unknown,
-                _ => Operand::Plain,
+                | LLVMValueKind::LLVMConstantVectorValueKind => InstOperand::Unknown,
+                _ => InstOperand::Plain,
             }
         }
     }
 
-    unsafe fn expression(&mut self, value: LLVMValueRef) -> Operand {
+    unsafe fn expression(&mut self, value: LLVMValueRef) -> InstOperand {
         // SAFETY: getters; the opcode says which of them apply.
         unsafe {
             match LLVMGetConstOpcode(value) {
@@ -324,8 +325,8 @@ impl Reader<'_> {
                     let base = self.constant(LLVMGetOperand(value, 0));
                     let (offset, variable, _) = self.offset(value);
                     match base {
-                        Operand::Global(global, at) => {
-                            Operand::Global(global, at.filter(|_| !variable).map(|at| at + offset))
+                        InstOperand::Global(global, at) => {
+                            InstOperand::Global(global, at.filter(|_| !variable).map(|at| at + offset))
                         }
                         other => other,
                     }
@@ -334,14 +335,14 @@ impl Reader<'_> {
                 | LLVMOpcode::LLVMPtrToInt
                 | LLVMOpcode::LLVMIntToPtr
                 | LLVMOpcode::LLVMAddrSpaceCast => self.constant(LLVMGetOperand(value, 0)),
-                _ => Operand::Unknown,
+                _ => InstOperand::Unknown,
             }
         }
     }
 
     /// The constant offset of pointer arithmetic, whether there is a variable one, and the variable
     /// indices.
-    unsafe fn offset(&mut self, gep: LLVMValueRef) -> (i64, bool, Vec<Operand>) {
+    unsafe fn offset(&mut self, gep: LLVMValueRef) -> (i64, bool, Vec<InstOperand>) {
         // SAFETY: getters on a getelementptr.
         unsafe {
             let mut kind = LLVMGetGEPSourceElementType(gep);
@@ -350,7 +351,7 @@ impl Reader<'_> {
                 let index = self.value(LLVMGetOperand(gep, number));
                 let is_struct = LLVMGetTypeKind(kind) == LLVMTypeKind::LLVMStructTypeKind;
                 if number > 1 && is_struct {
-                    if let Operand::Int(field) = index {
+                    if let InstOperand::Int(field) = index {
                         offset += LLVMOffsetOfElement(self.layout, kind, field as c_uint) as i64;
                         kind = LLVMStructGetTypeAtIndex(kind, field as c_uint);
                     }
@@ -360,7 +361,7 @@ impl Reader<'_> {
                     kind = LLVMGetElementType(kind);
                 }
                 match index {
-                    Operand::Int(times) => {
+                    InstOperand::Int(times) => {
                         offset = offset.wrapping_add(times.wrapping_mul(LLVMABISizeOfType(self.layout, kind) as i64));
                     }
                     other => {
@@ -373,7 +374,7 @@ impl Reader<'_> {
         }
     }
 
-    unsafe fn operands(&mut self, inst: LLVMValueRef) -> Vec<Operand> {
+    unsafe fn operands(&mut self, inst: LLVMValueRef) -> Vec<InstOperand> {
         // SAFETY: getters.
         unsafe {
             (0..LLVMGetNumOperands(inst) as c_uint).map(|number| self.value(LLVMGetOperand(inst, number))).collect()
@@ -393,7 +394,7 @@ impl Reader<'_> {
                 LLVMOpcode::LLVMAlloca => {
                     let size = LLVMABISizeOfType(self.layout, LLVMGetAllocatedType(inst));
                     match operand(self, 0) {
-                        Operand::Int(count) => InstOp::Alloca(size.saturating_mul(count.max(0) as u64)),
+                        InstOperand::Int(count) => InstOp::Alloca(size.saturating_mul(count.max(0) as u64)),
                         _ => InstOp::Alloca(u64::MAX),
                     }
                 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{FuncId, InstOp, Operand, WholeProgram};
+use crate::ir::{FuncId, InstOp, InstOperand, WholeProgram};
 use crate::library::{KnownFunction, known};
 use crate::points::{AbstractObject, PointsTo, cxx_bodies};
 
@@ -52,26 +52,26 @@ impl Taint {
     }
 
     /// Whether a value depends on other threads.
-    pub fn value(&self, func: FuncId, value: Operand) -> bool {
+    pub fn value(&self, func: FuncId, value: InstOperand) -> bool {
         match value {
-            Operand::Inst(inst) => self.insts[func].get(inst).copied().unwrap_or(true),
-            Operand::Arg(arg) => self.args[func].get(arg).copied().unwrap_or(true),
-            Operand::Unknown => true,
-            Operand::Global(..) | Operand::Func(_) | Operand::Int(_) | Operand::Plain => false,
+            InstOperand::Inst(inst) => self.insts[func].get(inst).copied().unwrap_or(true),
+            InstOperand::Arg(arg) => self.args[func].get(arg).copied().unwrap_or(true),
+            InstOperand::Unknown => true,
+            InstOperand::Global(..) | InstOperand::Func(_) | InstOperand::Int(_) | InstOperand::Plain => false,
         }
     }
 
-    fn any(&self, func: FuncId, values: &[Operand]) -> bool {
+    fn any(&self, func: FuncId, values: &[InstOperand]) -> bool {
         values.iter().any(|&value| self.value(func, value))
     }
 
-    fn store(&mut self, points: &PointsTo, func: FuncId, ptr: Operand) {
+    fn store(&mut self, points: &PointsTo, func: FuncId, ptr: InstOperand) {
         for (object, _) in points.eval(func, ptr) {
             self.changed |= self.memory.insert(object);
         }
     }
 
-    fn holds(&self, points: &PointsTo, func: FuncId, ptr: Operand) -> bool {
+    fn holds(&self, points: &PointsTo, func: FuncId, ptr: InstOperand) -> bool {
         points.eval(func, ptr).iter().any(|(object, _)| self.memory.contains(object))
     }
 
@@ -104,8 +104,8 @@ impl Taint {
         program: &WholeProgram,
         points: &PointsTo,
         func: FuncId,
-        callee: Operand,
-        args: &[Operand],
+        callee: InstOperand,
+        args: &[InstOperand],
     ) -> bool {
         let (targets, unknown) = points.callees(func, callee);
         let mut result = unknown || self.value(func, callee);
@@ -120,7 +120,7 @@ impl Taint {
         result
     }
 
-    fn pass(&mut self, func: FuncId, target: FuncId, args: &[Operand]) {
+    fn pass(&mut self, func: FuncId, target: FuncId, args: &[InstOperand]) {
         for (number, &arg) in args.iter().enumerate().take(self.args[target].len()) {
             if self.value(func, arg) {
                 self.changed |= !std::mem::replace(&mut self.args[target][number], true);
@@ -134,7 +134,7 @@ impl Taint {
         points: &PointsTo,
         func: FuncId,
         name: &str,
-        args: &[Operand],
+        args: &[InstOperand],
     ) -> bool {
         let reads = |taint: &Self| args.iter().any(|&arg| taint.value(func, arg) || taint.holds(points, func, arg));
         match known(name) {
@@ -156,7 +156,7 @@ impl Taint {
             ) => name == "strdup" && reads(self),
             Some(KnownFunction::Read | KnownFunction::Realloc) => reads(self),
             Some(KnownFunction::Create) => {
-                let entries = points.callees(func, args.get(2).copied().unwrap_or(Operand::Plain)).0;
+                let entries = points.callees(func, args.get(2).copied().unwrap_or(InstOperand::Plain)).0;
                 for entry in entries.into_iter().filter(|&entry| !program.funcs[entry].insts.is_empty()) {
                     self.pass(func, entry, &args[3..]);
                 }
@@ -204,7 +204,7 @@ fn shared(program: &WholeProgram, points: &PointsTo) -> (BTreeSet<AbstractObject
     for (func, function) in program.funcs.iter().enumerate() {
         for inst in &function.insts {
             let InstOp::Call { callee, args, .. } = &inst.op else { continue };
-            let arg = |number: usize| args.get(number).copied().unwrap_or(Operand::Plain);
+            let arg = |number: usize| args.get(number).copied().unwrap_or(InstOperand::Plain);
             for target in points.callees(func, *callee).0 {
                 let passed = match known(&program.funcs[target].name) {
                     Some(KnownFunction::Create) if program.funcs[target].insts.is_empty() => {
@@ -260,7 +260,7 @@ fn written_late(program: &WholeProgram, points: &PointsTo, bodies: &BTreeSet<Fun
 }
 
 /// The pointer through which an instruction of `func` writes, if it does.
-fn written_through(program: &WholeProgram, points: &PointsTo, func: FuncId, op: &InstOp) -> Option<Operand> {
+fn written_through(program: &WholeProgram, points: &PointsTo, func: FuncId, op: &InstOp) -> Option<InstOperand> {
     match op {
         InstOp::Store { ptr, .. } | InstOp::Rmw { ptr, .. } => Some(*ptr),
         InstOp::Call { callee, args, .. } => {

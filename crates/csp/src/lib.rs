@@ -63,7 +63,9 @@ pub mod cspm;
 mod error;
 mod value;
 
-pub use check::{CheckResult, Counterexample, Limits, Property, TraceAction, TraceDisplay, Violation, check, refines};
+pub use check::{
+    CheckResult, Counterexample, Limits, ProcessProperty, TraceAction, TraceDisplay, Violation, check, refines,
+};
 pub use core::{DefId, EventId, Model, ProcId, RelationId, SetId};
 pub use error::{CheckError, LimitReached, SourceError, SourcePosition};
 pub use value::{Name, Value};

@@ -1,7 +1,9 @@
 //! Models that a program builds, without text.
 
 use raddle_csp::cspm::{AssertionVerdict, ExportError, check_file, export};
-use raddle_csp::{CheckError, EventId, LimitReached, Limits, Model, ProcId, Property, Violation, check, refines};
+use raddle_csp::{
+    CheckError, EventId, LimitReached, Limits, Model, ProcId, ProcessProperty, Violation, check, refines,
+};
 
 fn event(model: &mut Model, name: &str) -> EventId {
     model.event_on(name, &[])
@@ -46,7 +48,7 @@ fn what_is_missing_is_named() {
     let mut model = Model::new();
     let missing = model.declare("Missing");
     let call = model.call(missing);
-    let result = check(&mut model, call, Property::DeadlockFree, &Limits::default());
+    let result = check(&mut model, call, ProcessProperty::DeadlockFree, &Limits::default());
     assert_eq!(result, Err(CheckError::Undefined("Missing".to_owned())));
     let circle = model.declare("Circle");
     let call = model.call(circle);
@@ -55,7 +57,7 @@ fn what_is_missing_is_named() {
     let other = model.prefix(a, stop);
     let body = model.external([call, other]);
     model.define(circle, body);
-    let result = check(&mut model, call, Property::DeadlockFree, &Limits::default());
+    let result = check(&mut model, call, ProcessProperty::DeadlockFree, &Limits::default());
     assert_eq!(result, Err(CheckError::Unguarded("Circle".to_owned())));
 }
 
@@ -68,7 +70,7 @@ fn nesting_that_no_stack_holds_is_a_limit() {
     for _ in 0..100_000 {
         process = model.interrupt(process, stop);
     }
-    let result = check(&mut model, process, Property::DeadlockFree, &Limits::default());
+    let result = check(&mut model, process, ProcessProperty::DeadlockFree, &Limits::default());
     assert!(matches!(result, Err(CheckError::Limit(LimitReached::Depth { .. }))), "{result:?}");
 }
 
@@ -105,7 +107,7 @@ fn many_components_cost_little() {
     // 100,000 mutexes and a single thread: 200,001 states in a row, each a vector of 100,001
     // components.
     let system = locks(&mut model, 1, 100_000);
-    let report = check(&mut model, system, Property::DeadlockFree, &Limits::default()).expect("ends");
+    let report = check(&mut model, system, ProcessProperty::DeadlockFree, &Limits::default()).expect("ends");
     let found = report.counterexample.expect("the thread comes to its end");
     assert_eq!(found.violation, Violation::Deadlock);
     assert_eq!(found.steps.len(), 200_000);
@@ -118,7 +120,7 @@ fn states_of_independent_threads_multiply() {
     // Two threads at n locks each: a lock excludes the two from being inside together, so of the
     // (2n + 1)^2 pairs of positions the n are missing in which both hold the same lock.
     let system = locks(&mut model, 2, 100);
-    let report = check(&mut model, system, Property::DeadlockFree, &Limits::default()).expect("ends");
+    let report = check(&mut model, system, ProcessProperty::DeadlockFree, &Limits::default()).expect("ends");
     assert_eq!(report.states, 201 * 201 - 100);
 }
 
@@ -130,7 +132,7 @@ fn equal_processes_are_counted_not_told_apart() {
     let one = model.prefixes(&[a, b], stop);
     // 60 processes with three states each: the number of ways to distribute 60 over 3 states.
     let all = model.interleave(vec![one; 60]);
-    let report = check(&mut model, all, Property::DeadlockFree, &Limits::default()).expect("ends");
+    let report = check(&mut model, all, ProcessProperty::DeadlockFree, &Limits::default()).expect("ends");
     assert_eq!(report.states, 61 * 62 / 2);
 }
 
@@ -139,7 +141,7 @@ fn a_budget_is_kept() {
     let mut model = Model::new();
     let system = locks(&mut model, 2, 100);
     let limits = Limits { states: 1_000, ..Limits::default() };
-    let result = check(&mut model, system, Property::DeadlockFree, &limits);
+    let result = check(&mut model, system, ProcessProperty::DeadlockFree, &limits);
     assert!(matches!(result, Err(CheckError::Limit(LimitReached::States { budget: 1_000, .. }))), "{result:?}");
 }
 
@@ -158,7 +160,7 @@ fn a_built_model_becomes_a_script() {
     branches.push((race, stop));
     let body = model.menu(branches);
     model.define(watcher, body);
-    let claims = [(hidden, Property::Refines { specification: stop }), (again, Property::DeadlockFree)];
+    let claims = [(hidden, ProcessProperty::Refines { specification: stop }), (again, ProcessProperty::DeadlockFree)];
     let text = export(&model, &claims, &[]).expect("has text").to_string();
     let expected = "channel race
 channel lock, unlock : {0..1}.{0..1}
@@ -197,7 +199,7 @@ fn types_follow_from_the_events() {
     names.push(model.event_on("start", &["t2".into()]));
     names.push(model.event_on("level", &[(-3).into()]));
     let process = model.prefixes(&names, stop);
-    let claims = [(process, Property::Refines { specification: process })];
+    let claims = [(process, ProcessProperty::Refines { specification: process })];
     let text = export(&model, &claims, &[("Thread", &["t1", "t2"])]).expect("has text").to_string();
     assert_eq!(
         text,
@@ -221,7 +223,7 @@ fn what_has_no_text_is_refused() {
     let mut model = Model::new();
     let missing = model.declare("Missing");
     let call = model.call(missing);
-    let claim = [(call, Property::DeadlockFree)];
+    let claim = [(call, ProcessProperty::DeadlockFree)];
     assert_eq!(export(&model, &claim, &[]), Err(ExportError::Undefined("Missing".to_owned())));
     model.event_on("c", &[1.into()]);
     model.event_on("c", &["x".into()]);
@@ -244,7 +246,7 @@ fn a_long_thread_is_exported_and_read_back() {
         thread = model.external([next, end]);
     }
     let straight = model.prefixes(&events, stop);
-    let claims = [(straight, Property::DeadlockFree), (thread, Property::DeadlockFree)];
+    let claims = [(straight, ProcessProperty::DeadlockFree), (thread, ProcessProperty::DeadlockFree)];
     let text = export(&model, &claims, &[]).expect("has text").to_string();
     let outcomes = check_file(&text, &Limits::default()).expect("is well formed");
     assert_eq!(outcomes[0].states, 20_001);

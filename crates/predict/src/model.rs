@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_csp::cspm::{ExportError, export};
-use raddle_csp::{CheckError, EventId, Limits, Model, ProcId, Property, Value, refines};
+use raddle_csp::{CheckError, EventId, Limits, Model, ProcId, ProcessProperty, Value, refines};
 use raddle_model::race::Touching;
 
 use crate::search::Searcher;
@@ -92,7 +92,7 @@ impl Check {
     /// # Errors
     /// If the model cannot be written in CSPm.
     pub fn script(&self) -> Result<String, ExportError> {
-        let claim = (self.system, Property::Refines { specification: self.model.stop() });
+        let claim = (self.system, ProcessProperty::Refines { specification: self.model.stop() });
         export(&self.model, &[claim], &[]).map(|script| script.to_string())
     }
 }

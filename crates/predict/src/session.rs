@@ -155,7 +155,7 @@ pub struct PhaseSeconds {
 }
 
 /// Is told of the progress of a prediction.
-pub trait Observer {
+pub trait PredictionObserver {
     /// A run was made. Breaking ends the prediction.
     fn met(&mut self, execution: &Execution) -> std::ops::ControlFlow<()>;
     /// Names the objects at addresses of an execution.
@@ -175,7 +175,7 @@ type Key = (Kind, Vec<u64>);
 pub fn predict(
     target: &mut dyn Target,
     options: &PredictOptions,
-    observer: &mut dyn Observer,
+    observer: &mut dyn PredictionObserver,
 ) -> Result<Totals, TargetError> {
     let mut session = Session {
         target,
@@ -206,7 +206,7 @@ pub fn predict(
 struct Session<'a> {
     target: &'a mut dyn Target,
     options: &'a PredictOptions,
-    observer: &'a mut dyn Observer,
+    observer: &'a mut dyn PredictionObserver,
     finder: DefectFinder,
     /// Races and deadlocks that runs have shown.
     shown: BTreeSet<Key>,

@@ -74,7 +74,7 @@ impl std::fmt::Debug for Limits<'_> {
 
 /// What to check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Property {
+pub enum ProcessProperty {
     /// Every trace of the process is a trace of `specification`: `specification [T= process`.
     Refines {
         /// What is allowed.
@@ -110,33 +110,33 @@ impl CheckResult {
 pub fn check(
     model: &mut Model,
     process: ProcId,
-    property: Property,
+    property: ProcessProperty,
     limits: &Limits<'_>,
 ) -> Result<CheckResult, CheckError> {
     check_with(model, &mut NoResolver, process, property, limits)
 }
 
-/// `specification [T= implementation`: [`check`] of [`Property::Refines`].
+/// `specification [T= implementation`: [`check`] of [`ProcessProperty::Refines`].
 pub fn refines(
     model: &mut Model,
     specification: ProcId,
     implementation: ProcId,
     limits: &Limits<'_>,
 ) -> Result<CheckResult, CheckError> {
-    check(model, implementation, Property::Refines { specification }, limits)
+    check(model, implementation, ProcessProperty::Refines { specification }, limits)
 }
 
 pub(crate) fn check_with(
     model: &mut Model,
     resolver: &mut dyn Resolver,
     process: ProcId,
-    property: Property,
+    property: ProcessProperty,
     limits: &Limits<'_>,
 ) -> Result<CheckResult, CheckError> {
     let mut stepper = Stepper::new(model, resolver);
     match property {
-        Property::Refines { specification } => refine::refines(&mut stepper, specification, process, limits),
-        Property::DeadlockFree => stuck::deadlock_free(&mut stepper, process, limits),
-        Property::DivergenceFree => stuck::divergence_free(&mut stepper, process, limits),
+        ProcessProperty::Refines { specification } => refine::refines(&mut stepper, specification, process, limits),
+        ProcessProperty::DeadlockFree => stuck::deadlock_free(&mut stepper, process, limits),
+        ProcessProperty::DivergenceFree => stuck::divergence_free(&mut stepper, process, limits),
     }
 }

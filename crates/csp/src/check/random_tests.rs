@@ -106,7 +106,7 @@ proptest! {
             let mut model = Model::new();
             let first = build(&mut model, specification, None);
             let second = build(&mut model, implementation, None);
-            let claim = (second, Property::Refines { specification: first });
+            let claim = (second, ProcessProperty::Refines { specification: first });
             let script = export(&model, &[claim], &[]).expect("has text");
             let text = script.to_string();
             prop_assert_eq!(parse(&text).map_err(|error| format!("{error}")), Ok(script), "{}", text);
@@ -129,7 +129,7 @@ proptest! {
         let mut model = Model::new();
         let built = build(&mut model, &process, None);
         let all = traces(&process, 64, &Traces::new());
-        let report = check(&mut model, built, Property::DeadlockFree, &Limits::default()).expect("ends");
+        let report = check(&mut model, built, ProcessProperty::DeadlockFree, &Limits::default()).expect("ends");
         match report.counterexample {
             Some(found) => prop_assert!(all.contains(&numbers(&found))),
             None => {
@@ -140,7 +140,7 @@ proptest! {
             }
         }
         // Without recursion nothing runs for ever.
-        let report = check(&mut model, built, Property::DivergenceFree, &Limits::default()).expect("ends");
+        let report = check(&mut model, built, ProcessProperty::DivergenceFree, &Limits::default()).expect("ends");
         prop_assert!(report.holds());
     }
 }

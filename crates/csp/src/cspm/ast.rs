@@ -10,34 +10,34 @@ use crate::value::Name;
 
 /// An expression: data, a set, an event or a process.
 #[derive(Clone, Debug)]
-pub struct Expr {
+pub struct Expression {
     /// What it is.
-    pub kind: ExprKind,
+    pub kind: ExpressionKind,
     /// Its position; for an operator, the position of the operator.
     pub place: SourcePosition,
 }
 
-impl PartialEq for Expr {
-    fn eq(&self, other: &Expr) -> bool {
+impl PartialEq for Expression {
+    fn eq(&self, other: &Expression) -> bool {
         self.kind == other.kind
     }
 }
 
-impl Expr {
+impl Expression {
     /// An expression without a position in a file.
-    pub fn new(kind: ExprKind) -> Expr {
-        Expr { kind, place: SourcePosition::default() }
+    pub fn new(kind: ExpressionKind) -> Expression {
+        Expression { kind, place: SourcePosition::default() }
     }
 
     /// The name `name`, without a position in a file.
-    pub fn name(name: impl Into<Name>) -> Expr {
-        Expr::new(ExprKind::Name(name.into()))
+    pub fn name(name: impl Into<Name>) -> Expression {
+        Expression::new(ExpressionKind::Name(name.into()))
     }
 }
 
-/// What an [`Expr`] is.
+/// What an [`Expression`] is.
 #[derive(Clone, PartialEq, Debug)]
-pub enum ExprKind {
+pub enum ExpressionKind {
     /// `12`; never negative.
     Int(i64),
     /// `true`, `false`.
@@ -45,41 +45,41 @@ pub enum ExprKind {
     /// A variable, definition, channel, constructor or built-in.
     Name(Name),
     /// `f(a, b)`.
-    Call(Box<Expr>, Vec<Expr>),
+    Call(Box<Expression>, Vec<Expression>),
     /// `(a, b)`; at least two.
-    Tuple(Vec<Expr>),
+    Tuple(Vec<Expression>),
     /// `<a, b>`, `{a, b}`, `{| a, b |}`.
-    List(Bracket, Vec<Expr>),
+    List(Bracket, Vec<Expression>),
     /// `<a..b>`, `{a..b}`.
-    Range(Bracket, Box<Expr>, Box<Expr>),
+    Range(Bracket, Box<Expression>, Box<Expression>),
     /// `<a | x <- s>`, `{a | x <- s}`, `{| a | x <- s |}`.
-    Comprehension(Bracket, Vec<Expr>, Vec<Statement>),
+    Comprehension(Bracket, Vec<Expression>, Vec<Statement>),
     /// `a.b.c`; at least two.
-    Dot(Vec<Expr>),
+    Dot(Vec<Expression>),
     /// `-a`, `not a`, `#a`.
-    Unary(UnaryOp, Box<Expr>),
+    Unary(UnaryOp, Box<Expression>),
     /// `a + b`, `P \ A` and the like.
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Binary(BinaryOp, Box<Expression>, Box<Expression>),
     /// `if a then b else c`.
-    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    If(Box<Expression>, Box<Expression>, Box<Expression>),
     /// `let definitions within a`.
-    Let(Vec<Definition>, Box<Expr>),
+    Let(Vec<Definition>, Box<Expression>),
     /// `\ x, y @ a`.
-    Lambda(Vec<Pattern>, Box<Expr>),
+    Lambda(Vec<Pattern>, Box<Expression>),
     /// `a -> b?x -> P`; at least one communication.
-    Prefix(Vec<Communication>, Box<Expr>),
+    Prefix(Vec<Communication>, Box<Expression>),
     /// `P [] Q [] R`; at least two.
-    Chain(ChainOp, Vec<Expr>),
+    Chain(ChainOp, Vec<Expression>),
     /// `P [| A |] Q`.
-    Shared(Box<Expr>, Box<Expr>, Box<Expr>),
+    Shared(Box<Expression>, Box<Expression>, Box<Expression>),
     /// `P [A || B] Q`: process, its alphabet, the other's alphabet, the other.
-    Alphabetised(Box<Expr>, Box<Expr>, Box<Expr>, Box<Expr>),
+    Alphabetised(Box<Expression>, Box<Expression>, Box<Expression>, Box<Expression>),
     /// `P [| A |> Q`.
-    Exception(Box<Expr>, Box<Expr>, Box<Expr>),
+    Exception(Box<Expression>, Box<Expression>, Box<Expression>),
     /// `P [[ a <- b, c <- d | x <- s ]]`.
-    Rename(Box<Expr>, Vec<(Expr, Expr)>, Vec<Statement>),
+    Rename(Box<Expression>, Vec<(Expression, Expression)>, Vec<Statement>),
     /// `[] x:S @ P` and the like.
-    Replicated(ReplicatedOp, Vec<Statement>, Box<Expr>),
+    Replicated(ReplicatedOp, Vec<Statement>, Box<Expression>),
 }
 
 /// What kind of list the brackets make.
@@ -164,16 +164,16 @@ pub enum ReplicatedOp {
     /// `[] x:S @ P`, `|~| x:S @ P`, `||| x:S @ P`, `; x:s @ P`.
     Chain(ChainOp),
     /// `[| A |] x:S @ P`.
-    Shared(Box<Expr>),
+    Shared(Box<Expression>),
     /// `|| x:S @ [A] P`.
-    Alphabetised(Box<Expr>),
+    Alphabetised(Box<Expression>),
 }
 
 /// One communication of a prefix: `c!a?x:S`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Communication {
     /// The channel or the event, with any fields after dots.
-    pub channel: Expr,
+    pub channel: Expression,
     /// The fields after `!`, `?` and `$`.
     pub fields: Vec<Field>,
 }
@@ -182,20 +182,20 @@ pub struct Communication {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Field {
     /// `!a`.
-    Output(Expr),
+    Output(Expression),
     /// `?x` or `?x:S`: the environment chooses.
-    Input(Pattern, Option<Expr>),
+    Input(Pattern, Option<Expression>),
     /// `$x` or `$x:S`: the process chooses.
-    Choice(Pattern, Option<Expr>),
+    Choice(Pattern, Option<Expression>),
 }
 
 /// A part of a comprehension or of a replicated operator.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Statement {
     /// `x <- S` or `x : S`.
-    Generator(Pattern, Expr),
+    Generator(Pattern, Expression),
     /// A condition that must hold.
-    Condition(Expr),
+    Condition(Expression),
 }
 
 /// What a value is matched against.
@@ -245,7 +245,7 @@ pub struct Definition {
     /// The parameters; `None` for a constant.
     pub parameters: Option<Vec<Pattern>>,
     /// What it is.
-    pub body: Expr,
+    pub body: Expression,
     /// Where it stands.
     pub place: SourcePosition,
 }
@@ -262,7 +262,7 @@ pub struct Constructor {
     /// Its name.
     pub name: Name,
     /// The sets its fields are taken from.
-    pub fields: Vec<Expr>,
+    pub fields: Vec<Expression>,
 }
 
 /// A declaration of a script.
@@ -284,11 +284,11 @@ impl PartialEq for Declaration {
 #[derive(Clone, PartialEq, Debug)]
 pub enum DeclarationKind {
     /// `channel a, b : T.U`: names and the sets their fields are taken from.
-    Channel(Vec<Name>, Vec<Expr>),
+    Channel(Vec<Name>, Vec<Expression>),
     /// `datatype D = A | B.T`.
     Datatype(Name, Vec<Constructor>),
     /// `nametype N = T`.
-    Nametype(Name, Expr),
+    Nametype(Name, Expression),
     /// `transparent normal, diamond`: compressions of FDR, which change no trace.
     Transparent(Vec<Name>),
     /// `f(x) = a`.
@@ -310,11 +310,11 @@ pub struct Assertion {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Claim {
     /// `S [T= P`.
-    TraceRefinement(Expr, Expr),
+    TraceRefinement(Expression, Expression),
     /// `P :[deadlock free]`.
-    DeadlockFree(Expr),
+    DeadlockFree(Expression),
     /// `P :[divergence free]`.
-    DivergenceFree(Expr),
+    DivergenceFree(Expression),
 }
 
 /// A whole file.

@@ -2,7 +2,7 @@
 //!
 //! The order is FDR's (operator precedence in the FDR manual), loosest first.
 
-use super::ast::{BinaryOp, ChainOp, ExprKind, UnaryOp};
+use super::ast::{BinaryOp, ChainOp, ExpressionKind, UnaryOp};
 
 /// How tightly an operator binds; larger is tighter.
 pub(crate) type Level = u8;
@@ -67,22 +67,25 @@ pub(crate) fn is_comparison(operator: BinaryOp) -> bool {
 }
 
 /// The level of an expression's outermost operator.
-pub(crate) fn of_expression(kind: &ExprKind) -> Level {
+pub(crate) fn of_expression(kind: &ExpressionKind) -> Level {
     match kind {
-        ExprKind::If(..) | ExprKind::Let(..) | ExprKind::Lambda(..) | ExprKind::Replicated(..) => OPEN,
-        ExprKind::Shared(..) | ExprKind::Alphabetised(..) | ExprKind::Exception(..) => PARALLEL,
-        ExprKind::Chain(operator, _) => of_chain(*operator),
-        ExprKind::Prefix(..) => PREFIX,
-        ExprKind::Binary(operator, ..) => of_binary(*operator),
-        ExprKind::Unary(operator, _) => of_unary(*operator),
-        ExprKind::Dot(_) => DOT,
-        ExprKind::Call(..) | ExprKind::Rename(..) => POSTFIX,
-        ExprKind::Int(_)
-        | ExprKind::Bool(_)
-        | ExprKind::Name(_)
-        | ExprKind::Tuple(_)
-        | ExprKind::List(..)
-        | ExprKind::Range(..)
-        | ExprKind::Comprehension(..) => ATOM,
+        ExpressionKind::If(..)
+        | ExpressionKind::Let(..)
+        | ExpressionKind::Lambda(..)
+        | ExpressionKind::Replicated(..) => OPEN,
+        ExpressionKind::Shared(..) | ExpressionKind::Alphabetised(..) | ExpressionKind::Exception(..) => PARALLEL,
+        ExpressionKind::Chain(operator, _) => of_chain(*operator),
+        ExpressionKind::Prefix(..) => PREFIX,
+        ExpressionKind::Binary(operator, ..) => of_binary(*operator),
+        ExpressionKind::Unary(operator, _) => of_unary(*operator),
+        ExpressionKind::Dot(_) => DOT,
+        ExpressionKind::Call(..) | ExpressionKind::Rename(..) => POSTFIX,
+        ExpressionKind::Int(_)
+        | ExpressionKind::Bool(_)
+        | ExpressionKind::Name(_)
+        | ExpressionKind::Tuple(_)
+        | ExpressionKind::List(..)
+        | ExpressionKind::Range(..)
+        | ExpressionKind::Comprehension(..) => ATOM,
     }
 }

@@ -61,7 +61,7 @@ fn chain_operator() -> impl Strategy<Value = ChainOp> {
     prop::sample::select(vec![ChainOp::External, ChainOp::Internal, ChainOp::Interleave, ChainOp::Sequential])
 }
 
-fn statements(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Statement>> {
+fn statements(inner: BoxedStrategy<Expression>) -> impl Strategy<Value = Vec<Statement>> {
     let statement = prop_oneof![
         3 => (pattern(), inner.clone()).prop_map(|(pattern, from)| Statement::Generator(pattern, from)),
         1 => inner.prop_map(Statement::Condition),
@@ -69,7 +69,7 @@ fn statements(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Statement
     prop::collection::vec(statement, 1..3)
 }
 
-fn definitions(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Definition>> {
+fn definitions(inner: BoxedStrategy<Expression>) -> impl Strategy<Value = Vec<Definition>> {
     let parameters = prop::option::of(prop::collection::vec(pattern(), 0..3));
     let definition = (name(), parameters, inner).prop_map(|(name, parameters, body)| Definition {
         name,
@@ -80,7 +80,7 @@ fn definitions(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Definiti
     prop::collection::vec(definition, 1..3)
 }
 
-fn communications(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Communication>> {
+fn communications(inner: BoxedStrategy<Expression>) -> impl Strategy<Value = Vec<Communication>> {
     let from = prop::option::of(inner.clone());
     let field = prop_oneof![
         inner.clone().prop_map(Field::Output),
@@ -92,38 +92,38 @@ fn communications(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Commu
     prop::collection::vec(step, 1..3)
 }
 
-fn data(inner: BoxedStrategy<Expr>) -> BoxedStrategy<ExprKind> {
+fn data(inner: BoxedStrategy<Expression>) -> BoxedStrategy<ExpressionKind> {
     let one = inner.clone().prop_map(Box::new).boxed();
     let some = |least: usize| prop::collection::vec(inner.clone(), least..3.max(least + 1));
     let bracket = prop::sample::select(vec![Bracket::Sequence, Bracket::Set, Bracket::Productions]);
     let ordered = prop::sample::select(vec![Bracket::Sequence, Bracket::Set]);
     prop_oneof![
-        (one.clone(), some(0)).prop_map(|(function, arguments)| ExprKind::Call(function, arguments)),
-        some(2).prop_map(ExprKind::Tuple),
-        (bracket.clone(), some(0)).prop_map(|(bracket, list)| ExprKind::List(bracket, list)),
-        (ordered, one.clone(), one).prop_map(|(bracket, first, last)| ExprKind::Range(bracket, first, last)),
+        (one.clone(), some(0)).prop_map(|(function, arguments)| ExpressionKind::Call(function, arguments)),
+        some(2).prop_map(ExpressionKind::Tuple),
+        (bracket.clone(), some(0)).prop_map(|(bracket, list)| ExpressionKind::List(bracket, list)),
+        (ordered, one.clone(), one).prop_map(|(bracket, first, last)| ExpressionKind::Range(bracket, first, last)),
         (bracket, some(1), statements(inner.clone()))
-            .prop_map(|(bracket, list, from)| ExprKind::Comprehension(bracket, list, from)),
-        some(2).prop_map(ExprKind::Dot),
+            .prop_map(|(bracket, list, from)| ExpressionKind::Comprehension(bracket, list, from)),
+        some(2).prop_map(ExpressionKind::Dot),
     ]
     .boxed()
 }
 
-fn operators(inner: BoxedStrategy<Expr>) -> BoxedStrategy<ExprKind> {
+fn operators(inner: BoxedStrategy<Expression>) -> BoxedStrategy<ExpressionKind> {
     let one = inner.clone().prop_map(Box::new).boxed();
     let unary = prop::sample::select(vec![UnaryOp::Negate, UnaryOp::Not, UnaryOp::Length]);
     prop_oneof![
-        (unary, one.clone()).prop_map(|(operator, operand)| ExprKind::Unary(operator, operand)),
+        (unary, one.clone()).prop_map(|(operator, operand)| ExpressionKind::Unary(operator, operand)),
         (binary_operator(), one.clone(), one.clone())
-            .prop_map(|(operator, left, right)| ExprKind::Binary(operator, left, right)),
-        (one.clone(), one.clone(), one.clone()).prop_map(|(condition, yes, no)| ExprKind::If(condition, yes, no)),
-        (definitions(inner.clone()), one.clone()).prop_map(|(list, body)| ExprKind::Let(list, body)),
-        (prop::collection::vec(pattern(), 1..3), one).prop_map(|(list, body)| ExprKind::Lambda(list, body)),
+            .prop_map(|(operator, left, right)| ExpressionKind::Binary(operator, left, right)),
+        (one.clone(), one.clone(), one.clone()).prop_map(|(condition, yes, no)| ExpressionKind::If(condition, yes, no)),
+        (definitions(inner.clone()), one.clone()).prop_map(|(list, body)| ExpressionKind::Let(list, body)),
+        (prop::collection::vec(pattern(), 1..3), one).prop_map(|(list, body)| ExpressionKind::Lambda(list, body)),
     ]
     .boxed()
 }
 
-fn processes(inner: BoxedStrategy<Expr>) -> BoxedStrategy<ExprKind> {
+fn processes(inner: BoxedStrategy<Expression>) -> BoxedStrategy<ExpressionKind> {
     let one = inner.clone().prop_map(Box::new).boxed();
     let some = |least: usize| prop::collection::vec(inner.clone(), least..3.max(least + 1));
     let pairs = prop::collection::vec((inner.clone(), inner.clone()), 1..3);
@@ -135,31 +135,31 @@ fn processes(inner: BoxedStrategy<Expr>) -> BoxedStrategy<ExprKind> {
     ];
     let three = || (one.clone(), one.clone(), one.clone());
     prop_oneof![
-        2 => (communications(inner.clone()), one.clone()).prop_map(|(steps, body)| ExprKind::Prefix(steps, body)),
-        2 => (chain_operator(), some(2)).prop_map(|(operator, operands)| ExprKind::Chain(operator, operands)),
-        1 => three().prop_map(|(left, set, right)| ExprKind::Shared(left, set, right)),
-        1 => three().prop_map(|(left, set, right)| ExprKind::Exception(left, set, right)),
+        2 => (communications(inner.clone()), one.clone()).prop_map(|(steps, body)| ExpressionKind::Prefix(steps, body)),
+        2 => (chain_operator(), some(2)).prop_map(|(operator, operands)| ExpressionKind::Chain(operator, operands)),
+        1 => three().prop_map(|(left, set, right)| ExpressionKind::Shared(left, set, right)),
+        1 => three().prop_map(|(left, set, right)| ExpressionKind::Exception(left, set, right)),
         1 => (three(), one.clone()).prop_map(|((left, first, second), right)| {
-            ExprKind::Alphabetised(left, first, second, right)
+            ExpressionKind::Alphabetised(left, first, second, right)
         }),
         1 => (one.clone(), pairs, optional)
-            .prop_map(|(process, pairs, from)| ExprKind::Rename(process, pairs, from)),
+            .prop_map(|(process, pairs, from)| ExpressionKind::Rename(process, pairs, from)),
         2 => (replicated, statements(inner.clone()), one)
-            .prop_map(|(operator, from, body)| ExprKind::Replicated(operator, from, body)),
+            .prop_map(|(operator, from, body)| ExpressionKind::Replicated(operator, from, body)),
     ]
     .boxed()
 }
 
-fn expression() -> BoxedStrategy<Expr> {
+fn expression() -> BoxedStrategy<Expression> {
     let leaf = prop_oneof![
-        (0i64..100).prop_map(ExprKind::Int),
-        any::<bool>().prop_map(ExprKind::Bool),
-        name().prop_map(ExprKind::Name),
+        (0i64..100).prop_map(ExpressionKind::Int),
+        any::<bool>().prop_map(ExpressionKind::Bool),
+        name().prop_map(ExpressionKind::Name),
     ];
-    leaf.prop_map(Expr::new)
+    leaf.prop_map(Expression::new)
         .prop_recursive(4, 24, 3, |inner| {
             let inner = inner.boxed();
-            prop_oneof![data(inner.clone()), operators(inner.clone()), processes(inner)].prop_map(Expr::new)
+            prop_oneof![data(inner.clone()), operators(inner.clone()), processes(inner)].prop_map(Expression::new)
         })
         .boxed()
 }
@@ -168,8 +168,9 @@ fn script() -> impl Strategy<Value = Script> {
     let names = || prop::collection::vec(name(), 1..3);
     // A lone dotted type is its fields, so a single field never is one.
     let fields = |least: usize| {
-        prop::collection::vec(expression(), least..3)
-            .prop_filter("one dotted field", |list| !matches!(list[..], [Expr { kind: ExprKind::Dot(_), .. }]))
+        prop::collection::vec(expression(), least..3).prop_filter("one dotted field", |list| {
+            !matches!(list[..], [Expression { kind: ExpressionKind::Dot(_), .. }])
+        })
     };
     let constructor = (name(), fields(0)).prop_map(|(name, fields)| Constructor { name, fields });
     let claim = prop_oneof![

@@ -3,8 +3,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ast::{
-    Claim, Communication, Declaration, DeclarationKind, Definition, Expr, ExprKind, Field, Pattern, PatternKind,
-    ReplicatedOp, Script, Statement,
+    Claim, Communication, Declaration, DeclarationKind, Definition, Expression, ExpressionKind, Field, Pattern,
+    PatternKind, ReplicatedOp, Script, Statement,
 };
 use crate::error::{SourceError, SourcePosition};
 use crate::value::Name;
@@ -13,7 +13,7 @@ use crate::value::Name;
 pub(crate) type Constants = FxHashSet<Name>;
 
 /// Calls `found` with each name that `expression` uses and does not bind itself.
-pub(crate) fn free_names(constants: &Constants, expression: &Expr, found: &mut dyn FnMut(&Name, SourcePosition)) {
+pub(crate) fn free_names(constants: &Constants, expression: &Expression, found: &mut dyn FnMut(&Name, SourcePosition)) {
     Walker::new(constants, found).expression(expression);
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn free_names(constants: &Constants, expression: &Expr, found: &mut d
 pub(crate) fn free_names_of_suffix(
     constants: &Constants,
     steps: &[Communication],
-    body: &Expr,
+    body: &Expression,
     found: &mut dyn FnMut(&Name, SourcePosition),
 ) {
     let mut walker = Walker::new(constants, found);
@@ -109,7 +109,7 @@ impl<'w> Walker<'w> {
         self.bound.truncate(outer);
     }
 
-    fn expressions(&mut self, expressions: &[Expr]) {
+    fn expressions(&mut self, expressions: &[Expression]) {
         expressions.iter().for_each(|next| self.expression(next));
     }
 
@@ -136,7 +136,7 @@ impl<'w> Walker<'w> {
         }
     }
 
-    fn prefix(&mut self, steps: &[Communication], body: &Expr) {
+    fn prefix(&mut self, steps: &[Communication], body: &Expression) {
         for step in steps {
             self.expression(&step.channel);
             for field in &step.fields {
@@ -152,50 +152,51 @@ impl<'w> Walker<'w> {
         self.expression(body);
     }
 
-    fn expression(&mut self, expression: &Expr) {
+    fn expression(&mut self, expression: &Expression) {
         match &expression.kind {
-            ExprKind::Int(_) | ExprKind::Bool(_) => {}
-            ExprKind::Name(name) => {
+            ExpressionKind::Int(_) | ExpressionKind::Bool(_) => {}
+            ExpressionKind::Name(name) => {
                 if !self.bound.contains(name) {
                     (self.found)(name, expression.place);
                 }
             }
-            ExprKind::Call(function, arguments) => {
+            ExpressionKind::Call(function, arguments) => {
                 self.expression(function);
                 self.expressions(arguments);
             }
-            ExprKind::Tuple(parts) | ExprKind::List(_, parts) | ExprKind::Dot(parts) | ExprKind::Chain(_, parts) => {
-                self.expressions(parts)
-            }
-            ExprKind::Range(_, first, second) | ExprKind::Binary(_, first, second) => {
+            ExpressionKind::Tuple(parts)
+            | ExpressionKind::List(_, parts)
+            | ExpressionKind::Dot(parts)
+            | ExpressionKind::Chain(_, parts) => self.expressions(parts),
+            ExpressionKind::Range(_, first, second) | ExpressionKind::Binary(_, first, second) => {
                 self.expression(first);
                 self.expression(second);
             }
-            ExprKind::Comprehension(_, elements, statements) => self.scoped(|walker| {
+            ExpressionKind::Comprehension(_, elements, statements) => self.scoped(|walker| {
                 walker.statements(statements);
                 walker.expressions(elements);
             }),
-            ExprKind::Unary(_, operand) => self.expression(operand),
-            ExprKind::If(first, second, third)
-            | ExprKind::Shared(first, second, third)
-            | ExprKind::Exception(first, second, third) => {
+            ExpressionKind::Unary(_, operand) => self.expression(operand),
+            ExpressionKind::If(first, second, third)
+            | ExpressionKind::Shared(first, second, third)
+            | ExpressionKind::Exception(first, second, third) => {
                 self.expression(first);
                 self.expression(second);
                 self.expression(third);
             }
-            ExprKind::Alphabetised(left, left_set, right_set, right) => {
+            ExpressionKind::Alphabetised(left, left_set, right_set, right) => {
                 [left, left_set, right_set, right].into_iter().for_each(|part| self.expression(part));
             }
-            ExprKind::Let(definitions, body) => self.scoped(|walker| {
+            ExpressionKind::Let(definitions, body) => self.scoped(|walker| {
                 walker.definitions(definitions);
                 walker.expression(body);
             }),
-            ExprKind::Lambda(parameters, body) => self.scoped(|walker| {
+            ExpressionKind::Lambda(parameters, body) => self.scoped(|walker| {
                 walker.bind_all(parameters);
                 walker.expression(body);
             }),
-            ExprKind::Prefix(steps, body) => self.scoped(|walker| walker.prefix(steps, body)),
-            ExprKind::Rename(process, pairs, statements) => {
+            ExpressionKind::Prefix(steps, body) => self.scoped(|walker| walker.prefix(steps, body)),
+            ExpressionKind::Rename(process, pairs, statements) => {
                 self.expression(process);
                 self.scoped(|walker| {
                     walker.statements(statements);
@@ -205,7 +206,7 @@ impl<'w> Walker<'w> {
                     }
                 });
             }
-            ExprKind::Replicated(operator, statements, body) => {
+            ExpressionKind::Replicated(operator, statements, body) => {
                 if let ReplicatedOp::Shared(set) = operator {
                     self.expression(set);
                 }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::ast::{Assertion, Claim, DeclarationKind, Script};
 use super::eval::{Builtin, Evaluation, Evaluator};
 use super::{parse, scope};
-use crate::check::{CheckResult, Counterexample, Limits, Property, check_with};
+use crate::check::{CheckResult, Counterexample, Limits, ProcessProperty, check_with};
 use crate::core::Model;
 use crate::error::{CheckError, LimitReached, SourceError, SourcePosition};
 
@@ -83,10 +83,10 @@ fn check_claim(script: &Script, claim: &Claim, limits: &Limits<'_>) -> Result<Ch
     let (process, property) = match claim {
         Claim::TraceRefinement(specification, implementation) => {
             let specification = evaluation.top_process(specification)?;
-            (evaluation.top_process(implementation)?, Property::Refines { specification })
+            (evaluation.top_process(implementation)?, ProcessProperty::Refines { specification })
         }
-        Claim::DeadlockFree(process) => (evaluation.top_process(process)?, Property::DeadlockFree),
-        Claim::DivergenceFree(process) => (evaluation.top_process(process)?, Property::DivergenceFree),
+        Claim::DeadlockFree(process) => (evaluation.top_process(process)?, ProcessProperty::DeadlockFree),
+        Claim::DivergenceFree(process) => (evaluation.top_process(process)?, ProcessProperty::DivergenceFree),
     };
     check_with(&mut model, &mut evaluator, process, property, limits)
 }

@@ -119,7 +119,7 @@ struct Watcher<'a> {
     failure: Option<Error>,
 }
 
-impl session::Observer for Watcher<'_> {
+impl session::PredictionObserver for Watcher<'_> {
     fn met(&mut self, execution: &Execution) -> ControlFlow<()> {
         let collected = self.collector.meet(execution, self.runs, self.observer);
         self.runs += 1;

@@ -8,14 +8,14 @@ use raddle_explore::{WorkerPool, bounds::MaxExecutions, explore};
 use raddle_model::finding::Kind;
 use raddle_model::{DefectFinder, Execution};
 use raddle_predict::analysis::{Budget, TraceAnalysis};
-use raddle_predict::session::{CandidateStatus, Observer, PredictOptions, PredictedDefect, Totals, predict};
+use raddle_predict::session::{CandidateStatus, PredictOptions, PredictedDefect, PredictionObserver, Totals, predict};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::policy::Policy;
 
 struct Quiet;
 
-impl Observer for Quiet {
+impl PredictionObserver for Quiet {
     fn met(&mut self, _: &Execution) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Builtin, Eval, Evaluation, error};
 use crate::core::ProcId;
-use crate::cspm::ast::{Definition, Expr, ExprKind};
+use crate::cspm::ast::{Definition, Expression, ExpressionKind};
 use crate::cspm::scope::{self, Constants};
 use crate::error::SourcePosition;
 use crate::value::{Name, Value};
@@ -62,9 +62,9 @@ pub(super) enum ClosureBody<'a> {
     /// The definitions of one `let`, and which of them is the first clause.
     Local(&'a [Definition], usize),
     /// A function without a name.
-    Lambda(&'a Expr),
+    Lambda(&'a Expression),
     /// A prefix from its n-th communication on.
-    Suffix(&'a Expr, usize),
+    Suffix(&'a Expression, usize),
     Builtin(Builtin),
 }
 
@@ -135,7 +135,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             ClosureBody::Suffix(expression, from) => {
                 let key = (std::ptr::from_ref(expression) as usize, from);
-                let ExprKind::Prefix(steps, body) = &expression.kind else {
+                let ExpressionKind::Prefix(steps, body) = &expression.kind else {
                     return Arc::from([]);
                 };
                 self.free(key, |constants, found| {
@@ -274,10 +274,10 @@ impl<'a> Evaluation<'_, 'a> {
         closure: u32,
         arguments: &[Value],
         place: SourcePosition,
-    ) -> Eval<(&'a Expr, Env<'a>)> {
+    ) -> Eval<(&'a Expression, Env<'a>)> {
         let code = self.evaluator.closures[closure as usize].code;
         let env = self.environment(closure);
-        if let ClosureBody::Lambda(Expr { kind: ExprKind::Lambda(parameters, body), .. }) = code {
+        if let ClosureBody::Lambda(Expression { kind: ExpressionKind::Lambda(parameters, body), .. }) = code {
             return match self.bind_patterns(parameters, arguments, &env) {
                 Some(inner) => Ok((&**body, inner)),
                 None => error(place, "the arguments do not match the function's parameters"),

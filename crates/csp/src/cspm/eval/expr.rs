@@ -2,33 +2,33 @@
 
 use super::closure::{Binding, ClosureBody, Env, bind};
 use super::{Builtin, Eval, Evaluation, SIZE_LIMIT, error};
-use crate::cspm::ast::{BinaryOp, Bracket, Definition, Expr, ExprKind, Statement, UnaryOp};
+use crate::cspm::ast::{BinaryOp, Bracket, Definition, Expression, ExpressionKind, Statement, UnaryOp};
 use crate::error::SourcePosition;
 use crate::value::{Name, Value};
 
 impl<'a> Evaluation<'_, 'a> {
     /// The value of an expression. A process is a value, too; it is named, but not evaluated.
-    pub(super) fn value(&mut self, expression: &'a Expr, env: &Env<'a>) -> Eval {
+    pub(super) fn value(&mut self, expression: &'a Expression, env: &Env<'a>) -> Eval {
         let place = expression.place;
         self.nested(place, |this| match &expression.kind {
-            ExprKind::Int(number) => Ok(Value::Int(*number)),
-            ExprKind::Bool(truth) => Ok(Value::Bool(*truth)),
-            ExprKind::Name(name) => this.name(name, env, place),
-            ExprKind::Call(function, arguments) => this.call(function, arguments, env, place),
-            ExprKind::Tuple(parts) => Ok(Value::Tuple(this.values(parts, env)?.into())),
-            ExprKind::Dot(parts) => Ok(Value::dot(this.values(parts, env)?)),
-            ExprKind::List(bracket, elements) => {
+            ExpressionKind::Int(number) => Ok(Value::Int(*number)),
+            ExpressionKind::Bool(truth) => Ok(Value::Bool(*truth)),
+            ExpressionKind::Name(name) => this.name(name, env, place),
+            ExpressionKind::Call(function, arguments) => this.call(function, arguments, env, place),
+            ExpressionKind::Tuple(parts) => Ok(Value::Tuple(this.values(parts, env)?.into())),
+            ExpressionKind::Dot(parts) => Ok(Value::dot(this.values(parts, env)?)),
+            ExpressionKind::List(bracket, elements) => {
                 let elements = this.values(elements, env)?;
                 this.admit(elements.len(), place)?;
                 this.collection(*bracket, elements, place)
             }
-            ExprKind::Range(bracket, first, last) => {
+            ExpressionKind::Range(bracket, first, last) => {
                 let (first, last) = (this.integer(first, env)?, this.integer(last, env)?);
                 let length = last.checked_sub(first).and_then(|length| length.checked_add(1));
                 this.admit(length.map_or(usize::MAX, |length| length.max(0) as usize), place)?;
                 this.collection(*bracket, (first..=last).map(Value::Int).collect(), place)
             }
-            ExprKind::Comprehension(bracket, elements, statements) => {
+            ExpressionKind::Comprehension(bracket, elements, statements) => {
                 let mut all = Vec::new();
                 this.for_each_binding(statements, env, &mut |this, env| {
                     all.append(&mut this.values(elements, env)?);
@@ -40,32 +40,32 @@ impl<'a> Evaluation<'_, 'a> {
                 this.admit(all.len(), place)?;
                 this.collection(*bracket, all, place)
             }
-            ExprKind::Unary(operator, operand) => this.unary(*operator, operand, env),
-            ExprKind::Binary(operator, left, right) if is_data(*operator) => {
+            ExpressionKind::Unary(operator, operand) => this.unary(*operator, operand, env),
+            ExpressionKind::Binary(operator, left, right) if is_data(*operator) => {
                 this.binary(*operator, left, right, env, place)
             }
-            ExprKind::If(condition, yes, no) => {
+            ExpressionKind::If(condition, yes, no) => {
                 let branch = if this.boolean(condition, env)? { yes } else { no };
                 this.value(branch, env)
             }
-            ExprKind::Let(definitions, body) => this.value(body, &bind(env, Binding::Let(definitions))),
-            ExprKind::Lambda(..) => Ok(Value::Function(this.closure(ClosureBody::Lambda(expression), env))),
+            ExpressionKind::Let(definitions, body) => this.value(body, &bind(env, Binding::Let(definitions))),
+            ExpressionKind::Lambda(..) => Ok(Value::Function(this.closure(ClosureBody::Lambda(expression), env))),
             _ => Ok(Value::Process(this.process(expression, env)?)),
         })
     }
 
-    pub(super) fn values(&mut self, expressions: &'a [Expr], env: &Env<'a>) -> Eval<Vec<Value>> {
+    pub(super) fn values(&mut self, expressions: &'a [Expression], env: &Env<'a>) -> Eval<Vec<Value>> {
         expressions.iter().map(|next| self.value(next, env)).collect()
     }
 
-    pub(super) fn boolean(&mut self, expression: &'a Expr, env: &Env<'a>) -> Eval<bool> {
+    pub(super) fn boolean(&mut self, expression: &'a Expression, env: &Env<'a>) -> Eval<bool> {
         match self.value(expression, env)? {
             Value::Bool(truth) => Ok(truth),
             other => error(expression.place, format!("expected a boolean, found {}: {other}", other.kind())),
         }
     }
 
-    fn integer(&mut self, expression: &'a Expr, env: &Env<'a>) -> Eval<i64> {
+    fn integer(&mut self, expression: &'a Expression, env: &Env<'a>) -> Eval<i64> {
         match self.value(expression, env)? {
             Value::Int(number) => Ok(number),
             other => error(expression.place, format!("expected an integer, found {}: {other}", other.kind())),
@@ -121,7 +121,7 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    fn unary(&mut self, operator: UnaryOp, operand: &'a Expr, env: &Env<'a>) -> Eval {
+    fn unary(&mut self, operator: UnaryOp, operand: &'a Expression, env: &Env<'a>) -> Eval {
         match operator {
             UnaryOp::Not => Ok(Value::Bool(!self.boolean(operand, env)?)),
             UnaryOp::Negate => match self.integer(operand, env)?.checked_neg() {
@@ -138,8 +138,8 @@ impl<'a> Evaluation<'_, 'a> {
     fn binary(
         &mut self,
         operator: BinaryOp,
-        left: &'a Expr,
-        right: &'a Expr,
+        left: &'a Expression,
+        right: &'a Expression,
         env: &Env<'a>,
         place: SourcePosition,
     ) -> Eval {
@@ -172,8 +172,8 @@ impl<'a> Evaluation<'_, 'a> {
     /// Numbers by size, sets by inclusion, sequences by being the beginning of one another.
     fn ordered(
         &mut self,
-        left: &'a Expr,
-        right: &'a Expr,
+        left: &'a Expression,
+        right: &'a Expression,
         operator: BinaryOp,
         env: &Env<'a>,
         place: SourcePosition,
@@ -253,7 +253,13 @@ impl<'a> Evaluation<'_, 'a> {
         computed
     }
 
-    fn call(&mut self, function: &'a Expr, arguments: &'a [Expr], env: &Env<'a>, place: SourcePosition) -> Eval {
+    fn call(
+        &mut self,
+        function: &'a Expression,
+        arguments: &'a [Expression],
+        env: &Env<'a>,
+        place: SourcePosition,
+    ) -> Eval {
         let function = self.value(function, env)?;
         let arguments = self.values(arguments, env)?;
         let Value::Function(closure) = function else {
@@ -283,23 +289,27 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Whether an expression is a process, by its form: names are resolved, nothing is computed. A
     /// recursive call decides nothing; another branch of the recursion does.
-    fn denotes_process(&self, expression: &'a Expr, env: &Env<'a>, seen: &mut Vec<usize>) -> bool {
+    fn denotes_process(&self, expression: &'a Expression, env: &Env<'a>, seen: &mut Vec<usize>) -> bool {
         match &expression.kind {
-            ExprKind::Binary(operator, ..) => !is_data(*operator),
-            ExprKind::Prefix(..)
-            | ExprKind::Chain(..)
-            | ExprKind::Shared(..)
-            | ExprKind::Alphabetised(..)
-            | ExprKind::Exception(..)
-            | ExprKind::Rename(..)
-            | ExprKind::Replicated(..) => true,
-            ExprKind::If(_, yes, no) => self.denotes_process(yes, env, seen) || self.denotes_process(no, env, seen),
-            ExprKind::Let(definitions, body) => self.denotes_process(body, &bind(env, Binding::Let(definitions)), seen),
-            ExprKind::Call(function, _) => match &function.kind {
-                ExprKind::Name(name) => self.name_denotes_process(name, env, seen),
+            ExpressionKind::Binary(operator, ..) => !is_data(*operator),
+            ExpressionKind::Prefix(..)
+            | ExpressionKind::Chain(..)
+            | ExpressionKind::Shared(..)
+            | ExpressionKind::Alphabetised(..)
+            | ExpressionKind::Exception(..)
+            | ExpressionKind::Rename(..)
+            | ExpressionKind::Replicated(..) => true,
+            ExpressionKind::If(_, yes, no) => {
+                self.denotes_process(yes, env, seen) || self.denotes_process(no, env, seen)
+            }
+            ExpressionKind::Let(definitions, body) => {
+                self.denotes_process(body, &bind(env, Binding::Let(definitions)), seen)
+            }
+            ExpressionKind::Call(function, _) => match &function.kind {
+                ExpressionKind::Name(name) => self.name_denotes_process(name, env, seen),
                 _ => false,
             },
-            ExprKind::Name(name) => self.name_denotes_process(name, env, seen),
+            ExpressionKind::Name(name) => self.name_denotes_process(name, env, seen),
             _ => false,
         }
     }

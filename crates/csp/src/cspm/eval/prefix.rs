@@ -12,7 +12,7 @@ use super::pattern::flatten;
 use super::types::Domain;
 use super::{Eval, Evaluation, SIZE_LIMIT, error};
 use crate::core::{EventId, ProcId};
-use crate::cspm::ast::{Communication, Expr, ExprKind, Field, Pattern, PatternKind};
+use crate::cspm::ast::{Communication, Expression, ExpressionKind, Field, Pattern, PatternKind};
 use crate::error::SourcePosition;
 use crate::value::Value;
 
@@ -27,8 +27,8 @@ struct Partial<'a> {
 
 impl<'a> Evaluation<'_, 'a> {
     /// The process that is left of a prefix from communication number `from` on.
-    pub(super) fn prefix_from(&mut self, expression: &'a Expr, from: usize, env: &Env<'a>) -> Eval<ProcId> {
-        let ExprKind::Prefix(steps, body) = &expression.kind else {
+    pub(super) fn prefix_from(&mut self, expression: &'a Expression, from: usize, env: &Env<'a>) -> Eval<ProcId> {
+        let ExpressionKind::Prefix(steps, body) = &expression.kind else {
             return self.process(expression, env);
         };
         // Events without inputs are a simple chain, however long.
@@ -52,7 +52,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// The choice of all events that a communication with inputs allows.
-    fn input(&mut self, expression: &'a Expr, step: &'a Communication, at: usize, env: &Env<'a>) -> Eval<ProcId> {
+    fn input(&mut self, expression: &'a Expression, step: &'a Communication, at: usize, env: &Env<'a>) -> Eval<ProcId> {
         let mut branches: Vec<(Vec<Value>, (EventId, ProcId))> = Vec::new();
         for partial in self.read_fields(step, env)? {
             let event = self.event(&Value::dot(partial.parts), step.channel.place)?;
@@ -67,10 +67,10 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(self.model.internal(menus))
     }
 
-    fn after_input(&mut self, expression: &'a Expr, from: usize, env: &Env<'a>) -> Eval<ProcId> {
-        if let ExprKind::Prefix(steps, body) = &expression.kind {
+    fn after_input(&mut self, expression: &'a Expression, from: usize, env: &Env<'a>) -> Eval<ProcId> {
+        if let ExpressionKind::Prefix(steps, body) = &expression.kind {
             // A call is suspended by itself.
-            let is_call = matches!(body.kind, ExprKind::Name(_) | ExprKind::Call(..));
+            let is_call = matches!(body.kind, ExpressionKind::Name(_) | ExpressionKind::Call(..));
             if from == steps.len() && is_call {
                 return self.process(body, env);
             }
@@ -187,7 +187,7 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    fn elements(&mut self, from: &'a Expr, env: &Env<'a>) -> Eval<Domain> {
+    fn elements(&mut self, from: &'a Expression, env: &Env<'a>) -> Eval<Domain> {
         match self.value(from, env)? {
             Value::Set(elements) => Ok(elements),
             other => error(from.place, format!("expected a set, found {}: {other}", other.kind())),

@@ -3,70 +3,72 @@
 use super::closure::{Binding, ClosureBody, Env, bind};
 use super::{Eval, Evaluation, error};
 use crate::core::{EventId, ProcId, SetId};
-use crate::cspm::ast::{BinaryOp, ChainOp, Expr, ExprKind, ReplicatedOp, Statement};
+use crate::cspm::ast::{BinaryOp, ChainOp, Expression, ExpressionKind, ReplicatedOp, Statement};
 use crate::error::SourcePosition;
 use crate::value::Value;
 
 impl<'a> Evaluation<'_, 'a> {
     /// The process that an expression of the script's outermost level is.
-    pub(crate) fn top_process(&mut self, expression: &'a Expr) -> Eval<ProcId> {
+    pub(crate) fn top_process(&mut self, expression: &'a Expression) -> Eval<ProcId> {
         self.process(expression, &None)
     }
 
     /// The process that an expression is. Calls are suspended, so this ends even where the process
     /// does not.
-    pub(super) fn process(&mut self, expression: &'a Expr, env: &Env<'a>) -> Eval<ProcId> {
+    pub(super) fn process(&mut self, expression: &'a Expression, env: &Env<'a>) -> Eval<ProcId> {
         let place = expression.place;
         self.nested(place, |this| match &expression.kind {
-            ExprKind::Prefix(..) => this.prefix_from(expression, 0, env),
-            ExprKind::Chain(operator, operands) => {
+            ExpressionKind::Prefix(..) => this.prefix_from(expression, 0, env),
+            ExpressionKind::Chain(operator, operands) => {
                 let operands = this.processes(operands, env)?;
                 this.chain(*operator, operands, place)
             }
-            ExprKind::Binary(BinaryOp::Guard, condition, body) => match this.boolean(condition, env)? {
+            ExpressionKind::Binary(BinaryOp::Guard, condition, body) => match this.boolean(condition, env)? {
                 true => this.process(body, env),
                 false => Ok(this.model.stop()),
             },
-            ExprKind::Binary(BinaryOp::Hide, process, set) => {
+            ExpressionKind::Binary(BinaryOp::Hide, process, set) => {
                 let (process, set) = (this.process(process, env)?, this.events(set, env)?);
                 Ok(this.model.hide(process, set))
             }
-            ExprKind::Binary(BinaryOp::Interrupt, first, second) => {
+            ExpressionKind::Binary(BinaryOp::Interrupt, first, second) => {
                 let (first, second) = (this.process(first, env)?, this.process(second, env)?);
                 Ok(this.model.interrupt(first, second))
             }
-            ExprKind::Binary(BinaryOp::Sliding, first, second) => {
+            ExpressionKind::Binary(BinaryOp::Sliding, first, second) => {
                 let (first, second) = (this.process(first, env)?, this.process(second, env)?);
                 Ok(this.model.sliding(first, second))
             }
-            ExprKind::Shared(first, set, second) => {
+            ExpressionKind::Shared(first, set, second) => {
                 let both = [this.process(first, env)?, this.process(second, env)?];
                 let set = this.events(set, env)?;
                 Ok(this.model.parallel(set, both))
             }
-            ExprKind::Exception(first, set, second) => {
+            ExpressionKind::Exception(first, set, second) => {
                 let (first, second) = (this.process(first, env)?, this.process(second, env)?);
                 let set = this.events(set, env)?;
                 Ok(this.model.exception(first, set, second))
             }
-            ExprKind::Alphabetised(first, first_set, second_set, second) => {
+            ExpressionKind::Alphabetised(first, first_set, second_set, second) => {
                 let (first, second) = (this.process(first, env)?, this.process(second, env)?);
                 let (first_set, second_set) = (this.events(first_set, env)?, this.events(second_set, env)?);
                 Ok(this.model.alphabetised([(first_set, first), (second_set, second)]))
             }
-            ExprKind::Rename(process, pairs, statements) => {
+            ExpressionKind::Rename(process, pairs, statements) => {
                 let process = this.process(process, env)?;
                 let pairs = this.renaming(pairs, statements, env)?;
                 let relation = this.model.relation(pairs);
                 Ok(this.model.rename(process, relation))
             }
-            ExprKind::Replicated(operator, statements, body) => this.replicated(operator, statements, body, env, place),
-            ExprKind::If(condition, yes, no) => {
+            ExpressionKind::Replicated(operator, statements, body) => {
+                this.replicated(operator, statements, body, env, place)
+            }
+            ExpressionKind::If(condition, yes, no) => {
                 let branch = if this.boolean(condition, env)? { yes } else { no };
                 this.process(branch, env)
             }
-            ExprKind::Let(definitions, body) => this.process(body, &bind(env, Binding::Let(definitions))),
-            ExprKind::Call(function, arguments) => this.call_process(function, arguments, env, place),
+            ExpressionKind::Let(definitions, body) => this.process(body, &bind(env, Binding::Let(definitions))),
+            ExpressionKind::Call(function, arguments) => this.call_process(function, arguments, env, place),
             _ => {
                 let value = this.value(expression, env)?;
                 as_process(value, place)
@@ -74,11 +76,11 @@ impl<'a> Evaluation<'_, 'a> {
         })
     }
 
-    fn processes(&mut self, expressions: &'a [Expr], env: &Env<'a>) -> Eval<Vec<ProcId>> {
+    fn processes(&mut self, expressions: &'a [Expression], env: &Env<'a>) -> Eval<Vec<ProcId>> {
         expressions.iter().map(|next| self.process(next, env)).collect()
     }
 
-    fn events(&mut self, expression: &'a Expr, env: &Env<'a>) -> Eval<SetId> {
+    fn events(&mut self, expression: &'a Expression, env: &Env<'a>) -> Eval<SetId> {
         let value = self.value(expression, env)?;
         self.event_set(&value, expression.place)
     }
@@ -86,8 +88,8 @@ impl<'a> Evaluation<'_, 'a> {
     /// A call where a process is wanted is always suspended, whatever the function looks like.
     fn call_process(
         &mut self,
-        function: &'a Expr,
-        arguments: &'a [Expr],
+        function: &'a Expression,
+        arguments: &'a [Expression],
         env: &Env<'a>,
         place: SourcePosition,
     ) -> Eval<ProcId> {
@@ -127,7 +129,7 @@ impl<'a> Evaluation<'_, 'a> {
         &mut self,
         operator: &'a ReplicatedOp,
         statements: &'a [Statement],
-        body: &'a Expr,
+        body: &'a Expression,
         env: &Env<'a>,
         place: SourcePosition,
     ) -> Eval<ProcId> {
@@ -153,7 +155,7 @@ impl<'a> Evaluation<'_, 'a> {
     /// A channel on either side stands for all of its events: `a <- b` renames `a.x` to `b.x`.
     fn renaming(
         &mut self,
-        pairs: &'a [(Expr, Expr)],
+        pairs: &'a [(Expression, Expression)],
         statements: &'a [Statement],
         env: &Env<'a>,
     ) -> Eval<Vec<(EventId, EventId)>> {

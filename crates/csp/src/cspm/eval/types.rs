@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::closure::Env;
 use super::{Eval, Evaluation, SIZE_LIMIT, error};
 use crate::core::{EventId, SetId};
-use crate::cspm::ast::{DeclarationKind, Expr, ExprKind, Script};
+use crate::cspm::ast::{DeclarationKind, Expression, ExpressionKind, Script};
 use crate::error::SourcePosition;
 use crate::value::{Name, Value};
 
@@ -19,7 +19,7 @@ pub(super) type Domain = Arc<[Value]>;
 
 /// The fields of a channel or constructor.
 struct Shape<'a> {
-    fields: &'a [Expr],
+    fields: &'a [Expression],
     place: SourcePosition,
     domains: Known<Arc<[Domain]>>,
 }
@@ -35,7 +35,7 @@ enum Known<T> {
 #[derive(Clone, Copy)]
 enum Type<'a> {
     Datatype(&'a [crate::cspm::ast::Constructor]),
-    Nametype(&'a Expr),
+    Nametype(&'a Expression),
 }
 
 /// All declarations of a script that make values.
@@ -61,7 +61,7 @@ impl<'a> Shapes<'a> {
         };
         for declaration in &script.declarations {
             let place = declaration.place;
-            let shape = |fields: &'a [Expr]| Shape { fields, place, domains: Known::No };
+            let shape = |fields: &'a [Expression]| Shape { fields, place, domains: Known::No };
             match &declaration.kind {
                 DeclarationKind::Channel(names, fields) => {
                     table.channels.extend(names.iter().cloned());
@@ -194,11 +194,11 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// The values of a type expression, in which dots and tuples stand for all combinations of
     /// their parts.
-    fn type_values(&mut self, expression: &'a Expr) -> Eval<Domain> {
+    fn type_values(&mut self, expression: &'a Expression) -> Eval<Domain> {
         let place = expression.place;
         let (parts, tuple) = match &expression.kind {
-            ExprKind::Dot(parts) => (parts, false),
-            ExprKind::Tuple(parts) => (parts, true),
+            ExpressionKind::Dot(parts) => (parts, false),
+            ExpressionKind::Tuple(parts) => (parts, true),
             _ => {
                 return match self.value(expression, &Env::None)? {
                     Value::Set(values) => Ok(values),

@@ -15,10 +15,10 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::ast::{
-    Assertion, BinaryOp, Bracket, ChainOp, Claim, Communication, Declaration, DeclarationKind, Definition, Expr,
-    ExprKind, Pattern, PatternKind, ReplicatedOp, Script, Statement,
+    Assertion, BinaryOp, Bracket, ChainOp, Claim, Communication, Declaration, DeclarationKind, Definition, Expression,
+    ExpressionKind, Pattern, PatternKind, ReplicatedOp, Script, Statement,
 };
-use crate::check::Property;
+use crate::check::ProcessProperty;
 use crate::core::term::Term;
 use crate::core::{DefId, EventId, Model, ProcId, SetId};
 use crate::error::SourcePosition;
@@ -53,7 +53,11 @@ pub type TypeNames<'a> = &'a [(&'a str, &'a [&'a str])];
 
 /// The script in which each claim is an assertion, together with everything that the claimed
 /// processes are made of.
-pub fn export(model: &Model, claims: &[(ProcId, Property)], types: TypeNames<'_>) -> Result<Script, ExportError> {
+pub fn export(
+    model: &Model,
+    claims: &[(ProcId, ProcessProperty)],
+    types: TypeNames<'_>,
+) -> Result<Script, ExportError> {
     let mut names = NameTable::new();
     let declared = types::declarations(model, types, &mut names)?;
     let mut exporter = Exporter::new(model, names, claims)?;
@@ -61,11 +65,11 @@ pub fn export(model: &Model, claims: &[(ProcId, Property)], types: TypeNames<'_>
     for &(process, property) in claims {
         let implementation = exporter.reference(process);
         let claim = match property {
-            Property::Refines { specification } => {
+            ProcessProperty::Refines { specification } => {
                 Claim::TraceRefinement(exporter.reference(specification), implementation)
             }
-            Property::DeadlockFree => Claim::DeadlockFree(implementation),
-            Property::DivergenceFree => Claim::DivergenceFree(implementation),
+            ProcessProperty::DeadlockFree => Claim::DeadlockFree(implementation),
+            ProcessProperty::DivergenceFree => Claim::DivergenceFree(implementation),
         };
         assertions.push(DeclarationKind::Assert(Assertion { negated: false, claim }));
     }
@@ -101,12 +105,12 @@ struct Exporter<'m> {
     variable: Name,
 }
 
-fn define(name: Name, parameters: Option<Vec<Pattern>>, body: Expr) -> Definition {
+fn define(name: Name, parameters: Option<Vec<Pattern>>, body: Expression) -> Definition {
     Definition { name, parameters, body, place: SourcePosition::default() }
 }
 
-fn boxed(kind: ExprKind) -> Box<Expr> {
-    Box::new(Expr::new(kind))
+fn boxed(kind: ExpressionKind) -> Box<Expression> {
+    Box::new(Expression::new(kind))
 }
 
 fn variable(name: &Name) -> Pattern {
@@ -114,7 +118,11 @@ fn variable(name: &Name) -> Pattern {
 }
 
 impl<'m> Exporter<'m> {
-    fn new(model: &'m Model, mut names: NameTable, claims: &[(ProcId, Property)]) -> Result<Exporter<'m>, ExportError> {
+    fn new(
+        model: &'m Model,
+        mut names: NameTable,
+        claims: &[(ProcId, ProcessProperty)],
+    ) -> Result<Exporter<'m>, ExportError> {
         let mut channel_events: FxHashMap<Name, usize> = FxHashMap::default();
         for event in model.events() {
             *channel_events.entry(channel_of(model, event)?).or_default() += 1;
@@ -136,12 +144,12 @@ impl<'m> Exporter<'m> {
 
     /// Gives a name to every process that more than one other contains; finds calls of what is not
     /// defined.
-    fn find_shared(&mut self, claims: &[(ProcId, Property)]) -> Result<(), ExportError> {
+    fn find_shared(&mut self, claims: &[(ProcId, ProcessProperty)]) -> Result<(), ExportError> {
         let mut uses: FxHashMap<ProcId, usize> = FxHashMap::default();
         let mut pending: Vec<ProcId> = Vec::new();
         for &(process, property) in claims {
             pending.push(process);
-            if let Property::Refines { specification } = property {
+            if let ProcessProperty::Refines { specification } = property {
                 pending.push(specification);
             }
         }
@@ -182,10 +190,10 @@ impl<'m> Exporter<'m> {
     }
 
     /// A process by name, to be defined later.
-    fn reference(&mut self, process: ProcId) -> Expr {
+    fn reference(&mut self, process: ProcId) -> Expression {
         match *self.model.term(process) {
-            Term::Stop | Term::Omega => return Expr::name("STOP"),
-            Term::Skip => return Expr::name("SKIP"),
+            Term::Stop | Term::Omega => return Expression::name("STOP"),
+            Term::Skip => return Expression::name("SKIP"),
             Term::Call(definition) => return self.call(definition),
             _ => {}
         }
@@ -198,14 +206,14 @@ impl<'m> Exporter<'m> {
         self.pend(name, process)
     }
 
-    fn pend(&mut self, name: Name, process: ProcId) -> Expr {
+    fn pend(&mut self, name: Name, process: ProcId) -> Expression {
         if self.names.mention(&name) {
             self.pending.push_back((name.clone(), process));
         }
-        Expr::name(name)
+        Expression::name(name)
     }
 
-    fn call(&mut self, definition: DefId) -> Expr {
+    fn call(&mut self, definition: DefId) -> Expression {
         let known = self.called.get(&definition).cloned();
         let name = known.unwrap_or_else(|| {
             let name = self.names.fresh(&self.model.definition(definition).name);
@@ -218,7 +226,7 @@ impl<'m> Exporter<'m> {
     }
 
     /// A process as an operand: by name if it has one or if this one is deep enough.
-    fn operand(&mut self, process: ProcId, nesting: usize) -> Expr {
+    fn operand(&mut self, process: ProcId, nesting: usize) -> Expression {
         let named = self.shared.contains_key(&process) || nesting >= NESTING_LIMIT;
         match named {
             true => self.reference(process),
@@ -226,45 +234,47 @@ impl<'m> Exporter<'m> {
         }
     }
 
-    fn operands(&mut self, processes: &[ProcId], nesting: usize) -> Vec<Expr> {
+    fn operands(&mut self, processes: &[ProcId], nesting: usize) -> Vec<Expression> {
         processes.iter().map(|&process| self.operand(process, nesting)).collect()
     }
 
-    fn expression(&mut self, process: ProcId, nesting: usize) -> Expr {
+    fn expression(&mut self, process: ProcId, nesting: usize) -> Expression {
         let model = self.model;
         let kind = match model.term(process) {
             Term::Stop | Term::Skip | Term::Omega => return self.reference(process),
             Term::Call(definition) => return self.call(*definition),
             &Term::Prefix(event, next) => self.prefix(event, next, nesting),
             Term::Menu(branches) => self.menu(branches, nesting),
-            Term::External(operands) => ExprKind::Chain(ChainOp::External, self.operands(operands, nesting)),
-            Term::Internal(operands) => ExprKind::Chain(ChainOp::Internal, self.operands(operands, nesting)),
-            &Term::Seq(first, second) => ExprKind::Chain(ChainOp::Sequential, self.operands(&[first, second], nesting)),
+            Term::External(operands) => ExpressionKind::Chain(ChainOp::External, self.operands(operands, nesting)),
+            Term::Internal(operands) => ExpressionKind::Chain(ChainOp::Internal, self.operands(operands, nesting)),
+            &Term::Seq(first, second) => {
+                ExpressionKind::Chain(ChainOp::Sequential, self.operands(&[first, second], nesting))
+            }
             &Term::Sliding(first, second) => self.binary(BinaryOp::Sliding, first, second, nesting),
             &Term::Interrupt(first, second) => self.binary(BinaryOp::Interrupt, first, second, nesting),
             &Term::Exception(first, set, second) => {
                 let (first, second) = (self.operand(first, nesting), self.operand(second, nesting));
-                ExprKind::Exception(Box::new(first), Box::new(self.set(set)), Box::new(second))
+                ExpressionKind::Exception(Box::new(first), Box::new(self.set(set)), Box::new(second))
             }
             Term::Shared(set, operands) => self.shared(*set, operands, nesting),
             Term::Alphabetised(pairs) => self.alphabetised(pairs, nesting),
             &Term::Hide(operand, set) => {
                 let operand = self.operand(operand, nesting);
-                ExprKind::Binary(BinaryOp::Hide, Box::new(operand), Box::new(self.set(set)))
+                ExpressionKind::Binary(BinaryOp::Hide, Box::new(operand), Box::new(self.set(set)))
             }
             &Term::Rename(operand, relation) => {
                 let operand = self.operand(operand, nesting);
                 let pairs = model.relation_pairs(relation).iter();
                 let pairs = pairs.map(|&(from, to)| (self.event(from), self.event(to))).collect();
-                ExprKind::Rename(Box::new(operand), pairs, Vec::new())
+                ExpressionKind::Rename(Box::new(operand), pairs, Vec::new())
             }
         };
-        Expr::new(kind)
+        Expression::new(kind)
     }
 
-    fn binary(&mut self, operator: BinaryOp, first: ProcId, second: ProcId, nesting: usize) -> ExprKind {
+    fn binary(&mut self, operator: BinaryOp, first: ProcId, second: ProcId, nesting: usize) -> ExpressionKind {
         let (first, second) = (self.operand(first, nesting), self.operand(second, nesting));
-        ExprKind::Binary(operator, Box::new(first), Box::new(second))
+        ExpressionKind::Binary(operator, Box::new(first), Box::new(second))
     }
 
     fn step(&self, event: EventId) -> Communication {
@@ -272,7 +282,7 @@ impl<'m> Exporter<'m> {
     }
 
     /// A chain of prefixes is one expression, however long.
-    fn prefix(&mut self, event: EventId, next: ProcId, nesting: usize) -> ExprKind {
+    fn prefix(&mut self, event: EventId, next: ProcId, nesting: usize) -> ExpressionKind {
         let mut steps = vec![self.step(event)];
         let mut last = next;
         while let &Term::Prefix(event, next) = self.model.term(last) {
@@ -283,72 +293,73 @@ impl<'m> Exporter<'m> {
             last = next;
         }
         let body = self.operand(last, nesting);
-        ExprKind::Prefix(steps, Box::new(body))
+        ExpressionKind::Prefix(steps, Box::new(body))
     }
 
-    fn menu(&mut self, branches: &[(EventId, ProcId)], nesting: usize) -> ExprKind {
+    fn menu(&mut self, branches: &[(EventId, ProcId)], nesting: usize) -> ExpressionKind {
         let mut by_target: Vec<(ProcId, EventId)> = branches.iter().map(|&(event, next)| (next, event)).collect();
         by_target.sort_unstable();
         let mut choices = Vec::new();
         for same in by_target.chunk_by(|left, right| left.0 == right.0) {
             if same.len() <= MERGED {
                 for &(next, event) in same {
-                    choices.push(Expr::new(self.prefix(event, next, nesting)));
+                    choices.push(Expression::new(self.prefix(event, next, nesting)));
                 }
                 continue;
             }
             let next = self.operand(same[0].0, nesting);
             let events: Vec<EventId> = same.iter().map(|branch| branch.1).collect();
             let from = Statement::Generator(variable(&self.variable), self.event_list(&events));
-            let step = Communication { channel: Expr::name(self.variable.clone()), fields: Vec::new() };
-            let body = boxed(ExprKind::Prefix(vec![step], Box::new(next)));
+            let step = Communication { channel: Expression::name(self.variable.clone()), fields: Vec::new() };
+            let body = boxed(ExpressionKind::Prefix(vec![step], Box::new(next)));
             let operator = ReplicatedOp::Chain(ChainOp::External);
-            choices.push(Expr::new(ExprKind::Replicated(operator, vec![from], body)));
+            choices.push(Expression::new(ExpressionKind::Replicated(operator, vec![from], body)));
         }
         match choices.len() {
             1 => choices.swap_remove(0).kind,
-            _ => ExprKind::Chain(ChainOp::External, choices),
+            _ => ExpressionKind::Chain(ChainOp::External, choices),
         }
     }
 
-    fn shared(&mut self, set: SetId, operands: &[ProcId], nesting: usize) -> ExprKind {
+    fn shared(&mut self, set: SetId, operands: &[ProcId], nesting: usize) -> ExpressionKind {
         if self.model.set_events(set).is_empty() {
-            return ExprKind::Chain(ChainOp::Interleave, self.operands(operands, nesting));
+            return ExpressionKind::Chain(ChainOp::Interleave, self.operands(operands, nesting));
         }
         let set = self.set(set);
         if operands.len() > INDEXED {
             let (index, from) = self.index(operands.len());
             let component =
                 self.indexed("COMPONENT", &index, operands, |exporter, &operand| exporter.operand(operand, nesting));
-            return ExprKind::Replicated(ReplicatedOp::Shared(Box::new(set)), vec![from], Box::new(component));
+            return ExpressionKind::Replicated(ReplicatedOp::Shared(Box::new(set)), vec![from], Box::new(component));
         }
         // The set is the same everywhere, so it does not matter how the operands are put together.
         let mut operands = self.operands(operands, nesting).into_iter();
-        let first = operands.next().unwrap_or_else(|| Expr::name("SKIP"));
+        let first = operands.next().unwrap_or_else(|| Expression::name("SKIP"));
         let all = operands.fold(first, |left, right| {
-            Expr::new(ExprKind::Shared(Box::new(left), Box::new(set.clone()), Box::new(right)))
+            Expression::new(ExpressionKind::Shared(Box::new(left), Box::new(set.clone()), Box::new(right)))
         });
         all.kind
     }
 
-    fn alphabetised(&mut self, pairs: &[(SetId, ProcId)], nesting: usize) -> ExprKind {
+    fn alphabetised(&mut self, pairs: &[(SetId, ProcId)], nesting: usize) -> ExpressionKind {
         if let &[(left, first), (right, second)] = pairs {
             let (first, second) = (self.operand(first, nesting), self.operand(second, nesting));
             let (left, right) = (self.set(left), self.set(right));
-            return ExprKind::Alphabetised(Box::new(first), Box::new(left), Box::new(right), Box::new(second));
+            return ExpressionKind::Alphabetised(Box::new(first), Box::new(left), Box::new(right), Box::new(second));
         }
         let (index, from) = self.index(pairs.len());
         let alphabet = self.indexed("ALPHABET", &index, pairs, |exporter, pair| exporter.set(pair.0));
         let component = self.indexed("COMPONENT", &index, pairs, |exporter, pair| exporter.operand(pair.1, nesting));
-        ExprKind::Replicated(ReplicatedOp::Alphabetised(Box::new(alphabet)), vec![from], Box::new(component))
+        ExpressionKind::Replicated(ReplicatedOp::Alphabetised(Box::new(alphabet)), vec![from], Box::new(component))
     }
 
     /// A variable that runs over `count` numbers.
     fn index(&mut self, count: usize) -> (Name, Statement) {
         let index = self.names.fresh("i");
         let last = i64::try_from(count).unwrap_or(i64::MAX) - 1;
-        let range = ExprKind::Range(Bracket::Set, boxed(ExprKind::Int(0)), boxed(ExprKind::Int(last)));
-        let from = Statement::Generator(variable(&index), Expr::new(range));
+        let range =
+            ExpressionKind::Range(Bracket::Set, boxed(ExpressionKind::Int(0)), boxed(ExpressionKind::Int(last)));
+        let from = Statement::Generator(variable(&index), Expression::new(range));
         (index, from)
     }
 
@@ -358,8 +369,8 @@ impl<'m> Exporter<'m> {
         name: &str,
         index: &Name,
         items: &[T],
-        mut body: impl FnMut(&mut Self, &T) -> Expr,
-    ) -> Expr {
+        mut body: impl FnMut(&mut Self, &T) -> Expression,
+    ) -> Expression {
         let name = self.names.fresh(name);
         let mut clauses = Vec::new();
         for (number, item) in (0i64..).zip(items) {
@@ -367,7 +378,7 @@ impl<'m> Exporter<'m> {
             clauses.push(define(name.clone(), Some(vec![pattern]), body(self, item)));
         }
         self.definitions.append(&mut clauses);
-        Expr::new(ExprKind::Call(Box::new(Expr::name(name)), vec![Expr::name(index.clone())]))
+        Expression::new(ExpressionKind::Call(Box::new(Expression::name(name)), vec![Expression::name(index.clone())]))
     }
 }
 

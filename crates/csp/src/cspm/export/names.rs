@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cspm::ast::{BinaryOp, Bracket, Expr, ExprKind, UnaryOp};
+use crate::cspm::ast::{BinaryOp, Bracket, Expression, ExpressionKind, UnaryOp};
 use crate::cspm::eval::Builtin;
 use crate::cspm::lexer::KEYWORDS;
 use crate::value::{Name, Value};
@@ -60,29 +60,33 @@ impl NameTable {
     }
 
     /// A value as an expression. Its atoms were given names when the types were declared.
-    pub(super) fn value(&self, value: &Value) -> Expr {
+    pub(super) fn value(&self, value: &Value) -> Expression {
         let list = |parts: &[Value]| parts.iter().map(|part| self.value(part)).collect::<Vec<_>>();
-        Expr::new(match value {
-            Value::Bool(truth) => ExprKind::Bool(*truth),
+        Expression::new(match value {
+            Value::Bool(truth) => ExpressionKind::Bool(*truth),
             Value::Int(number) if *number < 0 => negative(*number),
-            Value::Int(number) => ExprKind::Int(*number),
-            Value::Atom(atom) => ExprKind::Name(self.atoms.get(atom).unwrap_or(atom).clone()),
-            Value::Tuple(parts) => ExprKind::Tuple(list(parts)),
-            Value::Seq(parts) => ExprKind::List(Bracket::Sequence, list(parts)),
-            Value::Set(parts) => ExprKind::List(Bracket::Set, list(parts)),
-            Value::Dot(parts) => ExprKind::Dot(list(parts)),
-            Value::Process(_) | Value::Function(_) => ExprKind::Name(legal(&value.to_string()).into()),
+            Value::Int(number) => ExpressionKind::Int(*number),
+            Value::Atom(atom) => ExpressionKind::Name(self.atoms.get(atom).unwrap_or(atom).clone()),
+            Value::Tuple(parts) => ExpressionKind::Tuple(list(parts)),
+            Value::Seq(parts) => ExpressionKind::List(Bracket::Sequence, list(parts)),
+            Value::Set(parts) => ExpressionKind::List(Bracket::Set, list(parts)),
+            Value::Dot(parts) => ExpressionKind::Dot(list(parts)),
+            Value::Process(_) | Value::Function(_) => ExpressionKind::Name(legal(&value.to_string()).into()),
         })
     }
 }
 
 /// A negative number. The smallest one has no positive counterpart, so it is written as one less
 /// than the next.
-fn negative(number: i64) -> ExprKind {
-    let expression = |kind| Box::new(Expr::new(kind));
+fn negative(number: i64) -> ExpressionKind {
+    let expression = |kind| Box::new(Expression::new(kind));
     match number.checked_neg() {
-        Some(digits) => ExprKind::Unary(UnaryOp::Negate, expression(ExprKind::Int(digits))),
-        None => ExprKind::Binary(BinaryOp::Subtract, expression(negative(number + 1)), expression(ExprKind::Int(1))),
+        Some(digits) => ExpressionKind::Unary(UnaryOp::Negate, expression(ExpressionKind::Int(digits))),
+        None => ExpressionKind::Binary(
+            BinaryOp::Subtract,
+            expression(negative(number + 1)),
+            expression(ExpressionKind::Int(1)),
+        ),
     }
 }
 

@@ -4,21 +4,21 @@ use rustc_hash::FxHashMap;
 
 use super::{Exporter, channel_of, define};
 use crate::core::{EventId, SetId};
-use crate::cspm::ast::{Bracket, Expr, ExprKind};
+use crate::cspm::ast::{Bracket, Expression, ExpressionKind};
 use crate::value::{Name, Value};
 
 /// Sets of more events than this are written once, by name.
 const NAMED_SET: usize = 6;
 
 impl Exporter<'_> {
-    pub(super) fn event(&self, event: EventId) -> Expr {
+    pub(super) fn event(&self, event: EventId) -> Expression {
         self.names.value(self.model.event_name(event))
     }
 
     /// A set of events; a large one by name.
-    pub(super) fn set(&mut self, set: SetId) -> Expr {
+    pub(super) fn set(&mut self, set: SetId) -> Expression {
         if let Some(name) = self.sets.get(&set) {
-            return Expr::name(name.clone());
+            return Expression::name(name.clone());
         }
         let events = self.model.set_events(set);
         let written = self.event_list(events);
@@ -28,11 +28,11 @@ impl Exporter<'_> {
         let name = self.names.fresh("EVENTS");
         self.sets.insert(set, name.clone());
         self.definitions.push(define(name.clone(), None, written));
-        Expr::name(name)
+        Expression::name(name)
     }
 
     /// Events one by one, except that a channel stands for all of its events.
-    pub(super) fn event_list(&self, events: &[EventId]) -> Expr {
+    pub(super) fn event_list(&self, events: &[EventId]) -> Expression {
         let mut by_channel: Vec<(Name, Vec<EventId>)> = Vec::new();
         let mut position: FxHashMap<Name, usize> = FxHashMap::default();
         for &event in events {
@@ -51,12 +51,14 @@ impl Exporter<'_> {
                 false => single.extend(events.iter().map(|&event| self.event(event))),
             }
         }
-        let whole = (!whole.is_empty()).then(|| Expr::new(ExprKind::List(Bracket::Productions, whole)));
-        let single = Expr::new(ExprKind::List(Bracket::Set, single));
+        let whole = (!whole.is_empty()).then(|| Expression::new(ExpressionKind::List(Bracket::Productions, whole)));
+        let single = Expression::new(ExpressionKind::List(Bracket::Set, single));
         match (whole, &single.kind) {
             (None, _) => single,
-            (Some(whole), ExprKind::List(_, list)) if list.is_empty() => whole,
-            (Some(whole), _) => Expr::new(ExprKind::Call(Box::new(Expr::name("union")), vec![whole, single])),
+            (Some(whole), ExpressionKind::List(_, list)) if list.is_empty() => whole,
+            (Some(whole), _) => {
+                Expression::new(ExpressionKind::Call(Box::new(Expression::name("union")), vec![whole, single]))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::names::NameTable;
 use super::{ExportError, TypeNames};
 use crate::core::Model;
-use crate::cspm::ast::{Bracket, Constructor, DeclarationKind, Expr, ExprKind};
+use crate::cspm::ast::{Bracket, Constructor, DeclarationKind, Expression, ExpressionKind};
 use crate::value::{Name, Value};
 
 /// Where atoms stand in events: all atoms of one slot are of one type. Channel, field, and the way
@@ -132,7 +132,7 @@ fn collect_atoms(value: &Value, slot: &mut Slot, slots: &mut BTreeMap<Slot, BTre
 }
 
 /// The set of a field's values; `None` if they are of different kinds.
-fn field_type(domain: &BTreeSet<Value>, datatypes: &[(Name, Vec<Name>)], names: &NameTable) -> Option<Expr> {
+fn field_type(domain: &BTreeSet<Value>, datatypes: &[(Name, Vec<Name>)], names: &NameTable) -> Option<Expression> {
     let kinds: BTreeSet<&str> = domain.iter().map(Value::kind).collect();
     if kinds.len() != 1 {
         return None;
@@ -142,19 +142,19 @@ fn field_type(domain: &BTreeSet<Value>, datatypes: &[(Name, Vec<Name>)], names: 
         .iter()
         .find(|(_, atoms)| atoms.len() == domain.len() && atoms.iter().all(|atom| is(&Value::Atom(atom.clone()))));
     if let Some((name, _)) = whole {
-        return Some(Expr::name(name.clone()));
+        return Some(Expression::name(name.clone()));
     }
     if domain.len() == 2 && is(&Value::Bool(true)) && is(&Value::Bool(false)) {
-        return Some(Expr::name("Bool"));
+        return Some(Expression::name("Bool"));
     }
     if let (Some(Value::Int(first)), Some(Value::Int(last))) = (domain.first(), domain.last()) {
         let gapless = last.checked_sub(*first).is_some_and(|span| span as usize == domain.len() - 1);
         if gapless && domain.len() > 1 {
             let ends = [first, last].map(|end| Box::new(names.value(&Value::Int(*end))));
             let [first, last] = ends;
-            return Some(Expr::new(ExprKind::Range(Bracket::Set, first, last)));
+            return Some(Expression::new(ExpressionKind::Range(Bracket::Set, first, last)));
         }
     }
     let values = domain.iter().map(|value| names.value(value)).collect();
-    Some(Expr::new(ExprKind::List(Bracket::Set, values)))
+    Some(Expression::new(ExpressionKind::List(Bracket::Set, values)))
 }

@@ -2,7 +2,8 @@
 
 use super::{DEPTH_LIMIT, HEIGHT_LIMIT, Parser};
 use crate::cspm::ast::{
-    BinaryOp, Bracket, ChainOp, Communication, Definition, Expr, ExprKind, Field, ReplicatedOp, Statement, UnaryOp,
+    BinaryOp, Bracket, ChainOp, Communication, Definition, Expression, ExpressionKind, Field, ReplicatedOp, Statement,
+    UnaryOp,
 };
 use crate::cspm::level::{self, Level};
 use crate::cspm::lexer::Token;
@@ -39,7 +40,7 @@ impl Infix {
     }
 }
 
-type Parsed<T = Expr> = Result<T, SourceError>;
+type Parsed<T = Expression> = Result<T, SourceError>;
 
 impl Parser {
     /// An expression whose operators bind at least as tightly as `least`.
@@ -71,12 +72,12 @@ impl Parser {
         inner
     }
 
-    fn node(&mut self, kind: ExprKind, place: SourcePosition) -> Parsed {
+    fn node(&mut self, kind: ExpressionKind, place: SourcePosition) -> Parsed {
         self.height += 1;
         if self.height > HEIGHT_LIMIT {
             return Err(SourceError::new(place, "the expression is nested too deeply"));
         }
-        Ok(Expr { kind, place })
+        Ok(Expression { kind, place })
     }
 
     fn peek_infix(&self) -> Option<Infix> {
@@ -103,7 +104,7 @@ impl Parser {
         })
     }
 
-    fn infix(&mut self, left: Expr, infix: Infix, continues: bool) -> Parsed {
+    fn infix(&mut self, left: Expression, infix: Infix, continues: bool) -> Parsed {
         let place = self.place();
         let left = Box::new(left);
         match infix {
@@ -117,7 +118,7 @@ impl Parser {
                     return Err(SourceError::new(place, "comparisons cannot be chained"));
                 }
                 let right = Box::new(self.expression(right_level(operator))?);
-                ExprKind::Binary(operator, left, right)
+                ExpressionKind::Binary(operator, left, right)
             }
             Infix::Chain(operator) => {
                 let right = self.expression(infix.level() + 1)?;
@@ -131,8 +132,8 @@ impl Parser {
                 }
                 let right = Box::new(self.expression(level::PARALLEL + 1)?);
                 match exception {
-                    true => ExprKind::Exception(left, set, right),
-                    false => ExprKind::Shared(left, set, right),
+                    true => ExpressionKind::Exception(left, set, right),
+                    false => ExpressionKind::Shared(left, set, right),
                 }
             }
             Infix::Alphabetised => {
@@ -141,7 +142,7 @@ impl Parser {
                 let right_set = Box::new(self.bracketed()?);
                 self.expect("]", "after the two alphabets")?;
                 let right = Box::new(self.expression(level::PARALLEL + 1)?);
-                ExprKind::Alphabetised(left, left_set, right_set, right)
+                ExpressionKind::Alphabetised(left, left_set, right_set, right)
             }
             Infix::Call => {
                 let arguments = match self.is(")") {
@@ -149,7 +150,7 @@ impl Parser {
                     false => self.separated(Parser::bracketed)?,
                 };
                 self.expect(")", "after the arguments")?;
-                ExprKind::Call(left, arguments)
+                ExpressionKind::Call(left, arguments)
             }
             Infix::Rename => {
                 let pairs = self.separated(|parser| {
@@ -162,36 +163,43 @@ impl Parser {
                     false => Vec::new(),
                 };
                 self.expect("]]", "after the renaming")?;
-                ExprKind::Rename(left, pairs, statements)
+                ExpressionKind::Rename(left, pairs, statements)
             }
             Infix::Communicate | Infix::Dot => unreachable!("returned above"),
         };
         self.node(kind, place)
     }
 
-    fn chain(&mut self, operator: ChainOp, left: Expr, right: Expr, continues: bool, place: SourcePosition) -> Parsed {
+    fn chain(
+        &mut self,
+        operator: ChainOp,
+        left: Expression,
+        right: Expression,
+        continues: bool,
+        place: SourcePosition,
+    ) -> Parsed {
         match left.kind {
-            ExprKind::Chain(same, mut operands) if continues && same == operator => {
+            ExpressionKind::Chain(same, mut operands) if continues && same == operator => {
                 operands.push(right);
-                Ok(Expr { kind: ExprKind::Chain(operator, operands), place: left.place })
+                Ok(Expression { kind: ExpressionKind::Chain(operator, operands), place: left.place })
             }
-            _ => self.node(ExprKind::Chain(operator, vec![left, right]), place),
+            _ => self.node(ExpressionKind::Chain(operator, vec![left, right]), place),
         }
     }
 
     /// An event is where its channel is, not where its first dot is.
-    fn dots(&mut self, first: Expr) -> Parsed {
+    fn dots(&mut self, first: Expression) -> Parsed {
         let place = first.place;
         let mut parts = vec![first];
         while self.accept(".") {
             parts.push(self.expression(level::FIELD)?);
         }
-        self.node(ExprKind::Dot(parts), place)
+        self.node(ExpressionKind::Dot(parts), place)
     }
 
     /// `a -> b?x -> P`, from the first arrow or field on. A loop, because generated prefixes are
     /// long.
-    fn prefix(&mut self, channel: Expr, place: SourcePosition) -> Parsed {
+    fn prefix(&mut self, channel: Expression, place: SourcePosition) -> Parsed {
         let mut steps = Vec::new();
         let mut channel = channel;
         loop {
@@ -205,7 +213,7 @@ impl Parser {
                     true => self.infix(next, Infix::Binary(BinaryOp::Guard), false)?,
                     false => next,
                 };
-                return self.node(ExprKind::Prefix(steps, Box::new(body)), place);
+                return self.node(ExpressionKind::Prefix(steps, Box::new(body)), place);
             }
             channel = next;
         }
@@ -237,11 +245,11 @@ impl Parser {
         let kind = match self.peek().clone() {
             Token::Int(number) => {
                 self.advance();
-                ExprKind::Int(number)
+                ExpressionKind::Int(number)
             }
             Token::Name(name) => {
                 self.advance();
-                ExprKind::Name(name)
+                ExpressionKind::Name(name)
             }
             Token::Symbol(symbol) => return self.symbol_operand(symbol, place),
             _ => return Err(self.unexpected("an expression")),
@@ -253,7 +261,7 @@ impl Parser {
         let kind = match symbol {
             "true" | "false" => {
                 self.advance();
-                ExprKind::Bool(symbol == "true")
+                ExpressionKind::Bool(symbol == "true")
             }
             "-" => self.unary(UnaryOp::Negate)?,
             "not" => self.unary(UnaryOp::Not)?,
@@ -265,7 +273,7 @@ impl Parser {
                 if parts.len() == 1 {
                     return Ok(parts.swap_remove(0));
                 }
-                ExprKind::Tuple(parts)
+                ExpressionKind::Tuple(parts)
             }
             "<" => self.list(Bracket::Sequence, ">")?,
             "{" => self.list(Bracket::Set, "}")?,
@@ -276,7 +284,7 @@ impl Parser {
                 self.advance();
                 let parameters = self.separated(Parser::pattern)?;
                 self.expect("@", "after the parameters of the function")?;
-                ExprKind::Lambda(parameters, Box::new(self.expression(level::OPEN)?))
+                ExpressionKind::Lambda(parameters, Box::new(self.expression(level::OPEN)?))
             }
             "[]" | "|~|" | "|||" | ";" | "||" | "[|" => self.replicated(symbol)?,
             _ => return Err(self.unexpected("an expression")),
@@ -284,49 +292,49 @@ impl Parser {
         self.node(kind, place)
     }
 
-    fn unary(&mut self, operator: UnaryOp) -> Parsed<ExprKind> {
+    fn unary(&mut self, operator: UnaryOp) -> Parsed<ExpressionKind> {
         self.advance();
         let own = level::of_unary(operator);
         // `not not a` and `# #a` make sense; `- -a` does not lex apart from a comment without its
         // space.
         let operand = self.expression(if operator == UnaryOp::Negate { own + 1 } else { own })?;
-        Ok(ExprKind::Unary(operator, Box::new(operand)))
+        Ok(ExpressionKind::Unary(operator, Box::new(operand)))
     }
 
-    fn list(&mut self, bracket: Bracket, close: &str) -> Parsed<ExprKind> {
+    fn list(&mut self, bracket: Bracket, close: &str) -> Parsed<ExpressionKind> {
         self.advance();
         if self.accept(close) {
-            return Ok(ExprKind::List(bracket, Vec::new()));
+            return Ok(ExpressionKind::List(bracket, Vec::new()));
         }
         let outside = std::mem::replace(&mut self.in_sequence, bracket == Bracket::Sequence);
         let elements = self.separated(|parser| parser.expression(level::OPEN))?;
         let kind = if elements.len() == 1 && bracket != Bracket::Productions && self.accept("..") {
-            let [first] = <[Expr; 1]>::try_from(elements).expect("has one element");
+            let [first] = <[Expression; 1]>::try_from(elements).expect("has one element");
             if self.is(close) {
                 return Err(SourceError::new(self.place(), "ranges without an end are not supported"));
             }
             let last = self.expression(level::OPEN)?;
-            ExprKind::Range(bracket, Box::new(first), Box::new(last))
+            ExpressionKind::Range(bracket, Box::new(first), Box::new(last))
         } else if self.accept("|") {
-            ExprKind::Comprehension(bracket, elements, self.statements()?)
+            ExpressionKind::Comprehension(bracket, elements, self.statements()?)
         } else {
-            ExprKind::List(bracket, elements)
+            ExpressionKind::List(bracket, elements)
         };
         self.in_sequence = outside;
         self.expect(close, "to close the list")?;
         Ok(kind)
     }
 
-    fn conditional(&mut self) -> Parsed<ExprKind> {
+    fn conditional(&mut self) -> Parsed<ExpressionKind> {
         self.advance();
         let condition = Box::new(self.bracketed()?);
         self.expect("then", "after the condition")?;
         let yes = Box::new(self.bracketed()?);
         self.expect("else", "after the first branch")?;
-        Ok(ExprKind::If(condition, yes, Box::new(self.expression(level::OPEN)?)))
+        Ok(ExpressionKind::If(condition, yes, Box::new(self.expression(level::OPEN)?)))
     }
 
-    fn let_within(&mut self) -> Parsed<ExprKind> {
+    fn let_within(&mut self) -> Parsed<ExpressionKind> {
         self.advance();
         let outside = std::mem::replace(&mut self.in_sequence, false);
         let mut definitions: Vec<Definition> = vec![self.definition()?];
@@ -335,10 +343,10 @@ impl Parser {
         }
         self.in_sequence = outside;
         self.advance();
-        Ok(ExprKind::Let(definitions, Box::new(self.expression(level::OPEN)?)))
+        Ok(ExpressionKind::Let(definitions, Box::new(self.expression(level::OPEN)?)))
     }
 
-    fn replicated(&mut self, symbol: &str) -> Parsed<ExprKind> {
+    fn replicated(&mut self, symbol: &str) -> Parsed<ExpressionKind> {
         self.advance();
         let shared = match symbol {
             "[|" => {
@@ -365,7 +373,7 @@ impl Parser {
         };
         // FDR lets the body of an alphabetised operator end at the first looser operator.
         let least = if symbol == "||" { level::PARALLEL + 1 } else { level::OPEN };
-        Ok(ExprKind::Replicated(operator, statements, Box::new(self.expression(least)?)))
+        Ok(ExpressionKind::Replicated(operator, statements, Box::new(self.expression(least)?)))
     }
 
     fn statements(&mut self) -> Parsed<Vec<Statement>> {

@@ -7,7 +7,9 @@
 mod expr;
 mod pattern;
 
-use super::ast::{Assertion, Claim, Constructor, Declaration, DeclarationKind, Definition, Expr, ExprKind, Script};
+use super::ast::{
+    Assertion, Claim, Constructor, Declaration, DeclarationKind, Definition, Expression, ExpressionKind, Script,
+};
 use super::level;
 use super::lexer::{LocatedToken, Token, tokens};
 use crate::error::{SourceError, SourcePosition};
@@ -219,9 +221,9 @@ impl Parser {
 }
 
 /// The fields of a type: the operands of its outermost dots.
-fn fields_of(expression: Expr) -> Vec<Expr> {
+fn fields_of(expression: Expression) -> Vec<Expression> {
     match expression.kind {
-        ExprKind::Dot(parts) => parts,
+        ExpressionKind::Dot(parts) => parts,
         _ => vec![expression],
     }
 }

@@ -1,7 +1,9 @@
 //! Expressions.
 
 use super::Printer;
-use crate::cspm::ast::{BinaryOp, Bracket, Communication, Expr, ExprKind, Field, ReplicatedOp, Statement, UnaryOp};
+use crate::cspm::ast::{
+    BinaryOp, Bracket, Communication, Expression, ExpressionKind, Field, ReplicatedOp, Statement, UnaryOp,
+};
 use crate::cspm::level::{self, Level};
 
 impl Printer {
@@ -13,9 +15,9 @@ impl Printer {
     }
 
     /// Writes `expression`, in parentheses if it binds looser than `least`.
-    pub(super) fn expression(&mut self, expression: &Expr, least: Level) {
+    pub(super) fn expression(&mut self, expression: &Expression, least: Level) {
         let kind = &expression.kind;
-        let closes = self.in_sequence && matches!(kind, ExprKind::Binary(BinaryOp::Greater, ..));
+        let closes = self.in_sequence && matches!(kind, ExpressionKind::Binary(BinaryOp::Greater, ..));
         if closes || level::of_expression(kind) < least {
             self.push("(");
             self.bracketed(|printer| printer.kind(kind));
@@ -25,39 +27,39 @@ impl Printer {
         }
     }
 
-    fn kind(&mut self, kind: &ExprKind) {
+    fn kind(&mut self, kind: &ExpressionKind) {
         match kind {
-            ExprKind::Int(number) => self.push(&number.to_string()),
-            ExprKind::Bool(truth) => self.push(if *truth { "true" } else { "false" }),
-            ExprKind::Name(name) => self.push(name),
-            ExprKind::Call(function, arguments) => {
+            ExpressionKind::Int(number) => self.push(&number.to_string()),
+            ExpressionKind::Bool(truth) => self.push(if *truth { "true" } else { "false" }),
+            ExpressionKind::Name(name) => self.push(name),
+            ExpressionKind::Call(function, arguments) => {
                 self.expression(function, level::POSTFIX);
                 self.push("(");
                 self.bracketed(|printer| printer.expressions(arguments));
                 self.push(")");
             }
-            ExprKind::Tuple(parts) => {
+            ExpressionKind::Tuple(parts) => {
                 self.push("(");
                 self.bracketed(|printer| printer.expressions(parts));
                 self.push(")");
             }
-            ExprKind::List(bracket, elements) => {
+            ExpressionKind::List(bracket, elements) => {
                 self.listed(*bracket, |printer| printer.expressions(elements));
             }
-            ExprKind::Range(bracket, first, last) => self.listed(*bracket, |printer| {
+            ExpressionKind::Range(bracket, first, last) => self.listed(*bracket, |printer| {
                 printer.expression(first, level::OPEN);
                 printer.push("..");
                 printer.expression(last, level::OPEN);
             }),
-            ExprKind::Comprehension(bracket, elements, statements) => self.listed(*bracket, |printer| {
+            ExpressionKind::Comprehension(bracket, elements, statements) => self.listed(*bracket, |printer| {
                 printer.expressions(elements);
                 printer.push(" | ");
                 printer.statements(statements, " <- ");
             }),
-            ExprKind::Dot(parts) => self.types(parts),
-            ExprKind::Unary(operator, operand) => self.unary(*operator, operand),
-            ExprKind::Binary(operator, left, right) => self.binary(*operator, left, right),
-            ExprKind::If(condition, yes, no) => {
+            ExpressionKind::Dot(parts) => self.types(parts),
+            ExpressionKind::Unary(operator, operand) => self.unary(*operator, operand),
+            ExpressionKind::Binary(operator, left, right) => self.binary(*operator, left, right),
+            ExpressionKind::If(condition, yes, no) => {
                 self.push("if ");
                 self.bracketed(|printer| printer.expression(condition, level::OPEN));
                 self.push(" then ");
@@ -65,7 +67,7 @@ impl Printer {
                 self.push(" else ");
                 self.expression(no, level::OPEN);
             }
-            ExprKind::Let(definitions, body) => {
+            ExpressionKind::Let(definitions, body) => {
                 self.push("let");
                 self.bracketed(|printer| {
                     for definition in definitions {
@@ -77,7 +79,7 @@ impl Printer {
                 self.push("within ");
                 self.expression(body, level::OPEN);
             }
-            ExprKind::Lambda(parameters, body) => {
+            ExpressionKind::Lambda(parameters, body) => {
                 self.push("\\ ");
                 self.separated(parameters, ",", |printer, parameter| printer.pattern(parameter, 0));
                 self.push(" @ ");
@@ -87,31 +89,31 @@ impl Printer {
         }
     }
 
-    fn process(&mut self, kind: &ExprKind) {
+    fn process(&mut self, kind: &ExpressionKind) {
         const OPERAND: Level = level::PARALLEL + 1;
         match kind {
-            ExprKind::Prefix(steps, body) => {
+            ExpressionKind::Prefix(steps, body) => {
                 for step in steps {
                     self.communication(step);
                     self.separator(" ->");
                 }
-                let guarded = matches!(body.kind, ExprKind::Binary(BinaryOp::Guard, ..));
+                let guarded = matches!(body.kind, ExpressionKind::Binary(BinaryOp::Guard, ..));
                 self.expression(body, if guarded { level::PREFIX } else { level::PREFIX + 1 });
             }
-            ExprKind::Chain(operator, operands) => {
+            ExpressionKind::Chain(operator, operands) => {
                 let operand = level::of_chain(*operator) + 1;
                 let symbol = format!(" {}", operator.symbol());
                 self.separated(operands, &symbol, |printer, next| printer.expression(next, operand));
             }
-            ExprKind::Shared(left, set, right) | ExprKind::Exception(left, set, right) => {
-                let exception = matches!(kind, ExprKind::Exception(..));
+            ExpressionKind::Shared(left, set, right) | ExpressionKind::Exception(left, set, right) => {
+                let exception = matches!(kind, ExpressionKind::Exception(..));
                 self.expression(left, OPERAND);
                 self.push(" [| ");
                 self.bracketed(|printer| printer.expression(set, level::OPEN));
                 self.push(if exception { " |> " } else { " |] " });
                 self.expression(right, OPERAND);
             }
-            ExprKind::Alphabetised(left, left_set, right_set, right) => {
+            ExpressionKind::Alphabetised(left, left_set, right_set, right) => {
                 self.expression(left, OPERAND);
                 self.push(" [");
                 self.bracketed(|printer| {
@@ -122,7 +124,7 @@ impl Printer {
                 self.push("] ");
                 self.expression(right, OPERAND);
             }
-            ExprKind::Rename(process, pairs, statements) => {
+            ExpressionKind::Rename(process, pairs, statements) => {
                 self.expression(process, level::POSTFIX);
                 self.push(" [[ ");
                 self.separated(pairs, ",", |printer, (from, to)| {
@@ -138,14 +140,14 @@ impl Printer {
                 }
                 self.push(" ]]");
             }
-            ExprKind::Replicated(operator, statements, body) => {
+            ExpressionKind::Replicated(operator, statements, body) => {
                 self.replicated(operator, statements, body);
             }
             _ => unreachable!("data is written by the caller"),
         }
     }
 
-    fn expressions(&mut self, expressions: &[Expr]) {
+    fn expressions(&mut self, expressions: &[Expression]) {
         self.separated(expressions, ",", |printer, next| printer.expression(next, level::OPEN));
     }
 
@@ -162,7 +164,7 @@ impl Printer {
         self.push(close);
     }
 
-    fn unary(&mut self, operator: UnaryOp, operand: &Expr) {
+    fn unary(&mut self, operator: UnaryOp, operand: &Expression) {
         let own = level::of_unary(operator);
         match operator {
             UnaryOp::Negate => {
@@ -180,7 +182,7 @@ impl Printer {
         }
     }
 
-    fn binary(&mut self, operator: BinaryOp, left: &Expr, right: &Expr) {
+    fn binary(&mut self, operator: BinaryOp, left: &Expression, right: &Expression) {
         let own = level::of_binary(operator);
         let (left_least, right_least) = match operator {
             BinaryOp::Guard => (own + 1, own),
@@ -215,7 +217,7 @@ impl Printer {
         }
     }
 
-    fn replicated(&mut self, operator: &ReplicatedOp, statements: &[Statement], body: &Expr) {
+    fn replicated(&mut self, operator: &ReplicatedOp, statements: &[Statement], body: &Expression) {
         match operator {
             ReplicatedOp::Chain(chain) => self.push(chain.symbol()),
             ReplicatedOp::Alphabetised(_) => self.push("||"),

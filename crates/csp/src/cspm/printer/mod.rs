@@ -9,7 +9,7 @@ mod expr;
 use std::fmt;
 
 use super::ast::{
-    Assertion, Claim, Declaration, DeclarationKind, Definition, Expr, Pattern, PatternKind, Script, UnaryOp,
+    Assertion, Claim, Declaration, DeclarationKind, Definition, Expression, Pattern, PatternKind, Script, UnaryOp,
 };
 use super::level;
 use super::lexer::OPERATORS;
@@ -40,7 +40,7 @@ impl fmt::Display for Script {
     }
 }
 
-impl fmt::Display for Expr {
+impl fmt::Display for Expression {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printer = Printer::default();
         printer.expression(self, level::OPEN);
@@ -110,7 +110,7 @@ impl Printer {
         self.separated(names, ",", |printer, name| printer.push(name));
     }
 
-    fn types(&mut self, fields: &[Expr]) {
+    fn types(&mut self, fields: &[Expression]) {
         for (index, field) in fields.iter().enumerate() {
             if index > 0 {
                 self.push(".");
