@@ -1,7 +1,8 @@
-//! Builds the runtime, so that the command can carry it inside itself.
+//! Builds the runtime, so that this crate can carry it inside itself.
 //!
-//! The runtime is a shared library with settings of its own (no_std, abort on panic, always optimised), so that it is
-//! built by a cargo of its own into a directory of its own: sharing the outer one would wait for its lock for ever.
+//! The runtime is a shared library with a profile of its own (no_std, abort on panic, always
+//! optimised). A second cargo builds it into a directory of its own: sharing the outer one would
+//! wait for its lock for ever.
 
 use std::env;
 use std::error::Error;
@@ -9,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Variables by which the outer cargo would change what the inner one does (lints instead of code, foreign flags).
+/// Variables by which the outer cargo would change what the inner one does (lints instead of code,
+/// foreign flags).
 const FOREIGN: [&str; 7] = [
     "RUSTC_WRAPPER",
     "RUSTC_WORKSPACE_WRAPPER",
@@ -19,6 +21,9 @@ const FOREIGN: [&str; 7] = [
     "CARGO_TARGET_DIR",
     "CARGO_BUILD_TARGET_DIR",
 ];
+
+/// The profile of the runtime, in the workspace's Cargo.toml.
+const PROFILE: &str = "runtime";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let own = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
@@ -31,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let built = build_runtime(workspace, &out.join("runtime"))?;
     let bytes = fs::read(&built)?;
     fs::write(out.join("libraddle_rt.so"), &bytes)?;
-    // Part of the path under which it is installed: another runtime never takes the place of one in use.
+    // Part of the path under which it is installed: another runtime never replaces one in use.
     println!("cargo::rustc-env=RADDLE_RUNTIME_HASH={:016x}", hash(&bytes));
     Ok(())
 }
@@ -39,7 +44,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let mut cargo = Command::new(env::var("CARGO")?);
     // What it needs was fetched for the outer build already.
-    cargo.current_dir(workspace).args(["rustc", "--release", "--offline", "--quiet", "--package", "raddle-rt"]);
+    cargo.current_dir(workspace).args([
+        "rustc",
+        "--profile",
+        PROFILE,
+        "--offline",
+        "--quiet",
+        "--package",
+        "raddle-rt",
+    ]);
     cargo.args(["--crate-type", "cdylib"]).arg("--target-dir").arg(target);
     for name in FOREIGN {
         cargo.env_remove(name);
@@ -48,7 +61,7 @@ fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Err
     if !status.success() {
         return Err(format!("the runtime could not be built: cargo ended with {status}").into());
     }
-    Ok(target.join("release").join("libraddle_rt.so"))
+    Ok(target.join(PROFILE).join("libraddle_rt.so"))
 }
 
 /// FNV-1a: names versions apart, guards against nothing.

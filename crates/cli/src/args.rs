@@ -1,8 +1,9 @@
-//! The command line: one table, from which help, completions and manual are made.
+//! The command line: one table, from which help, completions and manual pages are made.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_engine::{DEFAULT_EXIT_EVENTS, DEFAULT_MAX_EVENTS, Program, Property, StrategyName};
 
@@ -156,7 +157,7 @@ pub enum ReportForm {
 #[derive(Clone, Debug, Args)]
 pub struct TargetArgs {
     /// Cut a run after so many events
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_EVENTS, value_parser = positive())]
     pub max_events: u64,
     /// Events that threads may still make after the process has exited
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EXIT_EVENTS)]
@@ -232,7 +233,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Check raddle itself on every N-th execution: run it again, and in another equivalent order
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive())]
     pub self_check: Option<u64>,
     /// Do not report what a line of this file matches (ThreadSanitizer's syntax)
     #[arg(long, value_name = "FILE")]
@@ -361,7 +362,7 @@ pub struct ReplayArgs {
     #[arg(long)]
     pub gdb: bool,
     /// Stop before the event with this number
-    #[arg(long, value_name = "EVENT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "EVENT", value_parser = positive())]
     pub break_at: Option<u64>,
     /// Show the program's own output
     #[arg(long)]
@@ -372,17 +373,19 @@ pub struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_HELP)]
 pub struct PredictArgs {
-    /// A program built with raddle, source files to compile first, or a trace in the STD format (.std)
+    /// A program built with raddle, source files to compile first, or a trace in the STD format
+    /// (.std)
     #[arg(required = true, value_name = "PROG|FILE.c|TRACE.std")]
     pub inputs: Vec<PathBuf>,
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<OsString>,
-    /// Reorder only within so many consecutive synchronising operations (of a trace: events) [default: the whole trace, up to
-    /// a million]
+    /// Reorder only within so many consecutive synchronising operations (of a trace: events)
+    /// [default: the whole trace, up to a million]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     pub window: Option<u64>,
-    /// How often the runs that confirmation led to new paths are analysed in turn; 0 for as long as there are new ones
+    /// How often the runs that confirmation led to new paths are analysed in turn; 0 for as long as
+    /// there are new ones
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub rounds: u32,
     /// Do not look for orders in which reads that decided the way keep their writers
@@ -392,7 +395,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "DIR")]
     pub export: Option<PathBuf>,
     /// States that deciding one candidate may need
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = positive())]
     pub max_states: u64,
     /// Stop after so many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
@@ -426,7 +429,8 @@ Exit status: 1 something was confirmed, 2 usage, build failure or broken trace, 
 /// `raddle csp`.
 #[derive(Debug, Subcommand)]
 pub enum CspCommand {
-    /// Check the assertions of a CSPm file: exit status 0 all hold, 1 some fail, 2 the file is wrong, 3 a budget ended
+    /// Check the assertions of a CSPm file: exit status 0 all hold, 1 some fail, 2 the file is
+    /// wrong, 3 a budget ended
     Check(CspCheckArgs),
 }
 
@@ -437,7 +441,7 @@ pub struct CspCheckArgs {
     #[arg(value_name = "MODEL.csp")]
     pub file: PathBuf,
     /// States that one assertion may need
-    #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = positive())]
     pub max_states: u64,
     /// Stop after so many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
@@ -464,7 +468,8 @@ pub struct ReportArgs {
 /// `raddle show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Directory of a run, name of the program, or a finding's id in the last run [default: the last run]
+    /// Directory of a run, name of the program, or a finding's id in the last run [default: the
+    /// last run]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// Print the run in this format instead of stepping through it
@@ -474,8 +479,13 @@ pub struct ShowArgs {
     #[arg(long, value_name = "ID")]
     pub finding: Option<String>,
     /// Print this step and end
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive())]
     pub step: Option<u64>,
+}
+
+/// A positive number.
+fn positive() -> RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(1..)
 }
 
 /// A positive number of seconds.

@@ -117,10 +117,10 @@ struct Display {
 }
 
 impl Observer for Display {
-    fn finding(&mut self, finding: &Finding, story: &AnnotatedTrace) {
+    fn finding(&mut self, finding: &Finding, trace: &AnnotatedTrace) {
         self.line.finding(finding, || {
             if self.at_once {
-                self.printer.finding(finding, story);
+                self.printer.finding(finding, trace);
             }
         });
     }

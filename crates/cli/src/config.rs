@@ -1,5 +1,5 @@
-//! Options from elsewhere: the file `raddle.toml` and the variable `RADDLE_OPTIONS`. A flag beats the variable, which beats the
-//! file; each key is the long name of a flag of `raddle check`.
+//! Options from the file `raddle.toml` and the variable `RADDLE_OPTIONS`. A flag beats the
+//! variable, which beats the file. Each key is the long name of a flag of `raddle check`.
 
 use std::ffi::{OsStr, OsString};
 
@@ -16,7 +16,8 @@ const VARIABLE: &str = "RADDLE_OPTIONS";
 const KNOWN: [&str; 6] =
     [VARIABLE, "RADDLE_CC", "RADDLE_CXX", "RADDLE_CC_VERBOSE", "RADDLE_CC_INSIDE", "RADDLE_HIDE_TSAN"];
 
-/// The command line with the options from elsewhere put before the user's own, for the command that takes them.
+/// The command line with the options of file and variable put before the user's own, for the
+/// command that takes them.
 ///
 /// # Errors
 /// An option that does not exist, or a file that cannot be read.
@@ -38,7 +39,7 @@ pub fn complete(words: Vec<OsString>) -> Result<Vec<OsString>, CommandError> {
     Ok(all)
 }
 
-/// Says which variables look as if they were meant for raddle, but are not.
+/// Warns about variables that look as if they were meant for raddle, but are not.
 pub fn warn_about_unknown_variables() {
     let of_ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with("RADDLE_"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| of_ours(name)) {

@@ -1,4 +1,5 @@
-//! `raddle doctor`: what was found on this machine, whether raddle works with it, and what to install.
+//! `raddle doctor`: what was found on this machine, whether raddle works with it, and what to
+//! install.
 
 use std::path::Path;
 use std::process::Command;
@@ -33,7 +34,7 @@ const COMPILERS: [(&str, Language, &str); 4] = [
     ("clang++", Language::Cxx, "clang"),
 ];
 
-/// How something was found.
+/// How well something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Good,

@@ -55,12 +55,12 @@ pub fn render(run: &ReportBundle, format: Format) -> Result<Vec<u8>, CommandErro
 
 /// Findings and summary for people, with colours.
 fn text_report(run: &ReportBundle, directory: Option<&str>) -> String {
-    let place = run.traces.values().next().map(|story| story.directory.clone());
+    let place = run.traces.values().next().map(|trace| trace.directory.clone());
     let here = std::env::current_dir().unwrap_or_default();
     let sources = SourceCache::new(place.as_ref().map_or(&here, |place| Path::new(place)));
     let mut all = String::new();
-    for (finding, story) in run.findings() {
-        let timeline = story.map(raddle_report::annotated::AnnotatedTrace::timeline);
+    for (finding, trace) in run.findings() {
+        let timeline = trace.map(raddle_report::annotated::AnnotatedTrace::timeline);
         all += &text::finding(finding, timeline.as_ref(), &sources, terminal_width());
         all.push('\n');
     }
@@ -76,7 +76,8 @@ pub fn write(run: &ReportBundle, format: Format, path: &Path) -> Result<(), Comm
     std::fs::write(path, bytes).map_err(|error| CommandError(format!("{}: {error}", path.display())))
 }
 
-/// Prints to standard output, with colours where the terminal wants them. A reader that has gone away is no reason to fail.
+/// Prints to standard output, with colours where the terminal wants them. A closed pipe is no
+/// reason to fail.
 pub fn print(bytes: &[u8], format: Format) -> Result<(), CommandError> {
     let result = if format == Format::Text {
         let mut out = anstream::AutoStream::auto(io::stdout());

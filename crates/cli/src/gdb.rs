@@ -16,8 +16,8 @@ use crate::exit_codes;
 /// The commands, in gdb's own language.
 const SCRIPT: &str = include_str!("gdb/raddle.py");
 
-/// Lets gdb take the program over before it makes its first step. In a process of its own, because write-protected
-/// pages would look like crashes to the user.
+/// Lets gdb take the program over before its first event. The run gets a process of its own,
+/// because the write-protected pages of a snapshot would look like crashes to the user.
 pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
     let (mut options, plan) = replay.for_debugger(args.break_at.is_some());
     options.mode = RestoreMode::Fork;
@@ -30,7 +30,7 @@ pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
     let mut script = tempfile::Builder::new().prefix("raddle").suffix(".py").tempfile()?;
     script.write_all(commands(heartbeat, args.break_at).as_bytes())?;
     script.flush()?;
-    // Stopped until gdb has attached: it would be through before.
+    // Stopped until gdb has attached; otherwise the run would be over before.
     let stopped = Command::new("kill").args(["-STOP", &process.to_string()]).status()?;
     if !stopped.success() {
         return Err(CommandError("the program cannot be stopped for gdb".into()));
@@ -46,7 +46,7 @@ pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
     Ok(if status.success() { exit_codes::FINE } else { exit_codes::UNUSABLE })
 }
 
-/// The script with what it has to know.
+/// The script with the figures that it needs.
 fn commands(heartbeat: u64, event: Option<u64>) -> String {
     let kinds: Vec<String> = OpKind::ALL.iter().map(|&kind| format!("{}: {:?}", kind as u8, word(kind))).collect();
     let event = event.map_or_else(|| "None".into(), |event| event.to_string());

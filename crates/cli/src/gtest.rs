@@ -1,12 +1,14 @@
 //! `raddle check --gtest`: one verdict for each test of a GoogleTest program.
 //!
-//! The tests are listed by the program itself, run without raddle. Each is then checked as a program of its own that is asked for
-//! this test alone; a failed expectation ends its thread with an exception that nobody catches, so that it is a finding.
+//! The program itself lists its tests, run without raddle. Each test is then checked as a program
+//! of its own, with a filter for this test. A failed expectation becomes an uncaught exception,
+//! which is a finding.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use raddle_engine::directory::ROOT;
 use raddle_model::finding::{Report, Verdict};
 use raddle_report::junit::{self, Case};
 
@@ -14,7 +16,6 @@ use crate::args::CheckArgs;
 use crate::check::{self, build::Input};
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-use raddle_engine::directory::ROOT;
 
 /// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ fn arguments(args: &CheckArgs, program: &Path, base: &Path, test: &Test) -> Chec
     let mut one = args.clone();
     one.inputs = vec![program.to_path_buf()];
     one.args.push(format!("--gtest_filter={}", test.full_name()).into());
-    // A failure becomes an exception, and nobody catches it on the way.
+    // A failure becomes an exception, and GoogleTest must not catch it on the way.
     one.args.push("--gtest_throw_on_failure=1".into());
     one.args.push("--gtest_catch_exceptions=0".into());
     one.out = Some(base.join(test.directory()));
@@ -108,7 +109,8 @@ fn list(program: &Path, args: &[OsString]) -> Result<Vec<Test>, CommandError> {
     Ok(tests)
 }
 
-/// Suites stand at the margin and end with a dot, their tests are indented; comments follow `#`. Disabled tests are left out.
+/// Suites stand at the margin and end with a dot, their tests are indented. Comments follow `#`.
+/// Disabled tests are left out.
 fn parse(listing: &str) -> Vec<Test> {
     let mut suite = None;
     let mut tests = Vec::new();
@@ -130,8 +132,8 @@ mod tests {
 
     #[test]
     fn listings_are_understood() {
-        let listing = "Running main() from gtest_main.cc\nBank.\n  Deposit\n  DISABLED_Slow\nSizes/Pool.  # TypeParam = int\n  \
-                       Take/0  # GetParam() = 1\n";
+        let listing = "Running main() from gtest_main.cc\nBank.\n  Deposit\n  DISABLED_Slow\n\
+                       Sizes/Pool.  # TypeParam = int\n  Take/0  # GetParam() = 1\n";
         let names: Vec<String> = parse(listing).iter().map(Test::full_name).collect();
         assert_eq!(names, ["Bank.Deposit", "Sizes/Pool.Take/0"]);
         assert_eq!(parse(listing)[1].directory(), "Sizes_Pool.Take_0");

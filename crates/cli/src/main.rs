@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bug;
 mod check;
 mod config;
 mod csp;
@@ -23,6 +24,7 @@ mod show;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
+use std::panic;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -34,25 +36,29 @@ use args::{Cli, Command};
 use error::{CommandError, CommandResult, say};
 
 fn main() -> ExitCode {
+    bug::install_hook();
+    // The hook has told the user about a panic.
+    let status = panic::catch_unwind(run).unwrap_or(exit_codes::UNUSABLE);
+    ExitCode::from(status)
+}
+
+fn run() -> u8 {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let outcome = match wrapper(&words) {
+    let result = match wrapper(&words) {
         Some((language, args)) => wrap(language, args),
         None => {
             config::warn_about_unknown_variables();
             config::complete(words).and_then(|words| dispatch(Cli::parse_from(words)))
         }
     };
-    match outcome {
-        Ok(status) => ExitCode::from(status),
-        Err(failure) => {
-            say(&format!("raddle: {failure}"));
-            ExitCode::from(exit_codes::UNUSABLE)
-        }
-    }
+    result.unwrap_or_else(|error| {
+        say(&format!("raddle: {error}"));
+        exit_codes::UNUSABLE
+    })
 }
 
-/// Whether the compiler is meant, by the name of the command or its first argument. Looked at before anything else: all
-/// further words belong to the compiler, whatever they look like.
+/// Whether the compiler is meant, by the name of the command or its first argument. This is decided
+/// before anything else: all further words belong to the compiler, whatever they look like.
 fn wrapper(words: &[OsString]) -> Option<(Language, &[OsString])> {
     let (own, args) = words.split_first()?;
     match Path::new(own).file_name().and_then(OsStr::to_str) {

@@ -101,8 +101,8 @@ struct Display<'a> {
 }
 
 impl Observer for Display<'_> {
-    fn finding(&mut self, finding: &Finding, story: &AnnotatedTrace) {
-        let text = text::finding(finding, Some(&story.timeline()), &self.sources, WIDTH);
+    fn finding(&mut self, finding: &Finding, trace: &AnnotatedTrace) {
+        let text = text::finding(finding, Some(&trace.timeline()), &self.sources, WIDTH);
         print(self.args, &format!("{text}\n"));
     }
 }

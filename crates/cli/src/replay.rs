@@ -4,9 +4,8 @@
 use std::path::Path;
 
 use raddle_engine::directory::ROOT;
-use raddle_engine::naming::place_text;
 use raddle_engine::runs::find_witness;
-use raddle_engine::{FollowedRun, ParkedThread, Replay, ReplayOutcome};
+use raddle_engine::{FollowedRun, ParkedThread, Replay, ReplayOutcome, place_text};
 use raddle_exec::interrupt;
 use raddle_model::finding::Place;
 

@@ -1,7 +1,9 @@
-//! The live view of a search (`--serve`): a page on a loopback address, known only to who has the token.
+//! The live view of a search (`--serve`): a page on a loopback address, protected by a token.
 //!
-//! A request must name the token in its path and this server in its `Host` header: a page of somebody else that a browser shows
-//! can guess neither, nor read the answer by a name that it resolves to this machine.
+//! A request must name the token in its path and this server in its `Host` header. A foreign page
+//! that runs in the user's browser cannot guess the token. It cannot read the answer through a host
+//! name that it resolves to this machine (DNS rebinding) either, because the header then has that
+//! name.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,15 +15,15 @@ use raddle_model::finding::{Finding, Report, Stats};
 use serde_json::{Value, json};
 
 const PAGE: &str = include_str!("serve/page.html");
-/// Requests longer than that are nobody's we know.
+/// Longer requests come from no known client.
 const LONGEST_REQUEST: u64 = 16 << 10;
-/// How long a client may take to say what it wants.
+/// How long a client may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Points of the curve: twice as many are thinned out.
+/// Points of the curve; every second one is dropped when there are twice as many.
 const POINTS: usize = 500;
-/// Steps of an execution that share a bar of the histogram.
+/// Events of an execution that share a bar of the histogram.
 const BUCKET: usize = 5;
-/// How long the end of a search waits for a page that is open to see it.
+/// How long the end of a search waits until an open page has fetched the verdict.
 const FAREWELL: Duration = Duration::from_millis(1500);
 
 /// What the page shows.
@@ -63,7 +65,7 @@ impl Live {
         std::thread::Builder::new().name("live view".into()).spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (shared, token) = (Arc::clone(&shared), token.clone());
-                // A client that says nothing must not keep others waiting.
+                // A silent client must not block the others.
                 let _ = std::thread::Builder::new().spawn(move || answer(stream, address, &token, &shared));
             }
         })?;
@@ -71,15 +73,15 @@ impl Live {
         Ok(Live { state, started: Instant::now(), next_point: Duration::ZERO, pause, url })
     }
 
-    /// Where to look.
+    /// The address of the page.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// An execution of so many steps was looked at.
-    pub fn looked_at(&self, steps: usize) {
+    /// An execution with so many events was examined.
+    pub fn examined(&self, events: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state.depths.entry(steps / BUCKET * BUCKET).or_default() += 1;
+        *state.depths.entry(events / BUCKET * BUCKET).or_default() += 1;
     }
 
     /// Another execution was made.
@@ -109,7 +111,7 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).findings.push(told);
     }
 
-    /// The search is over: a page that is open gets the verdict before the server goes.
+    /// The search is over: an open page gets the verdict before the server ends.
     pub fn finish(&self, report: &Report) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.stats = report.stats.clone();
@@ -149,7 +151,7 @@ fn answer(stream: TcpStream, address: SocketAddr, token: &str, state: &Mutex<Sta
     }
     let Some(request) = read(&mut BufReader::new((&stream).take(LONGEST_REQUEST))) else { return };
     let response = respond(&request, address, token, state);
-    // Whoever asked may have gone.
+    // The client may have closed the connection.
     let _ = (&stream).write_all(&response);
 }
 
@@ -222,8 +224,9 @@ fn response(status: u16, kind: &str, body: &str) -> Vec<u8> {
         _ => "Method Not Allowed",
     };
     format!(
-        "HTTP/1.1 {status} {word}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+        "HTTP/1.1 {status} {word}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+         Connection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
+         Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
          X-Frame-Options: DENY\r\n\r\n{body}",
         body.len()
     )
@@ -279,7 +282,7 @@ mod tests {
         let mut live = Live::open("x").unwrap();
         for number in 0..5000 {
             live.next_point = Duration::ZERO;
-            live.looked_at(number as usize % 50);
+            live.examined(number as usize % 50);
             live.update(&Stats { executions: number, ..Stats::default() }, None);
         }
         let state = live.state.lock().unwrap();

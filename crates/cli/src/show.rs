@@ -1,6 +1,7 @@
 //! `raddle show`: steps through the schedule of a finding.
 //!
-//! At a terminal each key moves; elsewhere commands are read line by line, so that it can be used in scripts.
+//! At a terminal each key moves; elsewhere commands are read line by line, so that it can be used
+//! in scripts.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -25,12 +26,12 @@ pub fn run(args: &ShowArgs) -> CommandResult {
         formats::print(&formats::render(&run, format)?, format)?;
         return Ok(exit_codes::FINE);
     }
-    let Some(story) = story(&run, wanted.as_deref())? else {
+    let Some(trace) = trace(&run, wanted.as_deref())? else {
         // Without findings the verdict is all there is to see.
         formats::print(&formats::render(&run, Format::Text)?, Format::Text)?;
         return Ok(exit_codes::FINE);
     };
-    let mut viewer = Viewer { story, sources: SourceCache::new(Path::new(&story.directory)), at: 0 };
+    let mut viewer = Viewer { trace, sources: SourceCache::new(Path::new(&trace.directory)), at: 0 };
     if let Some(step) = args.step {
         viewer.go_to(step)?;
         viewer.print("")?;
@@ -66,8 +67,8 @@ fn by_witness(name: &Path) -> Option<(ReportBundle, String)> {
     run.report.findings.iter().any(|finding| finding.id == id).then_some((run, id))
 }
 
-/// The story to show; `None` if nothing was found.
-fn story<'a>(run: &'a ReportBundle, wanted: Option<&str>) -> Result<Option<&'a AnnotatedTrace>, CommandError> {
+/// The trace to show; `None` if nothing was found.
+fn trace<'a>(run: &'a ReportBundle, wanted: Option<&str>) -> Result<Option<&'a AnnotatedTrace>, CommandError> {
     let finding = match wanted {
         Some(id) => Some(run.report.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
             let known: Vec<&str> = run.report.findings.iter().map(|finding| finding.id.as_str()).collect();
@@ -76,14 +77,14 @@ fn story<'a>(run: &'a ReportBundle, wanted: Option<&str>) -> Result<Option<&'a A
         None => run.report.findings.first(),
     };
     let Some(finding) = finding else { return Ok(None) };
-    let story = run.traces.get(&finding.id).filter(|story| !story.events.is_empty());
-    story
+    let trace = run.traces.get(&finding.id).filter(|trace| !trace.events.is_empty());
+    trace
         .map(Some)
         .ok_or_else(|| CommandError(format!("there is no schedule of {}: call `raddle check` again", finding.id)))
 }
 
 struct Viewer<'a> {
-    story: &'a AnnotatedTrace,
+    trace: &'a AnnotatedTrace,
     sources: SourceCache,
     at: usize,
 }
@@ -102,7 +103,7 @@ enum Move {
 
 impl Viewer<'_> {
     fn print(&self, below: &str) -> Result<(), CommandError> {
-        let screen = text::step(self.story, self.at, &self.sources) + below;
+        let screen = text::step(self.trace, self.at, &self.sources) + below;
         formats::print(screen.as_bytes(), Format::Text)
     }
 
@@ -147,10 +148,10 @@ impl Viewer<'_> {
     }
 
     fn go_to(&mut self, step: u64) -> Result<(), CommandError> {
-        let index = usize::try_from(step).ok().and_then(|step| step.checked_sub(1 + self.story.left_out));
-        let last = self.story.events.len();
+        let index = usize::try_from(step).ok().and_then(|step| step.checked_sub(1 + self.trace.left_out));
+        let last = self.trace.events.len();
         self.at = index.filter(|&index| index < last).ok_or_else(|| {
-            let first = self.story.left_out + 1;
+            let first = self.trace.left_out + 1;
             CommandError(format!("there is no step {step}: the schedule has {first} to {}", first + last - 1))
         })?;
         Ok(())
@@ -158,11 +159,11 @@ impl Viewer<'_> {
 
     /// Moves; true if that was the end.
     fn make(&mut self, wanted: Move) -> bool {
-        let last = self.story.events.len() - 1;
+        let last = self.trace.events.len() - 1;
         self.at = match wanted {
             Move::By(distance) => self.at.saturating_add_signed(distance).min(last),
             Move::Switch(direction) => self.switch(direction),
-            Move::Mark(mark) => self.story.events.iter().rposition(|event| event.mark == Some(mark)).unwrap_or(self.at),
+            Move::Mark(mark) => self.trace.events.iter().rposition(|event| event.mark == Some(mark)).unwrap_or(self.at),
             Move::First => 0,
             Move::Last => last,
             Move::Unknown => self.at,
@@ -173,7 +174,7 @@ impl Viewer<'_> {
 
     /// The next event, in a direction, whose thread is not that of the event before it.
     fn switch(&self, direction: isize) -> usize {
-        let (events, mut at) = (&self.story.events, self.at);
+        let (events, mut at) = (&self.trace.events, self.at);
         loop {
             match at.checked_add_signed(direction).filter(|&next| next < events.len()) {
                 None => return at,
@@ -209,8 +210,8 @@ mod tests {
     fn moves_stay_within_the_schedule() {
         let event = |thread, mark| AnnotatedEvent { thread, mark, ..AnnotatedEvent::default() };
         let events = vec![event(0, None), event(0, None), event(1, Some(1)), event(1, None), event(0, Some(2))];
-        let story = AnnotatedTrace { events, ..AnnotatedTrace::default() };
-        let mut viewer = Viewer { story: &story, sources: SourceCache::new(Path::new("/")), at: 0 };
+        let trace = AnnotatedTrace { events, ..AnnotatedTrace::default() };
+        let mut viewer = Viewer { trace: &trace, sources: SourceCache::new(Path::new("/")), at: 0 };
         let mut steps = Vec::new();
         for word in ["s", "s", "s", "S", "p", "p", "p", "G", "n", "1", "2", "9", "x", "g"] {
             assert!(!viewer.make(parse(word)));

@@ -1,8 +1,9 @@
-//! Random programs through the whole pipeline, compared with exhaustive search of the abstract program they are printed from.
+//! Random programs through the whole pipeline, compared with exhaustive search of the abstract
+//! program they are printed from.
 //!
 //! * Without races, errors and counts agree for every strategy and granularity.
-//! * With races, everything agrees at access granularity; at sync granularity a race is reported exactly where there is one, and
-//!   every report is real.
+//! * With races, everything agrees at access granularity; at sync granularity a race is reported
+//!   exactly where there is one, and every report is real.
 
 mod common;
 
@@ -28,8 +29,8 @@ const PROGRAMS: usize = 220;
 /// An error: kind, detail and lines.
 type Error = (String, String, BTreeSet<u64>);
 
-/// Whether an error that was reported is this one. A deadlock is reported with everybody who waits, those who only wait for the others
-/// included.
+/// Whether an error that was reported is this one. A deadlock is reported with every thread that
+/// waits, those that only wait for the others included.
 fn is_report_of(found: &Error, error: &Error) -> bool {
     let waits = matches!(error.0.as_str(), "deadlock" | "livelock");
     (&found.0, &found.1) == (&error.0, &error.1)

@@ -1,7 +1,8 @@
 //! Every command in the README and the guide is run, and says what the page says it says.
 //!
-//! A block `c file=NAME` is written to NAME. In a block `console`, lines that start with `$ ` are commands; the lines below must
-//! appear in what the command prints, in this order, each as the start of a line or within one. All blocks of a page share a directory.
+//! A block `c file=NAME` is written to NAME. In a block `console`, lines that start with `$ ` are
+//! commands; the lines below must appear in what the command prints, in this order, each as the
+//! start of a line or within one. All blocks of a page share a directory.
 
 mod common;
 

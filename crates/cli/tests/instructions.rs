@@ -1,6 +1,6 @@
-//! A guard against searches that become slower, which does not depend on the clock: instructions of the host per execution, as
-//! callgrind counts them, compared with those that were written down (`bench/instructions.json`). `docs/performance.md` says how to
-//! write down new ones.
+//! A guard against searches that become slower, which does not depend on the clock: instructions of
+//! the host per execution, as callgrind counts them, compared with those that were written down
+//! (`bench/instructions.json`). `docs/performance.md` says how to write down new ones.
 
 mod common;
 
@@ -75,8 +75,8 @@ fn instructions_per_execution_are_those_that_were_written_down() {
         let change = count as f64 / before.max(1) as f64 - 1.0;
         assert!(
             change.abs() <= TOLERANCE,
-            "{program}: {count} instructions per execution instead of {before} ({:+.1}%; {} then, {rustc} now). If that is \
-             meant, or the compiler's doing, `./x bench guard --record` writes the new figures down",
+            "{program}: {count} instructions per execution instead of {before} ({:+.1}%; {} then, {rustc} now). \
+             If that is meant, or the compiler's doing, `./x bench guard --record` writes the new figures down",
             change * 100.0,
             then["rustc"]
         );

@@ -1,7 +1,8 @@
-//! `raddle predict` and `raddle csp check`: the scenarios of `tests/predict`, traces, exports and bad input.
+//! `raddle predict` and `raddle csp check`: the scenarios of `tests/predict`, traces, exports and
+//! bad input.
 //!
-//! The first lines of a scenario say what must come out:
-//! `race: VAR` (confirmed; every other variable must not be), `deadlock: N` (confirmed, of N threads), `infeasible: VAR`, `safe: VAR`
+//! The first lines of a scenario say what must come out: `race: VAR` (confirmed; every other
+//! variable must not be), `deadlock: N` (confirmed, of N threads), `infeasible: VAR`, `safe: VAR`
 //! (not even predicted), `counterexample: EVENTS`, `options: O`.
 
 mod common;
@@ -249,7 +250,8 @@ fn assertions_of_a_script_are_checked() {
     }
 }
 
-/// 100,000 events of 8 threads on 200 variables under 40 locks. Most accesses are under the variable's own lock, one in fifty is not.
+/// 100,000 events of 8 threads on 200 variables under 40 locks. Most accesses are under the
+/// variable's own lock, one in fifty is not.
 fn large_trace() -> String {
     let mut text = String::new();
     let mut state = 1u64;

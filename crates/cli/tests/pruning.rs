@@ -1,4 +1,5 @@
-//! Pruning through the whole pipeline: generated C programs, built with clang, analysed, searched; and what happens without facts.
+//! Pruning through the whole pipeline: generated C programs, built with clang, analysed, searched;
+//! and what happens without facts.
 
 mod common;
 
@@ -122,8 +123,8 @@ fn without_bitcode_nothing_is_pruned_and_the_answer_is_the_same() {
     assert_eq!((&report["verdict"], &report["stats"]["executions"]), (&"verified".into(), &1.into()), "{report:#}");
 }
 
-/// Translation units that are compiled one by one, one of them in an archive: plugins of other LLVMs that `ar` and `nm` may load do
-/// not see the bitcode, the analyser does.
+/// Translation units that are compiled one by one, one of them in an archive: plugins of other
+/// LLVMs that `ar` and `nm` may load do not see the bitcode, the analyser does.
 #[test]
 fn objects_and_archives_carry_bitcode_unseen() {
     analyser();
@@ -177,7 +178,8 @@ fn damaged_bitcode_is_named_and_costs_nothing_but_pruning() {
     build(&place, "clang-19");
     let mut bytes = std::fs::read(place.path("prog")).unwrap();
     let magic = bytes.windows(4).position(|window| window == b"BC\xc0\xde").unwrap();
-    // An identification block that speaks of a later epoch is refused as bitcode of a newer LLVM is.
+    // An identification block that speaks of a later epoch is refused as bitcode of a newer LLVM
+    // is.
     bytes[magic + 24..magic + 400].fill(0xff);
     place.write_program("prog", bytes);
     let report = check(&place, &["--strategy", "pdp", "prog"]);
@@ -237,7 +239,8 @@ fn a_large_program_is_analysed_in_seconds() {
              if (depth <= 0)\n        return 0;\n    pthread_mutex_lock(&m{lock});\n    g{lock} += depth;\n    \
              for (struct node *p = l{lock}; p; p = p->next) {{\n        sum += p->value[depth & 3];\n        \
              if (p->visit)\n            p->visit(p);\n    }}\n    pthread_mutex_unlock(&m{lock});\n    \
-             if (sum > {number})\n        sum += f{one}(n, depth - 1);\n    else\n        sum -= f{two}(n, depth - 2);\n    \
+             if (sum > {number})\n        sum += f{one}(n, depth - 1);\n    else\n        \
+             sum -= f{two}(n, depth - 2);\n    \
              if (n->key == {number}) {{\n        struct node *fresh = calloc(1, sizeof *fresh);\n        \
              fresh->visit = visit{number};\n        fresh->next = l{lock};\n        l{lock} = fresh;\n    }}\n    \
              return sum;\n}}",

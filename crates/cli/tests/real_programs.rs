@@ -1,6 +1,7 @@
-//! Something real that nobody here wrote: libraries with threads, whose C sources come with packages of the registry. They are
-//! downloaded by name, built with the wrapper, and must give right results under random schedules. Objects stay in the target
-//! directory, so that only the first call of the tests builds them.
+//! Real code from elsewhere: libraries with threads, whose C sources come with
+//! packages of the registry. They are downloaded by name, built with the wrapper, and must give
+//! right results under random schedules. Objects stay in the target directory, so that only the
+//! first call of the tests builds them.
 
 mod common;
 
@@ -14,7 +15,8 @@ use common::{Place, finish, for_each, kept, raddle, sources};
 
 /// Random schedules for each program.
 const SEEDS: u32 = 10;
-/// Names and versions of the packages; other versions may lay their files out in another way, or compress in another way.
+/// Names and versions of the packages; other versions may lay their files out in another way, or
+/// compress in another way.
 const PACKAGES: [(&str, &str); 3] = [("zstd-sys", "=2.1.2"), ("libsqlite3-sys", "=0.30.1"), ("lzma-sys", "=0.1.20")];
 
 /// Directory of a package's sources, downloaded if they are not there yet.
@@ -109,7 +111,8 @@ fn link(place: &Place, name: &str, flags: &[String], objects: &[PathBuf]) -> Pat
     program
 }
 
-/// The program must print the same under every schedule as without raddle; and raddle must agree with itself about one of them.
+/// The program must print the same under every schedule as without raddle; and raddle must agree
+/// with itself about one of them.
 fn is_right(place: &Place, program: &Path, args: &[&str], wanted: &str) {
     let plain = finish(place.command(program).args(args));
     assert_eq!((plain.code(), plain.stdout.trim_end()), (Some(0), wanted), "{}", plain.all());
@@ -153,7 +156,8 @@ fn sqlite_serves_several_threads() {
     let flags = words("-O1 -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_SHARED_CACHE=1 -DSQLITE_OMIT_LOAD_EXTENSION");
     let objects = objects(&[library.join("sqlite3.c")], &flags);
     let include = [format!("-I{}", library.display())];
-    // All threads through one connection; two connections to one file; two that share a cache in memory.
+    // All threads through one connection; two connections to one file; two that share a cache in
+    // memory.
     for (kind, wanted) in [
         ("one", "6 rows, 400 money, first 80, last 120"),
         ("two", "4 rows, 400 money, first 80, last 100"),

@@ -1,4 +1,5 @@
-//! The directory of a run: the report, a witness per finding, and the program if it was compiled here.
+//! The directory of a run: the report, a witness per finding, and the program if it was compiled
+//! here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory and removes what an earlier run left there. Files of anybody else stay.
+    /// Makes the directory and removes what an earlier run left there. All other files stay.
     ///
     /// # Errors
     /// If the system refuses.

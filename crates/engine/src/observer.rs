@@ -7,7 +7,7 @@ use raddle_report::annotated::AnnotatedTrace;
 pub trait Observer {
     /// A finding was confirmed and its witness written. A check with suppressions may start again;
     /// then it reports its findings again, from the first one.
-    fn finding(&mut self, _finding: &Finding, _story: &AnnotatedTrace) {}
+    fn finding(&mut self, _finding: &Finding, _trace: &AnnotatedTrace) {}
 
     /// One more execution was made.
     fn progress(&mut self, _progress: &Progress<'_>) {}

@@ -1,8 +1,9 @@
 //! The runtime that the command carries inside itself, and where it is installed.
 //!
-//! Programs built with raddle have the path of the runtime in them, so that it must stay where it is. Its directory is named
-//! after the version and contents: another raddle installs another directory beside it, and never replaces what older programs
-//! use. Several raddles may install at the same time; each writes a file of its own and renames it.
+//! Programs built with raddle have the path of the runtime in them, so that it must stay where it
+//! is. Its directory is named after the version and contents: another raddle installs another
+//! directory beside it, and never replaces what older programs use. Several raddles may install at
+//! the same time; each writes a file of its own and renames it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,8 +21,12 @@ const DIRECTORY: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("RADDLE_RUN
 
 /// Why the runtime is nowhere.
 #[derive(Debug, thiserror::Error)]
-#[error("raddle's runtime cannot be installed anywhere:{}", .0.iter().map(|(path, error)| format!("\n  {}: {error}", path.display())).collect::<String>())]
+#[error("raddle's runtime cannot be installed anywhere:{}", listed(.0))]
 pub struct InstallError(Vec<(PathBuf, io::Error)>);
+
+fn listed(failures: &[(PathBuf, io::Error)]) -> String {
+    failures.iter().map(|(path, error)| format!("\n  {}: {error}", path.display())).collect()
+}
 
 /// Installs the runtime if it is not there yet, in the first place where that works.
 ///
@@ -46,7 +51,8 @@ struct Place {
     guarded: bool,
 }
 
-/// Where to install, best first: the user's data, beside the command, a directory for temporary files.
+/// Where to install, best first: the user's data, beside the command, a directory for temporary
+/// files.
 fn places() -> Vec<Place> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let own = std::env::current_exe().ok();
@@ -92,7 +98,7 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
     Ok(runtime)
 }
 
-/// Refuses a directory that somebody else made or can change: programs would load what lies there.
+/// Refuses a directory that another user made or can change: programs would load what lies there.
 fn check_ours(directory: &Path) -> io::Result<()> {
     let about = fs::symlink_metadata(directory)?;
     let ours = about.is_dir() && about.uid() == own_user() && about.permissions().mode() & 0o022 == 0;

@@ -41,19 +41,19 @@ impl Printer {
     }
 
     /// One finding with its schedule.
-    pub fn finding(&self, finding: &Finding, story: &AnnotatedTrace) {
+    pub fn finding(&self, finding: &Finding, trace: &AnnotatedTrace) {
         match self.form {
             Some(ReportForm::Tsan) => self.print(&tsan::one(finding, &self.program, std::process::id())),
             None => {
-                self.print(&format!("{}\n", text::finding(finding, Some(&story.timeline()), &self.sources, self.width)))
+                self.print(&format!("{}\n", text::finding(finding, Some(&trace.timeline()), &self.sources, self.width)))
             }
         }
     }
 
     /// Every finding of a run.
     pub fn all(&self, run: &ReportBundle) {
-        for (finding, story) in run.findings() {
-            self.finding(finding, story.unwrap_or(&AnnotatedTrace::default()));
+        for (finding, trace) in run.findings() {
+            self.finding(finding, trace.unwrap_or(&AnnotatedTrace::default()));
         }
     }
 
@@ -72,7 +72,7 @@ impl Printer {
         }
     }
 
-    /// With colours where the terminal wants them; a reader that has gone away is no reason to fail.
+    /// With colours where the terminal wants them; a closed pipe is no reason to fail.
     fn print(&self, styled: &str) {
         if !self.silent {
             let mut out = anstream::AutoStream::auto(io::stdout());

@@ -8,11 +8,11 @@ use raddle_model::finding::{Finding, Report, Stats};
 
 use crate::serve::Live;
 
-/// Searches that are over sooner show no line.
+/// Shorter searches show no line.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Between two changes of the line.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Executions between two looks at the clock.
+/// Executions between two readings of the clock.
 const STRIDE: u64 = 16;
 
 /// Shows executions, rate and estimate on standard error, if that is a terminal.
@@ -58,11 +58,11 @@ impl ProgressLine {
     /// An execution of so many events was examined.
     pub fn examined(&mut self, events: usize) {
         if let Some(live) = &self.live {
-            live.looked_at(events);
+            live.examined(events);
         }
     }
 
-    /// Another execution was seen.
+    /// One more execution was made.
     pub fn update(&mut self, progress: &Progress<'_>) {
         let Progress { stats, findings, estimate } = *progress;
         self.seen += 1;

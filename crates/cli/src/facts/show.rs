@@ -1,10 +1,11 @@
-//! Facts for people.
+//! Facts as text, JSON or DOT.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
+use raddle_engine::analysis::objects_per_edge;
 use raddle_model::facts::suffix::is_event;
-use raddle_model::facts::{Act, Facts, Function, Node, NodeId, Spans, dot};
+use raddle_model::facts::{Act, Facts, Function, Node, Spans, dot};
 
 /// Prints the facts: as text, as JSON, or each thread's labelled transition system as DOT.
 pub fn print(facts: &Facts, json: bool, lts: bool) -> io::Result<()> {
@@ -21,7 +22,7 @@ fn text(facts: &Facts) -> String {
     for (number, function) in facts.functions.iter().enumerate() {
         describe(facts, number as u32, function, &mut out);
     }
-    let average = per_edge(facts);
+    let average = objects_per_edge(facts);
     let _ =
         writeln!(out, "{} functions, {} objects that threads may share", facts.functions.len(), facts.objects.len());
     if let Some(average) = average {
@@ -57,39 +58,4 @@ fn words(facts: &Facts, node: &Node) -> String {
         Act::Holds { lock, .. } => format!("holds {} from here on", list(lock)),
         act => dot::label(facts, act),
     }
-}
-
-/// Objects that a successor of a branch may access, on average over the branches that depend on other threads.
-fn per_edge(facts: &Facts) -> Option<f64> {
-    let mut edges = 0u64;
-    let mut objects = 0u64;
-    for node in facts.nodes.iter().filter(|node| node.tainted && node.next.len() > 1) {
-        for &next in &node.next {
-            edges += 1;
-            objects += objects_from(facts, next);
-        }
-    }
-    (edges > 0).then(|| objects as f64 / edges as f64)
-}
-
-/// Objects accessed from a node to the end of its function, calls included.
-fn objects_from(facts: &Facts, start: NodeId) -> u64 {
-    let mut seen = vec![false; facts.nodes.len()];
-    let mut objects = std::collections::BTreeSet::new();
-    let mut work = vec![start];
-    while let Some(at) = work.pop() {
-        if std::mem::replace(&mut seen[at as usize], true) {
-            continue;
-        }
-        let node = &facts.nodes[at as usize];
-        work.extend(&node.next);
-        match &node.act {
-            Act::Access { at, .. } => objects.extend(at.list.iter().map(|span| span.object)),
-            Act::Call { targets } => {
-                work.extend(targets.iter().map(|&target| facts.functions[target as usize].entry));
-            }
-            _ => {}
-        }
-    }
-    objects.len() as u64
 }

@@ -135,7 +135,8 @@ fn parsed<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 pub fn self_tests() -> Vec<Trial> {
     let reads = || {
         let text = "// compilers: gcc clang\n// flags: -DA\n// check:\n// verdict: verified\n// executions: 3\n\
-                    // check: --strategy dpor\n// flags: -DB\n// verdict: bug\n// finding: data-race var=x line=3 line2=4\n\
+                    // check: --strategy dpor\n// flags: -DB\n// verdict: bug\n\
+                    // finding: data-race var=x line=3 line2=4\n\
                     // findings: 2\n\n// exit: 7\n";
         let case = Case::parse(text)?;
         assert_eq!(case.compilers, ["gcc", "clang"]);

@@ -1,8 +1,9 @@
-//! The end-to-end cases of `tests/cases`: each program is checked as its directives say, and the JSON report compared with
-//! what they expect. `tests/README.md` describes the directives.
+//! The end-to-end cases of `tests/cases`: each program is checked as its directives say, and the
+//! JSON report compared with what they expect. `tests/README.md` describes the directives.
 //!
-//! Each run of each file is a test of its own, named after file, compiler and options; arguments are those of any test
-//! (`cargo test --test cases -- cond/`). With `RADDLE_TEST_QUICK` there is one run for each folder.
+//! Each run of each file is a test of its own, named after file, compiler and options; arguments
+//! are those of any test (`cargo test --test cases -- cond/`). With `RADDLE_TEST_QUICK` there is
+//! one run for each folder.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -36,7 +37,8 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// One test for each compiler and each `check:` of a file; a file that cannot be understood is a test that fails.
+/// One test for each compiler and each `check:` of a file; a file that cannot be understood is a
+/// test that fails.
 fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
     let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -66,7 +66,8 @@ pub fn compiler(family: &str, path: &Path) -> Result<String, Failed> {
     found.ok_or_else(|| format!("no {base} is installed: install the package {base} or clang-19").into())
 }
 
-/// Checks a file. It is built before, once for all its runs; only where the sources say more than the program, they are what is checked.
+/// Checks a file. It is built before, once for all its runs; only where the sources say more than
+/// the program, they are what is checked.
 pub fn check(path: &Path, compiler: &str, run: &Run) -> Result<Ended, Failed> {
     let needs_sources = run.options.iter().any(|option| option == "pdp" || option == "dhtc");
     let standard = if path.extension().is_some_and(|end| end == "cpp") { "-std=c++20" } else { "-std=gnu11" };

@@ -1,4 +1,5 @@
-//! What tests of the whole command have in common: places to work in, ways to call the command, programs built once.
+//! What tests of the whole command have in common: places to work in, ways to call the command,
+//! programs built once.
 
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part of this")]
 
@@ -129,8 +130,8 @@ impl Place {
         self.path(name)
     }
 
-    /// Writes a file in it that can be run at once: by another process, because a file cannot be run while a child of this one, between
-    /// fork and exec, has it open for writing.
+    /// Writes a file in it that can be run at once: by another process, because a file cannot be
+    /// run while a child of this one, between fork and exec, has it open for writing.
     pub fn write_program(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let (source, program) = (self.write("program-to-install", text), self.path(name));
         let done = finish(Command::new("install").arg("-m755").args([&source, &program]));
@@ -178,7 +179,8 @@ impl Place {
     }
 }
 
-/// A program built by a compiler from one file, once for this version of everything that goes into it.
+/// A program built by a compiler from one file, once for this version of everything that goes into
+/// it.
 pub fn build(compiler: &[&OsStr], source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
     let mut hash = std::hash::DefaultHasher::new();
     hash.write(&raddle_stamp());
@@ -192,8 +194,9 @@ pub fn build(compiler: &[&OsStr], source: &Path, flags: &[&str]) -> Result<PathB
     if program.exists() {
         return Ok(program);
     }
-    // Under a name of its own, by the linker itself: others may build the same at the same time, and a file that this process, or
-    // a child between fork and exec, has open for writing cannot be run.
+    // Under a name of its own, by the linker itself: others may build the same at the same time,
+    // and a file that this process, or a child between fork and exec, has open for writing cannot
+    // be run.
     let place = Place::new();
     let whole = kept("programs").join(place.path("").file_name().unwrap());
     let mut command = place.command(compiler[0]);
@@ -202,7 +205,8 @@ pub fn build(compiler: &[&OsStr], source: &Path, flags: &[&str]) -> Result<PathB
     if !done.status.success() {
         return Err(done.all());
     }
-    // Who was faster keeps his: it may be running, and names are looked up in the file that stands there.
+    // The first build to finish stays: it may be running already, and names are looked up in the
+    // file at this path.
     let kept = std::fs::hard_link(&whole, &program);
     std::fs::remove_file(&whole).map_err(|error| error.to_string())?;
     match kept {

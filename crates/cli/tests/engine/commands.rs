@@ -20,7 +20,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("the_programs_status_and_input_are_its_own", status_and_input),
     ("what_cannot_be_run_is_named", what_cannot_be_run),
     ("without_raddle_it_is_an_ordinary_program", an_ordinary_program),
-    ("nobody_survives_the_command", nobody_survives),
+    ("no_process_survives_the_command", no_process_survives),
     ("a_signal_ends_the_command_in_order", a_signal_ends_the_command),
     ("doctor_finds_what_is_here", doctor_finds),
     ("help_completions_and_manual_come_from_one_table", help_and_manual),
@@ -187,7 +187,7 @@ fn eventually(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-fn nobody_survives() {
+fn no_process_survives() {
     let place = Place::new();
     let spin = place.build(&program("spin"), &[]);
     for mode in ["fork", "snapshot"] {
@@ -279,7 +279,8 @@ fn a_suppressed_race_hides_no_order() {
     let (source, known) = (place.text("order.c"), place.text("known"));
     let program = "#include <pthread.h>\n#include <assert.h>\nstatic int x;\n\
         static void *work(void *a) { x = 1; return a; }\n\
-        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); int seen = x; pthread_join(t, 0); assert(!seen); }\n";
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); int seen = x; pthread_join(t, 0); \
+        assert(!seen); }\n";
     std::fs::write(&source, program).unwrap();
     std::fs::write(&known, "race:work\n").unwrap();
     let checked = place.raddle(&["check", "--suppressions", &known, &source]);
@@ -287,7 +288,8 @@ fn a_suppressed_race_hides_no_order() {
     assert!(checked.all().contains("assertion"), "{}", checked.all());
 }
 
-/// Where raddle binds a target to, in a search that is long enough for that, does not show in the program.
+/// Where raddle binds a target to, in a search that is long enough for that, does not show in the
+/// program.
 fn a_program_keeps_its_processors() {
     let place = Place::new();
     let program = place.build(&program("processors"), &[]);

@@ -1,4 +1,5 @@
-//! Recordings and reports that somebody has changed: whatever stands in them, the commands end in order and in time.
+//! Recordings and reports that were changed: whatever stands in them, the commands end in
+//! order and in time.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
 //! The command from end to end: real programs, built with the wrapper, run and replayed.
 //!
-//! Each program under `programs` says at its top what `raddle run` must do with it: `status`, words that it `says` on standard
-//! error, a line that the program `prints`, further `options`. Each is run by fork and by snapshot, and leaves nobody behind.
+//! Each program under `programs` says at its top what `raddle run` must do with it: `status`, words
+//! that it `says` on standard error, a line that the program `prints`, further `options`. Each is
+//! run by fork and by snapshot, and leaves no process behind.
 
 mod commands;
 mod forged;

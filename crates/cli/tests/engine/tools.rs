@@ -95,7 +95,8 @@ impl Place {
         self.path(name).to_str().unwrap().into()
     }
 
-    /// The command, ready to be called here. The runtime is shared by all tests: it is installed once.
+    /// The command, ready to be called here. The runtime is shared by all tests: it is installed
+    /// once.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
         command.env(MARK, self.directory.path()).current_dir(self.directory.path()).stdin(Stdio::null());

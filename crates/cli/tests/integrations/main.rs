@@ -144,8 +144,8 @@ fn github_actions() {
 fn the_header_is_empty_elsewhere() {
     let project = Project::new();
     let text = "#include \"raddle.h\"\nint x; int main(void) { RADDLE_BENIGN_RACE(&x, sizeof x, \"counter\"); \
-                RADDLE_HAPPENS_BEFORE(&x); RADDLE_HAPPENS_AFTER(&x); RADDLE_IGNORE_BEGIN(); x = 1; RADDLE_IGNORE_END(); \
-                RADDLE_ASSUME(x == 1); return 0; }\n";
+                RADDLE_HAPPENS_BEFORE(&x); RADDLE_HAPPENS_AFTER(&x); RADDLE_IGNORE_BEGIN(); x = 1; \
+                RADDLE_IGNORE_END(); RADDLE_ASSUME(x == 1); return 0; }\n";
     for (compiler, name) in [("gcc", "a.c"), ("g++", "a.cpp"), ("raddle-cc", "b.c"), ("raddle-c++", "b.cpp")] {
         project.place.write(&format!("share/{name}"), text);
         project.succeed("share", compiler, &["-Wall", "-Wextra", "-Werror", "-pthread", name, "-o", "program"]);

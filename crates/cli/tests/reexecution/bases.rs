@@ -1,4 +1,5 @@
-//! Runs that start from states in the middle of others are the same as those that start from the beginning.
+//! Runs that start from states in the middle of others are the same as those that start from the
+//! beginning.
 
 use std::ffi::OsString;
 use std::fmt::Debug;

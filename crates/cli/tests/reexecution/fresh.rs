@@ -1,4 +1,5 @@
-//! Every run finds the process as a new one would be: the programs of `tests/programs/fresh` look around, and then leave a mess.
+//! Every run finds the process as a new one would be: the programs of `tests/programs/fresh` look
+//! around, and then leave a mess.
 
 use std::path::Path;
 

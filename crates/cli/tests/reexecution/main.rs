@@ -1,10 +1,11 @@
-//! The same schedule gives the same run: again, in a process of its own, from the middle of another, and in every order of independent
-//! steps.
+//! The same schedule gives the same run: again, in a process of its own, from the middle of
+//! another, and in every order of independent steps.
 //!
 //! * Every program under `tests/cases` under several policies.
-//! * The programs under `tests/engine` use every feature of the thread libraries and check themselves. Each says at its top what it
-//!   prints, whatever the schedule; it is built by every compiler of its language, with and without
-//!   optimisation, and must print that in every one of a hundred runs, and without raddle.
+//! * The programs under `tests/engine` use every feature of the thread libraries and check
+//!   themselves. Each says at its top what it prints, whatever the schedule; it is built by every
+//!   compiler of its language, with and without optimisation, and must print that in every one of a
+//!   hundred runs, and without raddle.
 //! * The programs under `tests/programs/fresh` check that no run notices those before it.
 
 mod bases;
@@ -24,7 +25,8 @@ use raddle_vocab::policy::Policy;
 
 /// Schedules tried.
 const SEEDS: u64 = 100;
-/// Names the program and the mode when this very test is started once more, to have its output in a pipe.
+/// Names the program and the mode when this very test is started once more, to have its output in a
+/// pipe.
 const CHILD: &str = "RADDLE_PRINTING_CHILD";
 
 fn main() {
@@ -94,7 +96,8 @@ fn feature(source: &Path, compiler: &str, degree: &str) -> Result<(), Failed> {
     bases::check(&program, &[]).map(|_| ())
 }
 
-/// Runs all schedules with the program's output on ours; anything but a clean end ends this process, too.
+/// Runs all schedules with the program's output on ours; anything but a clean end ends this
+/// process, too.
 fn print_all(program: &Path, mode: RestoreMode) {
     let mut options = Options::new(program);
     options.mode = mode;

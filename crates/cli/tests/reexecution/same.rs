@@ -45,7 +45,7 @@ pub fn check_case(source: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A target for the program, whose output nobody sees.
+/// A target for the program, whose output is thrown away.
 pub fn start(
     program: &Path,
     args: &[OsString],
@@ -71,12 +71,14 @@ fn request(seed: u64) -> Request {
     Request { schedule: Vec::new(), policy, max_events: MAX_EVENTS }
 }
 
-/// Runs so many schedules: each twice by snapshot, once by fork, and in other orders of its independent steps.
+/// Runs so many schedules: each twice by snapshot, once by fork, and in other orders of its
+/// independent steps.
 pub fn check(program: &Path, args: &[OsString], schedules: u64) -> Result<(), Failed> {
     let mut snapshot = start(program, args, RestoreMode::Snapshot, Checkpoints::Never)?;
     let mut fork = start(program, args, RestoreMode::Fork, Checkpoints::Never)?;
     let (mut first, mut other) = (Execution::empty(), Execution::empty());
-    // Failed rounds of busy waiting are left out once their loop is known: first let there be nothing to learn.
+    // Failed rounds of busy waiting are left out once their loop is known: first let there be
+    // nothing to learn.
     for seed in 0..schedules.min(LEARNING) {
         snapshot.submit(request(seed));
         snapshot.finish(&mut first)?;

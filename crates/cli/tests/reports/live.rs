@@ -1,4 +1,4 @@
-//! The live view: who may look, and what is to be seen.
+//! The live view: which requests it answers, and what it shows.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -67,7 +67,7 @@ fn ask(address: &str, path: &str, host: &str) -> String {
 }
 
 #[test]
-fn the_running_search_is_shown_to_who_has_the_token_and_to_nobody_else() {
+fn the_running_search_is_shown_only_with_the_token() {
     let search = running();
     let rest = search.url.strip_prefix("http://").unwrap();
     let (address, path) = rest.split_once('/').unwrap();

@@ -1,6 +1,7 @@
 //! What the static analysis knows: asked from `raddle-analyze`, and put in place for a running
 //! program.
 
+mod figures;
 mod ground;
 
 use std::io::Read;
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use raddle_model::facts::Facts;
 
-pub use ground::locate;
+pub use figures::objects_per_edge;
+pub(crate) use ground::locate;
 
 /// The analyser, which is a program of its own because it is linked with LLVM.
 const ANALYSER: &str = "raddle-analyze";

@@ -57,7 +57,8 @@ impl<'a> FindingBuilder<'a> {
         finding.object = located.object;
     }
 
-    /// The finding for a defect of this execution; id, witness and the figures of the search are left to the caller.
+    /// The finding for a defect of this execution; id, witness and the figures of the search are
+    /// left to the caller.
     pub fn finding(&self, defect: &Defect) -> Finding {
         let mut accesses: Vec<AccessReport> = defect.parts.iter().map(|part| self.access(defect, part)).collect();
         let located = self.located(defect);
@@ -94,7 +95,8 @@ impl<'a> FindingBuilder<'a> {
         }
     }
 
-    /// What the defect is about, named from where it is touched. A crash is about an address, not about an object.
+    /// What the defect is about, named from where it is touched. A crash is about an address, not
+    /// about an object.
     fn located(&self, defect: &Defect) -> Option<Located> {
         let object = defect.object.filter(|_| !matches!(defect.signature.kind, Kind::Crash | Kind::Assertion))?;
         let pcs: Vec<u64> = defect.parts.iter().map(|part| part.pc).collect();
@@ -102,7 +104,8 @@ impl<'a> FindingBuilder<'a> {
         Some(self.names.locate(start, length, &pcs))
     }
 
-    /// The bytes that both sides of a race touch. Where a whole block dies, the other side says which.
+    /// The bytes that both sides of a race touch. Where a whole block dies, the other side says
+    /// which.
     fn shared_bytes(&self, race: &Race) -> (u64, u64) {
         let first = self.bytes_of(race.first.position.into());
         let second = self.bytes_of(race.second.position.into());
@@ -125,7 +128,7 @@ impl<'a> FindingBuilder<'a> {
         }
     }
 
-    /// One thread's part: who it is, what it does and where, what it holds and waits for.
+    /// One thread's part: its name, what it does and where, what it holds and waits for.
     fn access(&self, defect: &Defect, part: &Part) -> AccessReport {
         let stack = self.stack(defect, part);
         let info = self.execution.threads.get(usize::from(part.thread));
@@ -185,7 +188,8 @@ impl<'a> FindingBuilder<'a> {
             _ if part.pc == 0 => Vec::new(),
             _ => vec![part.pc],
         };
-        // The unwinder gives the address of the instruction that a signal interrupted; all others lie behind a call.
+        // The unwinder gives the address of the instruction that a signal interrupted; all others
+        // lie behind a call.
         if defect.signature.kind == Kind::Crash
             && let Some(interrupted) = stack.iter_mut().find(|pc| **pc + 1 == part.pc)
         {
@@ -226,7 +230,8 @@ impl<'a> FindingBuilder<'a> {
         operation.or_else(pending).map_or("wait", word)
     }
 
-    /// A misuse happens in the operation that the thread makes next on that object; other incidents are named by themselves.
+    /// A misuse happens in the operation that the thread makes next on that object; other incidents
+    /// are named by themselves.
     fn incident_word<'b>(&self, incident: &Incident, detail: &'b str) -> &'b str {
         if !matches!(incident.kind, raddle_model::IncidentKind::Misuse(_)) {
             return detail;
@@ -236,8 +241,9 @@ impl<'a> FindingBuilder<'a> {
         next.map_or("call", |step| word(step.kind))
     }
 
-    /// Adds what the finding is about to the end of a story, one event for each of its threads that has something to say.
-    pub fn add_ends(&self, story: &mut AnnotatedTrace, finding: &Finding, ends: &[u16]) {
+    /// Adds what the finding is about to the end of a trace, one event for each of its threads that
+    /// has something to say.
+    pub fn add_ends(&self, trace: &mut AnnotatedTrace, finding: &Finding, ends: &[u16]) {
         let numbered = finding.accesses.len() > 1;
         for (index, (access, &thread)) in finding.accesses.iter().zip(ends).enumerate() {
             let text = match (&access.waits, finding.kind) {
@@ -249,12 +255,12 @@ impl<'a> FindingBuilder<'a> {
                 (None, _) => access.op.clone(),
             };
             let mark = numbered.then_some(index + 1);
-            story.end(usize::from(thread), &access.op, text, &access.place, mark);
+            trace.end(usize::from(thread), &access.op, text, &access.place, mark);
         }
     }
 
     /// The first `steps` steps with the data accesses in between that threads share.
-    pub fn story(&self, steps: usize, spurious: u32) -> AnnotatedTrace {
+    pub fn trace(&self, steps: usize, spurious: u32) -> AnnotatedTrace {
         TraceAnnotator::new(&self.names, self.execution, spurious, &BTreeMap::new()).annotate(steps)
     }
 }

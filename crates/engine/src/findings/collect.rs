@@ -20,7 +20,8 @@ use crate::error::Error;
 use crate::naming::SourceNames;
 use crate::observer::Observer;
 
-/// What tells two findings apart in the user's eyes: kind, variable, detail and lines, whatever the instructions.
+/// What tells two findings apart in the user's eyes: kind, variable, detail and lines, whatever the
+/// instructions.
 type Key = (Kind, Option<String>, Option<String>, Vec<(Option<String>, Option<u32>, Option<String>)>);
 
 /// A finding that an execution added.
@@ -52,7 +53,8 @@ pub struct Collector<'a> {
     pub benign: Vec<u64>,
     /// In the order in which they were met.
     pub findings: Vec<Finding>,
-    /// What went wrong with witnesses: bugs of raddle, or a program that does not do the same twice.
+    /// What went wrong with witnesses: bugs of raddle, or a program that does not do the same
+    /// twice.
     pub complaints: Vec<String>,
 }
 
@@ -112,7 +114,7 @@ impl<'a> Collector<'a> {
             if !self.keys.insert(key(&preview)) {
                 continue;
             }
-            let (mut finding, witness, story) = self.confirm(&found, defect, preview)?;
+            let (mut finding, witness, trace) = self.confirm(&found, defect, preview)?;
             if self.suppressions.suppresses(&finding).is_some() {
                 self.suppress(&finding, defect);
                 continue;
@@ -121,22 +123,23 @@ impl<'a> Collector<'a> {
             finding.executions_before = executions_before;
             self.note_dependence(&mut finding);
             self.save(&mut finding, &witness)?;
-            self.directory.save_trace(&finding.id, &story)?;
+            self.directory.save_trace(&finding.id, &trace)?;
             if !witness.confirmed {
                 self.complaints.push(format!(
-                    "the witness of {} does not show it when it is run again: the program does not do the same twice, or \
-                     raddle has a bug",
+                    "the witness of {} does not show it when it is run again: the program does not do the same \
+                     twice, or raddle has a bug",
                     finding.id
                 ));
             }
-            observer.finding(&finding, &story);
             collected.push(Collected { index: self.findings.len(), confirmed: witness.confirmed });
-            self.findings.push(finding);
+            self.findings.push(finding.clone());
+            observer.finding(&finding, &trace);
         }
         Ok(collected)
     }
 
-    /// Notes what is not reported. The accesses of a race become scheduling points, so that the search stays complete.
+    /// Notes what is not reported. The accesses of a race become scheduling points, so that the
+    /// search stays complete.
     fn suppress(&mut self, finding: &Finding, defect: &Defect) {
         self.suppressed.push(finding.message.clone());
         let known = &self.confirmer.options().benign;
@@ -155,8 +158,8 @@ impl<'a> Collector<'a> {
     ) -> Result<(Finding, Witness, AnnotatedTrace), Error> {
         if let Some(race) = &defect.race {
             let witness = found.race(race, &mut self.confirmer)?;
-            let (finding, story) = self.tell_race(found, defect, &witness, preview);
-            return Ok((finding, witness, story));
+            let (finding, trace) = self.tell_race(found, defect, &witness, preview);
+            return Ok((finding, witness, trace));
         }
         let finder = &mut self.finder;
         let mut shows = |run: &Execution| same_defect(finder, run, &defect.signature).is_some();
@@ -166,12 +169,13 @@ impl<'a> Collector<'a> {
         let mut finding = again.as_ref().map_or(preview, |again| builder.finding(again));
         finding.preemptions = witness.preemptions;
         let (steps, ends) = end_of_schedule(&witness, again.as_ref());
-        let mut story = builder.story(steps, self.confirmer.options().spurious);
-        builder.add_ends(&mut story, &finding, &ends);
-        Ok((finding, witness, story))
+        let mut trace = builder.trace(steps, self.confirmer.options().spurious);
+        builder.add_ends(&mut trace, &finding, &ends);
+        Ok((finding, witness, trace))
     }
 
-    /// A race is told from the search's execution, in which it was met, with the stacks of the witness run.
+    /// A race is told from the search's execution, in which it was met, with the stacks of the
+    /// witness run.
     fn tell_race(
         &self,
         found: &Found<'_>,
@@ -196,11 +200,11 @@ impl<'a> Collector<'a> {
         finding.witness_kind = witness.kind;
         let builder = FindingBuilder::new(self.symbols, &run.execution, Some(&run.detail));
         builder.rename(&mut finding);
-        let mut story = builder.story(witness.entries.len(), self.confirmer.options().spurious);
+        let mut trace = builder.trace(witness.entries.len(), self.confirmer.options().spurious);
         if ends.len() == finding.accesses.len() {
-            builder.add_ends(&mut story, &finding, &ends);
+            builder.add_ends(&mut trace, &finding, &ends);
         }
-        (finding, story)
+        (finding, trace)
     }
 
     /// A race that cannot be shown with both threads side by side depends on an earlier one.

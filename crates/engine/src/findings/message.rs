@@ -20,13 +20,14 @@ pub fn message(args: &MessageArgs<'_>) -> String {
     match args.kind {
         Kind::DataRace => race(args),
         Kind::Deadlock => deadlock(args),
-        Kind::Livelock => format!("livelock: {} in a loop that nobody can end", going(args)),
+        Kind::Livelock => format!("livelock: {} in a loop that no thread can end", going(args)),
         Kind::Assertion if args.detail == "abort" => format!("{} calls abort", thread(args)),
         Kind::Assertion if args.detail == "exception" => {
             format!("exception of type `{}` is not caught in {}", args.text, thread(args))
         }
         Kind::Assertion => format!("assertion `{}` fails in {}", args.text, thread(args)),
-        // Of a signal that the program got, the text is its number; otherwise it says what ended the run, and no address is known.
+        // For a signal that the program got, the text is its number. Otherwise the text says what
+        // ended the run, and no address is known.
         Kind::Crash if args.text.parse::<u64>().is_err() => {
             format!("{} in {}: {}", args.detail, thread(args), args.text)
         }
@@ -47,7 +48,7 @@ fn going(args: &MessageArgs<'_>) -> String {
 
 fn listed(names: &[&str]) -> String {
     match names.split_last() {
-        None => "nobody".into(),
+        None => "no thread".into(),
         Some((last, [])) => (*last).to_string(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
     }
@@ -75,49 +76,49 @@ fn deadlock(args: &MessageArgs<'_>) -> String {
     let list = args.accesses.iter().map(waits).collect::<Vec<_>>().join(", ");
     match args.detail {
         "relock" => format!("deadlock: {list}, which it holds itself"),
-        "lost-wakeup" => format!("lost wake-up: {list}, and nobody will signal again"),
+        "lost-wakeup" => format!("lost wake-up: {list}, and no thread will signal again"),
         "cycle" => format!("deadlock: {list}"),
-        _ => format!("deadlock: {list}, and nobody will ever let them go on"),
+        _ => format!("deadlock: {list}, and no thread will ever let them go on"),
     }
 }
 
 fn misuse(args: &MessageArgs<'_>) -> String {
-    let (who, object) = (thread(args), args.object);
+    let (thread, object) = (thread(args), args.object);
     match args.detail {
         "mutex-uninitialised"
         | "cond-uninitialised"
         | "rwlock-uninitialised"
         | "sem-uninitialised"
-        | "barrier-uninitialised" => format!("{who} uses {object}, which was never initialised"),
+        | "barrier-uninitialised" => format!("{thread} uses {object}, which was never initialised"),
         "mutex-destroyed" | "cond-destroyed" | "rwlock-destroyed" | "sem-destroyed" | "barrier-destroyed" => {
-            format!("{who} uses {object}, which was destroyed")
+            format!("{thread} uses {object}, which was destroyed")
         }
-        "unlock-not-owner" => format!("{who} unlocks {object}, which another thread holds"),
-        "unlock-not-locked" => format!("{who} unlocks {object}, which nobody holds"),
-        "rwlock-unlock-not-held" => format!("{who} unlocks {object}, which it does not hold"),
-        "destroy-locked" | "rwlock-destroy-locked" => format!("{who} destroys {object}, which is held"),
+        "unlock-not-owner" => format!("{thread} unlocks {object}, which another thread holds"),
+        "unlock-not-locked" => format!("{thread} unlocks {object}, which no thread holds"),
+        "rwlock-unlock-not-held" => format!("{thread} unlocks {object}, which it does not hold"),
+        "destroy-locked" | "rwlock-destroy-locked" => format!("{thread} destroys {object}, which is held"),
         "destroy-waited" | "sem-destroy-waited" | "barrier-destroy-waited" => {
-            format!("{who} destroys {object} while threads wait for it")
+            format!("{thread} destroys {object} while threads wait for it")
         }
         "cond-two-mutexes" => format!("threads wait for {object} with different mutexes"),
-        "cond-wait-unlocked" => format!("{who} waits for {object} without holding the mutex"),
-        "join-twice" => format!("{who} joins a thread that was joined before"),
-        "join-detached" => format!("{who} joins or detaches a detached thread"),
-        "join-self" => format!("{who} joins itself"),
-        "bad-thread" => format!("{who} uses a thread handle that names no thread"),
-        "barrier-count" => format!("{who} initialises {object} for no thread"),
-        "free-locked" => format!("{who} frees memory that contains {object}, which is held"),
-        "reinit-in-use" => format!("{who} initialises {object}, which is in use"),
-        "sem-overflow" => format!("{who} posts {object} beyond its greatest value"),
-        "bad-free" => format!("{who} frees {object}, which is no live heap block"),
-        "lock-held-at-exit" => format!("{who} ends while it holds {object}"),
+        "cond-wait-unlocked" => format!("{thread} waits for {object} without holding the mutex"),
+        "join-twice" => format!("{thread} joins a thread that was joined before"),
+        "join-detached" => format!("{thread} joins or detaches a detached thread"),
+        "join-self" => format!("{thread} joins itself"),
+        "bad-thread" => format!("{thread} uses a thread handle that names no thread"),
+        "barrier-count" => format!("{thread} initialises {object} for no thread"),
+        "free-locked" => format!("{thread} frees memory that contains {object}, which is held"),
+        "reinit-in-use" => format!("{thread} initialises {object}, which is in use"),
+        "sem-overflow" => format!("{thread} posts {object} beyond its greatest value"),
+        "bad-free" => format!("{thread} frees {object}, which is no live heap block"),
+        "lock-held-at-exit" => format!("{thread} ends while it holds {object}"),
         "main-returns-early" => "main returns while threads run".into(),
         "never-joined" => {
             let child = args.accesses.get(1).map_or("a thread", |access| &access.thread);
             format!("{child} is neither joined nor detached")
         }
         detail if detail.ends_with("-not-destroyed") => format!("{object} is never destroyed"),
-        detail => format!("{who} misuses {object} ({detail})"),
+        detail => format!("{thread} misuses {object} ({detail})"),
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(say(Kind::Assertion, "assert", &two), "assertion `x > 0` fails in T1");
         assert_eq!(say_with(Kind::Crash, "SIGSEGV", "11", &two), "SIGSEGV at address 0x10 in T1");
         assert_eq!(say_with(Kind::Crash, "SIGXCPU", "it hung", &two), "SIGXCPU in T1: it hung");
-        assert_eq!(say(Kind::Livelock, "spin", &two), "livelock: T1 and T2 go round in a loop that nobody can end");
+        assert_eq!(say(Kind::Livelock, "spin", &two), "livelock: T1 and T2 go round in a loop that no thread can end");
         assert_eq!(say(Kind::Misuse, "unlock-not-owner", &two), "T1 unlocks `m`, which another thread holds");
     }
 

@@ -46,7 +46,8 @@ impl<'a> Found<'a> {
         Found { bound: preemptions.unwrap_or(u32::MAX), ..self }
     }
 
-    /// A witness of a race: both threads stand before their accesses, or at least the second one does.
+    /// A witness of a race: both threads stand before their accesses, or at least the second one
+    /// does.
     pub fn race(&self, race: &Race, confirmer: &mut Confirmer) -> Result<Witness, Error> {
         let (first, second) = (self.point(&race.first), self.point(&race.second));
         if let Some(chosen) = causal_closure(self.execution, &[first, second]) {
@@ -72,8 +73,8 @@ impl<'a> Found<'a> {
         Ok(Witness { entries, preemptions, run, kind: Some(WitnessKind::Unordered), confirmed })
     }
 
-    /// A witness of something that shows in a run that goes to its end: what the points need, then whatever the policy
-    /// does. If that does not show it, the observed schedule as it was.
+    /// A witness of something that shows in a run that goes to its end: what the points need, then
+    /// whatever the policy does. If that does not show it, the observed schedule as it was.
     pub fn to_the_end(
         &self,
         points: &[ThreadPosition],
@@ -109,7 +110,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The entries of the steps, with the stops that the points ask for behind the last step of each thread.
+    /// The entries of the steps, with the stops that the points ask for behind the last step of
+    /// each thread.
     fn schedule(&self, order: &[usize], points: &[ThreadPosition]) -> Vec<ScheduleEntry> {
         let mut entries: Vec<ScheduleEntry> = order.iter().map(|&index| self.entries[index].clone()).collect();
         for point in points {

@@ -74,7 +74,8 @@ impl Ledger {
         }
     }
 
-    /// Completes the findings: says which prediction led to a confirmed one, and adds those that are not confirmed.
+    /// Completes the findings: says which prediction led to a confirmed one, and adds those that
+    /// are not confirmed.
     pub fn complete(self, findings: &mut Vec<Finding>) -> Figures {
         let mut figures = Figures::default();
         let mut shown = BTreeSet::new();

@@ -1,7 +1,8 @@
 //! Prediction on a trace without a program: nothing can be confirmed.
 //!
-//! A trace does not say which reads decided the way of their threads, so all of them keep their writers, unless
-//! `--assume-any-value` is given. What only other values make possible is infeasible.
+//! A trace does not say which reads decided the way of their threads, so all of them keep their
+//! writers, unless `--assume-any-value` is given. What only other values make possible is
+//! infeasible.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -150,7 +151,8 @@ struct Teller<'a> {
     read: &'a ParsedTrace,
     analysis: &'a TraceAnalysis<'a>,
     keeper: &'a ValuePreserving<'a>,
-    /// What reads keeping their writers imply; not with windows, whose first steps stay as they were.
+    /// What reads keeping their writers imply; not with windows, whose first steps stay as they
+    /// were.
     values: Option<Values<'a>>,
     /// All reads, for traces that are short enough to be searched.
     pinned: Option<Pins>,

@@ -1,4 +1,4 @@
-// Ends by a system call that nobody can intercept.
+// Ends by a system call that cannot be intercepted.
 // status: 3
 // says: exited with status 9
 int main(void) {
