@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use raddle_engine::directory::{RunDirectory, load_traces, usual_directory};
-use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress};
+use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress, has_panicked};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
@@ -35,11 +35,16 @@ pub fn run(args: &CheckArgs) -> CommandResult {
     if args.gtest {
         return gtest::run(args);
     }
-    Ok(match check(args)?.verdict {
+    Ok(status(&check(args)?))
+}
+
+fn status(report: &Report) -> u8 {
+    match report.verdict {
+        _ if has_panicked(report) => exit_codes::UNUSABLE,
         Verdict::Verified => exit_codes::FINE,
         Verdict::Bug => exit_codes::FOUND,
         Verdict::Incomplete => exit_codes::OPEN,
-    })
+    }
 }
 
 /// The program to check, built into `directory` where it has to be.

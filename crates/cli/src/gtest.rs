@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use raddle_engine::directory::ROOT;
+use raddle_engine::has_panicked;
 use raddle_model::finding::{Report, Verdict};
 use raddle_report::junit::{self, Case};
 
@@ -62,6 +63,7 @@ pub fn run(args: &CheckArgs) -> CommandResult {
     let (verified, bugs, open) = (count(Verdict::Verified), count(Verdict::Bug), count(Verdict::Incomplete));
     say(&format!("raddle: {} tests: {verified} verified, {bugs} with a bug, {open} incomplete", tests.len()));
     Ok(match (bugs, open) {
+        _ if reports.iter().any(has_panicked) => exit_codes::UNUSABLE,
         (0, 0) => exit_codes::FINE,
         (0, _) => exit_codes::OPEN,
         _ => exit_codes::FOUND,

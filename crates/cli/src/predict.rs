@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use raddle_engine::directory::{RunDirectory, usual_directory};
-use raddle_engine::{Observer, Predicted, Predictor, PredictorOptions};
+use raddle_engine::{Observer, Predicted, Predictor, PredictorOptions, has_panicked};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
@@ -149,7 +149,11 @@ fn write_json(args: &PredictArgs, report: &Report) -> Result<(), CommandError> {
 }
 
 fn status(report: &Report) -> u8 {
-    if report.verdict == Verdict::Bug { exit_codes::FOUND } else { exit_codes::OPEN }
+    match report.verdict {
+        _ if has_panicked(report) => exit_codes::UNUSABLE,
+        Verdict::Bug => exit_codes::FOUND,
+        _ => exit_codes::OPEN,
+    }
 }
 
 /// Prints to standard output, with colours where the terminal wants them; a closed one is no reason

@@ -9,11 +9,15 @@
 //! short. From then on every target takes turns with its thread, so that as many processors are
 //! busy as there are targets. A worker also does the analysis of an execution that needs nothing
 //! but the execution ([`Analyser`]).
+//!
+//! A panic of a worker is resumed in the coordinator.
 
 mod queue;
 mod reorder;
 mod worker;
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -71,6 +75,8 @@ enum Message {
     Finished(Vec<FinishedRun>),
     /// A target broke.
     Lost(TargetError),
+    /// The worker has a bug.
+    Panicked(Box<dyn Any + Send>),
     /// A target did not start: the worker does not exist.
     Absent,
     /// The worker ended, with these remarks about its target.
@@ -166,8 +172,11 @@ impl<'a, T: Target> WorkerPool<'a, T> {
                 };
                 let mut notice = ExitNotice { out, remarks: Vec::new() };
                 target.take_turns();
-                if let Err(error) = work(&queue, Worker::new(&mut target, analyser), sharers, &notice.out) {
-                    let _ = notice.out.send(Message::Lost(error));
+                let worker = Worker::new(&mut target, analyser);
+                match catch_unwind(AssertUnwindSafe(|| work(&queue, worker, sharers, &notice.out))) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => drop(notice.out.send(Message::Lost(error))),
+                    Err(panic) => drop(notice.out.send(Message::Panicked(panic))),
                 }
                 notice.remarks = remarks(&target);
             });
@@ -268,6 +277,7 @@ impl<'a, T: Target> WorkerPool<'a, T> {
             match message {
                 Message::Finished(runs) => runs.into_iter().for_each(|run| self.buffer.enter(run)),
                 Message::Lost(error) => return Err(error),
+                Message::Panicked(panic) => resume_unwind(panic),
                 Message::Absent => self.started -= 1,
                 Message::Exited(_) => return Err(TargetError::Lost("a worker ended unexpectedly".into())),
             }
@@ -308,6 +318,7 @@ impl<'a, T: Target> WorkerPool<'a, T> {
                     self.remarks.extend(remarks);
                 }
                 Ok(Message::Absent) => self.started -= 1,
+                Ok(Message::Panicked(panic)) => resume_unwind(panic),
                 Ok(_) => {}
                 Err(_) => break,
             }

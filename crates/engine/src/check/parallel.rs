@@ -12,6 +12,7 @@ use raddle_model::{DefectFinder, TargetError, semantics};
 
 use super::search::is_compared;
 use crate::options::{CheckOptions, StrategyName};
+use crate::panics;
 
 /// Whether the search can be shared: no run may depend on what the target has learnt in others.
 pub fn can_share(options: &CheckOptions) -> bool {
@@ -74,7 +75,10 @@ fn start(options: Options) -> Result<NativeTarget, TargetError> {
 fn expander(spurious: u32, self_check: Option<u64>) -> Analyser {
     let (mut expander, mut finder) = (Expander::new(spurious), DefectFinder::new());
     let mut known: BTreeSet<Signature> = BTreeSet::new();
+    let is_panic_provoked = panics::is_provoked("worker");
     Box::new(move |number, request, execution| {
+        let is_worker = || std::thread::current().name() != Some("main");
+        assert!(!(is_panic_provoked && is_worker()), "a test wants this panic");
         let expansion = expander.expand(&WorkItem { schedule: request.schedule }, execution);
         let mut keep = self_check.is_some_and(|every| (number + 1).is_multiple_of(every));
         for defect in finder.find(execution) {

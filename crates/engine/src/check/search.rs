@@ -1,4 +1,4 @@
-//! The search: strategy against target, every execution looked at.
+//! The search: strategy against target, every execution examined.
 
 use std::ops::ControlFlow;
 
@@ -14,12 +14,13 @@ use super::parallel::ParallelSetup;
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::observer::{Observer, Progress};
+use crate::panics;
 
-/// Executions that are all compared with the semantics; of later ones, every [`SPARSELY`]th is.
+/// The first executions are all compared with the semantics; of later ones, every [`SPARSELY`]th.
 const CLOSELY: u64 = 256;
 const SPARSELY: u64 = 64;
 
-/// Why a search ends whose suppressed accesses have to become scheduling points.
+/// The code of a search that ends because suppressed accesses have to become scheduling points.
 pub const RESTART: &str = "suppressed";
 
 /// What came of a search.
@@ -67,20 +68,37 @@ impl Search<'_, '_> {
     pub fn run(self) -> Result<SearchResult, Error> {
         let Search { mut strategy, target, parallel, collector, observer, self_check, stop_at_first, spurious } = self;
         let (last, ended, seen) = (Stats::default(), None, 0);
-        let mut monitor = SearchMonitor { collector, observer, self_check, stop_at_first, spurious, last, ended, seen };
-        let mut pool = match parallel {
-            Some(parallel) => parallel.pool(target),
-            None => WorkerPool::of_one(target),
+        let is_panic_provoked = panics::is_provoked("search");
+        let mut monitor = SearchMonitor {
+            collector,
+            observer,
+            self_check,
+            stop_at_first,
+            spurious,
+            last,
+            ended,
+            seen,
+            is_panic_provoked,
         };
-        let outcome = explore(&mut *strategy, &mut pool, &mut |run, class, progress| monitor.see(run, class, progress));
-        let mut limits = pool.close();
-        drop(pool);
+        let searched = panics::catch(|| {
+            let mut pool = match parallel {
+                Some(parallel) => parallel.pool(target),
+                None => WorkerPool::of_one(target),
+            };
+            let mut see = |run: &RunOutcome<'_>, class, progress: &_| monitor.see(run, class, progress);
+            let outcome = explore(&mut *strategy, &mut pool, &mut see);
+            (outcome, pool.close())
+        });
+        let (outcome, mut limits) = match searched {
+            Ok(searched) => searched,
+            Err(reason) => return Ok(SearchResult { stats: monitor.last, reason: Some(reason), limits: Vec::new() }),
+        };
         limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
         monitor.searched(outcome, limits)
     }
 }
 
-/// Looks at every run.
+/// Examines every run.
 struct SearchMonitor<'a, 'b> {
     collector: &'a mut Collector<'b>,
     observer: &'a mut dyn Observer,
@@ -90,6 +108,8 @@ struct SearchMonitor<'a, 'b> {
     last: Stats,
     ended: Option<StopReason>,
     seen: u64,
+    /// Whether a test wants a panic after the first finding.
+    is_panic_provoked: bool,
 }
 
 impl SearchMonitor<'_, '_> {
@@ -107,8 +127,9 @@ impl SearchMonitor<'_, '_> {
         if class != Classification::OutOfBound
             && let Some(execution) = run.execution
         {
-            self.look(execution, stats, !run.is_expanded && is_compared(self.seen));
+            self.examine(execution, stats, !run.is_expanded && is_compared(self.seen));
         }
+        assert!(!(self.is_panic_provoked && findings > 0), "a test wants this panic");
         if let Some(disagreement) = run.note.as_ref().filter(|_| self.ended.is_none()) {
             self.ended = Some(StopReason::Because(disagrees(disagreement)));
         }
@@ -120,7 +141,7 @@ impl SearchMonitor<'_, '_> {
     }
 
     /// Takes what the execution shows, and checks raddle itself on it.
-    fn look(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
+    fn examine(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
         self.observer.examined(execution.events.len());
         let met = self.collector.meet(execution, stats.executions.saturating_sub(1), self.observer);
         self.ended = match met {
@@ -141,7 +162,7 @@ impl SearchMonitor<'_, '_> {
             return Some(disagrees(&disagreement.to_string()));
         }
         // A race makes the order of independent operations matter.
-        let difference = self.self_check.as_mut().filter(|_| !fresh)?.look(execution, self.seen, self.spurious);
+        let difference = self.self_check.as_mut().filter(|_| !fresh)?.repeat(execution, self.seen, self.spurious);
         match difference {
             Ok(None) => None,
             Ok(Some(text)) => Some(reason("nondeterministic", &text)),
@@ -162,7 +183,8 @@ impl SearchMonitor<'_, '_> {
             }
             (None, Err(TargetError::Interrupted)) => Some(reason("interrupted", "the search was interrupted")),
             (None, Err(TargetError::Late)) => Some(reason_of(IncompleteReason::Time)),
-            // A program that never ran is a failure, one that got lost on the way leaves the answer open.
+            // A program that never ran is an error. One that was lost on the way leaves the answer
+            // open.
             (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
         };
@@ -192,8 +214,9 @@ impl SelfCheck {
         SelfCheck { every, target }
     }
 
-    /// Runs an execution's schedule again, as it was and in an equivalent order; a sentence if something differs.
-    fn look(&mut self, execution: &Execution, number: u64, spurious: u32) -> Result<Option<String>, TargetError> {
+    /// Runs an execution's schedule again, as it was and in an equivalent order; a sentence if
+    /// something differs.
+    fn repeat(&mut self, execution: &Execution, number: u64, spurious: u32) -> Result<Option<String>, TargetError> {
         if !number.is_multiple_of(self.every) || execution.diverged_at.is_some() {
             return Ok(None);
         }
@@ -206,14 +229,14 @@ impl SelfCheck {
     }
 }
 
-/// The request that asks for every step of an execution.
+/// The request that asks for every event of an execution.
 fn again(execution: &Execution, spurious: u32) -> Request {
-    let mut world = SyncState::new(spurious);
-    world.prepare(execution);
-    let choose = |step: &raddle_model::Event| {
-        let choice = world.choice_of(step);
-        world.apply(step);
-        Choice { thread: step.thread, choice }
+    let mut state = SyncState::new(spurious);
+    state.prepare(execution);
+    let choose = |event: &raddle_model::Event| {
+        let choice = state.choice_of(event);
+        state.apply(event);
+        Choice { thread: event.thread, choice }
     };
     let schedule = execution.events.iter().map(choose).collect();
     Request { schedule, policy: Policy::LeastRank, max_events: execution.recorded.saturating_add(1) }

@@ -27,6 +27,7 @@ use crate::findings::collect::{Collected, Collector};
 use crate::findings::confirm::Confirmer;
 use crate::naming::{SourceNames, place_text, symbols};
 use crate::observer::Observer;
+use crate::panics;
 use crate::program::Program;
 
 /// Observes, predicts and confirms.
@@ -51,7 +52,11 @@ pub fn predict_program(
         traces: 0,
         failure: None,
     };
-    let totals = predict(&mut target, &session_options(&predictor.options), &mut watcher)?;
+    let predicted = panics::catch(|| predict(&mut target, &session_options(&predictor.options), &mut watcher));
+    let (totals, panic) = match predicted {
+        Ok(totals) => (totals?, None),
+        Err(reason) => (Totals::default(), Some(reason)),
+    };
     let Watcher { collector, ledger, failure, .. } = watcher;
     if let Some(failure) = failure {
         return Err(failure);
@@ -71,7 +76,8 @@ pub fn predict_program(
         prediction: Some(figures),
         ..Stats::default()
     };
-    let report = ledger::report(program.name(), program.args_text(), stats, limits, findings);
+    let mut report = ledger::report(program.name(), program.args_text(), stats, limits, findings);
+    report.reason = panic.or(report.reason);
     write_report(directory.path(), &report)?;
     Ok(Predicted { report, totals })
 }
