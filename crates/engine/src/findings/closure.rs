@@ -1,9 +1,10 @@
 //! Which transitions of an execution have to happen before certain points of it.
 //!
-//! A transition here is a step with the data accesses that follow it. A later one needs an earlier one if they belong to one
-//! thread, if their steps depend on each other, or if their data accesses conflict. A set of transitions that holds all that
-//! its members need can be run by itself, in the observed order or in any other that keeps conflicting transitions in
-//! order: every thread then does what it did in the execution.
+//! A transition here is a step with the data accesses that follow it. A later one needs an earlier
+//! one if they belong to one thread, if their steps depend on each other, or if their data accesses
+//! conflict. A set of transitions that holds all that its members need can be run by itself, in the
+//! observed order or in any other that keeps conflicting transitions in order: every thread then
+//! does what it did in the execution.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,8 @@ const LARGE: u64 = 1 << 12;
 pub struct ThreadPosition {
     /// Run-local number.
     pub thread: u16,
-    /// Steps of the whole execution that may have happened; the thread's later steps lie beyond the point.
+    /// Steps of the whole execution that may have happened; the thread's later steps lie beyond the
+    /// point.
     pub before: u32,
     /// If the point lies between two steps: number of the thread's next data access there.
     pub access: Option<u32>,
@@ -36,8 +38,8 @@ impl ThreadPosition {
     }
 }
 
-/// Numbers of the steps that must have happened when all threads of `points` stand at theirs; `None` if some thread would
-/// then have to be beyond its point.
+/// Numbers of the steps that must have happened when all threads of `points` stand at theirs;
+/// `None` if some thread would then have to be beyond its point.
 pub fn causal_closure(execution: &Execution, points: &[ThreadPosition]) -> Option<Vec<usize>> {
     let blocks = Transitions::of(execution);
     let mut wanted = vec![false; execution.threads.len()];
@@ -51,7 +53,7 @@ pub fn causal_closure(execution: &Execution, points: &[ThreadPosition]) -> Optio
         let prints = footprint(step);
         let accesses = blocks.of_step(index).map(|at| &execution.accesses[at]);
         let point = points.iter().find(|point| point.thread == step.thread);
-        // A step that lies beyond its thread's point must not be needed by anybody.
+        // A step that lies beyond its thread's point must not be needed.
         if point.is_some_and(|point| index as u32 >= point.before) {
             if needs.meets_steps(&prints) || accesses.clone().any(|access| needs.meets(access)) {
                 return None;
@@ -113,7 +115,8 @@ impl Transitions {
     }
 }
 
-/// What the transitions chosen so far touch: an earlier transition that conflicts with it is needed.
+/// What the transitions chosen so far touch: an earlier transition that conflicts with it is
+/// needed.
 #[derive(Default)]
 struct Demand {
     /// Bytes touched in each mode, by cell.
@@ -171,8 +174,8 @@ fn overlap(range: &(u64, u64, Mode), start: u64, end: u64) -> bool {
     range.0 < end && start < range.1
 }
 
-/// How an access touches its bytes. An allocation orders nothing by itself: whoever uses the block got its address from
-/// somewhere.
+/// How an access touches its bytes. An allocation orders nothing by itself: a thread that uses the
+/// block got its address from somewhere.
 pub(super) fn mode_of(access: &Access) -> Option<Mode> {
     match access.kind {
         AccessKind::Read => Some(Mode::Observe),
@@ -205,7 +208,8 @@ mod tests {
         assert_eq!(cells, [(0x200, 0b1100_0000), (0x201, 0b11)]);
     }
 
-    /// T0 creates T1 and T2; each locks and unlocks, then touches x. The lock of the other is not needed.
+    /// T0 creates T1 and T2; each locks and unlocks, then touches x. The lock of the other is not
+    /// needed.
     #[test]
     fn only_what_is_needed_is_chosen() {
         let m = 0x100;
@@ -227,7 +231,8 @@ mod tests {
         assert_eq!(causal_closure(&run, &[first, second]).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 
-    /// T1 writes x and then releases m, T2 takes m and then reads x: the lock separates the two accesses.
+    /// T1 writes x and then releases m, T2 takes m and then reads x: the lock separates the two
+    /// accesses.
     #[test]
     fn what_is_ordered_cannot_be_adjacent() {
         let m = 0x100;
@@ -244,7 +249,8 @@ mod tests {
         assert_eq!(causal_closure(&run, &points), None);
     }
 
-    /// T1 writes x, then y, in one go; T2 reads y, then x. The race on y decides what follows, so x is not adjacent, y is.
+    /// T1 writes x, then y, in one go; T2 reads y, then x. The race on y decides what follows, so x
+    /// is not adjacent, y is.
     #[test]
     fn an_earlier_race_can_separate_a_later_one() {
         let steps = vec![

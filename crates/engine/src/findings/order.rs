@@ -1,8 +1,8 @@
 //! The order in which a set of transitions is run: as few preemptions as can be found quickly.
 //!
-//! Any order that keeps conflicting transitions as they were is the same behaviour. Those tried here let a thread run on for
-//! as long as it can and differ in whom they prefer when it cannot; the best of them and of the observed order is taken.
-//! That is a heuristic, not a minimum.
+//! Any order that keeps conflicting transitions as they were is the same behaviour. Those tried
+//! here let a thread run on for as long as it can and differ in which thread they prefer when it
+//! cannot. The best of them and of the observed order is taken. That is a heuristic, not a minimum.
 
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ fn next_of_same_thread(execution: &Execution, order: &[usize]) -> Vec<Option<usi
     next
 }
 
-/// Whether the thread of a step could make its next one now: the one in the order, else the next of the execution, else
-/// what it stands before at the end.
+/// Whether the thread of a step could make its next one now: the one in the order, else the next of
+/// the execution, else what it stands before at the end.
 fn can_go_on(execution: &Execution, world: &SyncState, index: usize, next: Option<usize>) -> bool {
     let thread = execution.events[index].thread;
     let later = || (index + 1..execution.events.len()).find(|&later| execution.events[later].thread == thread);
@@ -74,7 +74,7 @@ fn can_go_on(execution: &Execution, world: &SyncState, index: usize, next: Optio
     op.is_some_and(|op| world.enabled(op) == Enabled::Yes)
 }
 
-/// Whom to prefer where a thread cannot go on.
+/// Which thread to prefer where the current one cannot go on.
 #[derive(Clone, Copy)]
 enum Prefer {
     Low,
@@ -89,7 +89,7 @@ struct Graph {
     threads: BTreeMap<u16, Vec<usize>>,
     /// How many transitions of other threads each has to wait for.
     waits: Vec<u32>,
-    /// Who waits for each.
+    /// The transitions that wait for each.
     followers: Vec<Vec<usize>>,
     chosen: Vec<usize>,
 }
@@ -146,7 +146,8 @@ impl Graph {
                 Some(thread) => Some(thread),
                 None => self.pick(prefer, &made, |thread| ready(thread).is_some()),
             };
-            // The observed order is always possible, so somebody can go on; if not, the graph is wrong: keep that order.
+            // The observed order is always possible, so some thread can go on. If none can, the
+            // graph is wrong: keep that order.
             let Some((thread, position)) = thread.and_then(|thread| Some((thread, ready(thread)?))) else {
                 return self.chosen.clone();
             };
@@ -173,8 +174,8 @@ impl Graph {
 }
 
 impl CellHistory {
-    /// Adds a touch; puts those that it must stay behind into `earlier`. Bytes are not told apart here: a few needless
-    /// constraints do no harm.
+    /// Adds a touch; puts those that it must stay behind into `earlier`. Bytes are not told apart
+    /// here: a few needless constraints do no harm.
     fn touch(&mut self, position: usize, mode: Mode, earlier: &mut Vec<usize>) {
         earlier.extend(self.writer);
         match mode {
