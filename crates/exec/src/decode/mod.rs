@@ -1,8 +1,9 @@
 //! Records become an execution.
 //!
-//! The only place where wire becomes model. The words come from a process that may have written anything: every number
-//! is checked before it is used, decoding is linear in the number of words, and a trace that makes no sense is an error
-//! with the place where it stopped making sense, never a panic.
+//! The only place where wire becomes model. The words come from a process that may have written
+//! anything: every number is checked before it is used, decoding is linear in the number of words,
+//! and a trace that makes no sense is an error with the place where it stopped making sense, never
+//! a panic.
 
 mod detail;
 #[cfg(test)]
@@ -82,7 +83,7 @@ pub struct RunResult {
 /// How much of a trace there must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// All of it: each thread says where it stands.
+    /// All of it: each thread has a record of its pending operation.
     Whole,
     /// What a process wrote before it died: ends at the first word that is zero or makes no sense.
     Beginning,
@@ -118,7 +119,8 @@ impl Decoder {
         Self::default()
     }
 
-    /// Decodes a whole trace into `into`, whose former contents are dropped and whose buffers are used again.
+    /// Decodes a whole trace into `into`, whose former contents are dropped and whose buffers are
+    /// used again.
     ///
     /// # Errors
     /// If the words are not a trace; then `into` holds what was understood up to there.
@@ -478,7 +480,8 @@ impl Decoder {
         }
     }
 
-    /// Threads whose last transition was their end are over, whether or not the runtime got to say so.
+    /// Threads whose last transition was their end have ended, even if the runtime did not get to
+    /// record it.
     fn fill_pending(&self, into: &mut Execution) {
         for (thread, progress) in self.progress.iter().enumerate() {
             if progress.pending || !progress.ended {
@@ -508,7 +511,7 @@ impl Header {
     }
 }
 
-/// Where a thread stands that did not say so.
+/// The pending operation of a thread that did not record it.
 fn unknown_pending(thread: u16) -> Pending {
     let step = Event {
         thread,

@@ -8,8 +8,9 @@
 //! | 8 | size of the rest once it is decompressed |
 //! | | deflated postcard |
 //!
-//! Addresses go as differences to the one before, because neighbours lie close. Nothing of what is read is believed:
-//! sizes are bounded before memory is asked for, and the execution is checked as one from a target is.
+//! Addresses are stored as differences to the one before, because neighbours lie close. Nothing
+//! that is read is trusted: sizes are bounded before memory is allocated, and the execution is
+//! checked like one from a target.
 
 use raddle_model::{
     Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, ThreadInfo, ThreadPath,
@@ -23,7 +24,7 @@ use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings,
 /// First bytes of the file.
 pub(super) const MAGIC: [u8; 8] = *b"raddle\x00t";
 const HEADER: usize = 24;
-/// Deflate cannot make more of a byte.
+/// Deflate cannot expand a byte to more than this.
 const GREATEST_RATIO: usize = 1032;
 
 #[derive(Serialize, Deserialize)]
@@ -92,7 +93,7 @@ struct IncidentRow {
     text: String,
 }
 
-/// The last address, from which the next is told by its distance.
+/// The last address; the next one is stored as the distance from it.
 #[derive(Default)]
 struct Near(u64);
 
@@ -260,7 +261,7 @@ fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<Schedule
     Ok(entries.collect())
 }
 
-/// What everybody who reads an execution relies on.
+/// Checks what all readers of an execution rely on.
 fn check(execution: &Execution) -> Result<(), String> {
     let threads = execution.threads.len();
     let steps = execution.events.len();

@@ -16,7 +16,7 @@ const MOST_EVENTS: usize = 20_000;
 /// Accesses to more bytes at once are not shown.
 const LARGEST_SHOWN: u64 = 64;
 
-/// Tells an execution.
+/// Makes the annotated trace of an execution.
 pub struct TraceAnnotator<'a> {
     names: &'a ExecutionNames<'a>,
     execution: &'a Execution,
@@ -170,7 +170,7 @@ impl<'a> TraceAnnotator<'a> {
         })
     }
 
-    /// Who holds which lock from when to when.
+    /// When which thread holds which lock.
     fn holds(&self, trace: &mut AnnotatedTrace, known: &mut Known, event_of_step: &[usize]) -> Vec<Interval> {
         let mut holdings = Holdings::default();
         let mut open: BTreeMap<(u16, u64), usize> = BTreeMap::new();
@@ -197,7 +197,7 @@ impl<'a> TraceAnnotator<'a> {
         all
     }
 
-    /// Who could not go on from when to when, by the semantics of the operation that the thread makes next.
+    /// When which thread is blocked, by the semantics of the operation that it makes next.
     fn waits(&self, trace: &mut AnnotatedTrace, known: &mut Known, event_of_step: &[usize]) -> Vec<Interval> {
         let steps = &self.execution.events[..event_of_step.len()];
         let mut world = SyncState::new(self.spurious);
@@ -296,7 +296,7 @@ fn signed(value: u64, size: u64) -> String {
 
 /// Data accesses to bytes that one thread writes and another touches.
 fn shared_accesses(execution: &Execution, steps: usize) -> Vec<usize> {
-    /// Who has touched a cell, and who has written it, as far as that matters: one thread, or several.
+    /// Which threads have accessed a cell: one or several, and whether one of them wrote it.
     #[derive(Clone, Copy, Default)]
     struct Users {
         one: Option<u16>,
