@@ -153,7 +153,7 @@ impl Options {
                 | flag(self.share_files, config_flag::SHARE_FILES)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
                 | flag(self.fold_spins, config_flag::FOLD_SPINS)
-                | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL),
+                | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),
             spurious: self.spurious,
             stack_bytes: self.stack_bytes,

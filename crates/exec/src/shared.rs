@@ -300,7 +300,7 @@ macro_rules! job_fields {
 }
 
 job_fields! {
-    narrow: base as u32, flags as u32, first_segment as u32, segments as u32, keeps as u32, started_at as u32,
+    narrow: base as u32, flags as u32, first_segment as u32, segments as u32, checkpoints as u32, started_at as u32,
         policy as u32, policy_depth as u32, policy_horizon as u32, status as u32, code as i32, exited as u32,
         diverged_at as u32, steps as u32, awaits as u32, reserved as u32;
     wide: policy_seed, max_events, trace_start, trace_bytes, nanoseconds, skipped
@@ -322,7 +322,7 @@ mod tests {
             flags: 2,
             first_segment: 3,
             segments: 4,
-            keeps: 5,
+            checkpoints: 5,
             started_at: 6,
             policy: 7,
             policy_depth: 8,

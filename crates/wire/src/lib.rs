@@ -101,7 +101,7 @@ pub mod config_flag {
     /// Do not explore failed rounds of spin loops.
     pub const FOLD_SPINS: u32 = 8;
     /// Keep every checkpoint that is asked for, whether it pays or not.
-    pub const KEEP_ALL: u32 = 16;
+    pub const KEEP_ALL_CHECKPOINTS: u32 = 16;
 }
 
 /// What the host fixes before the target starts.
@@ -229,8 +229,9 @@ pub struct Job {
     pub first_segment: u32,
     /// How many segments. They are the whole schedule, wherever the run starts.
     pub segments: u32,
-    /// How many more follow that say where checkpoints are wanted ([`Segment::keep`]), in order.
-    pub keeps: u32,
+    /// How many more follow that say where checkpoints are wanted ([`Segment::checkpoint`]), in
+    /// order.
+    pub checkpoints: u32,
     /// Transitions that were not made because the run started behind them (result).
     pub started_at: u32,
     /// Encoded `Policy`: 0 least rank, 1 random, 2 pct, 3 pos.
@@ -347,7 +348,7 @@ impl Segment {
     /// Asks for a checkpoint right before the transition with number `at` (from 0, counted from the
     /// root), with number `id`, from which `uses` runs are known to start.
     #[must_use]
-    pub const fn keep(id: u16, at: u32, uses: u32) -> Self {
+    pub const fn checkpoint(id: u16, at: u32, uses: u32) -> Self {
         Segment { tid: id, choice: NO_CHOICE, steps: at, accesses: uses, reserved: 0 }
     }
 }

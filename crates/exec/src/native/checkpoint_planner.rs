@@ -115,8 +115,8 @@ impl CheckpointPlanner {
             let prefix = schedule[..at as usize].to_vec();
             let id = self.add(PlannedCheckpoint { prefix, max_events, used: self.plans, asked: self.plans }, start.id);
             tracing::debug!(id, steps = at, uses, "checkpoint planned");
-            segments.push(Segment::keep(id, at, uses));
-            job.keeps += 1;
+            segments.push(Segment::checkpoint(id, at, uses));
+            job.checkpoints += 1;
         }
         start
     }
@@ -222,7 +222,7 @@ mod tests {
     fn suggest(planner: &mut CheckpointPlanner, plans: &[RunPlan]) -> (u32, Vec<(u16, u32, u32)>, StartPoint) {
         let (mut job, mut segments) = (Job::default(), Vec::new());
         let start = planner.suggest(&plans[0], plans[1..].iter(), &mut job, &mut segments);
-        assert_eq!(job.keeps as usize, segments.len());
+        assert_eq!(job.checkpoints as usize, segments.len());
         (job.base, segments.iter().map(|keep| (keep.tid, keep.steps, keep.accesses)).collect(), start)
     }
 

@@ -173,7 +173,7 @@ pub fn expect(job: &mut Job, base: u32, wanted: *const Segment) {
     (table.last, table.nanoseconds) = if base == ROOT { (ROOT, 0) } else { (base, slot.nanoseconds) };
     job.started_at = if base == ROOT { 0 } else { slot.steps };
     job.skipped = table.nanoseconds;
-    (table.wanted, table.left) = (wanted, job.keeps);
+    (table.wanted, table.left) = (wanted, job.checkpoints);
     for index in 0..table.left as usize {
         // SAFETY: the controller checked that so many lie within the shared file.
         let id = u32::from(unsafe { (*wanted.add(index)).tid });
@@ -219,7 +219,7 @@ pub fn save_here(process: &mut ProcessState, job: &Job, trace: *const u8) {
     let elapsed = begun - table.since;
     let pages = process.snapshot.hot_pages();
     let records = run().hot.next as usize - trace as usize;
-    let all = process.config_flags & config_flag::KEEP_ALL != 0;
+    let all = process.config_flags & config_flag::KEEP_ALL_CHECKPOINTS != 0;
     let pays = all || table.pays(elapsed, pages, wanted.accesses);
     if !pays || !is_all_memory() || !table.make_room(id, records.next_multiple_of(PAGE) + pages * PAGE) {
         table.replace(id, table.last);

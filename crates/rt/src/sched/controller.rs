@@ -219,7 +219,7 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
 }
 
 fn valid(job: &Job) -> bool {
-    let segments = (job.segments as usize).saturating_add(job.keeps as usize);
+    let segments = (job.segments as usize).saturating_add(job.checkpoints as usize);
     (job.first_segment as usize).saturating_add(segments) <= MAX_SEGMENTS
 }
 

@@ -2,20 +2,22 @@
 //! when the operation may be performed, after any number of other threads' steps; [`commit`] then
 //! records the operation.
 
+mod choose;
 pub mod controller;
 pub mod debugger;
 pub mod enabled;
+pub mod ranks;
 pub mod startup;
 pub mod timeouts;
 pub mod virtual_time;
 
-use raddle_vocab::policy::{Candidate, MAX_THREADS, Policy, mix};
+use raddle_vocab::policy::Policy;
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 
 use crate::arch::context;
 use crate::sched::enabled::{Enabled, enabled};
-use crate::spinloop::{detector, knowledge};
+use crate::spinloop::detector;
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
 use crate::trace;
 
@@ -28,11 +30,11 @@ pub fn arrive(op: AnnouncedOp) {
     // Passed in registers: the processor stalls if what was just written in parts is read as a
     // whole.
     let AnnouncedOp { kind, order, log_size, obj, arg, pc } = op;
-    stand_before(kind, order, log_size, obj, arg, pc);
+    park_before(kind, order, log_size, obj, arg, pc);
 }
 
 #[inline(never)]
-fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
+fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
     let op = AnnouncedOp { kind, order, log_size, obj, arg, pc };
     let may_spin = detector::arriving(&op);
     let run = run();
@@ -51,7 +53,7 @@ fn stand_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u
         // Whether it really is enabled is checked if it is chosen.
         run.move_to(rank, ReadySet::Runnable);
     }
-    give_way();
+    wait_for_turn();
     trace::ensure_room();
 }
 
@@ -132,9 +134,9 @@ pub fn mark(tid: usize) {
 }
 
 /// Runs others until it is this thread's turn.
-pub fn give_way() {
+pub fn wait_for_turn() {
     checkpoint_if_due();
-    let Some(next) = next_thread() else { finish(RunStatus::Rest, 0) };
+    let Some(next) = choose::next_thread() else { finish(RunStatus::Rest, 0) };
     grant(next);
     if next != run().hot.tid as usize {
         switch_to(next);
@@ -150,7 +152,7 @@ pub fn leave(status: ThreadStatus) -> ! {
     me.count = count;
     let rank = me.rank as usize;
     run.move_to(rank, ReadySet::None);
-    give_way();
+    wait_for_turn();
     unreachable!("a thread that has left was given a turn")
 }
 
@@ -165,7 +167,7 @@ pub fn park_at_access() {
     let rank = run.me().rank as usize;
     run.move_to(rank, ReadySet::Runnable);
     crate::sched::debugger::parked();
-    give_way();
+    wait_for_turn();
 }
 
 /// Lets other threads run, in the middle of many accesses without a transition that only read: the
@@ -177,7 +179,7 @@ pub fn yield_in_stretch() {
     run.me().status = ThreadStatus::AtAccess;
     run.me().count = run.hot.count;
     run.move_to(rank, ReadySet::Reluctant);
-    give_way();
+    wait_for_turn();
 }
 
 /// Records the pending operation of every thread and ends the run. Does not return.
@@ -317,99 +319,6 @@ fn switch_to(next: usize) {
     }
 }
 
-/// The thread whose turn it is, by the schedule and behind it by the policy. `None`: no thread can
-/// step.
-fn next_thread() -> Option<usize> {
-    if run().steps >= process().plan.examine_at {
-        return Some(detector::examined_thread());
-    }
-    let plan = &mut process().plan;
-    if plan.at < plan.len {
-        let tid = plan.current.tid as usize;
-        if !can_follow(tid, plan.current.steps) {
-            diverge();
-        }
-        return Some(tid);
-    }
-    if plan.flags & job_flag::STOP_AFTER_SCHEDULE != 0 {
-        finish(RunStatus::Stopped, 0);
-    }
-    match plan.chooser.policy() {
-        Policy::LeastRank => least_rank(),
-        Policy::Stay => last_thread().or_else(least_rank),
-        policy => {
-            let ranks = 0..run().threads;
-            let step = run().steps;
-            // A thread that polls, with a fixed priority, would do so for ever: threads that have
-            // not yielded go first.
-            let yielded = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.yielded;
-            let first = match policy {
-                Policy::Random { .. } => None,
-                _ => plan.chooser.choose(step, ranks.clone().filter(|rank| !yielded(rank)).filter_map(candidate)),
-            };
-            let rank = first.or_else(|| plan.chooser.choose(step, ranks.filter_map(candidate)))?;
-            Some(run().by_rank[rank] as usize)
-        }
-    }
-}
-
-/// Whether the thread can do what the present segment asks for.
-fn can_follow(tid: usize, steps: u32) -> bool {
-    let run = run();
-    if tid >= run.threads {
-        return false;
-    }
-    match run.fibers[tid].status {
-        ThreadStatus::AtAccess => true,
-        // With no steps left, it has reached an operation before the access at which it should
-        // stop.
-        ThreadStatus::Pending | ThreadStatus::AtSpinRead => steps > 0 && enabled(tid) != Enabled::No,
-        _ => false,
-    }
-}
-
-/// The thread that made the last step, if it can go on at once.
-fn last_thread() -> Option<usize> {
-    let run = run();
-    let tid = run.hot.tid as usize;
-    if tid >= run.threads || !run.runnable.contains(run.fibers[tid].rank as usize) {
-        return None;
-    }
-    (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
-}
-
-/// The sets hold what was true when a thread was marked; it is checked again here.
-fn least_rank() -> Option<usize> {
-    let run = run();
-    if run.at_spin_reads > 0 {
-        // Any thread may have changed what they would read.
-        (0..run.threads).filter(|&tid| run.fibers[tid].status == ThreadStatus::AtSpinRead).for_each(mark);
-    }
-    while let Some(rank) = run.runnable.first() {
-        let tid = run.by_rank[rank] as usize;
-        if run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes {
-            return Some(tid);
-        }
-        mark(tid);
-    }
-    // Threads that go round in loops take turns.
-    let reluctant =
-        (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
-    reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| crate::sched::timeouts::stalled_rounds(tid))
-}
-
-fn candidate(rank: usize) -> Option<Candidate> {
-    let run = run();
-    let tid = run.by_rank[rank] as usize;
-    let fiber = &run.fibers[tid];
-    let can_step = match fiber.status {
-        ThreadStatus::AtAccess => true,
-        ThreadStatus::Pending | ThreadStatus::AtSpinRead => enabled(tid) != Enabled::No,
-        _ => false,
-    };
-    can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })
-}
-
 /// Counts the step against the pending operations on the same object (for partial order sampling).
 fn note_conflicts(op: &AnnouncedOp) {
     let run = run();
@@ -418,92 +327,5 @@ fn note_conflicts(op: &AnnouncedOp) {
         if tid != run.hot.tid as usize && fiber.status == ThreadStatus::Pending && fiber.pending.obj == op.obj {
             fiber.conflicts += 1;
         }
-    }
-}
-
-/// Adds a child of the running thread, not yet started, and gives it its rank. The caller has made
-/// sure that there is a pool entry for it.
-pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
-    let run = run();
-    let tid = run.threads;
-    let parent = run.hot.tid as usize;
-    run.fibers[parent].children += 1;
-    let nth = run.fibers[parent].children;
-    let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
-    let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
-    let rank = rank_of_new_child(parent);
-    let pool = process().pool[slot];
-    // The entry was not used in this run: all other fields are as in `Fiber::UNUSED`.
-    let fiber = &mut run.fibers[tid];
-    fiber.slot = slot as u16;
-    fiber.parent = parent as u16;
-    fiber.key = key;
-    fiber.history = knowledge::first_history(key, entry);
-    fiber.clock = clock;
-    fiber.entry = entry;
-    fiber.blocked = blocked;
-    fiber.thread_pointer = pool.thread_pointer;
-    fiber.stack = pool.stack;
-    fiber.status = ThreadStatus::Pending;
-    fiber.spurious_left = process().spurious;
-    // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame
-    // is free.
-    fiber.sp = unsafe { context::prepare(pool.stack.1, crate::sched::startup::fiber_body) };
-    crate::interpose::thread::affinity::inherit(parent, tid);
-    run.threads += 1;
-    insert_rank(tid, rank);
-    run.move_to(rank, ReadySet::Runnable);
-    tid
-}
-
-/// The rank of a new child is right behind all descendants of its parent, because the last
-/// component of its spawn path is the largest. All threads descend from main.
-fn rank_of_new_child(parent: usize) -> usize {
-    let run = run();
-    if parent == 0 {
-        return run.threads;
-    }
-    let mut rank = run.fibers[parent].rank as usize + 1;
-    while rank < run.threads && descends(run.by_rank[rank] as usize, parent) {
-        rank += 1;
-    }
-    rank
-}
-
-fn descends(mut tid: usize, ancestor: usize) -> bool {
-    while tid != 0 {
-        tid = run().fibers[tid].parent as usize;
-        if tid == ancestor {
-            return true;
-        }
-    }
-    false
-}
-
-/// Moves later ranks up by one and with them the membership of the sets.
-fn insert_rank(tid: usize, rank: usize) {
-    let run = run();
-    let mut at = run.threads - 1;
-    while at > rank {
-        let moved = run.by_rank[at - 1];
-        run.by_rank[at] = moved;
-        run.fibers[moved as usize].rank = at as u16;
-        move_membership(at - 1, at);
-        at -= 1;
-    }
-    debug_assert!(rank < MAX_THREADS);
-    run.by_rank[rank] = tid as u16;
-    run.fibers[tid].rank = rank as u16;
-}
-
-fn move_membership(from: usize, to: usize) {
-    let run = run();
-    for set in [&mut run.runnable, &mut run.reluctant, &mut run.blocked] {
-        if set.contains(from) {
-            set.insert(to);
-        } else {
-            set.remove(to);
-        }
-        set.remove(from);
     }
 }

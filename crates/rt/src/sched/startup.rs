@@ -264,7 +264,7 @@ fn begin() {
     process.controller_sp = unsafe { context::prepare(stack as usize + CONTROLLER_STACK, controller::body) };
     let op = AnnouncedOp::new(OpKind::ThreadStart, 0, 0, 0);
     sched::to_controller();
-    sched::give_way();
+    sched::wait_for_turn();
     sched::commit(&op, Outcome::Done, 0, 0);
 }
 

@@ -26,7 +26,7 @@ impl Library {
         let mut range = Search { address: symbol, start: 0, end: 0 };
         if symbol != 0 {
             // SAFETY: the callback writes to `range` only.
-            unsafe { dl_iterate_phdr(look, (&raw mut range).cast()) };
+            unsafe { dl_iterate_phdr(find_segment, (&raw mut range).cast()) };
         }
         self.start.store(range.start, Ordering::Relaxed);
         self.end.store(range.end, Ordering::Relaxed);
@@ -47,7 +47,7 @@ unsafe extern "C" {
 }
 
 /// Stores the segment that contains the address.
-extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
+extern "C" fn find_segment(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
     // SAFETY: the dynamic loader passes a valid description; `data` is the search of `find`.
     let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
     // SAFETY: as above.

@@ -162,7 +162,7 @@ extern "C" fn set_size(descriptor: i32, bytes: i64, pc: u64) -> i32 {
     unsafe { hidden::ftruncate(descriptor, bytes) }
 }
 
-extern "C" fn look_at(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
+extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
     if controlled() {
         regular_files::touches(descriptor, FileTouch::Observe, pc);
         touch(into.cast(), size_of::<libc::stat>());
@@ -451,8 +451,8 @@ export!(pwritev, 4 => write_pieces_at);
 export!(pwritev64, 4 => write_pieces_at);
 export!(ftruncate, 2 => set_size);
 export!(ftruncate64, 2 => set_size);
-export!(fstat, 2 => look_at);
-export!(fstat64, 2 => look_at);
+export!(fstat, 2 => stat_descriptor);
+export!(fstat64, 2 => stat_descriptor);
 export!(recv, 4 => receive);
 export!(send, 4 => send_to);
 export!(readv, 3 => read_pieces);

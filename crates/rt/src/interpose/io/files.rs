@@ -265,7 +265,7 @@ fn open_private(path: &CStr, flags: i32, mode: u32) -> Option<i32> {
 }
 
 /// Waits for its turn to open the path.
-fn stand(path: &CStr, flags: i32, pc: u64) {
+fn announce_open(path: &CStr, flags: i32, pc: u64) {
     let how = if flags & libc::O_CREAT == 0 { FileTouch::Observe } else { FileTouch::Change };
     if flags & libc::O_TRUNC == 0 {
         regular_files::looks_up(path, how, pc);
@@ -294,7 +294,7 @@ fn text(path: *const c_char) -> &'static CStr {
 }
 
 extern "C" fn open_path(path: *const c_char, flags: i32, mode: u32, pc: u64) -> i32 {
-    stand(text(path), flags, pc);
+    announce_open(text(path), flags, pc);
     if private()
         && let Some(result) = open_private(text(path), flags, mode)
     {
@@ -309,7 +309,7 @@ extern "C" fn open_at(directory: i32, path: *const c_char, flags: i32, mode: u32
     if private() && from_here {
         return open_path(path, flags, mode, pc);
     }
-    stand(text(path), flags, pc);
+    announce_open(text(path), flags, pc);
     if private() && flags & libc::O_ACCMODE != libc::O_RDONLY {
         note_limit(limit::FILES);
     }
@@ -334,7 +334,7 @@ fn flags_of(mode: &[u8]) -> i32 {
 }
 
 extern "C" fn open_stream(path: *const c_char, mode: *const c_char, pc: u64) -> *mut c_void {
-    stand(text(path), flags_of(text(mode).to_bytes()), pc);
+    announce_open(text(path), flags_of(text(mode).to_bytes()), pc);
     if private()
         && let Some(descriptor) = open_private(text(path), flags_of(text(mode).to_bytes()), 0o666)
     {

@@ -204,7 +204,7 @@ fn fill(block: usize, size: usize, room: usize, zeroed: bool, fresh: bool) {
 }
 
 /// Frees a block; reports what is no live block.
-fn give_back(block: usize, pc: u64) {
+fn release(block: usize, pc: u64) {
     let Some(slot) = slot_of(block) else {
         // SAFETY: not from an arena: it was allocated before the runtime took over, by libc.
         unsafe { __libc_free(block as *mut c_void) };
@@ -316,7 +316,7 @@ extern "C" fn free_at(block: usize, pc: u64) {
         return;
     }
     if controlled() {
-        give_back(block, pc);
+        release(block, pc);
     } else if slot_of(block).is_none() {
         // SAFETY: libc's own block.
         unsafe { __libc_free(block as *mut c_void) };
@@ -332,7 +332,7 @@ extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
         return or_errno(allocate(size, 16, false, pc));
     }
     if size == 0 {
-        give_back(block, pc);
+        release(block, pc);
         return 0;
     }
     let old = usable_size(block);
@@ -341,7 +341,7 @@ extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
         hooks::range(record::READ, block as u64, old.min(size) as u64, pc);
         // SAFETY: both blocks have that many bytes.
         unsafe { core::ptr::copy_nonoverlapping(block as *const u8, new as *mut u8, old.min(size)) };
-        give_back(block, pc);
+        release(block, pc);
     }
     or_errno(new)
 }

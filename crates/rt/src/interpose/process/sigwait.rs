@@ -35,11 +35,11 @@ fn take(set: *const u64, info: *mut libc::siginfo_t) -> i32 {
     unsafe { syscall!(libc::SYS_rt_sigtimedwait, set, info, &raw const at_once, 8usize) as i32 }
 }
 
-/// Waits until a signal of the set is pending; does not wait if `looks_only`.
-fn stand(set: *const u64, looks_only: bool, pc: u64) {
+/// Waits until a signal of the set is pending; does not wait if `never_waits`.
+fn wait_until_pending(set: *const u64, never_waits: bool, pc: u64) {
     // SAFETY: the caller passes a set.
     let descriptor = unsafe { syscall!(libc::SYS_signalfd4, usize::MAX, set, 8usize, libc::O_CLOEXEC) } as i32;
-    let events = if looks_only { 0 } else { libc::POLLIN };
+    let events = if never_waits { 0 } else { libc::POLLIN };
     let op = AnnouncedOp::new(OpKind::Io, SIGNALS, io::waits_for(descriptor, events), pc);
     if !crate::interpose::io::descriptors::is_ready(descriptor, libc::POLLIN) {
         note_limit(limit::EXTERNAL_WAIT);
@@ -54,7 +54,7 @@ extern "C" fn wait(set: *const u64, signal: *mut i32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigwait(set, signal) };
     }
-    stand(set, false, pc);
+    wait_until_pending(set, false, pc);
     let taken = take(set, core::ptr::null_mut());
     if taken < 0 {
         return -taken;
@@ -64,11 +64,11 @@ extern "C" fn wait(set: *const u64, signal: *mut i32, pc: u64) -> i32 {
     0
 }
 
-fn wait_for_info(set: *const u64, info: *mut libc::siginfo_t, looks_only: bool, pc: u64) -> i32 {
+fn wait_for_info(set: *const u64, info: *mut libc::siginfo_t, never_waits: bool, pc: u64) -> i32 {
     if !info.is_null() {
         touch(info.cast(), size_of::<libc::siginfo_t>());
     }
-    stand(set, looks_only, pc);
+    wait_until_pending(set, never_waits, pc);
     let taken = take(set, info);
     if taken < 0 {
         set_errno(-taken);

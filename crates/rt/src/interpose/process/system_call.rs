@@ -36,7 +36,7 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         libc::SYS_sched_getaffinity => affinity::get(a as i32, b, c as *mut u8),
         libc::SYS_sched_setaffinity => affinity::set(a as i32, b, c as *const u8),
         libc::SYS_getrandom => random_bytes::random(a as *mut u8, b, c as u32),
-        libc::SYS_sched_yield => i64::from(identity::give_way(pc)),
+        libc::SYS_sched_yield => i64::from(identity::yield_now(pc)),
         libc::SYS_clock_gettime => i64::from(time::clock_gettime(a as i32, b as *mut libc::timespec, pc)),
         libc::SYS_nanosleep => -i64::from(time::sleep_span(a as *const libc::timespec, pc)),
         libc::SYS_clock_nanosleep => {

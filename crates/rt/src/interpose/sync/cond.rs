@@ -183,7 +183,7 @@ fn enqueue(address: u64, mutex: u64, timed: bool, pc: u64) {
     let op = arrive(kind, address, mutex, pc);
     mutex::require(mutex, pc);
     if mutex::held_by(mutex, run().hot.tid) {
-        mutex::give_back(mutex);
+        mutex::release(mutex);
     } else {
         trace::misuse(Misuse::CondWaitUnlocked, address, mutex, pc);
     }

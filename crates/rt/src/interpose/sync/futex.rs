@@ -46,7 +46,7 @@ pub fn perform(call: &Call) -> i64 {
         }
         libc::FUTEX_REQUEUE => requeue(call),
         libc::FUTEX_CMP_REQUEUE => {
-            if look(call.word, call.pc) != call.value3 {
+            if load(call.word, call.pc) != call.value3 {
                 return -i64::from(libc::EAGAIN);
             }
             requeue(call)
@@ -162,7 +162,7 @@ fn binomial(n: u32, k: u32) -> u32 {
     result as u32
 }
 
-fn look(word: u64, pc: u64) -> u32 {
+fn load(word: u64, pc: u64) -> u32 {
     let op = AnnouncedOp { log_size: 2, ..AnnouncedOp::new(OpKind::AtomicLoad, word, 0, pc) };
     sched::arrive(op);
     let seen = value(word);

@@ -323,14 +323,14 @@ pub extern "C" fn unlock(address: u64, pc: u64) -> i32 {
         trace::misuse(misuse, address, u64::from(mutex.owner.wrapping_sub(1)), pc);
     }
     let nested = mutex.depth > 1;
-    give_back(address);
+    release(address);
     sched::commit(&op, if nested { Outcome::Nested } else { Outcome::Done }, 0, 0);
     0
 }
 
 /// Releases one level of a mutex, whichever thread holds it, and marks the threads that wait for
 /// it. Also the first half of a condition wait.
-pub fn give_back(address: u64) {
+pub fn release(address: u64) {
     let mutex = at(address);
     if mutex.depth > 1 {
         mutex.depth -= 1;
@@ -386,7 +386,7 @@ pub fn release_robust() {
         sched::arrive(op);
         let nested = at(address).depth > 1;
         at(address).health = health::WELL;
-        give_back(address);
+        release(address);
         if !nested {
             at(address).health = health::OWNER_DEAD;
         }

@@ -75,11 +75,11 @@ unsafe extern "C" {
 /// Finds out whether there are cancellation points. Called once, before the first run.
 pub fn prepare() {
     // SAFETY: the callback needs no data.
-    unsafe { dl_iterate_phdr(look_for_use, core::ptr::null_mut()) };
+    unsafe { dl_iterate_phdr(find_import, core::ptr::null_mut()) };
 }
 
 /// Sets [`IN_USE`] if the module imports `pthread_cancel`.
-extern "C" fn look_for_use(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
+extern "C" fn find_import(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
     const GLOBAL: u8 = 1 << 4;
     // SAFETY: the dynamic loader passes a valid description of a mapped module.
     let Some(table) = (unsafe { SymbolTable::of(&*info) }) else { return 0 };
@@ -150,7 +150,7 @@ impl SymbolTable {
 
 /// A cancellation point called at `pc`: the running thread ends here if this was requested.
 pub fn point(pc: u64) {
-    if look(pc) {
+    if is_requested(pc) {
         act();
     }
 }
@@ -161,13 +161,13 @@ fn act() -> ! {
 }
 
 /// Whether there is a request that takes effect.
-fn look(pc: u64) -> bool {
+fn is_requested(pc: u64) -> bool {
     if !IN_USE.load(Ordering::Relaxed) || !run().me().private.cancel.listens() {
         return false;
     }
     let op = load(run().hot.tid as usize, pc);
     sched::arrive(op);
-    finish_look(&op)
+    finish_load(&op)
 }
 
 /// The part of a condition wait between its two halves.
@@ -175,7 +175,7 @@ pub fn in_queue(cond: u64, pc: u64) {
     if !IN_USE.load(Ordering::Relaxed) {
         return;
     }
-    if look(pc) {
+    if is_requested(pc) {
         take_out_of_queue(run().hot.tid as usize, cond, pc);
     } else {
         run().me().private.cancel.waits_for = cond;
@@ -193,7 +193,7 @@ fn load(tid: usize, pc: u64) -> AnnouncedOp {
     AnnouncedOp { order: MemOrder::Acquire as u8, ..AnnouncedOp::new(OpKind::AtomicLoad, flag(tid), 0, pc) }
 }
 
-fn finish_look(op: &AnnouncedOp) -> bool {
+fn finish_load(op: &AnnouncedOp) -> bool {
     virtual_time::observe(op.obj);
     let requested = run().me().private.cancel.requested;
     sched::commit(op, Outcome::Done, u64::from(requested), 0);
@@ -211,7 +211,7 @@ pub fn interrupts(tid: usize, op: &AnnouncedOp) -> bool {
 pub fn interrupted(blocked: bool) {
     if blocked {
         note_limit(limit::CANCEL);
-        finish_look(&load(run().hot.tid as usize, run().me().pending.pc));
+        finish_load(&load(run().hot.tid as usize, run().me().pending.pc));
         act();
     }
 }

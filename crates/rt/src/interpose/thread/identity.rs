@@ -219,7 +219,7 @@ extern "C" fn get_schedule(handle: u64, policy: *mut i32, parameter: *mut libc::
 
 /// Any schedule is allowed at any time, so yielding is no transition. But where there is a choice,
 /// other threads go first.
-pub extern "C" fn give_way(pc: u64) -> i32 {
+pub extern "C" fn yield_now(pc: u64) -> i32 {
     if controlled() {
         timeouts::idle_call(pc);
         return 0;
@@ -228,7 +228,7 @@ pub extern "C" fn give_way(pc: u64) -> i32 {
     unsafe { hidden::sched_yield() }
 }
 
-extern "C" fn give_way_c11(pc: u64) {
+extern "C" fn yield_c11(pc: u64) {
     if controlled() {
         timeouts::idle_call(pc);
     } else {
@@ -276,6 +276,6 @@ export!(pthread_getschedparam, 3 => get_schedule);
 export!(getpid, 0 => get_process);
 export!(kill, 2 => kill_process);
 export!(gettid, 0 => get_number);
-export!(sched_yield, 0 => give_way);
-export!(thrd_yield, 0 => give_way_c11);
+export!(sched_yield, 0 => yield_now);
+export!(thrd_yield, 0 => yield_c11);
 export!(prctl, 5 => control_process);

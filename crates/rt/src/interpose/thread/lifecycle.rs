@@ -13,7 +13,7 @@ use crate::interpose::sync::mutex;
 use crate::interpose::thread::{cancel, unwind};
 use crate::restore::thread_storage;
 use crate::sched::controller::explain;
-use crate::sched::{self, timeouts, virtual_time};
+use crate::sched::{self, ranks, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
@@ -104,7 +104,7 @@ pub extern "C" fn create(
         sched::finish(RunStatus::Damaged, MAX_THREADS as i32);
     }
     let (slot, reused) = take_slot();
-    let tid = sched::add_thread(slot, (entry, argument));
+    let tid = ranks::add_thread(slot, (entry, argument));
     if reused {
         thread_storage::reset(slot);
         heap::inherit(run().hot.tid as usize, tid);
@@ -205,7 +205,7 @@ fn wait_for_all() -> ! {
         let fiber = &run().fibers[tid];
         if !fiber.joined {
             let join = AnnouncedOp::new(OpKind::Join, 0, tid as u64, 0);
-            let op = if fiber.private.was_detached { look_at(tid, 0) } else { join };
+            let op = if fiber.private.was_detached { poll_life(tid, 0) } else { join };
             sched::arrive(op);
             let outcome = if run().fibers[tid].joined { Outcome::Refused } else { Outcome::Done };
             sched::commit(&op, outcome, 1, 0);
@@ -246,7 +246,7 @@ fn life_address(tid: usize) -> u64 {
 }
 
 /// The load of that word.
-fn look_at(tid: usize, pc: u64) -> AnnouncedOp {
+fn poll_life(tid: usize, pc: u64) -> AnnouncedOp {
     AnnouncedOp {
         order: MemOrder::Acquire as u8,
         log_size: 4,
@@ -343,7 +343,7 @@ fn join_or(handle: u64, result: *mut usize, code: i32, pc: u64) -> i32 {
         Err(code) => return code,
     };
     // Polling and joining are two transitions, so that a poll that comes too early is explored.
-    let look = look_at(tid, pc);
+    let look = poll_life(tid, pc);
     sched::arrive(look);
     let (over, joinable) = (run().fibers[tid].private.over, can_join(tid));
     // A poll that comes too early is a join that fails.

@@ -1,0 +1,103 @@
+//! Chooses the thread whose turn it is: by the schedule, and behind it by the policy.
+
+use raddle_vocab::RunStatus;
+use raddle_vocab::policy::{Candidate, Policy};
+use raddle_wire::job_flag;
+
+use crate::sched::enabled::{Enabled, enabled};
+use crate::sched::{diverge, finish, mark, timeouts};
+use crate::spinloop::detector;
+use crate::state::{ThreadStatus, process, run};
+
+/// The thread whose turn it is, by the schedule and behind it by the policy. `None`: no thread can
+/// step.
+pub fn next_thread() -> Option<usize> {
+    if run().steps >= process().plan.examine_at {
+        return Some(detector::examined_thread());
+    }
+    let plan = &mut process().plan;
+    if plan.at < plan.len {
+        let tid = plan.current.tid as usize;
+        if !can_follow(tid, plan.current.steps) {
+            diverge();
+        }
+        return Some(tid);
+    }
+    if plan.flags & job_flag::STOP_AFTER_SCHEDULE != 0 {
+        finish(RunStatus::Stopped, 0);
+    }
+    match plan.chooser.policy() {
+        Policy::LeastRank => least_rank(),
+        Policy::Stay => last_thread().or_else(least_rank),
+        policy => {
+            let ranks = 0..run().threads;
+            let step = run().steps;
+            // A thread that polls, with a fixed priority, would do so for ever: threads that have
+            // not yielded go first.
+            let yielded = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.yielded;
+            let first = match policy {
+                Policy::Random { .. } => None,
+                _ => plan.chooser.choose(step, ranks.clone().filter(|rank| !yielded(rank)).filter_map(candidate)),
+            };
+            let rank = first.or_else(|| plan.chooser.choose(step, ranks.filter_map(candidate)))?;
+            Some(run().by_rank[rank] as usize)
+        }
+    }
+}
+
+/// Whether the thread can do what the present segment asks for.
+fn can_follow(tid: usize, steps: u32) -> bool {
+    let run = run();
+    if tid >= run.threads {
+        return false;
+    }
+    match run.fibers[tid].status {
+        ThreadStatus::AtAccess => true,
+        // With no steps left, it has reached an operation before the access at which it should
+        // stop.
+        ThreadStatus::Pending | ThreadStatus::AtSpinRead => steps > 0 && enabled(tid) != Enabled::No,
+        _ => false,
+    }
+}
+
+/// The thread that made the last step, if it can go on at once.
+fn last_thread() -> Option<usize> {
+    let run = run();
+    let tid = run.hot.tid as usize;
+    if tid >= run.threads || !run.runnable.contains(run.fibers[tid].rank as usize) {
+        return None;
+    }
+    (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
+}
+
+/// The sets hold what was true when a thread was marked; it is checked again here.
+fn least_rank() -> Option<usize> {
+    let run = run();
+    if run.at_spin_reads > 0 {
+        // Any thread may have changed what they would read.
+        (0..run.threads).filter(|&tid| run.fibers[tid].status == ThreadStatus::AtSpinRead).for_each(mark);
+    }
+    while let Some(rank) = run.runnable.first() {
+        let tid = run.by_rank[rank] as usize;
+        if run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes {
+            return Some(tid);
+        }
+        mark(tid);
+    }
+    // Threads that go round in loops take turns.
+    let reluctant =
+        (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
+    reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| timeouts::stalled_rounds(tid))
+}
+
+fn candidate(rank: usize) -> Option<Candidate> {
+    let run = run();
+    let tid = run.by_rank[rank] as usize;
+    let fiber = &run.fibers[tid];
+    let can_step = match fiber.status {
+        ThreadStatus::AtAccess => true,
+        ThreadStatus::Pending | ThreadStatus::AtSpinRead => enabled(tid) != Enabled::No,
+        _ => false,
+    };
+    can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })
+}

@@ -1,0 +1,95 @@
+//! The order of threads. Threads are ordered by their spawn paths; the position of a thread in that
+//! order is its rank. Ranks do not depend on the order in which independent events happened.
+
+use raddle_vocab::policy::{MAX_THREADS, mix};
+
+use crate::arch::context;
+use crate::spinloop::knowledge;
+use crate::state::{ReadySet, ThreadStatus, process, run};
+
+/// Adds a child of the running thread, not yet started, and gives it its rank. The caller has made
+/// sure that there is a pool entry for it.
+pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
+    let run = run();
+    let tid = run.threads;
+    let parent = run.hot.tid as usize;
+    run.fibers[parent].children += 1;
+    let nth = run.fibers[parent].children;
+    let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
+    let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
+    let rank = rank_of_new_child(parent);
+    let pool = process().pool[slot];
+    // The entry was not used in this run: all other fields are as in `Fiber::UNUSED`.
+    let fiber = &mut run.fibers[tid];
+    fiber.slot = slot as u16;
+    fiber.parent = parent as u16;
+    fiber.key = key;
+    fiber.history = knowledge::first_history(key, entry);
+    fiber.clock = clock;
+    fiber.entry = entry;
+    fiber.blocked = blocked;
+    fiber.thread_pointer = pool.thread_pointer;
+    fiber.stack = pool.stack;
+    fiber.status = ThreadStatus::Pending;
+    fiber.spurious_left = process().spurious;
+    // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame
+    // is free.
+    fiber.sp = unsafe { context::prepare(pool.stack.1, crate::sched::startup::fiber_body) };
+    crate::interpose::thread::affinity::inherit(parent, tid);
+    run.threads += 1;
+    insert_rank(tid, rank);
+    run.move_to(rank, ReadySet::Runnable);
+    tid
+}
+
+/// The rank of a new child is right behind all descendants of its parent, because the last
+/// component of its spawn path is the largest. All threads descend from main.
+fn rank_of_new_child(parent: usize) -> usize {
+    let run = run();
+    if parent == 0 {
+        return run.threads;
+    }
+    let mut rank = run.fibers[parent].rank as usize + 1;
+    while rank < run.threads && descends(run.by_rank[rank] as usize, parent) {
+        rank += 1;
+    }
+    rank
+}
+
+fn descends(mut tid: usize, ancestor: usize) -> bool {
+    while tid != 0 {
+        tid = run().fibers[tid].parent as usize;
+        if tid == ancestor {
+            return true;
+        }
+    }
+    false
+}
+
+/// Moves later ranks up by one and with them the membership of the sets.
+fn insert_rank(tid: usize, rank: usize) {
+    let run = run();
+    let mut at = run.threads - 1;
+    while at > rank {
+        let moved = run.by_rank[at - 1];
+        run.by_rank[at] = moved;
+        run.fibers[moved as usize].rank = at as u16;
+        move_membership(at - 1, at);
+        at -= 1;
+    }
+    debug_assert!(rank < MAX_THREADS);
+    run.by_rank[rank] = tid as u16;
+    run.fibers[tid].rank = rank as u16;
+}
+
+fn move_membership(from: usize, to: usize) {
+    let run = run();
+    for set in [&mut run.runnable, &mut run.reluctant, &mut run.blocked] {
+        if set.contains(from) {
+            set.insert(to);
+        } else {
+            set.remove(to);
+        }
+        set.remove(from);
+    }
+}
