@@ -13,8 +13,15 @@ const FILE: &str = "raddle.toml";
 /// The variable.
 const VARIABLE: &str = "RADDLE_OPTIONS";
 /// Variables that mean something.
-const KNOWN: [&str; 6] =
-    [VARIABLE, "RADDLE_CC", "RADDLE_CXX", "RADDLE_CC_VERBOSE", "RADDLE_CC_INSIDE", "RADDLE_HIDE_TSAN"];
+const KNOWN: [&str; 7] = [
+    VARIABLE,
+    "RADDLE_CC",
+    "RADDLE_CXX",
+    "RADDLE_CC_VERBOSE",
+    "RADDLE_CC_INSIDE",
+    "RADDLE_HIDE_TSAN",
+    crate::log::VARIABLE,
+];
 
 /// The command line with the options of file and variable put before the user's own, for the
 /// command that takes them.

@@ -14,6 +14,7 @@ mod facts;
 mod formats;
 mod gdb;
 mod gtest;
+mod log;
 mod man;
 mod predict;
 mod replay;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> u8 {
+    log::install();
     let words: Vec<OsString> = std::env::args_os().collect();
     let result = match wrapper(&words) {
         Some((language, args)) => wrap(language, args),

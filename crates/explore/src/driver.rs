@@ -107,6 +107,9 @@ impl Search {
             self.progress.estimate = strategy.estimate();
         }
         let class = strategy.learn(run.observation());
+        if run.summary.status == RunStatus::Diverged {
+            tracing::debug!(run = run.number, ?class, "run diverged from its schedule");
+        }
         run.summary.count(&mut self.progress.stats, class);
         self.progress.stats.prune = strategy.prune();
         self.is_crowded |= run.summary.is_crowded;

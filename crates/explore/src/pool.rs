@@ -244,6 +244,7 @@ impl<'a, T: Target> WorkerPool<'a, T> {
     fn start_workers(&mut self) {
         self.own.target.take_turns();
         let sharers = self.pending_workers.len() + 1;
+        tracing::debug!(workers = sharers, runs = self.buffer.returned, "workers started");
         for start in self.pending_workers.drain(..) {
             self.started += 1;
             start(Arc::clone(&self.queue), self.sender.clone(), sharers);
@@ -278,7 +279,10 @@ impl<'a, T: Target> WorkerPool<'a, T> {
                 Message::Finished(runs) => runs.into_iter().for_each(|run| self.buffer.enter(run)),
                 Message::Lost(error) => return Err(error),
                 Message::Panicked(panic) => resume_unwind(panic),
-                Message::Absent => self.started -= 1,
+                Message::Absent => {
+                    tracing::debug!("a worker did not start");
+                    self.started -= 1;
+                }
                 Message::Exited(_) => return Err(TargetError::Lost("a worker ended unexpectedly".into())),
             }
         }
@@ -298,6 +302,7 @@ impl<'a, T: Target> WorkerPool<'a, T> {
 
     /// Goes on with a single worker, whose target is a new one. Nothing may be under way.
     pub(crate) fn become_one(&mut self) -> Result<(), TargetError> {
+        tracing::debug!("search goes on with one worker and a new target");
         self.close();
         if let Some(renew) = self.renew.take() {
             *self.own.target = renew()?;

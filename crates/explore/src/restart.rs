@@ -26,11 +26,13 @@ use crate::unpredictability::Cause;
 /// Each thread may wake up spuriously `spurious` times.
 #[must_use]
 pub fn optimal_with_dpor_fallback(spurious: u32) -> RestartOnSpinloop {
-    RestartOnSpinloop::new(
-        move |loops| {
-            if loops == 0 { Box::new(Optimal::new(spurious)) } else { Box::new(Dpor::new(spurious)) }
-        },
-    )
+    RestartOnSpinloop::new(move |loops| {
+        if loops == 0 {
+            return Box::new(Optimal::new(spurious));
+        }
+        tracing::debug!("search falls back to DPOR");
+        Box::new(Dpor::new(spurious))
+    })
 }
 
 /// Makes a search for a program in which so many spin loops are known.
@@ -107,12 +109,14 @@ impl RestartOnSpinloop {
     fn start_again(&mut self) {
         self.search = (self.begin)(self.loops);
         self.attempt += 1;
+        tracing::debug!(attempt = self.attempt, loops = self.loops, "search restarts");
     }
 
     /// Starts again if the cause is one that the search cannot go on with.
     fn react(&mut self, cause: Cause) {
         match self.trigger {
             Trigger::NewLoop if cause.loops() > self.loops => {
+                tracing::debug!(?cause, "spin loop discovered");
                 self.loops = cause.loops();
                 self.start_again();
             }
@@ -124,6 +128,7 @@ impl RestartOnSpinloop {
 
     /// Replaces the first search.
     fn take_over(&mut self, trigger: Trigger) {
+        tracing::debug!("first search given up: the program cannot be predicted");
         self.prune = self.search.prune();
         self.trigger = trigger;
         self.start_again();
@@ -166,6 +171,7 @@ impl Strategy for RestartOnSpinloop {
             && self.search.incomplete_reason() == Some(IncompleteReason::Diverged)
         {
             self.unrepeatable += 1;
+            tracing::debug!(times = self.unrepeatable, "beginning of a run could not be repeated");
             self.start_again();
             return Classification::Restarted;
         }

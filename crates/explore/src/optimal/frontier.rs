@@ -37,6 +37,7 @@ impl Frontier {
         if self.batch.is_empty() {
             let rest = self.stack.len().saturating_sub(SORT_BATCH);
             self.batch.extend(self.stack.drain(rest..));
+            tracing::trace!(items = self.batch.len(), left = self.stack.len(), "batch of work items");
             self.batch.make_contiguous().sort_by(|(a, _), (b, _)| a.schedule.cmp(&b.schedule));
         }
         let (unit, part) = self.batch.pop_front()?;
