@@ -1,16 +1,19 @@
 //! Counting preemptions.
 //!
-//! A preemption is a switch away from a thread that could go on without a time-out. A thread that waits, is over or has failed is not preempted.
+//! A preemption is a switch away from a thread that could go on without a time-out. A thread that
+//! waits, has ended or has failed is not preempted.
 
-use raddle_model::{Enabled, Execution, SyncState, ThreadPath};
+use raddle_model::{Enabled, Execution, SyncState};
 use raddle_vocab::policy::mix;
+
+use crate::trace::path_hash;
 
 /// A bound on preemptions, and how many the run under way has spent.
 #[derive(Clone, Debug)]
 pub struct Preemptions {
     limit: u32,
     spent: u32,
-    /// Who made the last step, and whether it could go on.
+    /// The thread that made the last event, and whether it could go on.
     last: Option<(u16, bool)>,
     names: Vec<u64>,
 }
@@ -22,15 +25,15 @@ impl Preemptions {
         Preemptions { limit, spent: 0, last: None, names: Vec::new() }
     }
 
-    /// Starts with no step of the execution.
+    /// Starts with no event of the execution.
     pub fn start(&mut self, execution: &Execution) {
         (self.spent, self.last) = (0, None);
         self.names.clear();
-        self.names.extend(execution.threads.iter().map(|thread| name(&thread.path)));
+        self.names.extend(execution.threads.iter().map(|thread| path_hash(&thread.path)));
     }
 
-    /// Looks whether the thread that made the last step could go on in the world's state, in which each thread has made `next`
-    /// of its steps, which stand at these positions.
+    /// Notes whether the thread that made the last event could go on in this state, in which each
+    /// thread has made `next` of its events, which stand at these positions.
     pub fn look(&mut self, world: &SyncState, execution: &Execution, positions: &[Vec<usize>], next: &[usize]) {
         let Some((thread, can_go_on)) = &mut self.last else { return };
         let number = usize::from(*thread);
@@ -46,7 +49,7 @@ impl Preemptions {
         u32::from(self.last.is_some_and(|(last, can_go_on)| can_go_on && last != thread))
     }
 
-    /// Whether a step of the thread stays within the bound.
+    /// Whether an event of the thread stays within the bound.
     #[must_use]
     pub fn allows(&self, thread: u16) -> bool {
         self.spent + self.costs(thread) <= self.limit
@@ -65,8 +68,4 @@ impl Preemptions {
         let last = self.last.and_then(|(last, _)| self.names.get(usize::from(last)));
         mix(last.copied().unwrap_or(0) ^ mix(u64::from(self.spent)))
     }
-}
-
-fn name(path: &ThreadPath) -> u64 {
-    path.0.iter().fold(1, |hash, &n| mix(hash ^ mix(u64::from(n))))
 }

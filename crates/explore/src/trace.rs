@@ -112,6 +112,7 @@ fn join(into: &mut [u32], other: &[u32]) {
     }
 }
 
-fn path_hash(path: &ThreadPath) -> u64 {
+/// A number for a thread that does not depend on the run.
+pub(crate) fn path_hash(path: &ThreadPath) -> u64 {
     path.0.iter().fold(1, |hash, &n| mix(hash ^ mix(u64::from(n))))
 }

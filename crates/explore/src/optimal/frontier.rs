@@ -1,4 +1,4 @@
-//! Units of the optimal search that are still to be explored, and those under way.
+//! Work items of the optimal search that are still to be explored, and those under way.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use raddle_model::Request;
 use super::WorkItem;
 use crate::strategy::scheduled;
 
-/// Units that are taken from the stack at a time, to be explored in the order of their schedules: neighbours share long prefixes then,
-/// and what is found out about those need not be found out again.
+/// Work items that are taken from the stack at a time and explored in the order of their
+/// schedules: neighbours then share long prefixes, and what is known of a prefix is kept.
 const SORT_BATCH: usize = 64;
 
-/// A unit with the part of the whole search that it is guessed to be.
+/// A work item with the part of the whole search that it is guessed to be.
 type Part = (WorkItem, f64);
 
 /// A stack, so that its size is that of a few paths of the search.
@@ -40,17 +40,17 @@ impl Frontier {
             tracing::trace!(items = self.batch.len(), left = self.stack.len(), "batch of work items");
             self.batch.make_contiguous().sort_by(|(a, _), (b, _)| a.schedule.cmp(&b.schedule));
         }
-        let (unit, part) = self.batch.pop_front()?;
-        self.under_way.push_back((unit.clone(), part));
-        Some(scheduled(unit.schedule))
+        let (item, part) = self.batch.pop_front()?;
+        self.under_way.push_back((item.clone(), part));
+        Some(scheduled(item.schedule))
     }
 
-    /// The unit that has been under way for longest.
+    /// The work item that has been under way for longest.
     pub fn oldest(&self) -> Option<&WorkItem> {
-        self.under_way.front().map(|(unit, _)| unit)
+        self.under_way.front().map(|(item, _)| item)
     }
 
-    /// That unit was explored, and these are its children.
+    /// That work item was explored, and these are its children.
     pub fn explored(&mut self, children: impl ExactSizeIterator<Item = WorkItem>) {
         let part = self.under_way.pop_front().map_or(0.0, |(_, part)| part);
         match children.len() {

@@ -1,62 +1,94 @@
 //! Every Mazurkiewicz trace exactly once, by reverse search over normal forms.
 //!
-//! Optimal in the sense of Abdulla, Aronis, Jonsson and Sagonas (POPL 2014), without wakeup trees: like their
-//! parsimonious variant (CAV 2024) and TruSt (POPL 2022) it needs memory for one path of the search, because it is told
-//! by an execution alone which reversals of its races are its business. The frame is reverse search (Avis and Fukuda, 1996):
-//! every trace but one has a parent, and the search goes from parents to children. A [`WorkItem`] is a value, exploring it is one run
-//! of the target, and nothing is read that another unit wrote.
+//! # Papers
+//! Optimal in the sense of Abdulla, Aronis, Jonsson and Sagonas ("Optimal dynamic partial order
+//! reduction", POPL 2014), but without wakeup trees. Like Parsimonious Optimal DPOR (Abdulla et
+//! al., CAV 2024) and TruSt (Kokologiannakis et al., POPL 2022) it needs memory for a few paths of
+//! the search only: an execution alone tells which reversals of its races are explored from it.
+//! The frame is reverse search (Avis and Fukuda, 1996): every trace but one has a parent, and the
+//! search goes from parents to children. A [`WorkItem`] is a value, exploring it is one run of the
+//! target, and no work item reads what another one wrote.
 //!
 //! # Definitions
-//! An *event* is a transition with its outcome; which events depend on each other is `raddle_model::depend`. The *policy*
-//! prefers, among all events that are possible in a state, what needs no time-out, then the least rank, then the least choice; the target's
-//! `LeastRank` is the same rule.
+//! An *event* is a transition with its outcome. Which events are dependent is said by
+//! `raddle_model::depend`. The *policy* prefers, among all events that are possible in a state,
+//! those without a time-out, then the least rank of the thread, then the least choice. The
+//! target's `LeastRank` is the same rule.
 //!
-//! * *Normal form* of a complete trace T: the linearisation that at each state s takes the event of T most
-//!   preferred by the policy. An event that the policy prefers to the one taken, but which is not T's next, *falls asleep*; it wakes
-//!   when an event that depends on it (*disturbs* it) is made. As T is complete, everybody wakes in the end.
-//! * Let x be the last event of the normal form that wakes somebody, and w the normal form up to x. From there on nobody
-//!   sleeps, so T is the run that follows w and then the policy: **w is the unit of T**. The run with empty w is the root.
-//! * *Parent*. Let z_1 … z_m be those that x wakes, in the order in which they fell asleep, and w = u_i A_i x where z_i fell
-//!   asleep behind u_i. Everything in A_i is independent of z_i, so u_i z_i A_i can be run: z_i is *put back*. That is *good* if the sleepers
-//!   z_1 … z_{i-1} are disturbed by z_i, or by what the thread of x does next behind u_i z_i A_i (x'; it may be disabled or another event, as
-//!   z_i came before). Putting back z_1 is always good. Let i be the greatest for which it is good. The parent of T is the
-//!   trace of the run that makes u_i z_i A_i (and x', if that was needed) and then follows the policy.
+//! * *Normal form* of a complete trace T: the linearisation that takes at each state the event of
+//!   T that the policy prefers most. An event that the policy prefers to the one taken, but which
+//!   is not T's next, enters the *sleep set*. It wakes when a dependent event is taken. As T is
+//!   complete, the sleep set is empty in the end.
+//! * Let x be the last event of the normal form that wakes an event, and w the normal form up to
+//!   x. The sleep set is empty from there on, so T is the run that follows w and then the policy:
+//!   **w is the work item of T**. The run with empty w is the root.
+//! * *Parent*. Let z_1 … z_m be the events that x wakes, in the order in which they entered the
+//!   sleep set, and w = u_i A_i x where z_i entered it behind u_i. Everything in A_i is
+//!   independent of z_i, so u_i z_i A_i can be run: z_i is *reinserted*. That is *good* if each of
+//!   z_1 … z_{i-1} is dependent on z_i, or on what the thread of x does next behind u_i z_i A_i
+//!   (x'; it may be disabled or another event, as z_i came before). Reinserting z_1 is always
+//!   good. Let i be the greatest for which it is good. The parent of T is the trace of the run
+//!   that makes u_i z_i A_i (and x', if that was needed) and then follows the policy.
 //!
 //! # Why each trace is found once
-//! The parent H is complete, as nothing is asleep in its run. Everybody who falls asleep in u_i does so in H, too: the event that wakes him in T is in
-//! u_i A_i, or else he is one of z_1 … z_{i-1} and z_i or x' disturbs him. So the normal form of H begins with u_i z_i, that of
-//! T with u_i and something less preferred: parents are smaller, chains end at the root, and every trace has exactly one parent.
+//! The parent H is complete, as its sleep set is empty in the end. Every event that enters the
+//! sleep set along u_i also does so in H: the event that wakes it in T is in u_i A_i, or it is one
+//! of z_1 … z_{i-1} and z_i or x' wakes it. So the normal form of H begins with u_i z_i, that of T
+//! with u_i and something less preferred. Parents are smaller, chains end at the root, and every
+//! trace has exactly one parent.
 //!
-//! Given H and the position of z = z_i in it, the children are found by a simulation (`child`): behind u, with z asleep, follow
-//! the policy. If the event f that it prefers is also H's next here, it is in A: were it left out, something in A would
-//! have to wake it, but H runs A first and still has f next. If f is not H's next, it cannot be in A, as H contains A: it
-//! is x, if it disturbs z, or falls asleep. In the end x has to wake everybody who is asleep, putting back z has to be good and putting back those
-//! who fell asleep later must not be, and H has to be what the policy makes of u z A (x'), which a second simulation checks. What an event would
-//! be in such a state is asked of `raddle_model::SyncState`.
+//! Given H and the position of z = z_i in it, a simulation finds the children (`child`): behind
+//! u, with z asleep, follow the policy. If the event f that it prefers is also H's next here, f is
+//! in A: were it left out, something in A would have to wake it, but H runs A first and still has
+//! f next. If f is not H's next, it cannot be in A, as H contains A: f is x, if it wakes z, or
+//! enters the sleep set. In the end x has to wake all of the sleep set, reinserting z has to be
+//! good, and reinserting an event that entered later must not be. Moreover, H has to be what the
+//! policy makes of u z A (x'), which a second simulation checks. What an event would be in such a
+//! state is asked of `raddle_model::SyncState`.
 //!
-//! Only where a later sleeper was put back without success does the simulation branch (f may sleep though H makes it): that
-//! takes an x which commuting events can disable or change, as readers do a writer's lock; `expand` calls such
-//! operations fragile. There the children of one execution can be as many as sets of readers.
+//! The simulation branches only where reinserting a later event failed (f may sleep though H
+//! takes it). That needs an x which independent events can disable or change, as readers do with a
+//! writer's lock; `expand` calls such operations fragile. There an execution can have as many
+//! children as there are sets of readers.
 //!
-//! # Speed
-//! Executions share prefixes with the last one, and so do the facts about them (`record`). Nearly all positions are dismissed without a simulation:
+//! # Invariants
+//! * The children of a work item are a function of its schedule and its execution.
+//! * The schedule of a child is the normal form of the child's trace up to x.
+//! * Whatever is kept between two executions (`record`) is a function of the common prefix.
 //!
-//! * An *inversion* is a step y of the forced part that came before a sleeper which the policy would have preferred, and which stays possible. Let
-//!   z be a position before the sleeper fell asleep, and nothing between z and y independent of y and less preferred. Then y is in A: if the policy
-//!   had made it, it would have made the sleeper first. So if y depends on z, no child differs first at z (unless y can be x').
-//! * A child needs an x, another thread's operation that conflicts with z, and everybody asleep has to be woken by x or in A. Where the thread of
-//!   x can go on to x whatever others do, and nothing but what depends on z could wake x, A has only steps of a lower rank: inversions
-//!   and wakers of a higher rank come too late.
-//! * What a thread does when it is alone, and behind everything that others did, has no other order.
+//! # Dismissal rules
+//! Nearly all positions are dismissed without a simulation. `Expander::thorough` applies none of
+//! these rules; a test compares its children with those of `Expander::new` on random programs.
 //!
-//! # Deviations and limits
-//! * Arrivals at a barrier commute, but the one that fills a round decides who is left for the next; so a
-//!   sleeping arrival is also disturbed by the last one of its round.
-//! * Busy waiting: a read that ended a folded loop counts as disabled where the location holds another value than it ended with, a thread that still waits
-//!   where the location holds a value that did not end it. An execution that does not follow its unit (the loop went on) is redundant and
-//!   has no children. With loops that several values can end, or that a run passed without waiting, traces may be missed or met twice.
-//! * Programs whose threads behave differently under equivalent schedules (data races at sync granularity) have no well-defined
-//!   traces; nothing is promised but that the search goes on.
+//! * **Inversion** (`is_closed`). Let y be an event of the schedule that wakes a preferred event s
+//!   which stays possible, let z be a position before s fell asleep, and let nothing between z and
+//!   y be independent of y and less preferred. Lemma: y is in A for every child that differs first
+//!   at z. For if the policy had taken y later, it would have taken s first. So if y depends on z,
+//!   no child differs first at z (unless y can be x').
+//! * **Race** (`may_be_raced`, `is_raced`). Lemma: a child that differs first at z has an x of
+//!   another thread that conflicts with z, and x or an event of A wakes every event asleep at z.
+//!   Where the thread of x can go on to x whatever other threads do, and only events dependent on
+//!   z could wake x, A contains only events of lower rank than x.
+//!   Example: threads 0 and 1 lock m, unlock m. The lock of thread 0 is raced by the lock of
+//!   thread 1; the unlock is not, because no event overtakes the unlock of the owner.
+//! * **Barred** (`is_barred`). Lemma: if the policy takes an event s before an event y that every
+//!   child at z contains, s is not in A, and nothing wakes s any more, then no child differs first
+//!   at z.
+//! * **Last thread** (`record`). Lemma: what a thread does when it is alone, and behind everything
+//!   that other threads did, has no other order.
+//!   Example: main joins thread 1, then locks m, unlocks m and ends: no event can be reversed.
+//!
+//! # Deviations and what it misses
+//! * Arrivals at a barrier commute, but the arrival that fills a round decides which threads are
+//!   left for the next. So the last arrival of a round also wakes a sleeping arrival of it.
+//! * Spin loops: a read that ended a folded loop counts as disabled where the location holds
+//!   another value than it ended with, a thread that still waits where the location holds a value
+//!   that did not end the loop. An execution that diverges from its schedule (the loop went on) is
+//!   redundant and has no children. With loops that several values can end, or that a run passed
+//!   without waiting, traces may be missed or met twice. So [`crate::restart`] falls back to DPOR.
+//! * Programs whose threads behave differently under equivalent schedules (data races at sync
+//!   granularity) have no well-defined traces. Nothing is promised but that the search ends.
+//! * It reports nothing false: every execution is a real run.
 
 mod child;
 mod cursor;
