@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use raddle_model::facts::{
-    Act, Builder, Facts, FunctionId, Hold, NodeId, Object as FactObject, ObjectId, ObjectKind, SourcePlace, Span, Spans,
+    AbstractObjectKind, Act, Builder, Facts, FunctionId, Hold, NodeId, Object as FactObject, ObjectId, SourcePlace,
+    Span, Spans,
 };
 
 use crate::ir::{FuncId, Inst, InstId, InstOp, InstOperand, Loc, WholeProgram};
@@ -77,23 +78,25 @@ impl Lowering<'_> {
         let (name, kind, size, site) = match object {
             AbstractObject::Global(number) => {
                 let global = &self.program.globals[number];
-                let kind = if global.thread_local { ObjectKind::Stack } else { ObjectKind::Global };
+                let kind = if global.thread_local { AbstractObjectKind::Stack } else { AbstractObjectKind::Global };
                 (global.name.clone(), kind, Some(global.size).filter(|&size| size > 0), None)
             }
             AbstractObject::Stack(func, inst) => {
-                (format!("local {inst} of {}", funcs[func].name), ObjectKind::Stack, None, None)
+                (format!("local {inst} of {}", funcs[func].name), AbstractObjectKind::Stack, None, None)
             }
             AbstractObject::Heap(func, inst) => {
                 let loc = funcs[func].insts[inst].loc;
                 let site = Some(self.site(loc)).filter(|&site| site != 0);
                 (
                     format!("heap block of {} line {}", self.program.funcs[func].name, loc.1),
-                    ObjectKind::Heap,
+                    AbstractObjectKind::Heap,
                     None,
                     site,
                 )
             }
-            AbstractObject::Func(_) | AbstractObject::Unknown => ("unknown".into(), ObjectKind::Stack, None, None),
+            AbstractObject::Func(_) | AbstractObject::Unknown => {
+                ("unknown".into(), AbstractObjectKind::Stack, None, None)
+            }
         };
         let number = self.builder.object(FactObject { name, kind, size, site });
         self.objects.insert(object, number);

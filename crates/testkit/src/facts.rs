@@ -2,7 +2,7 @@
 //! followed without regard to order.
 
 use raddle_model::facts::places::Ground;
-use raddle_model::facts::{Act, Builder, Facts, FunctionId, Hold, NodeId, Object, ObjectKind, Span, Spans};
+use raddle_model::facts::{AbstractObjectKind, Act, Builder, Facts, FunctionId, Hold, NodeId, Object, Span, Spans};
 
 use super::code::{Code, Instr, compile_apart};
 use super::layout::Layout;
@@ -160,7 +160,7 @@ impl Lowering<'_> {
     }
 
     fn object(&mut self, name: String, size: u64, address: u64) {
-        self.builder.object(Object { name, kind: ObjectKind::Global, size: Some(size), site: None });
+        self.builder.object(Object { name, kind: AbstractObjectKind::Global, size: Some(size), site: None });
         self.ground.address.push(Some(address));
     }
 

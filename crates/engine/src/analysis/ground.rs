@@ -9,7 +9,7 @@ use raddle_exec::mappings::Mapping;
 use raddle_explore::pdp::{Knowledge, Sites};
 use raddle_model::facts::places::Ground;
 use raddle_model::facts::suffix::Flow;
-use raddle_model::facts::{Facts, FunctionId, ObjectKind, Site};
+use raddle_model::facts::{AbstractObjectKind, Facts, FunctionId, Site};
 use raddle_report::symbols::{Modules, Symbols};
 use rustc_hash::FxHashMap;
 
@@ -21,7 +21,7 @@ pub fn locate(facts: Facts, program: &Path, modules: &[Mapping]) -> Result<Knowl
     let table = SymbolTable::read(program, modules)?;
     let mut ground = Ground { address: vec![None; facts.objects.len()] };
     for (object, address) in facts.objects.iter().zip(&mut ground.address) {
-        if object.kind == ObjectKind::Global {
+        if object.kind == AbstractObjectKind::Global {
             *address = table.data.get(&object.name).copied().flatten();
         }
     }

@@ -31,7 +31,7 @@ pub type Site = u64;
 /// What sort of memory an abstract object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ObjectKind {
+pub enum AbstractObjectKind {
     /// Exists once, under a symbol.
     Global,
     /// All blocks that one call allocates.
@@ -46,7 +46,7 @@ pub struct Object {
     /// Symbol, or words for people.
     pub name: String,
     /// What it is.
-    pub kind: ObjectKind,
+    pub kind: AbstractObjectKind,
     /// Bytes, if known.
     pub size: Option<u64>,
     /// Where a heap object is allocated.

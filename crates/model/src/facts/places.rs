@@ -1,6 +1,6 @@
 //! Where objects are in a running program, and sets of locks.
 
-use super::{Facts, Hold, ObjectKind, Site, Span};
+use super::{AbstractObjectKind, Facts, Hold, Site, Span};
 
 /// Memory of a running program, as precisely as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,9 +58,9 @@ impl Facts {
         let object = &self.objects[span.object as usize];
         match (home, object.kind) {
             // One whose place is not known may be any of them.
-            (Home::Global, kind) => kind == ObjectKind::Global,
-            (Home::Block(..), ObjectKind::Global) => false,
-            (Home::Block(Some(site), base), ObjectKind::Heap) => {
+            (Home::Global, kind) => kind == AbstractObjectKind::Global,
+            (Home::Block(..), AbstractObjectKind::Global) => false,
+            (Home::Block(Some(site), base), AbstractObjectKind::Heap) => {
                 let (low, high) = (from.saturating_sub(base), to.saturating_sub(base));
                 object.site.is_none_or(|own| own == site) && low < span.to && span.from < high
             }

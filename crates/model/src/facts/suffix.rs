@@ -18,7 +18,7 @@ use super::{Act, Facts, FunctionId, Hold, NodeId, Site, Spans};
 
 /// A data access that may come.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Record {
+pub struct MayAccess {
     /// Where to.
     pub at: Where,
     /// Whether it changes it.
@@ -44,7 +44,7 @@ pub enum MayOp {
 #[derive(Clone, Debug, Default)]
 pub struct Suffix {
     /// Accesses.
-    pub records: Vec<Record>,
+    pub records: Vec<MayAccess>,
     /// Synchronising operations.
     pub ops: Vec<MayOp>,
     /// Threads that may be created.
@@ -429,7 +429,7 @@ impl Flow {
     /// Adds an access.
     fn access(&self, at: &Spans, write: bool, atomic: bool, held: &Rc<Held>, suffix: &mut Suffix) {
         for at in self.locate(at) {
-            suffix.records.push(Record { at, write, atomic, held: Rc::clone(held) });
+            suffix.records.push(MayAccess { at, write, atomic, held: Rc::clone(held) });
             if atomic {
                 suffix.ops.push(MayOp::Touch(at));
             }
@@ -440,7 +440,7 @@ impl Flow {
     fn operation(&self, act: &Act, held: &Rc<Held>, suffix: &mut Suffix) {
         self.operations(act, &mut suffix.ops);
         let used = operands(act).into_iter().flat_map(|spans| self.locate(spans).collect::<Vec<_>>());
-        let record = |at| Record { at, write: false, atomic: true, held: Rc::clone(held) };
+        let record = |at| MayAccess { at, write: false, atomic: true, held: Rc::clone(held) };
         suffix.records.extend(used.map(record));
     }
 
