@@ -156,7 +156,7 @@ pub fn scheduled(schedule: Vec<Choice>) -> Request {
 /// Transitions beyond which a run that was cut off is taken for endless.
 const ENDLESS: usize = 100_000;
 
-/// Whether the run was cut off after more than [`ENDLESS`] transitions: expanding it would be
+/// Whether the run was cut off after more than `ENDLESS` transitions: expanding it would be
 /// wasted work. The search is not exhaustive then anyway.
 #[must_use]
 pub fn is_endless(execution: &Execution) -> bool {
