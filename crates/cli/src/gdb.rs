@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use raddle_engine::Replay;
 use raddle_exec::{NativeTarget, RestoreMode, interrupt};
-use raddle_report::phrase::word;
 use raddle_vocab::OpKind;
 
 use crate::args::ReplayArgs;
@@ -48,7 +47,7 @@ pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
 
 /// The script with the figures that it needs.
 fn commands(heartbeat: u64, event: Option<u64>) -> String {
-    let kinds: Vec<String> = OpKind::ALL.iter().map(|&kind| format!("{}: {:?}", kind as u8, word(kind))).collect();
+    let kinds: Vec<String> = OpKind::ALL.iter().map(|&kind| format!("{}: {:?}", kind as u8, kind.word())).collect();
     let event = event.map_or_else(|| "None".into(), |event| event.to_string());
     format!("{SCRIPT}\nHEARTBEAT = {heartbeat}\nKINDS = {{{}}}\nstart({event})\n", kinds.join(", "))
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use raddle_exec::mappings::Mapping;
 use raddle_model::Execution;
 use raddle_model::finding::Place;
+use raddle_model::object::Namer;
 use raddle_report::names::ExecutionNames;
-use raddle_report::phrase::Namer;
 use raddle_report::symbols::{Modules, Symbols};
 
 /// Symbols of a target with these modules.

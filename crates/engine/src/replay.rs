@@ -6,9 +6,10 @@ use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
 use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
-use raddle_model::{AccessKind, Event, Execution, PendingState};
+use raddle_model::object::MemoryAction;
+use raddle_model::{AccessKind, Execution, Op, PendingState};
 use raddle_report::symbols::Symbols;
-use raddle_vocab::{OpKind, RunStatus};
+use raddle_vocab::RunStatus;
 
 use crate::error::Error;
 use crate::naming::{SourceNames, symbols};
@@ -247,14 +248,14 @@ fn has_adjacent_conflict(execution: &Execution, detail: &Detail) -> bool {
         atomic: false,
     });
     let pending = execution.pending.iter().map(|pending| &pending.event);
-    let touches_memory = |event: &&Event| {
-        event.kind.is_atomic_access() || matches!(event.kind, OpKind::Read | OpKind::Write | OpKind::Free)
-    };
-    let pending = pending.filter(touches_memory).map(|event| NextAccess {
-        thread: event.thread,
-        bytes: event.obj..event.obj.saturating_add(event.extent().max(1)),
-        writes: !matches!(event.kind, OpKind::AtomicLoad | OpKind::Read),
-        atomic: event.kind.is_atomic_access(),
+    let pending = pending.filter_map(|event| {
+        let (writes, atomic) = match event.op {
+            Op::Atomic(op) => (!op.is_load(), true),
+            Op::Memory(op) => (op.action != MemoryAction::Read, false),
+            _ => return None,
+        };
+        let (addr, size) = event.op.bytes();
+        Some(NextAccess { thread: event.thread, bytes: addr..addr.saturating_add(size.max(1)), writes, atomic })
     });
     let all: Vec<NextAccess> = parked.chain(pending).collect();
     all.iter().enumerate().any(|(number, one)| all[number + 1..].iter().any(|other| one.conflicts(other)))

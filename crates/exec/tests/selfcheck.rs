@@ -3,7 +3,7 @@
 
 use raddle_exec::recording::{NoNames, choices_of, entries_of};
 use raddle_exec::selfcheck::{agree, reorder, repeat, same_execution, same_threads};
-use raddle_model::{Execution, Request, Target, TargetError};
+use raddle_model::{Execution, Operation as _, Request, Target, TargetError};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::{Granularity, MemoryTarget};
 use raddle_vocab::OpKind;
@@ -65,7 +65,7 @@ impl Target for Forgetful {
     fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError> {
         self.inner.finish(into)?;
         self.runs += 1;
-        if let Some(step) = into.events.iter_mut().rev().find(|step| step.kind == OpKind::ThreadEnd) {
+        if let Some(step) = into.events.iter_mut().rev().find(|event| event.op.kind() == OpKind::ThreadEnd) {
             step.pc = self.runs;
         }
         Ok(())

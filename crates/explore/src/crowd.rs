@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use raddle_model::Execution;
-use raddle_vocab::OpKind;
+use raddle_model::object::{BarrierAction, BarrierOp};
+use raddle_model::{Execution, Op};
 
 use crate::trace::TraceHasher;
 
@@ -23,34 +23,33 @@ pub fn is_crowded(execution: &Execution) -> bool {
     for step in &execution.events {
         let before = order.clock(step.thread).to_vec();
         order.push(step);
-        if step.kind != OpKind::BarrierArrive {
-            continue;
-        }
-        if let Some(last_round) = step.arg.checked_sub(1).and_then(|round| arrivals.get(&(step.obj, round)))
+        let Op::Barrier(BarrierOp { barrier, action: BarrierAction::Arrive { round, .. } }) = step.op else { continue };
+        if let Some(last_round) = round.checked_sub(1).and_then(|round| arrivals.get(&(barrier, round)))
             && last_round.iter().any(|&(thread, count)| before[usize::from(thread)] < count)
         {
             return true;
         }
         let count = order.clock(step.thread)[usize::from(step.thread)];
-        arrivals.entry((step.obj, step.arg)).or_default().push((step.thread, count));
+        arrivals.entry((barrier, round)).or_default().push((step.thread, count));
     }
     false
 }
 
 /// A cheap test that lets nearly all executions pass: more different threads arrive than make a round.
 fn may_be_crowded(execution: &Execution) -> bool {
-    let mut barriers: BTreeMap<u64, (u64, Vec<u16>)> = BTreeMap::new();
+    let mut barriers: BTreeMap<u64, (u32, Vec<u16>)> = BTreeMap::new();
     for step in &execution.events {
-        match step.kind {
-            OpKind::BarrierInit => {
-                barriers.insert(step.obj, (step.arg, Vec::new()));
+        let Op::Barrier(op) = step.op else { continue };
+        match op.action {
+            BarrierAction::Init { size } => {
+                barriers.insert(op.barrier, (size, Vec::new()));
             }
-            OpKind::BarrierArrive => {
-                if let Some((size, threads)) = barriers.get_mut(&step.obj) {
+            BarrierAction::Arrive { .. } => {
+                if let Some((size, threads)) = barriers.get_mut(&op.barrier) {
                     if !threads.contains(&step.thread) {
                         threads.push(step.thread);
                     }
-                    if threads.len() as u64 > *size {
+                    if threads.len() > *size as usize {
                         return true;
                     }
                 }
@@ -63,9 +62,9 @@ fn may_be_crowded(execution: &Execution) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::is_crowded;
     use crate::strategy::scheduled;
-    use raddle_model::Target;
+    use raddle_model::{Execution, Target};
     use raddle_testkit::program::{Op, Program, Stmt};
     use raddle_testkit::{Granularity, MemoryTarget};
 

@@ -4,9 +4,10 @@
 //! the same causal order; run-local numbers do not matter. The order is taken as vector clocks, and each transition adds a hash
 //! of its name, label and clock to a sum, which does not depend on the order of summing.
 
-use raddle_model::{Event, Execution, Mode, ThreadPath, footprint};
+use raddle_model::object::AtomicAction;
+use raddle_model::{Event, Execution, Mode, Op, Operation as _, ThreadPath, footprint};
 use raddle_vocab::policy::mix;
-use raddle_vocab::{OpKind, Outcome};
+use raddle_vocab::{Outcome, Words};
 use rustc_hash::FxHashMap;
 
 /// Clocks of the transitions that touched the same bytes of a cell, joined by mode.
@@ -87,21 +88,25 @@ impl TraceHasher {
     }
 
     /// What was done, in words that do not depend on the order of independent transitions.
-    fn label(&self, step: &Event) -> u64 {
-        let thread = |number: u64| self.names.get(number as usize).copied().unwrap_or(0);
-        let woken =
-            |set: u64| (0..64).filter(|bit| set & (1 << bit) != 0).fold(0u64, |sum, t| sum.wrapping_add(thread(t)));
-        let (arg, value, old) = match step.kind {
-            OpKind::Create | OpKind::Join | OpKind::Detach => (thread(step.arg), 0, 0),
-            OpKind::Signal | OpKind::Broadcast | OpKind::FutexWake => (step.arg, woken(step.value), step.old),
-            OpKind::AtomicLoad => (0, step.value, 0),
-            OpKind::AtomicStore | OpKind::AtomicRmw => (0, step.value, step.old),
-            OpKind::AtomicCas => (step.arg, 0, step.old),
-            _ => (step.arg, 0, 0),
-        };
+    fn label(&self, event: &Event) -> u64 {
+        let thread = |number: u16| self.names.get(usize::from(number)).copied().unwrap_or(0);
+        let Words { kind, outcome, order, obj, mut arg, mut value, mut old, .. } = event.op.pack();
+        match &event.op {
+            Op::Thread(op) if op.peer().is_some() => (arg, value, old) = (op.peer().map_or(0, thread), 0, 0),
+            Op::Atomic(op) => match op.action {
+                AtomicAction::Load { .. } => (arg, old) = (0, 0),
+                AtomicAction::Store { .. } | AtomicAction::Rmw { .. } => {}
+                AtomicAction::Cas { .. } => value = 0,
+            },
+            op => match op.woken() {
+                Some(woken) => value = woken.iter().fold(0, |sum, number| sum.wrapping_add(thread(number))),
+                None if op.is_load() => {}
+                None => (value, old) = (0, 0),
+            },
+        }
         // Which of the arrivals is the last says nothing: they commute.
-        let outcome = if step.outcome == Outcome::Last { Outcome::Done } else { step.outcome };
-        let words = [step.kind as u64, outcome as u64, step.order as u64, step.obj, arg, value, old];
+        let outcome = if outcome == Outcome::Last { Outcome::Done } else { outcome };
+        let words = [kind as u64, outcome as u64, order as u64, obj, arg, value, old];
         words.into_iter().fold(0, |hash, word| mix(hash ^ word))
     }
 }

@@ -3,8 +3,9 @@
 //! [`crate::optimal`] predicts what a thread would do in states that it has not met, with the
 //! semantics of `raddle_model`. Some operations depend on more than an execution records.
 
-use raddle_model::{Event, Execution, Pending, PendingState};
-use raddle_vocab::{OpKind, RunStatus, io};
+use raddle_model::object::{AtomicAction, AtomicOp};
+use raddle_model::{Event, Execution, Op, Pending, PendingState};
+use raddle_vocab::RunStatus;
 
 /// Why the events of a program cannot be predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub fn unpredictability(execution: &Execution) -> Option<Cause> {
         if ends_spinloop(event) {
             return Some(Cause::SpinLoop { known: 1 });
         }
-        waits_for_io |= event.kind == OpKind::Io && io::waited_for(event.arg).1 != 0;
+        waits_for_io |= matches!(event.op, Op::File(op) if op.waits());
     }
     if execution.pending.iter().any(is_awaiting) {
         Some(Cause::SpinLoop { known: 1 })
@@ -69,24 +70,32 @@ pub fn unpredictability(execution: &Execution) -> Option<Cause> {
 
 /// Whether the event is a load that a spin loop waited for.
 fn ends_spinloop(event: &Event) -> bool {
-    event.kind == OpKind::AtomicLoad && event.arg == raddle_model::depend::AWAITED
+    event.op.as_atomic().is_some_and(|op| op.awaited().is_some())
 }
 
 /// Whether an operation compares memory that a transition writes whose value is not known.
 fn compares_plain_writes(execution: &Execution) -> bool {
-    let is_write = |event: &&Event| event.kind == OpKind::Write;
+    let is_write = |event: &&Event| event.op.is_plain_write();
     if !execution.events.iter().any(|event| is_write(&event)) {
         return false;
     }
-    let compares =
-        |event: &&Event| matches!(event.kind, OpKind::AtomicCas | OpKind::FutexWait | OpKind::FutexTimedWait);
     let pending = execution.pending.iter().map(|pending| &pending.event);
     let mut compared: Vec<u64> =
-        execution.events.iter().chain(pending).filter(compares).map(|event| event.obj).collect();
+        execution.events.iter().chain(pending).filter_map(|event| compared_word(&event.op)).collect();
     compared.sort_unstable();
     // Words are no wider than 16 bytes.
     execution.events.iter().filter(is_write).any(|write| {
-        let first = compared.partition_point(|&word| word + 16 <= write.obj);
-        compared.get(first).is_some_and(|&word| word < write.obj.saturating_add(write.extent()))
+        let (addr, size) = write.op.bytes();
+        let first = compared.partition_point(|&word| word + 16 <= addr);
+        compared.get(first).is_some_and(|&word| word < addr.saturating_add(size))
     })
+}
+
+/// The memory whose content decides about the outcome of the operation.
+fn compared_word(op: &Op) -> Option<u64> {
+    match op {
+        Op::Atomic(AtomicOp { addr, action: AtomicAction::Cas { .. }, .. }) => Some(*addr),
+        Op::Futex(op) if op.is_wait() => Some(op.word),
+        _ => None,
+    }
 }

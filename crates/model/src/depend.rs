@@ -4,10 +4,10 @@
 //! What a step touches follows from the step itself (its kind, operands and outcome), so executions with the same steps
 //! have the same dependence.
 
-use raddle_vocab::{OpKind, Outcome, io};
 use smallvec::SmallVec;
 
 use crate::execution::Event;
+use crate::object::{Operation as _, Woken};
 
 /// A place where transitions meet. Ordinary memory is cut into cells of 8 bytes; other things that threads share have
 /// cells above every address.
@@ -66,186 +66,75 @@ pub fn conflict(a: &[Touch], b: &[Touch]) -> bool {
     a.iter().any(|x| b.iter().any(|y| x.conflicts(y)))
 }
 
-/// What a step touches.
+/// What an event touches.
 #[must_use]
-pub fn footprint(step: &Event) -> Footprint {
+#[inline]
+pub fn footprint(event: &Event) -> Footprint {
     let mut prints = Footprint::new();
-    touch_all(step, &mut prints);
+    event.op.footprint(event.thread, &mut prints);
     prints
 }
 
-/// The first four bytes stand for a synchronising object: the smallest ones have no more, and two of them share a cell.
-fn object(obj: u64, mode: Mode) -> Touch {
-    Touch { cell: obj >> 3, bytes: 0x0f << (obj & 4), mode }
+/// The first four bytes stand for a synchronising object: the smallest ones have no more, and two of
+/// them share a cell.
+#[inline]
+pub(crate) fn object_touch(object: u64, mode: Mode) -> Touch {
+    Touch { cell: object >> 3, bytes: 0x0f << (object & 4), mode }
 }
 
-fn thread_cell(thread: u64, mode: Mode) -> Touch {
-    Touch { cell: THREAD_CELLS | thread, bytes: 0xff, mode }
+/// Whether a thread lives.
+#[inline]
+pub(crate) fn thread_touch(thread: u16, mode: Mode) -> Touch {
+    Touch { cell: THREAD_CELLS | u64::from(thread), bytes: 0xff, mode }
 }
 
-/// The place where a thread that waits on a queue learns that it was woken.
-fn wait_cell(thread: u64) -> Touch {
-    Touch { cell: WAIT_CELLS | thread.min(63), bytes: 0xff, mode: Mode::Write }
-}
-
-/// An atomic load of `LIFE_WORDS | thread << 3` looks whether the thread has ended (1) or not (0): a join that does not
-/// insist.
-pub const LIFE_WORDS: u64 = 1 << 63;
-
-/// `arg` of operations on the guard of a function-local static of C++, whose first byte an atomic store sets.
-pub const GUARD: u64 = 1;
-
-/// `arg` of an atomic load that ended a folded loop of busy waiting: before, the location held `old`, with which the loop
-/// would have gone round once more.
-pub const AWAITED: u64 = 1;
-
-/// The thread that a load of such a word looks at.
-pub(crate) fn looked_at(obj: u64) -> u64 {
-    (obj & !LIFE_WORDS) >> 3
-}
-
-/// A once control is one thing. Of a guard, whether it is finished is its first byte, which the compiler's code reads too;
-/// whether somebody is inside is a thing of its own.
-fn once(step: &Event, prints: &mut Footprint) {
-    let mode = if step.outcome == Outcome::Done { Mode::Write } else { Mode::Observe };
-    if step.arg != GUARD {
-        return prints.push(object(step.obj, mode));
-    }
-    prints.push(queue_cell(step.obj, mode));
-    if step.kind == OpKind::OnceBegin {
-        bytes(prints, step.obj, 1, Mode::Observe);
-    }
+/// The place where a thread that waits in a queue learns that it was woken. Threads whose wake-ups
+/// are not told apart share one.
+#[inline]
+pub(crate) fn wait_touch(thread: u16) -> Touch {
+    Touch { cell: WAIT_CELLS | u64::from(thread.min(Woken::LIMIT)), bytes: 0xff, mode: Mode::Write }
 }
 
 /// One round of a barrier.
-fn round_cell(obj: u64, round: u64, mode: Mode) -> Touch {
-    Touch { cell: ROUND_CELLS | (obj >> 3) ^ ((round & 0xffff) << 44), bytes: 0xff, mode }
+#[inline]
+pub(crate) fn round_touch(barrier: u64, round: u64, mode: Mode) -> Touch {
+    Touch { cell: ROUND_CELLS | (barrier >> 3) ^ ((round & 0xffff) << 44), bytes: 0xff, mode }
 }
 
-/// The queue of a futex word, which is not the word itself.
-fn queue_cell(obj: u64, mode: Mode) -> Touch {
-    Touch { cell: QUEUE_CELLS | (obj >> 2), bytes: 0xff, mode }
+/// The queue of a futex word, which is not the word itself; whether a thread is inside a guard.
+#[inline]
+pub(crate) fn queue_touch(word: u64, mode: Mode) -> Touch {
+    Touch { cell: QUEUE_CELLS | (word >> 2), bytes: 0xff, mode }
 }
 
-fn bytes(prints: &mut Footprint, addr: u64, size: u64, mode: Mode) {
-    let end = addr.saturating_add(size.max(1));
+/// A pipe, or a thing of a regular file.
+#[inline]
+pub(crate) fn file_touch(identity: u64, mode: Mode) -> Touch {
+    Touch { cell: FILE_CELLS | identity, bytes: 0xff, mode }
+}
+
+/// Bytes of memory, at least one.
+#[inline]
+pub(crate) fn bytes_touch(addr: u64, size: u64, mode: Mode, into: &mut Footprint) {
+    let size = size.max(1);
+    if size <= 8 - (addr & 7) {
+        let bytes = ((1u16 << size) - 1) << (addr & 7);
+        into.push(Touch { cell: addr >> 3, bytes: bytes as u8, mode });
+    } else {
+        into.extend(cells(addr, size).map(|(cell, bytes)| Touch { cell, bytes, mode }));
+    }
+}
+
+/// The cells of a range of bytes, with the bytes that lie in the range.
+pub fn cells(addr: u64, size: u64) -> impl Iterator<Item = (Cell, u8)> {
+    let end = addr.saturating_add(size);
     let mut at = addr;
-    while at < end {
-        let stop = ((at >> 3) + 1) << 3;
-        let last = stop.min(end);
-        let mask = ((1u16 << (last - at)) - 1) << (at & 7);
-        prints.push(Touch { cell: at >> 3, bytes: mask as u8, mode });
-        at = last;
-    }
-}
-
-fn woken(prints: &mut Footprint, mut set: u64) {
-    while set != 0 {
-        prints.push(wait_cell(u64::from(set.trailing_zeros())));
-        set &= set - 1;
-    }
-}
-
-fn touch_all(step: &Event, prints: &mut Footprint) {
-    let done = |mode: Mode| if step.outcome == Outcome::Done { mode } else { Mode::Observe };
-    match step.kind {
-        // Who looks whether the thread has ended does not see whether it has started.
-        OpKind::ThreadStart => prints.push(thread_cell(u64::from(step.thread), Mode::Observe)),
-        OpKind::ThreadEnd => prints.push(thread_cell(u64::from(step.thread), Mode::Write)),
-        OpKind::Create | OpKind::Detach => prints.push(thread_cell(step.arg, Mode::Write)),
-        OpKind::Join => prints.push(thread_cell(step.arg, Mode::Write)),
-        OpKind::Exit | OpKind::Fence => {}
-        OpKind::Lock | OpKind::TryLock | OpKind::TimedLock | OpKind::Unlock => {
-            // A recursive relock or its release is nobody else's business.
-            if step.outcome != Outcome::Nested {
-                prints.push(object(step.obj, done(Mode::Write)));
-            }
-        }
-        OpKind::MutexInit
-        | OpKind::MutexDestroy
-        | OpKind::RwInit
-        | OpKind::RwDestroy
-        | OpKind::CondInit
-        | OpKind::CondDestroy
-        | OpKind::SemInit
-        | OpKind::SemDestroy
-        | OpKind::BarrierInit
-        | OpKind::BarrierDestroy => prints.push(object(step.obj, Mode::Write)),
-        OpKind::OnceBegin | OpKind::OnceEnd | OpKind::OnceAbort => once(step, prints),
-        OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock => {
-            prints.push(object(step.obj, done(Mode::Share)));
-        }
-        OpKind::WriteLock | OpKind::TryWriteLock | OpKind::TimedWriteLock => {
-            prints.push(object(step.obj, done(Mode::Write)));
-        }
-        // arg: 1 if it was the writer's side that was released.
-        OpKind::RwUnlock => prints.push(object(step.obj, if step.arg == 1 { Mode::Write } else { Mode::Share })),
-        OpKind::CondWait | OpKind::CondTimedWait => {
-            prints.push(object(step.obj, Mode::Write));
-            prints.push(object(step.arg, Mode::Write));
-            prints.push(wait_cell(u64::from(step.thread)));
-        }
-        OpKind::CondReacquire => {
-            prints.push(object(step.arg, Mode::Write));
-            prints.push(wait_cell(u64::from(step.thread)));
-            if step.outcome != Outcome::Done {
-                // It leaves the queue by itself, which a signal would notice.
-                prints.push(object(step.obj, Mode::Write));
-            }
-        }
-        OpKind::Signal | OpKind::Broadcast => {
-            prints.push(object(step.obj, if step.value == 0 { Mode::Observe } else { Mode::Write }));
-            woken(prints, step.value);
-        }
-        OpKind::SemWait | OpKind::SemTryWait | OpKind::SemTimedWait => {
-            prints.push(object(step.obj, done(Mode::Write)));
-        }
-        OpKind::SemPost => prints.push(object(step.obj, Mode::Share)),
-        // Rounds are apart: an arrival for the next round does not meet a thread that still leaves the last one. It does
-        // meet the arrivals that closed that round: without them it would have been one of them.
-        OpKind::BarrierArrive => {
-            prints.push(object(step.obj, Mode::Observe));
-            prints.push(round_cell(step.obj, step.arg, Mode::Share));
-            if step.arg > 0 {
-                prints.push(round_cell(step.obj, step.arg - 1, Mode::Observe));
-            }
-        }
-        OpKind::BarrierLeave => {
-            prints.push(object(step.obj, Mode::Observe));
-            prints.push(round_cell(step.obj, step.arg, Mode::Observe));
-        }
-        OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => {
-            prints.push(thread_cell(looked_at(step.obj), Mode::Observe))
-        }
-        OpKind::AtomicLoad | OpKind::Read => bytes(prints, step.obj, step.extent(), Mode::Observe),
-        OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::Write => {
-            bytes(prints, step.obj, step.extent(), Mode::Write);
-        }
-        OpKind::AtomicCas => bytes(prints, step.obj, u64::from(step.size), done(Mode::Write)),
-        OpKind::FutexWait | OpKind::FutexTimedWait => {
-            bytes(prints, step.obj, 4, Mode::Observe);
-            if step.outcome == Outcome::Done {
-                prints.push(queue_cell(step.obj, Mode::Write));
-                prints.push(wait_cell(u64::from(step.thread)));
-            }
-        }
-        OpKind::FutexResume => {
-            prints.push(wait_cell(u64::from(step.thread)));
-            if step.outcome != Outcome::Done {
-                prints.push(queue_cell(step.obj, Mode::Write));
-            }
-        }
-        OpKind::FutexWake => {
-            prints.push(queue_cell(step.obj, if step.value == 0 { Mode::Observe } else { Mode::Write }));
-            woken(prints, step.value);
-        }
-        OpKind::Free => bytes(prints, step.obj, step.arg, Mode::Write),
-        OpKind::Io => {
-            let mode = |observes: u64| if step.arg & observes == 0 { Mode::Write } else { Mode::Observe };
-            prints.push(Touch { cell: FILE_CELLS | step.obj, bytes: 0xff, mode: mode(io::OBSERVES) });
-            if let Some(second) = io::second(step.arg) {
-                prints.push(Touch { cell: FILE_CELLS | second, bytes: 0xff, mode: mode(io::SECOND_OBSERVES) });
-            }
-        }
-    }
+    std::iter::from_fn(move || {
+        (at < end).then(|| {
+            let (cell, from) = (at >> 3, at & 7);
+            let length = (8 - from).min(end - at);
+            at += length;
+            (cell, (((1u16 << length) - 1) << from) as u8)
+        })
+    })
 }

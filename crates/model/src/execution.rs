@@ -1,7 +1,8 @@
 //! One execution, as a sequence of transitions with the data accesses between them.
 
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, Misuse, RunStatus, Words};
 
+use crate::object::{Op, Operation as _, UnpackError};
 use crate::thread::ThreadInfo;
 
 /// A transition: one synchronising operation (at access granularity also a data access).
@@ -9,41 +10,27 @@ use crate::thread::ThreadInfo;
 pub struct Event {
     /// Run-local number of the thread.
     pub thread: u16,
-    /// What was done; see [`OpKind`] for the meaning of the operands.
-    pub kind: OpKind,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// Memory order of an atomic operation.
-    pub order: MemOrder,
-    /// Bytes of an atomic or plain access.
-    pub size: u32,
-    /// First operand.
-    pub obj: u64,
-    /// Second operand.
-    pub arg: u64,
-    /// Value read or written; threads woken by a signal, broadcast or futex wake as a bit set of run-local numbers (bit 63:
-    /// also others).
-    pub value: u64,
-    /// Value replaced; for a signal or single futex wake: number of successors it had.
-    pub old: u64,
     /// Where, in the program.
     pub pc: u64,
     /// Data accesses that the thread made since its previous transition.
     pub accesses: u32,
+    /// What was done, and what became of it.
+    pub op: Op,
 }
 
 impl Event {
-    /// How many bytes a step that accesses memory accesses.
-    ///
-    /// A plain access that is a transition says so in `arg`, as it may have any size.
+    /// An operation of a thread at no place in the program.
     #[must_use]
-    pub fn extent(&self) -> u64 {
-        match self.kind {
-            OpKind::Read | OpKind::Write if self.arg != 0 => self.arg,
-            OpKind::Free => self.arg,
-            OpKind::FutexWait | OpKind::FutexTimedWait => 4,
-            _ => u64::from(self.size),
-        }
+    pub fn new(thread: u16, op: Op) -> Self {
+        Event { thread, pc: 0, accesses: 0, op }
+    }
+
+    /// The same for an operation in the words of the wire.
+    ///
+    /// # Errors
+    /// If the words are no operation.
+    pub fn unpack(thread: u16, words: &Words) -> Result<Self, UnpackError> {
+        Op::unpack(words).map(|op| Event::new(thread, op))
     }
 }
 
@@ -104,10 +91,12 @@ pub enum PendingState {
 /// The operation that a thread stands before at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// The operation, as if it were a step (outcome, value and old have no meaning).
+    /// The operation, as if it were made. What it would have seen and done has no meaning.
     pub event: Event,
     /// Whether and why it was not made.
     pub state: PendingState,
+    /// What a thread that spins found in the location that it waits for.
+    pub found: u64,
 }
 
 /// Something that went wrong at a certain point, seen by the runtime itself.

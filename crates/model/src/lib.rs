@@ -7,6 +7,9 @@ pub mod depend;
 pub mod execution;
 pub mod facts;
 pub mod finding;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+pub mod object;
 pub mod race;
 pub mod semantics;
 pub mod target;
@@ -15,6 +18,7 @@ pub mod thread;
 pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
 pub use execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState};
+pub use object::{Op, Operation};
 pub use race::{Race, RaceDetector};
 pub use semantics::{Enabled, SyncState};
 pub use target::{Choice, Request, Target, TargetError};

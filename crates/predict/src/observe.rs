@@ -6,10 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_model::depend::{AWAITED, LIFE_WORDS};
+use raddle_model::object::{
+    AtomicAction, BarrierAction, BarrierOp, CondAction, CondOp, FutexAction, FutexOp, MutexAction, MutexOp, OnceAction,
+    Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd,
+};
 use raddle_model::race::Touching;
-use raddle_model::{AccessKind, Event as RunEvent, Execution, PendingState};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::{AccessKind, Event as RunEvent, Execution, Op as RunOp, Operation as _, PendingState};
+use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
 
 use crate::trace::{
@@ -57,9 +60,7 @@ fn known_cells(execution: &Execution) -> BTreeSet<u64> {
             }
         }
     }
-    known.extend(
-        execution.events.iter().filter(|step| step.obj != 0 && step.obj < LIFE_WORDS).map(|step| step.obj >> 3),
-    );
+    known.extend(execution.events.iter().filter_map(|event| event.op.address()).map(|address| address >> 3));
     known
 }
 
@@ -100,17 +101,17 @@ impl Builder<'_> {
                 continue;
             }
             self.touch_of_step(step);
-            let op = self.op(step, &awaited);
+            let op = self.op(step.thread, &step.op, &awaited);
             self.note(step.thread, &op);
-            if step.kind == OpKind::ThreadEnd {
+            if step.op == RunOp::Thread(ThreadOp::End) {
                 self.trace.threads[usize::from(step.thread)].ended = true;
             }
-            self.trace.push(step.thread, op, step.pc, word(step.kind));
+            self.trace.push(step.thread, op, step.pc, word(&step.op));
         }
         self.accesses(next, u32::MAX);
         for (thread, pending) in self.execution.pending.iter().enumerate() {
             if pending.state == PendingState::Blocked && thread < self.trace.threads.len() {
-                let op = self.op(&RunEvent { outcome: Outcome::Done, ..pending.event }, &awaited);
+                let op = self.op(pending.event.thread, &pending.event.op.with_outcome(Outcome::Done), &awaited);
                 self.trace.threads[thread].pending = Some(op);
             }
         }
@@ -168,39 +169,22 @@ impl Builder<'_> {
 
     /// What a step itself does to memory.
     fn touch_of_step(&mut self, step: &RunEvent) {
-        let (size, what) = match step.kind {
-            OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => return,
-            OpKind::AtomicLoad => (step.extent(), Touching::AtomicRead),
-            OpKind::AtomicStore | OpKind::AtomicRmw => (step.extent(), Touching::AtomicWrite),
-            OpKind::AtomicCas if step.outcome == Outcome::Done => (step.extent(), Touching::AtomicWrite),
-            OpKind::AtomicCas => (step.extent(), Touching::AtomicRead),
-            OpKind::FutexWait | OpKind::FutexTimedWait => (4, Touching::AtomicRead),
-            OpKind::Lock
-            | OpKind::TryLock
-            | OpKind::TimedLock
-            | OpKind::Unlock
-            | OpKind::ReadLock
-            | OpKind::TryReadLock
-            | OpKind::TimedReadLock
-            | OpKind::WriteLock
-            | OpKind::TryWriteLock
-            | OpKind::TimedWriteLock
-            | OpKind::RwUnlock
-            | OpKind::CondWait
-            | OpKind::CondTimedWait
-            | OpKind::Signal
-            | OpKind::Broadcast
-            | OpKind::SemWait
-            | OpKind::SemTryWait
-            | OpKind::SemTimedWait
-            | OpKind::SemPost
-            | OpKind::BarrierArrive => (1, Touching::Use),
+        let what = match step.op {
+            RunOp::Atomic(op) if op.writes() => Touching::AtomicWrite,
+            RunOp::Atomic(_) => Touching::AtomicRead,
+            RunOp::Futex(op) if op.is_wait() => Touching::AtomicRead,
+            RunOp::Mutex(_) | RunOp::Rwlock(_) | RunOp::Cond(_) | RunOp::Semaphore(_) | RunOp::Barrier(_)
+                if uses_object(&step.op) =>
+            {
+                Touching::Use
+            }
             _ => return,
         };
+        let (address, size) = step.op.bytes();
         let position = self.trace.threads[usize::from(step.thread)].last();
         let first = self.touches.len();
-        self.touch(step.thread, position, step.obj, size, what, step.pc);
-        let reads_too = matches!(step.kind, OpKind::AtomicRmw | OpKind::AtomicCas);
+        self.touch(step.thread, position, address, size.max(1), what, step.pc);
+        let reads_too = step.op.as_atomic().is_some_and(|op| op.reads() && !op.is_load());
         self.touches[first..].iter_mut().for_each(|access| access.reads_too = reads_too);
     }
 
@@ -217,78 +201,133 @@ impl Builder<'_> {
         slot
     }
 
-    fn op(&mut self, step: &RunEvent, awaited: &BTreeMap<u64, u64>) -> Op {
-        use OpKind as K;
-        let (obj, arg, outcome) = (step.obj, step.arg, step.outcome);
-        let done = outcome == Outcome::Done;
-        let gave_up = matches!(outcome, Outcome::Failed | Outcome::TimedOut);
-        match step.kind {
-            K::Create if done => self.thread(arg).map_or(Op::Free, Op::Fork),
-            K::Join if done => self.thread(arg).map_or(Op::Free, Op::Join),
-            K::AtomicLoad if obj & LIFE_WORDS != 0 && step.value != 0 => {
-                self.thread((obj & !LIFE_WORDS) >> 3).map_or(Op::Free, Op::Join)
+    /// What an operation of the run is for the analysis.
+    fn op(&mut self, thread: Tid, op: &RunOp, awaited: &BTreeMap<u64, u64>) -> Op {
+        match *op {
+            RunOp::Thread(
+                ThreadOp::Join { thread: other, refused: false } | ThreadOp::Poll { thread: other, ended: true },
+            ) => self.thread(other).map_or(Op::Free, Op::Join),
+            RunOp::Thread(_) => op.created().and_then(|child| self.thread(child)).map_or(Op::Free, Op::Fork),
+            RunOp::Mutex(op) => self.mutex_op(thread, op),
+            RunOp::Rwlock(op) => self.rwlock_op(op),
+            RunOp::Cond(op) => self.cond_op(op),
+            RunOp::Futex(op) => self.futex_op(op),
+            RunOp::Semaphore(op) => self.semaphore_op(op),
+            RunOp::Barrier(op) => self.barrier_op(op),
+            RunOp::Once(op) => {
+                let slot = self.slot(op.control, Sort::Once);
+                match op.action {
+                    OnceAction::Begin { already: false } => Op::Lock(slot),
+                    OnceAction::Begin { already: true } => Op::OnceSeen(slot),
+                    OnceAction::End => Op::OnceEnd(slot),
+                    OnceAction::Abort => Op::Unlock(slot),
+                }
             }
-            K::Lock | K::TryLock | K::TimedLock if done => Op::Lock(self.slot(obj, Sort::Mutex)),
-            K::TryLock | K::TimedLock if gave_up => self.busy(step),
-            K::Unlock if done => Op::Unlock(self.slot(obj, Sort::Mutex)),
-            K::ReadLock | K::TryReadLock | K::TimedReadLock if done => Op::ReadLock(self.slot(obj, Sort::Rwlock)),
-            K::TryReadLock | K::TimedReadLock if gave_up => Op::BusyRead(self.slot(obj, Sort::Rwlock)),
-            K::WriteLock | K::TryWriteLock | K::TimedWriteLock if done => Op::WriteLock(self.slot(obj, Sort::Rwlock)),
-            K::TryWriteLock | K::TimedWriteLock if gave_up => Op::BusyWrite(self.slot(obj, Sort::Rwlock)),
-            K::RwUnlock if done && arg == 1 => Op::WriteUnlock(self.slot(obj, Sort::Rwlock)),
-            K::RwUnlock if done => Op::ReadUnlock(self.slot(obj, Sort::Rwlock)),
-            K::CondWait | K::CondTimedWait => {
-                Op::Enqueue { queue: self.slot(obj, Sort::Queue), mutex: Some(self.slot(arg, Sort::Mutex)) }
+            RunOp::Atomic(op) => {
+                let first = awaited.get(&op.addr);
+                if op.writes() && first.is_some() {
+                    Op::Publish(self.slot(op.addr, Sort::Location))
+                } else if op.awaited().is_some_and(|value| first == Some(&value)) {
+                    Op::Await(self.slot(op.addr, Sort::Location))
+                } else {
+                    Op::Free
+                }
             }
-            K::CondReacquire => {
-                let mutex = Some(self.slot(arg, Sort::Mutex));
-                Op::Resume { queue: self.slot(obj, Sort::Queue), mutex, woken: done }
-            }
-            K::FutexWait | K::FutexTimedWait if done => Op::Enqueue { queue: self.slot(obj, Sort::Queue), mutex: None },
-            K::FutexResume => Op::Resume { queue: self.slot(obj, Sort::Queue), mutex: None, woken: done },
-            K::Signal => Op::Wake { queue: self.slot(obj, Sort::Queue), all: false },
-            K::Broadcast => Op::Wake { queue: self.slot(obj, Sort::Queue), all: true },
-            K::FutexWake => Op::Wake { queue: self.slot(obj, Sort::Queue), all: arg != 1 },
-            K::SemInit => {
-                self.slots.remove(&(obj, Sort::Semaphore));
-                Op::SetSem(self.slot(obj, Sort::Semaphore), u32::try_from(arg).unwrap_or(u32::MAX))
-            }
-            K::SemPost if done => Op::Post(self.slot(obj, Sort::Semaphore)),
-            K::SemWait | K::SemTryWait | K::SemTimedWait if done => Op::Take(self.slot(obj, Sort::Semaphore)),
-            K::SemTryWait | K::SemTimedWait if gave_up => Op::Empty(self.slot(obj, Sort::Semaphore)),
-            K::BarrierArrive => self.arrive(obj, arg),
-            K::BarrierLeave => {
-                let round = self.slot(obj, Sort::Round(arg));
-                Op::Leave { round, count: self.arrivals(round) }
-            }
-            K::OnceBegin if done => Op::Lock(self.slot(obj, Sort::Once)),
-            K::OnceBegin if outcome == Outcome::Already => Op::OnceSeen(self.slot(obj, Sort::Once)),
-            K::OnceEnd => Op::OnceEnd(self.slot(obj, Sort::Once)),
-            K::OnceAbort => Op::Unlock(self.slot(obj, Sort::Once)),
-            K::AtomicStore | K::AtomicRmw if awaited.contains_key(&obj) => Op::Publish(self.slot(obj, Sort::Location)),
-            K::AtomicCas if done && awaited.contains_key(&obj) => Op::Publish(self.slot(obj, Sort::Location)),
-            K::AtomicLoad if arg == AWAITED && awaited.get(&obj) == Some(&step.old) => {
-                Op::Await(self.slot(obj, Sort::Location))
-            }
-            K::MutexInit => self.forget(obj, Sort::Mutex),
-            K::RwInit => self.forget(obj, Sort::Rwlock),
-            K::CondInit => self.forget(obj, Sort::Queue),
-            K::BarrierInit => {
-                self.slots.retain(|&(other, sort), _| other != obj || !matches!(sort, Sort::Round(_)));
-                Op::Free
-            }
+            RunOp::Fence(_) | RunOp::Memory(_) | RunOp::File(_) | RunOp::Exit(_) => Op::Free,
+        }
+    }
+
+    fn mutex_op(&mut self, thread: Tid, op: MutexOp) -> Op {
+        match op.action {
+            MutexAction::Lock(_) if op.is_done() => Op::Lock(self.slot(op.mutex, Sort::Mutex)),
+            MutexAction::Lock(_) if gave_up(op.outcome) => self.busy(thread, op.mutex),
+            MutexAction::Unlock if op.is_done() => Op::Unlock(self.slot(op.mutex, Sort::Mutex)),
+            MutexAction::Init => self.forget(op.mutex, Sort::Mutex),
             _ => Op::Free,
         }
     }
 
-    fn thread(&self, number: u64) -> Option<Tid> {
-        Tid::try_from(number).ok().filter(|&thread| usize::from(thread) < self.trace.threads.len())
+    fn rwlock_op(&mut self, op: RwlockOp) -> Op {
+        let gave_up = gave_up(op.outcome);
+        match op.action {
+            RwlockAction::Read(_) if op.acquires() => Op::ReadLock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Read(_) if gave_up => Op::BusyRead(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Write(_) if op.acquires() => Op::WriteLock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Write(_) if gave_up => Op::BusyWrite(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Unlock { writer: true } => Op::WriteUnlock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Unlock { writer: false } => Op::ReadUnlock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Init => self.forget(op.rwlock, Sort::Rwlock),
+            _ => Op::Free,
+        }
+    }
+
+    fn cond_op(&mut self, op: CondOp) -> Op {
+        match op.action {
+            CondAction::Wait { mutex, .. } => {
+                Op::Enqueue { queue: self.slot(op.cond, Sort::Queue), mutex: Some(self.slot(mutex, Sort::Mutex)) }
+            }
+            CondAction::Reacquire { mutex, end } => {
+                let mutex = Some(self.slot(mutex, Sort::Mutex));
+                Op::Resume { queue: self.slot(op.cond, Sort::Queue), mutex, woken: end == WaitEnd::Woken }
+            }
+            CondAction::Signal { .. } => Op::Wake { queue: self.slot(op.cond, Sort::Queue), all: false },
+            CondAction::Broadcast { .. } => Op::Wake { queue: self.slot(op.cond, Sort::Queue), all: true },
+            CondAction::Init => self.forget(op.cond, Sort::Queue),
+            CondAction::Destroy => Op::Free,
+        }
+    }
+
+    fn futex_op(&mut self, op: FutexOp) -> Op {
+        match op.action {
+            FutexAction::Wait { queued: false, .. } => Op::Free,
+            FutexAction::Wait { queued: true, .. } => {
+                Op::Enqueue { queue: self.slot(op.word, Sort::Queue), mutex: None }
+            }
+            FutexAction::Resume { end } => {
+                Op::Resume { queue: self.slot(op.word, Sort::Queue), mutex: None, woken: end == WaitEnd::Woken }
+            }
+            FutexAction::Wake { count, .. } => Op::Wake { queue: self.slot(op.word, Sort::Queue), all: count != 1 },
+        }
+    }
+
+    fn semaphore_op(&mut self, op: SemaphoreOp) -> Op {
+        match op.action {
+            SemaphoreAction::Init { count, .. } => {
+                self.slots.remove(&(op.semaphore, Sort::Semaphore));
+                let count = u32::try_from(count).unwrap_or(u32::MAX);
+                Op::SetSem(self.slot(op.semaphore, Sort::Semaphore), count)
+            }
+            SemaphoreAction::Post => Op::Post(self.slot(op.semaphore, Sort::Semaphore)),
+            SemaphoreAction::Wait { taken: true, .. } => Op::Take(self.slot(op.semaphore, Sort::Semaphore)),
+            SemaphoreAction::Wait { taken: false, .. } => Op::Empty(self.slot(op.semaphore, Sort::Semaphore)),
+            SemaphoreAction::Destroy { .. } => Op::Free,
+        }
+    }
+
+    fn barrier_op(&mut self, op: BarrierOp) -> Op {
+        let BarrierOp { barrier, action } = op;
+        match action {
+            BarrierAction::Arrive { round, .. } => self.arrive(barrier, round),
+            BarrierAction::Leave { round, .. } => {
+                let round = self.slot(barrier, Sort::Round(round));
+                Op::Leave { round, count: self.arrivals(round) }
+            }
+            BarrierAction::Init { .. } => {
+                self.slots.retain(|&(other, sort), _| other != barrier || !matches!(sort, Sort::Round(_)));
+                Op::Free
+            }
+            BarrierAction::Destroy => Op::Free,
+        }
+    }
+
+    fn thread(&self, number: u16) -> Option<Tid> {
+        Some(number).filter(|&thread| usize::from(thread) < self.trace.threads.len())
     }
 
     /// A thread that fails to take what it holds itself always fails.
-    fn busy(&mut self, step: &RunEvent) -> Op {
-        let slot = self.slot(step.obj, Sort::Mutex);
-        if self.owners.get(&slot) == Some(&step.thread) { Op::Free } else { Op::Busy(slot) }
+    fn busy(&mut self, thread: Tid, mutex: u64) -> Op {
+        let slot = self.slot(mutex, Sort::Mutex);
+        if self.owners.get(&slot) == Some(&thread) { Op::Free } else { Op::Busy(slot) }
     }
 
     fn note(&mut self, thread: Tid, op: &Op) {
@@ -392,20 +431,12 @@ fn join_bytes(parts: &mut [u8; 8], bytes: u8) {
 fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
     let mut first: BTreeMap<u64, u64> = BTreeMap::new();
     let mut waited = BTreeSet::new();
-    for step in execution.events.iter().filter(|step| step.obj & LIFE_WORDS == 0) {
-        match step.kind {
-            OpKind::AtomicLoad => {
-                // The loop saw the old value before it saw the new one.
-                let seen = if step.arg == AWAITED { step.old } else { step.value };
-                first.entry(step.obj).or_insert(seen);
-                if step.arg == AWAITED {
-                    waited.insert(step.obj);
-                }
-            }
-            OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => {
-                first.entry(step.obj).or_insert(step.old);
-            }
-            _ => {}
+    let accesses = || execution.events.iter().filter_map(|event| event.op.as_atomic());
+    for op in accesses() {
+        // The loop saw the old value before it saw the new one.
+        first.entry(op.addr).or_insert(op.awaited().unwrap_or(op.seen()));
+        if op.awaited().is_some() {
+            waited.insert(op.addr);
         }
     }
     let plain: BTreeSet<u64> = execution
@@ -414,36 +445,41 @@ fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
         .filter(|access| access.kind == AccessKind::Write && access.size <= 8)
         .map(|access| access.addr >> 3)
         .collect();
-    let stored: BTreeSet<u64> = execution
-        .events
-        .iter()
-        .filter(|step| matches!(step.kind, OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas))
-        .map(|step| step.obj)
-        .collect();
+    let stored: BTreeSet<u64> = accesses().filter(|op| !op.is_load()).map(|op| op.addr).collect();
     first.retain(|obj, _| waited.contains(obj) && stored.contains(obj) && !plain.contains(&(obj >> 3)));
     first
 }
 
+/// Whether the operation is one on an object that must be alive, other than to make or end its life.
+fn uses_object(op: &RunOp) -> bool {
+    let leaves = matches!(op, RunOp::Barrier(BarrierOp { action: BarrierAction::Leave { .. }, .. }));
+    op.initialised().is_none() && op.destroyed().is_none() && !op.ends_wait() && !leaves
+}
+
+fn gave_up(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Failed | Outcome::TimedOut)
+}
+
 /// A word for people where the operation says nothing.
-fn word(kind: OpKind) -> &'static str {
-    match kind {
-        OpKind::ThreadStart => "start",
-        OpKind::ThreadEnd => "end",
-        OpKind::AtomicLoad => "load",
-        OpKind::AtomicStore => "store",
-        OpKind::AtomicRmw => "exchange",
-        OpKind::AtomicCas => "compare",
-        OpKind::Fence => "fence",
-        OpKind::TryLock
-        | OpKind::TimedLock
-        | OpKind::TryReadLock
-        | OpKind::TimedReadLock
-        | OpKind::TryWriteLock
-        | OpKind::TimedWriteLock
-        | OpKind::SemTryWait
-        | OpKind::SemTimedWait => "try",
-        OpKind::Io => "io",
-        OpKind::Exit => "exit",
+fn word(op: &RunOp) -> &'static str {
+    match op {
+        RunOp::Thread(ThreadOp::Start) => "start",
+        RunOp::Thread(ThreadOp::End) => "end",
+        RunOp::Thread(ThreadOp::Poll { .. }) => "load",
+        RunOp::Atomic(op) => match op.action {
+            AtomicAction::Load { .. } => "load",
+            AtomicAction::Store { .. } => "store",
+            AtomicAction::Rmw { .. } => "exchange",
+            AtomicAction::Cas { .. } => "compare",
+        },
+        RunOp::Fence(_) => "fence",
+        RunOp::Semaphore(SemaphoreOp {
+            action: SemaphoreAction::Wait { patience: Patience::Try | Patience::Timed, .. },
+            ..
+        }) => "try",
+        RunOp::File(_) => "io",
+        RunOp::Exit(_) => "exit",
+        op if op.is_lock_attempt() => "try",
         _ => "step",
     }
 }

@@ -1,7 +1,8 @@
 //! Converts a reordering to a schedule for a target, and compares the run with the reordering.
 
-use raddle_model::{Choice, Event, Execution, SyncState};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::object::Woken;
+use raddle_model::{Choice, Event, Execution, Op, Operation as _, SyncState};
+use raddle_vocab::Outcome;
 
 use crate::search::ReorderedEvent as Taken;
 
@@ -19,10 +20,7 @@ pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
         let choice = choice(&world, step, taken);
         world.apply(&world.outcome_of(step, choice));
         choices.push(Choice { thread: numbers[usize::from(step.thread)], choice });
-        if step.kind == OpKind::Create
-            && step.outcome == Outcome::Done
-            && let Some(number) = usize::try_from(step.arg).ok().and_then(|child| numbers.get_mut(child))
-        {
+        if let Some(number) = step.op.created().and_then(|child| numbers.get_mut(usize::from(child))) {
             *number = next;
             next += 1;
         }
@@ -37,23 +35,22 @@ pub fn number_in(execution: &Execution, order: &[Taken], thread: u16) -> Option<
         return Some(0);
     }
     let created = order.iter().map(|taken| &execution.events[taken.step as usize]);
-    let mut created = created.filter(|step| step.kind == OpKind::Create && step.outcome == Outcome::Done);
-    created.position(|step| step.arg == u64::from(thread)).map(|number| number as u16 + 1)
+    let mut created = created.filter_map(|step| step.op.created());
+    created.position(|child| child == thread).map(|number| number as u16 + 1)
 }
 
 /// Which successor of its operation the step shall be.
 fn choice(world: &SyncState, step: &Event, taken: &Taken) -> u16 {
-    match step.kind {
-        OpKind::Signal | OpKind::FutexWake => {
-            let Some(woken) = taken.woken.filter(|&thread| thread < 63) else { return 0 };
-            let wakes = |choice: &u16| world.outcome_of(step, *choice).value & (1 << woken) != 0;
-            (0..world.successors(step)).find(wakes).unwrap_or(0)
-        }
-        OpKind::CondReacquire | OpKind::FutexResume => {
-            let same = |choice: &u16| world.outcome_of(step, *choice).outcome == step.outcome;
-            (0..world.successors(step)).find(same).unwrap_or(0)
-        }
-        _ => 0,
+    let find = |fits: &dyn Fn(Op) -> bool| {
+        (0..world.successors(step)).find(|&choice| fits(world.outcome_of(step, choice).op)).unwrap_or(0)
+    };
+    if step.op.choices().is_some() {
+        let Some(thread) = taken.woken.filter(|&thread| thread < Woken::LIMIT) else { return 0 };
+        find(&|op| op.woken().is_some_and(|woken| woken.contains(thread)))
+    } else if step.op.ends_wait() {
+        find(&|op| op.outcome() == step.op.outcome())
+    } else {
+        0
     }
 }
 
@@ -77,9 +74,10 @@ pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Optio
             execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone())
         };
         let same_thread = path(observed, expected) == path(run, found);
-        let same_object = expected.kind == OpKind::Create || expected.kind == OpKind::Join || expected.obj == found.obj;
-        let same_outcome = expected.kind.is_atomic_access() || outcome(expected.outcome) == outcome(found.outcome);
-        if !same_thread || expected.kind != found.kind || !same_object || !same_outcome {
+        let (before, now) = (&expected.op, &found.op);
+        let same_object = matches!(before, Op::Thread(op) if op.peer().is_some()) || before.object() == now.object();
+        let same_outcome = before.kind().is_atomic_access() || outcome(before.outcome()) == outcome(now.outcome());
+        if !same_thread || before.kind() != now.kind() || !same_object || !same_outcome {
             return Some(Divergence { at, found: Some(*found) });
         }
     }

@@ -17,7 +17,9 @@ use std::time::Instant;
 
 use raddle_model::defect::Signature;
 use raddle_model::finding::{Kind, Severity};
-use raddle_model::{Choice, Defect, DefectFinder, Event as RunEvent, Execution, Request, Target, TargetError};
+use raddle_model::{
+    Choice, Defect, DefectFinder, Event as RunEvent, Execution, Operation as _, Request, Target, TargetError,
+};
 use raddle_vocab::policy::Policy;
 use rustc_hash::FxHasher;
 
@@ -594,9 +596,10 @@ fn path_of(execution: &Execution) -> u64 {
     let mut hashers: Vec<FxHasher> = vec![FxHasher::default(); execution.threads.len()];
     for step in &execution.events {
         if let Some(hasher) = hashers.get_mut(usize::from(step.thread)) {
-            (step.kind as u8, step.pc, step.obj).hash(hasher);
-            if !step.kind.is_atomic_access() {
-                (step.outcome as u8).hash(hasher);
+            let kind = step.op.kind();
+            (kind as u8, step.pc, step.op.object()).hash(hasher);
+            if !kind.is_atomic_access() {
+                (step.op.outcome() as u8).hash(hasher);
             }
         }
     }

@@ -10,7 +10,6 @@ pub mod json;
 pub mod junit;
 pub mod names;
 pub mod perfetto;
-pub mod phrase;
 pub mod sarif;
 pub mod std_trace;
 pub mod suppress;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
-use raddle_model::{AccessKind, Execution};
+use raddle_model::object::Namer;
+use raddle_model::{AccessKind, Execution, Operation as _};
 
-use crate::phrase::Namer;
 use crate::symbols::{FrameRegisters, Named, Symbols};
 
 /// What lies at an address.
@@ -61,10 +61,10 @@ impl<'a> ExecutionNames<'a> {
         }
         let mut used_at = BTreeMap::new();
         for step in &execution.events {
-            used_at.entry(step.obj).or_insert(step.pc);
+            used_at.entry(step.op.object()).or_insert(step.pc);
         }
         for pending in &execution.pending {
-            used_at.entry(pending.event.obj).or_insert(pending.event.pc);
+            used_at.entry(pending.event.op.object()).or_insert(pending.event.pc);
         }
         ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at }
     }

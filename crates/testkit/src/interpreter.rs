@@ -1,22 +1,26 @@
 //! Runs a program under a schedule.
 
+use raddle_model::object::{
+    AtomicAction, AtomicOp, BarrierAction, BarrierOp, ExitOp, OnceAction, OnceOp, SemaphoreAction, ThreadOp,
+};
 use raddle_model::{
-    Access, AccessKind, Choice, Enabled, Event, Execution, Incident, IncidentKind, Pending, PendingState, Request,
-    SyncState, ThreadInfo, ThreadPath, depend, footprint,
+    Access, AccessKind, Choice, Enabled, Event, Execution, Incident, IncidentKind, Op as Operation, Operation as _,
+    Pending, PendingState, Request, SyncState, ThreadInfo, ThreadPath, depend, footprint,
 };
 use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
-use raddle_vocab::{Failure, OpKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, Outcome, RunStatus};
 
 use super::Granularity;
 use super::code::{Code, Instr, compile, eval};
 use super::layout::Layout;
+use super::operation::{self, Lowering};
 use super::program::{Op, Program, REGISTERS, RmwOp};
-use super::thread::{Thread, blank};
+use super::thread::Thread;
 
 /// Instructions that nobody sees between two transitions, at most: a loop without any effect ends the run.
 const MAX_SILENT: usize = 10_000;
 /// Bytes of an integer.
-const WORD: u32 = 4;
+pub(super) const WORD: u32 = 4;
 
 /// A program with the state of the run under way.
 #[derive(Debug)]
@@ -187,15 +191,14 @@ impl Interpreter {
         let thread = &self.threads[usize::from(number)];
         let (body, at, pending) = (thread.body, thread.at, thread.pending);
         let mut step = pending;
-        let cell = matches!(step.kind, OpKind::Read | OpKind::Write) || step.kind.is_atomic_access();
-        let cell = cell.then(|| ((step.obj - self.layout.address(0)) / u64::from(WORD)) as usize);
-        if let Some(cell) = cell.filter(|_| step.kind.is_atomic_access()) {
-            self.fill_in_values(&mut step, cell, body, at);
+        let cell = step.op.is_memory_access().then(|| self.cell_at(step.op.object()));
+        if let (Some(cell), Operation::Atomic(op)) = (cell, &mut step.op) {
+            *op = self.fill_in_values(*op, number, cell, (body, at));
         }
         step = self.world.outcome_of(&step, choice);
         step.accesses = thread.accesses;
-        if step.kind == OpKind::Create {
-            step.arg = u64::from(self.create(number, out));
+        if let Operation::Thread(ThreadOp::Create { child, .. }) = &mut step.op {
+            *child = self.create(number, out);
         }
         self.world.apply(&step);
         out.events.push(step);
@@ -210,24 +213,26 @@ impl Interpreter {
         }
     }
 
-    /// The world knows memory only as far as steps have shown it; here everything is known.
-    fn fill_in_values(&self, step: &mut Event, cell: usize, body: usize, at: usize) {
+    /// Which integer lies at an address.
+    fn cell_at(&self, address: u64) -> usize {
+        ((address - self.layout.address(0)) / u64::from(WORD)) as usize
+    }
+
+    /// The semantics knows memory only as far as events have shown it; here everything is known.
+    fn fill_in_values(&self, access: AtomicOp, number: u16, cell: usize, (body, at): (usize, usize)) -> AtomicOp {
         let now = self.memory[cell];
-        match step.kind {
-            OpKind::AtomicLoad => step.value = bits(now),
-            OpKind::AtomicCas => {
-                step.old = bits(now);
-                step.outcome = if bits(now) == step.arg { Outcome::Done } else { Outcome::Failed };
+        let access = access.with_seen(bits(now));
+        match (access.action, &self.code[body][at]) {
+            (AtomicAction::Rmw { old, .. }, Instr::Op(Op::Rmw(_, _, op, operand, _), _)) => {
+                let operand = eval(operand, &self.threads[usize::from(number)].regs);
+                let value = bits(match op {
+                    RmwOp::Add => now.wrapping_add(operand),
+                    RmwOp::Exchange => operand,
+                    RmwOp::Or => now | operand,
+                });
+                AtomicOp { action: AtomicAction::Rmw { value, old }, ..access }
             }
-            _ => step.old = bits(now),
-        }
-        if let (OpKind::AtomicRmw, Instr::Op(Op::Rmw(_, _, op, operand, _), _)) = (step.kind, &self.code[body][at]) {
-            let operand = eval(operand, &self.threads[usize::from(step.thread)].regs);
-            step.value = bits(match op {
-                RmwOp::Add => now.wrapping_add(operand),
-                RmwOp::Exchange => operand,
-                RmwOp::Or => now | operand,
-            });
+            _ => access,
         }
     }
 
@@ -256,20 +261,21 @@ impl Interpreter {
     fn take_effect(&mut self, step: &Event, cell: Option<usize>) {
         let thread = &mut self.threads[usize::from(step.thread)];
         let instr = &self.code[thread.body][thread.at];
-        let succeeded = i32::from(matches!(step.outcome, Outcome::Done | Outcome::Nested | Outcome::Last));
+        let succeeded = i32::from(matches!(step.op.outcome(), Outcome::Done | Outcome::Nested | Outcome::Last));
         let mut set = |reg: u8, value: i32| thread.regs[usize::from(reg) % REGISTERS] = value;
-        match step.kind {
-            OpKind::ThreadStart => return,
-            OpKind::ThreadEnd => {
+        match step.op {
+            Operation::Thread(ThreadOp::Start) => return,
+            Operation::Thread(ThreadOp::End) => {
                 thread.state = PendingState::Ended;
                 return;
             }
-            OpKind::Exit => {
+            Operation::Exit(_) => {
                 thread.state = PendingState::Exited;
                 return;
             }
             _ => {}
         }
+        let written = step.op.as_atomic().map_or(0, |op| op.value() as i32);
         match instr {
             Instr::Op(Op::Read(reg, _) | Op::Load(reg, ..) | Op::Await(reg, ..), _) => {
                 set(*reg, cell.map_or(0, |cell| self.memory[cell]));
@@ -278,21 +284,21 @@ impl Interpreter {
                 let value = eval(value, &thread.regs);
                 cell.into_iter().for_each(|cell| self.memory[cell] = value);
             }
-            Instr::Op(Op::Store(..), _) => cell.into_iter().for_each(|cell| self.memory[cell] = step.value as i32),
+            Instr::Op(Op::Store(..), _) => cell.into_iter().for_each(|cell| self.memory[cell] = written),
             Instr::Op(Op::Rmw(reg, ..), _) => {
-                set(*reg, step.old as i32);
-                cell.into_iter().for_each(|cell| self.memory[cell] = step.value as i32);
+                set(*reg, step.op.as_atomic().map_or(0, |op| op.seen() as i32));
+                cell.into_iter().for_each(|cell| self.memory[cell] = written);
             }
             Instr::Op(Op::Cas { got, .. }, _) => {
                 set(*got, succeeded);
-                cell.into_iter().filter(|_| succeeded == 1).for_each(|cell| self.memory[cell] = step.value as i32);
+                cell.into_iter().filter(|_| succeeded == 1).for_each(|cell| self.memory[cell] = written);
             }
             Instr::Op(Op::LockIf(reg, ..) | Op::ReadLock(reg, ..) | Op::WriteLock(reg, ..), _)
             | Instr::Op(Op::SemWait(reg, ..), _) => set(*reg, succeeded),
-            Instr::Op(Op::Wait(reg, ..), _) => set(*reg, i32::from(step.outcome != Outcome::TimedOut)),
-            Instr::Op(Op::Barrier(reg, _), _) => set(*reg, step.value as i32),
+            Instr::Op(Op::Wait(reg, ..), _) => set(*reg, i32::from(step.op.outcome() != Outcome::TimedOut)),
+            Instr::Op(Op::Barrier(reg, _), _) => set(*reg, i32::from(is_serial(&step.op))),
             Instr::OnceBegin { done, .. } => {
-                if step.outcome == Outcome::Already {
+                if step.op.outcome() == Outcome::Already {
                     thread.at = *done;
                     return;
                 }
@@ -301,19 +307,15 @@ impl Interpreter {
             Instr::OnceEnd { .. } => thread.regs = thread.outer.take().unwrap_or(thread.regs),
             _ => {}
         }
-        if !matches!(step.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::BarrierArrive) {
+        if operation::second_half(&step.op).is_none() {
             thread.at += 1;
         }
     }
 
     /// After the first half of a wait or barrier the thread stands before the second.
     fn second_half(&mut self, step: &Event) -> bool {
-        let kind = match step.kind {
-            OpKind::CondWait | OpKind::CondTimedWait => OpKind::CondReacquire,
-            OpKind::BarrierArrive => OpKind::BarrierLeave,
-            _ => return false,
-        };
-        let next = Event { obj: step.obj, arg: step.arg, pc: step.pc, ..blank(step.thread, kind) };
+        let Some(op) = operation::second_half(&step.op) else { return false };
+        let next = Event { op, accesses: 0, ..*step };
         self.threads[usize::from(step.thread)].pending = next;
         true
     }
@@ -361,14 +363,11 @@ impl Interpreter {
         if !matches!(&self.code[thread.body][thread.at], Instr::Op(Op::Await(..), _)) {
             return;
         }
-        let failing = (!self.leaves_loop(thread)).then(|| {
-            let cell = (thread.pending.obj - self.layout.address(0)) / u64::from(WORD);
-            bits(self.memory[cell as usize])
-        });
+        let failing = (!self.leaves_loop(thread)).then(|| bits(self.memory[self.cell_at(thread.pending.op.object())]));
         let thread = &mut self.threads[usize::from(number)];
         thread.awaiting = Some(failing);
-        if let Some(value) = failing {
-            (thread.pending.arg, thread.pending.old) = (depend::AWAITED, value);
+        if let Operation::Atomic(AtomicOp { action: AtomicAction::Load { awaited, .. }, .. }) = &mut thread.pending.op {
+            *awaited = failing;
         }
     }
 
@@ -427,31 +426,34 @@ impl Interpreter {
 
     /// The transition that an instruction is.
     fn operation(&self, instr: &Instr, number: u16) -> Event {
-        let regs = &self.threads[usize::from(number)].regs;
-        let plain = |kind, obj, arg, pc| Event { obj, arg, pc, ..blank(number, kind) };
+        let lowering = Lowering {
+            thread: number,
+            regs: &self.threads[usize::from(number)].regs,
+            layout: &self.layout,
+            program: &self.program,
+        };
+        let at = |pc, op| Event { pc, ..Event::new(number, op) };
+        let once = |once, action| Operation::Once(OnceOp { control: self.layout.once(once), guard: false, action });
         match instr {
-            Instr::OnceBegin { once, pc, .. } => plain(OpKind::OnceBegin, self.layout.once(*once), 0, *pc),
-            Instr::OnceEnd { once, pc } => plain(OpKind::OnceEnd, self.layout.once(*once), 0, *pc),
-            Instr::SemInit { sem, value, pc } => plain(OpKind::SemInit, self.layout.sem(*sem), u64::from(*value), *pc),
-            Instr::BarrierInit { barrier, count, pc } => {
-                plain(OpKind::BarrierInit, self.layout.barrier(*barrier), u64::from(*count), *pc)
+            Instr::OnceBegin { once: control, pc, .. } => at(*pc, once(*control, OnceAction::Begin { already: false })),
+            Instr::OnceEnd { once: control, pc } => at(*pc, once(*control, OnceAction::End)),
+            Instr::SemInit { sem, value, pc } => {
+                let action = SemaphoreAction::Init { count: u64::from(*value), named: false };
+                at(*pc, operation::semaphore(self.layout.sem(*sem), action))
             }
-            Instr::Op(op, pc) => Event {
-                pc: *pc,
-                ..super::operation::of(
-                    op,
-                    number,
-                    regs,
-                    &self.layout,
-                    |slot| self.handle(slot, number).map_or(0, u64::from),
-                    &self.program,
-                )
-            },
+            Instr::BarrierInit { barrier, count, pc } => {
+                let (barrier, action) = (self.layout.barrier(*barrier), BarrierAction::Init { size: *count });
+                at(*pc, Operation::Barrier(BarrierOp { barrier, action }))
+            }
+            Instr::Op(op, pc) => {
+                let handle = |slot| self.handle(slot, number).unwrap_or(0);
+                Event { pc: *pc, ..lowering.lower(op, handle) }
+            }
             // A return from main has no caller.
-            Instr::End { .. } if number == 0 => plain(OpKind::Exit, 0, 0, 0),
-            Instr::End { pc } => plain(OpKind::ThreadEnd, 0, 0, *pc),
+            Instr::End { .. } if number == 0 => at(0, Operation::Exit(ExitOp { status: 0 })),
+            Instr::End { pc } => at(*pc, Operation::Thread(ThreadOp::End)),
             Instr::Jump(_) | Instr::Unless(..) | Instr::Enter(_) | Instr::Leave | Instr::Call(..) => {
-                blank(number, OpKind::Fence)
+                at(0, operation::silent())
             }
         }
     }
@@ -459,24 +461,28 @@ impl Interpreter {
     /// How the thread stands at the end of the run.
     fn pending(&self, number: usize) -> Pending {
         let thread = &self.threads[number];
-        let mut step = thread.pending;
-        step.accesses = thread.accesses;
+        let event = Event { accesses: thread.accesses, ..thread.pending };
+        let mut found = 0;
         let possible = self.enabled(number as u16).possible();
         let state = match thread.state {
             PendingState::Enabled if possible => PendingState::Enabled,
             PendingState::Enabled if thread.awaiting.is_some() => {
-                let cell = (step.obj - self.layout.address(0)) / u64::from(WORD);
-                step.value = bits(self.memory[cell as usize]);
+                found = bits(self.memory[self.cell_at(event.op.object())]);
                 PendingState::Awaiting
             }
             PendingState::Enabled => PendingState::Blocked,
             other => other,
         };
-        Pending { event: step, state }
+        Pending { event, state, found }
     }
 }
 
-/// A value as it stands in a step.
+/// Whether a thread leaves a barrier as the serial one.
+fn is_serial(op: &Operation) -> bool {
+    matches!(op, Operation::Barrier(BarrierOp { action: BarrierAction::Leave { serial: true, .. }, .. }))
+}
+
+/// A value as it stands in an event.
 pub(super) fn bits(value: i32) -> u64 {
     u64::from(value as u32)
 }

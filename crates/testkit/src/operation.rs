@@ -1,78 +1,141 @@
 //! Operations of a program as transitions.
 
-use raddle_model::Event;
-use raddle_vocab::{MemOrder, OpKind};
+use raddle_model::object::{
+    AtomicAction, AtomicOp, BarrierAction, BarrierOp, CondAction, CondOp, FenceOp, MemoryAction, MemoryOp, MutexAction,
+    MutexOp, Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd, Woken,
+};
+use raddle_model::{Event, Op as Operation};
+use raddle_vocab::{MemOrder, Outcome};
 
 use super::code::eval;
-use super::interpreter::bits;
+use super::interpreter::{WORD, bits};
 use super::layout::Layout;
 use super::program::{Mode, Op, Place, Program, REGISTERS};
-use super::thread::blank;
 
-/// The transition that an operation is for a thread with these registers. `handle` gives the thread in a slot.
-pub(super) fn of(
-    op: &Op,
-    number: u16,
-    regs: &[i32; REGISTERS],
-    layout: &Layout,
-    handle: impl Fn(u8) -> u64,
-    program: &Program,
-) -> Event {
-    let plain = |kind, obj, arg| Event { obj, arg, ..blank(number, kind) };
-    let address = |place: &Place| layout.address(layout.cell(place.id, eval(&place.index, regs)));
-    let access = |kind, place: &Place, order| Event { obj: address(place), size: 4, order, ..blank(number, kind) };
-    let mutex = |place: &Place| layout.mutex(place.id, eval(&place.index, regs));
-    let on_mutex = |kind, place: &Place| plain(kind, mutex(place), program.mutexes[place.id].kind as u64);
-    match op {
-        Op::Read(_, place) => Event { arg: 4, ..access(OpKind::Read, place, MemOrder::Relaxed) },
-        Op::Write(place, _) => Event { arg: 4, ..access(OpKind::Write, place, MemOrder::Relaxed) },
-        Op::Load(_, place, order) | Op::Await(_, place, _, order) => access(OpKind::AtomicLoad, place, *order),
-        Op::Store(place, value, order) => {
-            Event { value: bits(eval(value, regs)), ..access(OpKind::AtomicStore, place, *order) }
-        }
-        Op::Rmw(_, place, _, _, order) => access(OpKind::AtomicRmw, place, *order),
-        Op::Cas { place, expected, desired, order, .. } => Event {
-            arg: bits(eval(expected, regs)),
-            value: bits(eval(desired, regs)),
-            ..access(OpKind::AtomicCas, place, *order)
-        },
-        Op::Fence(order) => Event { order: *order, ..blank(number, OpKind::Fence) },
-        Op::Lock(place) | Op::LockIf(_, place, Mode::Block) => on_mutex(OpKind::Lock, place),
-        Op::LockIf(_, place, Mode::Try) => on_mutex(OpKind::TryLock, place),
-        Op::LockIf(_, place, Mode::Timed) => on_mutex(OpKind::TimedLock, place),
-        Op::Unlock(place) => on_mutex(OpKind::Unlock, place),
-        Op::ReadLock(_, lock, mode) => {
-            let kinds = (OpKind::ReadLock, OpKind::TryReadLock, OpKind::TimedReadLock);
-            plain(by_mode(*mode, kinds), layout.rwlock(*lock), 0)
-        }
-        Op::WriteLock(_, lock, mode) => {
-            let kinds = (OpKind::WriteLock, OpKind::TryWriteLock, OpKind::TimedWriteLock);
-            plain(by_mode(*mode, kinds), layout.rwlock(*lock), 0)
-        }
-        Op::RwUnlock(lock) => plain(OpKind::RwUnlock, layout.rwlock(*lock), 0),
-        Op::Wait(_, cond, place, mode) => {
-            let kinds = (OpKind::CondWait, OpKind::CondTimedWait, OpKind::CondTimedWait);
-            plain(by_mode(*mode, kinds), layout.cond(*cond), mutex(place))
-        }
-        Op::Signal(cond) => plain(OpKind::Signal, layout.cond(*cond), 0),
-        Op::Broadcast(cond) => plain(OpKind::Broadcast, layout.cond(*cond), 0),
-        Op::SemWait(_, sem, mode) => {
-            let kinds = (OpKind::SemWait, OpKind::SemTryWait, OpKind::SemTimedWait);
-            plain(by_mode(*mode, kinds), layout.sem(*sem), 0)
-        }
-        Op::SemPost(sem) => plain(OpKind::SemPost, layout.sem(*sem), 0),
-        Op::Barrier(_, barrier) => plain(OpKind::BarrierArrive, layout.barrier(*barrier), 0),
-        Op::Create { .. } => blank(number, OpKind::Create),
-        Op::Join(slot) => plain(OpKind::Join, 0, handle(*slot)),
-        // What nobody sees never stands before a transition.
-        Op::Set(..) | Op::Assert(_) | Op::Assume(_) | Op::Return => blank(number, OpKind::Fence),
+/// Turns operations of a thread with these registers into transitions.
+pub(super) struct Lowering<'a> {
+    pub thread: u16,
+    pub regs: &'a [i32; REGISTERS],
+    pub layout: &'a Layout,
+    pub program: &'a Program,
+}
+
+impl Lowering<'_> {
+    /// The transition that an operation is. `handle` gives the thread in a slot.
+    pub fn lower(&self, op: &Op, handle: impl Fn(u8) -> u16) -> Event {
+        let layout = self.layout;
+        let op = match op {
+            Op::Read(_, place) => self.access(place, MemoryAction::Read),
+            Op::Write(place, _) => self.access(place, MemoryAction::Write),
+            Op::Load(_, place, order) | Op::Await(_, place, _, order) => {
+                self.atomic(place, *order, AtomicAction::Load { value: 0, awaited: None })
+            }
+            Op::Store(place, value, order) => {
+                self.atomic(place, *order, AtomicAction::Store { value: self.eval(value), old: 0 })
+            }
+            Op::Rmw(_, place, _, _, order) => self.atomic(place, *order, AtomicAction::Rmw { value: 0, old: 0 }),
+            Op::Cas { place, expected, desired, order, .. } => {
+                let (expected, new) = (self.eval(expected), self.eval(desired));
+                self.atomic(place, *order, AtomicAction::Cas { expected, new, seen: 0, success: true })
+            }
+            Op::Fence(order) => fence(*order),
+            Op::Lock(place) => self.mutex(place, MutexAction::Lock(Patience::Block)),
+            Op::LockIf(_, place, mode) => self.mutex(place, MutexAction::Lock(patience(*mode))),
+            Op::Unlock(place) => self.mutex(place, MutexAction::Unlock),
+            Op::ReadLock(_, lock, mode) => rwlock(layout.rwlock(*lock), RwlockAction::Read(patience(*mode))),
+            Op::WriteLock(_, lock, mode) => rwlock(layout.rwlock(*lock), RwlockAction::Write(patience(*mode))),
+            Op::RwUnlock(lock) => rwlock(layout.rwlock(*lock), RwlockAction::Unlock { writer: false }),
+            Op::Wait(_, cond, place, mode) => {
+                let timed = *mode != Mode::Block;
+                cond_op(layout.cond(*cond), CondAction::Wait { mutex: self.mutex_address(place), timed })
+            }
+            Op::Signal(cond) => cond_op(layout.cond(*cond), CondAction::Signal { woken: Woken::default(), waiters: 0 }),
+            Op::Broadcast(cond) => {
+                cond_op(layout.cond(*cond), CondAction::Broadcast { woken: Woken::default(), waiters: 0 })
+            }
+            Op::SemWait(_, sem, mode) => {
+                semaphore(layout.sem(*sem), SemaphoreAction::Wait { patience: patience(*mode), taken: true })
+            }
+            Op::SemPost(sem) => semaphore(layout.sem(*sem), SemaphoreAction::Post),
+            Op::Barrier(_, barrier) => Operation::Barrier(BarrierOp {
+                barrier: layout.barrier(*barrier),
+                action: BarrierAction::Arrive { round: 0, last: false },
+            }),
+            Op::Create { .. } => {
+                Operation::Thread(ThreadOp::Create { child: 0, entry: 0, detached: false, failed: false })
+            }
+            Op::Join(slot) => Operation::Thread(ThreadOp::Join { thread: handle(*slot), refused: false }),
+            // What no other thread sees never stands before a transition.
+            Op::Set(..) | Op::Assert(_) | Op::Assume(_) | Op::Return => silent(),
+        };
+        Event::new(self.thread, op)
+    }
+
+    fn eval(&self, value: &super::program::Expr) -> u64 {
+        bits(eval(value, self.regs))
+    }
+
+    fn address(&self, place: &Place) -> u64 {
+        self.layout.address(self.layout.cell(place.id, eval(&place.index, self.regs)))
+    }
+
+    fn access(&self, place: &Place, action: MemoryAction) -> Operation {
+        let (addr, size) = (self.address(place), u64::from(WORD));
+        Operation::Memory(MemoryOp { addr, size, action, order: MemOrder::Relaxed })
+    }
+
+    fn atomic(&self, place: &Place, order: MemOrder, action: AtomicAction) -> Operation {
+        Operation::Atomic(AtomicOp { addr: self.address(place), size: WORD, order, action })
+    }
+
+    fn mutex_address(&self, place: &Place) -> u64 {
+        self.layout.mutex(place.id, eval(&place.index, self.regs))
+    }
+
+    fn mutex(&self, place: &Place, action: MutexAction) -> Operation {
+        let (mutex, kind) = (self.mutex_address(place), self.program.mutexes[place.id].kind);
+        Operation::Mutex(MutexOp { mutex, kind, action, outcome: Outcome::Done })
     }
 }
 
-fn by_mode(mode: Mode, (block, attempt, timed): (OpKind, OpKind, OpKind)) -> OpKind {
+/// The second half of an operation of which this was the first.
+pub(super) fn second_half(op: &Operation) -> Option<Operation> {
+    match *op {
+        Operation::Cond(CondOp { cond, action: CondAction::Wait { mutex, .. } }) => {
+            Some(cond_op(cond, CondAction::Reacquire { mutex, end: WaitEnd::Woken }))
+        }
+        Operation::Barrier(BarrierOp { barrier, action: BarrierAction::Arrive { round, .. } }) => {
+            Some(Operation::Barrier(BarrierOp { barrier, action: BarrierAction::Leave { round, serial: false } }))
+        }
+        _ => None,
+    }
+}
+
+/// Stands for instructions that are no transition.
+pub(super) fn silent() -> Operation {
+    fence(MemOrder::Relaxed)
+}
+
+fn fence(order: MemOrder) -> Operation {
+    Operation::Fence(FenceOp { order })
+}
+
+fn rwlock(rwlock: u64, action: RwlockAction) -> Operation {
+    Operation::Rwlock(RwlockOp { rwlock, action, outcome: Outcome::Done })
+}
+
+fn cond_op(cond: u64, action: CondAction) -> Operation {
+    Operation::Cond(CondOp { cond, action })
+}
+
+pub(super) fn semaphore(semaphore: u64, action: SemaphoreAction) -> Operation {
+    Operation::Semaphore(SemaphoreOp { semaphore, action })
+}
+
+fn patience(mode: Mode) -> Patience {
     match mode {
-        Mode::Block => block,
-        Mode::Try => attempt,
-        Mode::Timed => timed,
+        Mode::Block => Patience::Block,
+        Mode::Try => Patience::Try,
+        Mode::Timed => Patience::Timed,
     }
 }

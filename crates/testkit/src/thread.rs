@@ -1,7 +1,7 @@
 //! One thread of a running program.
 
-use raddle_model::{Event, PendingState};
-use raddle_vocab::{MemOrder, OpKind, Outcome};
+use raddle_model::object::ThreadOp;
+use raddle_model::{Event, Op, PendingState};
 
 use super::program::{HANDLES, REGISTERS};
 
@@ -51,7 +51,7 @@ impl Thread {
             frames: Vec::new(),
             handles: [None; HANDLES],
             children: 0,
-            pending: blank(number, OpKind::ThreadStart),
+            pending: Event::new(number, Op::Thread(ThreadOp::Start)),
             state: PendingState::Enabled,
             awaiting: None,
             accesses: 0,
@@ -59,22 +59,5 @@ impl Thread {
             conflicts: 0,
             key,
         }
-    }
-}
-
-/// A step without operands.
-pub(super) fn blank(thread: u16, kind: OpKind) -> Event {
-    Event {
-        thread,
-        kind,
-        outcome: Outcome::Done,
-        order: MemOrder::Relaxed,
-        size: 0,
-        obj: 0,
-        arg: 0,
-        value: 0,
-        old: 0,
-        pc: 0,
-        accesses: 0,
     }
 }

@@ -1,6 +1,6 @@
 //! The in-memory target by itself: what single schedules do.
 
-use raddle_model::{Choice, Execution, PendingState, Request, Target, semantics};
+use raddle_model::{Choice, Execution, Operation as _, PendingState, Request, Target, semantics};
 use raddle_testkit::program::build::{add, assert_that, eq, fetch_add, lock, locked, num, read, reg, unlock, write};
 use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::policy::Policy;
@@ -17,7 +17,7 @@ fn run(program: &Program, granularity: Granularity, schedule: &[u16]) -> Executi
 }
 
 fn kinds(execution: &Execution, thread: u16) -> Vec<OpKind> {
-    execution.events.iter().filter(|step| step.thread == thread).map(|step| step.kind).collect()
+    execution.events.iter().filter(|step| step.thread == thread).map(|step| step.op.kind()).collect()
 }
 
 /// Two threads that lock and count.
@@ -54,7 +54,7 @@ fn disabled_thread_diverges() {
     assert_eq!(execution.status, RunStatus::Diverged);
     assert_eq!(execution.diverged_at, Some(6));
     assert_eq!(execution.pending[2].state, PendingState::Blocked);
-    assert_eq!(execution.pending[2].event.kind, OpKind::Lock);
+    assert_eq!(execution.pending[2].event.op.kind(), OpKind::Lock);
 }
 
 #[test]

@@ -10,9 +10,11 @@ mod codes;
 pub mod io;
 mod op;
 pub mod policy;
+mod words;
 
 pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
 pub use op::{OpKind, Outcome};
+pub use words::Words;
 
 /// Declares a fieldless `repr(u8)` enum together with a checked conversion from the byte on the
 /// wire.

@@ -163,22 +163,61 @@ byte_enum! {
 }
 
 impl OpKind {
-    /// Whether the operation can be disabled, so that its thread is blocked.
+    /// The fixed word for the operation, as reports and the debugger use it.
     #[must_use]
-    pub const fn can_block(self) -> bool {
-        matches!(
-            self,
-            OpKind::Join
-                | OpKind::Lock
-                | OpKind::ReadLock
-                | OpKind::WriteLock
-                | OpKind::CondReacquire
-                | OpKind::SemWait
-                | OpKind::BarrierLeave
-                | OpKind::OnceBegin
-                | OpKind::FutexResume
-                | OpKind::Io
-        )
+    pub const fn word(self) -> &'static str {
+        match self {
+            OpKind::ThreadStart => "start",
+            OpKind::ThreadEnd => "end",
+            OpKind::Create => "create",
+            OpKind::Join => "join",
+            OpKind::Detach => "detach",
+            OpKind::Exit => "exit",
+            OpKind::MutexInit => "mutex-init",
+            OpKind::MutexDestroy => "mutex-destroy",
+            OpKind::Lock => "lock",
+            OpKind::TryLock => "try-lock",
+            OpKind::TimedLock => "timed-lock",
+            OpKind::Unlock => "unlock",
+            OpKind::RwInit => "rwlock-init",
+            OpKind::RwDestroy => "rwlock-destroy",
+            OpKind::ReadLock => "read-lock",
+            OpKind::TryReadLock => "try-read-lock",
+            OpKind::TimedReadLock => "timed-read-lock",
+            OpKind::WriteLock => "write-lock",
+            OpKind::TryWriteLock => "try-write-lock",
+            OpKind::TimedWriteLock => "timed-write-lock",
+            OpKind::RwUnlock => "rw-unlock",
+            OpKind::CondInit => "cond-init",
+            OpKind::CondDestroy => "cond-destroy",
+            OpKind::CondWait | OpKind::CondReacquire => "cond-wait",
+            OpKind::CondTimedWait => "cond-timed-wait",
+            OpKind::Signal => "signal",
+            OpKind::Broadcast => "broadcast",
+            OpKind::SemInit => "sem-init",
+            OpKind::SemDestroy => "sem-destroy",
+            OpKind::SemWait => "sem-wait",
+            OpKind::SemTryWait => "sem-try-wait",
+            OpKind::SemTimedWait => "sem-timed-wait",
+            OpKind::SemPost => "sem-post",
+            OpKind::BarrierInit => "barrier-init",
+            OpKind::BarrierDestroy => "barrier-destroy",
+            OpKind::BarrierArrive | OpKind::BarrierLeave => "barrier-wait",
+            OpKind::OnceBegin => "once",
+            OpKind::OnceEnd => "once-end",
+            OpKind::OnceAbort => "once-abort",
+            OpKind::AtomicLoad => "atomic-load",
+            OpKind::AtomicStore => "atomic-store",
+            OpKind::AtomicRmw => "atomic-rmw",
+            OpKind::AtomicCas => "atomic-cas",
+            OpKind::Fence => "fence",
+            OpKind::FutexWait | OpKind::FutexTimedWait | OpKind::FutexResume => "futex-wait",
+            OpKind::FutexWake => "futex-wake",
+            OpKind::Read => "read",
+            OpKind::Write => "write",
+            OpKind::Free => "free",
+            OpKind::Io => "io",
+        }
     }
 
     /// Whether the operation is an access to an atomic object.
@@ -187,7 +226,7 @@ impl OpKind {
         matches!(self, OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas)
     }
 
-    /// Whether it may return without having acquired the lock.
+    /// Whether the operation may return without the lock that it is about.
     #[must_use]
     pub const fn is_lock_attempt(self) -> bool {
         matches!(

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use raddle_exec::decode::Detail;
 use raddle_model::defect::{Defect, Held, Part, PartPosition, locks_held};
 use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
+use raddle_model::object::{Namer as _, ThreadOp};
 use raddle_model::race::{Race, Touching};
-use raddle_model::{Event, Execution, Incident};
+use raddle_model::{Event, Execution, Incident, Op, Operation as _};
 use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
 use raddle_report::names::{ExecutionNames, Located};
-use raddle_report::phrase::{Namer, word};
 use raddle_report::symbols::{FrameRegisters, Symbols, demangle_type};
 use raddle_vocab::OpKind;
 
@@ -122,7 +122,10 @@ impl<'a> FindingBuilder<'a> {
             }
             PartPosition::Event(number) => {
                 let step = &self.execution.events[number as usize];
-                (step.obj, step.extent().max(1))
+                {
+                    let (address, size) = step.op.bytes();
+                    (address, size.max(1))
+                }
             }
             PartPosition::Incident(_) | PartPosition::Pending => (0, 0),
         }
@@ -199,7 +202,8 @@ impl<'a> FindingBuilder<'a> {
     }
 
     fn created(&self, thread: u16) -> Option<Created> {
-        let is_creation = |step: &&Event| step.kind == OpKind::Create && step.arg == u64::from(thread);
+        let is_creation =
+            |step: &&Event| matches!(step.op, Op::Thread(ThreadOp::Create { child, .. }) if child == thread);
         let create = self.execution.events.iter().find(is_creation).filter(|_| thread != 0)?;
         let by = self.names.thread(u64::from(create.thread));
         Some(Created { by, place: self.names.place(&[create.pc]) })
@@ -213,7 +217,7 @@ impl<'a> FindingBuilder<'a> {
             (Some(Touching::Read), _) => "read",
             (Some(Touching::Write), _) => "write",
             (Some(Touching::Free), _) => "free",
-            (_, PartPosition::Event(number)) => word(self.execution.events[number as usize].kind),
+            (_, PartPosition::Event(number)) => self.execution.events[number as usize].op.kind().word(),
             (_, PartPosition::Access(_)) => "access",
             (_, PartPosition::Pending) => self.pending_word(part),
             (_, PartPosition::Incident(number)) => {
@@ -226,8 +230,8 @@ impl<'a> FindingBuilder<'a> {
 
     fn pending_word(&self, part: &Part) -> &'static str {
         let operation = part.waits.as_ref().map(|waits| waits.operation);
-        let pending = || self.execution.pending.get(usize::from(part.thread)).map(|pending| pending.event.kind);
-        operation.or_else(pending).map_or("wait", word)
+        let pending = || self.execution.pending.get(usize::from(part.thread)).map(|pending| pending.event.op.kind());
+        operation.or_else(pending).map_or("wait", OpKind::word)
     }
 
     /// A misuse happens in the operation that the thread makes next on that object; other incidents
@@ -237,8 +241,8 @@ impl<'a> FindingBuilder<'a> {
             return detail;
         }
         let later = self.execution.events.iter().skip(incident.after as usize);
-        let next = later.filter(|step| step.thread == incident.thread).find(|step| step.obj == incident.obj);
-        next.map_or("call", |step| word(step.kind))
+        let next = later.filter(|step| step.thread == incident.thread).find(|step| step.op.object() == incident.obj);
+        next.map_or("call", |step| step.op.kind().word())
     }
 
     /// Adds what the finding is about to the end of a trace, one event for each of its threads that

@@ -3,7 +3,7 @@
 use raddle_exec::recording::{RecordingNames, ScheduleEntry, entries_of};
 use raddle_model::finding::WitnessKind;
 use raddle_model::race::{AccessPosition, Race, Side};
-use raddle_model::{Execution, ThreadPath};
+use raddle_model::{Event, Execution, Operation as _, ThreadPath};
 
 use super::closure::{ThreadPosition, causal_closure};
 use super::confirm::{Confirmer, Replayed, Then};
@@ -142,7 +142,7 @@ impl<'a> Found<'a> {
             AccessPosition::Event(number) => {
                 let step = &self.execution.events[number as usize];
                 let pending = &run.execution.pending[usize::from(thread)].event;
-                run.followed && (pending.kind, pending.obj, pending.pc) == (step.kind, step.obj, step.pc)
+                run.followed && is_same_operation(pending, step)
             }
         }
     }
@@ -160,12 +160,15 @@ impl<'a> Found<'a> {
             }
             AccessPosition::Event(number) => {
                 let step = &self.execution.events[number as usize];
-                run.execution.events.iter().any(|other| {
-                    (other.thread, other.kind, other.obj, other.pc) == (thread, step.kind, step.obj, step.pc)
-                })
+                run.execution.events.iter().any(|other| other.thread == thread && is_same_operation(other, step))
             }
         }
     }
+}
+
+/// Whether both are the same operation on the same object at the same place, whatever became of it.
+fn is_same_operation(one: &Event, other: &Event) -> bool {
+    (one.op.kind(), one.op.object(), one.pc) == (other.op.kind(), other.op.object(), other.pc)
 }
 
 /// The run-local number of a thread.

@@ -8,13 +8,13 @@ use raddle_exec::NativeTarget;
 use raddle_exec::recording::describe_step;
 use raddle_model::Execution;
 use raddle_model::finding::{AccessReport, Finding, Kind, Severity, Stats};
+use raddle_model::object::Namer as _;
 use raddle_model::race::Touching;
 use raddle_predict::analysis::TraceAnalysis;
 use raddle_predict::session::{
     self, CandidateStatus, Departure, PredictOptions, PredictedDefect, PredictedSide, Totals, predict,
 };
 use raddle_report::names::ExecutionNames;
-use raddle_report::phrase::Namer as _;
 use raddle_report::symbols::Symbols;
 use raddle_vocab::policy::Policy;
 

@@ -9,11 +9,13 @@ mod detail;
 #[cfg(test)]
 mod tests;
 
+use raddle_model::object::{ThreadOp, UnpackError};
 use raddle_model::{
-    Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, ThreadInfo, ThreadPath,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState,
+    ThreadInfo, ThreadPath,
 };
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
 use raddle_wire::record::{self, flag};
 
 use detail::StackOwner;
@@ -63,6 +65,8 @@ pub enum DecodeErrorKind {
     Text(u64),
     #[error("a text that belongs to nothing")]
     StrayText,
+    #[error(transparent)]
+    Operation(#[from] UnpackError),
     #[error("the number of accesses of thread {0} goes backwards")]
     Count(u16),
 }
@@ -308,32 +312,32 @@ impl Decoder {
         body: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let step = parse_step(header, kind, body)?;
+        let (event, _) = parse_event(header, kind, body)?;
         self.counted(header, header.count)?;
-        if step.kind == OpKind::Create && step.outcome == Outcome::Done {
-            if step.arg != self.progress.len() as u64 {
-                return Err(DecodeErrorKind::ThreadNumber(step.arg));
+        if let Some(child) = event.op.created() {
+            if usize::from(child) != self.progress.len() {
+                return Err(DecodeErrorKind::ThreadNumber(child.into()));
             }
             if self.progress.len() >= MAX_THREADS {
                 return Err(DecodeErrorKind::TooManyThreads);
             }
             self.add_thread(into, Some(header.tid));
         }
-        self.check_partner(&step)?;
+        self.check_partner(&event)?;
         let progress = &mut self.progress[usize::from(header.tid)];
         progress.accesses = 0;
-        progress.ended = step.kind == OpKind::ThreadEnd;
-        into.events.push(step);
+        progress.ended = event.op == Op::Thread(ThreadOp::End);
+        into.events.push(event);
         Ok(())
     }
 
     /// A join or detach names a thread that exists.
-    fn check_partner(&self, step: &Event) -> Result<(), DecodeErrorKind> {
-        let names_thread = matches!(step.kind, OpKind::Join | OpKind::Detach);
-        if names_thread && step.outcome == Outcome::Done && step.arg >= self.progress.len() as u64 {
-            return Err(DecodeErrorKind::Thread(step.arg));
-        }
-        Ok(())
+    fn check_partner(&self, event: &Event) -> Result<(), DecodeErrorKind> {
+        let partner = match event.op {
+            Op::Thread(ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread }) => thread,
+            _ => return Ok(()),
+        };
+        if usize::from(partner) < self.progress.len() { Ok(()) } else { Err(DecodeErrorKind::Thread(partner.into())) }
     }
 
     /// Accesses are numbered upwards within a thread from one transition to the next.
@@ -354,13 +358,13 @@ impl Decoder {
         body: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let step = parse_step(header, kind, body)?;
+        let (event, found) = parse_event(header, kind, body)?;
         let progress = &mut self.progress[usize::from(header.tid)];
         if progress.pending {
             return Err(DecodeErrorKind::SecondPending(header.tid));
         }
         progress.pending = true;
-        self.check_partner(&step)?;
+        self.check_partner(&event)?;
         let has = |bit: u8| header.flags & bit != 0;
         let state = if has(flag::ENDED) && has(flag::FAILED) {
             // Both at once: it did not end by itself, it left the process.
@@ -378,7 +382,7 @@ impl Decoder {
         } else {
             PendingState::Enabled
         };
-        into.pending[usize::from(header.tid)] = Pending { event: step, state };
+        into.pending[usize::from(header.tid)] = Pending { event, state, found };
         Ok(())
     }
 
@@ -488,7 +492,7 @@ impl Decoder {
                 continue;
             }
             if let Some(last) = into.events.iter().rfind(|step| usize::from(step.thread) == thread) {
-                into.pending[thread] = Pending { event: *last, state: PendingState::Ended };
+                into.pending[thread] = Pending { event: *last, state: PendingState::Ended, found: 0 };
             }
         }
     }
@@ -513,24 +517,17 @@ impl Header {
 
 /// The pending operation of a thread that did not record it.
 fn unknown_pending(thread: u16) -> Pending {
-    let step = Event {
-        thread,
-        kind: OpKind::ThreadStart,
-        outcome: Outcome::Done,
-        order: MemOrder::SeqCst,
-        size: 0,
-        obj: 0,
-        arg: 0,
-        value: 0,
-        old: 0,
-        pc: 0,
-        accesses: 0,
-    };
-    Pending { event: step, state: PendingState::Enabled }
+    let event = Event::new(thread, Op::Thread(ThreadOp::Start));
+    Pending { event, state: PendingState::Enabled, found: 0 }
 }
 
+/// The event, and the word that says what a pending operation found.
 #[inline]
-fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Event, DecodeErrorKind> {
+fn parse_event(
+    header: Header,
+    kind: OpKind,
+    body: &[u64; record::STEP_WORDS],
+) -> Result<(Event, u64), DecodeErrorKind> {
     let &[_, obj, packed, arg, value, old] = body;
     let (pc, extra) = record::unpack_pc(packed);
     let (order, outcome, log_size) = record::parse_step_extra(extra);
@@ -539,9 +536,8 @@ fn parse_step(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) ->
     if log_size > 31 {
         return Err(DecodeErrorKind::Size(log_size));
     }
-    let accesses_memory = kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write);
-    let size = if accesses_memory { 1 << log_size } else { 0 };
-    Ok(Event { thread: header.tid, kind, outcome, order, size, obj, arg, value, old, pc, accesses: header.count })
+    let op = Op::unpack(&Words { kind, outcome, order, size: 1 << log_size, obj, arg, value, old })?;
+    Ok((Event { thread: header.tid, pc, accesses: header.count, op }, value))
 }
 
 /// The text in the words of a text record.

@@ -13,10 +13,11 @@
 //! checked like one from a target.
 
 use raddle_model::{
-    Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, ThreadInfo, ThreadPath,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState,
+    ThreadInfo, ThreadPath,
 };
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
 use serde::{Deserialize, Serialize};
 
 use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings, VERSION};
@@ -172,7 +173,10 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
         pending: execution
             .pending
             .iter()
-            .map(|pending| (step_row(&pending.event, &mut objects, &mut places), state_byte(pending.state)))
+            .map(|pending| {
+                let row = step_row(&pending.event, &mut objects, &mut places);
+                (StepRow { value: pending.found, ..row }, state_byte(pending.state))
+            })
             .collect(),
         incidents: execution.incidents.iter().map(incident_row).collect(),
         entries: entries.map(|e| (e.choice, e.object.clone(), e.place.clone(), e.stop)).collect(),
@@ -199,10 +203,12 @@ fn recording_of(body: Body) -> Result<Recording, String> {
         execution.accesses.push(access_of(row, &mut addresses, &mut access_places)?);
     }
     for (row, state) in body.pending {
-        let step = step_of(row, &mut objects, &mut places)?;
-        execution
-            .pending
-            .push(Pending { event: step, state: state_of(state).ok_or("a thread stands in no known way")? });
+        let (event, found) = (step_of(row, &mut objects, &mut places)?, row.value);
+        execution.pending.push(Pending {
+            event,
+            state: state_of(state).ok_or("a thread stands in no known way")?,
+            found,
+        });
     }
     execution.incidents = body.incidents.into_iter().map(incident_of).collect::<Result<_, _>>()?;
     check(&execution)?;
@@ -250,8 +256,8 @@ fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<Schedule
         ScheduleEntry {
             thread: path,
             nth: made[thread],
-            kind: step.kind,
-            outcome: step.outcome,
+            kind: step.op.kind(),
+            outcome: step.op.outcome(),
             choice,
             object,
             place,
@@ -279,25 +285,25 @@ fn check(execution: &Execution) -> Result<(), String> {
     if fine { Ok(()) } else { Err("its parts do not fit each other".into()) }
 }
 
-fn step_row(step: &Event, objects: &mut Near, places: &mut Near) -> StepRow {
+fn step_row(event: &Event, objects: &mut Near, places: &mut Near) -> StepRow {
+    let Words { kind, outcome, order, size, obj, arg, value, old } = event.op.pack();
     StepRow {
-        thread: step.thread,
-        kind: step.kind as u8,
-        outcome: step.outcome as u8,
-        order: step.order as u8,
-        size: step.size,
-        obj: objects.encode(step.obj),
-        arg: step.arg,
-        value: step.value,
-        old: step.old,
-        pc: places.encode(step.pc),
-        accesses: step.accesses,
+        thread: event.thread,
+        kind: kind as u8,
+        outcome: outcome as u8,
+        order: order as u8,
+        size,
+        obj: objects.encode(obj),
+        arg,
+        value,
+        old,
+        pc: places.encode(event.pc),
+        accesses: event.accesses,
     }
 }
 
 fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Event, String> {
-    Ok(Event {
-        thread: row.thread,
+    let words = Words {
         kind: OpKind::from_byte(row.kind).ok_or("it has an unknown operation")?,
         outcome: Outcome::from_byte(row.outcome).ok_or("it has an unknown outcome")?,
         order: MemOrder::from_byte(row.order).ok_or("it has an unknown memory order")?,
@@ -306,9 +312,9 @@ fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Event,
         arg: row.arg,
         value: row.value,
         old: row.old,
-        pc: places.decode(row.pc),
-        accesses: row.accesses,
-    })
+    };
+    let op = Op::unpack(&words).map_err(|error| error.to_string())?;
+    Ok(Event { thread: row.thread, pc: places.decode(row.pc), accesses: row.accesses, op })
 }
 
 fn access_row(access: &Access, addresses: &mut Near, places: &mut Near) -> AccessRow {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use raddle_model::SyncState;
-use raddle_model::{Choice, Event, Execution, PendingState, Request, ThreadPath};
+use raddle_model::{Choice, Event, Execution, Op, Operation as _, PendingState, Request, ThreadPath};
 use raddle_vocab::policy::{MAX_THREADS, Policy};
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 
@@ -101,15 +101,15 @@ pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNam
     world.prepare(execution);
     let mut made = vec![0; execution.threads.len()];
     let entries = execution.events.iter().map(|step| {
-        let choice = choice_of(&world, step);
+        let choice = world.choice_of(step);
         world.apply(step);
         let thread = usize::from(step.thread);
         made[thread] += 1;
         ScheduleEntry {
             thread: execution.threads[thread].path.clone(),
             nth: made[thread],
-            kind: step.kind,
-            outcome: step.outcome,
+            kind: step.op.kind(),
+            outcome: step.op.outcome(),
             choice,
             object: object_of(step, execution, names),
             place: (step.pc != 0).then(|| names.place(step.pc)).flatten(),
@@ -119,27 +119,15 @@ pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNam
     entries.collect()
 }
 
-fn choice_of(world: &SyncState, step: &Event) -> u16 {
-    let several = matches!(step.kind, OpKind::Signal | OpKind::FutexWake | OpKind::CondReacquire | OpKind::FutexResume);
-    if !several {
-        return 0;
-    }
-    let same = |choice: &u16| {
-        let expected = world.outcome_of(step, *choice);
-        expected.outcome == step.outcome && expected.value == step.value
-    };
-    (0..world.successors(step)).find(same).unwrap_or(0)
-}
-
 /// The name of what a step is about: another thread, or what lies at its address.
 fn object_of(step: &Event, execution: &Execution, names: &dyn RecordingNames) -> Option<String> {
-    match step.kind {
-        OpKind::Create | OpKind::Join | OpKind::Detach => {
-            let thread = execution.threads.get(usize::try_from(step.arg).ok()?)?;
+    match step.op {
+        Op::Thread(op) if op.peer().is_some() => {
+            let thread = execution.threads.get(usize::from(op.peer()?))?;
             Some(thread.path.to_string())
         }
-        _ if step.obj == 0 => None,
-        _ => names.object(step.obj),
+        op if op.object() == 0 => None,
+        op => names.object(op.object()),
     }
 }
 
@@ -179,8 +167,8 @@ pub fn describe_step(step: &Event, execution: &Execution, names: &dyn RecordingN
     let entry = ScheduleEntry {
         thread,
         nth: 0,
-        kind: step.kind,
-        outcome: step.outcome,
+        kind: step.op.kind(),
+        outcome: step.op.outcome(),
         choice: 0,
         object: object_of(step, execution, names),
         place: (step.pc != 0).then(|| names.place(step.pc)).flatten(),
@@ -202,12 +190,12 @@ pub fn compare(
             Some(step) => {
                 let thread = execution.threads.get(usize::from(step.thread)).map(|thread| &thread.path);
                 // Arrivals at a barrier commute: which of them is the last says nothing about the thread.
-                let agrees = step.outcome == entry.outcome || step.kind == OpKind::BarrierArrive;
-                if thread == Some(&entry.thread) && step.kind == entry.kind && agrees {
+                let outcome = step.op.outcome();
+                let agrees = outcome == entry.outcome || step.op.is_arrival();
+                if thread == Some(&entry.thread) && step.op.kind() == entry.kind && agrees {
                     continue;
                 }
-                let outcome =
-                    if step.outcome == Outcome::Done { String::new() } else { format!(" ({:?})", step.outcome) };
+                let outcome = if outcome == Outcome::Done { String::new() } else { format!(" ({outcome:?})") };
                 format!("the program has {}{outcome}", describe_step(step, execution, names))
             }
             None => instead(entry, execution, names),

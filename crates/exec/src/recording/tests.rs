@@ -2,27 +2,15 @@
 
 use proptest::prelude::*;
 use raddle_model::{
-    Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, ThreadInfo, ThreadPath,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, PendingState, ThreadInfo, ThreadPath, fixture,
 };
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, Misuse, OpKind, RunStatus};
 
 use super::json::parse_thread;
 use super::*;
 
 fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Event {
-    Event {
-        thread,
-        kind,
-        outcome: Outcome::Done,
-        order: MemOrder::SeqCst,
-        size: 0,
-        obj,
-        arg,
-        value: 0,
-        old: 0,
-        pc: 0x1010,
-        accesses: 2,
-    }
+    Event { pc: 0x1010, accesses: 2, ..fixture::done(thread, kind, obj, arg) }
 }
 
 /// Main creates two threads, which wait on one condition variable; main wakes the second first.
@@ -35,10 +23,10 @@ fn execution() -> Execution {
         steps.push(step(thread, OpKind::Lock, mutex, 0));
         steps.push(step(thread, OpKind::CondWait, cond, mutex));
     }
-    steps.push(Event { value: 1 << 2, old: 2, ..step(0, OpKind::Signal, cond, 0) });
+    steps.push(fixture::edit(step(0, OpKind::Signal, cond, 0), |words| (words.value, words.old) = (1 << 2, 2)));
     steps.push(step(2, OpKind::CondReacquire, cond, mutex));
     let thread = |path: &[u32], parent| ThreadInfo { path: ThreadPath(path.into()), parent, name: None };
-    let pending = |thread, state| Pending { event: step(thread, OpKind::Unlock, mutex, 0), state };
+    let pending = |thread, state| fixture::pending(step(thread, OpKind::Unlock, mutex, 0), state);
     let access =
         |kind, addr, after| Access { thread: 0, kind, volatile: true, addr, size: 64, pc: 0x1020, after, count: 0 };
     let incident = |kind, text: &str| Incident {
@@ -167,7 +155,7 @@ fn schedules_that_lead_nowhere_are_named() {
 fn a_divergence_says_where_and_what() {
     let schedule = recording(false).schedule;
     let mut other = execution();
-    other.events[4].kind = OpKind::TryLock;
+    other.events[4] = fixture::edit(other.events[4], |words| words.kind = OpKind::TryLock);
     let found = compare(&schedule, &other, &Addresses).unwrap();
     assert_eq!(found.entry, 4);
     let text = found.to_string();

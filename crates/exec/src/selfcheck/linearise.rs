@@ -71,22 +71,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use raddle_model::depend::conflict;
-    use raddle_vocab::{MemOrder, OpKind, Outcome};
+    use raddle_model::fixture::event;
+    use raddle_vocab::{MemOrder, OpKind, Words};
 
     fn step(thread: u16, kind: OpKind, obj: u64) -> Event {
-        Event {
-            thread,
-            kind,
-            outcome: Outcome::Done,
-            order: MemOrder::SeqCst,
-            size: 4,
-            obj,
-            arg: 0,
-            value: 0,
-            old: 0,
-            pc: 0,
-            accesses: 0,
-        }
+        event(thread, Words { order: MemOrder::SeqCst, size: 4, ..Words::new(kind).on(obj, 0) })
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use raddle_model::{Access, Event, Execution, IncidentKind, PendingState, ThreadPath};
+use raddle_model::object::{AtomicAction, MemoryAction};
+use raddle_model::{Access, Event, Execution, IncidentKind, Op, Operation as _, PendingState, ThreadPath};
 use raddle_vocab::{OpKind, Outcome, io};
 
 /// The first difference between two executions, as a sentence.
@@ -100,7 +101,7 @@ fn views(execution: &Execution) -> Vec<View> {
             steps: Vec::new(),
             accesses: Vec::new(),
             incidents: Vec::new(),
-            standing: (pending.event.kind, pending.event.obj, pending.state),
+            standing: (pending.event.op.kind(), pending.event.op.object(), pending.state),
         })
         .collect();
     // Accesses and incidents come between the steps of their own thread.
@@ -125,30 +126,34 @@ fn views(execution: &Execution) -> Vec<View> {
     views
 }
 
-fn step_view(step: &Event, execution: &Execution) -> StepView {
+fn step_view(event: &Event, execution: &Execution) -> StepView {
     let path =
-        |number: u64| execution.threads.get(number as usize).map(|thread| thread.path.clone()).unwrap_or_default();
-    let arg = match step.kind {
-        OpKind::Create | OpKind::Join | OpKind::Detach => Operand::Threads(vec![path(step.arg)]),
-        // These have no second operand: what stands there says something about the search, not about the step.
-        OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::Read | OpKind::Write => {
-            Operand::Number(0)
-        }
-        OpKind::Io => Operand::Number(io::without_descriptor(step.arg)),
-        _ => Operand::Number(step.arg),
-    };
-    let value = match step.kind {
-        OpKind::Signal | OpKind::Broadcast | OpKind::FutexWake => {
-            let mut woken: Vec<_> = (0..64).filter(|bit| step.value >> bit & 1 == 1).map(path).collect();
-            woken.sort();
-            Operand::Threads(woken)
-        }
+        |number: u16| execution.threads.get(usize::from(number)).map(|thread| thread.path.clone()).unwrap_or_default();
+    let words = event.op.pack();
+    let (arg, value, old) = match &event.op {
+        Op::Thread(op) => match op.peer() {
+            Some(peer) => (Operand::Threads(vec![path(peer)]), Operand::Number(0), 0),
+            None => (Operand::Number(0), Operand::Number(words.value), 0),
+        },
+        Op::Atomic(op) => match op.action {
+            AtomicAction::Load { value, .. } => (Operand::Number(0), Operand::Number(value), 0),
+            AtomicAction::Store { value, old } | AtomicAction::Rmw { value, old } => {
+                (Operand::Number(0), Operand::Number(value), old)
+            }
+            AtomicAction::Cas { expected, new, seen, .. } => (Operand::Number(expected), Operand::Number(new), seen),
+        },
+        Op::Memory(op) if op.action != MemoryAction::Free => (Operand::Number(0), Operand::Number(0), 0),
+        Op::File(_) => (Operand::Number(io::without_descriptor(words.arg)), Operand::Number(0), 0),
         // Posts and arrivals commute, so that what they find differs.
-        kind if kind.is_atomic_access() => Operand::Number(step.value),
-        _ => Operand::Number(0),
+        op => match op.woken() {
+            Some(woken) => {
+                let mut woken: Vec<_> = woken.iter().map(path).collect();
+                woken.sort();
+                (Operand::Number(words.arg), Operand::Threads(woken), 0)
+            }
+            None => (Operand::Number(words.arg), Operand::Number(0), 0),
+        },
     };
-    let replaces = step.kind.is_atomic_access() && step.kind != OpKind::AtomicLoad;
-    let old = if replaces { step.old } else { 0 };
-    let outcome = if step.outcome == Outcome::Last { Outcome::Done } else { step.outcome };
-    (step.kind, outcome, step.obj, arg, value, old, step.pc, step.accesses)
+    let outcome = if words.outcome == Outcome::Last { Outcome::Done } else { words.outcome };
+    (words.kind, outcome, words.obj, arg, value, old, event.pc, event.accesses)
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fake::seed;
 use libtest_mimic::{Arguments, Failed, Trial};
 use raddle_exec::{NativeTarget, Options, RestoreMode, StartError};
-use raddle_model::{Choice, Execution, IncidentKind, PendingState, Request, Target, TargetError};
+use raddle_model::{Choice, Execution, IncidentKind, Operation as _, PendingState, Request, Target, TargetError};
 use raddle_vocab::policy::Policy;
 use raddle_vocab::{Failure, OpKind, RunStatus};
 use rustix::process::Pid;
@@ -83,7 +83,7 @@ fn one(target: &mut NativeTarget, seed: u64) -> Execution {
 }
 
 fn steps(execution: &Execution) -> usize {
-    execution.events.iter().filter(|step| step.kind == OpKind::AtomicStore).count()
+    execution.events.iter().filter(|event| event.op.kind() == OpKind::AtomicStore).count()
 }
 
 fn crashed(execution: &Execution) -> bool {

@@ -2,8 +2,8 @@
 
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::semantics::Mark;
-use raddle_model::{Choice, Event, Execution, Footprint, Pending, PendingState, SyncState};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::{Choice, Event, Execution, Footprint, Operation as _, Pending, PendingState, SyncState};
+use raddle_vocab::Outcome;
 
 use super::order::Order;
 use super::tree::Tree;
@@ -90,11 +90,11 @@ impl Analysis<'_> {
         let op = match positions.get(seq) {
             Some(&next) => self.execution.events[next as usize],
             None => {
-                let Pending { event, state } = *self.execution.pending.get(usize::from(thread))?;
+                let Pending { event, state, .. } = *self.execution.pending.get(usize::from(thread))?;
                 if matches!(state, PendingState::Failed | PendingState::Ended | PendingState::Exited) {
                     return None;
                 }
-                Event { outcome: Outcome::Done, ..event }
+                Event { op: event.op.with_outcome(Outcome::Done), ..event }
             }
         };
         let is_open = stopped && seq == positions.len();
@@ -203,7 +203,7 @@ struct Renaming {
 impl Renaming {
     /// Behind these steps, up to which nothing changes.
     fn behind(steps: &[Event]) -> Self {
-        let created = steps.iter().filter(|step| creates(step)).count() as u16 + 1;
+        let created = steps.iter().filter(|step| step.op.created().is_some()).count() as u16 + 1;
         Renaming { created, names: Vec::new() }
     }
 
@@ -212,13 +212,9 @@ impl Renaming {
     }
 
     fn note(&mut self, step: &Event) {
-        if creates(step) {
-            self.names.push((step.arg as u16, self.created));
+        if let Some(child) = step.op.created() {
+            self.names.push((child, self.created));
             self.created += 1;
         }
     }
-}
-
-fn creates(step: &Event) -> bool {
-    step.kind == OpKind::Create && step.outcome == Outcome::Done
 }

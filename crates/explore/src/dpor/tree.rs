@@ -2,7 +2,6 @@
 
 use raddle_model::depend::conflict;
 use raddle_model::{Choice, Event, Footprint};
-use raddle_vocab::{OpKind, Outcome};
 use std::collections::BTreeSet;
 
 /// A transition out of a state, as some run made it.
@@ -18,20 +17,12 @@ impl ChosenEvent {
     pub fn disturbs(&self, other: &ChosenEvent) -> bool {
         self.step.thread == other.step.thread
             || conflict(&self.touches, &other.touches)
-            || closes_round(&self.step, &other.step)
+            || self.step.op.closes_round_of(&other.step.op)
     }
 
     fn is(&self, choice: Choice) -> bool {
         (self.step.thread, self.choice) == (choice.thread, choice.choice)
     }
-}
-
-/// Whether the first arrival fills the round of a barrier that the second would have belonged to. Arrivals in one round
-/// commute, so footprints do not tell.
-fn closes_round(arrival: &Event, other: &Event) -> bool {
-    arrival.outcome == Outcome::Last
-        && other.kind == OpKind::BarrierArrive
-        && (arrival.obj, arrival.arg) == (other.obj, other.arg)
 }
 
 /// A thread that can step in a state, and how many successors its operation has.

@@ -1,10 +1,9 @@
 //! One child: which steps it makes instead, and whether the execution is its parent.
 
-use raddle_vocab::OpKind;
 use smallvec::SmallVec;
 
 use super::WorkItem;
-use super::cursor::{ChosenEvent, Cursor, Pick, has_one_successor};
+use super::cursor::{ChosenEvent, Cursor, Pick};
 use super::expand::{Dozing, Expander, Sleeper, meets};
 use super::ranks::Ranks;
 
@@ -99,8 +98,8 @@ impl Expander {
     /// Whether the event, once asleep, is what would be put back of every child: what wakes it disturbs the step that sleeps, too.
     fn is_always_put_back(&self, position: usize, event: &ChosenEvent, sim: &Sim) -> bool {
         !self.thorough
-            && has_one_successor(event.step.kind)
-            && event.step.kind != OpKind::BarrierArrive
+            && event.step.op.has_one_successor()
+            && !event.step.op.is_arrival()
             && self.covers(position, &event.touches)
             && self.asleep(sim).all(|sleeper| event.disturbs(sleeper))
     }
@@ -109,7 +108,7 @@ impl Expander {
     fn take(&mut self, next: u32, sim: &mut Sim) -> bool {
         let woken = if self.record.mask(next as usize) & sim.dozing.cells == 0 {
             Some(SmallVec::new())
-        } else if self.record.steps[next as usize].kind == OpKind::BarrierArrive {
+        } else if self.record.steps[next as usize].op.is_arrival() {
             let mut event = self.own_event(next as usize);
             self.reconsider(&mut event);
             self.woken(sim, |number| event.disturbs(&self.slept[number as usize].event))
@@ -137,7 +136,7 @@ impl Expander {
 
     /// Which arrival is the last of a round is the one thing about a step that others change without conflict.
     fn reconsider(&self, event: &mut ChosenEvent) {
-        if event.step.kind == OpKind::BarrierArrive {
+        if event.step.op.is_arrival() {
             event.step = self.replay.world().outcome_of(&event.step, event.choice);
         }
     }

@@ -1,9 +1,10 @@
 //! A state that some of an execution's steps lead to, and what each thread could do there.
 
 use raddle_model::depend::{conflict, footprint};
+use raddle_model::object::{AtomicAction, AtomicOp};
 use raddle_model::semantics::Mark;
-use raddle_model::{Event, Footprint, SyncState, Touch};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::{Event, Footprint, Op, Operation as _, SyncState, Touch};
+use raddle_vocab::Outcome;
 
 use super::ranks::Ranks;
 use super::record::Record;
@@ -28,20 +29,12 @@ impl ChosenEvent {
 
 /// Whether making a step that touches this changes what the event is or would do.
 pub(super) fn disturbs(step: &Event, touches: &[Touch], other: &ChosenEvent) -> bool {
-    step.thread == other.step.thread || conflict(touches, &other.touches) || closes_round(step, &other.step)
-}
-
-/// Whether the first arrival fills the round that the second would have belonged to. Arrivals in one round commute, so
-/// footprints do not tell.
-pub(super) fn closes_round(arrival: &Event, other: &Event) -> bool {
-    arrival.outcome == Outcome::Last
-        && other.kind == OpKind::BarrierArrive
-        && (arrival.obj, arrival.arg) == (other.obj, other.arg)
+    step.thread == other.step.thread || conflict(touches, &other.touches) || step.op.closes_round_of(&other.step.op)
 }
 
 /// Order in which the policy prefers what could be done: time-outs last, then by rank.
 pub(super) fn class_of(step: &Event) -> u8 {
-    u8::from(matches!(step.outcome, Outcome::TimedOut | Outcome::Spurious))
+    u8::from(matches!(step.op.outcome(), Outcome::TimedOut | Outcome::Spurious))
 }
 
 /// What became of an attempt to make the step that the policy would choose.
@@ -81,8 +74,7 @@ impl Replay {
 
     /// Prepares for an execution of which the first `common` steps are those of the last one.
     pub fn load(&mut self, execution: &raddle_model::Execution, common: usize) {
-        let futexes =
-            execution.events.iter().any(|step| matches!(step.kind, OpKind::FutexWait | OpKind::FutexTimedWait));
+        let futexes = execution.events.iter().any(|event| matches!(event.op, Op::Futex(op) if op.is_wait()));
         if common == 0 || futexes || self.keeps_memory {
             self.world.reset();
             self.world.set_threads(&execution.threads);
@@ -126,15 +118,14 @@ impl Replay {
     }
 
     pub fn apply(&mut self, step: &Event) {
-        let memory = step.kind.is_atomic_access() || matches!(step.kind, OpKind::Read | OpKind::Write | OpKind::Free);
-        if self.keeps_memory || !memory {
+        if self.keeps_memory || !step.op.is_memory_access() {
             self.world.apply(step);
         }
     }
 
     /// Whether the operation has at most one successor in every state of this program: what else a wait can come to is to end by itself.
-    pub fn has_one_successor(&self, kind: OpKind) -> bool {
-        has_one_successor(kind) || !self.is_spurious && matches!(kind, OpKind::CondReacquire | OpKind::FutexResume)
+    pub fn has_one_successor(&self, op: &Op) -> bool {
+        op.has_one_successor() || !self.is_spurious && op.ends_wait()
     }
 
     pub fn world(&self) -> &SyncState {
@@ -320,7 +311,7 @@ impl Cursor {
         self.unknown.remove(rank);
         let Facts { record, replay, .. } = facts;
         let thread = record.by_rank[rank];
-        let has_one = |position: u32| replay.has_one_successor(record.steps[position as usize].kind);
+        let has_one = |position: u32| replay.has_one_successor(&record.steps[position as usize].op);
         let next = self.next_of(record, thread);
         if next.is_some_and(|position| has_one(position) && self.is_ready(record, position)) {
             // It depends on nothing that is missing: here it is what it was there.
@@ -348,9 +339,11 @@ impl Cursor {
         let Some(op) = record.operation(thread, self.next[usize::from(thread)]) else { return false };
         let world = replay.world();
         world.is_alive(thread)
-            && match op.kind {
-                OpKind::AtomicLoad if self.awaits(record, op, next) => false,
-                OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => true,
+            && match &op.op {
+                Op::Atomic(load) if load.is_load() => {
+                    !self.awaits(record, op.thread, load, next) && world.enabled(op).possible()
+                }
+                Op::Atomic(_) => true,
                 _ => world.enabled(op).possible(),
             }
     }
@@ -364,13 +357,15 @@ impl Cursor {
         }
         let position = record.positions[number].get(self.next[number] as usize).copied();
         let mut op = *record.operation(thread, self.next[number])?;
-        if op.kind == OpKind::AtomicLoad && self.awaits(record, &op, position) {
-            return None;
+        if let Op::Atomic(access) = &mut op.op {
+            if access.is_load() && self.awaits(record, thread, access, position) {
+                return None;
+            }
+            if !replay.keeps_memory && matches!(access.action, AtomicAction::Cas { .. }) {
+                self.predict_exchange(record, access);
+            }
         }
-        if op.kind == OpKind::AtomicCas && !replay.keeps_memory {
-            self.predict_exchange(record, &mut op);
-        }
-        let step = if has_one_successor(op.kind) {
+        let step = if op.op.has_one_successor() {
             world.outcome(&op, 0).filter(|_| choice == 0)?
         } else {
             (choice < world.successors(&op)).then(|| world.outcome_of(&op, choice))?
@@ -388,40 +383,43 @@ impl Cursor {
         first: &ChosenEvent,
     ) -> Option<ChosenEvent> {
         let mut event = self.event(record, replay, x.step.thread, x.choice)?;
-        let (op, other) = (event.step, &first.step);
-        let is_same = other.kind.is_atomic_access() && (op.obj, op.size) == (other.obj, other.size);
-        if op.kind == OpKind::AtomicCas && is_same && other.kind != OpKind::AtomicLoad && other.outcome == Outcome::Done
+        if let (Op::Atomic(op), Op::Atomic(other)) = (event.step.op, first.step.op)
+            && matches!(op.action, AtomicAction::Cas { .. })
+            && op.is_at(other.addr, other.size)
+            && other.writes()
         {
-            let outcome = if other.value == op.arg { Outcome::Done } else { Outcome::Failed };
-            event.step = Event { outcome, old: other.value, ..op };
+            event.step.op = Op::Atomic(op.with_seen(other.value()));
             event.touches = footprint(&event.step);
         }
         Some(event)
     }
 
     /// Whether the load is busy waiting that would not end here.
-    fn awaits(&self, record: &Record, op: &Event, position: Option<u32>) -> bool {
-        let value = self.value_at(record, op.obj, op.size);
+    fn awaits(&self, record: &Record, thread: u16, load: &AtomicOp, position: Option<u32>) -> bool {
+        let value = self.value_at(record, load.addr, load.size);
         match position {
-            Some(_) => op.arg == 1 && value.is_some_and(|value| value != op.value),
+            Some(_) => load.awaited().is_some() && value.is_some_and(|value| value != load.seen()),
             None => {
-                let failed = |value: u64| value == op.value || (op.arg == 1 && value == op.old);
-                record.awaiting[usize::from(op.thread)] && value.is_some_and(failed)
+                let number = usize::from(thread);
+                let failed = |value: u64| value == record.found[number] || load.awaited() == Some(value);
+                record.awaiting[number] && value.is_some_and(failed)
             }
         }
     }
 
-    fn predict_exchange(&self, record: &Record, op: &mut Event) {
-        if let Some(value) = self.value_at(record, op.obj, op.size) {
-            op.outcome = if value == op.arg { Outcome::Done } else { Outcome::Failed };
-            op.old = value;
+    fn predict_exchange(&self, record: &Record, exchange: &mut AtomicOp) {
+        if let Some(value) = self.value_at(record, exchange.addr, exchange.size) {
+            *exchange = exchange.with_seen(value);
         }
     }
 
     /// What an atomic location holds here, if the execution shows it.
     fn value_at(&self, record: &Record, addr: u64, size: u32) -> Option<u64> {
         let entries = record.entries(addr >> 3);
-        let is_same = |step: &Event| step.kind.is_atomic_access() && (step.obj, step.size) == (addr, size);
+        let access = |position: u32| {
+            let access = record.steps[position as usize].op.as_atomic();
+            access.filter(|access| access.is_at(addr, size))
+        };
         let bytes = (((1u16 << size.min(8)) - 1) << (addr & 7)) as u8;
         let written = |entry: &&super::record::Entry| {
             entry.bytes & bytes != 0
@@ -429,12 +427,10 @@ impl Cursor {
                 && self.has(record, entry.position)
         };
         if let Some(entry) = entries.iter().rev().find(written) {
-            let step = &record.steps[entry.position as usize];
-            return is_same(step).then_some(step.value);
+            return access(entry.position).map(AtomicOp::value);
         }
         let first = entries.iter().find(|entry| entry.bytes & bytes != 0)?;
-        let step = &record.steps[first.position as usize];
-        is_same(step).then_some(if step.kind == OpKind::AtomicLoad { step.value } else { step.old })
+        access(first.position).map(AtomicOp::seen)
     }
 }
 
@@ -445,9 +441,4 @@ pub(super) struct Facts<'a> {
     pub replay: &'a Replay,
     /// Which successor each step of the execution was.
     pub choices: &'a [u16],
-}
-
-/// Whether the operation has at most one successor in every state of every program.
-pub(super) fn has_one_successor(kind: OpKind) -> bool {
-    !matches!(kind, OpKind::Signal | OpKind::FutexWake | OpKind::CondReacquire | OpKind::FutexResume)
 }

@@ -3,15 +3,19 @@
 use std::ops::Range;
 
 use raddle_model::depend::conflict;
-use raddle_model::{Choice, Event, Execution, Footprint, Mode, Touch};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::object::{
+    AtomicAction, AtomicOp, CondAction, CondOp, FutexAction, FutexOp, MutexAction, MutexOp, Patience, RwlockAction,
+    ThreadOp, Woken,
+};
+use raddle_model::{Choice, Event, Execution, Footprint, Mode, Op, Operation as _, Touch};
+use raddle_vocab::Outcome;
 use smallvec::SmallVec;
 
 use super::WorkItem;
 use super::child::Sim;
-use super::cursor::{ChosenEvent, Cursor, Facts, Replay, class_of, disturbs, has_one_successor};
+use super::cursor::{ChosenEvent, Cursor, Facts, Replay, class_of, disturbs};
 use super::ranks::Ranks;
-use super::record::{Brief, Entry, Record, mask, potential};
+use super::record::{Brief, Entry, Record, mask};
 
 /// An event that could happen and was left out, until something disturbs it.
 #[derive(Clone, Debug)]
@@ -43,7 +47,7 @@ impl Sleeper {
         let mask = mask(&event.touches);
         let lists = event.touches.iter().map(|touch| record.list_of(touch.cell)).collect();
         let rank = record.ranks[usize::from(event.step.thread)];
-        let is_alone = replay.has_one_successor(event.step.kind);
+        let is_alone = replay.has_one_successor(&event.step.op);
         Sleeper { event, since, mask, lists, rank, is_alone }
     }
 }
@@ -175,7 +179,7 @@ impl Expander {
         let mut dozing = Dozing { still: self.still(asleep), cells: 0 };
         for &number in asleep {
             let Sleeper { event, mask, is_alone, .. } = &self.slept[number as usize];
-            let by_others = event.step.kind == OpKind::BarrierArrive || !is_alone;
+            let by_others = event.step.op.is_arrival() || !is_alone;
             dozing.cells |= if by_others { u64::MAX } else { *mask };
         }
         dozing
@@ -333,10 +337,9 @@ impl Expander {
     /// Whether the sleeper would be made before the step in any child that differs first at `position`.
     fn bars(&self, sleeper: &Sleeper, position: usize, step: usize) -> bool {
         let (record, event) = (&self.record, &sleeper.event);
-        let is_possible = match event.step.kind {
-            OpKind::AtomicStore => true,
-            OpKind::AtomicLoad => event.step.arg != 1 && !record.awaiting[usize::from(event.step.thread)],
-            _ => false,
+        let is_possible = match event.step.op {
+            Op::Atomic(AtomicOp { action: AtomicAction::Store { .. }, .. }) => true,
+            op => op.is_load() && is_unconditional(&event.step, record),
         };
         is_possible
             && sleeper.since as usize > position
@@ -363,7 +366,7 @@ impl Expander {
                     && !sleeps(other)
                     && record.positions[other][base as usize..clock as usize].iter().all(|&at| {
                         let made = &record.steps[at as usize];
-                        has_one_successor(made.kind) && class_of(made) == 0
+                        made.op.has_one_successor() && class_of(made) == 0
                     })
             })
     }
@@ -373,7 +376,7 @@ impl Expander {
         let next = self.row(position + 1);
         // Those who sleep on come first, then those who fall asleep there.
         next.first().is_none_or(|&number| self.slept[number as usize].since as usize > position)
-            && (self.row(position).is_empty() || self.record.steps[position].kind != OpKind::BarrierArrive)
+            && (self.row(position).is_empty() || !self.record.steps[position].op.is_arrival())
     }
 
     /// Whether some other thread's operation might overtake the step, at a first glance.
@@ -399,13 +402,13 @@ impl Expander {
             if self.comes_too_early(position, limit) {
                 return false;
             }
-            touches_vary(op.kind)
+            touches_vary(&op.op)
                 || asleep.iter().all(|&(event, waker)| {
                     waker != NO_RANK && waker <= limit
                         || if event.step.thread == op.thread {
                             // A thread whose only successor sleeps on cannot overtake anybody.
-                            !self.replay.has_one_successor(event.step.kind)
-                        } else if op.kind == OpKind::AtomicLoad {
+                            !self.replay.has_one_successor(&event.step.op)
+                        } else if op.op.is_load() {
                             conflict(&event.touches, touches)
                         } else {
                             meets(&event.touches, touches)
@@ -430,29 +433,25 @@ impl Expander {
     /// Whether the thread could do something else than the step at `position`, which the policy prefers less.
     fn has_alternative(&self, position: usize) -> bool {
         let step = &self.record.steps[position];
-        match step.kind {
-            OpKind::Signal | OpKind::FutexWake => u64::from(self.choices[position]) + 1 < step.old,
-            OpKind::CondReacquire | OpKind::FutexResume => self.spurious > 0 && step.outcome != Outcome::Done,
-            _ => false,
+        match step.op.choices() {
+            Some(successors) => u64::from(self.choices[position]) + 1 < successors,
+            None => step.op.ends_wait() && self.spurious > 0 && step.op.outcome() != Outcome::Done,
         }
     }
 
     /// Whether such an alternative might wake everybody who is asleep.
     fn alternative_wakes_all(&self, position: usize) -> bool {
         let Brief { thread, key, .. } = self.record.briefs[position];
-        let wakes_others = matches!(self.record.steps[position].kind, OpKind::Signal | OpKind::FutexWake);
+        let wakes_others = self.record.steps[position].op.choices().is_some();
         // Whom a signal wakes instead notices it.
-        let waits = |kind| {
-            matches!(kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::FutexWait | OpKind::FutexTimedWait)
-                || !has_one_successor(kind)
-        };
+        let waits = |op: &Op| op.begins_wait() || !op.has_one_successor();
         let touches = self.record.touches(position);
         !wakes_others
             || !self.comes_too_early(position, key.1)
                 && self.with_wakers(position).iter().all(|&(event, waker)| {
                     waker != NO_RANK && waker <= key.1
                         || event.step.thread == thread
-                        || waits(event.step.kind)
+                        || waits(&event.step.op)
                         || meets(&event.touches, touches)
                 })
     }
@@ -481,7 +480,7 @@ impl Expander {
                 let past = record.clock(last as usize).iter().zip(&self.base).enumerate();
                 let is_simple = |&at: &u32| {
                     let (step, touches) = (&record.steps[at as usize], record.touches(at as usize));
-                    has_one_successor(step.kind)
+                    step.op.has_one_successor()
                         && class_of(step) == 0
                         && self.fragile.iter().all(|(_, cells)| !meets(cells, touches))
                 };
@@ -504,17 +503,13 @@ impl Expander {
     /// Whether the operation is possible instead of the step at `position`, and stays so until something happens that depends on the step.
     fn is_possible_instead(&self, position: usize, op: &Event) -> bool {
         let step = &self.record.steps[position];
-        match op.kind {
-            OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => true,
-            OpKind::AtomicLoad => op.arg != 1 && !self.record.awaiting[usize::from(op.thread)],
-            OpKind::Lock => {
-                let is_same = match step.kind {
-                    OpKind::Lock => step.obj == op.obj && step.outcome == Outcome::Done,
-                    OpKind::CondReacquire => step.arg == op.obj,
-                    _ => false,
-                };
+        match op.op {
+            Op::Atomic(access) if !access.is_load() => true,
+            _ if op.op.is_load() => is_unconditional(op, &self.record),
+            Op::Mutex(MutexOp { mutex, action: MutexAction::Lock(Patience::Block), .. }) => {
+                let is_same = step.op.acquired_mutex() == Some(mutex) && !step.op.is_lock_attempt();
                 // Nobody but the owner changes a mutex, so it is free if the last change was another thread's.
-                let entries = self.record.entries(op.obj >> 3);
+                let entries = self.record.entries(mutex >> 3);
                 let before = entries.partition_point(|entry| (entry.position as usize) < position);
                 let last = entries[..before].iter().rev().find(|entry| entry.mode == Some(Mode::Write));
                 is_same && last.is_none_or(|last| self.record.briefs[last.position as usize].thread != step.thread)
@@ -529,7 +524,7 @@ impl Expander {
         let waker = |sleeper: &Sleeper| {
             let rank = |other: u32| self.record.briefs[other as usize].key.1;
             let wakers = self.wakers(position, &sleeper.event, |index| self.record.list(sleeper.lists[index]));
-            if sleeper.event.step.kind == OpKind::BarrierArrive { 0 } else { wakers.map(rank).min().unwrap_or(NO_RANK) }
+            if sleeper.event.step.op.is_arrival() { 0 } else { wakers.map(rank).min().unwrap_or(NO_RANK) }
         };
         self.sleepers(position).map(|sleeper| (&sleeper.event, waker(sleeper))).collect()
     }
@@ -537,7 +532,7 @@ impl Expander {
     /// Whether a step behind `position` that does not depend on the one there, and is not among those left out, could wake the event.
     pub(super) fn may_be_woken(&self, position: usize, event: &ChosenEvent, is_out: impl Fn(u32) -> bool) -> bool {
         let mut wakers = self.wakers(position, event, |index| self.record.entries(event.touches[index].cell));
-        event.step.kind == OpKind::BarrierArrive || wakers.any(|step| !is_out(step))
+        event.step.op.is_arrival() || wakers.any(|step| !is_out(step))
     }
 
     /// Steps behind `position` that do not depend on the one there and touch what the event touches; `list`: who touched that.
@@ -563,8 +558,8 @@ impl Expander {
     fn overtakers(&self, position: usize, touch: &Touch, entries: &[Entry]) -> impl Iterator<Item = usize> {
         let record = &self.record;
         let step = &record.steps[position];
-        let mutex = if step.kind == OpKind::Unlock { step.obj } else { step.arg };
-        let owned = releases(step.kind) && touch.cell == mutex >> 3 && self.releases_own(position, entries);
+        let released = step.op.released_mutex();
+        let owned = released.is_some_and(|mutex| touch.cell == mutex >> 3) && self.releases_own(position, entries);
         let later = entries.iter().rev().take_while(move |entry| entry.position as usize > position);
         let overtakes = move |entry: &&Entry| {
             let other = entry.position as usize;
@@ -573,28 +568,33 @@ impl Expander {
             thread != step.thread
                 && entry.bytes & touch.bytes != 0
                 && mode.is_none_or(|mode| !mode.commutes(touch.mode))
-                && !never_overtakes(step.kind, record.steps[other].kind, owned)
+                && !never_overtakes(&step.op, &record.steps[other].op, owned)
                 && seq.checked_sub(1).is_none_or(|seq| {
                     let previous = record.positions[usize::from(thread)][seq as usize];
                     !record.is_before(position, previous as usize)
-                        && !self.waits_for(position, other, record.steps[previous as usize].kind)
+                        && !self.waits_for(position, other, &record.steps[previous as usize].op)
                 })
         };
         later.filter(overtakes).map(|entry| entry.position as usize)
     }
 
-    /// Whether the second step, behind one of the kind `previous`, is the end of a wait that only something behind the first can bring about.
-    fn waits_for(&self, first: usize, second: usize, previous: OpKind) -> bool {
+    /// Whether the second step, behind the operation `previous`, is the end of a wait that only something behind the first can bring about.
+    fn waits_for(&self, first: usize, second: usize, previous: &Op) -> bool {
         let step = &self.record.steps[second];
-        let wakers = match (previous, step.kind) {
-            (OpKind::CondWait, OpKind::CondReacquire) => self.record.entries_of(second, 1),
-            (OpKind::FutexWait, OpKind::FutexResume) => self.record.entries_of(second, 0),
+        if !step.op.ends_wait() {
+            return false;
+        }
+        // Number of the touch that is where the thread learns that it was woken.
+        let wakers = match previous {
+            Op::Cond(CondOp { action: CondAction::Wait { timed: false, .. }, .. }) => 1,
+            Op::Futex(FutexOp { action: FutexAction::Wait { timed: false, .. }, .. }) => 0,
             _ => return false,
         };
+        let wakers = self.record.entries_of(second, wakers);
         let before = wakers.partition_point(|entry| (entry.position as usize) < second);
         // Threads with high numbers share the place where they learn of it.
         self.spurious == 0
-            && step.thread < 63
+            && step.thread < Woken::LIMIT
             && wakers[..before].last().is_some_and(|waker| self.record.is_before(first, waker.position as usize))
     }
 
@@ -605,8 +605,7 @@ impl Expander {
         let last = earlier.iter().rev().find(|entry| entry.mode == Some(Mode::Write));
         last.is_some_and(|last| {
             let last = &self.record.steps[last.position as usize];
-            let acquires = [OpKind::Lock, OpKind::TryLock, OpKind::TimedLock, OpKind::CondReacquire];
-            last.thread == self.record.briefs[position].thread && acquires.contains(&last.kind)
+            last.thread == self.record.briefs[position].thread && locks_mutex(&last.op)
         })
     }
 
@@ -618,13 +617,13 @@ impl Expander {
         for (position, step) in self.record.steps.iter().enumerate() {
             if self.is_fragile(step) {
                 let mut cells = Footprint::from_slice(self.record.touches(position));
-                cells.extend(potential(step));
+                cells.extend(step.op.potential(step.thread));
                 fragile.push((step.thread, cells));
             }
         }
         for (step, touches) in self.record.pending.iter().flatten() {
             if self.is_fragile(step) {
-                fragile.push((step.thread, touches.iter().copied().chain(potential(step)).collect()));
+                fragile.push((step.thread, touches.iter().copied().chain(step.op.potential(step.thread)).collect()));
             }
         }
         self.fragile = fragile;
@@ -633,19 +632,17 @@ impl Expander {
     /// Whether something that disturbs both events might not do so once one of them is made.
     pub(super) fn is_delicate(&self, a: &ChosenEvent, b: &ChosenEvent) -> bool {
         let meets_both = |(_, cells): &(u16, Footprint)| meets(cells, &a.touches) && meets(cells, &b.touches);
-        let is_alone = |event: &ChosenEvent| has_one_successor(event.step.kind);
+        let is_alone = |event: &ChosenEvent| event.step.op.has_one_successor();
         !is_alone(a) || !is_alone(b) || self.fragile.iter().any(meets_both)
     }
 
     fn is_fragile(&self, step: &Event) -> bool {
-        match step.kind {
-            OpKind::WriteLock
-            | OpKind::CondReacquire
-            | OpKind::FutexWait
-            | OpKind::FutexTimedWait
-            | OpKind::FutexResume => true,
-            OpKind::AtomicCas => {
-                let entries = self.record.entries(step.obj >> 3);
+        match &step.op {
+            Op::Rwlock(op) => op.action == RwlockAction::Write(Patience::Block),
+            Op::Cond(_) => step.op.ends_wait(),
+            Op::Futex(_) => step.op.begins_wait() || step.op.ends_wait(),
+            Op::Atomic(AtomicOp { addr, action: AtomicAction::Cas { .. }, .. }) => {
+                let entries = self.record.entries(addr >> 3);
                 entries.iter().any(|entry| entry.bytes != entries[0].bytes)
             }
             _ => false,
@@ -671,15 +668,14 @@ impl Expander {
         schedule.extend(briefs.take(position).map(|(brief, &choice)| Choice { thread: brief.thread, choice }));
         // Threads are numbered in order of creation, which the path may change.
         let mut numbers: SmallVec<[(u16, u16); 8]> = SmallVec::new();
-        let creates = |step: &&Event| step.kind == OpKind::Create && step.outcome == Outcome::Done;
         let mut created = None;
         for &at in path {
             let step = &self.record.steps[at as usize];
             schedule.push(Choice { thread: renamed(&numbers, step.thread), choice: self.choices[at as usize] });
-            if creates(&step) {
-                let before = || 1 + self.record.steps[..position].iter().filter(creates).count() as u16;
-                let number = created.unwrap_or_else(before);
-                numbers.push((step.arg as u16, number));
+            if let Some(child) = step.op.created() {
+                let earlier = || self.record.steps[..position].iter().filter(|step| step.op.created().is_some());
+                let number = created.unwrap_or_else(|| 1 + earlier().count() as u16);
+                numbers.push((child, number));
                 created = Some(number + 1);
             }
         }
@@ -696,32 +692,41 @@ fn renamed(numbers: &[(u16, u16)], thread: u16) -> u16 {
 /// it.
 fn stays_enabled(event: &ChosenEvent) -> bool {
     event.choice == 0
-        && !matches!(
-            event.step.kind,
-            OpKind::WriteLock | OpKind::TimedWriteLock | OpKind::CondReacquire | OpKind::FutexResume
-        )
+        && match &event.step.op {
+            Op::Rwlock(op) => !matches!(op.action, RwlockAction::Write(Patience::Block | Patience::Timed)),
+            op => !op.ends_wait(),
+        }
 }
 
 /// Whether the second operation cannot happen while the first is still to come, though they conflict. `owned`: what the first gives
 /// up is its thread's own.
-fn never_overtakes(first: OpKind, second: OpKind, owned: bool) -> bool {
+fn never_overtakes(first: &Op, second: &Op, owned: bool) -> bool {
     match (first, second) {
-        (_, OpKind::Lock | OpKind::CondReacquire) if releases(first) => owned,
-        (OpKind::ThreadEnd | OpKind::ThreadStart | OpKind::Create, OpKind::Join)
-        | (OpKind::Create, OpKind::ThreadStart | OpKind::ThreadEnd) => true,
-        _ => false,
+        (Op::Thread(ThreadOp::End | ThreadOp::Start | ThreadOp::Create { .. }), Op::Thread(ThreadOp::Join { .. }))
+        | (Op::Thread(ThreadOp::Create { .. }), Op::Thread(ThreadOp::Start | ThreadOp::End)) => true,
+        _ => owned && (second.is_lock() || takes_mutex_again(second)),
     }
 }
 
-/// Whether the operation unlocks a mutex.
-fn releases(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Unlock | OpKind::CondWait | OpKind::CondTimedWait)
+/// Whether the operation is the end of a wait for a condition variable.
+fn takes_mutex_again(op: &Op) -> bool {
+    matches!(op, Op::Cond(CondOp { action: CondAction::Reacquire { .. }, .. }))
+}
+
+/// Whether the operation is an acquisition of a mutex, successful or not.
+fn locks_mutex(op: &Op) -> bool {
+    matches!(op, Op::Mutex(MutexOp { action: MutexAction::Lock(_), .. })) || takes_mutex_again(op)
+}
+
+/// Whether the load can be made with whatever it finds.
+fn is_unconditional(load: &Event, record: &Record) -> bool {
+    let awaited = load.op.as_atomic().and_then(AtomicOp::awaited);
+    awaited.is_none() && !record.awaiting[usize::from(load.thread)]
 }
 
 /// Whether the operation touches other cells in other states.
-fn touches_vary(kind: OpKind) -> bool {
-    !has_one_successor(kind)
-        || matches!(kind, OpKind::Broadcast | OpKind::FutexWait | OpKind::FutexTimedWait | OpKind::BarrierArrive)
+fn touches_vary(op: &Op) -> bool {
+    !op.has_one_successor() || op.woken().is_some() || op.is_arrival() || matches!(op, Op::Futex(_))
 }
 
 /// Whether some byte is among both.

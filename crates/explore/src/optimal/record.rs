@@ -5,8 +5,9 @@
 //! kept is only work already done.
 
 use raddle_model::depend::{conflict, footprint};
-use raddle_model::{Cell, Event, Execution, Footprint, Mode, PendingState, ThreadPath, Touch};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::object::{CondAction, MutexAction, Patience, ThreadOp};
+use raddle_model::{Cell, Event, Execution, Footprint, Mode, Op, Operation as _, PendingState, ThreadPath, Touch};
+use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -92,6 +93,8 @@ pub(super) struct Record {
     pub stopped: Vec<u16>,
     /// Whether that is busy waiting.
     pub awaiting: Vec<bool>,
+    /// What it found there.
+    pub found: Vec<u64>,
     /// The cells that what is pending touches, as [`Record::mask`] says it.
     pending_masks: Vec<u64>,
     paths: Vec<ThreadPath>,
@@ -157,16 +160,19 @@ impl Record {
     fn load_pending(&mut self, execution: &Execution) {
         self.pending.clear();
         self.awaiting.clear();
+        self.found.clear();
         for pending in &execution.pending {
             let goes_on = !matches!(pending.state, PendingState::Failed | PendingState::Ended | PendingState::Exited);
             self.pending.push(goes_on.then(|| (pending.event, footprint(&pending.event))));
             self.awaiting.push(pending.state == PendingState::Awaiting);
+            self.found.push(pending.found);
         }
         self.pending.resize(self.positions.len(), None);
         self.pending_masks.clear();
         let mask = |pending: &Option<(Event, Footprint)>| pending.as_ref().map_or(0, |(_, touches)| mask(touches));
         self.pending_masks.extend(self.pending.iter().map(mask));
         self.awaiting.resize(self.positions.len(), false);
+        self.found.resize(self.positions.len(), 0);
         self.stopped.clear();
         self.stopped
             .extend((0..self.pending.len() as u16).filter(|&thread| self.pending[usize::from(thread)].is_some()));
@@ -213,16 +219,8 @@ impl Record {
             key: (class_of(step), self.ranks[thread]),
             seq: seq as u32,
             mask: known.mask,
-            is_last: step.outcome == Outcome::Last,
-            is_first_half: matches!(
-                step.kind,
-                OpKind::Create
-                    | OpKind::ThreadStart
-                    | OpKind::ThreadEnd
-                    | OpKind::Unlock
-                    | OpKind::CondWait
-                    | OpKind::CondTimedWait
-            ),
+            is_last: step.op.outcome() == Outcome::Last,
+            is_first_half: is_first_half(&step.op),
             first_touch: self.touches.len() as u32,
             first_member: self.member.len() as u32,
         });
@@ -231,13 +229,20 @@ impl Record {
             let mode = known.touches.get(index).map(|touch| touch.mode);
             let may_write = known.may_write || mode != Some(Mode::Observe);
             let list = &mut self.lists[number as usize];
-            let is_mutex = || known.touches.get(index).is_some_and(|touch| touch.cell == step.arg >> 3);
-            let is_usual = match step.kind {
-                OpKind::Create | OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Join | OpKind::Lock => true,
-                OpKind::MutexInit => list.entries.is_empty(),
-                OpKind::Unlock => list.is_locked_by(step.thread, &self.steps),
-                OpKind::CondReacquire => is_mutex(),
-                OpKind::CondWait | OpKind::CondTimedWait => is_mutex() && list.is_locked_by(step.thread, &self.steps),
+            let is_cell_of = |mutex: u64| known.touches.get(index).is_some_and(|touch| touch.cell == mutex >> 3);
+            let is_usual = match step.op {
+                Op::Thread(op) => !matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. }),
+                Op::Mutex(op) => match op.action {
+                    MutexAction::Lock(patience) => patience == Patience::Block,
+                    MutexAction::Init => list.entries.is_empty(),
+                    MutexAction::Unlock => list.is_locked_by(step.thread, &self.steps),
+                    MutexAction::Destroy => false,
+                },
+                Op::Cond(op) => match op.action {
+                    CondAction::Reacquire { mutex, .. } => is_cell_of(mutex),
+                    CondAction::Wait { mutex, .. } => is_cell_of(mutex) && list.is_locked_by(step.thread, &self.steps),
+                    _ => false,
+                },
                 _ => false,
             };
             list.enter(position, bytes, mode, may_write, is_usual);
@@ -247,10 +252,10 @@ impl Record {
 
     fn get_to_know(&mut self, step: &Event, thread: usize, seq: usize) {
         let touches = footprint(step);
-        let potential = potential(step);
+        let potential = step.op.potential(step.thread);
         let both = touches.iter().chain(&potential);
         let lists = both.map(|touch| (list_of(&mut self.cells, &mut self.lists, touch.cell), touch.bytes)).collect();
-        let known = Known { step: *step, mask: mask(&touches), touches, lists, may_write: may_write(step) };
+        let known = Known { step: *step, mask: mask(&touches), touches, lists, may_write: step.op.may_write() };
         match self.known[thread].get_mut(seq) {
             Some(old) => *old = known,
             None => self.known[thread].push(known),
@@ -351,7 +356,7 @@ impl CellList {
     fn is_locked_by(&self, thread: u16, steps: &[Event]) -> bool {
         self.entries.get(self.last_write as usize).is_some_and(|entry| {
             let last = &steps[entry.position as usize];
-            last.thread == thread && matches!(last.kind, OpKind::Lock | OpKind::CondReacquire)
+            last.thread == thread && last.op.awaited_mutex().is_some()
         })
     }
 
@@ -374,17 +379,11 @@ fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Ce
     })
 }
 
-/// What the operation touches in other states only.
-pub(super) fn potential(step: &Event) -> Footprint {
-    let other = |outcome: Outcome| footprint(&Event { outcome, ..*step });
-    match step.kind {
-        OpKind::FutexWait | OpKind::FutexTimedWait if step.outcome != Outcome::Done => other(Outcome::Done),
-        OpKind::CondReacquire | OpKind::FutexResume if step.outcome == Outcome::Done => other(Outcome::TimedOut),
-        // In another state it belongs to another round.
-        OpKind::BarrierArrive => {
-            Footprint::from_slice(&[Touch { cell: step.obj >> 3, bytes: 0xff, mode: Mode::Write }])
-        }
-        _ => Footprint::new(),
+/// Whether the operation is the first half of something of which others do the second half.
+fn is_first_half(op: &Op) -> bool {
+    match op {
+        Op::Thread(op) => matches!(op, ThreadOp::Create { .. } | ThreadOp::Start | ThreadOp::End),
+        op => op.released_mutex().is_some(),
     }
 }
 
@@ -436,30 +435,4 @@ fn join(clocks: &mut [u32], row: usize, position: u32, briefs: &[Brief]) {
     for (mine, other) in mine.iter_mut().zip(other) {
         *mine = (*mine).max(*other);
     }
-}
-
-/// Whether the operation changes its object in some state, though it did not here.
-fn may_write(step: &Event) -> bool {
-    matches!(
-        step.kind,
-        OpKind::AtomicCas
-            | OpKind::TryLock
-            | OpKind::TimedLock
-            | OpKind::Lock
-            | OpKind::Unlock
-            | OpKind::TryReadLock
-            | OpKind::TimedReadLock
-            | OpKind::TryWriteLock
-            | OpKind::TimedWriteLock
-            | OpKind::ReadLock
-            | OpKind::WriteLock
-            | OpKind::SemTryWait
-            | OpKind::SemTimedWait
-            | OpKind::OnceBegin
-            | OpKind::Signal
-            | OpKind::Broadcast
-            | OpKind::FutexWake
-            | OpKind::Join
-            | OpKind::Detach
-    )
 }

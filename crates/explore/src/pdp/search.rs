@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use raddle_model::facts::places::Where;
 use raddle_model::facts::suffix::MayOp;
 use raddle_model::finding::Prune;
-use raddle_model::{Choice, Event, Execution, Footprint, Request, SyncState, depend, footprint};
-use raddle_vocab::OpKind;
+use raddle_model::object::ThreadOp;
+use raddle_model::{Choice, Event, Execution, Footprint, Op, Operation as _, Request, SyncState, depend, footprint};
 
 use super::Knowledge;
-use super::reverse::{acquired, awaits_mutex, gave_up, reversible};
+use super::reverse::{gave_up, reversible};
 use super::sweep::{Hypothesis, Sweep, Swept};
 use super::trace::{Clock, Trace, worst_pending};
 use crate::strategy::{Classification, IncompleteReason, incomplete_reason_of, scheduled};
@@ -220,7 +220,7 @@ impl Search {
                 self.request(trace, early, at, late.0.thread, clock, Some(late.1));
             }
             // Acquisitions of one mutex are totally ordered: the latest stands for all.
-            if late.0.kind == OpKind::Lock && acquired(&moment.step) == Some(late.0.obj) {
+            if late.0.op.is_lock() && moment.step.op.acquired_mutex() == Some(late.0.op.object()) {
                 break;
             }
         }
@@ -240,7 +240,7 @@ impl Search {
                     continue;
                 }
                 self.request(trace, early, swept.from, thread, &clock, None);
-                if only_latest(trace, op).is_some_and(|mutex| acquired(step) == Some(mutex)) {
+                if only_latest(trace, op).is_some_and(|mutex| step.op.acquired_mutex() == Some(mutex)) {
                     break;
                 }
             }
@@ -264,9 +264,11 @@ impl Search {
         // What the thread would begin with, if that is known.
         let next = || {
             let step = trace.next_step(thread, early)?;
-            let waits_for_nobody =
-                matches!(step.kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Unlock);
-            waits_for_nobody.then(|| worst_pending(step))
+            let never_waits = match step.op {
+                Op::Thread(op) => matches!(op, ThreadOp::Start | ThreadOp::End | ThreadOp::Create { .. }),
+                op => op.is_unlock(),
+            };
+            never_waits.then(|| worst_pending(step))
         };
         let own = late.cloned().or_else(next);
         let mut is_free = own.is_some();
@@ -307,7 +309,8 @@ fn only_latest(trace: &Trace, op: Hypothesis) -> Option<u64> {
         Hypothesis::May(MayOp::Lock(mutex)) => Some(mutex),
         Hypothesis::May(_) => None,
         Hypothesis::Like(at) => {
-            Some(&trace.moments[at].step).filter(|step| step.kind == OpKind::Lock).and_then(awaits_mutex)
+            let op = &trace.moments[at].step.op;
+            op.awaited_mutex().filter(|_| op.is_lock())
         }
     }
 }
@@ -321,9 +324,9 @@ fn concerns(trace: &Trace, op: Hypothesis, early: usize) -> bool {
             reversible(moment, (&late.step, &late.worst))
         }
         Hypothesis::May(MayOp::Lock(mutex)) => {
-            acquired(&moment.step) == Some(mutex) || moment.step.kind == OpKind::MutexInit && moment.step.obj == mutex
+            moment.step.op.acquired_mutex() == Some(mutex) || moment.step.op.initialised() == Some(mutex)
         }
-        Hypothesis::May(MayOp::Release(place)) => gave_up(&moment.step) && touches(moment, place),
+        Hypothesis::May(MayOp::Release(place)) => gave_up(&moment.step.op) && touches(moment, place),
         Hypothesis::May(MayOp::Touch(place)) => touches(moment, place),
     }
 }
@@ -334,10 +337,10 @@ fn touches(moment: &super::trace::Moment, place: Where) -> bool {
         Where::Bytes { from, to } => moment.worst.iter().any(|touch| {
             (0..8).any(|byte| touch.bytes & (1 << byte) != 0 && (from..to).contains(&(touch.cell << 3 | byte)))
         }),
-        Where::Part(_) | Where::Any => !matches!(
-            moment.step.kind,
-            OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Create | OpKind::Join | OpKind::Exit | OpKind::Fence
-        ),
+        Where::Part(_) | Where::Any => match moment.step.op {
+            Op::Thread(op) => matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. }),
+            op => !matches!(op, Op::Exit(_) | Op::Fence(_)),
+        },
     }
 }
 

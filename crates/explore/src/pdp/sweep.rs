@@ -6,8 +6,8 @@ use raddle_model::facts::places::{Held, VIRTUAL, Where};
 use raddle_model::facts::suffix::{Flow, MayOp, Suffix};
 use raddle_model::facts::{Act, Hold, NodeId};
 use raddle_model::finding::Prune;
-use raddle_model::{AccessKind, Event, Execution};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::object::{BarrierAction, CondAction, MutexAction, RwlockAction, ThreadOp};
+use raddle_model::{AccessKind, Event, Execution, Op, Operation as _};
 use rustc_hash::FxHashSet;
 
 use super::Sites;
@@ -148,9 +148,9 @@ impl<'a> Sweep<'a> {
             let thread = usize::from(step.thread);
             held[thread] = self.after(&held[thread], &step);
             self.held.push(held[thread].clone());
-            if step.kind == OpKind::ThreadStart || self.knows(&step) {
+            if is_start(&step) || self.knows(&step) {
                 known[thread] = at;
-            } else if !is_harmless(step.kind) {
+            } else if !is_harmless(&step.op) {
                 known[thread] = usize::MAX;
             }
             self.position.push(known[thread]);
@@ -162,28 +162,41 @@ impl<'a> Sweep<'a> {
     }
 
     fn after(&self, held: &Held, step: &Event) -> Held {
-        let done = step.outcome == Outcome::Done;
         let take = |lock, hold| {
             if self.operand_is_tainted(step.pc) { held.clone() } else { held.with(lock, hold) }
         };
-        match step.kind {
-            OpKind::Lock | OpKind::TryLock | OpKind::TimedLock if done => take(step.obj, Hold::Exclusive),
-            OpKind::CondReacquire => take(step.arg, Hold::Exclusive),
-            OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock if done => take(step.obj, Hold::Shared),
-            OpKind::WriteLock | OpKind::TryWriteLock | OpKind::TimedWriteLock if done => {
-                take(step.obj, Hold::Exclusive)
-            }
-            OpKind::Unlock if done => held.without(|lock| lock == step.obj),
-            OpKind::RwUnlock => held.without(|lock| lock == step.obj),
-            OpKind::CondWait | OpKind::CondTimedWait => held.without(|lock| lock == step.arg),
-            OpKind::Create if done => {
-                let child = step.arg as usize;
+        match step.op {
+            Op::Mutex(op) if op.is_done() => match op.action {
+                MutexAction::Lock(_) => take(op.mutex, Hold::Exclusive),
+                MutexAction::Unlock => held.without(|lock| lock == op.mutex),
+                MutexAction::Init | MutexAction::Destroy => held.clone(),
+            },
+            Op::Rwlock(op) => match op.action {
+                RwlockAction::Read(_) if op.acquires() => take(op.rwlock, Hold::Shared),
+                RwlockAction::Write(_) if op.acquires() => take(op.rwlock, Hold::Exclusive),
+                RwlockAction::Unlock { .. } => held.without(|lock| lock == op.rwlock),
+                _ => held.clone(),
+            },
+            Op::Cond(op) => match op.action {
+                CondAction::Reacquire { mutex, .. } => take(mutex, Hold::Exclusive),
+                CondAction::Wait { mutex, .. } => held.without(|lock| lock == mutex),
+                _ => held.clone(),
+            },
+            Op::Thread(op) => self.after_thread_op(held, op),
+            _ => held.clone(),
+        }
+    }
+
+    fn after_thread_op(&self, held: &Held, op: ThreadOp) -> Held {
+        match op {
+            ThreadOp::Create { child, failed: false, .. } => {
+                let child = usize::from(child);
                 let own = self.threads.keys.get(child).map(|&key| Threads::lock(key));
                 let nodes = self.threads.nodes.get(child).map_or(&[][..], Vec::as_slice);
                 let created = |lock| nodes.is_empty() || nodes.iter().any(|&node| node_lock(node) == lock);
                 held.without(|lock| Some(lock) == own || lock & VIRTUAL != 0 && created(lock))
             }
-            OpKind::Join if done => match self.threads.keys.get(step.arg as usize) {
+            ThreadOp::Join { thread, refused: false } => match self.threads.keys.get(usize::from(thread)) {
                 Some(&key) => held.with(Threads::lock(key), Hold::Exclusive),
                 None => held.clone(),
             },
@@ -199,13 +212,12 @@ impl<'a> Sweep<'a> {
         for at in 0..end {
             let moment = &self.trace.moments[at];
             let step = moment.step;
-            if step.kind.is_atomic_access() {
-                let write = step.kind != OpKind::AtomicLoad;
-                let home = blocks.home(step.obj, self.sites);
-                self.note(at, (step.obj, u64::from(step.size)), step.pc, home, (write, true));
-            } else if uses_memory(step.kind) {
-                let home = blocks.home(step.obj, self.sites);
-                self.note(at, (step.obj, 1), step.pc, home, (false, true));
+            if let Some(op) = step.op.as_atomic() {
+                let home = blocks.home(op.addr, self.sites);
+                self.note(at, (op.addr, u64::from(op.size)), step.pc, home, (!op.is_load(), true));
+            } else if uses_memory(&step.op) {
+                let home = blocks.home(step.op.object(), self.sites);
+                self.note(at, (step.op.object(), 1), step.pc, home, (false, true));
             }
             while let Some((_, access)) = accesses.next_if(|(_, access)| access.after as usize <= at + 1) {
                 let write = matches!(access.kind, AccessKind::Write | AccessKind::Free);
@@ -336,10 +348,10 @@ impl<'a> Sweep<'a> {
         let end = self.trace.len();
         let Some(step) = self.trace.pending[usize::from(thread)] else { return };
         let key = self.threads.keys[usize::from(thread)];
-        if matches!(step.kind, OpKind::ThreadEnd | OpKind::Exit) {
+        if matches!(step.op, Op::Thread(ThreadOp::End) | Op::Exit(_)) {
             return;
         }
-        if step.kind == OpKind::ThreadStart {
+        if is_start(&step) {
             let bodies = self.threads.bodies[usize::from(thread)].clone();
             self.unknown |= bodies.is_empty();
             for body in bodies {
@@ -401,18 +413,16 @@ impl<'a> Sweep<'a> {
         }
         let step = self.trace.moments[position].step;
         let thread = usize::from(step.thread);
-        if step.kind == OpKind::ThreadStart || (position == 0 && !self.knows(&step)) {
+        if is_start(&step) || (position == 0 && !self.knows(&step)) {
             let bodies = self.threads.bodies[thread].clone();
             self.unknown |= bodies.is_empty();
             return bodies.into_iter().any(|body| self.flow.branches_at_start(body));
         }
-        if matches!(
-            step.kind,
-            OpKind::ThreadEnd | OpKind::Exit | OpKind::CondWait | OpKind::CondTimedWait | OpKind::BarrierArrive
-        ) {
+        let is_half = step.op.is_arrival() || matches!(step.op, Op::Cond(_)) && step.op.begins_wait();
+        if is_half || matches!(step.op, Op::Thread(ThreadOp::End) | Op::Exit(_)) {
             return false;
         }
-        if step.kind.is_lock_attempt() {
+        if step.op.is_lock_attempt() {
             return true;
         }
         let entry = self.threads.entries[thread];
@@ -429,7 +439,7 @@ impl<'a> Sweep<'a> {
         let step = self.trace.moments[position].step;
         let thread = usize::from(step.thread);
         let key = self.threads.keys[thread];
-        if step.kind == OpKind::ThreadStart || (position == 0 && !self.knows(&step)) {
+        if is_start(&step) || (position == 0 && !self.knows(&step)) {
             for body in self.threads.bodies[thread].clone() {
                 let start = self.flow.facts().functions[body as usize].entry;
                 let suffix = self.flow.suffix(&[start], false, Some(body), &self.held[at].clone());
@@ -440,7 +450,7 @@ impl<'a> Sweep<'a> {
         let entry = self.threads.entries[thread];
         let nodes = self.sites.site(step.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
         // Whether an attempt succeeds depends on others; the facts say on which branch the lock is held.
-        let held = match step.kind.is_lock_attempt() {
+        let held = match step.op.is_lock_attempt() {
             true => self.last_step(step.thread, position).map_or_else(Held::default, |last| self.held[last].clone()),
             false => self.held[at].clone(),
         };
@@ -453,25 +463,22 @@ fn node_lock(node: NodeId) -> u64 {
     VIRTUAL | u64::from(node)
 }
 
+fn is_start(event: &Event) -> bool {
+    event.op == Op::Thread(ThreadOp::Start)
+}
+
 /// Operations that code which the facts do not show may make without any harm.
-fn is_harmless(kind: OpKind) -> bool {
-    matches!(kind, OpKind::ThreadEnd | OpKind::Exit | OpKind::Io | OpKind::Detach | OpKind::Fence)
+fn is_harmless(op: &Op) -> bool {
+    matches!(op, Op::Thread(ThreadOp::End | ThreadOp::Detach { .. }) | Op::Exit(_) | Op::File(_) | Op::Fence(_))
 }
 
 /// Operations on an object whose memory must not go away meanwhile.
-fn uses_memory(kind: OpKind) -> bool {
-    !matches!(
-        kind,
-        OpKind::ThreadStart
-            | OpKind::ThreadEnd
-            | OpKind::Create
-            | OpKind::Join
-            | OpKind::Detach
-            | OpKind::Exit
-            | OpKind::Fence
-            | OpKind::Io
-            | OpKind::BarrierLeave
-    )
+fn uses_memory(op: &Op) -> bool {
+    match op {
+        Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) => false,
+        Op::Barrier(op) => !matches!(op.action, BarrierAction::Leave { .. }),
+        _ => true,
+    }
 }
 
 /// Heap blocks of an execution.

@@ -3,6 +3,7 @@
 //! A thread is named by its creator and the node that creates it, if that node creates only one thread. Otherwise each thread that exists has a
 //! name of its own, and one more name stands for all others that may be created there.
 
+use raddle_model::Operation as _;
 use raddle_model::facts::places::{Held, LockId, VIRTUAL};
 use raddle_model::facts::suffix::Flow;
 use raddle_model::facts::{Act, FunctionId, Hold, NodeId};
@@ -75,7 +76,8 @@ impl Threads {
         };
         let mut creates: Vec<_> = nodes.iter().filter_map(create).collect();
         // The run knows what the thread begins with.
-        let entry = creation.filter(|step| step.obj != 0).and_then(|step| sites.function(step.obj));
+        let entry =
+            creation.map(|step| step.op.object()).filter(|&entry| entry != 0).and_then(|entry| sites.function(entry));
         if let Some(entry) = entry {
             creates.retain(|(_, bodies)| bodies.contains(&entry));
             creates.iter_mut().for_each(|(_, bodies)| *bodies = vec![entry]);

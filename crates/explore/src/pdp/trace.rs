@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use raddle_model::{Event, Execution, Footprint, Pending, PendingState, depend, footprint};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::object::{Carrier, CondAction, CondOp, OrderSink, RwlockAction};
+use raddle_model::{Event, Execution, Footprint, Op, Operation as _, Pending, PendingState, depend, footprint};
+use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
-
-use super::reverse::{acquired, released, takes_rwlock};
 
 /// Number of transitions of each thread that come before something, by thread.
 pub(super) type Clock = Vec<u32>;
@@ -56,18 +55,14 @@ impl Trace {
         let mut holders: BTreeSet<(u64, u16)> = BTreeSet::new();
         for (at, step) in execution.events.iter().take(length).enumerate() {
             let thread = usize::from(step.thread);
-            match step.kind {
-                OpKind::CondWait => timed[thread] = false,
-                OpKind::CondTimedWait => timed[thread] = true,
-                OpKind::Create if step.outcome == Outcome::Done => {
-                    if let Some(birth) = trace.birth.get_mut(step.arg as usize) {
-                        *birth = Some(at);
-                    }
-                }
-                _ => {}
+            if let Op::Cond(CondOp { action: CondAction::Wait { timed: is_timed, .. }, .. }) = step.op {
+                timed[thread] = is_timed;
+            }
+            if let Some(birth) = step.op.created().and_then(|child| trace.birth.get_mut(usize::from(child))) {
+                *birth = Some(at);
             }
             let stray = hand_over(step, &mut holders);
-            let worst = worst(step, timed[thread]);
+            let worst = step.op.worst_footprint(step.thread, timed[thread]);
             let count = trace.steps_of[thread].len() as u32;
             trace.steps_of[thread].push(at);
             let (before, after, synced) = orders.advance(step);
@@ -81,7 +76,7 @@ impl Trace {
         for step in execution.events[length..].iter().rev() {
             self.pending[usize::from(step.thread)] = Some(*step);
         }
-        for (thread, Pending { event, state }) in execution.pending.iter().enumerate() {
+        for (thread, Pending { event, state, .. }) in execution.pending.iter().enumerate() {
             let over = matches!(state, PendingState::Ended | PendingState::Exited | PendingState::Failed);
             if self.pending[thread].is_none() && !over {
                 self.pending[thread] = Some(*event);
@@ -151,38 +146,23 @@ impl Trace {
     }
 }
 
-/// Notes who holds which lock; whether the step releases one that its thread does not hold.
-fn hand_over(step: &Event, holders: &mut BTreeSet<(u64, u16)>) -> bool {
-    if let Some(mutex) = acquired(step) {
-        holders.insert((mutex, step.thread));
-    } else if takes_rwlock(step) {
-        holders.insert((step.obj, step.thread));
-    }
-    let lock = if step.kind == OpKind::RwUnlock { Some(step.obj) } else { released(step) };
-    lock.is_some_and(|lock| step.outcome == Outcome::Done && !holders.remove(&(lock, step.thread)))
-}
-
-/// What a step may touch if it comes at another moment.
-fn worst(step: &Event, timed: bool) -> Footprint {
-    if matches!(step.outcome, Outcome::Nested | Outcome::Refused) {
-        return footprint(step);
-    }
-    let mut other = *step;
-    match step.kind {
-        OpKind::CondReacquire if timed => other.outcome = Outcome::TimedOut,
-        OpKind::BarrierArrive => {}
-        OpKind::Signal | OpKind::Broadcast | OpKind::FutexWake if step.value == 0 => {
-            let prints = footprint(step);
-            return prints.into_iter().map(|touch| depend::Touch { mode: depend::Mode::Write, ..touch }).collect();
+/// Notes which thread holds which lock; whether the event releases one that its thread does not hold.
+fn hand_over(event: &Event, holders: &mut BTreeSet<(u64, u16)>) -> bool {
+    let (acquired, released) = match &event.op {
+        Op::Rwlock(op) => {
+            let is_unlock = matches!(op.action, RwlockAction::Unlock { .. });
+            (op.acquires().then_some(op.rwlock), is_unlock.then_some(op.rwlock))
         }
-        _ => other.outcome = Outcome::Done,
-    }
-    footprint(&other)
+        op => (op.acquired_mutex(), op.released_mutex()),
+    };
+    holders.extend(acquired.map(|lock| (lock, event.thread)));
+    let is_done = event.op.outcome() == Outcome::Done;
+    released.is_some_and(|lock| is_done && !holders.remove(&(lock, event.thread)))
 }
 
-/// Orders of the pending operation of a thread.
-pub(super) fn worst_pending(step: &Event) -> Footprint {
-    worst(step, step.kind == OpKind::CondReacquire)
+/// What the pending operation of a thread may touch.
+pub(super) fn worst_pending(event: &Event) -> Footprint {
+    event.op.worst_footprint(event.thread, true)
 }
 
 /// Both orders, step by step.
@@ -193,10 +173,10 @@ struct Orders {
     synced: Vec<Clock>,
     /// What has touched each byte: by observing, sharing, writing.
     touched: FxHashMap<(u64, u8), [Option<Clock>; 3]>,
-    /// What was published through an object, and (second) by readers of an rwlock only.
-    published: FxHashMap<(u64, bool), Clock>,
-    /// What was published in a round of a barrier.
-    rounds: FxHashMap<(u64, u64), Clock>,
+    /// What was published through an object.
+    published: FxHashMap<(u64, Carrier), Clock>,
+    /// The thread whose event is followed.
+    thread: usize,
 }
 
 impl Orders {
@@ -206,7 +186,7 @@ impl Orders {
             synced: vec![vec![0; threads]; threads],
             touched: FxHashMap::default(),
             published: FxHashMap::default(),
-            rounds: FxHashMap::default(),
+            thread: 0,
         }
     }
 
@@ -244,80 +224,54 @@ impl Orders {
             }
         }
         // Creation is a conflict with the start, but the thread exists from then on.
-        if step.kind == OpKind::Create
-            && let Some(child) = self.depends.get_mut(step.arg as usize).filter(|_| step.outcome == Outcome::Done)
-        {
+        if let Some(child) = step.op.created().and_then(|child| self.depends.get_mut(usize::from(child))) {
             join(child, &clock);
         }
         self.depends[thread] = clock;
     }
 
-    /// The edges of happens-before that locks, semaphores, barriers, creation and joining make. Leaving out others (atomics)
-    /// orders less, which is the safe side.
-    fn synchronise(&mut self, step: &Event) {
-        let thread = usize::from(step.thread);
-        let done = step.outcome == Outcome::Done;
-        self.synced[thread][thread] += 1;
-        match step.kind {
-            OpKind::Create if done => {
-                let clock = self.synced[thread].clone();
-                if let Some(child) = self.synced.get_mut(step.arg as usize) {
-                    join(child, &clock);
-                }
-            }
-            OpKind::Join if done => {
-                if let Some(ended) = self.synced.get(step.arg as usize).cloned() {
-                    join(&mut self.synced[thread], &ended);
-                }
-            }
-            OpKind::Lock | OpKind::TryLock | OpKind::TimedLock if done => self.acquire(thread, step.obj, false),
-            OpKind::CondReacquire => self.acquire(thread, step.arg, false),
-            OpKind::Unlock if done => self.publish(thread, step.obj, false),
-            OpKind::CondWait | OpKind::CondTimedWait => self.publish(thread, step.arg, false),
-            OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock if done => {
-                self.acquire(thread, step.obj, false)
-            }
-            OpKind::WriteLock | OpKind::TryWriteLock | OpKind::TimedWriteLock if done => {
-                self.acquire(thread, step.obj, false);
-                self.acquire(thread, step.obj, true);
-            }
-            OpKind::RwUnlock => self.publish(thread, step.obj, step.arg != 1),
-            OpKind::SemWait | OpKind::SemTryWait | OpKind::SemTimedWait if done => {
-                self.acquire(thread, step.obj, false)
-            }
-            OpKind::SemPost => self.publish(thread, step.obj, false),
-            OpKind::BarrierArrive => {
-                let clock = self.synced[thread].clone();
-                let round = self.rounds.entry((step.obj, step.arg)).or_insert_with(|| clock.clone());
-                join(round, &clock);
-            }
-            OpKind::BarrierLeave => {
-                if let Some(round) = self.rounds.get(&(step.obj, step.arg)) {
-                    join(&mut self.synced[thread], round);
-                }
-            }
-            OpKind::MutexInit | OpKind::RwInit | OpKind::SemInit => {
-                self.published.remove(&(step.obj, false));
-                self.published.remove(&(step.obj, true));
-            }
-            _ => {}
+    fn synchronise(&mut self, event: &Event) {
+        self.thread = usize::from(event.thread);
+        self.synced[self.thread][self.thread] += 1;
+        event.op.order(self);
+    }
+}
+
+/// The edges of happens-before that locks, semaphores, barriers, creation and joining make. Leaving out
+/// others (atomics, once controls, files) orders less, which is the safe side.
+impl OrderSink for Orders {
+    fn fork(&mut self, child: u16) {
+        let clock = self.synced[self.thread].clone();
+        if let Some(child) = self.synced.get_mut(usize::from(child)) {
+            join(child, &clock);
         }
     }
 
-    fn acquire(&mut self, thread: usize, obj: u64, readers: bool) {
-        if let Some(clock) = self.published.get(&(obj, readers)) {
-            join(&mut self.synced[thread], clock);
+    fn join(&mut self, thread: u16) {
+        if let Some(ended) = self.synced.get(usize::from(thread)).cloned() {
+            join(&mut self.synced[self.thread], &ended);
         }
     }
 
-    fn publish(&mut self, thread: usize, obj: u64, readers: bool) {
-        let clock = self.synced[thread].clone();
-        match self.published.get_mut(&(obj, readers)) {
-            Some(all) => join(all, &clock),
+    fn acquire(&mut self, addr: u64, carrier: Carrier) {
+        if let Some(clock) = self.published.get(&(addr, carrier)) {
+            join(&mut self.synced[self.thread], clock);
+        }
+    }
+
+    fn release(&mut self, addr: u64, carrier: Carrier) {
+        let clock = &self.synced[self.thread];
+        match self.published.get_mut(&(addr, carrier)) {
+            Some(all) => join(all, clock),
             None => {
-                self.published.insert((obj, readers), clock);
+                self.published.insert((addr, carrier), clock.clone());
             }
         }
+    }
+
+    fn initialise(&mut self, addr: u64) {
+        self.published.remove(&(addr, Carrier::Object));
+        self.published.remove(&(addr, Carrier::Readers));
     }
 }
 

@@ -7,7 +7,7 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Strategy, WorkerPool, explore};
 use raddle_model::finding::Kind;
-use raddle_model::{Choice, Execution, Request, SyncState, Target, depend, footprint};
+use raddle_model::{Choice, Execution, Operation as _, Request, SyncState, Target, depend, footprint};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::RunStatus;
@@ -85,10 +85,11 @@ fn histories(execution: &Execution) -> Vec<(String, Vec<String>)> {
         .map(|number| {
             let steps = execution.events.iter().filter(|step| usize::from(step.thread) == number);
             let name = |step: &raddle_model::Event| {
-                format!("{:?} {:?} {:x} {:x} {:x}", step.kind, step.pc, step.obj, step.value, step.size)
+                let words = step.op.pack();
+                format!("{:?} {:?} {:x} {:x} {:x}", words.kind, step.pc, words.obj, words.value, words.size)
             };
             let accesses = execution.accesses.iter().filter(|access| usize::from(access.thread) == number).count();
-            let steps = steps.filter(|step| step.value < 1 << 32).map(name).chain([format!("{accesses}")]);
+            let steps = steps.filter(|step| step.op.pack().value < 1 << 32).map(name).chain([format!("{accesses}")]);
             (execution.threads[number].path.to_string(), steps.collect())
         })
         .collect();
@@ -117,7 +118,7 @@ fn independent_neighbours_commute() {
             assert_eq!(again.events, execution.events, "seed {seed}: replay");
             for at in 0..execution.events.len().saturating_sub(1) {
                 let (a, b) = (execution.events[at], execution.events[at + 1]);
-                let creates = |step: &raddle_model::Event| step.kind == raddle_vocab::OpKind::Create;
+                let creates = |step: &raddle_model::Event| step.op.created().is_some();
                 if a.thread == b.thread
                     || creates(&a) && creates(&b)
                     || depend::conflict(&footprint(&a), &footprint(&b))

@@ -9,6 +9,7 @@ use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{IncompleteReason, WorkerPool, explore};
 use raddle_model::Execution;
+use raddle_model::object::Woken;
 use raddle_testkit::program::Op;
 use raddle_testkit::program::build::*;
 use raddle_testkit::{Granularity, MemoryTarget, Program};
@@ -99,7 +100,12 @@ fn choices_are_sampled_too() {
         Program { conds: 1, ..Program::parallel(1, 1, vec![sleeper.clone(), sleeper.clone(), sleeper, waker]) };
     let woken = |thread: u64| {
         move |execution: &Execution| {
-            let waits = |e: &Execution| e.events.iter().any(|step| step.old == 3 && step.value == 1 << thread);
+            let waits = |e: &Execution| {
+                e.events.iter().any(|event| {
+                    let woken = event.op.woken().map(Woken::bits);
+                    event.op.choices() == Some(3) && woken == Some(1 << thread)
+                })
+            };
             waits(execution)
         }
     };

@@ -10,12 +10,13 @@
 //! Who waits for somebody who is stuck is a consequence and named only beside the others. After an exit, or where a thread has
 //! failed, whoever waits may wait for that: at rest, no finding.
 
-use raddle_vocab::{OpKind, RunStatus};
+use raddle_vocab::RunStatus;
 
 use super::held::Holdings;
 use super::{Defect, Part, PartPosition, Waits};
 use crate::execution::{Execution, Pending, PendingState};
 use crate::finding::Kind;
+use crate::object::{CondAction, CondOp, Op, Operation as _, Patience, RwlockAction, ThreadOp};
 
 /// Every deadlock and livelock at the end of the execution.
 pub(super) fn find(execution: &Execution, holdings: &Holdings, into: &mut Vec<Defect>) {
@@ -61,32 +62,42 @@ impl<'a> Scene<'a> {
 
     /// What a blocked thread waits for and who would have to let it go.
     fn waits_for(&self, pending: &Pending) -> Waits {
-        let step = &pending.event;
+        let event = &pending.event;
         let holders = |object: u64, shared_too: bool| {
             let holding = self.holdings.of_object(object).filter(move |held| shared_too || !held.shared);
             holding.map(|held| held.thread).collect()
         };
-        let (object, holders) = match step.kind {
-            _ if pending.state == PendingState::Awaiting => (step.obj, Vec::new()),
+        let (object, holders) = match event.op {
+            _ if pending.state == PendingState::Awaiting => (event.op.object(), Vec::new()),
             _ if pending.state != PendingState::Blocked => (0, Vec::new()),
-            OpKind::Lock | OpKind::WriteLock | OpKind::OnceBegin => (step.obj, holders(step.obj, true)),
-            OpKind::ReadLock => (step.obj, holders(step.obj, false)),
+            Op::Mutex(op) if op.can_block() => (op.mutex, holders(op.mutex, true)),
+            Op::Once(op) if op.can_block() => (op.control, holders(op.control, true)),
+            Op::Rwlock(op) if op.can_block() => {
+                (op.rwlock, holders(op.rwlock, op.action == RwlockAction::Write(Patience::Block)))
+            }
             // Woken, but the mutex is not free: it waits for that, otherwise to be woken.
-            OpKind::CondReacquire if self.was_woken(step.thread) => (step.arg, holders(step.arg, true)),
-            OpKind::Join => (0, u16::try_from(step.arg).into_iter().collect()),
-            _ => (step.obj, Vec::new()),
+            Op::Cond(CondOp { action: CondAction::Reacquire { mutex, .. }, .. }) if self.was_woken(event.thread) => {
+                (mutex, holders(mutex, true))
+            }
+            Op::Thread(ThreadOp::Join { thread, .. }) => (0, vec![thread]),
+            op => (op.object(), Vec::new()),
         };
-        Waits { operation: step.kind, object, holders }
+        Waits { operation: event.op.kind(), object, holders }
     }
 
-    /// Whether somebody has woken the thread since it began to wait.
+    /// Whether the thread was woken since it began to wait.
     fn was_woken(&self, thread: u16) -> bool {
-        let bit = 1u64 << thread.min(63);
-        for step in self.execution.events.iter().rev() {
-            match step.kind {
-                OpKind::CondWait | OpKind::CondTimedWait if step.thread == thread => return false,
-                OpKind::Signal | OpKind::Broadcast if step.value & bit != 0 => return true,
-                _ => {}
+        for event in self.execution.events.iter().rev() {
+            if let Op::Cond(op) = event.op {
+                match op.action {
+                    CondAction::Wait { .. } if event.thread == thread => return false,
+                    CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } => {
+                        if woken.contains(thread) {
+                            return true;
+                        }
+                    }
+                    _ => {}
+                }
             }
         }
         false
@@ -170,7 +181,7 @@ impl<'a> Scene<'a> {
         let roots = self.roots();
         let mut threads = self.threads(|pending| pending.state == PendingState::Blocked);
         threads.sort_by_key(|thread| {
-            let joins = self.execution.pending[usize::from(*thread)].event.kind == OpKind::Join;
+            let joins = is_join(&self.execution.pending[usize::from(*thread)]);
             (!roots.contains(thread), joins)
         });
         threads
@@ -178,13 +189,13 @@ impl<'a> Scene<'a> {
 
     /// Whether the thread waits to be woken though somebody has woken, or tried to wake, waiters of the same object.
     fn missed_a_wake_up(&self, thread: u16) -> bool {
-        let waiting = &self.execution.pending[usize::from(thread)].event;
-        let wakes: &[OpKind] = match waiting.kind {
-            OpKind::CondReacquire => &[OpKind::Signal, OpKind::Broadcast],
-            OpKind::FutexResume => &[OpKind::FutexWake],
-            _ => return false,
+        let waiting = &self.execution.pending[usize::from(thread)].event.op;
+        let wakes = |op: &Op| match (waiting, op) {
+            (Op::Cond(_), Op::Cond(_)) | (Op::Futex(_), Op::Futex(_)) => op.woken().is_some(),
+            _ => false,
         };
-        self.execution.events.iter().any(|step| wakes.contains(&step.kind) && step.obj == waiting.obj)
+        let mut events = self.execution.events.iter();
+        waiting.ends_wait() && events.any(|event| wakes(&event.op) && event.op.object() == waiting.object())
     }
 
     fn defect(&self, kind: Kind, detail: &'static str, threads: &[u16]) -> Defect {
@@ -201,8 +212,7 @@ impl<'a> Scene<'a> {
         let parts: Vec<Part> = threads.iter().map(part).collect();
         // Who merely waits for the end of a stuck thread is no part of what is wrong, unless the waiting goes in a ring.
         let counts = |thread: &&u16| {
-            matches!(detail, "cycle" | "relock")
-                || self.execution.pending[usize::from(**thread)].event.kind != OpKind::Join
+            matches!(detail, "cycle" | "relock") || !is_join(&self.execution.pending[usize::from(**thread)])
         };
         let mut places: Vec<u64> = threads.iter().filter(counts).map(|&t| self.pc(t)).collect();
         if places.is_empty() {
@@ -215,4 +225,8 @@ impl<'a> Scene<'a> {
     fn pc(&self, thread: u16) -> u64 {
         self.execution.pending[usize::from(thread)].event.pc
     }
+}
+
+fn is_join(pending: &Pending) -> bool {
+    matches!(pending.event.op, Op::Thread(ThreadOp::Join { .. }))
 }

@@ -1,8 +1,7 @@
 //! Which locks a thread holds.
 
-use raddle_vocab::{OpKind, Outcome};
-
 use crate::execution::Event;
+use crate::object::LockChange;
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +18,8 @@ pub struct Held {
     pub depth: u32,
     /// It is the initialiser of a once control.
     pub once: bool,
-    /// Number of the step that acquired it.
-    pub step: u32,
+    /// Number of the event that acquired it.
+    pub event: u32,
 }
 
 /// All locks that are held, in the order of acquisition.
@@ -35,55 +34,27 @@ impl Holdings {
         self.all.clear();
     }
 
-    /// Follows one step.
-    pub fn apply(&mut self, step: &Event, number: u32) {
-        let got = matches!(step.outcome, Outcome::Done | Outcome::Nested);
-        match step.kind {
-            OpKind::Lock
-            | OpKind::TryLock
-            | OpKind::TimedLock
-            | OpKind::WriteLock
-            | OpKind::TryWriteLock
-            | OpKind::TimedWriteLock
-            | OpKind::OnceBegin
-                if got =>
-            {
-                self.acquire(step, step.obj, false, number);
+    /// Follows one event.
+    pub fn apply(&mut self, event: &Event, number: u32) {
+        match event.op.lock_change() {
+            Some(LockChange::Acquire { object, shared, once }) => {
+                let (thread, pc) = (event.thread, event.pc);
+                self.acquire(Held { thread, object, pc, shared, depth: 1, once, event: number });
             }
-            OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock if got => {
-                self.acquire(step, step.obj, true, number);
+            Some(LockChange::Release(object)) => self.release(event.thread, object),
+            Some(LockChange::FinishGuard(guard)) => {
+                self.all.retain(|held| held.thread != event.thread || held.object != guard);
             }
-            OpKind::CondReacquire => self.acquire(step, step.arg, false, number),
-            OpKind::Unlock if got => self.release(step.thread, step.obj),
-            OpKind::RwUnlock => self.release(step.thread, step.obj),
-            OpKind::OnceEnd | OpKind::OnceAbort => self.release(step.thread, step.obj),
-            // Sets the guard of a static whose initialiser the thread has run.
-            OpKind::AtomicStore => {
-                self.all.retain(|held| held.thread != step.thread || held.object != step.obj);
-            }
-            OpKind::CondWait | OpKind::CondTimedWait => self.release(step.thread, step.arg),
-            OpKind::MutexInit | OpKind::MutexDestroy | OpKind::RwInit | OpKind::RwDestroy => {
-                self.all.retain(|held| held.object != step.obj);
-            }
-            _ => {}
+            Some(LockChange::Reset(object)) => self.all.retain(|held| held.object != object),
+            None => {}
         }
     }
 
-    fn acquire(&mut self, step: &Event, object: u64, shared: bool, number: u32) {
-        let mine = |held: &&mut Held| held.thread == step.thread && held.object == object;
+    fn acquire(&mut self, new: Held) {
+        let mine = |held: &&mut Held| held.thread == new.thread && held.object == new.object;
         match self.all.iter_mut().find(mine) {
             Some(held) => held.depth += 1,
-            None => {
-                self.all.push(Held {
-                    thread: step.thread,
-                    object,
-                    pc: step.pc,
-                    shared,
-                    depth: 1,
-                    once: step.kind == OpKind::OnceBegin,
-                    step: number,
-                });
-            }
+            None => self.all.push(new),
         }
     }
 
@@ -114,12 +85,12 @@ impl Holdings {
     }
 }
 
-/// The locks that a thread holds before the step with this number (or at the end), in the order of acquisition.
+/// The locks that a thread holds before the event with this number (or at the end), in the order of acquisition.
 #[must_use]
-pub fn locks_held(steps: &[Event], thread: u16, before: usize) -> Vec<Held> {
+pub fn locks_held(events: &[Event], thread: u16, before: usize) -> Vec<Held> {
     let mut holdings = Holdings::default();
-    for (number, step) in steps.iter().enumerate().take(before) {
-        holdings.apply(step, number as u32);
+    for (number, event) in events.iter().enumerate().take(before) {
+        holdings.apply(event, number as u32);
     }
     holdings.of_thread(thread).copied().collect()
 }

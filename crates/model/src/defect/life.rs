@@ -1,6 +1,6 @@
 //! What is left over: locks of threads that have ended, threads and objects that nobody cleared away.
 
-use raddle_vocab::{OpKind, Outcome, RunStatus};
+use raddle_vocab::RunStatus;
 use rustc_hash::FxHashMap;
 
 use super::held::{Held, Holdings};
@@ -8,6 +8,7 @@ use super::{Defect, Part, PartPosition};
 use crate::depend::{Footprint, conflict, footprint};
 use crate::execution::{Access, AccessKind, Event, Execution, Pending, PendingState};
 use crate::finding::{Kind, Severity};
+use crate::object::{MemoryAction, Op, Operation as _, Patience, SemaphoreAction, SemaphoreOp, ThreadOp};
 
 /// A thread, as far as others have to do with its life.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,17 +32,35 @@ pub(super) struct Leftovers {
     on_purpose: bool,
 }
 
+/// Locks that are held when their thread ends, when they are initialised, and when their memory dies.
+pub(super) fn locks_misused(event: &Event, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
+    match event.op {
+        Op::Thread(ThreadOp::End) => locks_at_end(event, number, holdings, into),
+        Op::Mutex(_) | Op::Rwlock(_) => {
+            if let Some(object) = event.op.initialised() {
+                initialised_again(event, number, object, holdings, into);
+            }
+        }
+        Op::Memory(op) if op.action == MemoryAction::Free => {
+            let position = PartPosition::Event(number);
+            let call = Place { thread: event.thread, pc: event.pc, position };
+            locks_in_block(&call, op.addr, op.size, holdings, into);
+        }
+        _ => {}
+    }
+}
+
 /// A lock that a thread still holds at its end.
-pub(super) fn locks_at_end(step: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
-    for held in holdings.of_thread(step.thread) {
+fn locks_at_end(event: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
+    for held in holdings.of_thread(event.thread) {
         let acquired = Part {
-            thread: step.thread,
+            thread: event.thread,
             pc: held.pc,
-            position: PartPosition::Event(held.step),
+            position: PartPosition::Event(held.event),
             waits: None,
             locks: Vec::new(),
         };
-        let ended = Part { pc: step.pc, position: PartPosition::Event(number), ..acquired.clone() };
+        let ended = Part { pc: event.pc, position: PartPosition::Event(number), ..acquired.clone() };
         let defect = Defect::new(Kind::Misuse, "lock-held-at-exit", vec![held.pc]).about(Some(held.object));
         into.push(defect.with(vec![acquired, ended]));
     }
@@ -51,12 +70,6 @@ pub(super) fn locks_at_end(step: &Event, number: u32, holdings: &Holdings, into:
 pub(super) fn locks_in_freed_memory(at: u32, freed: &Access, holdings: &mut Holdings, into: &mut Vec<Defect>) {
     let call = Place { thread: freed.thread, pc: freed.pc, position: PartPosition::Access(at) };
     locks_in_block(&call, freed.addr, freed.size, holdings, into);
-}
-
-/// The same where the end of a block is a transition.
-pub(super) fn locks_in_freed_step(step: &Event, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
-    let call = Place { thread: step.thread, pc: step.pc, position: PartPosition::Event(number) };
-    locks_in_block(&call, step.obj, step.arg, holdings, into);
 }
 
 /// Where the offending call is.
@@ -71,7 +84,7 @@ impl Place {
     fn and(&self, held: &Held) -> Vec<Part> {
         let call = Part { thread: self.thread, pc: self.pc, position: self.position, waits: None, locks: Vec::new() };
         let acquired =
-            Part { thread: held.thread, pc: held.pc, position: PartPosition::Event(held.step), ..call.clone() };
+            Part { thread: held.thread, pc: held.pc, position: PartPosition::Event(held.event), ..call.clone() };
         vec![call, acquired]
     }
 }
@@ -83,46 +96,57 @@ fn locks_in_block(call: &Place, start: u64, size: u64, holdings: &mut Holdings, 
     }
 }
 
-/// A lock is initialised while somebody holds it.
-pub(super) fn initialised_again(step: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
-    let call = Place { thread: step.thread, pc: step.pc, position: PartPosition::Event(number) };
-    if let Some(held) = holdings.of_object(step.obj).find(|held| !held.once) {
-        let defect = Defect::new(Kind::Misuse, "reinit-in-use", vec![step.pc]).about(Some(step.obj));
+/// A lock is initialised while a thread holds it.
+fn initialised_again(event: &Event, number: u32, object: u64, holdings: &Holdings, into: &mut Vec<Defect>) {
+    let call = Place { thread: event.thread, pc: event.pc, position: PartPosition::Event(number) };
+    if let Some(held) = holdings.of_object(object).find(|held| !held.once) {
+        let defect = Defect::new(Kind::Misuse, "reinit-in-use", vec![event.pc]).about(Some(object));
         into.push(defect.with(call.and(held)));
     }
 }
 
-/// Threads that wait, for ever, for a semaphore that was destroyed: before it was, if it had nothing to give then and nothing
-/// orders their waiting after it; too late otherwise.
-pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
-    let waits = |pending: &&Pending| pending.state == PendingState::Blocked && pending.event.kind == OpKind::SemWait;
-    for waiting in execution.pending.iter().filter(waits).map(|pending| &pending.event) {
-        let life = |step: &Event| step.obj == waiting.obj && matches!(step.kind, OpKind::SemInit | OpKind::SemDestroy);
-        let Some(at) = execution.events.iter().rposition(life) else { continue };
-        let step = &execution.events[at];
-        if step.kind != OpKind::SemDestroy {
-            continue;
+/// The semaphore that a blocked thread waits for.
+fn awaited_semaphore(pending: &Pending) -> Option<u64> {
+    match pending.event.op {
+        Op::Semaphore(SemaphoreOp { semaphore, action: SemaphoreAction::Wait { patience: Patience::Block, .. } }) => {
+            Some(semaphore).filter(|_| pending.state == PendingState::Blocked)
         }
+        _ => None,
+    }
+}
+
+/// Threads that wait, for ever, for a semaphore that was destroyed: before it was, if it had nothing
+/// to give then and nothing orders their waiting after it; too late otherwise.
+pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
+    let waits = |pending| awaited_semaphore(pending).map(|semaphore| (&pending.event, semaphore));
+    for (waiting, awaited) in execution.pending.iter().filter_map(waits) {
+        let is_life = |event: &Event| {
+            let life = event.op.initialised().or(event.op.destroyed());
+            matches!(event.op, Op::Semaphore(_)) && life == Some(awaited)
+        };
+        let Some(at) = execution.events.iter().rposition(is_life) else { continue };
+        let event = &execution.events[at];
+        let Op::Semaphore(SemaphoreOp { action: SemaphoreAction::Destroy { count }, .. }) = event.op else { continue };
         let part = |thread, pc, position| Part { thread, pc, position, waits: None, locks: Vec::new() };
-        let destroyed = part(step.thread, step.pc, PartPosition::Event(at as u32));
+        let destroyed = part(event.thread, event.pc, PartPosition::Event(at as u32));
         let waits = part(waiting.thread, waiting.pc, PartPosition::Pending);
-        let too_early = step.old == 0 && !comes_after(&execution.events[at..], waiting.thread);
+        let too_early = count == 0 && !comes_after(&execution.events[at..], waiting.thread);
         let (detail, parts) = match too_early {
             true => ("sem-destroy-waited", vec![destroyed, waits]),
             false => ("sem-destroyed", vec![waits, destroyed]),
         };
-        into.push(Defect::new(Kind::Misuse, detail, vec![parts[0].pc]).about(Some(waiting.obj)).with(parts));
+        into.push(Defect::new(Kind::Misuse, detail, vec![parts[0].pc]).about(Some(awaited)).with(parts));
     }
 }
 
 /// Whether what the thread does last depends on the first of the steps.
-fn comes_after(steps: &[Event], thread: u16) -> bool {
+fn comes_after(events: &[Event], thread: u16) -> bool {
     let mut later: Vec<(u16, Footprint)> = Vec::new();
-    for step in steps {
-        let touches = footprint(step);
-        let depends = |(other, before): &(u16, Footprint)| *other == step.thread || conflict(before, &touches);
+    for event in events {
+        let touches = footprint(event);
+        let depends = |(other, before): &(u16, Footprint)| *other == event.thread || conflict(before, &touches);
         if later.is_empty() || later.iter().any(depends) {
-            later.push((step.thread, touches));
+            later.push((event.thread, touches));
         }
     }
     later.iter().any(|(other, _)| *other == thread)
@@ -154,53 +178,56 @@ impl Leftovers {
         self.live.clear();
         self.running.clear();
         (self.end_of_main, self.on_purpose) = (None, false);
-        for (number, step) in execution.events.iter().enumerate() {
-            self.step(step, number as u32);
+        for (number, event) in execution.events.iter().enumerate() {
+            self.event(event, number as u32);
         }
     }
 
-    fn step(&mut self, step: &Event, number: u32) {
-        match step.kind {
-            // A creation with `value` 1 made a detached thread.
-            OpKind::Create if step.outcome == Outcome::Done => {
-                if let Some(child) = self.children.get_mut(step.arg as usize) {
-                    *child = Child { unjoined: (step.value != 1).then_some(number), runs: true };
-                }
-            }
-            // What has no place in the program was not done by it: when main ends by `pthread_exit`, the runtime waits for the others.
-            OpKind::Join | OpKind::Detach if step.outcome == Outcome::Done && step.pc != 0 => {
-                if let Some(child) = self.children.get_mut(step.arg as usize) {
-                    child.unjoined = None;
-                }
-            }
-            OpKind::ThreadEnd => {
-                if let Some(child) = self.children.get_mut(usize::from(step.thread)) {
-                    child.runs = false;
-                }
-            }
-            OpKind::Exit => {
-                self.on_purpose |= step.pc != 0;
-                if step.thread == 0 && self.end_of_main.is_none() {
+    fn event(&mut self, event: &Event, number: u32) {
+        match event.op {
+            Op::Thread(op) => self.thread(event, op, number),
+            Op::Exit(_) => {
+                self.on_purpose |= event.pc != 0;
+                if event.thread == 0 && self.end_of_main.is_none() {
                     self.end_of_main = Some(number);
                     let running = self.children.iter().enumerate().filter(|(_, child)| child.runs);
                     self.running.extend(running.map(|(thread, _)| thread as u16));
                 }
             }
-            // A semaphore with a name, which `value` 1 says, lives on without its users.
-            OpKind::SemInit if step.value == 1 => {}
-            OpKind::MutexInit | OpKind::RwInit | OpKind::CondInit | OpKind::SemInit | OpKind::BarrierInit => {
-                self.live.insert(step.obj, number);
-            }
-            OpKind::MutexDestroy
-            | OpKind::RwDestroy
-            | OpKind::CondDestroy
-            | OpKind::SemDestroy
-            | OpKind::BarrierDestroy => {
-                self.live.remove(&step.obj);
-            }
-            OpKind::Free => {
-                let block = step.obj..step.obj.saturating_add(step.arg);
+            // It lives on without its users.
+            Op::Semaphore(SemaphoreOp { action: SemaphoreAction::Init { named: true, .. }, .. }) => {}
+            Op::Memory(op) if op.action == MemoryAction::Free => {
+                let block = op.addr..op.addr.saturating_add(op.size);
                 self.live.retain(|&object, _| !block.contains(&object));
+            }
+            op => {
+                if let Some(object) = op.initialised() {
+                    self.live.insert(object, number);
+                } else if let Some(object) = op.destroyed() {
+                    self.live.remove(&object);
+                }
+            }
+        }
+    }
+
+    fn thread(&mut self, event: &Event, op: ThreadOp, number: u32) {
+        match op {
+            ThreadOp::Create { child, detached, failed: false, .. } => {
+                if let Some(child) = self.children.get_mut(usize::from(child)) {
+                    *child = Child { unjoined: (!detached).then_some(number), runs: true };
+                }
+            }
+            // What has no place in the program was not done by it: when main ends by `pthread_exit`, the
+            // runtime waits for the others.
+            ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread } if event.pc != 0 => {
+                if let Some(child) = self.children.get_mut(usize::from(thread)) {
+                    child.unjoined = None;
+                }
+            }
+            ThreadOp::End => {
+                if let Some(child) = self.children.get_mut(usize::from(event.thread)) {
+                    child.runs = false;
+                }
             }
             _ => {}
         }
@@ -220,11 +247,11 @@ impl Leftovers {
     fn never_joined(&self, execution: &Execution, into: &mut Vec<Defect>) {
         let unjoined = self.children.iter().enumerate();
         for (thread, number) in unjoined.filter_map(|(thread, child)| Some((thread, child.unjoined?))) {
-            let step = &execution.events[number as usize];
+            let event = &execution.events[number as usize];
             let position = PartPosition::Event(number);
-            let created = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
+            let created = Part { thread: event.thread, pc: event.pc, position, waits: None, locks: Vec::new() };
             let child = Part { thread: thread as u16, ..created.clone() };
-            into.push(Defect::warning("never-joined", vec![step.pc]).with(vec![created, child]));
+            into.push(Defect::warning("never-joined", vec![event.pc]).with(vec![created, child]));
         }
     }
 
@@ -241,17 +268,17 @@ impl Leftovers {
         let mut left: Vec<u32> = self.live.values().copied().collect();
         left.sort_unstable();
         for number in left {
-            let step = &execution.events[number as usize];
-            let detail = match step.kind {
-                OpKind::MutexInit => "mutex-not-destroyed",
-                OpKind::RwInit => "rwlock-not-destroyed",
-                OpKind::CondInit => "cond-not-destroyed",
-                OpKind::SemInit => "sem-not-destroyed",
+            let event = &execution.events[number as usize];
+            let detail = match event.op {
+                Op::Mutex(_) => "mutex-not-destroyed",
+                Op::Rwlock(_) => "rwlock-not-destroyed",
+                Op::Cond(_) => "cond-not-destroyed",
+                Op::Semaphore(_) => "sem-not-destroyed",
                 _ => "barrier-not-destroyed",
             };
             let position = PartPosition::Event(number);
-            let part = Part { thread: step.thread, pc: step.pc, position, waits: None, locks: Vec::new() };
-            into.push(Defect::warning(detail, vec![step.pc]).about(Some(step.obj)).with(vec![part]));
+            let part = Part { thread: event.thread, pc: event.pc, position, waits: None, locks: Vec::new() };
+            into.push(Defect::warning(detail, vec![event.pc]).about(Some(event.op.object())).with(vec![part]));
         }
     }
 }

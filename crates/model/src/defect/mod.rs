@@ -31,7 +31,7 @@ pub struct Signature {
 pub enum PartPosition {
     /// At this element of [`Execution::accesses`].
     Access(u32),
-    /// At this element of [`Execution::steps`].
+    /// At this element of [`Execution::events`].
     Event(u32),
     /// At this element of [`Execution::incidents`].
     Incident(u32),
@@ -140,19 +140,12 @@ impl DefectFinder {
         found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
         self.holdings.clear();
         let mut frees = frees(execution).peekable();
-        for (number, step) in execution.events.iter().enumerate() {
+        for (number, event) in execution.events.iter().enumerate() {
             while let Some((at, freed)) = frees.next_if(|(_, freed)| freed.after as usize <= number) {
                 life::locks_in_freed_memory(at, freed, &mut self.holdings, &mut found);
             }
-            match step.kind {
-                OpKind::ThreadEnd => life::locks_at_end(step, number as u32, &self.holdings, &mut found),
-                OpKind::MutexInit | OpKind::RwInit => {
-                    life::initialised_again(step, number as u32, &self.holdings, &mut found);
-                }
-                OpKind::Free => life::locks_in_freed_step(step, number as u32, &mut self.holdings, &mut found),
-                _ => {}
-            }
-            self.holdings.apply(step, number as u32);
+            life::locks_misused(event, number as u32, &mut self.holdings, &mut found);
+            self.holdings.apply(event, number as u32);
         }
         for (at, freed) in frees {
             life::locks_in_freed_memory(at, freed, &mut self.holdings, &mut found);

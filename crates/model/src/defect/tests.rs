@@ -1,15 +1,15 @@
 //! Defects that need no schedule, on executions written down by hand.
 
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome};
+use raddle_vocab::{Failure, Misuse, OpKind, Outcome};
 
 use super::{DefectFinder, locks_held};
-use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState};
+use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, PendingState};
 use crate::finding::Severity;
+use crate::fixture::{done, edit, pending};
 use crate::thread::ThreadInfo;
 
 fn step(thread: u16, kind: OpKind, obj: u64, arg: u64, pc: u64) -> Event {
-    let (outcome, order) = (Outcome::Done, MemOrder::Relaxed);
-    Event { thread, kind, outcome, order, size: 0, obj, arg, value: 0, old: 0, pc, accesses: 0 }
+    Event { pc, ..done(thread, kind, obj, arg) }
 }
 
 /// An execution with these steps, in which the threads stand so at the end.
@@ -18,7 +18,7 @@ fn execution(steps: Vec<Event>, ends: &[(PendingState, Event)]) -> Execution {
     execution.threads = (0..ends.len() as u32)
         .map(|n| ThreadInfo { path: crate::ThreadPath(if n == 0 { vec![] } else { vec![n] }), ..ThreadInfo::default() })
         .collect();
-    execution.pending = ends.iter().map(|&(state, step)| Pending { event: step, state }).collect();
+    execution.pending = ends.iter().map(|&(state, event)| pending(event, state)).collect();
     execution.events = steps;
     execution
 }
@@ -103,8 +103,8 @@ fn locks_should_not_outlive_their_thread() {
         assert_eq!((found[0].signature.detail, found[0].severity), ("lock-held-at-exit", Severity::Error));
         assert_eq!((found[0].object, &found[0].signature.places), (Some(LOCK), &vec![3]));
     }
-    let nested = Event { outcome: Outcome::Nested, ..step(0, OpKind::Lock, LOCK, 1, 4) };
-    let once = Event { outcome: Outcome::Nested, ..step(0, OpKind::Unlock, LOCK, 1, 5) };
+    let nested = edit(step(0, OpKind::Lock, LOCK, 1, 4), |w| w.outcome = Outcome::Nested);
+    let once = edit(step(0, OpKind::Unlock, LOCK, 1, 5), |w| w.outcome = Outcome::Nested);
     let steps = vec![step(0, OpKind::Lock, LOCK, 1, 3), nested, once, end];
     assert_eq!(details(&execution(steps, &[(ENDED, end)])), ["lock-held-at-exit"]);
 }

@@ -4,18 +4,7 @@
 //! finding one takes no search: hardly any cell has more than one or two. Rounds of a barrier come and go; the latest is
 //! at the front.
 
-/// Sorts of things that carry a clock. Rounds of a barrier and atomic locations have name spaces of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Carrier {
-    /// A mutex, semaphore, once control, channel; writers of an rwlock.
-    Object,
-    /// Readers that have left an rwlock.
-    Readers,
-    /// A round of a barrier.
-    Round(u64),
-    /// The value that an atomic location holds now.
-    Atomic,
-}
+use crate::object::Carrier;
 
 /// The first clock of a list, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,18 +15,20 @@
 
 mod clock;
 mod shadow;
+mod sink;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use raddle_vocab::{MemOrder, OpKind, Outcome, io};
 use rustc_hash::FxHashSet;
 
-use crate::depend::{LIFE_WORDS, looked_at};
+use crate::depend::cells;
 use crate::execution::{Access, AccessKind, Event, Execution};
-use clock::{Carrier, Clocks};
-use shadow::{CellRef, Compared, Record, STEP, Shadow};
+use crate::object::{MemoryAction, Op, Operation as _};
+use clock::Clocks;
+use shadow::{CellRef, Compared, EVENT, Record, Shadow};
+use sink::EventOrder;
 
 pub use shadow::Touching;
 
@@ -35,7 +37,7 @@ pub use shadow::Touching;
 pub enum AccessPosition {
     /// By this element of [`Execution::accesses`].
     Access(u32),
-    /// By this element of [`Execution::steps`].
+    /// By this element of [`Execution::events`].
     Event(u32),
 }
 
@@ -96,18 +98,18 @@ impl RaceDetector {
         self.shadow.reset();
         self.freed.clear();
         self.frees = execution.accesses.iter().any(|access| access.kind == AccessKind::Free)
-            || execution.events.iter().any(|step| step.kind == OpKind::Free);
+            || execution.events.iter().any(|event| frees(&event.op));
         self.known.clear();
         self.races.clear();
         let threads = execution.threads.len();
         let mut next = 0;
-        for (number, step) in execution.events.iter().enumerate() {
+        for (number, event) in execution.events.iter().enumerate() {
             while let Some(access) = execution.accesses.get(next).filter(|access| access.after as usize <= number) {
                 self.access(access, next as u32, threads);
                 next += 1;
             }
-            if usize::from(step.thread) < threads {
-                self.step(step, number as u32, threads);
+            if usize::from(event.thread) < threads {
+                self.event(event, number as u32, threads);
             }
         }
         for (number, access) in execution.accesses.iter().enumerate().skip(next) {
@@ -134,142 +136,10 @@ impl RaceDetector {
         Record { thread, what, bytes: 0, epoch: self.clocks.epoch(thread), pc, position }
     }
 
-    /// One transition: what it takes over, what it touches, what it publishes.
-    fn step(&mut self, step: &Event, number: u32, threads: usize) {
-        let (thread, obj) = (step.thread, step.obj);
-        let done = step.outcome == Outcome::Done;
-        let other = |number: u64| u16::try_from(number).ok().filter(|&n| usize::from(n) < threads && n != thread);
-        let object = Carrier::Object;
-        match step.kind {
-            OpKind::Create => {
-                if let Some(child) = other(step.arg).filter(|_| done) {
-                    self.clocks.follow(child, thread);
-                    self.clocks.tick(thread);
-                }
-            }
-            OpKind::Join => {
-                if let Some(ended) = other(step.arg).filter(|_| done) {
-                    self.clocks.follow(thread, ended);
-                }
-            }
-            OpKind::Lock | OpKind::TryLock | OpKind::TimedLock => {
-                if done {
-                    self.acquire(thread, obj, object);
-                }
-                self.uses(obj, step, number);
-            }
-            OpKind::Unlock => {
-                self.uses(obj, step, number);
-                if done {
-                    self.give_up(thread, obj, object);
-                }
-            }
-            OpKind::ReadLock | OpKind::TryReadLock | OpKind::TimedReadLock => {
-                if done {
-                    self.acquire(thread, obj, object);
-                }
-                self.uses(obj, step, number);
-            }
-            OpKind::WriteLock | OpKind::TryWriteLock | OpKind::TimedWriteLock => {
-                if done {
-                    self.acquire(thread, obj, object);
-                    self.acquire(thread, obj, Carrier::Readers);
-                }
-                self.uses(obj, step, number);
-            }
-            OpKind::RwUnlock => {
-                self.uses(obj, step, number);
-                self.give_up(thread, obj, if step.arg == 1 { object } else { Carrier::Readers });
-            }
-            OpKind::CondWait | OpKind::CondTimedWait => {
-                self.uses(obj, step, number);
-                self.uses(step.arg, step, number);
-                self.give_up(thread, step.arg, object);
-            }
-            OpKind::CondReacquire => {
-                self.acquire(thread, step.arg, object);
-                self.uses(step.arg, step, number);
-            }
-            OpKind::SemWait | OpKind::SemTryWait | OpKind::SemTimedWait => {
-                if done {
-                    self.acquire(thread, obj, object);
-                }
-                self.uses(obj, step, number);
-            }
-            OpKind::SemPost => {
-                self.uses(obj, step, number);
-                self.give_up(thread, obj, object);
-            }
-            OpKind::BarrierArrive => {
-                self.uses(obj, step, number);
-                self.give_up(thread, obj, Carrier::Round(step.arg));
-            }
-            // Whoever leaves first may destroy the barrier, so leaving is no use of it.
-            OpKind::BarrierLeave => self.acquire(thread, obj, Carrier::Round(step.arg)),
-            OpKind::OnceBegin => {
-                self.acquire(thread, obj, object);
-                // A guard is finished by an atomic store.
-                self.acquire(thread, obj, Carrier::Atomic);
-            }
-            OpKind::OnceEnd | OpKind::OnceAbort => self.release(thread, obj, object),
-            OpKind::Io => {
-                let things = [(Some(obj), io::OBSERVES), (io::second(step.arg), io::SECOND_OBSERVES)];
-                for (thing, observes) in things {
-                    let Some(thing) = thing else { continue };
-                    self.acquire(thread, thing, object);
-                    if step.arg & observes == 0 {
-                        self.release(thread, thing, object);
-                    }
-                }
-            }
-            OpKind::Fence => self.fence(thread, step.order),
-            OpKind::AtomicLoad if obj & LIFE_WORDS != 0 => {
-                if let Some(ended) = other(looked_at(obj)).filter(|_| step.value != 0) {
-                    self.clocks.follow(thread, ended);
-                }
-            }
-            OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => {
-                self.atomic(step, number);
-            }
-            OpKind::FutexWait | OpKind::FutexTimedWait => {
-                let record = self.record(thread, Touching::AtomicRead, step.pc, number | STEP);
-                self.touch(obj, 4, record);
-            }
-            OpKind::Read | OpKind::Write => {
-                // One that may race has an order, as atomics do.
-                let what = match (step.kind == OpKind::Read, step.order == MemOrder::Relaxed) {
-                    (true, true) => Touching::Read,
-                    (true, false) => Touching::AtomicRead,
-                    (false, true) => Touching::Write,
-                    (false, false) => Touching::AtomicWrite,
-                };
-                let record = self.record(thread, what, step.pc, number | STEP);
-                self.touch(obj, step.extent(), record);
-            }
-            OpKind::Free => {
-                let record = self.record(thread, Touching::Free, step.pc, number | STEP);
-                self.free(obj, step.arg, record);
-            }
-            OpKind::MutexInit | OpKind::RwInit | OpKind::SemInit | OpKind::BarrierInit => {
-                let at = self.meet(obj >> 3);
-                self.forget_order(at, obj);
-                self.uses(obj, step, number);
-            }
-            OpKind::Signal
-            | OpKind::Broadcast
-            | OpKind::MutexDestroy
-            | OpKind::RwDestroy
-            | OpKind::CondInit
-            | OpKind::CondDestroy
-            | OpKind::SemDestroy
-            | OpKind::BarrierDestroy => self.uses(obj, step, number),
-            OpKind::ThreadStart
-            | OpKind::ThreadEnd
-            | OpKind::Detach
-            | OpKind::Exit
-            | OpKind::FutexResume
-            | OpKind::FutexWake => {}
-        }
+    /// One event: what it takes over, what it touches, what it publishes.
+    #[inline]
+    fn event(&mut self, event: &Event, number: u32, threads: usize) {
+        event.op.order(&mut EventOrder { detector: self, event, number, threads });
     }
 
     /// The cell that an address lies in; one that is met for the first time may lie in a block that is dead.
@@ -282,32 +152,6 @@ impl RaceDetector {
         at
     }
 
-    fn acquire(&mut self, thread: u16, addr: u64, carrier: Carrier) {
-        let at = self.meet(addr >> 3);
-        self.clocks.acquire(thread, *self.shadow.clocks(at), addr, carrier);
-    }
-
-    fn release(&mut self, thread: u16, addr: u64, carrier: Carrier) {
-        let at = self.meet(addr >> 3);
-        self.clocks.release(thread, self.shadow.clocks(at), addr, carrier);
-        self.clocks.tick(thread);
-    }
-
-    /// As [`RaceDetector::release`], through an object that is gone once something is written over it.
-    fn give_up(&mut self, thread: u16, addr: u64, carrier: Carrier) {
-        let at = self.meet(addr >> 3);
-        self.clocks.release(thread, self.shadow.clocks(at), addr, carrier);
-        self.clocks.tick(thread);
-        self.carries(at, addr);
-    }
-
-    fn uses(&mut self, obj: u64, step: &Event, number: u32) {
-        if self.frees {
-            let record = self.record(step.thread, Touching::Use, step.pc, number | STEP);
-            self.touch(obj, 1, record);
-        }
-    }
-
     /// Notes that there is a clock for the address, so that writing over it ends that.
     fn carries(&mut self, at: CellRef, addr: u64) {
         *self.shadow.carriers(at) |= 1 << (addr & 7);
@@ -316,50 +160,6 @@ impl RaceDetector {
     /// What lies at the address from now on is new: nobody has published anything through it.
     fn forget_order(&mut self, at: CellRef, addr: u64) {
         self.clocks.clear_all(*self.shadow.clocks(at), addr);
-    }
-
-    fn fence(&mut self, thread: u16, order: MemOrder) {
-        if order.acquires() {
-            self.clocks.acquire_fence(thread);
-        }
-        if order.releases() {
-            self.clocks.release_fence(thread);
-            self.clocks.tick(thread);
-        }
-    }
-
-    fn atomic(&mut self, step: &Event, number: u32) {
-        let (thread, addr) = (step.thread, step.obj);
-        let reads = step.kind != OpKind::AtomicStore;
-        let writes = match step.kind {
-            OpKind::AtomicLoad => false,
-            OpKind::AtomicCas => step.outcome == Outcome::Done,
-            _ => true,
-        };
-        let at = self.meet(addr >> 3);
-        let clocks = *self.shadow.clocks(at);
-        if reads && step.order.acquires() {
-            self.clocks.acquire(thread, clocks, addr, Carrier::Atomic);
-        } else if reads {
-            self.clocks.acquire_later(thread, clocks, addr);
-        }
-        let what = if writes { Touching::AtomicWrite } else { Touching::AtomicRead };
-        let record = self.record(thread, what, step.pc, number | STEP);
-        self.touch(addr, u64::from(step.size), record);
-        if !writes {
-            return;
-        }
-        if !reads {
-            // A store starts anew; only a read-modify-write continues what it found.
-            self.clocks.clear(clocks, addr, Carrier::Atomic);
-        }
-        self.carries(at, addr);
-        if step.order.releases() {
-            self.clocks.release(thread, self.shadow.clocks(at), addr, Carrier::Atomic);
-            self.clocks.tick(thread);
-        } else {
-            self.clocks.release_fenced(thread, self.shadow.clocks(at), addr);
-        }
     }
 
     /// Compares an access with all before it and remembers it.
@@ -374,13 +174,8 @@ impl RaceDetector {
     }
 
     fn touch_cells(&mut self, addr: u64, size: u64, record: Record) {
-        let end = addr.saturating_add(size);
-        let mut at = addr;
-        while at < end {
-            let stop = (((at >> 3) + 1) << 3).min(end);
-            let bytes = (((1u16 << (stop - at)) - 1) << (at & 7)) as u8;
-            self.touch_cell(at >> 3, Record { bytes, ..record });
-            at = stop;
+        for (cell, bytes) in cells(addr, size) {
+            self.touch_cell(cell, Record { bytes, ..record });
         }
     }
 
@@ -475,10 +270,14 @@ impl RaceDetector {
     }
 }
 
+fn frees(op: &Op) -> bool {
+    matches!(op, Op::Memory(op) if op.action == MemoryAction::Free)
+}
+
 fn side(record: &Record) -> Side {
-    let position = match record.position & STEP {
+    let position = match record.position & EVENT {
         0 => AccessPosition::Access(record.position),
-        _ => AccessPosition::Event(record.position & !STEP),
+        _ => AccessPosition::Event(record.position & !EVENT),
     };
     Side { thread: record.thread, what: record.what, pc: record.pc, position }
 }

@@ -77,7 +77,7 @@ pub(super) struct Record {
     pub bytes: u8,
     pub epoch: u32,
     pub pc: u64,
-    /// Number of the access, or of the step with [`STEP`] set.
+    /// Number of the access, or of the step with [`EVENT`] set.
     pub position: u32,
 }
 
@@ -90,7 +90,7 @@ impl Record {
 }
 
 /// Bit of [`Record::position`].
-pub(super) const STEP: u32 = 1 << 31;
+pub(super) const EVENT: u32 = 1 << 31;
 
 /// What becomes of an access that is compared with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

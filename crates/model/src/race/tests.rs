@@ -1,9 +1,10 @@
 //! Cases that abstract programs do not have: bytes, blocks, objects that lie in them.
 
-use raddle_vocab::{MemOrder, OpKind, Outcome};
+use raddle_vocab::{MemOrder, OpKind, Words};
 
 use super::{AccessPosition, RaceDetector, Touching};
 use crate::execution::{Access, AccessKind, Event, Execution};
+use crate::fixture::event;
 use crate::thread::ThreadInfo;
 
 /// An execution in the making. Threads 1 and 2 are created by main before anything else.
@@ -20,22 +21,9 @@ impl Story {
     }
 
     fn step(&mut self, thread: u16, kind: OpKind, obj: u64, arg: u64) {
-        let outcome = Outcome::Done;
         let pc = 1000 + self.0.events.len() as u64;
-        let order = MemOrder::SeqCst;
-        self.0.events.push(Event {
-            thread,
-            kind,
-            outcome,
-            order,
-            size: 4,
-            obj,
-            arg,
-            value: 0,
-            old: 0,
-            pc,
-            accesses: 0,
-        });
+        let words = Words { order: MemOrder::SeqCst, size: 4, ..Words::new(kind).on(obj, arg) };
+        self.0.events.push(Event { pc, ..event(thread, words) });
     }
 
     fn access(&mut self, thread: u16, kind: AccessKind, addr: u64, size: u64) {

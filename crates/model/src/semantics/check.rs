@@ -1,7 +1,5 @@
 //! Compares an execution with the semantics.
 
-use raddle_vocab::OpKind;
-
 use super::SyncState;
 use crate::execution::{Event, Execution};
 
@@ -36,16 +34,15 @@ pub fn check(execution: &Execution, spurious: u32) -> Result<(), Disagreement> {
     Ok(())
 }
 
-/// Whether a step is what it should be. The number of successors is 0 or 1 where there is nobody to choose.
+/// Whether an event is what it should be. The number of successors of a wake-up is 0 or 1 where no
+/// thread waits; that of waiters that a broadcast met says nothing new.
 fn agrees(found: &Event, expected: &Event) -> bool {
-    let same = found.outcome == expected.outcome && found.arg == expected.arg;
-    match found.kind {
-        OpKind::AtomicLoad | OpKind::BarrierLeave => same && found.value == expected.value,
-        OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => same && found.old == expected.old,
-        OpKind::Signal | OpKind::FutexWake => {
-            same && found.value == expected.value && found.old.max(1) == expected.old.max(1)
+    match found.op.choices() {
+        Some(choices) => {
+            found.op.woken() == expected.op.woken()
+                && expected.op.choices().is_some_and(|expected| choices.max(1) == expected.max(1))
         }
-        OpKind::Broadcast => same && found.value == expected.value,
-        _ => same,
+        None if found.op.woken().is_some() => found.op.woken() == expected.op.woken(),
+        None => found.op == expected.op,
     }
 }

@@ -4,39 +4,29 @@
 //! these two, the search asks them about states that no run was in, and [`check`] compares every step of a real run
 //! with them. Memory is sequentially consistent.
 //!
-//! Choices of semantics, beyond what each kind's comment in `OpKind` says:
+//! What each operation means stands in [`crate::object`], one file per kind of object. Here are the
+//! states of objects and threads, the undo log and the ranks of threads.
 //!
-//! * Try and timed operations fail exactly where the plain one would block. A timed wait in a queue may time out
-//!   whenever it was not woken and its mutex is free.
-//! * The owner of a normal mutex who locks it again never goes on (timed: times out; try: fails). Error-checking mutexes refuse, recursive
-//!   ones nest. The writer of an rwlock who locks it again is refused, as glibc does; a reader who wants to write never
-//!   goes on.
-//! * Unlocking what one does not hold: refused by error-checking and recursive mutexes; a normal mutex becomes free.
-//! * A wait gives back one level of a recursive mutex.
-//! * A signal has one successor per waiter, in order of their ranks; a futex wake of `n` one per subset of `n` waiters.
-//! * Barrier: a thread that arrives belongs to the present round (`arg`); the serial thread is the least rank of
-//!   the round, and its `BarrierLeave` has `value` 1.
-//! * Spurious wake-ups: only from a queue, at most as many per thread as allowed.
-//! * A guard of C++ is finished when its first byte is set, which an atomic store does.
-//! * Joining a thread that was joined or detached, or oneself, is refused.
+//! Try and timed operations fail exactly where the plain one would block.
 
-mod apply;
 mod check;
-mod predict;
+mod memory;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::depend::{AWAITED, LIFE_WORDS};
+use raddle_vocab::Outcome;
+
 use crate::execution::{Event, Execution, Pending, PendingState};
+use crate::object::{Op, Operation as _};
 use crate::thread::{ThreadInfo, ThreadPath};
-use raddle_vocab::OpKind;
-use state::{Life, State, Thread};
+use state::Thread;
 
 pub use check::{Disagreement, check};
 pub use state::ThreadSet;
+pub(crate) use state::{Life, State, Wait};
 
 /// Whether a thread can make its pending transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +60,7 @@ enum Undo {
 
 /// Sorts of things that live at an address; each has its own name space.
 #[derive(Clone, Copy)]
-enum Space {
+pub(crate) enum Space {
     Object = 0,
     Memory = 1,
     Queue = 2,
@@ -146,10 +136,13 @@ impl SyncState {
         self.rollback(start);
         self.forget_marks();
         self.learn(&execution.events);
-        // What a thread still waits to see change, though no step has accessed it, has been there from the start.
+        // What a thread still waits to see change, though no event has accessed it, has been there from
+        // the start.
         for pending in execution.pending.iter().filter(|pending| pending.state == PendingState::Awaiting) {
-            if pending.event.kind == OpKind::AtomicLoad && pending.event.obj & LIFE_WORDS == 0 {
-                self.reveal(pending.event.obj, pending.event.size, pending.event.value);
+            if let Op::Atomic(op) = pending.event.op
+                && op.is_load()
+            {
+                self.reveal(op.addr, op.size, pending.found);
             }
         }
     }
@@ -160,18 +153,13 @@ impl SyncState {
         !self.opaque.is_empty()
     }
 
-    /// Notes if the step saw something else than the last one left.
-    fn follow_memory(&mut self, step: &Event) {
-        let seen = match step.kind {
-            OpKind::AtomicLoad if step.obj & LIFE_WORDS != 0 => return,
-            OpKind::AtomicLoad => step.value,
-            OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => step.old,
-            _ => return,
-        };
-        if self.value_at(step.obj, step.size).is_some_and(|value| value != seen & value_mask(step.size)) {
-            self.opaque.insert(step.obj >> 3);
+    /// Notes if the event saw something else than the last one left.
+    fn follow_memory(&mut self, event: &Event) {
+        let Some(op) = event.op.as_atomic() else { return };
+        if self.value_at(op.addr, op.size).is_some_and(|value| value != op.seen() & memory::value_mask(op.size)) {
+            self.opaque.insert(op.addr >> 3);
         }
-        self.apply(step);
+        self.apply(event);
     }
 
     /// Declares the threads of a run, main first, in the order of their numbers.
@@ -228,38 +216,50 @@ impl SyncState {
 
     /// Whether the thread that `op` belongs to could make it now.
     #[must_use]
+    #[inline]
     pub fn enabled(&self, op: &Event) -> Enabled {
-        self.predict(op, 0).map_or(Enabled::No, predict::Effect::enabled)
+        match op.op.attempt(op.thread, self, 0) {
+            None => Enabled::No,
+            Some(Outcome::TimedOut | Outcome::Spurious) => Enabled::TimeOut,
+            Some(_) => Enabled::Yes,
+        }
     }
 
-    /// As [`SyncState::enabled`], for an operation that was pending at the end of an execution: threads that failed, ended
-    /// or left do not go on, and one that waits in a folded loop goes on only if the location it reads has another
-    /// value than the one it last found.
+    /// As [`SyncState::enabled`], for an operation that was pending at the end of an execution:
+    /// threads that failed, ended or left do not go on, and one that waits in a folded loop goes on
+    /// only if the location it reads has another value than the one it last found.
     #[must_use]
     pub fn enabled_pending(&self, pending: &Pending) -> Enabled {
         match pending.state {
             PendingState::Failed | PendingState::Ended | PendingState::Exited => Enabled::No,
-            PendingState::Awaiting | PendingState::Stale => {
-                match self.value_at(pending.event.obj, pending.event.size) {
-                    Some(value) if value == pending.event.value => Enabled::No,
-                    _ => self.enabled(&pending.event),
-                }
-            }
+            PendingState::Awaiting | PendingState::Stale => match self.watched_value(&pending.event.op) {
+                Some(value) if value == pending.found => Enabled::No,
+                _ => self.enabled(&pending.event),
+            },
             PendingState::Enabled | PendingState::Blocked => self.enabled(&pending.event),
+        }
+    }
+
+    /// What the memory holds that the operation reads, if it accesses memory and that is known.
+    fn watched_value(&self, op: &Op) -> Option<u64> {
+        match op {
+            Op::Atomic(op) => self.value_at(op.addr, op.size),
+            Op::Memory(op) => self.value_at(op.addr, u32::try_from(op.size).ok()?),
+            _ => None,
         }
     }
 
     /// How many successors the operation has now: 0 if it is disabled.
     #[must_use]
+    #[inline]
     pub fn successors(&self, op: &Event) -> u16 {
-        self.count_successors(op)
+        op.op.successors(op.thread, self)
     }
 
-    /// The step that the operation would be now, with its outcome, `value`, `old` and what else the state determines.
+    /// The event that the operation would be now, with its outcome and what else the state determines.
     ///
-    /// What the operation writes is not known to the world: `value` of stores, read-modify-writes and compare-exchanges
-    /// is copied from `op`, and so are outcomes that hang on memory whose content nobody has shown. A disabled
-    /// operation comes back unchanged.
+    /// What the operation writes is not known to the state: it is copied from `op`, and so are outcomes
+    /// that hang on memory whose content is unknown. A disabled operation comes back unchanged.
     #[must_use]
     pub fn outcome_of(&self, op: &Event, choice: u16) -> Event {
         self.outcome(op, choice).unwrap_or(*op)
@@ -267,22 +267,28 @@ impl SyncState {
 
     /// The same; `None` if the operation is disabled.
     #[must_use]
+    #[inline]
     pub fn outcome(&self, op: &Event, choice: u16) -> Option<Event> {
-        let effect = self.predict(op, choice)?;
-        Some(Event { outcome: effect.outcome, value: effect.value, old: effect.old, arg: effect.arg, ..*op })
+        Some(Event { op: op.op.predict(op.thread, self, choice)?, ..*op })
     }
 
-    /// Which successor of its operation a step that is made now is; 0 if it is none of them.
+    /// Which successor of its operation an event that happens now is; 0 if it is none of them.
     #[must_use]
-    pub fn choice_of(&self, step: &Event) -> u16 {
+    pub fn choice_of(&self, event: &Event) -> u16 {
         let fits = |&choice: &u16| {
-            let other = self.outcome_of(step, choice);
-            other.outcome == step.outcome && other.value == step.value
+            let other = self.outcome_of(event, choice).op;
+            other.outcome() == event.op.outcome() && other.woken() == event.op.woken()
         };
-        match self.count_successors(step) {
+        match self.successors(event) {
             0 | 1 => 0,
             successors => (0..successors).find(fits).unwrap_or(0),
         }
+    }
+
+    /// Makes an event happen with the outcome it carries, whether or not it could happen in this state.
+    #[inline]
+    pub fn apply(&mut self, event: &Event) {
+        event.op.apply(event.thread, self);
     }
 
     /// Starts to note changes, so that they can be taken back.
@@ -308,58 +314,31 @@ impl SyncState {
         self.recording = false;
     }
 
-    /// What the `size` bytes at an address hold, if that was ever seen.
-    #[must_use]
-    pub fn value_at(&self, addr: u64, size: u32) -> Option<u64> {
-        let (cell, shift, mask) = slice(addr, size)?;
-        match self.state(Space::Memory, cell) {
-            State::Memory { known, bits } if known & mask == mask && !self.opaque.contains(&cell) => {
-                Some((bits >> shift) & value_mask(size))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether what the operation would do now can be told: not if it compares memory whose content is unknown.
+    /// Whether what the operation would do now can be told: not if it compares memory whose content is
+    /// unknown.
     #[must_use]
     pub fn is_certain(&self, op: &Event) -> bool {
-        match op.kind {
-            OpKind::AtomicCas => self.value_at(op.obj, op.size).is_some(),
-            OpKind::FutexWait | OpKind::FutexTimedWait => self.value_at(op.obj, 4).is_some(),
-            OpKind::AtomicLoad => op.arg != AWAITED || self.value_at(op.obj, op.size).is_some(),
-            _ => true,
+        op.op.is_certain(self)
+    }
+
+    /// How often each thread may wake up spuriously.
+    pub(crate) fn spurious_limit(&self) -> u32 {
+        self.spurious
+    }
+
+    /// Notes whether an operation is on a guard.
+    pub(crate) fn note_guard(&mut self, guard: bool) {
+        self.guards |= guard;
+    }
+
+    /// Setting the byte of a guard is also the end of its initialiser.
+    pub(crate) fn leave_guard(&mut self, guard: u64) {
+        if self.guards && matches!(self.object(guard), State::Once { .. }) {
+            self.set_object(guard, State::Once { runner: None, finished: true });
         }
     }
 
-    /// Notes the values that memory had before the first step that changed it.
-    pub fn learn(&mut self, steps: &[Event]) {
-        for step in steps.iter().filter(|step| step.obj & LIFE_WORDS == 0) {
-            match step.kind {
-                OpKind::AtomicLoad => self.reveal(step.obj, step.size, step.value),
-                OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas => {
-                    self.reveal(step.obj, step.size, step.old)
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Fills in bytes that nobody has seen; those that were stay as they are.
-    fn reveal(&mut self, addr: u64, size: u32, value: u64) {
-        let Some((cell, shift, mask)) = slice(addr, size) else { return };
-        let (known, bits) = match self.state(Space::Memory, cell) {
-            State::Memory { known, bits } => (known, bits),
-            _ => (0, 0),
-        };
-        let new = mask & !known;
-        if new != 0 {
-            let fresh = spread(new);
-            let bits = (bits & !fresh) | ((value << shift) & fresh);
-            self.set_state(Space::Memory, cell, State::Memory { known: known | mask, bits });
-        }
-    }
-
-    fn thread(&self, number: u16) -> Thread {
+    pub(crate) fn thread(&self, number: u16) -> Thread {
         self.threads.get(usize::from(number)).copied().unwrap_or_default()
     }
 
@@ -371,11 +350,26 @@ impl SyncState {
         }
     }
 
-    fn state(&self, space: Space, obj: u64) -> State {
+    /// The state of a synchronising object.
+    pub(crate) fn object(&self, object: u64) -> State {
+        self.state(Space::Object, object)
+    }
+
+    pub(crate) fn set_object(&mut self, object: u64, state: State) {
+        self.set_state(Space::Object, object, state);
+    }
+
+    pub(crate) fn change_thread(&mut self, number: u16, change: impl FnOnce(&mut Thread)) {
+        let mut thread = self.thread(number);
+        change(&mut thread);
+        self.set_thread(number, thread);
+    }
+
+    pub(crate) fn state(&self, space: Space, obj: u64) -> State {
         self.places.get(&key(space, obj)).map_or(State::Untouched, |&place| self.states[place as usize])
     }
 
-    fn set_state(&mut self, space: Space, obj: u64, state: State) {
+    pub(crate) fn set_state(&mut self, space: Space, obj: u64, state: State) {
         let place = *self.places.entry(key(space, obj)).or_insert_with(|| {
             self.states.push(State::Untouched);
             self.listed.push(false);
@@ -394,19 +388,4 @@ impl SyncState {
 /// User-space addresses leave the topmost bits free.
 fn key(space: Space, obj: u64) -> u64 {
     obj ^ ((space as u64) << 62)
-}
-
-/// Cell, shift in bits and byte mask of an access that lies within one cell; others are never known.
-fn slice(addr: u64, size: u32) -> Option<(u64, u32, u8)> {
-    let from = (addr & 7) as u32;
-    (size > 0 && from + size <= 8).then(|| (addr >> 3, from * 8, (((1u16 << size) - 1) << from) as u8))
-}
-
-fn value_mask(size: u32) -> u64 {
-    if size >= 8 { u64::MAX } else { (1 << (size * 8)) - 1 }
-}
-
-/// One bit per byte to eight bits per byte.
-fn spread(mask: u8) -> u64 {
-    (0..8).filter(|byte| mask & (1 << byte) != 0).fold(0, |bits, byte| bits | 0xff << (byte * 8))
 }

@@ -1,11 +1,7 @@
 //! States of objects and threads. Everything here is `Copy`, so that changing a state and taking the change back are
 //! plain assignments.
 
-use raddle_vocab::MutexKind;
 use raddle_vocab::policy::MAX_THREADS;
-
-/// "Nobody", where a thread number could stand.
-pub(super) const NOBODY: u16 = u16::MAX;
 
 /// A set of run-local thread numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +54,7 @@ impl ThreadSet {
         })
     }
 
-    /// The set as it stands in a step's `value`: one bit per thread, bit 63 for all from 63 on.
+    /// One bit per thread, bit 63 for all from 63 on.
     #[must_use]
     pub fn to_bits(&self) -> u64 {
         let high = self.words[0] >> 63 != 0 || self.words[1..].iter().any(|&word| word != 0);
@@ -68,29 +64,29 @@ impl ThreadSet {
 
 /// State of one object, by kind. An object that was never touched, or was last of another kind, is `Untouched`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum State {
+pub(crate) enum State {
     /// As a static initialiser leaves it.
     #[default]
     Untouched,
     /// Also spin locks.
-    Mutex { owner: u16, depth: u32 },
+    Mutex { owner: Option<u16>, depth: u32 },
     /// A read-write lock: `readers` counts holds, not threads.
-    Rw { writer: u16, readers: u32 },
+    Rwlock { writer: Option<u16>, readers: u32 },
     /// A condition variable, or the queue of a futex word: the threads that wait and were not woken.
     Queue { waiters: ThreadSet },
     /// A semaphore.
-    Sem { count: u64 },
+    Semaphore { count: u64 },
     /// A barrier; `arrived` are those of the present round.
     Barrier { size: u32, round: u64, arrived: ThreadSet },
     /// A once control or guard.
-    Once { runner: u16, finished: bool },
+    Once { runner: Option<u16>, finished: bool },
     /// Eight bytes of memory, of which only those in `known` have a value that we have seen.
     Memory { known: u8, bits: u64 },
 }
 
 /// How far a thread is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Life {
+pub(crate) enum Life {
     /// Not created yet.
     #[default]
     Unborn,
@@ -102,7 +98,7 @@ pub(super) enum Life {
 
 /// What a thread that stands before the second half of a waiting operation has met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(crate) enum Wait {
     /// It does not wait.
     #[default]
     No,
@@ -124,16 +120,11 @@ pub(super) enum Wait {
 
 /// State of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Thread {
+pub(crate) struct Thread {
     pub life: Life,
     pub wait: Wait,
     /// Joined or detached: nobody may join it (again).
     pub claimed: bool,
     /// Spurious wake-ups it has had.
     pub spurious: u32,
-}
-
-/// The kind that a lock operation carries in `arg`.
-pub(super) fn kind_of(arg: u64) -> MutexKind {
-    u8::try_from(arg).ok().and_then(MutexKind::from_byte).unwrap_or(MutexKind::Normal)
 }

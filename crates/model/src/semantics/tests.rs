@@ -1,18 +1,18 @@
 //! The semantics, object by object.
 
-use raddle_vocab::{MemOrder, MutexKind, OpKind, Outcome};
+use raddle_vocab::{MutexKind, OpKind, Outcome, Words};
 
 use super::{Enabled, SyncState, check};
-use crate::depend::{AWAITED, GUARD, LIFE_WORDS};
 use crate::execution::{Event, Execution, Pending, PendingState};
+use crate::fixture::{edit, event};
+use crate::object::{Op, Operation as _, ThreadOp};
 use crate::thread::{ThreadInfo, ThreadPath};
 
 const OBJ: u64 = 0x1000;
 const MUTEX: u64 = 0x2000;
 
 fn op(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Event {
-    let (outcome, order) = (Outcome::Done, MemOrder::Relaxed);
-    Event { thread, kind, outcome, order, size: 4, obj, arg, value: 0, old: 0, pc: 0, accesses: 0 }
+    event(thread, Words { size: 4, ..Words::new(kind).on(obj, arg) })
 }
 
 /// A world in which main has created threads 1 to `threads`, whose ranks are in the opposite order of their numbers.
@@ -31,7 +31,7 @@ fn world(threads: u16, spurious: u32) -> SyncState {
 impl SyncState {
     /// Makes an operation that must be enabled and tells what became of it.
     fn make(&mut self, op: Event) -> Outcome {
-        self.choose(op, 0).outcome
+        self.choose(op, 0).op.outcome()
     }
 
     fn choose(&mut self, op: Event, choice: u16) -> Event {
@@ -122,7 +122,7 @@ fn rwlock() {
         assert_eq!(w.make(on(thread, OpKind::TimedWriteLock)), Outcome::TimedOut);
     }
     for thread in [1, 1, 2] {
-        assert_eq!(w.outcome_of(&on(thread, OpKind::RwUnlock), 0).arg, 0);
+        assert_eq!(w.outcome_of(&on(thread, OpKind::RwUnlock), 0).op.pack().arg, 0);
         w.make(on(thread, OpKind::RwUnlock));
     }
     assert_eq!(w.make(on(3, OpKind::WriteLock)), Outcome::Done);
@@ -132,7 +132,7 @@ fn rwlock() {
     assert_eq!(w.make(on(3, OpKind::WriteLock)), Outcome::Refused);
     assert_eq!(w.make(on(3, OpKind::TryReadLock)), Outcome::Failed);
     let step = w.choose(on(3, OpKind::RwUnlock), 0);
-    assert_eq!(step.arg, 1);
+    assert_eq!(step.op.pack().arg, 1);
     assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
 }
 
@@ -147,15 +147,15 @@ fn condition_variable() {
     let mut w = world(3, 0);
     let signal = op(0, OpKind::Signal, OBJ, 0);
     let step = w.choose(signal, 0);
-    assert_eq!((step.value, step.old), (0, 0), "nobody waits");
+    assert_eq!((step.op.pack().value, step.op.pack().old), (0, 0), "nobody waits");
     let first = sleep(&mut w, 1, OpKind::CondWait);
     let second = sleep(&mut w, 2, OpKind::CondWait);
     assert_eq!(w.enabled(&first), Enabled::No);
     assert_eq!(w.successors(&signal), 2);
     // Rank, not number: thread 2 comes first.
-    assert_eq!(w.outcome_of(&signal, 0).value, 1 << 2);
+    assert_eq!(w.outcome_of(&signal, 0).op.pack().value, 1 << 2);
     let step = w.choose(signal, 1);
-    assert_eq!((step.value, step.old), (1 << 1, 2));
+    assert_eq!((step.op.pack().value, step.op.pack().old), (1 << 1, 2));
     assert_eq!((w.enabled(&first), w.enabled(&second)), (Enabled::Yes, Enabled::No));
     // Woken, but the mutex is not free.
     w.make(lock(3, MutexKind::Normal));
@@ -166,7 +166,7 @@ fn condition_variable() {
     w.make(unlock(1, MutexKind::Normal));
     let again = sleep(&mut w, 1, OpKind::CondWait);
     let step = w.choose(op(0, OpKind::Broadcast, OBJ, 0), 0);
-    assert_eq!(step.value, 0b110);
+    assert_eq!(step.op.pack().value, 0b110);
     assert_eq!((w.enabled(&again), w.enabled(&second)), (Enabled::Yes, Enabled::Yes));
 }
 
@@ -175,10 +175,10 @@ fn timed_and_spurious_ends_of_a_wait() {
     let mut w = world(2, 1);
     let timed = sleep(&mut w, 1, OpKind::CondTimedWait);
     assert_eq!((w.enabled(&timed), w.successors(&timed)), (Enabled::TimeOut, 2));
-    assert_eq!(w.outcome_of(&timed, 0).outcome, Outcome::TimedOut);
-    assert_eq!(w.choose(timed, 1).outcome, Outcome::Spurious);
+    assert_eq!(w.outcome_of(&timed, 0).op.outcome(), Outcome::TimedOut);
+    assert_eq!(w.choose(timed, 1).op.outcome(), Outcome::Spurious);
     // It has left the queue; and that was its only spurious wake-up.
-    assert_eq!(w.outcome_of(&op(0, OpKind::Signal, OBJ, 0), 0).value, 0);
+    assert_eq!(w.outcome_of(&op(0, OpKind::Signal, OBJ, 0), 0).op.pack().value, 0);
     w.make(unlock(1, MutexKind::Normal));
     let timed = sleep(&mut w, 1, OpKind::CondTimedWait);
     assert_eq!(w.successors(&timed), 1);
@@ -218,16 +218,16 @@ fn barrier() {
     assert_eq!(w.make(arrive(1)), Outcome::Done);
     assert_eq!(w.enabled(&leave(1, 0)), Enabled::No);
     let last = w.choose(arrive(2), 0);
-    assert_eq!((last.outcome, last.arg), (Outcome::Last, 0));
+    assert_eq!((last.op.outcome(), last.op.pack().arg), (Outcome::Last, 0));
     // Thread 2 has the least rank of the two.
-    assert_eq!((w.outcome_of(&leave(1, 0), 0).value, w.outcome_of(&leave(2, 0), 0).value), (0, 1));
+    assert_eq!((w.outcome_of(&leave(1, 0), 0).op.pack().value, w.outcome_of(&leave(2, 0), 0).op.pack().value), (0, 1));
     // A third thread begins the next round while they still leave.
     let next = w.choose(arrive(3), 0);
-    assert_eq!((next.outcome, next.arg), (Outcome::Done, 1));
+    assert_eq!((next.op.outcome(), next.op.pack().arg), (Outcome::Done, 1));
     assert_eq!(w.make(leave(2, 0)), Outcome::Done);
     assert_eq!(w.make(arrive(2)), Outcome::Last);
     assert_eq!(w.make(leave(1, 0)), Outcome::Done);
-    assert_eq!(w.outcome_of(&leave(3, 1), 0).value, 1);
+    assert_eq!(w.outcome_of(&leave(3, 1), 0).op.pack().value, 1);
     assert_eq!(w.make(leave(2, 1)), Outcome::Done);
 }
 
@@ -247,10 +247,13 @@ fn once() {
 #[test]
 fn guard_of_a_static() {
     let mut w = world(2, 0);
-    let begin = |thread| op(thread, OpKind::OnceBegin, OBJ, GUARD);
+    let begin = |thread| op(thread, OpKind::OnceBegin, OBJ, 1);
     assert_eq!(w.make(begin(1)), Outcome::Done);
     assert_eq!(w.enabled(&begin(2)), Enabled::No);
-    let set = Event { size: 1, value: 1, ..op(1, OpKind::AtomicStore, OBJ, 0) };
+    let set = edit(op(1, OpKind::AtomicStore, OBJ, 0), |w| {
+        w.size = 1;
+        w.value = 1
+    });
     w.make(set);
     assert_eq!(w.make(begin(2)), Outcome::Already);
 }
@@ -259,12 +262,12 @@ fn guard_of_a_static() {
 fn threads() {
     let mut w = world(2, 0);
     let join = |thread, whom| op(thread, OpKind::Join, 0, whom);
-    let look = op(0, OpKind::AtomicLoad, LIFE_WORDS | 1 << 3, 0);
+    let look = Event::new(0, Op::Thread(ThreadOp::Poll { thread: 1, ended: false }));
     assert_eq!(w.enabled(&join(0, 1)), Enabled::No);
-    assert_eq!((w.enabled(&look), w.outcome_of(&look, 0).value), (Enabled::TimeOut, 0));
+    assert_eq!((w.enabled(&look), w.outcome_of(&look, 0).op.pack().value), (Enabled::TimeOut, 0));
     assert_eq!(w.make(join(0, 0)), Outcome::Refused, "oneself");
     w.make(op(1, OpKind::ThreadEnd, 0, 0));
-    assert_eq!((w.enabled(&look), w.outcome_of(&look, 0).value), (Enabled::Yes, 1));
+    assert_eq!((w.enabled(&look), w.outcome_of(&look, 0).op.pack().value), (Enabled::Yes, 1));
     assert_eq!(w.make(join(0, 1)), Outcome::Done);
     assert_eq!(w.make(join(2, 1)), Outcome::Refused, "joined before");
     w.make(op(0, OpKind::Detach, 0, 2));
@@ -290,28 +293,31 @@ fn ranks_are_the_order_of_paths() {
 #[test]
 fn atomics() {
     let mut w = world(1, 0);
-    let store = |value| Event { value, ..op(1, OpKind::AtomicStore, OBJ, 0) };
+    let store = |value| edit(op(1, OpKind::AtomicStore, OBJ, 0), |w| w.value = value);
     let load = op(1, OpKind::AtomicLoad, OBJ, 0);
-    let cas = |expected, value| Event { value, ..op(1, OpKind::AtomicCas, OBJ, expected) };
+    let cas = |expected, value| edit(op(1, OpKind::AtomicCas, OBJ, expected), |w| w.value = value);
     w.make(store(5));
-    assert_eq!(w.outcome_of(&load, 0).value, 5);
-    assert_eq!(w.outcome_of(&store(6), 0).old, 5);
+    assert_eq!(w.outcome_of(&load, 0).op.pack().value, 5);
+    assert_eq!(w.outcome_of(&store(6), 0).op.pack().old, 5);
     assert_eq!(w.make(cas(4, 9)), Outcome::Failed);
-    assert_eq!(w.choose(cas(5, 9), 0).old, 5);
+    assert_eq!(w.choose(cas(5, 9), 0).op.pack().old, 5);
     assert_eq!(w.value_at(OBJ, 4), Some(9));
 }
 
 #[test]
 fn busy_waiting_needs_a_change() {
     let mut w = world(1, 0);
-    let awaited = Event { old: 5, value: 6, ..op(1, OpKind::AtomicLoad, OBJ, AWAITED) };
+    let awaited = edit(op(1, OpKind::AtomicLoad, OBJ, 1), |w| {
+        w.old = 5;
+        w.value = 6
+    });
     assert_eq!(w.enabled(&awaited), Enabled::Yes, "nobody has shown what is there");
-    w.make(Event { value: 5, ..op(1, OpKind::AtomicStore, OBJ, 0) });
+    w.make(edit(op(1, OpKind::AtomicStore, OBJ, 0), |w| w.value = 5));
     assert_eq!(w.enabled(&awaited), Enabled::No);
-    let pending = |value| Pending { event: Event { value, ..awaited }, state: PendingState::Awaiting };
+    let pending = |found| Pending { event: awaited, state: PendingState::Awaiting, found };
     assert_eq!(w.enabled_pending(&pending(5)), Enabled::No);
-    w.make(Event { value: 7, ..op(1, OpKind::AtomicStore, OBJ, 0) });
-    assert_eq!(w.outcome_of(&awaited, 0).value, 7);
+    w.make(edit(op(1, OpKind::AtomicStore, OBJ, 0), |w| w.value = 7));
+    assert_eq!(w.outcome_of(&awaited, 0).op.pack().value, 7);
     assert_eq!(w.enabled_pending(&pending(5)), Enabled::Yes);
 }
 
@@ -319,8 +325,8 @@ fn busy_waiting_needs_a_change() {
 fn what_nobody_changes_keeps_a_thread_waiting() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
-    let step = Event { value: 5, ..op(0, OpKind::AtomicLoad, OBJ, 0) };
-    let pending = Pending { event: step, state: PendingState::Awaiting };
+    let step = edit(op(0, OpKind::AtomicLoad, OBJ, 0), |w| w.value = 5);
+    let pending = Pending { event: step, state: PendingState::Awaiting, found: 5 };
     execution.pending = vec![pending];
     let mut w = SyncState::new(0);
     w.prepare(&execution);
@@ -330,7 +336,12 @@ fn what_nobody_changes_keeps_a_thread_waiting() {
 #[test]
 fn memory_is_known_by_bytes() {
     let mut w = world(1, 0);
-    let store = |obj, size, value| Event { size, value, ..op(1, OpKind::AtomicStore, obj, 0) };
+    let store = |obj, size, value| {
+        edit(op(1, OpKind::AtomicStore, obj, 0), |w| {
+            w.size = size;
+            w.value = value
+        })
+    };
     w.apply(&store(OBJ, 4, 0x4433_2211));
     assert_eq!(w.value_at(OBJ + 1, 2), Some(0x3322));
     assert_eq!((w.value_at(OBJ, 8), w.value_at(OBJ + 4, 4)), (None, None));
@@ -343,7 +354,10 @@ fn memory_is_known_by_bytes() {
     w.apply(&op(1, OpKind::Free, OBJ - 64, 256));
     assert_eq!(w.value_at(OBJ, 2), None);
     // What cannot be known is taken from the operation itself.
-    let unknown = Event { outcome: Outcome::Failed, old: 3, ..op(1, OpKind::AtomicCas, OBJ, 5) };
+    let unknown = edit(op(1, OpKind::AtomicCas, OBJ, 5), |w| {
+        w.outcome = Outcome::Failed;
+        w.old = 3
+    });
     assert_eq!(w.outcome_of(&unknown, 0), unknown);
     assert_eq!(w.value_at(OBJ, 16), None);
 }
@@ -353,9 +367,12 @@ fn initial_values_come_from_the_execution() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
     execution.events = vec![
-        Event { value: 7, old: 4, ..op(0, OpKind::AtomicRmw, OBJ, 0) },
-        Event { value: 7, ..op(0, OpKind::AtomicLoad, OBJ, 0) },
-        Event { value: 1, ..op(0, OpKind::AtomicLoad, OBJ + 8, 0) },
+        edit(op(0, OpKind::AtomicRmw, OBJ, 0), |w| {
+            w.value = 7;
+            w.old = 4
+        }),
+        edit(op(0, OpKind::AtomicLoad, OBJ, 0), |w| w.value = 7),
+        edit(op(0, OpKind::AtomicLoad, OBJ + 8, 0), |w| w.value = 1),
     ];
     let mut w = SyncState::new(0);
     w.prepare(&execution);
@@ -369,7 +386,7 @@ fn futex() {
     let mut w = world(3, 0);
     let wait = |thread, expected| op(thread, OpKind::FutexWait, OBJ, expected);
     let resume = |thread| op(thread, OpKind::FutexResume, OBJ, 0);
-    w.make(Event { value: 1, ..op(0, OpKind::AtomicStore, OBJ, 0) });
+    w.make(edit(op(0, OpKind::AtomicStore, OBJ, 0), |w| w.value = 1));
     assert_eq!(w.make(wait(1, 0)), Outcome::Failed);
     for thread in 1..=3 {
         assert_eq!(w.make(wait(thread, 1)), Outcome::Done);
@@ -378,12 +395,12 @@ fn futex() {
     let wake = |count| op(0, OpKind::FutexWake, OBJ, count);
     assert_eq!((w.successors(&wake(1)), w.successors(&wake(2)), w.successors(&wake(9))), (3, 3, 1));
     // Two of three, in order of ranks 3 2 1: {3 2}, {3 1}, {2 1}.
-    let pairs: Vec<u64> = (0..3).map(|choice| w.outcome_of(&wake(2), choice).value).collect();
+    let pairs: Vec<u64> = (0..3).map(|choice| w.outcome_of(&wake(2), choice).op.pack().value).collect();
     assert_eq!(pairs, [0b1100, 0b1010, 0b0110]);
-    assert_eq!(w.choose(wake(2), 2).old, 3);
+    assert_eq!(w.choose(wake(2), 2).op.pack().old, 3);
     assert_eq!((w.enabled(&resume(3)), w.enabled(&resume(1))), (Enabled::No, Enabled::Yes));
     assert_eq!(w.make(resume(1)), Outcome::Done);
-    assert_eq!(w.choose(wake(1), 0).value, 1 << 3);
+    assert_eq!(w.choose(wake(1), 0).op.pack().value, 1 << 3);
 }
 
 #[test]
@@ -408,7 +425,7 @@ fn disagreement_is_told() {
     execution.threads = vec![ThreadInfo::default()];
     execution.events = vec![op(0, OpKind::TryLock, MUTEX, 0), op(0, OpKind::TryLock, MUTEX, 0)];
     let wrong = check(&execution, 0).unwrap_err();
-    assert_eq!((wrong.index, wrong.expected.unwrap().outcome), (1, Outcome::Failed));
+    assert_eq!((wrong.index, wrong.expected.unwrap().op.outcome()), (1, Outcome::Failed));
     execution.events[1] = op(0, OpKind::Lock, MUTEX, 0);
     assert_eq!(check(&execution, 0).unwrap_err().expected, None);
     execution.events[1] = op(0, OpKind::Unlock, MUTEX, 0);
@@ -419,21 +436,21 @@ fn disagreement_is_told() {
 fn memory_that_changes_without_a_step_is_opaque() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
-    let store = Event { value: 3, ..op(0, OpKind::AtomicStore, OBJ, 0) };
-    let load = |value| Event { value, ..op(0, OpKind::AtomicLoad, OBJ, 0) };
+    let store = edit(op(0, OpKind::AtomicStore, OBJ, 0), |w| w.value = 3);
+    let load = |value| edit(op(0, OpKind::AtomicLoad, OBJ, 0), |w| w.value = value);
     let mut w = SyncState::new(0);
     execution.events = vec![store, load(3)];
     w.prepare(&execution);
     assert!(!w.has_opaque_memory());
     assert_eq!(w.value_at(OBJ, 4), Some(0));
-    let cas = Event { outcome: Outcome::Failed, ..op(0, OpKind::AtomicCas, OBJ, 0) };
-    assert!(w.is_certain(&cas) && w.outcome_of(&cas, 0).outcome == Outcome::Done);
+    let cas = edit(op(0, OpKind::AtomicCas, OBJ, 0), |w| w.outcome = Outcome::Failed);
+    assert!(w.is_certain(&cas) && w.outcome_of(&cas, 0).op.outcome() == Outcome::Done);
     // Somebody has written plainly in between.
     execution.events = vec![store, load(4)];
     w.prepare(&execution);
     assert!(w.has_opaque_memory());
     assert_eq!(w.value_at(OBJ, 4), None);
-    assert!(!w.is_certain(&cas) && w.outcome_of(&cas, 0).outcome == Outcome::Failed);
+    assert!(!w.is_certain(&cas) && w.outcome_of(&cas, 0).op.outcome() == Outcome::Failed);
     assert_eq!(check(&execution, 0), Ok(()));
 }
 
@@ -445,9 +462,9 @@ fn many_threads() {
     }
     // Ranks go down with the numbers: 80, 70, 5. Numbers from 63 on share a bit.
     let signal = op(0, OpKind::Signal, OBJ, 0);
-    assert_eq!(w.outcome_of(&signal, 2).value, 1 << 5);
+    assert_eq!(w.outcome_of(&signal, 2).op.pack().value, 1 << 5);
     let step = w.choose(signal, 0);
-    assert_eq!(step.value, 1 << 63);
+    assert_eq!(step.op.pack().value, 1 << 63);
     assert_eq!(w.enabled(&op(80, OpKind::CondReacquire, OBJ, MUTEX)), Enabled::Yes);
     assert_eq!(w.enabled(&op(70, OpKind::CondReacquire, OBJ, MUTEX)), Enabled::No);
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use raddle_model::defect::Holdings;
 use raddle_model::finding::{Created, Place};
-use raddle_model::{Access, AccessKind, Event as RunEvent, Execution, PendingState, SyncState};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::object::{LockChange, Namer as _, ThreadOp};
+use raddle_model::{Access, AccessKind, Event as RunEvent, Execution, Op, Operation as _, PendingState, SyncState};
+use raddle_vocab::Outcome;
 
 use super::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION, intern};
 use crate::names::ExecutionNames;
-use crate::phrase::{Namer, phrase, word};
 
 /// Events of a trace, at most; the last ones are kept.
 const MOST_EVENTS: usize = 20_000;
@@ -83,7 +83,7 @@ impl<'a> TraceAnnotator<'a> {
 
     fn threads(&self) -> Vec<ThreadLane> {
         let lane = |(number, thread): (usize, &raddle_model::ThreadInfo)| {
-            let is_creation = |step: &&RunEvent| step.kind == OpKind::Create && step.arg == number as u64;
+            let is_creation = |step: &&RunEvent| creates(&step.op, number);
             let creation = self.execution.events.iter().find(is_creation).filter(|_| number != 0);
             let created = creation.map(|step| Created {
                 by: self.names.thread(u64::from(step.thread)),
@@ -101,24 +101,23 @@ impl<'a> TraceAnnotator<'a> {
         step: &RunEvent,
         index: usize,
     ) -> AnnotatedEvent {
-        let object = has_object(step.kind).then(|| self.object(trace, known, step.obj, 1, step.pc));
-        let value = (step.kind.is_atomic_access()).then(|| match (step.kind, step.outcome) {
-            (OpKind::AtomicCas, outcome) if outcome != Outcome::Done => step.old,
-            _ => step.value,
-        });
-        let waits = matches!(step.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire);
-        let peer = matches!(step.kind, OpKind::Create | OpKind::Join | OpKind::Detach).then_some(step.arg);
+        let op = &step.op;
+        let object = has_object(op).then(|| self.object(trace, known, op.object(), 1, step.pc));
+        let peer = match op {
+            Op::Thread(op) => op.peer().map(usize::from),
+            _ => None,
+        };
         AnnotatedEvent {
             thread: usize::from(step.thread),
             kind: EventKind::Sync,
-            op: word(step.kind).into(),
-            text: phrase(step, self.names),
+            op: op.kind().word().into(),
+            text: op.phrase(self.names),
             place: self.place(trace, known, step.pc),
             object,
-            other: waits.then(|| self.object(trace, known, step.arg, 1, step.pc)),
-            peer: peer.map(|peer| peer as usize).filter(|&peer| peer < trace.threads.len()),
-            outcome: (step.outcome != Outcome::Done).then(|| format!("{:?}", step.outcome).to_lowercase()),
-            value: value.map(|value| value.to_string()),
+            other: op.mutex_of_wait().map(|mutex| self.object(trace, known, mutex, 1, step.pc)),
+            peer: peer.filter(|&peer| peer < trace.threads.len()),
+            outcome: (op.outcome() != Outcome::Done).then(|| format!("{:?}", op.outcome()).to_lowercase()),
+            value: op.value().map(|value| value.to_string()),
             mark: None,
             step: Some(index + 1),
         }
@@ -177,15 +176,15 @@ impl<'a> TraceAnnotator<'a> {
         let mut all: Vec<Interval> = Vec::new();
         for (number, step) in self.execution.events.iter().enumerate().take(event_of_step.len()) {
             holdings.apply(step, number as u32);
-            let touched = [step.obj, step.arg];
+            let touched = step.op.lock_change().map(LockChange::object);
             open.retain(|&(thread, object), &mut at| {
-                let held = !touched.contains(&object) || holdings.of_thread(thread).any(|held| held.object == object);
+                let held = touched != Some(object) || holdings.of_thread(thread).any(|held| held.object == object);
                 if !held {
                     all[at].to = Some(event_of_step[number]);
                 }
                 held
             });
-            let fresh: Vec<_> = holdings.of_thread(step.thread).filter(|held| held.step == number as u32).collect();
+            let fresh: Vec<_> = holdings.of_thread(step.thread).filter(|held| held.event == number as u32).collect();
             for held in fresh {
                 let object = self.object(trace, known, held.object, 1, held.pc);
                 open.insert((held.thread, held.object), all.len());
@@ -209,13 +208,14 @@ impl<'a> TraceAnnotator<'a> {
             world.apply(step);
             next.pass(step.thread);
             for thread in 0..self.execution.threads.len() as u16 {
-                let Some(op) = next.of_thread(thread, self.execution).filter(|op| op.kind.can_block()) else {
+                let Some(op) = next.of_thread(thread, self.execution).filter(|op| op.op.can_block()) else {
                     continue;
                 };
                 let blocked = world.is_alive(thread) && !world.enabled(op).possible();
                 match (open.get(&thread), blocked) {
                     (None, true) => {
-                        let object = (op.kind != OpKind::Join).then(|| self.object(trace, known, op.obj, 1, op.pc));
+                        let is_join = matches!(op.op, Op::Thread(_));
+                        let object = (!is_join).then(|| self.object(trace, known, op.op.object(), 1, op.pc));
                         open.insert(thread, all.len());
                         // It starts to wait once its own event before is over.
                         let from = event_of_step[number];
@@ -269,19 +269,17 @@ impl NextSteps {
     }
 }
 
-/// Whether the first operand names an object.
-fn has_object(kind: OpKind) -> bool {
-    !matches!(
-        kind,
-        OpKind::ThreadStart
-            | OpKind::ThreadEnd
-            | OpKind::Create
-            | OpKind::Join
-            | OpKind::Detach
-            | OpKind::Exit
-            | OpKind::Fence
-            | OpKind::Io
-    )
+/// Whether the operation creates, or tries to create, the thread with this number.
+fn creates(op: &Op, number: usize) -> bool {
+    matches!(op, Op::Thread(ThreadOp::Create { child, .. }) if usize::from(*child) == number)
+}
+
+/// Whether the operation is on an object that has a name.
+fn has_object(op: &Op) -> bool {
+    match op {
+        Op::Thread(op) => matches!(op, ThreadOp::Poll { .. }),
+        op => !matches!(op, Op::Exit(_) | Op::Fence(_) | Op::File(_)),
+    }
 }
 
 /// A value of so many bytes, as a signed number.

@@ -1,27 +1,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use raddle_model::{Access, AccessKind, Event as RunEvent, Execution, Pending, PendingState, ThreadInfo, ThreadPath};
-use raddle_vocab::{MemOrder, OpKind, Outcome};
+use raddle_model::fixture::{self, event};
+use raddle_model::{Access, AccessKind, Event as RunEvent, Execution};
+use raddle_vocab::{OpKind, Words};
 
 use super::*;
 use crate::names::ExecutionNames;
 use crate::symbols::{Modules, Symbols};
 
 fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> RunEvent {
-    RunEvent {
-        thread,
-        kind,
-        outcome: Outcome::Done,
-        order: MemOrder::SeqCst,
-        size: 4,
-        obj,
-        arg,
-        value: 7,
-        old: 0,
-        pc: 0,
-        accesses: 0,
-    }
+    event(thread, Words { size: 4, value: 7, ..Words::new(kind).on(obj, arg) })
 }
 
 fn write(thread: u16, after: u32) -> Access {
@@ -31,13 +20,7 @@ fn write(thread: u16, after: u32) -> Access {
 /// T1 holds the lock while T2 wants it, and both write the same word.
 fn execution() -> Execution {
     let m = 0x1000;
-    let mut execution = Execution::empty();
-    for number in 0..3u32 {
-        let path = ThreadPath(if number == 0 { vec![] } else { vec![number] });
-        execution.threads.push(ThreadInfo { path, parent: (number > 0).then_some(0), name: None });
-        let pending = Pending { event: step(number as u16, OpKind::ThreadEnd, 0, 0), state: PendingState::Ended };
-        execution.pending.push(pending);
-    }
+    let mut execution = fixture::execution(3, Vec::new());
     execution.events = vec![
         step(0, OpKind::ThreadStart, 0, 0),
         step(0, OpKind::Create, 0, 1),

@@ -14,7 +14,7 @@ use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Execution, PendingState, SyncState, semantics};
 use raddle_testkit::{Granularity, MemoryTarget, Program};
-use raddle_vocab::{OpKind, RunStatus};
+use raddle_vocab::RunStatus;
 
 /// What a search saw.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -93,6 +93,6 @@ pub fn obeys_the_semantics(execution: &Execution, spurious: u32) {
     semantics::check(execution, spurious).unwrap();
     let mut world = SyncState::new(spurious);
     world.prepare(execution);
-    let plain = execution.events.iter().any(|step| step.kind == OpKind::Write) || !execution.accesses.is_empty();
+    let plain = execution.events.iter().any(|event| event.op.is_plain_write()) || !execution.accesses.is_empty();
     assert!(plain || !world.has_opaque_memory(), "{execution:#?}");
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use raddle_model::race::Touching;
-use raddle_model::{AccessKind, Event, Execution};
-use raddle_vocab::{OpKind, Outcome};
+use raddle_model::{AccessKind, Execution, Operation as _};
+use raddle_vocab::{OpKind, Outcome, Words};
 
 /// An event: a step or a data access.
 struct Item {
     thread: u16,
-    step: Option<Event>,
+    step: Option<Words>,
     touches: Vec<(u64, u64, Touching)>,
     pc: u64,
 }
@@ -28,15 +28,16 @@ fn events(execution: &Execution) -> Vec<Item> {
             all.push(Item { thread: access.thread, step: None, touches, pc: access.pc });
         }
         if let Some(step) = execution.events.get(number) {
-            let what = match (step.kind, step.outcome) {
+            let words = step.op.pack();
+            let what = match (words.kind, words.outcome) {
                 (OpKind::Read, _) => Some(Touching::Read),
                 (OpKind::Write, _) => Some(Touching::Write),
                 (OpKind::AtomicLoad, _) | (OpKind::AtomicCas, Outcome::Failed) => Some(Touching::AtomicRead),
                 (OpKind::AtomicStore | OpKind::AtomicRmw | OpKind::AtomicCas, _) => Some(Touching::AtomicWrite),
                 _ => None,
             };
-            let touches = what.into_iter().map(|what| (step.obj, 4, what)).collect();
-            all.push(Item { thread: step.thread, step: Some(*step), touches, pc: step.pc });
+            let touches = what.into_iter().map(|what| (words.obj, 4, what)).collect();
+            all.push(Item { thread: step.thread, step: Some(words), touches, pc: step.pc });
         }
     }
     all
@@ -86,8 +87,8 @@ fn synchronises(events: &[Item], a: usize, b: usize) -> bool {
     let (Some(x), Some(y)) = (&events[a].step, &events[b].step) else { return false };
     let done = x.outcome == Outcome::Done && y.outcome == Outcome::Done;
     match (x.kind, y.kind) {
-        (OpKind::Create, OpKind::ThreadStart) => x.arg == u64::from(y.thread),
-        (OpKind::ThreadEnd, OpKind::Join) => done && y.arg == u64::from(x.thread),
+        (OpKind::Create, OpKind::ThreadStart) => x.arg == u64::from(events[b].thread),
+        (OpKind::ThreadEnd, OpKind::Join) => done && y.arg == u64::from(events[a].thread),
         (OpKind::Unlock, OpKind::Lock | OpKind::TryLock | OpKind::TimedLock) => done && x.obj == y.obj,
         (OpKind::Unlock, OpKind::CondReacquire) => x.outcome == Outcome::Done && x.obj == y.arg,
         (OpKind::CondWait | OpKind::CondTimedWait, OpKind::Lock | OpKind::TryLock | OpKind::TimedLock) => {

@@ -1,0 +1,361 @@
+//! Questions about operations that several analyses ask.
+
+use raddle_vocab::Outcome;
+
+use super::{
+    AtomicAction, AtomicOp, BarrierAction, CondAction, FutexAction, MemoryAction, MutexAction, OnceAction, Op,
+    Operation as _, Patience, RwlockAction, SemaphoreAction, ThreadOp, Woken,
+};
+
+/// What an operation means for who holds a lock. Inside the initialiser of a once control counts as
+/// holding it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockChange {
+    /// The thread holds the lock, or holds it once more.
+    Acquire {
+        /// Mutex, read-write lock or once control.
+        object: u64,
+        /// Only for reading.
+        shared: bool,
+        /// It is a once control.
+        once: bool,
+    },
+    /// The thread gives back one hold.
+    Release(u64),
+    /// The thread is done with the initialiser, if the word is a guard.
+    FinishGuard(u64),
+    /// The lock is new, or gone: no thread holds it.
+    Reset(u64),
+}
+
+impl LockChange {
+    /// The lock.
+    #[must_use]
+    pub fn object(self) -> u64 {
+        match self {
+            LockChange::Acquire { object, .. }
+            | LockChange::Release(object)
+            | LockChange::FinishGuard(object)
+            | LockChange::Reset(object) => object,
+        }
+    }
+}
+
+impl Op {
+    /// The atomic operation, if it is one.
+    #[must_use]
+    #[inline]
+    pub fn as_atomic(&self) -> Option<&AtomicOp> {
+        match self {
+            Op::Atomic(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// Whether it is an atomic load, or a look at the life of a thread.
+    #[must_use]
+    #[inline]
+    pub fn is_load(&self) -> bool {
+        match self {
+            Op::Atomic(op) => op.is_load(),
+            op => matches!(op, Op::Thread(ThreadOp::Poll { .. })),
+        }
+    }
+
+    /// Whether the operation is an access to memory, plain or atomic, or ends the life of a block.
+    #[must_use]
+    #[inline]
+    pub fn is_memory_access(&self) -> bool {
+        matches!(self, Op::Atomic(_) | Op::Memory(_))
+    }
+
+    /// First byte and number of bytes that it accesses; of an object, its first byte.
+    #[must_use]
+    pub fn bytes(&self) -> (u64, u64) {
+        match self {
+            Op::Atomic(op) => (op.addr, u64::from(op.size)),
+            Op::Memory(op) => (op.addr, op.size),
+            Op::Futex(op) if op.is_wait() => (op.word, 4),
+            _ => (self.object(), 0),
+        }
+    }
+
+    /// The address of the object in memory that the operation is about.
+    #[must_use]
+    pub fn address(&self) -> Option<u64> {
+        match self {
+            Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) => None,
+            _ => Some(self.object()).filter(|&object| object != 0),
+        }
+    }
+
+    /// The mutex that a wait for a condition variable releases or takes.
+    #[must_use]
+    pub fn mutex_of_wait(&self) -> Option<u64> {
+        match self {
+            Op::Cond(op) => match op.action {
+                CondAction::Wait { mutex, .. } | CondAction::Reacquire { mutex, .. } => Some(mutex),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value that an atomic operation read or wrote, for people; of a look at a thread, 1 if it has
+    /// ended.
+    #[must_use]
+    pub fn value(&self) -> Option<u64> {
+        match self {
+            Op::Atomic(op) => Some(op.left()),
+            Op::Thread(ThreadOp::Poll { ended, .. }) => Some(u64::from(*ended)),
+            _ => None,
+        }
+    }
+
+    /// The thread that it created.
+    #[must_use]
+    #[inline]
+    pub fn created(&self) -> Option<u16> {
+        match *self {
+            Op::Thread(ThreadOp::Create { child, failed: false, .. }) => Some(child),
+            _ => None,
+        }
+    }
+
+    /// The threads that it woke, if it is a wake-up.
+    #[must_use]
+    #[inline]
+    pub fn woken(&self) -> Option<Woken> {
+        match self {
+            Op::Cond(op) => match op.action {
+                CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } => Some(woken),
+                _ => None,
+            },
+            Op::Futex(op) => match op.action {
+                FutexAction::Wake { woken, .. } => Some(woken),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it chooses among waiters, and how many successors it had.
+    #[must_use]
+    #[inline]
+    pub fn choices(&self) -> Option<u64> {
+        match self {
+            Op::Cond(op) => match op.action {
+                CondAction::Signal { waiters, .. } => Some(waiters),
+                _ => None,
+            },
+            Op::Futex(op) => match op.action {
+                FutexAction::Wake { successors, .. } => Some(successors),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it is the first half of a wait in a queue.
+    #[must_use]
+    #[inline]
+    pub fn begins_wait(&self) -> bool {
+        match self {
+            Op::Cond(op) => matches!(op.action, CondAction::Wait { .. }),
+            Op::Futex(op) => op.is_wait(),
+            _ => false,
+        }
+    }
+
+    /// Whether it is the second half of a wait in a queue.
+    #[must_use]
+    #[inline]
+    pub fn ends_wait(&self) -> bool {
+        match self {
+            Op::Cond(op) => matches!(op.action, CondAction::Reacquire { .. }),
+            Op::Futex(op) => matches!(op.action, FutexAction::Resume { .. }),
+            _ => false,
+        }
+    }
+
+    /// Whether it has at most one successor in every state of every program.
+    #[must_use]
+    #[inline]
+    pub fn has_one_successor(&self) -> bool {
+        match self {
+            Op::Cond(op) => !matches!(op.action, CondAction::Signal { .. } | CondAction::Reacquire { .. }),
+            Op::Futex(op) => op.is_wait(),
+            _ => true,
+        }
+    }
+
+    /// Whether it is an arrival at a barrier.
+    #[must_use]
+    #[inline]
+    pub fn is_arrival(&self) -> bool {
+        matches!(self, Op::Barrier(op) if matches!(op.action, BarrierAction::Arrive { .. }))
+    }
+
+    /// Whether it fills the round of a barrier in which the other operation arrives. Arrivals in one
+    /// round commute, so footprints do not tell.
+    #[must_use]
+    #[inline]
+    pub fn closes_round_of(&self, other: &Op) -> bool {
+        match (self, other) {
+            (Op::Barrier(op), Op::Barrier(other)) => op.closes_round_of(other),
+            _ => false,
+        }
+    }
+
+    /// Whether it may return without the lock that it is about.
+    #[must_use]
+    pub fn is_lock_attempt(&self) -> bool {
+        let patience = match self {
+            Op::Mutex(op) => match op.action {
+                MutexAction::Lock(patience) => patience,
+                _ => return false,
+            },
+            Op::Rwlock(op) => match op.action {
+                RwlockAction::Read(patience) | RwlockAction::Write(patience) => patience,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        patience != Patience::Block
+    }
+
+    /// Whether it is a blocking acquisition of a mutex.
+    #[must_use]
+    #[inline]
+    pub fn is_lock(&self) -> bool {
+        matches!(self, Op::Mutex(op) if op.action == MutexAction::Lock(Patience::Block))
+    }
+
+    /// Whether it is a release of a mutex, not by a wait.
+    #[must_use]
+    #[inline]
+    pub fn is_unlock(&self) -> bool {
+        matches!(self, Op::Mutex(op) if op.action == MutexAction::Unlock)
+    }
+
+    /// The mutex that it took.
+    #[must_use]
+    #[inline]
+    pub fn acquired_mutex(&self) -> Option<u64> {
+        match self {
+            Op::Mutex(op) => match op.action {
+                MutexAction::Lock(_) if op.is_done() => Some(op.mutex),
+                _ => None,
+            },
+            Op::Cond(op) => match op.action {
+                CondAction::Reacquire { mutex, .. } => Some(mutex),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The mutex that it takes, waiting for it if need be.
+    #[must_use]
+    #[inline]
+    pub fn awaited_mutex(&self) -> Option<u64> {
+        match self {
+            Op::Mutex(op) if op.action == MutexAction::Lock(Patience::Block) && op.outcome != Outcome::Nested => {
+                Some(op.mutex)
+            }
+            Op::Cond(op) => match op.action {
+                CondAction::Reacquire { mutex, .. } => Some(mutex),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The mutex that it gives back, if only one level of it.
+    #[must_use]
+    #[inline]
+    pub fn released_mutex(&self) -> Option<u64> {
+        match self {
+            Op::Mutex(op) => match op.action {
+                MutexAction::Unlock => Some(op.mutex),
+                _ => None,
+            },
+            Op::Cond(op) => match op.action {
+                CondAction::Wait { mutex, .. } => Some(mutex),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What it means for who holds a lock.
+    #[must_use]
+    pub fn lock_change(&self) -> Option<LockChange> {
+        let acquire = |object, shared, once| Some(LockChange::Acquire { object, shared, once });
+        match self {
+            Op::Mutex(op) => {
+                let changes = matches!(op.outcome, Outcome::Done | Outcome::Nested);
+                match op.action {
+                    MutexAction::Lock(_) if changes => acquire(op.mutex, false, false),
+                    MutexAction::Unlock if changes => Some(LockChange::Release(op.mutex)),
+                    MutexAction::Lock(_) | MutexAction::Unlock => None,
+                    MutexAction::Init | MutexAction::Destroy => Some(LockChange::Reset(op.mutex)),
+                }
+            }
+            Op::Rwlock(op) => match op.action {
+                RwlockAction::Read(_) if op.acquires() => acquire(op.rwlock, true, false),
+                RwlockAction::Write(_) if op.acquires() => acquire(op.rwlock, false, false),
+                RwlockAction::Read(_) | RwlockAction::Write(_) => None,
+                RwlockAction::Unlock { .. } => Some(LockChange::Release(op.rwlock)),
+                RwlockAction::Init | RwlockAction::Destroy => Some(LockChange::Reset(op.rwlock)),
+            },
+            Op::Cond(op) => match op.action {
+                CondAction::Wait { mutex, .. } => Some(LockChange::Release(mutex)),
+                CondAction::Reacquire { mutex, .. } => acquire(mutex, false, false),
+                _ => None,
+            },
+            Op::Once(op) => match op.action {
+                OnceAction::Begin { already: false } => acquire(op.control, false, true),
+                OnceAction::Begin { already: true } => None,
+                OnceAction::End | OnceAction::Abort => Some(LockChange::Release(op.control)),
+            },
+            Op::Atomic(op) => match op.action {
+                AtomicAction::Store { .. } => Some(LockChange::FinishGuard(op.addr)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The object that a call initialised.
+    #[must_use]
+    pub fn initialised(&self) -> Option<u64> {
+        match self {
+            Op::Mutex(op) => (op.action == MutexAction::Init).then_some(op.mutex),
+            Op::Rwlock(op) => (op.action == RwlockAction::Init).then_some(op.rwlock),
+            Op::Cond(op) => (op.action == CondAction::Init).then_some(op.cond),
+            Op::Semaphore(op) => matches!(op.action, SemaphoreAction::Init { .. }).then_some(op.semaphore),
+            Op::Barrier(op) => matches!(op.action, BarrierAction::Init { .. }).then_some(op.barrier),
+            _ => None,
+        }
+    }
+
+    /// The object that a call destroyed.
+    #[must_use]
+    pub fn destroyed(&self) -> Option<u64> {
+        match self {
+            Op::Mutex(op) => (op.action == MutexAction::Destroy).then_some(op.mutex),
+            Op::Rwlock(op) => (op.action == RwlockAction::Destroy).then_some(op.rwlock),
+            Op::Cond(op) => (op.action == CondAction::Destroy).then_some(op.cond),
+            Op::Semaphore(op) => matches!(op.action, SemaphoreAction::Destroy { .. }).then_some(op.semaphore),
+            Op::Barrier(op) => (op.action == BarrierAction::Destroy).then_some(op.barrier),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a plain write.
+    #[must_use]
+    pub fn is_plain_write(&self) -> bool {
+        matches!(self, Op::Memory(op) if op.action == MemoryAction::Write)
+    }
+}

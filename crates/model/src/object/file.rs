@@ -1,0 +1,113 @@
+//! Input and output that other threads can observe: pipes, sockets, regular files and their names.
+
+use raddle_vocab::{OpKind, Outcome, Words, io};
+
+use super::{Carrier, Namer, Operation, OrderSink, UnpackError};
+use crate::depend::{Footprint, Mode, file_touch};
+use crate::semantics::SyncState;
+
+/// Input or output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileOp {
+    /// What is touched.
+    pub object: FileTouch,
+    /// A second thing that is touched: the content of a file beside the offset, say.
+    pub second: Option<FileTouch>,
+    /// The descriptor, whose number depends on what other threads have open.
+    pub descriptor: i32,
+    /// Events of `poll` that the thread waits for; 0 if it never waits.
+    pub events: i16,
+}
+
+/// Something that input or output touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileTouch {
+    /// Its identity.
+    pub identity: u64,
+    /// It is only looked at.
+    pub observes: bool,
+}
+
+impl FileTouch {
+    fn mode(self) -> Mode {
+        if self.observes { Mode::Observe } else { Mode::Write }
+    }
+}
+
+impl FileOp {
+    /// Whether the thread may have to wait for it.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.events != 0
+    }
+
+    fn touches(&self) -> impl Iterator<Item = FileTouch> {
+        [Some(self.object), self.second].into_iter().flatten()
+    }
+}
+
+impl Operation for FileOp {
+    #[inline]
+    fn kind(&self) -> OpKind {
+        OpKind::Io
+    }
+
+    fn object(&self) -> u64 {
+        self.object.identity
+    }
+
+    #[inline]
+    fn outcome(&self) -> Outcome {
+        Outcome::Done
+    }
+
+    #[inline]
+    fn with_outcome(self, _outcome: Outcome) -> Self {
+        self
+    }
+
+    fn pack(&self) -> Words {
+        let flag = |touch: Option<FileTouch>, flag: u64| match touch {
+            Some(FileTouch { observes: true, .. }) => flag,
+            _ => 0,
+        };
+        let flags = flag(Some(self.object), io::OBSERVES) | flag(self.second, io::SECOND_OBSERVES);
+        let second = self.second.map_or(0, |second| io::and(second.identity as u32));
+        let arg = io::waits_for(self.descriptor, self.events) | second | flags;
+        Words::new(OpKind::Io).on(self.object.identity, arg)
+    }
+
+    fn unpack(words: &Words) -> Result<Self, UnpackError> {
+        let (descriptor, events) = io::waited_for(words.arg);
+        let touch = |identity, flag| FileTouch { identity, observes: words.arg & flag != 0 };
+        let second = io::second(words.arg).map(|second| touch(second, io::SECOND_OBSERVES));
+        Ok(FileOp { object: touch(words.obj, io::OBSERVES), second, descriptor, events })
+    }
+
+    fn attempt(&self, _thread: u16, _state: &SyncState, _choice: u16) -> Option<Outcome> {
+        Some(Outcome::Done)
+    }
+
+    fn apply(&self, _thread: u16, _state: &mut SyncState) {}
+
+    fn footprint(&self, _thread: u16, into: &mut Footprint) {
+        into.extend(self.touches().map(|touch| file_touch(touch.identity, touch.mode())));
+    }
+
+    fn can_block(&self) -> bool {
+        true
+    }
+
+    fn order(&self, sink: &mut impl OrderSink) {
+        for touch in self.touches() {
+            sink.acquire(touch.identity, Carrier::Object);
+            if !touch.observes {
+                sink.release_apart(touch.identity, Carrier::Object);
+            }
+        }
+    }
+
+    fn phrase(&self, _names: &dyn Namer) -> String {
+        "input or output".to_string()
+    }
+}

@@ -1,0 +1,134 @@
+//! What an event means for the clocks and for the shadow of memory.
+
+use raddle_vocab::MemOrder;
+
+use super::RaceDetector;
+use super::shadow::{EVENT, Record, Touching};
+use crate::execution::Event;
+use crate::object::{AtomicOp, Carrier, OrderSink};
+
+/// The detector, while it follows one event.
+pub(super) struct EventOrder<'a> {
+    pub detector: &'a mut RaceDetector,
+    pub event: &'a Event,
+    /// Its number.
+    pub number: u32,
+    /// How many threads the execution has.
+    pub threads: usize,
+}
+
+impl EventOrder<'_> {
+    fn record(&self, what: Touching) -> Record {
+        self.detector.record(self.event.thread, what, self.event.pc, self.number | EVENT)
+    }
+
+    /// The number, if there is another thread with it.
+    fn other(&self, number: u16) -> Option<u16> {
+        (usize::from(number) < self.threads && number != self.event.thread).then_some(number)
+    }
+}
+
+impl OrderSink for EventOrder<'_> {
+    fn fork(&mut self, child: u16) {
+        if let Some(child) = self.other(child) {
+            self.detector.clocks.follow(child, self.event.thread);
+            self.detector.clocks.tick(self.event.thread);
+        }
+    }
+
+    fn join(&mut self, thread: u16) {
+        if let Some(ended) = self.other(thread) {
+            self.detector.clocks.follow(self.event.thread, ended);
+        }
+    }
+
+    fn observe_end(&mut self, thread: u16) {
+        self.join(thread);
+    }
+
+    #[inline]
+    fn acquire(&mut self, addr: u64, carrier: Carrier) {
+        let at = self.detector.meet(addr >> 3);
+        self.detector.clocks.acquire(self.event.thread, *self.detector.shadow.clocks(at), addr, carrier);
+    }
+
+    #[inline]
+    fn release(&mut self, addr: u64, carrier: Carrier) {
+        let at = self.detector.meet(addr >> 3);
+        self.detector.clocks.release(self.event.thread, self.detector.shadow.clocks(at), addr, carrier);
+        self.detector.clocks.tick(self.event.thread);
+        self.detector.carries(at, addr);
+    }
+
+    fn release_apart(&mut self, addr: u64, carrier: Carrier) {
+        let at = self.detector.meet(addr >> 3);
+        self.detector.clocks.release(self.event.thread, self.detector.shadow.clocks(at), addr, carrier);
+        self.detector.clocks.tick(self.event.thread);
+    }
+
+    /// Matters only if something is given back to the heap in this execution.
+    #[inline]
+    fn uses(&mut self, addr: u64) {
+        if self.detector.frees {
+            let record = self.record(Touching::Use);
+            self.detector.touch(addr, 1, record);
+        }
+    }
+
+    fn initialise(&mut self, addr: u64) {
+        let at = self.detector.meet(addr >> 3);
+        self.detector.forget_order(at, addr);
+        self.uses(addr);
+    }
+
+    fn fence(&mut self, order: MemOrder) {
+        let (clocks, thread) = (&mut self.detector.clocks, self.event.thread);
+        if order.acquires() {
+            clocks.acquire_fence(thread);
+        }
+        if order.releases() {
+            clocks.release_fence(thread);
+            clocks.tick(thread);
+        }
+    }
+
+    fn atomic(&mut self, op: &AtomicOp) {
+        let (thread, addr) = (self.event.thread, op.addr);
+        let (reads, writes) = (op.reads(), op.writes());
+        let at = self.detector.meet(addr >> 3);
+        let list = *self.detector.shadow.clocks(at);
+        if reads && op.order.acquires() {
+            self.detector.clocks.acquire(thread, list, addr, Carrier::Atomic);
+        } else if reads {
+            self.detector.clocks.acquire_later(thread, list, addr);
+        }
+        let record = self.record(if writes { Touching::AtomicWrite } else { Touching::AtomicRead });
+        self.detector.touch(addr, u64::from(op.size), record);
+        if !writes {
+            return;
+        }
+        let detector = &mut *self.detector;
+        if !reads {
+            // A store starts a new release sequence; only a read-modify-write continues what it found.
+            detector.clocks.clear(list, addr, Carrier::Atomic);
+        }
+        detector.carries(at, addr);
+        if op.order.releases() {
+            detector.clocks.release(thread, detector.shadow.clocks(at), addr, Carrier::Atomic);
+            detector.clocks.tick(thread);
+        } else {
+            detector.clocks.release_fenced(thread, detector.shadow.clocks(at), addr);
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, addr: u64, size: u64, what: Touching) {
+        let record = self.record(what);
+        self.detector.touch(addr, size, record);
+    }
+
+    fn free(&mut self, addr: u64, size: u64) {
+        let record = self.record(Touching::Free);
+        self.detector.free(addr, size, record);
+    }
+}
