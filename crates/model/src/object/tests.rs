@@ -32,7 +32,7 @@ fn phrases_say_what_happened_to_what() {
     assert_eq!(say(OpKind::CondWait, Outcome::Done, 8, 0), "cond-wait o7, release o8");
     assert_eq!(say(OpKind::CondReacquire, Outcome::TimedOut, 8, 0), "time out on o7, take o8");
     assert_eq!(say(OpKind::Signal, Outcome::Done, 0, 0b110), "signal o7, wakes T1, T2");
-    assert_eq!(say(OpKind::Signal, Outcome::Done, 0, 0), "signal o7, nobody waits");
+    assert_eq!(say(OpKind::Signal, Outcome::Done, 0, 0), "signal o7, no thread waits");
     assert_eq!(say(OpKind::Broadcast, Outcome::Done, 0, 1 << 63 | 1), "broadcast o7, wakes T0 and others");
     assert_eq!(say(OpKind::AtomicCas, Outcome::Failed, 8, 0), "exchange o7 fails: is 3");
     assert_eq!(say(OpKind::AtomicRmw, Outcome::Done, 0, 4), "update o7: 3 to 4");

@@ -91,7 +91,8 @@ impl Woken {
     /// The first thread number that has no bit of its own.
     pub const LIMIT: u16 = 63;
 
-    /// The set with these bits, one per thread; the last one stands for all from [`Woken::LIMIT`] on.
+    /// The set with these bits, one per thread; the last one stands for all from [`Woken::LIMIT`]
+    /// on.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
         Woken(bits)
@@ -146,7 +147,7 @@ impl Woken {
         let named = self.iter().filter(|&thread| thread < Woken::LIMIT);
         let threads: Vec<String> = named.map(|thread| names.thread(u64::from(thread))).collect();
         match (threads.is_empty(), self.has_others()) {
-            (true, false) => ", nobody waits".to_string(),
+            (true, false) => ", no thread waits".to_string(),
             (_, more) => format!(", wakes {}{}", threads.join(", "), if more { " and others" } else { "" }),
         }
     }
