@@ -1,16 +1,16 @@
 //! Which transitions depend on each other.
 //!
-//! Two transitions of different threads depend on each other iff they touch a common cell in modes that do not commute.
-//! What a step touches follows from the step itself (its kind, operands and outcome), so executions with the same steps
-//! have the same dependence.
+//! Two transitions of different threads depend on each other iff they touch a common cell in modes
+//! that do not commute. What an event touches follows from the event itself (its kind, operands and
+//! outcome), so executions with the same events have the same dependence.
 
 use smallvec::SmallVec;
 
 use crate::execution::Event;
 use crate::object::{Operation as _, Woken};
 
-/// A place where transitions meet. Ordinary memory is cut into cells of 8 bytes; other things that threads share have
-/// cells above every address.
+/// Unit of dependence. Ordinary memory is cut into cells of 8 bytes. Other things that threads
+/// share have cells above every address.
 pub type Cell = u64;
 
 const THREAD_CELLS: Cell = 1 << 60;
@@ -24,7 +24,8 @@ const ROUND_CELLS: Cell = 5 << 60;
 pub enum Mode {
     /// Depends on the state, does not change it: commutes with itself.
     Observe,
-    /// Changes the state in a way that commutes with changes of the same sort (readers of an rwlock, posts, arrivals).
+    /// Changes the state and commutes with other changes in this mode (readers of an rwlock, posts,
+    /// arrivals).
     Share,
     /// Changes it.
     Write,
@@ -75,8 +76,8 @@ pub fn footprint(event: &Event) -> Footprint {
     prints
 }
 
-/// The first four bytes stand for a synchronising object: the smallest ones have no more, and two of
-/// them share a cell.
+/// The first four bytes stand for a synchronising object: the smallest ones have no more, and two
+/// of them share a cell.
 #[inline]
 pub(crate) fn object_touch(object: u64, mode: Mode) -> Touch {
     Touch { cell: object >> 3, bytes: 0x0f << (object & 4), mode }

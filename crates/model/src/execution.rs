@@ -73,7 +73,7 @@ pub struct Access {
 pub enum PendingState {
     /// It could still step (the run was cut, or diverged).
     Enabled,
-    /// It waits for somebody.
+    /// It waits for another thread.
     Blocked,
     /// It waits busily: what it would read now would only lead it back to where it has been.
     Awaiting,
@@ -83,8 +83,9 @@ pub enum PendingState {
     Ended,
     /// It left the process (`exit`), which is at rest.
     Exited,
-    /// As [`PendingState::Awaiting`], but in the middle of a round that began with values that are gone: a thread that started the
-    /// round later would go on. Another execution covers this one.
+    /// As [`PendingState::Awaiting`], but in the middle of a round that began with values that have
+    /// changed since: a thread that started the round now would go on. Another execution covers
+    /// this one.
     Stale,
 }
 
@@ -150,8 +151,9 @@ pub struct Execution {
     pub diverged_at: Option<u32>,
     /// Everything recorded: steps, accesses, allocations.
     pub recorded: u64,
-    /// Places where threads of the program were found to wait busily, in this run or before. Once there is one, whether a read is
-    /// possible depends on what there is to be read; and the more are known, the more rounds are recognised as failed.
+    /// Number of spin loops found in the program, in this run or before. Once there is one, whether
+    /// a read is enabled depends on the value to be read. The more loops are known, the more rounds
+    /// are recognised as failed.
     pub awaits: u32,
 }
 
@@ -173,8 +175,8 @@ impl Execution {
         }
     }
 
-    /// Whether a thread stopped in the middle of a round of busy waiting that another execution begins later: what came to rest is
-    /// no end of the program.
+    /// Whether a thread stopped in the middle of a round of a spin loop that another execution
+    /// begins later. The end of this execution is then no end of the program.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.pending.iter().any(|pending| pending.state == PendingState::Stale)

@@ -1,7 +1,8 @@
-//! What a search has to say in the end: findings, verdict and figures, in the shape of the JSON report (schema 1).
+//! The result of a search: findings, verdict and figures, in the shape of the JSON report (schema
+//! 1).
 //!
-//! The field names and their order are a contract with whoever reads the report; fields that only some findings have are
-//! left out where they have nothing to say, all others are always there.
+//! The field names and their order are a contract with the readers of the report. A field that only
+//! some findings have is left out where it is empty. All others are always there.
 
 use serde::{Deserialize, Serialize};
 
@@ -131,15 +132,15 @@ pub enum Severity {
 pub enum Kind {
     /// Two accesses, at least one a write, that nothing orders.
     DataRace,
-    /// Threads that wait for each other, or for what nobody will do.
+    /// Threads that wait for each other, or for what no thread will do.
     Deadlock,
-    /// A failed assertion, an abort or an exception that nobody catches.
+    /// A failed assertion, an abort or an uncaught exception.
     Assertion,
     /// A fatal signal.
     Crash,
     /// The thread library was used against its rules.
     Misuse,
-    /// A loop that nobody can end.
+    /// A loop that no other thread can end.
     Livelock,
 }
 
@@ -207,7 +208,7 @@ pub struct AccessReport {
     /// First byte accessed, as `0x…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Who created the thread, and where.
+    /// The thread that created this one, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Created>,
 }
@@ -319,8 +320,8 @@ impl Numbering {
 
 /// The verdict and the status that the command ends with.
 ///
-/// A bug outweighs everything; with `warnings_count` (`--werror`) a warning is one. Otherwise the search is `complete`, or
-/// the verdict is open.
+/// An error outweighs everything; with `warnings_count` (`--werror`) a warning counts as one.
+/// Without an error, the verdict depends on whether the search is `complete`.
 #[must_use]
 pub fn verdict(findings: &[Finding], complete: bool, warnings_count: bool) -> Verdict {
     if findings.iter().any(|finding| warnings_count || finding.severity == Severity::Error) {

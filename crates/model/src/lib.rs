@@ -1,5 +1,5 @@
-//! What an execution is and what it means, without processes and files: steps, executions, the semantics of every
-//! synchronising object, dependence, happens-before, defects.
+//! Executions and what they mean, without processes and files: events, executions, the semantics of
+//! every synchronising object, dependence, happens-before, defects.
 #![forbid(unsafe_code)]
 
 pub mod defect;

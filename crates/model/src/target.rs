@@ -7,7 +7,8 @@ use crate::execution::Execution;
 /// One forced transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Choice {
-    /// Run-local number of the thread, in the numbering that the schedule itself produces (order of creation).
+    /// Run-local number of the thread: its place in the order in which the schedule creates
+    /// threads.
     pub thread: u16,
     /// Which successor, for a step that has several; 0 is the default.
     pub choice: u16,
@@ -38,7 +39,7 @@ pub enum TargetError {
     /// The target ended or cannot go on.
     #[error("{0}")]
     Lost(String),
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
     /// The time that it may take is over.
@@ -48,7 +49,8 @@ pub enum TargetError {
 
 /// Runs requests; results come in the order of the requests.
 ///
-/// Several requests may be under way, so that a target in another process works while the search thinks.
+/// Several requests may be under way, so that a target in another process works while the search
+/// analyses results.
 pub trait Target {
     /// Hands over one more request.
     fn submit(&mut self, request: Request);
@@ -59,7 +61,8 @@ pub trait Target {
     /// If the target is lost. Calling it with nothing under way is an error of the caller.
     fn finish(&mut self, into: &mut Execution) -> Result<(), TargetError>;
 
-    /// Says that others need the other processors: from now on the target shall work only while the search waits for it.
+    /// Says that the other processors are in use: from now on the target shall work only while the
+    /// search waits for it.
     fn take_turns(&mut self) {}
 
     /// How many requests it is worth to have under way.

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-/// Names a thread by how it was created: main is the empty path, its third child `[3]`, that one's first `[3, 1]`.
-/// The order is lexicographic, which is the order of ranks in `raddle_vocab::policy`.
+/// Names a thread by how it was created: main is the empty path, its third child `[3]`, the first
+/// child of that one `[3, 1]`. The order is lexicographic, which is the order of ranks in
+/// `raddle_vocab::policy`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadPath(pub Vec<u32>);
 
@@ -20,7 +21,8 @@ impl fmt::Display for ThreadPath {
     }
 }
 
-/// A thread of one execution; its place in [`crate::Execution::threads`] is its run-local number (order of creation).
+/// A thread of one execution. Its index in [`crate::Execution::threads`] is its run-local number
+/// (order of creation).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadInfo {
     /// Name that does not depend on the schedule.

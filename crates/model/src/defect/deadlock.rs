@@ -1,14 +1,16 @@
-//! Threads that can never go on: what a run that came to rest says about those that are blocked or spin.
+//! Deadlocks and livelocks: which threads can never go on, judged at the end of a run in which no
+//! thread can step.
 //!
-//! * `relock`: a thread waits for what it holds itself.
-//! * `cycle`: threads wait for each other's locks or ends. Such a cycle stays closed to the end of the run, so it is enough to
-//!   look there; it counts even if the process has exited.
-//! * `lost-wakeup`: a thread waits to be woken, and somebody has signalled before.
-//! * `all-blocked`: nothing of the kind, but nobody will ever do what they wait for.
-//! * `spin` (a livelock): a thread goes round in a loop that nobody can end.
+//! * `relock`: a thread waits for a lock that it holds itself.
+//! * `cycle`: threads wait for each other's locks or ends. Such a cycle stays closed to the end of
+//!   the run, so it is enough to look there. It counts even if the process has exited.
+//! * `lost-wakeup`: a thread waits to be woken, and the object was signalled before.
+//! * `all-blocked`: none of these, but no thread is left to do what the blocked threads wait for.
+//! * `spin` (a livelock): a thread is in a loop that no other thread can end.
 //!
-//! Who waits for somebody who is stuck is a consequence and named only beside the others. After an exit, or where a thread has
-//! failed, whoever waits may wait for that: at rest, no finding.
+//! A thread that waits for a stuck thread is a consequence and only named beside the cause. After
+//! an exit, or after a thread has failed, a blocked thread may wait for what that thread would have
+//! done: no finding.
 
 use raddle_vocab::RunStatus;
 
@@ -60,7 +62,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// What a blocked thread waits for and who would have to let it go.
+    /// What a blocked thread waits for, and which threads would have to release it.
     fn waits_for(&self, pending: &Pending) -> Waits {
         let event = &pending.event;
         let holders = |object: u64, shared_too: bool| {
@@ -114,7 +116,8 @@ impl<'a> Scene<'a> {
         &self.execution.threads[usize::from(thread)].path
     }
 
-    /// Sets of blocked threads that wait for each other, each in the order of the waiting where that is a ring.
+    /// Sets of blocked threads that wait for each other. A set that is a cycle is in the order of
+    /// the waiting.
     fn knots(&self) -> Vec<Vec<u16>> {
         let blocked = self.threads(|pending| pending.state == PendingState::Blocked);
         let mut knots: Vec<Vec<u16>> = Vec::new();
@@ -176,7 +179,7 @@ impl<'a> Scene<'a> {
         blocked.into_iter().filter(|&thread| !self.waits[usize::from(thread)].iter().any(is_stuck)).collect()
     }
 
-    /// Roots first, then those that wait for them; who merely joins them last.
+    /// Causes first, then the threads that wait for them; threads that only join them come last.
     fn by_importance(&self) -> Vec<u16> {
         let roots = self.roots();
         let mut threads = self.threads(|pending| pending.state == PendingState::Blocked);
@@ -187,7 +190,8 @@ impl<'a> Scene<'a> {
         threads
     }
 
-    /// Whether the thread waits to be woken though somebody has woken, or tried to wake, waiters of the same object.
+    /// Whether the thread waits to be woken though waiters of the same object were woken before, or
+    /// a wake-up found none.
     fn missed_a_wake_up(&self, thread: u16) -> bool {
         let waiting = &self.execution.pending[usize::from(thread)].event.op;
         let wakes = |op: &Op| match (waiting, op) {
@@ -210,7 +214,7 @@ impl<'a> Scene<'a> {
             }
         };
         let parts: Vec<Part> = threads.iter().map(part).collect();
-        // Who merely waits for the end of a stuck thread is no part of what is wrong, unless the waiting goes in a ring.
+        // A thread that only joins a stuck thread is a consequence, unless it is part of a cycle.
         let counts = |thread: &&u16| {
             matches!(detail, "cycle" | "relock") || !is_join(&self.execution.pending[usize::from(**thread)])
         };

@@ -29,7 +29,7 @@ pub struct Holdings {
 }
 
 impl Holdings {
-    /// Nobody holds anything.
+    /// Forgets all locks held.
     pub fn clear(&mut self) {
         self.all.clear();
     }
@@ -58,7 +58,7 @@ impl Holdings {
         }
     }
 
-    /// Whoever holds it loses one level; the thread itself if it is among them.
+    /// Takes one level from a holder: from the thread itself if it is one.
     fn release(&mut self, thread: u16, object: u64) {
         let own = self.all.iter().position(|held| held.thread == thread && held.object == object);
         let Some(at) = own.or_else(|| self.all.iter().position(|held| held.object == object)) else { return };
@@ -79,13 +79,14 @@ impl Holdings {
         self.all.iter().filter(move |held| held.thread == thread)
     }
 
-    /// Who holds an object.
+    /// The threads that hold an object.
     pub fn of_object(&self, object: u64) -> impl Iterator<Item = &Held> {
         self.all.iter().filter(move |held| held.object == object)
     }
 }
 
-/// The locks that a thread holds before the event with this number (or at the end), in the order of acquisition.
+/// The locks that a thread holds before the event with this number (or at the end), in the order of
+/// acquisition.
 #[must_use]
 pub fn locks_held(events: &[Event], thread: u16, before: usize) -> Vec<Held> {
     let mut holdings = Holdings::default();

@@ -1,4 +1,5 @@
-//! What is left over: locks of threads that have ended, threads and objects that nobody cleared away.
+//! What is left over at the end: locks of threads that have ended, threads that were never joined,
+//! objects that were never destroyed.
 
 use raddle_vocab::RunStatus;
 use rustc_hash::FxHashMap;
@@ -23,16 +24,19 @@ struct Child {
 pub(super) struct Leftovers {
     /// By number, as far as there are threads.
     children: Vec<Child>,
-    /// Objects that were initialised by a call and not destroyed since, with the number of that step.
+    /// Objects that were initialised by a call and not destroyed since, with the number of that
+    /// event.
     live: FxHashMap<u64, u32>,
-    /// The first step that ends the process by main, and who runs then.
+    /// The first event of main that ends the process.
     end_of_main: Option<u32>,
+    /// The threads that run at the end of main.
     running: Vec<u16>,
     /// Whether the process was ended by a call.
     on_purpose: bool,
 }
 
-/// Locks that are held when their thread ends, when they are initialised, and when their memory dies.
+/// Locks that are held when their thread ends, when they are initialised, and when their memory
+/// dies.
 pub(super) fn locks_misused(event: &Event, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
     match event.op {
         Op::Thread(ThreadOp::End) => locks_at_end(event, number, holdings, into),
@@ -115,8 +119,9 @@ fn awaited_semaphore(pending: &Pending) -> Option<u64> {
     }
 }
 
-/// Threads that wait, for ever, for a semaphore that was destroyed: before it was, if it had nothing
-/// to give then and nothing orders their waiting after it; too late otherwise.
+/// Threads that wait for ever for a semaphore that was destroyed. Either the wait began before the
+/// destruction (the semaphore was at 0 then and nothing orders the wait after it), or it came too
+/// late.
 pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect>) {
     let waits = |pending| awaited_semaphore(pending).map(|semaphore| (&pending.event, semaphore));
     for (waiting, awaited) in execution.pending.iter().filter_map(waits) {
@@ -154,8 +159,9 @@ fn comes_after(events: &[Event], thread: u16) -> bool {
 
 /// Warnings about a process that came to its end in an orderly way.
 ///
-/// One that was ended on purpose (`exit`, `_exit`: the step knows its caller, a return from main has none) need not have
-/// joined its threads; the system clears everything else away too, but who initialises with a call should destroy.
+/// A process that was ended on purpose (`exit`, `_exit`) need not have joined its threads. The
+/// event of such an end has a call site, that of a return from main has none. The system reclaims
+/// everything else too, but an object that was initialised by a call should be destroyed by one.
 pub(super) fn warnings(execution: &Execution, leftovers: &mut Leftovers, into: &mut Vec<Defect>) {
     let main_is_over =
         matches!(execution.pending.first(), Some(p) if matches!(p.state, PendingState::Exited | PendingState::Ended));
@@ -217,8 +223,8 @@ impl Leftovers {
                     *child = Child { unjoined: (!detached).then_some(number), runs: true };
                 }
             }
-            // What has no place in the program was not done by it: when main ends by `pthread_exit`, the
-            // runtime waits for the others.
+            // An event without a call site is the runtime's: when main ends by `pthread_exit`, the
+            // runtime waits for the other threads.
             ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread } if event.pc != 0 => {
                 if let Some(child) = self.children.get_mut(usize::from(thread)) {
                     child.unjoined = None;
@@ -243,7 +249,7 @@ impl Leftovers {
         into.push(Defect::warning("main-returns-early", Vec::new()).with(parts));
     }
 
-    /// Threads that nobody joined or detached.
+    /// Threads that were neither joined nor detached.
     fn never_joined(&self, execution: &Execution, into: &mut Vec<Defect>) {
         let unjoined = self.children.iter().enumerate();
         for (thread, number) in unjoined.filter_map(|(thread, child)| Some((thread, child.unjoined?))) {

@@ -70,7 +70,7 @@ pub struct Part {
     pub position: PartPosition,
     /// What it waits for, if that is what is wrong.
     pub waits: Option<Waits>,
-    /// Locks that it holds, if that matters: only for threads that wait. See [`locks_held`] for others.
+    /// Locks that it holds. Filled in for threads that wait; [`locks_held`] gives those of others.
     pub locks: Vec<Held>,
 }
 
@@ -132,8 +132,8 @@ impl DefectFinder {
         DefectFinder::default()
     }
 
-    /// All defects of an execution, each signature once: races first, then what failed, then who is stuck, then what is
-    /// left over.
+    /// All defects of an execution, each signature once: races, then failures, then stuck threads,
+    /// then what is left over.
     pub fn find(&mut self, execution: &Execution) -> Vec<Defect> {
         let mut found = Vec::new();
         found.extend(self.races.races(execution).iter().map(of_race));

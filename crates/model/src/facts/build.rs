@@ -88,8 +88,8 @@ impl Builder {
         self.facts
     }
 
-    /// A thread passes a node at most once if it lies in the function that the thread runs, outside of every cycle, and nobody
-    /// calls that function.
+    /// A thread passes a node at most once if the node lies in the thread's start function, outside
+    /// of every cycle, and that function is never called.
     fn mark_single_creates(&mut self) {
         let facts = &mut self.facts;
         let mut called = vec![false; facts.functions.len()];

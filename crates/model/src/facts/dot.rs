@@ -1,4 +1,5 @@
-//! Facts as labelled transition systems, in the language of Graphviz: one per function that a thread can begin in.
+//! Writes facts as labelled transition systems in the language of Graphviz: one per function that a
+//! thread can start in.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

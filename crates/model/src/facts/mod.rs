@@ -1,9 +1,11 @@
-//! What a static analysis knows about a program: for every function the graph of what it may do that others can notice.
+//! Facts of a static analysis: for every function the graph of the operations that other threads
+//! can observe.
 //!
-//! A node stands for one operation. `next` leads to what may come after it in the same function; a node without successors ends
-//! the function. Everything is an over-approximation: an operation that the graph does not show never happens, and where the
-//! analysis gave up, a node says [`Act::Anything`]. From the graph, [`suffix`] tells what a thread may still do from a
-//! position on, with which locks surely held.
+//! A node stands for one operation. `next` leads to what may come after it in the same function; a
+//! node without successors ends the function. Everything is an over-approximation: an operation
+//! that the graph does not show never happens. Where the analysis gave up, a node says
+//! [`Act::Anything`]. From the graph, [`suffix`] computes what a thread may still do from a
+//! position on, and which locks it certainly holds.
 
 mod build;
 mod check;
@@ -225,7 +227,7 @@ pub struct Facts {
     pub nodes: Vec<Node>,
     /// The function that the first thread runs.
     pub main: FunctionId,
-    /// Places of the source: site n is element n - 1. Empty where sites are numbers of another sort.
+    /// Source locations: site n is element n - 1. Empty where sites are numbers of another sort.
     #[serde(default)]
     pub sites: Vec<SourcePlace>,
     /// Where the analysis gave up, and why.

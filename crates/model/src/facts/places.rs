@@ -47,7 +47,7 @@ pub enum Home {
     Global,
     /// A heap block allocated at this site, beginning at the address.
     Block(Option<Site>, u64),
-    /// Something else: a stack, or memory that nobody announced.
+    /// Anything else: a stack, or memory whose allocation was not reported.
     Other,
 }
 
@@ -109,8 +109,8 @@ impl Held {
         self.0.binary_search_by_key(&lock, |&(other, _)| other).ok().map(|at| self.0[at].1)
     }
 
-    /// Whether two threads that hold these cannot be at their accesses at the same time: a common lock that one of them holds
-    /// alone.
+    /// Whether two threads that hold these cannot be at their accesses at the same time: they have
+    /// a lock in common that at least one of them holds exclusively.
     #[must_use]
     pub fn excludes(&self, other: &Held) -> bool {
         self.0.iter().any(|&(lock, hold)| {

@@ -1,12 +1,14 @@
 //! What a thread may still do.
 //!
-//! A thread stands in some function, called by somebody: which calls it has still to return from is not known, so on reaching the
-//! function's end it may go on behind every call of it (in code that the thread can run at all). Inside functions that it
-//! calls from then on, calls and returns match: a function's effect on the locks is summarised as `L -> (L \ rel) + acq`.
+//! A thread is at a node of some function. Which calls it has still to return from is not known. So
+//! at the end of the function it may go on behind every call of that function, in code that the
+//! thread can reach. Inside functions that it calls from then on, calls and returns match: the
+//! effect of a function on the locks is summarised as `L -> (L \ rel) + acq`.
 //!
-//! Virtual locks stand for what thread creation and joining order. The creator holds the lock of a `Create` node alone until it
-//! creates the thread there, and again after joining it; the thread holds it all its life. They are named [`VIRTUAL`] plus the node here;
-//! whoever uses a suffix knows which thread's node it is.
+//! Virtual locks express the order that thread creation and joining give. The creator holds the
+//! lock of a `Create` node exclusively until it creates the thread there, and again after joining
+//! it. The created thread holds the lock all its life. A virtual lock is named [`VIRTUAL`] plus the
+//! node; the user of a suffix knows which thread's node it is.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -256,7 +258,8 @@ impl Flow {
         }
     }
 
-    /// Effect of a node with what it calls, and whether that can be silent; `None` if nothing comes after it.
+    /// Effect of a node including what it calls, and whether it can be silent. `None` if nothing
+    /// comes after it.
     fn through(&self, node: NodeId) -> Option<(Transformer, bool)> {
         match &self.facts.nodes[node as usize].act {
             Act::End => None,
@@ -303,8 +306,8 @@ impl Flow {
         self.callers[function as usize].iter().filter(inside).copied()
     }
 
-    /// Whether, after an event at the site, a branch that depends on other threads may come before the next event. A site that the facts do not
-    /// know counts as one.
+    /// Whether a branch that depends on other threads may come between an event at the site and the
+    /// next event. True for a site that the facts do not know.
     pub fn branches_after(&mut self, site: Site, entry: Option<FunctionId>) -> bool {
         if let Some(&known) = self.open.get(&(site, entry)) {
             return known;
@@ -366,7 +369,8 @@ impl Flow {
         }
     }
 
-    /// All that a thread which began in `entry` may do from before the nodes (or from behind them) on, holding `held`.
+    /// All that a thread which started in `entry` and holds `held` may do from before the nodes on
+    /// (or, with `behind`, from behind them).
     pub fn suffix(&mut self, nodes: &[NodeId], behind: bool, entry: Option<FunctionId>, held: &Held) -> Rc<Suffix> {
         let question = (nodes.to_vec(), behind, entry, held.clone());
         if let Some(known) = self.suffixes.get(&question) {
@@ -436,7 +440,8 @@ impl Flow {
         }
     }
 
-    /// Adds a synchronising operation. It uses its objects, whose memory must not be freed meanwhile.
+    /// Adds a synchronising operation. It uses its objects, whose memory must not be freed
+    /// meanwhile.
     fn operation(&self, act: &Act, held: &Rc<Held>, suffix: &mut Suffix) {
         self.operations(act, &mut suffix.ops);
         let used = operands(act).into_iter().flat_map(|spans| self.locate(spans).collect::<Vec<_>>());
@@ -467,7 +472,8 @@ impl Flow {
     }
 }
 
-/// States of a walk: locks held before each node, and whether it was reached inside a call made on the way.
+/// States of a walk: the locks held before each node, and whether it was reached inside a call made
+/// on the way.
 #[derive(Default)]
 struct Walk {
     before: BTreeMap<(NodeId, bool), Held>,

@@ -1,7 +1,7 @@
 //! Barriers.
 //!
-//! A wait is two operations: the arrival, which belongs to the present round, and the departure once
-//! the round is full. The serial thread is the one of least rank in the round.
+//! A wait is two operations: the arrival, which belongs to the present round, and the departure
+//! once the round is full. The serial thread is the one of least rank in the round.
 
 use raddle_vocab::{OpKind, Outcome, Words};
 
@@ -46,7 +46,8 @@ pub enum BarrierAction {
 
 impl BarrierOp {
     /// Whether the first operation is an arrival that fills the round to which the second one, an
-    /// arrival too, belongs. Their footprints commute, though the second one then changes its round.
+    /// arrival too, belongs. Their footprints commute, though the second one then changes its
+    /// round.
     #[must_use]
     #[inline]
     pub fn closes_round_of(&self, other: &BarrierOp) -> bool {

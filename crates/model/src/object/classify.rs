@@ -7,8 +7,8 @@ use super::{
     Operation as _, Patience, RwlockAction, SemaphoreAction, ThreadOp, Woken,
 };
 
-/// What an operation means for who holds a lock. Inside the initialiser of a once control counts as
-/// holding it.
+/// How an operation changes the holder of a lock. A thread inside the initialiser of a once control
+/// counts as its holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockChange {
     /// The thread holds the lock, or holds it once more.
@@ -101,8 +101,8 @@ impl Op {
         }
     }
 
-    /// The value that an atomic operation read or wrote, for people; of a look at a thread, 1 if it has
-    /// ended.
+    /// The value that an atomic operation read or wrote, for display. Of a look at a thread: 1 if
+    /// it has ended.
     #[must_use]
     pub fn value(&self) -> Option<u64> {
         match self {
@@ -196,8 +196,8 @@ impl Op {
         matches!(self, Op::Barrier(op) if matches!(op.action, BarrierAction::Arrive { .. }))
     }
 
-    /// Whether it fills the round of a barrier in which the other operation arrives. Arrivals in one
-    /// round commute, so footprints do not tell.
+    /// Whether it fills the round of a barrier in which the other operation arrives. Arrivals in
+    /// one round commute, so footprints do not tell.
     #[must_use]
     #[inline]
     pub fn closes_round_of(&self, other: &Op) -> bool {
@@ -288,7 +288,7 @@ impl Op {
         }
     }
 
-    /// What it means for who holds a lock.
+    /// How it changes the holder of a lock.
     #[must_use]
     pub fn lock_change(&self) -> Option<LockChange> {
         let acquire = |object, shared, once| Some(LockChange::Acquire { object, shared, once });

@@ -1,6 +1,6 @@
 //! Operations by kind of object. One file holds all that is known of one kind: its typed
-//! operations, how they go over the wire, what they mean, what they depend on, how they order memory,
-//! and how they are put into words.
+//! operations, how they go over the wire, what they mean, what they depend on, how they order
+//! memory, and how they are put into words.
 //!
 //! [`Operation`] is what each kind implements, [`Op`] is any operation. Adding a kind of object is
 //! adding a file and a variant.
@@ -137,8 +137,8 @@ pub trait Operation: Copy + PartialEq {
         false
     }
 
-    /// The operation with the outcome with which it touches most. `timed`: the wait that it ends may
-    /// time out.
+    /// The operation with the outcome with which it touches most. `timed`: the wait that it ends
+    /// may time out.
     #[must_use]
     fn at_worst(self, _timed: bool) -> Self {
         self.with_outcome(Outcome::Done)

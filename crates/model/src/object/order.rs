@@ -19,8 +19,8 @@ pub enum Carrier {
     Atomic,
 }
 
-/// An analysis of happens-before. It knows the thread whose operation it is told of. What it does not
-/// implement makes no difference to it; leaving out edges orders less.
+/// An analysis of happens-before. It knows the thread whose operation it is told of. What it does
+/// not implement makes no difference to it; leaving out edges orders less.
 pub trait OrderSink {
     /// The thread creates another one.
     fn fork(&mut self, _child: u16) {}

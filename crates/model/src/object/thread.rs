@@ -8,8 +8,8 @@ use super::{Namer, Operation, OrderSink, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, thread_touch};
 use crate::semantics::{Life, SyncState};
 
-/// A poll goes over the wire as an atomic load of `LIFE_WORDS | thread << 3`, which holds 1 once the
-/// thread has ended. No address of a program is that high.
+/// A poll goes over the wire as an atomic load of `LIFE_WORDS | thread << 3`, which holds 1 once
+/// the thread has ended. No address of a program is that high.
 const LIFE_WORDS: u64 = 1 << 63;
 /// Bytes of such a word. No access of this size lies within one cell of memory.
 const LIFE_WORD_SIZE: u32 = 16;

@@ -1,8 +1,8 @@
-//! Vector clocks of threads and of what passes order from one to another.
+//! Vector clocks of threads and of the objects that pass order from one thread to another.
 //!
-//! What carries a clock lies at an address. The clocks of one cell of memory make a list, whose head is kept with the cell, so that
-//! finding one takes no search: hardly any cell has more than one or two. Rounds of a barrier come and go; the latest is
-//! at the front.
+//! What carries a clock lies at an address. The clocks of one cell of memory form a list, whose
+//! head is kept with the cell. Hardly any cell has more than two, so finding one is cheap. A
+//! barrier has a clock per round; the latest is at the front.
 
 use crate::object::Carrier;
 
@@ -27,7 +27,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     threads: usize,
-    /// Per thread three clocks: its own, what its last release fence published, what its next acquire fence will take.
+    /// Three clocks per thread: its own, what its last release fence published, and what its next
+    /// acquire fence will take.
     own: Vec<u32>,
     entries: Vec<Entry>,
     carried: Vec<u32>,
@@ -148,7 +149,8 @@ impl Clocks {
         }
     }
 
-    /// Adds what the thread's last release fence published to an atomic location, if it has made one.
+    /// Adds what the thread's last release fence published to an atomic location, if there was such
+    /// a fence.
     pub fn release_fenced(&mut self, thread: u16, list: &mut List, addr: u64) {
         if self.fenced[usize::from(thread)] {
             let (into, from) = (self.slot(list, addr, Carrier::Atomic), self.at(usize::from(thread), 1));

@@ -1,17 +1,28 @@
-//! Data races: pairs of conflicting accesses that nothing orders.
+//! Data races: pairs of conflicting accesses that happens-before does not order.
 //!
-//! Happens-before is that of C11 with the release sequences of C++20, on a sequentially consistent execution (so that a read
-//! sees the last write): program order; unlock to later lock; readers of an rwlock to later writers and writers to
-//! all; post to later wait; arrivals at a barrier to departures; the end of an initialiser to those that find it done; creation, and end to
-//! join; a release store, with the read-modify-writes that follow it, to an acquire load; the same through fences; input
-//! and output on one channel. A signal does not order, as a wake-up may be spurious, nor does a futex by itself; a relaxed
-//! operation orders only through fences. A plain write ends a release sequence.
+//! Happens-before is that of C11 with the release sequences of C++20. Executions are sequentially
+//! consistent, so a read sees the last write. These are ordered:
 //!
-//! The clocks are those of FastTrack (Flanagan and Freund, PLDI 2009), a thread's time advancing where it publishes. Other
-//! than there, a cell keeps one record per different access, so that *all* racing pairs of places of an execution are found, and
-//! the result does not depend on the order of independent transitions.
+//! * the events of one thread, by program order;
+//! * an unlock before later locks; readers of an rwlock before later writers, and writers before
+//!   all;
+//! * a post before later waits; arrivals at a barrier before departures;
+//! * the end of an initialiser before the calls that find it done;
+//! * the creation of a thread before its start, and its end before the join;
+//! * a release store, with the read-modify-writes that follow it, before an acquire load; the same
+//!   through fences;
+//! * input and output on one channel.
 //!
-//! Deviation: atomic accesses of different sizes to one location only share a clock if they start at the same byte.
+//! A signal does not order, as a wake-up may be spurious. A futex by itself does not order either.
+//! A relaxed operation orders only through fences. A plain write ends a release sequence.
+//!
+//! The clocks are those of FastTrack (Flanagan and Freund, PLDI 2009); a thread's time advances
+//! where it publishes. Unlike FastTrack, a cell keeps one record per different access. So *all*
+//! racing pairs of places of an execution are found, and the result does not depend on the order of
+//! independent transitions.
+//!
+//! Deviation: atomic accesses of different sizes to one location only share a clock if they start
+//! at the same byte.
 
 mod clock;
 mod shadow;
@@ -77,9 +88,10 @@ struct Freed {
 pub struct RaceDetector {
     clocks: Clocks,
     shadow: Shadow,
-    /// Blocks that were given back, by address; cells inside that nobody had met know nothing of it.
+    /// Freed blocks, by address. A cell that is accessed for the first time is looked up here.
     freed: BTreeMap<u64, Freed>,
-    /// Whether anything is given back in this execution: if not, using an object cannot race with that.
+    /// Whether memory is freed in this execution. If not, the use of an object cannot race with a
+    /// free.
     frees: bool,
     known: FxHashSet<(u64, u64, u64)>,
     races: Vec<Race>,
@@ -142,7 +154,8 @@ impl RaceDetector {
         event.op.order(&mut EventOrder { detector: self, event, number, threads });
     }
 
-    /// The cell that an address lies in; one that is met for the first time may lie in a block that is dead.
+    /// The cell that an address lies in. A cell that is accessed for the first time may lie in a
+    /// freed block.
     #[inline]
     fn meet(&mut self, cell: u64) -> CellRef {
         let (at, fresh) = self.shadow.cell(cell);
@@ -157,7 +170,7 @@ impl RaceDetector {
         *self.shadow.carriers(at) |= 1 << (addr & 7);
     }
 
-    /// What lies at the address from now on is new: nobody has published anything through it.
+    /// What lies at the address is new from now on: nothing has been published through it.
     fn forget_order(&mut self, at: CellRef, addr: u64) {
         self.clocks.clear_all(*self.shadow.clocks(at), addr);
     }
@@ -190,7 +203,8 @@ impl RaceDetector {
         }
     }
 
-    /// A plain write gives atomic locations a value that nobody published, and makes synchronising objects new.
+    /// A plain write gives atomic locations a value that was not published, and makes synchronising
+    /// objects new.
     fn end_order(&mut self, at: CellRef, cell: u64, bytes: u8) {
         let carriers = *self.shadow.carriers(at) & bytes;
         if carriers != 0 {

@@ -1,10 +1,12 @@
-//! What is remembered of each 8 bytes of memory.
+//! Shadow memory: the accesses remembered for each cell of 8 bytes.
 //!
-//! Per cell some records, one for each different access (thread, kind, bytes, place): a later access of the same sort
-//! replaces the earlier one, because whatever the earlier would race with later on, the later does too. So there are as
-//! many as the program has different accesses to the cell, not as the execution has.
+//! A cell has one record for each different access (thread, kind, bytes, place). A later access of
+//! the same sort replaces the earlier one: whatever would race with the earlier one races with the
+//! later one too. So the number of records is bounded by the accesses in the program, not by those
+//! in the execution.
 //!
-//! Pages stay from one execution to the next (addresses do), a number in each cell says whether it is of this execution.
+//! Pages stay from one execution to the next, because addresses do. A number in each cell says
+//! whether its content is of this execution.
 
 use rustc_hash::FxHashMap;
 
@@ -185,8 +187,8 @@ impl Shadow {
         &mut self.records[start as usize..start as usize + usize::from(len)]
     }
 
-    /// Compares a new access with the cell's records, for a thread that has seen so much of each other one's time, and
-    /// puts it among them.
+    /// Compares a new access with the cell's records and adds it to them. `seen` is the clock of
+    /// the accessing thread.
     #[inline]
     pub fn compare(&mut self, at: CellRef, new: &Record, seen: &[u32]) -> Compared {
         let conflicting = new.what.conflicting();
@@ -195,7 +197,8 @@ impl Shadow {
         for (number, old) in self.records(at).iter_mut().enumerate() {
             if old.thread == new.thread {
                 if old.is_like(new) {
-                    // Whoever came in between raced with it and was reported then: it has published nothing since.
+                    // The thread has published nothing since, so an access in between raced with
+                    // the old one and was reported then.
                     if old.epoch == new.epoch {
                         return Compared::Known;
                     }

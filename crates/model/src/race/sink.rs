@@ -109,7 +109,8 @@ impl OrderSink for EventOrder<'_> {
         }
         let detector = &mut *self.detector;
         if !reads {
-            // A store starts a new release sequence; only a read-modify-write continues what it found.
+            // A store starts a new release sequence; only a read-modify-write continues what it
+            // found.
             detector.clocks.clear(list, addr, Carrier::Atomic);
         }
         detector.carries(at, addr);

@@ -68,7 +68,7 @@ fn free_conflicts_with_every_use() {
         story.access(2, AccessKind::Free, 0x100, 64);
         assert_eq!(story.races().len(), 1);
     }
-    // The other way round, into a part of the block that nobody had touched.
+    // The other way round, into a part of the block without any access before.
     let mut story = Story::new();
     story.access(2, AccessKind::Free, 0x100, 64);
     story.access(1, AccessKind::Read, 0x120, 8);

@@ -15,11 +15,11 @@ pub struct Disagreement {
     pub expected: Option<Event>,
 }
 
-/// Replays an execution and compares each outcome. What memory holds is the hardware's business: values count only where
-/// every change of them is a step.
+/// Replays an execution and compares each outcome. Memory is written by the program itself, so
+/// values are compared only where every change of them is an event.
 ///
 /// # Errors
-/// The first step that could not have happened so.
+/// The first event that the semantics does not allow.
 pub fn check(execution: &Execution, spurious: u32) -> Result<(), Disagreement> {
     let mut world = SyncState::new(spurious);
     world.prepare(execution);

@@ -74,7 +74,8 @@ impl SyncState {
     }
 }
 
-/// Cell, shift in bits and byte mask of an access that lies within one cell; others are never known.
+/// Cell, shift in bits and byte mask of an access that lies within one cell; others are never
+/// known.
 fn slice(addr: u64, size: u32) -> Option<(u64, u32, u8)> {
     let from = (addr & 7) as u32;
     (size > 0 && from + size <= 8).then(|| (addr >> 3, from * 8, (((1u16 << size) - 1) << from) as u8))

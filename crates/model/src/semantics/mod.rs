@@ -1,8 +1,8 @@
 //! One executable semantics of every synchronising object.
 //!
-//! [`SyncState::outcome_of`] says what an operation would do now, [`SyncState::apply`] does it. The in-memory target runs on
-//! these two, the search asks them about states that no run was in, and [`check`] compares every step of a real run
-//! with them. Memory is sequentially consistent.
+//! [`SyncState::outcome_of`] says what an operation would do now, [`SyncState::apply`] does it. The
+//! in-memory target runs on these two, the search asks them about states that no run was in, and
+//! [`check`] compares every event of a real run with them. Memory is sequentially consistent.
 //!
 //! What each operation means stands in [`crate::object`], one file per kind of object. Here are the
 //! states of objects and threads, the undo log and the ranks of threads.
@@ -68,8 +68,8 @@ pub(crate) enum Space {
 
 /// Everything that transitions observe and change.
 ///
-/// Objects are interned once and keep their place over [`SyncState::reset`], so that a search that replays many executions
-/// of one program does not hash into a growing table anew.
+/// Objects are interned once and keep their place over [`SyncState::reset`]. So a search that
+/// replays many executions of one program does not hash its objects again.
 #[derive(Clone, Debug, Default)]
 pub struct SyncState {
     places: FxHashMap<u64, u32>,
@@ -95,7 +95,8 @@ pub struct SyncState {
 }
 
 impl SyncState {
-    /// A world with a main thread that is about to start, in which each thread may wake up spuriously `spurious` times.
+    /// The state with a main thread that is about to start. Each thread may wake up spuriously
+    /// `spurious` times.
     #[must_use]
     pub fn new(spurious: u32) -> Self {
         let mut world = SyncState { spurious, ..SyncState::default() };
@@ -121,11 +122,11 @@ impl SyncState {
         self.threads[0].life = Life::Alive;
     }
 
-    /// Back to the start of a run with the threads of this execution, and with the values that its atomic locations
-    /// had before anybody changed them, as far as it shows them.
+    /// Back to the start of a run with the threads of this execution, and with the initial values
+    /// of its atomic locations, as far as the execution shows them.
     ///
-    /// A location that is also written plainly (or by code that nobody watches) shows values that no step has written. Its
-    /// content then counts as unknown throughout.
+    /// A location that is also written plainly (or by code without hooks) shows values that no
+    /// event has written. Its content then counts as unknown throughout.
     pub fn prepare(&mut self, execution: &Execution) {
         self.reset();
         self.set_threads(&execution.threads);
@@ -136,8 +137,8 @@ impl SyncState {
         self.rollback(start);
         self.forget_marks();
         self.learn(&execution.events);
-        // What a thread still waits to see change, though no event has accessed it, has been there from
-        // the start.
+        // A location that a thread waits to see changed, and that no event has accessed, has its
+        // initial value.
         for pending in execution.pending.iter().filter(|pending| pending.state == PendingState::Awaiting) {
             if let Op::Atomic(op) = pending.event.op
                 && op.is_load()
@@ -256,10 +257,12 @@ impl SyncState {
         op.op.successors(op.thread, self)
     }
 
-    /// The event that the operation would be now, with its outcome and what else the state determines.
+    /// The event that the operation would be now, with its outcome and what else the state
+    /// determines.
     ///
-    /// What the operation writes is not known to the state: it is copied from `op`, and so are outcomes
-    /// that hang on memory whose content is unknown. A disabled operation comes back unchanged.
+    /// The state does not know what the operation writes: that is copied from `op`, and so are
+    /// outcomes that depend on memory of unknown content. A disabled operation comes back
+    /// unchanged.
     #[must_use]
     pub fn outcome_of(&self, op: &Event, choice: u16) -> Event {
         self.outcome(op, choice).unwrap_or(*op)
@@ -285,7 +288,7 @@ impl SyncState {
         }
     }
 
-    /// Makes an event happen with the outcome it carries, whether or not it could happen in this state.
+    /// Applies an event with the outcome it carries, whether or not it could happen in this state.
     #[inline]
     pub fn apply(&mut self, event: &Event) {
         event.op.apply(event.thread, self);
@@ -314,8 +317,8 @@ impl SyncState {
         self.recording = false;
     }
 
-    /// Whether what the operation would do now can be told: not if it compares memory whose content is
-    /// unknown.
+    /// Whether the state determines what the operation would do: not if it compares memory of
+    /// unknown content.
     #[must_use]
     pub fn is_certain(&self, op: &Event) -> bool {
         op.op.is_certain(self)

@@ -1,5 +1,5 @@
-//! States of objects and threads. Everything here is `Copy`, so that changing a state and taking the change back are
-//! plain assignments.
+//! States of objects and threads. All of them are `Copy`, so changing a state and undoing the
+//! change are plain assignments.
 
 use raddle_vocab::policy::MAX_THREADS;
 
@@ -62,7 +62,7 @@ impl ThreadSet {
     }
 }
 
-/// State of one object, by kind. An object that was never touched, or was last of another kind, is `Untouched`.
+/// State of one object, by kind. `Untouched`: it was never used, or last as another kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum State {
     /// As a static initialiser leaves it.
@@ -72,7 +72,8 @@ pub(crate) enum State {
     Mutex { owner: Option<u16>, depth: u32 },
     /// A read-write lock: `readers` counts holds, not threads.
     Rwlock { writer: Option<u16>, readers: u32 },
-    /// A condition variable, or the queue of a futex word: the threads that wait and were not woken.
+    /// A condition variable, or the queue of a futex word: the threads that wait and were not
+    /// woken.
     Queue { waiters: ThreadSet },
     /// A semaphore.
     Semaphore { count: u64 },
@@ -123,7 +124,7 @@ pub(crate) enum Wait {
 pub(crate) struct Thread {
     pub life: Life,
     pub wait: Wait,
-    /// Joined or detached: nobody may join it (again).
+    /// Joined or detached: it must not be joined (again).
     pub claimed: bool,
     /// Spurious wake-ups it has had.
     pub spurious: u32,

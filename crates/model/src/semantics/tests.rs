@@ -15,7 +15,8 @@ fn op(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Event {
     event(thread, Words { size: 4, ..Words::new(kind).on(obj, arg) })
 }
 
-/// A world in which main has created threads 1 to `threads`, whose ranks are in the opposite order of their numbers.
+/// A state in which main has created threads 1 to `threads`, with ranks in the opposite order of
+/// their numbers.
 fn world(threads: u16, spurious: u32) -> SyncState {
     let mut world = SyncState::new(spurious);
     let path = |n: u16| if n == 0 { vec![] } else { vec![u32::from(threads - n) + 1] };
@@ -56,7 +57,7 @@ fn normal_mutex() {
     let mut w = world(2, 0);
     let kind = MutexKind::Normal;
     assert_eq!(w.make(lock(1, kind)), Outcome::Done);
-    // Neither the owner nor anybody else gets it.
+    // Neither the owner nor another thread gets it.
     for thread in [1, 2] {
         assert_eq!(w.enabled(&lock(thread, kind)), Enabled::No);
         assert_eq!(w.successors(&lock(thread, kind)), 0);
@@ -67,7 +68,7 @@ fn normal_mutex() {
     assert_eq!(w.make(unlock(1, kind)), Outcome::Done);
     assert_eq!(w.enabled(&op(2, OpKind::TimedLock, MUTEX, 0)), Enabled::Yes);
     assert_eq!(w.make(op(2, OpKind::TryLock, MUTEX, 0)), Outcome::Done);
-    // Unlocked by somebody else: free all the same.
+    // Unlocked by another thread: free all the same.
     assert_eq!(w.make(unlock(1, kind)), Outcome::Done);
     assert_eq!(w.make(lock(1, kind)), Outcome::Done);
 }
@@ -147,7 +148,7 @@ fn condition_variable() {
     let mut w = world(3, 0);
     let signal = op(0, OpKind::Signal, OBJ, 0);
     let step = w.choose(signal, 0);
-    assert_eq!((step.op.pack().value, step.op.pack().old), (0, 0), "nobody waits");
+    assert_eq!((step.op.pack().value, step.op.pack().old), (0, 0), "no thread waits");
     let first = sleep(&mut w, 1, OpKind::CondWait);
     let second = sleep(&mut w, 2, OpKind::CondWait);
     assert_eq!(w.enabled(&first), Enabled::No);
@@ -186,7 +187,7 @@ fn timed_and_spurious_ends_of_a_wait() {
     w.make(unlock(1, MutexKind::Normal));
     let plain = sleep(&mut w, 1, OpKind::CondWait);
     assert_eq!(w.enabled(&plain), Enabled::No);
-    // Whoever was woken does not time out.
+    // A thread that was woken does not time out.
     w.make(op(0, OpKind::Signal, OBJ, 0));
     assert_eq!((w.enabled(&plain), w.successors(&plain)), (Enabled::Yes, 1));
     let other = sleep(&mut w, 2, OpKind::CondWait);
@@ -261,7 +262,7 @@ fn guard_of_a_static() {
 #[test]
 fn threads() {
     let mut w = world(2, 0);
-    let join = |thread, whom| op(thread, OpKind::Join, 0, whom);
+    let join = |thread, joined| op(thread, OpKind::Join, 0, joined);
     let look = Event::new(0, Op::Thread(ThreadOp::Poll { thread: 1, ended: false }));
     assert_eq!(w.enabled(&join(0, 1)), Enabled::No);
     assert_eq!((w.enabled(&look), w.outcome_of(&look, 0).op.pack().value), (Enabled::TimeOut, 0));
@@ -273,7 +274,7 @@ fn threads() {
     w.make(op(0, OpKind::Detach, 0, 2));
     assert_eq!(w.make(join(0, 2)), Outcome::Refused, "detached");
     assert!(!w.is_alive(1) && w.is_alive(2));
-    // A thread that nobody has created cannot start.
+    // A thread that was not created cannot start.
     let child = w.add_thread(ThreadPath(vec![9]));
     assert_eq!(w.enabled(&op(child, OpKind::ThreadStart, 0, 0)), Enabled::No);
     w.make(op(0, OpKind::Create, 0, u64::from(child)));
@@ -311,7 +312,7 @@ fn busy_waiting_needs_a_change() {
         w.old = 5;
         w.value = 6
     });
-    assert_eq!(w.enabled(&awaited), Enabled::Yes, "nobody has shown what is there");
+    assert_eq!(w.enabled(&awaited), Enabled::Yes, "the value is unknown");
     w.make(edit(op(1, OpKind::AtomicStore, OBJ, 0), |w| w.value = 5));
     assert_eq!(w.enabled(&awaited), Enabled::No);
     let pending = |found| Pending { event: awaited, state: PendingState::Awaiting, found };
@@ -322,7 +323,7 @@ fn busy_waiting_needs_a_change() {
 }
 
 #[test]
-fn what_nobody_changes_keeps_a_thread_waiting() {
+fn what_does_not_change_keeps_a_thread_waiting() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
     let step = edit(op(0, OpKind::AtomicLoad, OBJ, 0), |w| w.value = 5);
@@ -445,7 +446,7 @@ fn memory_that_changes_without_a_step_is_opaque() {
     assert_eq!(w.value_at(OBJ, 4), Some(0));
     let cas = edit(op(0, OpKind::AtomicCas, OBJ, 0), |w| w.outcome = Outcome::Failed);
     assert!(w.is_certain(&cas) && w.outcome_of(&cas, 0).op.outcome() == Outcome::Done);
-    // Somebody has written plainly in between.
+    // The location was written plainly in between.
     execution.events = vec![store, load(4)];
     w.prepare(&execution);
     assert!(w.has_opaque_memory());
