@@ -54,7 +54,8 @@ struct PrunedSearch {
 pub fn run() -> Result<(), BenchError> {
     let place = tempfile::tempdir()?;
     println!(
-        "pruning: executions, transitions and seconds of each strategy; + where a search was not finished in {PATIENCE} s"
+        "pruning: executions, transitions and seconds of each strategy; \
+         + where a search was not finished in {PATIENCE} s"
     );
     println!(
         "{:<24} {:>3} {:>5} {:>5} {:>6} {:>8} | {} | checks/yes/skipped, conflicts/races (dhtc)",

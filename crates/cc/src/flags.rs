@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | small copies are expanded in line, without a hook | `-fno-builtin-...` | hooked by itself |
 //! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
-//! | volatile accesses look like others | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
+//! | volatile is not marked | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
-//! | libstdc++ polls 16 times before it sleeps | a header that tells the runtime | a header that tells the runtime |
+//! | libstdc++ polls 16 times before it sleeps | a header for the runtime | likewise |
 //! | `memcpy` becomes `__memcpy_chk` | `_FORTIFY_SOURCE=0` | `_FORTIFY_SOURCE=0` |
 
 use crate::compiler::{Compiler, Family};

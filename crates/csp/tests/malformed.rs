@@ -9,7 +9,8 @@ use raddle_csp::{CheckError, LimitReached, Limits};
 const SCRIPTS: [&str; 3] = [
     include_str!("models/listing_1_1.csp"),
     include_str!("models/threads.csp"),
-    "channel c : {0..2}\nchannel d\nP(n) = n < 3 & c!n -> P(n + 1) [] d -> SKIP\nQ = (P(0) ; Q) [[d <- c.0]] \\ {| c |}\n\
+    "channel c : {0..2}\nchannel d\nP(n) = n < 3 & c!n -> P(n + 1) [] d -> SKIP\n\
+     Q = (P(0) ; Q) [[d <- c.0]] \\ {| c |}\n\
      f(<>) = 0\nf(<x>^s) = 1 + f(s)\nassert P(f(<1, 2>)) [T= STOP\nassert Q :[deadlock free]\n",
 ];
 

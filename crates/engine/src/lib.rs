@@ -20,7 +20,7 @@
 //! |---|---|
 //! | name a program, or compile one | [`Program`], [`Sources`] |
 //! | explore its schedules | [`Checker`] with [`CheckOptions`] |
-//! | find races that other orders of one run's events show | [`Predictor`] with [`PredictorOptions`] |
+//! | find races in reorderings of one run | [`Predictor`] with [`PredictorOptions`] |
 //! | run a recorded schedule again | [`Replay`] |
 //! | make one controlled execution | [`Runner`] with [`RunOptions`] |
 //! | see findings and progress while it runs | [`Observer`] |

@@ -1,5 +1,6 @@
-//! Bodies of the fuzz targets. Each takes bytes as they may come from outside and passes them through
-//! the code that reads such input. It may refuse them; it must not panic, hang or use up memory.
+//! Bodies of the fuzz targets. Each takes bytes as they may come from outside and passes them
+//! through the code that reads such input. It may refuse them; it must not panic, hang or use up
+//! memory.
 //!
 //! | target | input | reader |
 //! |---|---|---|

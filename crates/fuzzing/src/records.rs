@@ -7,8 +7,8 @@ use raddle_vocab::RunStatus;
 /// More words than this test nothing new.
 const MAX_WORDS: usize = 4_096;
 
-/// Decodes the bytes as a whole trace and as the beginning of one, and looks for defects in what was
-/// understood.
+/// Decodes the bytes as a whole trace and as the beginning of one, and looks for defects in what
+/// was understood.
 pub fn records(data: &[u8]) {
     let chunks = data.chunks_exact(8).take(MAX_WORDS);
     let words: Vec<u64> =

@@ -1,5 +1,5 @@
-//! Each target on its seeds and on damaged copies of them: what a fuzzer does at first, the same every
-//! time.
+//! Each target on its seeds and on damaged copies of them: what a fuzzer does at first, the same
+//! every time.
 
 use std::path::{Path, PathBuf};
 

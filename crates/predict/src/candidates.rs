@@ -97,8 +97,8 @@ impl Group {
     }
 }
 
-/// Filters the pairs of a trace. With `by_variable` a candidate belongs to one variable. Only accesses
-/// in `window`, a range of steps, are paired.
+/// Filters the pairs of a trace. With `by_variable` a candidate belongs to one variable. Only
+/// accesses in `window`, a range of steps, are paired.
 #[must_use]
 pub fn filter(
     trace: &ObservedTrace,
@@ -163,8 +163,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Adds an instance to its candidate. `added` counts the candidates that this variable and pair of
-    /// threads has added.
+    /// Adds an instance to its candidate. `added` counts the candidates that this variable and pair
+    /// of threads has added.
     fn add(&mut self, var: Var, (a, b): (u32, u32), more: bool, added: &mut usize) {
         let (x, y) = (self.trace.accesses[a as usize].place, self.trace.accesses[b as usize].place);
         let key = (x.min(y), x.max(y), self.by_variable.then_some(var));
@@ -187,7 +187,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether a variable and pair of threads that has added so many candidates may add no other one.
+    /// Whether a variable and pair of threads that has added so many candidates may add no other
+    /// one.
     fn is_full(&self, added: usize) -> bool {
         added >= MOST_OF_UNIT || (added > 0 && self.found.len() >= MANY) || self.found.len() >= MOST_CANDIDATES
     }

@@ -1,8 +1,8 @@
 //! Converts an execution of a program to a trace.
 //!
-//! Memory is divided into cells of eight bytes, and cells into variables. A newly allocated block has
-//! new variables, and a newly initialised object is a new object. Only variables that several threads
-//! access and at least one writes are kept.
+//! Memory is divided into cells of eight bytes, and cells into variables. A newly allocated block
+//! has new variables, and a newly initialised object is a new object. Only variables that several
+//! threads access and at least one writes are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -351,8 +351,8 @@ impl Builder<'_> {
         Op::Arrive { round: self.slot(obj, Sort::Round(round)), previous }
     }
 
-    /// Number of arrivals of the round so far. When a thread leaves the round, or arrives for the next one,
-    /// these are all.
+    /// Number of arrivals of the round so far. When a thread leaves the round, or arrives for the
+    /// next one, these are all.
     fn arrivals(&self, round: Slot) -> u32 {
         self.arrived.get(&round).copied().unwrap_or(0)
     }
@@ -410,8 +410,8 @@ impl Use {
     }
 }
 
-/// Merges all these bytes, which one access touches, into one variable, together with all bytes that
-/// other accesses touch together with them. Each byte holds the set that it belongs to.
+/// Merges all these bytes, which one access touches, into one variable, together with all bytes
+/// that other accesses touch together with them. Each byte holds the set that it belongs to.
 fn join_bytes(parts: &mut [u8; 8], bytes: u8) {
     let mut whole = bytes;
     for (byte, part) in parts.iter().enumerate() {
@@ -426,8 +426,8 @@ fn join_bytes(parts: &mut [u8; 8], bytes: u8) {
     }
 }
 
-/// Locations that some loop waited on, with their first value. Those that are also written plainly are left out: their changes
-/// are no steps.
+/// Locations that a spin loop waited on, with their first value. Locations that are also written
+/// plainly are left out, because plain writes are no events.
 fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
     let mut first: BTreeMap<u64, u64> = BTreeMap::new();
     let mut waited = BTreeSet::new();
@@ -450,7 +450,8 @@ fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
     first
 }
 
-/// Whether the operation is one on an object that must be alive, other than to make or end its life.
+/// Whether the operation uses an object that must be alive, and neither initialises nor destroys
+/// it.
 fn uses_object(op: &RunOp) -> bool {
     let leaves = matches!(op, RunOp::Barrier(BarrierOp { action: BarrierAction::Leave { .. }, .. }));
     op.initialised().is_none() && op.destroyed().is_none() && !op.ends_wait() && !leaves

@@ -6,8 +6,8 @@ use raddle_vocab::Outcome;
 
 use crate::search::ReorderedEvent as Taken;
 
-/// The choices that make the events of `execution` in another order. Threads are numbered in the order
-/// in which the new schedule creates them.
+/// The choices that make the events of `execution` in another order. Threads are numbered in the
+/// order in which the new schedule creates them.
 #[must_use]
 pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
     let mut world = SyncState::new(0);
@@ -63,8 +63,8 @@ pub struct Divergence {
     pub found: Option<Event>,
 }
 
-/// Compares a run with the reordering that it was meant to follow. The values of atomic operations may
-/// differ as long as the thread takes the same path.
+/// Compares a run with the reordering that it was meant to follow. The values of atomic operations
+/// may differ as long as the thread takes the same path.
 #[must_use]
 pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Divergence> {
     for (at, taken) in order.iter().enumerate() {

@@ -201,7 +201,7 @@ mod tests {
             ("mutex:teller", false),
             ("called_from_lib:teller", true),
         ] {
-            let mut suppressions = Suppressions::parse(&format!("# x\n\n{line}\nrace:nobody\n")).unwrap();
+            let mut suppressions = Suppressions::parse(&format!("# x\n\n{line}\nrace:unused\n")).unwrap();
             assert_eq!(suppressions.suppresses(&race()).is_some(), expected, "{line}");
             let unused: Vec<usize> = suppressions.unused().map(|(line, _)| line).collect();
             assert_eq!(unused, if expected { vec![4] } else { vec![3, 4] });

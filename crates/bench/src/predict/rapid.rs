@@ -77,7 +77,8 @@ pub fn run(scenarios: &[Scenario], settled: &[RapidComparison], place: &Path) ->
     let classes = std::env::var_os("RAPID_JAR");
     if classes.is_none() && !has("rapid") {
         println!(
-            "  (RAPID is not installed: put `rapid` on the path, or its class path in RAPID_JAR: 'rapid.jar:lib/*:lib/jgrapht/*')"
+            "  (RAPID is not installed: put `rapid` on the path, or its class path \
+             in RAPID_JAR: 'rapid.jar:lib/*:lib/jgrapht/*')"
         );
         return Ok(());
     }

@@ -3,7 +3,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `RADDLE_TEST_RT_DIR` | a directory with the real runtime; without it a stand-in is built |
-//! | `RADDLE_TEST_COMPILERS` | C compilers to test with, separated by blanks, instead of the usual |
+//! | `RADDLE_TEST_COMPILERS` | C compilers to test with, separated by blanks |
 
 // Each test file uses a part of it only.
 #![allow(dead_code)]
@@ -223,8 +223,8 @@ pub fn runtime_directory() -> &'static Path {
     })
 }
 
-/// Compiles the stand-in. It stays in the target directory, where the next run replaces it: in one step,
-/// because tests in other processes may be loading it.
+/// Compiles the stand-in. It stays in the target directory, where the next run replaces it: in one
+/// step, because tests in other processes may be loading it.
 fn build_standin() -> PathBuf {
     // A comma and a blank, because a user's directory may have them too.
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runtime, {}", own_name()));

@@ -187,7 +187,7 @@ impl<'a> FindingBuilder<'a> {
         });
         let mut stack = match recorded {
             Some(stack) if !stack.is_empty() => stack.clone(),
-            // Nobody called a return from main.
+            // A return from main has no call site.
             _ if part.pc == 0 => Vec::new(),
             _ => vec![part.pc],
         };

@@ -1,4 +1,5 @@
-//! From an execution to a named schedule, and from a named schedule to the choices that a target follows.
+//! Converts an execution to a named schedule, and a named schedule to the choices that a target
+//! follows.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::native::{RunPlan, Stop};
 /// Why a schedule cannot be followed by any program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// An entry of a thread that nobody has created.
+    /// An entry of a thread that no entry before it creates.
     #[error("entry {entry} is a step of thread {thread}, which no entry before it creates")]
     NoSuchThread {
         /// Number of the entry, from 1.
@@ -38,8 +39,8 @@ pub enum ScheduleError {
     TooManyThreads,
 }
 
-/// The choices that lead through the schedule. Run-local numbers of threads come from the order in which the schedule
-/// itself creates them.
+/// The choices that lead through the schedule. Run-local numbers of threads come from the order in
+/// which the schedule itself creates them.
 ///
 /// # Errors
 /// If the entries do not make sense together.
@@ -93,8 +94,8 @@ pub fn plan_of(recording: &Recording) -> Result<RunPlan, ScheduleError> {
     Ok(RunPlan { stops: stops.collect(), ..RunPlan::from(request) })
 }
 
-/// The schedule of an execution, named. Which successor a step was is found by asking the semantics which of them looks
-/// like it.
+/// The named schedule of an execution. The semantics gives the successors of each step; the one
+/// that equals the event is the one that was taken.
 #[must_use]
 pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNames) -> Vec<ScheduleEntry> {
     let mut world = SyncState::new(spurious);
@@ -177,8 +178,8 @@ pub fn describe_step(step: &Event, execution: &Execution, names: &dyn RecordingN
     describe_entry(&entry)
 }
 
-/// Compares a run with the schedule it was to follow. Kinds, threads and outcomes must agree; objects and places may
-/// have other names after a rebuild.
+/// Compares a run with the schedule it was to follow. Kinds, threads and outcomes must agree;
+/// objects and places may have other names after a rebuild.
 #[must_use]
 pub fn compare(
     entries: &[ScheduleEntry],
@@ -189,7 +190,8 @@ pub fn compare(
         let found = match execution.events.get(index) {
             Some(step) => {
                 let thread = execution.threads.get(usize::from(step.thread)).map(|thread| &thread.path);
-                // Arrivals at a barrier commute: which of them is the last says nothing about the thread.
+                // Arrivals at a barrier commute, so which of them is the last says nothing about
+                // the thread.
                 let outcome = step.op.outcome();
                 let agrees = outcome == entry.outcome || step.op.is_arrival();
                 if thread == Some(&entry.thread) && step.op.kind() == entry.kind && agrees {

@@ -30,7 +30,8 @@ pub fn same_execution(a: &Execution, b: &Execution) -> Result<(), Difference> {
     same("end of the run", &(a.status, a.exit, a.diverged_at), &(b.status, b.exit, b.diverged_at))
 }
 
-/// Compares two runs of equivalent schedules: each thread must have done the same, whatever its number.
+/// Compares two runs of equivalent schedules: each thread must have done the same, whatever its
+/// number.
 ///
 /// # Errors
 /// The first difference.

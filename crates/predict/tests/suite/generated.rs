@@ -84,7 +84,8 @@ fn unbranched(seed: u64) -> Knobs {
     Knobs { branches: false, tries: false, conds: false, awaits: false, asserts: false, ..Knobs::drawn(seed, 3, 6) }
 }
 
-/// No branch depends on shared values: one run predicts everything that any order of its events shows.
+/// No branch depends on shared values: one run predicts everything that any order of its events
+/// shows.
 #[test]
 fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
     let (mut compared, mut races, mut cycles) = (0, 0, 0);
@@ -104,8 +105,8 @@ fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
     assert!(compared > 100 && races > 200, "{compared} programs, {races} races");
 }
 
-/// As above with every kind of lock, and nested ones. Which thread runs an initialiser is a branch, so
-/// rounds go on until there is no new path.
+/// As above with every kind of lock, and nested ones. Which thread runs an initialiser is a branch,
+/// so rounds go on until there is no new path.
 #[test]
 fn rounds_find_everything_where_no_branch_depends_on_shared_data() {
     let (mut compared, mut races, mut cycles) = (0, 0, 0);
@@ -139,7 +140,8 @@ fn nothing_false_is_confirmed() {
         let Some(expected) = exhaustive(&program) else { continue };
         let totals = predicted(&program, 0, seed);
         let got = confirmed(&totals);
-        // If a branch depends on the order of a race, only a search of all accesses shows all defects.
+        // If a branch depends on the order of a race, only a search of all accesses shows all
+        // defects.
         let expected =
             if got.is_subset(&expected) { Some(expected) } else { searched(&program, Granularity::Access, 500) };
         let Some(expected) = expected else { continue };

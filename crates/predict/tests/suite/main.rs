@@ -1,5 +1,5 @@
-//! Tests of prediction against searches and against results by hand. They are one program, so that it
-//! is built once and the long tests run in parallel.
+//! Tests of prediction against searches and against results by hand. They are one program, so that
+//! it is built once and the long tests run in parallel.
 
 mod generated;
 mod malformed;

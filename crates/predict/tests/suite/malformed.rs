@@ -5,7 +5,8 @@ use raddle_predict::std_format;
 use raddle_vocab::policy::mix;
 
 const TRACES: [&str; 2] = [
-    "T0|fork(T1)|1\nT0|fork(T2)|2\nT1|acq(m)|3\nT1|w(x)|4\nT1|rel(m)|5\nT2|acq(m)|6\nT2|r(x)|7\nT2|rel(m)|8\nT2|w(y)|9\n\
+    "T0|fork(T1)|1\nT0|fork(T2)|2\nT1|acq(m)|3\nT1|w(x)|4\nT1|rel(m)|5\nT2|acq(m)|6\n\
+     T2|r(x)|7\nT2|rel(m)|8\nT2|w(y)|9\n\
      T1|w(y)|10\nT0|join(T1)|11\nT0|join(T2)|12\n",
     "# locks in both orders\nT1|acq(a)|1\nT1|acq(b)|2\nT1|rel(b)|3\nT1|rel(a)|4\nT2|acq(b)|5\nT2|acq(a)|6\nT2|w(x)|7\n\
      T2|rel(a)|8\nT2|rel(b)|9\nT1|acq(a)|10\nT1|acq(a)|11\nT1|r(x)|12\nT1|rel(a)|13\n",

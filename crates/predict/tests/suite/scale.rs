@@ -6,8 +6,8 @@ use std::time::Instant;
 use raddle_predict::analysis::{Budget, Decision, TraceAnalysis};
 use raddle_predict::std_format;
 
-/// 100,000 events of 8 threads on 200 variables. All accesses but one in `one_in` are under locks. With
-/// `nested`, locks are acquired in pairs and every event has a location of its own.
+/// 100,000 events of 8 threads on 200 variables. All accesses but one in `one_in` are under locks.
+/// With `nested`, locks are acquired in pairs and every event has a location of its own.
 fn long_trace(nested: bool, one_in: u64) -> String {
     let mut text = String::new();
     let mut state = 1u64;

@@ -1,7 +1,7 @@
 //! Reading /proc/self/maps without allocation.
 //!
-//! The host has a reader of its own (`raddle_exec::mappings`), which allocates. This one runs inside the
-//! target, where the allocator belongs to the program.
+//! The host has a reader of its own (`raddle_exec::mappings`), which allocates. This one runs
+//! inside the target, where the allocator belongs to the program.
 
 use crate::syscall::syscall;
 

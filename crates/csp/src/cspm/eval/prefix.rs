@@ -93,8 +93,8 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(partials)
     }
 
-    /// Adds every event that results from reading one more field. `last` is set for the last field of a
-    /// communication.
+    /// Adds every event that results from reading one more field. `last` is set for the last field
+    /// of a communication.
     fn read_field(
         &mut self,
         mut partial: Partial<'a>,
@@ -151,7 +151,8 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(())
     }
 
-    /// The values that one part of a pattern can take next; none if it is a constructor that does not fit.
+    /// The values that one part of a pattern can take next; none if it is a constructor that does
+    /// not fit.
     fn part_candidates(&mut self, partial: &Partial<'a>, part: &'a Pattern, to_the_end: bool) -> Eval<Domain> {
         match &part.kind {
             // A constructor is matched before its fields.

@@ -58,7 +58,7 @@ __attribute__((noinline)) static void locals(int parameter) {
     LOCAL(here.count);
     LOCAL(numbers[2]);
 #ifndef __OPTIMIZE__
-    // Optimised code gets at it through a register that nobody recorded.
+    // Optimised code gets at it through a register that was not recorded.
     LOCAL(parameter);
 #endif
     (void)keep, (void)keep_numbers, (void)keep_parameter;
