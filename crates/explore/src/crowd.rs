@@ -1,8 +1,9 @@
 //! Barriers that more threads use than fit into a round.
 //!
-//! Arrivals at a barrier are independent of each other, which is right as long as it is clear who takes part in a round. If
-//! more threads compete, the order of arrivals decides who goes first, and a search that takes them as independent may miss
-//! some of it. No known program needs that, so it is noticed instead of explored.
+//! The searches treat arrivals at a barrier as independent. That holds as long as the participants
+//! of each round are fixed. If more threads compete for a round, the order of arrivals decides
+//! which of them take part, and a search may miss some of these orders. No known program needs
+//! them, so the case is detected instead of explored.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use raddle_model::{Execution, Op};
 
 use crate::trace::TraceHasher;
 
-/// Whether some thread arrived for a round of a barrier though it could have been in time for the one before.
+/// Whether a thread arrived for a round of a barrier although it could have taken part in the round
+/// before.
 #[must_use]
 pub fn is_crowded(execution: &Execution) -> bool {
     if !may_be_crowded(execution) {
@@ -35,7 +37,8 @@ pub fn is_crowded(execution: &Execution) -> bool {
     false
 }
 
-/// A cheap test that lets nearly all executions pass: more different threads arrive than make a round.
+/// A cheap test that rules out nearly all executions: more threads use a barrier than a round
+/// takes.
 fn may_be_crowded(execution: &Execution) -> bool {
     let mut barriers: BTreeMap<u64, (u32, Vec<u16>)> = BTreeMap::new();
     for step in &execution.events {

@@ -1,17 +1,20 @@
 //! Brute force: every order of all transitions, each exactly once.
 //!
-//! Stateless: a node of the tree of schedules is named by the choices that lead to it. From an execution, the search
-//! reads off what else could have been done at each state behind its own schedule, by simulating the states with
-//! [`SyncState`]. It knows nothing of independence, so it is the truth that reductions are compared with.
+//! Stateless: a node of the tree of schedules is named by the choices that lead to it. The search
+//! simulates the states of an execution with [`SyncState`]. From each state behind its own schedule
+//! it reads off the other possible choices. It uses no independence, so it is the reference that
+//! reductions are compared with.
 //!
-//! [`Dfs::of_traces`] leaves out what lies behind a prefix that is equivalent to one met before: it counts every
-//! Mazurkiewicz trace once, in time that grows with the number of their prefixes instead of all orders. It trusts the
-//! dependence relation, which [`Dfs::new`] does not.
+//! [`Dfs::of_traces`] leaves out what lies behind a prefix that is equivalent to one met before: it
+//! counts every Mazurkiewicz trace once, in time that grows with the number of their prefixes
+//! instead of all orders. It trusts the dependence relation, which [`Dfs::new`] does not.
 //!
-//! With [`Dfs::bounded`] the search leaves out schedules with more than so many preemptions. Equivalent prefixes then count as the same
-//! only if the same thread made the last step and the same number of preemptions was spent: what may follow depends on both.
+//! With [`Dfs::bounded`] the search leaves out schedules with more than the given number of
+//! preemptions. Equivalent prefixes then count as the same only if the same thread made the last
+//! event with the same number of preemptions: both decide what may follow.
 //!
-//! A thread in a folded loop may look as if it could go on where it could not; that run diverges and is not counted.
+//! A thread in a folded loop may look as if it could go on where it could not; that run diverges
+//! and is not counted.
 
 use std::collections::VecDeque;
 
@@ -64,8 +67,8 @@ impl Dfs {
         Dfs { bound: Some(Preemptions::new(preemptions)), ..self }
     }
 
-    /// Pushes what else could have been done at each state from number `from` on. The run is redundant if it came to a state
-    /// from which everything was pushed before.
+    /// Pushes the alternatives at each state from number `from` on. The run is redundant if it
+    /// reached a state from which everything was pushed before.
     fn branch(&mut self, execution: &Execution, from: usize, part: f64) -> Classification {
         if let Some((_, hasher)) = &mut self.met {
             hasher.start(execution);
@@ -85,7 +88,7 @@ impl Dfs {
             if let Some(bound) = &mut self.bound {
                 bound.look(&self.world, execution, &positions, &next);
             }
-            // A schedule is there for its last choice; the states before that are another run's business.
+            // A schedule is run for its last choice; other runs handle the states before it.
             if index >= from {
                 self.alternatives(execution, &positions, &next, taken, &path, &mut branches);
             }

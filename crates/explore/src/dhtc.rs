@@ -1,9 +1,11 @@
 //! DHTC: happens-before with thread states and conservative locksets.
 //!
-//! After Liang and Ai ("Research for concurrent program data race checking algorithm in control system", 2014), whose figures miss races. As
-//! corrected it is [`crate::pdp`] with a filter: what the accesses to an object amount to (one thread reads it, one thread
-//! writes it, several read it, or several access it and one writes) is asked first, and only the last of these states makes it
-//! necessary to compare locksets. So it explores the same executions; what differs is the cost of a check.
+//! After Liang and Ai ("Research for concurrent program data race checking algorithm in control
+//! system", 2014). The algorithm as published misses races. The corrected version is [`crate::pdp`]
+//! with a filter. The filter first classifies the accesses to an object: one thread reads it, one
+//! thread writes it, several read it, or several access it and at least one writes. Only the last
+//! class needs a comparison of locksets. So it explores the same executions, and only the cost of a
+//! check differs.
 
 use crate::pdp::{Knowledge, with_filter};
 use crate::restart::RestartOnSpinloop;

@@ -62,7 +62,8 @@ impl Preemptions {
         self.spent <= self.limit
     }
 
-    /// A number for what of the past the bound makes matter: the last thread and the preemptions so far.
+    /// A hash of the part of the past that the bound depends on: the last thread and the number of
+    /// preemptions.
     #[must_use]
     pub fn spent(&self) -> u64 {
         let last = self.last.and_then(|(last, _)| self.names.get(usize::from(last)));

@@ -1,11 +1,12 @@
 //! Samples of the schedules: never complete, but cheap, and good at finding what many threads hide.
 //!
 //! * [`Sampling::random`]: every thread that can step is as likely as any other, at every step.
-//! * [`Sampling::pct`]: probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010). A defect that takes `depth`
-//!   ordering constraints is met with probability at least 1 / (n k^(depth-1)) per run, for n threads and k steps. Deviation: k is
-//!   not known beforehand; it is the longest run so far.
-//! * [`Sampling::pos`]: partial order sampling (Yuan, Yang and Gu, CAV 2018): random priorities of operations instead of
-//!   threads, drawn anew for those that a step conflicts with.
+//! * [`Sampling::pct`]: probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010). A
+//!   defect that takes `depth` ordering constraints is met with probability at least 1 / (n
+//!   k^(depth-1)) per run, for n threads and k steps. Deviation: k is not known beforehand; it is
+//!   the longest run so far.
+//! * [`Sampling::pos`]: partial order sampling (Yuan, Yang and Gu, CAV 2018): random priorities of
+//!   operations instead of threads. Operations that conflict with a step get new priorities.
 
 use raddle_model::Request;
 use raddle_vocab::policy::{Policy, mix};

@@ -1,8 +1,9 @@
 //! A number that names the Mazurkiewicz trace of an execution.
 //!
-//! Two executions get the same number iff they have the same transitions (by thread path and position in the thread) in
-//! the same causal order; run-local numbers do not matter. The order is taken as vector clocks, and each transition adds a hash
-//! of its name, label and clock to a sum, which does not depend on the order of summing.
+//! Two executions get the same number iff they have the same transitions (by thread path and
+//! position in the thread) in the same causal order; run-local numbers do not matter. The order is
+//! taken as vector clocks, and each transition adds a hash of its name, label and clock to a sum,
+//! which does not depend on the order of summing.
 
 use raddle_model::object::AtomicAction;
 use raddle_model::{Event, Execution, Mode, Op, Operation as _, ThreadPath, footprint};
@@ -50,7 +51,8 @@ impl TraceHasher {
         mix(self.sum)
     }
 
-    /// How many transitions of each thread lie in the causal past of where the thread stands now, its own included.
+    /// How many transitions of each thread lie in the causal past of where the thread stands now,
+    /// its own included.
     #[must_use]
     pub fn clock(&self, thread: u16) -> &[u32] {
         &self.clocks[usize::from(thread)]

@@ -11,7 +11,7 @@ pub(super) enum Instr {
     Jump(usize),
     /// Goes on elsewhere if the expression is 0.
     Unless(Expr, usize),
-    /// `OnceBegin`; if somebody has finished already, goes on at the target.
+    /// `OnceBegin`; if a thread has finished already, goes on at the target.
     OnceBegin { once: usize, done: usize, pc: u64 },
     /// `OnceEnd`.
     OnceEnd { once: usize, pc: u64 },
@@ -32,8 +32,8 @@ pub(super) enum Instr {
 /// Code of one body.
 pub(super) type Code = Vec<Instr>;
 
-/// Flattens every body, with the functions that it calls put in. Places are numbered from 1 through the whole program, in
-/// the order of the text; functions come after the bodies.
+/// Flattens every body, with the functions that it calls put in. Places are numbered from 1 through
+/// the whole program, in the order of the text; functions come after the bodies.
 pub(super) fn compile(program: &Program) -> Vec<Code> {
     Flattener::new(program, true).bodies()
 }

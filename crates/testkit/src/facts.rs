@@ -1,5 +1,5 @@
-//! Facts about abstract programs, as a static analysis of the real thing would find them: exact about control flow, while registers are
-//! followed without regard to order.
+//! Facts about abstract programs, as a static analysis of the compiled program would find them.
+//! They are exact about control flow, and track registers without regard to order.
 
 use raddle_model::facts::places::Ground;
 use raddle_model::facts::{AbstractObjectKind, Act, Builder, Facts, FunctionId, Hold, NodeId, Object, Span, Spans};
@@ -250,7 +250,8 @@ impl Lowering<'_> {
         Act::Sync { at: self.object_of(first, number) }
     }
 
-    /// An attempt to lock whose result is tested at once: the lock is held in one of the two branches.
+    /// An attempt to lock whose result is tested at once: the lock is held in one of the two
+    /// branches.
     fn attempt(&mut self, function: FunctionId, op: &Op, at: usize, code: &Code, nodes: &[NodeId]) -> bool {
         let (got, lock, hold) = match op {
             Op::LockIf(got, place, Mode::Try | Mode::Timed) => (got, self.mutex(place), Hold::Exclusive),

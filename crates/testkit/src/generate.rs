@@ -1,7 +1,8 @@
 //! Random programs.
 //!
-//! A program is a function of a seed and the knobs, so that a failing case is named by two small values. Critical sections
-//! are always closed again and waits always hold their mutex; everything else may go wrong as the knobs allow.
+//! A program is a function of a seed and the knobs, so that a failing case is named by two small
+//! values. Critical sections are always closed again and waits always hold their mutex; everything
+//! else may go wrong as the knobs allow.
 
 use raddle_vocab::policy::mix;
 use raddle_vocab::{MemOrder, MutexKind};
@@ -20,8 +21,9 @@ pub struct Knobs {
     pub vars: usize,
     /// Mutexes.
     pub mutexes: usize,
-    /// Plain accesses outside critical sections. If not, each variable is accessed only under its own mutex, and only
-    /// atomics are unprotected (they then have variables of their own), so that the program has no race.
+    /// Plain accesses outside critical sections. If not, each variable is accessed only under its
+    /// own mutex, and only atomics are unprotected (they then have variables of their own), so that
+    /// the program has no race.
     pub races: bool,
     /// Nested critical sections in any order; otherwise only in one.
     pub deadlocks: bool,
@@ -182,7 +184,8 @@ impl Writer<'_> {
         program
     }
 
-    /// Main creates the threads and joins them; with `spawning` also by way of each other, late, or not at all.
+    /// Main creates the threads and joins them; with `spawning` also by way of each other, late, or
+    /// not at all.
     fn main(&mut self, bodies: &mut [Vec<Stmt>]) -> Vec<Stmt> {
         let mut main = Vec::new();
         let mut joins = Vec::new();

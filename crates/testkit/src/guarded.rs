@@ -1,4 +1,5 @@
-//! Random programs that mostly keep a discipline: each variable has a lock, and now and then somebody does without it.
+//! Random programs that mostly keep a locking discipline: each variable has a lock, and some
+//! accesses are made without it.
 //!
 //! This is what pruning lives from. [`Class`] says what else may occur.
 
@@ -22,7 +23,8 @@ pub enum Class {
     Indices,
     /// Mutexes chosen by what was read.
     LockPointers,
-    /// Flags, each with a mutex, that decide over rare accesses without any: races that are hard to reach.
+    /// Flags, each with a mutex, that decide over rare accesses without any: races that are hard to
+    /// reach.
     Flags,
     /// Loops and calls.
     Calls,
@@ -60,8 +62,8 @@ impl Class {
     }
 }
 
-/// The program with this number. With `forks`, main works too, and threads are created and joined in branches and by each
-/// other; otherwise main only creates and joins them.
+/// The program with this number. With `forks`, main works too, and threads are created and joined
+/// in branches and by each other; otherwise main only creates and joins them.
 #[must_use]
 pub fn generate(seed: u64, class: Class, forks: bool) -> Program {
     let mut rng = Rng::new(mix(seed) ^ mix(0x9a7d_0000 + class as u64 * 2 + u64::from(forks)));

@@ -17,7 +17,8 @@ use super::operation::{self, Lowering};
 use super::program::{Op, Program, REGISTERS, RmwOp};
 use super::thread::Thread;
 
-/// Instructions that nobody sees between two transitions, at most: a loop without any effect ends the run.
+/// Maximal number of instructions between two transitions. They are invisible to other threads, so
+/// a loop without any effect ends the run.
 const MAX_SILENT: usize = 10_000;
 /// Bytes of an integer.
 pub(super) const WORD: u32 = 4;
@@ -107,7 +108,7 @@ impl Interpreter {
         true
     }
 
-    /// Goes on by the policy until nobody can step.
+    /// Goes on by the policy until no thread can step.
     fn go_on(&mut self, policy: Policy, max_events: u64, out: &mut Execution) {
         let mut chooser = Chooser::new(policy);
         let notes_conflicts = matches!(policy, Policy::Pos { .. });
@@ -320,7 +321,7 @@ impl Interpreter {
         true
     }
 
-    /// Runs what nobody else sees, up to the thread's next transition.
+    /// Runs the instructions that other threads cannot see, up to the thread's next transition.
     fn arrive(&mut self, number: u16, out: &mut Execution) {
         for _ in 0..MAX_SILENT {
             let thread = &mut self.threads[usize::from(number)];

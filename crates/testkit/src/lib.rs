@@ -1,8 +1,9 @@
-//! A target without a process: runs abstract programs with the semantics of [`raddle_model::SyncState`].
+//! A target without a process: runs abstract programs with the semantics of
+//! [`raddle_model::SyncState`].
 //!
-//! It behaves towards a search exactly as the real runtime does: a thread parks before an operation, plain accesses
-//! belong to the transition before them (or are transitions themselves, at access granularity), and after the schedule
-//! the run goes on by the policy.
+//! It behaves towards a search exactly as the real runtime does: a thread parks before an
+//! operation, plain accesses belong to the transition before them (or are transitions themselves,
+//! at access granularity), and after the schedule the run goes on by the policy.
 //!
 //! Test support: shipped crates must not depend on this crate.
 #![forbid(unsafe_code)]
@@ -54,8 +55,8 @@ impl MemoryTarget {
         Self::with(program, granularity, 0, 1)
     }
 
-    /// Also allows each thread `spurious` wake-ups without cause, and pretends that it is worth to have `window`
-    /// requests under way.
+    /// Also allows each thread `spurious` wake-ups without cause, and pretends that it is worth to
+    /// have `window` requests under way.
     #[must_use]
     pub fn with(program: &Program, granularity: Granularity, spurious: u32, window: usize) -> Self {
         let interpreter = Interpreter::new(program, granularity, spurious);

@@ -1,7 +1,8 @@
 //! Abstract programs as C: POSIX threads and the compilers' atomic built-ins.
 //!
-//! Compiled with `-O0`, the program makes exactly the transitions of the abstract one, and no data access that the abstract
-//! one does not make: registers and handles are locals whose address nobody takes.
+//! Compiled with `-O0`, the program makes exactly the transitions of the abstract one, and no data
+//! access that the abstract one does not make: registers and handles are locals whose address is
+//! never taken.
 
 use std::fmt::Write as _;
 
@@ -14,7 +15,8 @@ use super::program::{Expr, HANDLES, Mode, Op, Place, Program, REGISTERS, RmwOp, 
 pub struct Printed {
     /// The file.
     pub text: String,
-    /// By place in the abstract program (the `pc` of its steps and accesses): the line, from 1; 0 where there is none.
+    /// By place in the abstract program (the `pc` of its steps and accesses): the line, from 1; 0
+    /// where there is none.
     pub lines: Vec<u32>,
 }
 

@@ -1,8 +1,9 @@
-//! Abstract multithreaded programs: the cases on which strategies are compared with brute force, and which can be
-//! printed as C.
+//! Abstract multithreaded programs: the cases on which strategies are compared with brute force,
+//! and which can be printed as C.
 //!
-//! Values are 32-bit integers. Each thread has its own registers, all 0 at the start; register 0 holds the argument
-//! that it was created with. Only the statements that name a variable, a lock, … can be seen by other threads.
+//! Values are 32-bit integers. Each thread has its own registers, all 0 at the start; register 0
+//! holds the argument that it was created with. Only the statements that name a variable, a lock, …
+//! can be seen by other threads.
 
 use raddle_vocab::{MemOrder, MutexKind};
 
@@ -73,10 +74,11 @@ pub enum Mode {
     Timed,
 }
 
-/// A statement that is not made of others. `got` registers receive 1 if the operation succeeded, else 0.
+/// A statement that is not made of others. `got` registers receive 1 if the operation succeeded,
+/// else 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Computes; nobody sees it.
+    /// Computes; invisible to other threads.
     Set(Reg, Expr),
     /// Plain read.
     Read(Reg, Place),
@@ -101,7 +103,8 @@ pub enum Op {
         /// Order of both the success and the failure.
         order: MemOrder,
     },
-    /// Reads atomically again and again until the condition on the register holds: busy waiting, folded.
+    /// Reads atomically again and again until the condition on the register holds: busy waiting,
+    /// folded.
     Await(Reg, Place, Expr, MemOrder),
     /// Fence.
     Fence(MemOrder),
@@ -117,8 +120,8 @@ pub enum Op {
     WriteLock(Reg, usize, Mode),
     /// Unlocks an rwlock.
     RwUnlock(usize),
-    /// Waits on a condition variable with a mutex; a timed wait sets the register to 0 if it timed out. `Mode::Try`
-    /// is treated as `Timed`.
+    /// Waits on a condition variable with a mutex; a timed wait sets the register to 0 if it timed
+    /// out. `Mode::Try` is treated as `Timed`.
     Wait(Reg, usize, Place, Mode),
     /// Signals.
     Signal(usize),
@@ -160,8 +163,8 @@ pub enum Stmt {
     While(Expr, Vec<Stmt>),
     /// Runs the body exactly once among all threads (`pthread_once`).
     Once(usize, Vec<Stmt>),
-    /// Calls a function with registers of its own, of which the first holds the argument. It may call only functions
-    /// behind it.
+    /// Calls a function with registers of its own, of which the first holds the argument. It may
+    /// call only functions behind it.
     Call(usize, Expr),
 }
 
@@ -213,8 +216,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program with `vars` integers, `mutexes` normal mutexes and a main thread that creates one thread per body, in
-    /// order, and joins them all.
+    /// A program with `vars` integers, `mutexes` normal mutexes and a main thread that creates one
+    /// thread per body, in order, and joins them all.
     #[must_use]
     pub fn parallel(vars: usize, mutexes: usize, bodies: Vec<Vec<Stmt>>) -> Self {
         let slots = 0..bodies.len();

@@ -2,8 +2,8 @@
 
 use super::program::{Op, Program, Stmt};
 
-/// The smallest program that can be reached by single simplifications, each of which keeps `still` true. `still` is
-/// asked about at most `tries` programs.
+/// The smallest program that can be reached by single simplifications, each of which keeps `still`
+/// true. `still` is asked about at most `tries` programs.
 #[must_use]
 pub fn minimise(program: &Program, mut tries: usize, mut still: impl FnMut(&Program) -> bool) -> Program {
     let mut best = program.clone();
@@ -22,8 +22,9 @@ pub fn minimise(program: &Program, mut tries: usize, mut still: impl FnMut(&Prog
     }
 }
 
-/// Every program that is one simplification smaller: a body emptied, a critical section opened, a statement left
-/// out, a branch or loop replaced by what is in it. The greatest simplifications come first.
+/// Every program that is one simplification smaller: a body emptied, a critical section opened, a
+/// statement left out, a branch or loop replaced by what is in it. The greatest simplifications
+/// come first.
 #[must_use]
 pub fn simpler(program: &Program) -> Vec<Program> {
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! Programs that tests call. A missing one fails the test: a test that passes because it did nothing
-//! hides what it should guard.
+//! Programs that tests call. A missing one fails the test: a test that passes because it did
+//! nothing hides what it should guard.
 
 use std::path::PathBuf;
 

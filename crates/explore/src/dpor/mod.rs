@@ -1,30 +1,41 @@
 //! Dynamic partial-order reduction with sleep sets.
 //!
-//! After Flanagan and Godefroid (POPL 2005) as Inspect adapted it to threads (Yang, Chen, Gopalakrishnan and Kirby, 2007), with
-//! *source sets* (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014) where those choose "any" thread: with sleep sets, that loses traces.
+//! After Flanagan and Godefroid (POPL 2005), as Inspect adapted it to threads (Yang, Chen,
+//! Gopalakrishnan and Kirby, 2007). Deviation: where those choose any thread, this search uses
+//! *source sets* (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014). Any thread is not enough with
+//! sleep sets: traces get lost.
 //!
-//! The search goes through a tree of states, each named by the choices that lead to it. A run of the target starts from a state with a
-//! choice that was wanted there and goes on by the policy. Behind it:
+//! The search goes through a tree of states, each named by the choices that lead to it. A run of
+//! the target starts from a state with a choice that was requested there, and goes on by the
+//! policy. Then the run is analysed:
 //!
-//! * For each new step, and for what each thread stands before at the end (blocked ones included), the earlier steps of other threads
-//!   that it conflicts with and that do not happen before its thread's previous step are looked at, the latest first. Whether it could
-//!   have come before such a step is asked of `raddle_model::SyncState`: an acquisition cannot overtake the release that it waited
-//!   for, but the acquisition before. Locks that both hold need no test of their own: who holds one has its last release in his clock.
-//! * If it could, then in the state before that step some thread has to be tried that can begin what leads to the
-//!   reversal: the steps between that do not come causally behind the earlier step, then the operation itself. If none of those threads is
-//!   tried, wanted or asleep there, one is wanted, the thread of the operation if possible. The rest of the way is kept as a hint for the
-//!   run, which would otherwise often run into what is asleep.
-//! * What was tried in a state is asleep in the states behind what is tried there later, until something that depends on it is made. A run
-//!   that makes a step that is asleep is redundant from there on. It counts as blocked, and the state is tried with a thread
-//!   that is awake, if there is one.
+//! * Each new event, and each operation pending at the end (blocked ones included), is compared
+//!   with the earlier events of other threads, the latest first. Candidates are those that it
+//!   conflicts with and that do not happen before the previous event of its thread.
+//!   `raddle_model::SyncState` decides whether the operation could have come before such an event:
+//!   an acquisition cannot overtake the release that it waited for, but it can overtake the
+//!   acquisition before that. Common locks need no test of their own: the clock of a thread that
+//!   holds a lock includes the last release.
+//! * If it could, a thread has to be tried in the state before the earlier event that can start the
+//!   reversal. The reversal consists of the events between that do not causally follow the earlier
+//!   event, then the operation itself. If none of these threads is tried, requested or asleep
+//!   there, one is requested, if possible the thread of the operation. The rest of the reversal is
+//!   kept as a hint for the run, which otherwise often reaches an event that is asleep.
+//! * An event that was tried in a state is asleep behind the events that are tried there later,
+//!   until an event that depends on it is made. A run that makes an event that is asleep is
+//!   redundant from there on. It counts as blocked, and the state is tried with a thread that is
+//!   awake, if there is one.
 //!
-//! Sleep sets alone see to it that no trace is met twice; the wants see to it that none is left out. Wanting too much costs blocked runs only,
-//! so where something is not known, everything is wanted: runs that were stopped early, operations that turned out to be blocked where they were thought
-//! to be possible (the end of a loop of busy waiting cannot be foreseen).
+//! Invariants: sleep sets ensure that no trace is met twice, and requests ensure that none is left
+//! out. Too many requests cost blocked runs only. So where something is not known, every thread is
+//! requested: for runs that were stopped early, and for operations that were predicted to be
+//! possible and turned out to be blocked (the end of a spin loop cannot be predicted).
 //!
-//! Runs are asked for in lots, so that the target has something to do while the last ones are looked at. What is in a lot follows from the
-//! tree alone; so results do not depend on how many runs the target takes at a time. That the runs of a lot are asked for before the others of it are known
-//! costs nothing: no want is ever taken back, and who sleeps is settled when the run comes back, in the order of asking.
+//! Runs are requested in batches, so that the target is busy while earlier runs are analysed. A
+//! batch depends on the tree only, so results do not depend on how many runs the target takes at a
+//! time. It costs nothing that the runs of a batch are requested before the results of the others
+//! are known: no request is ever taken back, and sleep sets are computed when a run returns, in the
+//! order of requests.
 
 mod order;
 mod races;
@@ -42,10 +53,10 @@ use crate::strategy::{
 };
 use order::Order;
 use races::Analysis;
-use tree::{Able, ChosenEvent, Tree, Try};
+use tree::{Attempt, ChosenEvent, EnabledThread, Tree};
 
 /// Runs that are asked for at a time.
-const LOT: usize = 32;
+const BATCH: usize = 32;
 
 /// A run that is wanted: from a state, with a choice.
 #[derive(Debug)]
@@ -61,8 +72,8 @@ struct Task {
 #[derive(Debug)]
 pub struct Dpor {
     tree: Tree,
-    /// Runs of the lot that were not asked for yet.
-    lot: VecDeque<Task>,
+    /// Runs of the batch that were not handed out yet.
+    batch: VecDeque<Task>,
     under_way: VecDeque<Task>,
     started: bool,
     order: Order,
@@ -79,7 +90,7 @@ impl Dpor {
     pub fn new(spurious: u32) -> Self {
         Dpor {
             tree: Tree::default(),
-            lot: VecDeque::new(),
+            batch: VecDeque::new(),
             under_way: VecDeque::new(),
             started: false,
             order: Order::default(),
@@ -92,22 +103,23 @@ impl Dpor {
     }
 
     /// Collects what is to be run next.
-    fn fill_lot(&mut self) {
+    fn fill_batch(&mut self) {
         if !self.started {
             self.started = true;
-            self.lot.push_back(Task { from: None, schedule: Vec::new(), hinted: false });
+            self.batch.push_back(Task { from: None, schedule: Vec::new(), hinted: false });
         }
-        while self.lot.len() < LOT {
-            let Some((node, Try { choice, then })) = self.tree.take() else { return };
+        while self.batch.len() < BATCH {
+            let Some((node, Attempt { choice, then })) = self.tree.take() else { return };
             let mut schedule = self.tree.schedule(node);
             schedule.push(choice);
             let hinted = !then.is_empty();
             schedule.extend(then);
-            self.lot.push_back(Task { from: Some((node, choice)), schedule, hinted });
+            self.batch.push_back(Task { from: Some((node, choice)), schedule, hinted });
         }
     }
 
-    /// A run that did not follow its schedule: the choice is impossible, or only the hint behind it.
+    /// A run that did not follow its schedule: either its choice is impossible, or only the hint
+    /// behind it.
     fn diverged(&mut self, task: &Task, execution: &Execution) {
         let at = execution.diverged_at.unwrap_or(0);
         match task.from {
@@ -116,7 +128,8 @@ impl Dpor {
                 self.tree.close(node);
             }
             Some((node, _)) if at >= self.tree.node(node).depth => {
-                // Others may have been left out because of it: here, and before what it cannot overtake.
+                // Other threads may have been left out because of this choice: here, and before
+                // events that it cannot overtake.
                 self.tree.want_all(node);
                 let (mut path, end) = (self.tree.path(node), execution.events.len());
                 if end + 1 == path.len() {
@@ -129,7 +142,8 @@ impl Dpor {
         }
     }
 
-    /// Goes through the states of the execution, makes nodes of the new ones and returns where something asleep was made.
+    /// Goes through the states of the execution and adds nodes for new ones. Returns the position
+    /// of the first event that is asleep, or the number of events.
     fn walk(&mut self, execution: &Execution, task: &Task, path: &mut Vec<u32>) -> usize {
         let from = task.from.map_or(0, |(node, _)| self.tree.node(node).depth as usize);
         self.world.prepare(execution);
@@ -163,34 +177,35 @@ impl Dpor {
         execution.events.len()
     }
 
-    /// Wants the reversals that the execution shows from step `from` to `end`, through which [`Dpor::walk`] went before.
+    /// Requests the reversals that the execution shows from event `from` to `end`. [`Dpor::walk`]
+    /// must have gone through them before.
     fn analyse(&mut self, execution: &Execution, path: &[u32], from: usize, end: usize, stopped: bool) {
         let (order, world, marks, tree) = (&self.order, &mut self.world, &self.marks[..], &mut self.tree);
         let mut analysis = Analysis { execution, order, world, marks, choices: &self.choices, path, tree };
         analysis.run(from as u32, end as u32, stopped);
     }
 
-    /// A node for the state in which the world is, behind the last one of the path.
+    /// Adds a node for the current state, below the last one of the path.
     fn add_node(&mut self, execution: &Execution, next: &[usize], path: &mut Vec<u32>) {
-        let able = self.able(execution, next);
+        let enabled = self.enabled(execution, next);
         let Some(&parent) = path.last() else {
-            path.push(self.tree.add(None, able, Vec::new()));
+            path.push(self.tree.add(None, enabled, Vec::new()));
             return;
         };
         let node = self.tree.node(parent);
         let (mut sleep, mut via) = (Vec::new(), None);
         if let Some((event, earlier)) = node.done.split_last() {
-            let asleep = node.sleep.iter().chain(earlier).filter(|other| !event.disturbs(other));
+            let asleep = node.sleep.iter().chain(earlier).filter(|other| !event.is_dependent_with(other));
             sleep.extend(asleep.cloned());
             via = Some((parent, Choice { thread: event.step.thread, choice: event.choice }));
         }
-        path.push(self.tree.add(via, able, sleep));
+        path.push(self.tree.add(via, enabled, sleep));
     }
 
-    /// Who can step in the state in which the world is, in the order of the policy.
-    fn able(&self, execution: &Execution, next: &[usize]) -> Vec<Able> {
+    /// The threads that are enabled in the current state, in the order of the policy.
+    fn enabled(&self, execution: &Execution, next: &[usize]) -> Vec<EnabledThread> {
         let alive = self.world.by_rank().iter().copied().filter(|&thread| self.world.is_alive(thread));
-        let able = alive.filter_map(|thread| {
+        let enabled = alive.filter_map(|thread| {
             let number = usize::from(thread);
             let successors = match self.order.steps_of(thread).get(next[number]) {
                 Some(&position) => self.world.successors(&execution.events[position as usize]),
@@ -199,16 +214,16 @@ impl Dpor {
                 }
                 None => 0,
             };
-            (successors > 0).then_some(Able { thread, successors })
+            (successors > 0).then_some(EnabledThread { thread, successors })
         });
-        able.collect()
+        enabled.collect()
     }
 
-    /// Wants something that is awake in a state in which the run made something asleep.
+    /// Requests a thread that is awake in a state in which the run made an event that is asleep.
     fn wake(&mut self, node: u32) {
         let state = self.tree.node(node);
-        let awake = state.able.iter().find(|able| !state.covers(able.thread));
-        if let Some(thread) = awake.map(|able| able.thread) {
+        let awake = state.enabled.iter().find(|enabled| !state.covers(enabled.thread));
+        if let Some(thread) = awake.map(|enabled| enabled.thread) {
             self.tree.want(node, thread, 0, Vec::new());
         }
     }
@@ -220,10 +235,10 @@ fn event_of(step: &Event, choice: u16) -> ChosenEvent {
 
 impl Strategy for Dpor {
     fn next(&mut self) -> Option<Request> {
-        if self.lot.is_empty() && self.under_way.is_empty() {
-            self.fill_lot();
+        if self.batch.is_empty() && self.under_way.is_empty() {
+            self.fill_batch();
         }
-        let mut task = self.lot.pop_front()?;
+        let mut task = self.batch.pop_front()?;
         let request = scheduled(std::mem::take(&mut task.schedule));
         self.under_way.push_back(task);
         Some(request)

@@ -1,4 +1,4 @@
-//! Causal order of one execution: clock vectors and who touched which cell.
+//! Causal order of one execution: vector clocks, and the events that touched each cell.
 
 use raddle_model::depend::{Cell, footprint};
 use raddle_model::{Event, Execution, Footprint, Mode, Touch};
@@ -26,7 +26,7 @@ pub(super) struct Order {
     /// Positions of each thread's steps.
     positions: Vec<Vec<u32>>,
     cells: FxHashMap<Cell, Vec<Entry>>,
-    nobody: Vec<u32>,
+    zero_clock: Vec<u32>,
 }
 
 impl Order {
@@ -40,8 +40,8 @@ impl Order {
         self.positions.iter_mut().for_each(Vec::clear);
         self.positions.resize(self.threads, Vec::new());
         self.cells.values_mut().for_each(Vec::clear);
-        self.nobody.clear();
-        self.nobody.resize(self.threads, 0);
+        self.zero_clock.clear();
+        self.zero_clock.resize(self.threads, 0);
         for step in &execution.events {
             self.push(step);
         }
@@ -72,7 +72,8 @@ impl Order {
         self.touches.push(touches);
     }
 
-    /// Puts the step whose clock is the last row behind all that it conflicts with by this touch.
+    /// Joins the clocks of all events that conflict by this touch into the last row, which is the
+    /// clock of the new event.
     fn join(&mut self, row: usize, touch: &Touch) {
         let Some(entries) = self.cells.get(&touch.cell) else { return };
         for entry in entries.iter().rev().filter(|entry| entry.bytes & touch.bytes != 0) {
@@ -119,7 +120,7 @@ impl Order {
     pub fn clock_before(&self, thread: u16, seq: usize) -> &[u32] {
         match seq.checked_sub(1) {
             Some(last) => self.clock(self.positions[usize::from(thread)][last]),
-            None => &self.nobody,
+            None => &self.zero_clock,
         }
     }
 
@@ -128,8 +129,8 @@ impl Order {
         self.clock(second)[usize::from(self.thread(first))] > self.seq(first)
     }
 
-    /// Appends the positions before `end` of other threads' steps that conflict with these touches and do not happen before a
-    /// thread with this clock, the latest first.
+    /// Collects the positions before `end` of events of other threads that conflict with these
+    /// touches and do not happen before a thread with this clock, the latest first.
     pub fn rivals(&self, thread: u16, touches: &[Touch], clock: &[u32], end: u32, out: &mut Vec<u32>) {
         out.clear();
         for touch in touches {

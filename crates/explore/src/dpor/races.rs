@@ -8,7 +8,8 @@ use raddle_vocab::Outcome;
 use super::order::Order;
 use super::tree::Tree;
 
-/// An operation that may be reversed with earlier steps: a step of the execution, or what a thread stands before at its end.
+/// An operation that may be reversed with earlier events: an event of the execution, or an
+/// operation that is pending at its end.
 #[derive(Debug)]
 struct Late {
     thread: u16,
@@ -20,7 +21,8 @@ struct Late {
     touches: Footprint,
     /// Steps that it can be reversed with and need not be looked behind.
     reversed: Vec<u32>,
-    /// Whether more may follow that nobody has seen, so that it may conflict with anything.
+    /// Whether the thread was stopped before its next operation is known, so that it may conflict
+    /// with anything.
     is_open: bool,
 }
 
@@ -46,8 +48,9 @@ pub(super) struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// Looks at the steps from number `from` on up to number `end`, and at what every thread stands before there. If the run
-    /// was `stopped` there, threads that could have gone on might have conflicted with anything.
+    /// Analyses the events `from..end`, and the operation that each thread is about to make at
+    /// `end`. If the run was `stopped` there, threads that could have gone on may conflict with
+    /// anything.
     pub fn run(&mut self, from: u32, end: u32, stopped: bool) {
         let mut late: Vec<Late> = (from..end).map(|at| self.executed(at)).collect();
         late.extend((0..self.execution.threads.len() as u16).filter_map(|thread| self.pending(thread, end, stopped)));
@@ -101,7 +104,8 @@ impl Analysis<'_> {
         Some(Late { thread, op, at: end, seq, touches: footprint(&op), reversed: Vec::new(), is_open })
     }
 
-    /// Sees to it that the operation is tried before the earlier step; false if it cannot come before it.
+    /// Requests that the operation is tried before the earlier event; false if it cannot come
+    /// before it.
     fn reverse(&mut self, early: u32, late: &Late) -> bool {
         let between: Vec<u32> = (early + 1..late.at).filter(|&at| !self.order.is_before(early, at)).collect();
         self.world.rollback(self.marks[early as usize]);
@@ -128,7 +132,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// Lets some thread start in the state before `early` with which the steps between and then the late operation can begin.
+    /// Requests a thread in the state before `early` that can start the sequence of the events
+    /// between and the late operation.
     fn request(&mut self, early: u32, late: &Late, between: &[u32], there: &Footprint) {
         let node = self.path[early as usize];
         let mut starters = self.starters(between);
@@ -156,7 +161,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Threads whose first step among these comes behind none of the others, with that step.
+    /// Threads whose first event among these follows none of the others, with that event.
     fn starters(&self, between: &[u32]) -> Vec<(u16, Option<u32>)> {
         let mut firsts: Vec<u32> = Vec::new();
         for &at in between {
@@ -170,8 +175,8 @@ impl Analysis<'_> {
         starters.into_iter().map(|at| (self.order.thread(at), Some(at))).collect()
     }
 
-    /// The choice to start with, and those behind it that lead to the reversal: `first` if it is not the late operation
-    /// itself, the other steps between, and that one.
+    /// The choice to start with, and those behind it that lead to the reversal: `first` if it is
+    /// not the late operation itself, the other events between, and the late operation.
     fn hint(&self, early: u32, first: Option<u32>, between: &[u32], late: u16) -> (u16, Vec<Choice>) {
         let steps = first.into_iter().chain(between.iter().copied().filter(|&at| Some(at) != first));
         let mut renaming = Renaming::behind(&self.execution.events[..early as usize]);

@@ -1,4 +1,5 @@
-//! The part of the tree of schedules that is still of interest: states that a run may yet be asked for from, and those above them.
+//! The part of the tree of schedules that is still needed: states with choices that are untried or
+//! under way, and the states above them.
 
 use raddle_model::depend::conflict;
 use raddle_model::{Choice, Event, Footprint};
@@ -14,7 +15,7 @@ pub(super) struct ChosenEvent {
 
 impl ChosenEvent {
     /// Whether making this event changes what the other one is or would do.
-    pub fn disturbs(&self, other: &ChosenEvent) -> bool {
+    pub fn is_dependent_with(&self, other: &ChosenEvent) -> bool {
         self.step.thread == other.step.thread
             || conflict(&self.touches, &other.touches)
             || self.step.op.closes_round_of(&other.step.op)
@@ -27,14 +28,14 @@ impl ChosenEvent {
 
 /// A thread that can step in a state, and how many successors its operation has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Able {
+pub(super) struct EnabledThread {
     pub thread: u16,
     pub successors: u16,
 }
 
 /// Something to be tried: a choice, and further ones that are known to be possible behind it.
 #[derive(Clone, Debug)]
-pub(super) struct Try {
+pub(super) struct Attempt {
     pub choice: Choice,
     pub then: Vec<Choice>,
 }
@@ -48,15 +49,15 @@ pub(super) struct Node {
     serial: u64,
     /// Number of steps that lead to it.
     pub depth: u32,
-    /// Who can step.
-    pub able: Vec<Able>,
+    /// Threads that are enabled.
+    pub enabled: Vec<EnabledThread>,
     /// Events that need not be tried: other parts of the tree begin with them.
     pub sleep: Vec<ChosenEvent>,
     /// Events that were tried, in order.
     pub done: Vec<ChosenEvent>,
-    /// Choices whose runs are under way, or that turned out to be impossible.
+    /// Choices that were handed out, or that turned out to be impossible.
     pub asked: Vec<Choice>,
-    untried: Vec<Try>,
+    untried: Vec<Attempt>,
     /// Runs under way and children that are still of interest.
     open: u32,
 }
@@ -76,7 +77,7 @@ impl Node {
 
     /// How many successors the thread's operation has here; 0 if it cannot step.
     pub fn successors(&self, thread: u16) -> u16 {
-        self.able.iter().find(|able| able.thread == thread).map_or(0, |able| able.successors)
+        self.enabled.iter().find(|enabled| enabled.thread == thread).map_or(0, |enabled| enabled.successors)
     }
 
     /// Whether every successor of the thread's operation was, will be or need not be tried.
@@ -105,14 +106,14 @@ impl Tree {
     }
 
     /// A new state below `parent`, which it keeps of interest.
-    pub fn add(&mut self, parent: Option<(u32, Choice)>, able: Vec<Able>, sleep: Vec<ChosenEvent>) -> u32 {
+    pub fn add(&mut self, parent: Option<(u32, Choice)>, enabled: Vec<EnabledThread>, sleep: Vec<ChosenEvent>) -> u32 {
         self.made += 1;
         let depth = parent.map_or(0, |(parent, _)| self.node(parent).depth + 1);
         if let Some((parent, _)) = parent {
             self.node_mut(parent).open += 1;
         }
         let (parent, via) = (parent.map(|(parent, _)| parent), parent.map(|(_, via)| via));
-        let node = Node { parent, via, serial: self.made, depth, able, sleep, ..Node::default() };
+        let node = Node { parent, via, serial: self.made, depth, enabled, sleep, ..Node::default() };
         match self.free.pop() {
             Some(id) => {
                 self.nodes[id as usize] = node;
@@ -142,14 +143,15 @@ impl Tree {
         self.path(id).into_iter().filter_map(|node| self.node(node).via).collect()
     }
 
-    /// Wants every successor of the thread's operation tried, the one with number `hinted` with more behind it.
+    /// Requests every successor of the thread's operation. `then` is the hint for the successor
+    /// with number `hinted`.
     pub fn want(&mut self, id: u32, thread: u16, hinted: u16, then: Vec<Choice>) {
         let mut then = Some(then);
         let node = &mut self.nodes[id as usize];
         for choice in (0..node.successors(thread)).map(|choice| Choice { thread, choice }) {
             if !node.is_covered(choice) {
                 let then = if choice.choice == hinted { then.take().unwrap_or_default() } else { Vec::new() };
-                node.untried.push(Try { choice, then });
+                node.untried.push(Attempt { choice, then });
             }
         }
         if !node.untried.is_empty() {
@@ -157,10 +159,10 @@ impl Tree {
         }
     }
 
-    /// Wants everything tried that can be.
+    /// Requests every enabled thread.
     pub fn want_all(&mut self, id: u32) {
-        for able in self.node(id).able.clone() {
-            self.want(id, able.thread, 0, Vec::new());
+        for enabled in self.node(id).enabled.clone() {
+            self.want(id, enabled.thread, 0, Vec::new());
         }
     }
 
@@ -168,12 +170,12 @@ impl Tree {
     pub fn want_again(&mut self, id: u32, choice: Choice) {
         let node = &mut self.nodes[id as usize];
         node.asked.retain(|&asked| asked != choice);
-        node.untried.insert(0, Try { choice, then: Vec::new() });
+        node.untried.insert(0, Attempt { choice, then: Vec::new() });
         self.waiting.insert((node.serial, id));
     }
 
-    /// Takes what is to be tried next: in the youngest node, the oldest wish. The node is kept of interest.
-    pub fn take(&mut self) -> Option<(u32, Try)> {
+    /// Takes the next attempt: the oldest one of the youngest node. The node stays in the tree.
+    pub fn take(&mut self) -> Option<(u32, Attempt)> {
         let &(serial, id) = self.waiting.last()?;
         let node = &mut self.nodes[id as usize];
         let attempt = node.untried.remove(0);
@@ -185,7 +187,7 @@ impl Tree {
         Some((id, attempt))
     }
 
-    /// A run that was under way from the node, or a child of it, is over. Forgets nodes that are of no more interest.
+    /// A run from the node, or a child of it, is finished. Removes nodes that are no longer needed.
     pub fn close(&mut self, id: u32) {
         let mut at = Some(id);
         while let Some(id) = at {
@@ -200,7 +202,8 @@ impl Tree {
         }
     }
 
-    /// The part of the search that lies behind: of each state above the youngest wish, what was tried before the way to it.
+    /// The share of the search that is done: for each state on the path to the youngest request,
+    /// the events that were tried before.
     pub fn progress(&self) -> Option<f64> {
         let &(_, youngest) = self.waiting.last()?;
         let (mut behind, mut part) = (0.0, 1.0);

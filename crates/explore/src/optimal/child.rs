@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::WorkItem;
 use super::cursor::{ChosenEvent, Cursor, Pick};
-use super::expand::{Dozing, Expander, Sleeper, meets};
+use super::expand::{Expander, SleepEntry, SleepSummary, meets};
 use super::ranks::Ranks;
 
 /// A run beside the execution, in which one of its steps sleeps.
@@ -15,7 +15,7 @@ pub(super) struct Sim {
     asleep: Vec<u32>,
     /// Index in `asleep` of the step that sleeps.
     z: usize,
-    dozing: Dozing,
+    sleep_summary: SleepSummary,
     /// Steps made beside the execution.
     path: Vec<u32>,
 }
@@ -23,16 +23,16 @@ pub(super) struct Sim {
 impl Expander {
     /// Appends the children that differ first at this position.
     pub(super) fn children_at(&mut self, position: usize, children: &mut Vec<WorkItem>) {
-        self.replay.seek(&self.record.steps, position);
+        self.replay.seek(&self.trace.events, position);
         let mut sim = std::mem::take(&mut self.sim);
-        sim.cursor.stand_at(&self.record, &self.base, position);
+        sim.cursor.stand_at(&self.trace, &self.base, position);
         sim.path.clear();
         sim.asleep.clear();
-        sim.asleep.extend_from_slice(self.row(position));
+        sim.asleep.extend_from_slice(self.sleep_set(position));
         sim.z = sim.asleep.len();
         let slept = self.slept.len();
         self.fall_asleep(&mut sim, self.own_event(position));
-        sim.dozing = self.dozing(&sim.asleep);
+        sim.sleep_summary = self.sleep_summary(&sim.asleep);
         let mark = self.replay.leave();
         self.simulate(position, &mut sim, children);
         self.replay.come_back(mark);
@@ -46,26 +46,26 @@ impl Expander {
 
     fn fall_asleep(&mut self, sim: &mut Sim, event: ChosenEvent) {
         sim.asleep.push(self.slept.len() as u32);
-        self.slept.push(Sleeper::new(event, sim.cursor.made, &mut self.record, &self.replay));
+        self.slept.push(SleepEntry::new(event, sim.cursor.made, &mut self.trace, &self.replay));
     }
 
-    /// Goes on by the policy without those asleep, as long as the execution does the same, and stops at what disturbs
-    /// the step that sleeps.
+    /// Goes on by the policy without the events asleep, as long as the execution does the same.
+    /// Stops at an event that depends on the step that sleeps.
     fn simulate(&mut self, position: usize, sim: &mut Sim, children: &mut Vec<WorkItem>) {
         loop {
-            let Sim { cursor, asleep, dozing, .. } = &mut *sim;
+            let Sim { cursor, asleep, sleep_summary, .. } = &mut *sim;
             let is_asleep = |thread, choice| {
                 let is_it = |event: &ChosenEvent| (event.step.thread, event.choice) == (thread, choice);
                 asleep.iter().any(|&number| is_it(&self.slept[number as usize].event))
             };
-            match cursor.pick(self.facts(), &dozing.still, is_asleep) {
+            match cursor.pick(self.facts(), &sleep_summary.sleeping_threads, is_asleep) {
                 Pick::Nothing => return,
                 Pick::Next(next) => {
                     if self.may_stay_asleep(next, sim) {
                         let mut other = sim.clone();
                         let slept = self.slept.len();
                         self.fall_asleep(&mut other, self.own_event(next as usize));
-                        other.dozing = self.dozing(&other.asleep);
+                        other.sleep_summary = self.sleep_summary(&other.asleep);
                         let mark = self.replay.leave();
                         self.simulate(position, &mut other, children);
                         self.replay.come_back(mark);
@@ -76,46 +76,48 @@ impl Expander {
                     }
                 }
                 Pick::Other(thread, choice) => {
-                    let Some(event) = sim.cursor.event(&self.record, &self.replay, thread, choice) else { return };
-                    if event.disturbs(&self.slept[sim.asleep[sim.z] as usize].event) {
+                    let Some(event) = sim.cursor.event(&self.trace, &self.replay, thread, choice) else { return };
+                    if event.is_dependent_with(&self.slept[sim.asleep[sim.z] as usize].event) {
                         self.stop(position, sim, &event, children);
                     }
                     let z = &self.slept[sim.asleep[sim.z] as usize].event;
                     let stays_asleep = || {
                         !self.is_delicate(&event, z)
-                            && !self.may_be_woken(position, &event, |step| sim.cursor.has(&self.record, step))
+                            && !self.may_be_woken(position, &event, |step| sim.cursor.has(&self.trace, step))
                     };
-                    if self.is_always_put_back(position, &event, sim) || stays_asleep() {
+                    if self.is_always_reinserted(position, &event, sim) || stays_asleep() {
                         return;
                     }
                     self.fall_asleep(sim, event);
-                    sim.dozing = self.dozing(&sim.asleep);
+                    sim.sleep_summary = self.sleep_summary(&sim.asleep);
                 }
             }
         }
     }
 
-    /// Whether the event, once asleep, is what would be put back of every child: what wakes it disturbs the step that sleeps, too.
-    fn is_always_put_back(&self, position: usize, event: &ChosenEvent, sim: &Sim) -> bool {
+    /// Whether the event, once asleep, would be reinserted in every child: what wakes it also
+    /// depends on the step that sleeps.
+    fn is_always_reinserted(&self, position: usize, event: &ChosenEvent, sim: &Sim) -> bool {
         !self.thorough
             && event.step.op.has_one_successor()
             && !event.step.op.is_arrival()
             && self.covers(position, &event.touches)
-            && self.asleep(sim).all(|sleeper| event.disturbs(sleeper))
+            && self.asleep(sim).all(|sleeper| event.is_dependent_with(sleeper))
     }
 
-    /// Makes a step that the execution makes, too; false if it disturbs what sleeps, which cannot be in a sound execution.
+    /// Makes a step that the execution makes, too; false if it wakes the step that sleeps, which
+    /// cannot happen in a sound execution.
     fn take(&mut self, next: u32, sim: &mut Sim) -> bool {
-        let woken = if self.record.mask(next as usize) & sim.dozing.cells == 0 {
+        let woken = if self.trace.mask(next as usize) & sim.sleep_summary.cells == 0 {
             Some(SmallVec::new())
-        } else if self.record.steps[next as usize].op.is_arrival() {
+        } else if self.trace.events[next as usize].op.is_arrival() {
             let mut event = self.own_event(next as usize);
             self.reconsider(&mut event);
-            self.woken(sim, |number| event.disturbs(&self.slept[number as usize].event))
+            self.woken(sim, |number| event.is_dependent_with(&self.slept[number as usize].event))
         } else {
             self.woken(sim, |number| self.wakes(next as usize, number))
         };
-        sim.cursor.take(&self.record, &mut self.replay, next);
+        sim.cursor.take(&self.trace, &mut self.replay, next);
         sim.path.push(next);
         let Some(woken) = woken else { return false };
         if !woken.is_empty() {
@@ -123,48 +125,49 @@ impl Expander {
             for &index in woken.iter().rev() {
                 sim.asleep.remove(index);
             }
-            sim.dozing = self.dozing(&sim.asleep);
+            sim.sleep_summary = self.sleep_summary(&sim.asleep);
         }
         true
     }
 
-    /// Indices of those who wake; `None` if the step that sleeps is among them.
+    /// Indices of the events that wake; `None` if the step that sleeps is among them.
     fn woken(&self, sim: &Sim, wakes: impl Fn(u32) -> bool) -> Option<SmallVec<[usize; 4]>> {
         let woken: SmallVec<_> = (0..sim.asleep.len()).filter(|&index| wakes(sim.asleep[index])).collect();
         (!woken.contains(&sim.z)).then_some(woken)
     }
 
-    /// Which arrival is the last of a round is the one thing about a step that others change without conflict.
+    /// Which arrival is the last of a round is the one thing about a step that others change
+    /// without conflict.
     fn reconsider(&self, event: &mut ChosenEvent) {
         if event.step.op.is_arrival() {
             event.step = self.replay.world().outcome_of(&event.step, event.choice);
         }
     }
 
-    /// Whether a step that the execution makes here could be among those put back together.
+    /// Whether a step that the execution makes here could be among those reinserted together.
     fn may_stay_asleep(&self, next: u32, sim: &Sim) -> bool {
-        let touches = self.record.touches(next as usize);
-        let thread = self.record.steps[next as usize].thread;
+        let touches = self.trace.touches(next as usize);
+        let thread = self.trace.events[next as usize].thread;
         self.fragile.iter().any(|(other, cells)| {
             *other != thread
                 && meets(cells, touches)
                 && self
                     .asleep(sim)
-                    .any(|event| meets(cells, &event.touches) && !self.record.conflicts(next as usize, &event.touches))
+                    .any(|event| meets(cells, &event.touches) && !self.trace.conflicts(next as usize, &event.touches))
         })
     }
 
     /// The child that ends in `x`, if the execution is its parent.
     fn stop(&mut self, position: usize, sim: &Sim, x: &ChosenEvent, children: &mut Vec<WorkItem>) {
-        if !self.has_required(position, &sim.cursor) || !self.asleep(sim).all(|event| x.disturbs(event)) {
+        if !self.has_required(position, &sim.cursor) || !self.asleep(sim).all(|event| x.is_dependent_with(event)) {
             return;
         }
         for later in (sim.z + 1..sim.asleep.len()).rev() {
-            if self.put_back(later, sim, x).is_some() {
+            if self.reinsert(later, sim, x).is_some() {
                 return;
             }
         }
-        let Some(again) = self.put_back(sim.z, sim, x) else { return };
+        let Some(again) = self.reinsert(sim.z, sim, x) else { return };
         let mark = self.replay.leave();
         let is_host = self.is_host(sim, again.as_ref(), position);
         self.replay.come_back(mark);
@@ -173,12 +176,12 @@ impl Expander {
         }
     }
 
-    /// Whether making the sleeper's event here keeps all earlier sleepers from being possible as they were: by itself
-    /// (`Some(None)`), or with what `x` is behind it.
-    fn put_back(&mut self, index: usize, sim: &Sim, x: &ChosenEvent) -> Option<Option<ChosenEvent>> {
+    /// Whether making the sleeping event here wakes all events that fell asleep before it: by
+    /// itself (`Some(None)`), or together with what `x` becomes behind it.
+    fn reinsert(&mut self, index: usize, sim: &Sim, x: &ChosenEvent) -> Option<Option<ChosenEvent>> {
         let mut event = self.slept[sim.asleep[index] as usize].event.clone();
         self.reconsider(&mut event);
-        if self.asleep(sim).take(index).all(|sleeper| event.disturbs(sleeper)) {
+        if self.asleep(sim).take(index).all(|sleeper| event.is_dependent_with(sleeper)) {
             return Some(None);
         }
         if x.step.thread == event.step.thread {
@@ -186,19 +189,19 @@ impl Expander {
         }
         let mark = self.replay.leave();
         self.replay.apply(&event.step);
-        let again = sim.cursor.event_behind(&self.record, &self.replay, x, &event);
+        let again = sim.cursor.event_behind(&self.trace, &self.replay, x, &event);
         self.replay.come_back(mark);
         let again = again?;
-        let mut rest = self.asleep(sim).take(index).filter(|sleeper| !event.disturbs(sleeper));
-        rest.all(|sleeper| again.disturbs(sleeper)).then_some(Some(again))
+        let mut rest = self.asleep(sim).take(index).filter(|sleeper| !event.is_dependent_with(sleeper));
+        rest.all(|sleeper| again.is_dependent_with(sleeper)).then_some(Some(again))
     }
 
-    /// Whether the execution is what the policy makes of the state in which the step that slept is put back (and `again`
-    /// made behind it).
+    /// Whether the policy continues as the execution does from the state in which the step that
+    /// slept is reinserted (and `again` made behind it).
     fn is_host(&mut self, sim: &Sim, again: Option<&ChosenEvent>, position: usize) -> bool {
         let mut cursor = std::mem::take(&mut self.host);
         cursor.copy_from(&sim.cursor);
-        cursor.take(&self.record, &mut self.replay, position as u32);
+        cursor.take(&self.trace, &mut self.replay, position as u32);
         let is_host = again.is_none_or(|event| self.repeat(&mut cursor, event)) && self.follows_policy(&mut cursor);
         self.host = cursor;
         is_host
@@ -207,10 +210,10 @@ impl Expander {
     /// Makes the event if the execution does.
     fn repeat(&mut self, cursor: &mut Cursor, event: &ChosenEvent) -> bool {
         let thread = usize::from(event.step.thread);
-        let next = self.record.positions[thread].get(cursor.next[thread] as usize).copied();
+        let next = self.trace.positions[thread].get(cursor.next[thread] as usize).copied();
         match next {
-            Some(next) if cursor.is_ready(&self.record, next) && self.choices[next as usize] == event.choice => {
-                cursor.take(&self.record, &mut self.replay, next);
+            Some(next) if cursor.is_ready(&self.trace, next) && self.choices[next as usize] == event.choice => {
+                cursor.take(&self.trace, &mut self.replay, next);
                 true
             }
             _ => false,
@@ -218,15 +221,15 @@ impl Expander {
     }
 
     fn follows_policy(&mut self, cursor: &mut Cursor) -> bool {
-        let nobody = Ranks::none(self.record.by_rank.len());
+        let none_asleep = Ranks::none(self.trace.by_rank.len());
         loop {
             // Behind the forced part the execution itself shows what the policy does.
-            if cursor.is_along(&self.record).is_some_and(|made| made as usize >= self.forced) {
+            if cursor.is_along(&self.trace).is_some_and(|made| made as usize >= self.forced) {
                 return true;
             }
-            match cursor.pick(self.facts(), &nobody, |_, _| false) {
-                Pick::Next(next) => cursor.take(&self.record, &mut self.replay, next),
-                Pick::Nothing => return cursor.made as usize == self.record.steps.len(),
+            match cursor.pick(self.facts(), &none_asleep, |_, _| false) {
+                Pick::Next(next) => cursor.take(&self.trace, &mut self.replay, next),
+                Pick::Nothing => return cursor.made as usize == self.trace.events.len(),
                 Pick::Other(..) => return false,
             }
         }

@@ -7,7 +7,7 @@ use raddle_model::{Event, Footprint, Op, Operation as _, SyncState, Touch};
 use raddle_vocab::Outcome;
 
 use super::ranks::Ranks;
-use super::record::Record;
+use super::trace_index::TraceIndex;
 
 /// Something that a thread could do in a state.
 #[derive(Clone, Debug)]
@@ -22,13 +22,13 @@ pub(super) struct ChosenEvent {
 
 impl ChosenEvent {
     /// Whether making this event changes what the other one is or would do.
-    pub fn disturbs(&self, other: &ChosenEvent) -> bool {
-        disturbs(&self.step, &self.touches, other)
+    pub fn is_dependent_with(&self, other: &ChosenEvent) -> bool {
+        is_dependent_with(&self.step, &self.touches, other)
     }
 }
 
 /// Whether making a step that touches this changes what the event is or would do.
-pub(super) fn disturbs(step: &Event, touches: &[Touch], other: &ChosenEvent) -> bool {
+pub(super) fn is_dependent_with(step: &Event, touches: &[Touch], other: &ChosenEvent) -> bool {
     step.thread == other.step.thread || conflict(touches, &other.touches) || step.op.closes_round_of(&other.step.op)
 }
 
@@ -39,11 +39,12 @@ pub(super) fn class_of(step: &Event) -> u8 {
 
 /// What became of an attempt to make the step that the policy would choose.
 pub(super) enum Pick {
-    /// Nobody can step.
+    /// No thread can step.
     Nothing,
     /// The execution goes on with this step, too.
     Next(u32),
-    /// It is something that the execution does not do here: this successor of the thread's operation.
+    /// It is something that the execution does not do here: this successor of the thread's
+    /// operation.
     Other(u16, u16),
 }
 
@@ -96,13 +97,13 @@ impl Replay {
     }
 
     /// Goes to the state before the step at `position`.
-    pub fn seek(&mut self, steps: &[Event], position: usize) {
+    pub fn seek(&mut self, events: &[Event], position: usize) {
         if self.at > position {
             self.back_to(position);
         }
         while self.at < position {
             self.marks.push(self.world.mark());
-            self.apply(&steps[self.at]);
+            self.apply(&events[self.at]);
             self.at += 1;
         }
     }
@@ -123,7 +124,8 @@ impl Replay {
         }
     }
 
-    /// Whether the operation has at most one successor in every state of this program: what else a wait can come to is to end by itself.
+    /// Whether the operation has at most one successor in every state of this program. The only
+    /// other one that a wait can have is a spurious wake-up.
     pub fn has_one_successor(&self, op: &Op) -> bool {
         op.has_one_successor() || !self.is_spurious && op.ends_wait()
     }
@@ -142,47 +144,47 @@ pub(super) struct Cursor {
     pub made: u32,
     /// No position before this one is missing.
     low: u32,
-    /// Threads that were not looked at. What is known of the others stays true until they step themselves, or somebody
-    /// touches what their operation touches.
+    /// Threads of which nothing is known. What is known of another thread stays true until it
+    /// steps, or until a step touches what its operation touches.
     unknown: Ranks,
     /// Threads that can only make the step that the execution makes next, too.
     ready: Ranks,
     /// Threads that can do something else, or have several successors.
     open: Ranks,
-    /// Threads that cannot step until somebody else does.
+    /// Threads that cannot step until another thread does.
     blocked: Ranks,
-    /// What each thread's operation touches, as [`Record::mask`] says it, by rank.
+    /// What each thread's operation touches, as [`TraceIndex::mask`] says it, by rank.
     wants: Vec<u64>,
 }
 
 impl Cursor {
     /// Stands before the step at `position`, and knows nothing of any thread.
-    pub fn stand(&mut self, record: &Record, position: usize) {
+    pub fn stand(&mut self, trace: &TraceIndex, position: usize) {
         self.next.clear();
-        self.next.resize(record.positions.len(), 0);
-        for step in &record.steps[..position] {
+        self.next.resize(trace.positions.len(), 0);
+        for step in &trace.events[..position] {
             self.next[usize::from(step.thread)] += 1;
         }
         (self.made, self.low) = (position as u32, position as u32);
-        self.know_nothing(record);
+        self.know_nothing(trace);
     }
 
     /// The same, if it is known how far each thread is there.
-    pub fn stand_at(&mut self, record: &Record, next: &[u32], position: usize) {
+    pub fn stand_at(&mut self, trace: &TraceIndex, next: &[u32], position: usize) {
         self.next.clear();
         self.next.extend_from_slice(next);
         (self.made, self.low) = (position as u32, position as u32);
-        self.know_nothing(record);
+        self.know_nothing(trace);
     }
 
-    fn know_nothing(&mut self, record: &Record) {
-        self.unknown.fill(record.by_rank.len());
-        self.ready.clear(record.by_rank.len());
-        self.open.clear(record.by_rank.len());
-        self.blocked.clear(record.by_rank.len());
+    fn know_nothing(&mut self, trace: &TraceIndex) {
+        self.unknown.fill(trace.by_rank.len());
+        self.ready.clear(trace.by_rank.len());
+        self.open.clear(trace.by_rank.len());
+        self.blocked.clear(trace.by_rank.len());
         self.wants.clear();
         let next = &self.next;
-        self.wants.extend(record.by_rank.iter().map(|&thread| record.mask_of(thread, next[usize::from(thread)])));
+        self.wants.extend(trace.by_rank.iter().map(|&thread| trace.mask_of(thread, next[usize::from(thread)])));
     }
 
     pub fn copy_from(&mut self, other: &Cursor) {
@@ -196,39 +198,39 @@ impl Cursor {
     }
 
     /// Whether the step is in.
-    pub fn has(&self, record: &Record, position: u32) -> bool {
+    pub fn has(&self, trace: &TraceIndex, position: u32) -> bool {
         let position = position as usize;
-        record.briefs[position].seq < self.next[usize::from(record.steps[position].thread)]
+        trace.summaries[position].seq < self.next[usize::from(trace.events[position].thread)]
     }
 
     /// Whether everything that happens before the step is in. The step is its thread's next.
-    pub fn is_ready(&self, record: &Record, position: u32) -> bool {
+    pub fn is_ready(&self, trace: &TraceIndex, position: u32) -> bool {
         // Of the thread itself one more than it has made.
         let missing =
-            record.clock(position as usize).iter().zip(&self.next).map(|(clock, next)| u32::from(clock > next));
+            trace.clock(position as usize).iter().zip(&self.next).map(|(clock, next)| u32::from(clock > next));
         missing.sum::<u32>() == 1
     }
 
     /// Makes the step at `position`.
-    pub fn take(&mut self, record: &Record, replay: &mut Replay, position: u32) {
-        replay.apply(&record.steps[position as usize]);
-        self.advance(record, position);
+    pub fn take(&mut self, trace: &TraceIndex, replay: &mut Replay, position: u32) {
+        replay.apply(&trace.events[position as usize]);
+        self.advance(trace, position);
     }
 
     /// How many steps are in, if they are the first ones of the execution.
-    pub fn is_along(&mut self, record: &Record) -> Option<u32> {
-        while (self.low as usize) < record.steps.len() && self.has(record, self.low) {
+    pub fn is_along(&mut self, trace: &TraceIndex) -> Option<u32> {
+        while (self.low as usize) < trace.events.len() && self.has(trace, self.low) {
             self.low += 1;
         }
         (self.low == self.made).then_some(self.low)
     }
 
     /// Counts the step as made and forgets what it may have changed.
-    pub fn advance(&mut self, record: &Record, position: u32) {
-        let thread = record.steps[position as usize].thread;
-        let mask = record.mask(position as usize);
+    pub fn advance(&mut self, trace: &TraceIndex, position: u32) {
+        let thread = trace.events[position as usize].thread;
+        let mask = trace.mask(position as usize);
         for word in 0..self.unknown.words() {
-            // Nobody makes a step that depends on one that is ready before that.
+            // `ready` needs no update: a step that depends on a ready one cannot come before it.
             let mut settled = self.blocked.word(word) | self.open.word(word);
             let mut affected = 0;
             while settled != 0 {
@@ -242,19 +244,20 @@ impl Cursor {
         }
         self.next[usize::from(thread)] += 1;
         self.made += 1;
-        let rank = usize::from(record.ranks[usize::from(thread)]);
+        let rank = usize::from(trace.ranks[usize::from(thread)]);
         self.unknown.insert(rank);
         self.ready.remove(rank);
         self.open.remove(rank);
         self.blocked.remove(rank);
-        self.wants[rank] = record.mask_of(thread, self.next[usize::from(thread)]);
+        self.wants[rank] = trace.mask_of(thread, self.next[usize::from(thread)]);
     }
 
-    /// What the policy would do here, leaving out the threads that are `still` and the events for which `asleep` holds.
-    pub fn pick(&mut self, facts: Facts<'_>, still: &Ranks, asleep: impl Fn(u16, u16) -> bool) -> Pick {
+    /// What the policy would do here without the threads in `sleeping_threads` and the events for
+    /// which `asleep` holds.
+    pub fn pick(&mut self, facts: Facts<'_>, sleeping_threads: &Ranks, asleep: impl Fn(u16, u16) -> bool) -> Pick {
         let mut late = Pick::Nothing;
         for word in 0..self.unknown.words() {
-            let mut left = self.may_step(word) & !still.word(word);
+            let mut left = self.may_step(word) & !sleeping_threads.word(word);
             while left != 0 {
                 let rank = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
@@ -274,19 +277,19 @@ impl Cursor {
 
     /// The first event of a thread that is not asleep, and its class.
     fn pick_of(&mut self, facts: Facts<'_>, rank: usize, asleep: &impl Fn(u16, u16) -> bool) -> (Pick, u8) {
-        let Facts { record, replay, choices } = facts;
-        let thread = record.by_rank[rank];
+        let Facts { trace, replay, choices } = facts;
+        let thread = trace.by_rank[rank];
         self.look(facts, rank);
         if self.ready.has(rank) {
-            let ready = self.next_of(record, thread).unwrap_or_default();
-            return (Pick::Next(ready), class_of(&record.steps[ready as usize]));
+            let ready = self.next_of(trace, thread).unwrap_or_default();
+            return (Pick::Next(ready), class_of(&trace.events[ready as usize]));
         }
         if !self.open.has(rank) {
             return (Pick::Nothing, 0);
         }
-        let ready = self.next_of(record, thread).filter(|&position| self.is_ready(record, position));
+        let ready = self.next_of(trace, thread).filter(|&position| self.is_ready(trace, position));
         for choice in 0.. {
-            let Some(event) = self.event(record, replay, thread, choice) else { break };
+            let Some(event) = self.event(trace, replay, thread, choice) else { break };
             if asleep(thread, choice) {
                 continue;
             }
@@ -298,9 +301,9 @@ impl Cursor {
     }
 
     /// Position of the thread's next step in the execution.
-    fn next_of(&self, record: &Record, thread: u16) -> Option<u32> {
+    fn next_of(&self, trace: &TraceIndex, thread: u16) -> Option<u32> {
         let number = usize::from(thread);
-        record.positions[number].get(self.next[number] as usize).copied()
+        trace.positions[number].get(self.next[number] as usize).copied()
     }
 
     /// Finds out what sort of step the thread could make here, if that is not known.
@@ -309,14 +312,14 @@ impl Cursor {
             return;
         }
         self.unknown.remove(rank);
-        let Facts { record, replay, .. } = facts;
-        let thread = record.by_rank[rank];
-        let has_one = |position: u32| replay.has_one_successor(&record.steps[position as usize].op);
-        let next = self.next_of(record, thread);
-        if next.is_some_and(|position| has_one(position) && self.is_ready(record, position)) {
+        let Facts { trace, replay, .. } = facts;
+        let thread = trace.by_rank[rank];
+        let has_one = |position: u32| replay.has_one_successor(&trace.events[position as usize].op);
+        let next = self.next_of(trace, thread);
+        if next.is_some_and(|position| has_one(position) && self.is_ready(trace, position)) {
             // It depends on nothing that is missing: here it is what it was there.
             self.ready.insert(rank);
-        } else if self.is_possible(record, replay, thread, next) {
+        } else if self.is_possible(trace, replay, thread, next) {
             self.open.insert(rank);
         } else if self.wants[rank] != 0 {
             self.blocked.insert(rank);
@@ -335,13 +338,13 @@ impl Cursor {
     }
 
     /// Whether the thread, whose next step in the execution is at `next`, can do anything here.
-    fn is_possible(&self, record: &Record, replay: &Replay, thread: u16, next: Option<u32>) -> bool {
-        let Some(op) = record.operation(thread, self.next[usize::from(thread)]) else { return false };
+    fn is_possible(&self, trace: &TraceIndex, replay: &Replay, thread: u16, next: Option<u32>) -> bool {
+        let Some(op) = trace.operation(thread, self.next[usize::from(thread)]) else { return false };
         let world = replay.world();
         world.is_alive(thread)
             && match &op.op {
                 Op::Atomic(load) if load.is_load() => {
-                    !self.awaits(record, op.thread, load, next) && world.enabled(op).possible()
+                    !self.awaits(trace, op.thread, load, next) && world.enabled(op).possible()
                 }
                 Op::Atomic(_) => true,
                 _ => world.enabled(op).possible(),
@@ -349,20 +352,20 @@ impl Cursor {
     }
 
     /// What the thread would do here with that choice; `None` if it cannot.
-    pub fn event(&self, record: &Record, replay: &Replay, thread: u16, choice: u16) -> Option<ChosenEvent> {
+    pub fn event(&self, trace: &TraceIndex, replay: &Replay, thread: u16, choice: u16) -> Option<ChosenEvent> {
         let number = usize::from(thread);
         let world = replay.world();
         if !world.is_alive(thread) {
             return None;
         }
-        let position = record.positions[number].get(self.next[number] as usize).copied();
-        let mut op = *record.operation(thread, self.next[number])?;
+        let position = trace.positions[number].get(self.next[number] as usize).copied();
+        let mut op = *trace.operation(thread, self.next[number])?;
         if let Op::Atomic(access) = &mut op.op {
-            if access.is_load() && self.awaits(record, thread, access, position) {
+            if access.is_load() && self.awaits(trace, thread, access, position) {
                 return None;
             }
             if !replay.keeps_memory && matches!(access.action, AtomicAction::Cas { .. }) {
-                self.predict_exchange(record, access);
+                self.predict_exchange(trace, access);
             }
         }
         let step = if op.op.has_one_successor() {
@@ -373,16 +376,16 @@ impl Cursor {
         Some(ChosenEvent { step, choice, touches: footprint(&step) })
     }
 
-    /// What the thread of `x` would do here behind the event `first` of another thread, with the same choice. The
-    /// replay has made `first` already.
+    /// What the thread of `x` would do here behind the event `first` of another thread, with the
+    /// same choice. The replay has made `first` already.
     pub fn event_behind(
         &self,
-        record: &Record,
+        trace: &TraceIndex,
         replay: &Replay,
         x: &ChosenEvent,
         first: &ChosenEvent,
     ) -> Option<ChosenEvent> {
-        let mut event = self.event(record, replay, x.step.thread, x.choice)?;
+        let mut event = self.event(trace, replay, x.step.thread, x.choice)?;
         if let (Op::Atomic(op), Op::Atomic(other)) = (event.step.op, first.step.op)
             && matches!(op.action, AtomicAction::Cas { .. })
             && op.is_at(other.addr, other.size)
@@ -395,36 +398,34 @@ impl Cursor {
     }
 
     /// Whether the load is busy waiting that would not end here.
-    fn awaits(&self, record: &Record, thread: u16, load: &AtomicOp, position: Option<u32>) -> bool {
-        let value = self.value_at(record, load.addr, load.size);
+    fn awaits(&self, trace: &TraceIndex, thread: u16, load: &AtomicOp, position: Option<u32>) -> bool {
+        let value = self.value_at(trace, load.addr, load.size);
         match position {
             Some(_) => load.awaited().is_some() && value.is_some_and(|value| value != load.seen()),
             None => {
                 let number = usize::from(thread);
-                let failed = |value: u64| value == record.found[number] || load.awaited() == Some(value);
-                record.awaiting[number] && value.is_some_and(failed)
+                let failed = |value: u64| value == trace.found[number] || load.awaited() == Some(value);
+                trace.awaiting[number] && value.is_some_and(failed)
             }
         }
     }
 
-    fn predict_exchange(&self, record: &Record, exchange: &mut AtomicOp) {
-        if let Some(value) = self.value_at(record, exchange.addr, exchange.size) {
+    fn predict_exchange(&self, trace: &TraceIndex, exchange: &mut AtomicOp) {
+        if let Some(value) = self.value_at(trace, exchange.addr, exchange.size) {
             *exchange = exchange.with_seen(value);
         }
     }
 
     /// What an atomic location holds here, if the execution shows it.
-    fn value_at(&self, record: &Record, addr: u64, size: u32) -> Option<u64> {
-        let entries = record.entries(addr >> 3);
+    fn value_at(&self, trace: &TraceIndex, addr: u64, size: u32) -> Option<u64> {
+        let entries = trace.entries(addr >> 3);
         let access = |position: u32| {
-            let access = record.steps[position as usize].op.as_atomic();
+            let access = trace.events[position as usize].op.as_atomic();
             access.filter(|access| access.is_at(addr, size))
         };
         let bytes = (((1u16 << size.min(8)) - 1) << (addr & 7)) as u8;
-        let written = |entry: &&super::record::Entry| {
-            entry.bytes & bytes != 0
-                && entry.mode == Some(raddle_model::Mode::Write)
-                && self.has(record, entry.position)
+        let written = |entry: &&super::trace_index::Entry| {
+            entry.bytes & bytes != 0 && entry.mode == Some(raddle_model::Mode::Write) && self.has(trace, entry.position)
         };
         if let Some(entry) = entries.iter().rev().find(written) {
             return access(entry.position).map(AtomicOp::value);
@@ -437,7 +438,7 @@ impl Cursor {
 /// What is needed to say what a thread could do.
 #[derive(Clone, Copy)]
 pub(super) struct Facts<'a> {
-    pub record: &'a Record,
+    pub trace: &'a TraceIndex,
     pub replay: &'a Replay,
     /// Which successor each step of the execution was.
     pub choices: &'a [u16],

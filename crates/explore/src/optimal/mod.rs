@@ -54,7 +54,7 @@
 //! # Invariants
 //! * The children of a work item are a function of its schedule and its execution.
 //! * The schedule of a child is the normal form of the child's trace up to x.
-//! * Whatever is kept between two executions (`record`) is a function of the common prefix.
+//! * Whatever is kept between two executions (`trace_index`) is a function of the common prefix.
 //!
 //! # Dismissal rules
 //! Nearly all positions are dismissed without a simulation. `Expander::thorough` applies none of
@@ -74,9 +74,9 @@
 //! * **Barred** (`is_barred`). Lemma: if the policy takes an event s before an event y that every
 //!   child at z contains, s is not in A, and nothing wakes s any more, then no child differs first
 //!   at z.
-//! * **Last thread** (`record`). Lemma: what a thread does when it is alone, and behind everything
-//!   that other threads did, has no other order.
-//!   Example: main joins thread 1, then locks m, unlocks m and ends: no event can be reversed.
+//! * **Last thread** (`trace_index`). Lemma: what a thread does when it is alone, and behind
+//!   everything that other threads did, has no other order. Example: main joins thread 1, then
+//!   locks m, unlocks m and ends: no event can be reversed.
 //!
 //! # Deviations and what it misses
 //! * Arrivals at a barrier commute, but the arrival that fills a round decides which threads are
@@ -95,7 +95,7 @@ mod cursor;
 mod expand;
 mod frontier;
 mod ranks;
-mod record;
+mod trace_index;
 
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;

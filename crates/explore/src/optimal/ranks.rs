@@ -9,18 +9,18 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// Nobody, of so many.
+    /// The empty set, for ranks below `limit`.
     pub fn none(limit: usize) -> Self {
         Ranks { words: smallvec![0; limit.div_ceil(64)] }
     }
 
-    /// Nobody, of so many.
+    /// Makes it the empty set, for ranks below `limit`.
     pub fn clear(&mut self, limit: usize) {
         self.words.clear();
         self.words.resize(limit.div_ceil(64), 0);
     }
 
-    /// Everybody, of so many.
+    /// Makes it the set of all ranks below `limit`.
     pub fn fill(&mut self, limit: usize) {
         self.words.clear();
         self.words.resize(limit.div_ceil(64), u64::MAX);

@@ -1,16 +1,20 @@
 //! Property-driven pruning: a search for data races that leaves out what cannot race.
 //!
-//! After Wang, Yang, Gupta and Gopalakrishnan ("Dynamic model checking with property driven pruning to detect race conditions", ATVA
-//! 2008), whose figures miss races; what differs:
-//! - A part of the search that is left out would have asked for other orders of *earlier* transitions. These requests are sent on its
-//!   behalf, for every operation that may come in it.
-//! - An access that was made before a state counts against every thread that it does not happen before.
-//! - Sleep sets need the initials of the reversal ("source sets"), not any thread that comes before it.
+//! After Wang, Yang, Gupta and Gopalakrishnan ("Dynamic model checking with property driven pruning
+//! to detect race conditions", ATVA 2008). The algorithm as published misses races. Deviations:
+//! - A pruned part of the search would have requested other orders of *earlier* transitions. These
+//!   requests are made on its behalf, for every operation that may occur in it.
+//! - An access that was made before a state counts against every thread that it does not happen
+//!   before.
+//! - Sleep sets need the initials of the reversal ("source sets"), not any thread that comes before
+//!   it.
 //!
-//! Branch events are not needed: a branch that depends on other threads belongs to the transition before it, and
-//! contributes all that the thread may do from that transition on ([`raddle_model::facts::suffix`]).
+//! Branch events are not needed: a branch that depends on other threads belongs to the transition
+//! before it, and contributes all that the thread may do from that transition on
+//! ([`raddle_model::facts::suffix`]).
 //!
-//! Below all this is a depth-first search with sleep sets. Deadlocks and failed assertions in what is left out are lost.
+//! Below all this is a depth-first search with sleep sets. Deadlocks and failed assertions in what
+//! is left out are lost.
 
 mod records;
 mod reverse;

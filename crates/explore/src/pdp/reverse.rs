@@ -4,7 +4,7 @@ use raddle_model::object::{RwlockAction, ThreadOp};
 use raddle_model::{Event, Footprint, Op, Operation as _, depend};
 use raddle_vocab::Outcome;
 
-use super::trace::Moment;
+use super::trace::TraceEvent;
 
 /// Whether an attempt came back without what it wanted.
 pub(super) fn gave_up(op: &Op) -> bool {
@@ -19,8 +19,8 @@ fn attempted(op: &Op) -> Option<u64> {
     }
 }
 
-/// Whether both could be possible in one state: `early` was made, `late` came (or would come) later. A
-/// release of what the thread does not hold (`stray`) lets no thread in.
+/// Whether both could be possible in one state: `early` was made, `late` came (or would come)
+/// later. A release of what the thread does not hold (`stray`) lets no thread in.
 fn may_be_coenabled(early: &Op, stray: bool, late: &Op) -> bool {
     let same = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
     let wants = late.awaited_mutex();
@@ -42,7 +42,8 @@ fn is_life(op: &ThreadOp) -> bool {
     !matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. })
 }
 
-/// Whether two transitions of different threads depend on each other and could come in either order.
-pub(super) fn reversible(early: &Moment, late: (&Event, &Footprint)) -> bool {
+/// Whether two transitions of different threads depend on each other and could come in either
+/// order.
+pub(super) fn reversible(early: &TraceEvent, late: (&Event, &Footprint)) -> bool {
     depend::conflict(&early.worst, late.1) && may_be_coenabled(&early.step.op, early.stray, &late.0.op)
 }

@@ -190,8 +190,8 @@ impl Search {
         });
         let from = swept.as_ref().map_or(length + 1, |swept| swept.from);
         let mut skipped = 0;
-        for (at, moment) in trace.moments.iter().enumerate() {
-            skipped += self.reverse(&trace, at, (&moment.step, &moment.worst), &moment.before, from);
+        for (at, event) in trace.events.iter().enumerate() {
+            skipped += self.reverse(&trace, at, (&event.step, &event.worst), &event.before, from);
         }
         for thread in 0..trace.threads() as u16 {
             if let Some(step) = &trace.pending[usize::from(thread)] {
@@ -205,13 +205,13 @@ impl Search {
         }
     }
 
-    /// Asks for the operation to come before each earlier one that it depends on; how many of these lie in the part that is left
-    /// out.
+    /// Requests that the operation comes before each earlier one that it depends on. Returns how
+    /// many of these lie in the pruned part.
     fn reverse(&mut self, trace: &Trace, at: usize, late: (&Event, &Footprint), clock: &Clock, from: usize) -> u64 {
         let mut skipped = 0;
-        for (early, moment) in trace.moments[..at].iter().enumerate().rev() {
-            let ordered = clock[usize::from(moment.step.thread)] > moment.count;
-            if moment.step.thread == late.0.thread || ordered || !reversible(moment, late) {
+        for (early, event) in trace.events[..at].iter().enumerate().rev() {
+            let ordered = clock[usize::from(event.step.thread)] > event.count;
+            if event.step.thread == late.0.thread || ordered || !reversible(event, late) {
                 continue;
             }
             if early >= from {
@@ -220,22 +220,22 @@ impl Search {
                 self.request(trace, early, at, late.0.thread, clock, Some(late.1));
             }
             // Acquisitions of one mutex are totally ordered: the latest stands for all.
-            if late.0.op.is_lock() && moment.step.op.acquired_mutex() == Some(late.0.op.object()) {
+            if late.0.op.is_lock() && event.step.op.acquired_mutex() == Some(late.0.op.object()) {
                 break;
             }
         }
         skipped
     }
 
-    /// Sends the requests that the part which is left out would have sent.
+    /// Makes the requests that the pruned part would have made.
     fn ask_on_behalf(&mut self, trace: &Trace, swept: &Swept) {
         for &(key, op) in &swept.ops {
             let thread = swept.threads.present(key, trace, swept.from);
             let own = swept.threads.thread(key);
             let clock = trace.clock(thread, swept.from);
-            for (early, moment) in trace.moments[..swept.from].iter().enumerate().rev() {
-                let step = &moment.step;
-                let ordered = clock[usize::from(step.thread)] > moment.count;
+            for (early, event) in trace.events[..swept.from].iter().enumerate().rev() {
+                let step = &event.step;
+                let ordered = clock[usize::from(step.thread)] > event.count;
                 if Some(step.thread) == own || ordered || !concerns(trace, op, early) {
                     continue;
                 }
@@ -247,8 +247,8 @@ impl Search {
         }
     }
 
-    /// Asks for something of `thread` at state `at` to come before transition `early`: an operation that touches `late`, or one that may come
-    /// later.
+    /// Requests that an operation of `thread`, which is in state `at`, comes before transition
+    /// `early`. `late` is its footprint if the operation is known.
     fn request(
         &mut self,
         trace: &Trace,
@@ -258,7 +258,7 @@ impl Search {
         clock: &Clock,
         late: Option<&Footprint>,
     ) {
-        let moment = &trace.moments[early];
+        let event = &trace.events[early];
         let counts: Clock =
             trace.steps_of.iter().map(|steps| steps.partition_point(|&step| step <= early) as u32).collect();
         // What the thread would begin with, if that is known.
@@ -274,8 +274,8 @@ impl Search {
         let mut is_free = own.is_some();
         let mut seen = vec![false; trace.threads()];
         let mut initials = Vec::new();
-        for later in &trace.moments[early + 1..at] {
-            if later.after[usize::from(moment.step.thread)] > moment.count {
+        for later in &trace.events[early + 1..at] {
+            if later.after[usize::from(event.step.thread)] > event.count {
                 continue;
             }
             is_free = is_free && own.as_ref().is_some_and(|own| !depend::conflict(own, &later.worst));
@@ -309,7 +309,7 @@ fn only_latest(trace: &Trace, op: Hypothesis) -> Option<u64> {
         Hypothesis::May(MayOp::Lock(mutex)) => Some(mutex),
         Hypothesis::May(_) => None,
         Hypothesis::Like(at) => {
-            let op = &trace.moments[at].step.op;
+            let op = &trace.events[at].step.op;
             op.awaited_mutex().filter(|_| op.is_lock())
         }
     }
@@ -317,27 +317,27 @@ fn only_latest(trace: &Trace, op: Hypothesis) -> Option<u64> {
 
 /// Whether an operation that may come depends on the transition and could come before it.
 fn concerns(trace: &Trace, op: Hypothesis, early: usize) -> bool {
-    let moment = &trace.moments[early];
+    let event = &trace.events[early];
     match op {
         Hypothesis::Like(at) => {
-            let late = &trace.moments[at];
-            reversible(moment, (&late.step, &late.worst))
+            let late = &trace.events[at];
+            reversible(event, (&late.step, &late.worst))
         }
         Hypothesis::May(MayOp::Lock(mutex)) => {
-            moment.step.op.acquired_mutex() == Some(mutex) || moment.step.op.initialised() == Some(mutex)
+            event.step.op.acquired_mutex() == Some(mutex) || event.step.op.initialised() == Some(mutex)
         }
-        Hypothesis::May(MayOp::Release(place)) => gave_up(&moment.step.op) && touches(moment, place),
-        Hypothesis::May(MayOp::Touch(place)) => touches(moment, place),
+        Hypothesis::May(MayOp::Release(place)) => gave_up(&event.step.op) && touches(event, place),
+        Hypothesis::May(MayOp::Touch(place)) => touches(event, place),
     }
 }
 
 /// Whether the transition touches an object at this place.
-fn touches(moment: &super::trace::Moment, place: Where) -> bool {
+fn touches(event: &super::trace::TraceEvent, place: Where) -> bool {
     match place {
-        Where::Bytes { from, to } => moment.worst.iter().any(|touch| {
+        Where::Bytes { from, to } => event.worst.iter().any(|touch| {
             (0..8).any(|byte| touch.bytes & (1 << byte) != 0 && (from..to).contains(&(touch.cell << 3 | byte)))
         }),
-        Where::Part(_) | Where::Any => match moment.step.op {
+        Where::Part(_) | Where::Any => match event.step.op {
             Op::Thread(op) => matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. }),
             op => !matches!(op, Op::Exit(_) | Op::Fence(_)),
         },
@@ -348,7 +348,7 @@ fn touches(moment: &super::trace::Moment, place: Where) -> bool {
 enum Extended {
     /// To its end.
     Whole,
-    /// To a state in which everybody who can step is asleep.
+    /// To a state in which all enabled threads are asleep.
     Blocked(usize),
     /// To a state in which it went on with a thread that is asleep; another was chosen.
     Astray(usize),

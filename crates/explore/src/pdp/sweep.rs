@@ -27,7 +27,8 @@ pub(super) enum Hypothesis {
 /// What the sweep found.
 #[derive(Debug)]
 pub(super) struct Swept {
-    /// The least state from which on no race is possible; one more than there are states if there is none.
+    /// The least state from which on no race is possible; one more than there are states if there
+    /// is none.
     pub from: usize,
     /// Operations that may come from there on, by thread.
     pub ops: Vec<(Key, Hypothesis)>,
@@ -114,7 +115,8 @@ impl<'a> Sweep<'a> {
         Swept { from, ops: self.ops, threads: self.threads }
     }
 
-    /// Whether one of the nodes at the step's place operates on something that depends on other threads.
+    /// Whether one of the nodes at the step's place operates on something that depends on other
+    /// threads.
     fn operand_is_tainted(&self, pc: u64) -> bool {
         let nodes = self.sites.site(pc).map_or(&[][..], |site| self.flow.nodes_at(site));
         nodes.iter().any(|&node| self.flow.facts().nodes[node as usize].tainted)
@@ -136,7 +138,7 @@ impl<'a> Sweep<'a> {
                 held[usize::from(thread)] = held[usize::from(thread)].with(node_lock(node), Hold::Exclusive);
             }
             for child in 1..threads {
-                let birth = self.trace.birth[child].map(|birth| self.trace.moments[birth].step.thread);
+                let birth = self.trace.birth[child].map(|birth| self.trace.events[birth].step.thread);
                 if birth == Some(thread) {
                     let lock = Threads::lock(self.threads.keys[child]);
                     held[usize::from(thread)] = held[usize::from(thread)].with(lock, Hold::Exclusive);
@@ -144,7 +146,7 @@ impl<'a> Sweep<'a> {
             }
         }
         for at in 0..self.trace.len() {
-            let step = self.trace.moments[at].step;
+            let step = self.trace.events[at].step;
             let thread = usize::from(step.thread);
             held[thread] = self.after(&held[thread], &step);
             self.held.push(held[thread].clone());
@@ -210,8 +212,8 @@ impl<'a> Sweep<'a> {
         let blocks = blocks(execution, end, self.sites);
         let mut accesses = execution.accesses.iter().enumerate().peekable();
         for at in 0..end {
-            let moment = &self.trace.moments[at];
-            let step = moment.step;
+            let event = &self.trace.events[at];
+            let step = event.step;
             if let Some(op) = step.op.as_atomic() {
                 let home = blocks.home(op.addr, self.sites);
                 self.note(at, (op.addr, u64::from(op.size)), step.pc, home, (!op.is_load(), true));
@@ -244,8 +246,8 @@ impl<'a> Sweep<'a> {
     }
 
     fn note(&mut self, at: usize, (address, size): (u64, u64), pc: u64, home: HomeKey, (write, atomic): (bool, bool)) {
-        let moment = &self.trace.moments[at];
-        let (thread, count) = (moment.step.thread, moment.count);
+        let event = &self.trace.events[at];
+        let (thread, count) = (event.step.thread, event.count);
         let key = self.threads.keys[usize::from(thread)];
         let held = Rc::new(self.threads.absolute(key, &self.held[at], self.flow));
         let place = Where::Bytes { from: address, to: address.saturating_add(size.max(1)) };
@@ -253,8 +255,8 @@ impl<'a> Sweep<'a> {
         self.past.list.push(Made { record, thread, at, count, pc });
     }
 
-    /// An access that was made becomes one to come. If its place depends on other threads, it counts as an access to all places that it
-    /// might have gone to.
+    /// An access that was made becomes a future access of the states before it. If its place
+    /// depends on other threads, it counts as an access to all places that it might have gone to.
     fn executed_access(&mut self, number: usize) {
         let made = self.past.list[number].clone();
         self.add(&made.record, made.at);
@@ -375,7 +377,7 @@ impl<'a> Sweep<'a> {
 
     /// What a transition adds: itself, and what it might have led to instead.
     fn transition(&mut self, at: usize) {
-        let step = self.trace.moments[at].step;
+        let step = self.trace.events[at].step;
         let key = self.threads.keys[usize::from(step.thread)];
         self.hypothesise(key, Hypothesis::Like(at));
         if let Some(site) = self.sites.site(step.pc) {
@@ -396,7 +398,7 @@ impl<'a> Sweep<'a> {
 
     fn data_dependent(&mut self, act: &Act, at: usize) {
         let Act::Access { at: spans, write, atomic } = act else { return };
-        let key = self.threads.keys[usize::from(self.trace.moments[at].step.thread)];
+        let key = self.threads.keys[usize::from(self.trace.events[at].step.thread)];
         let held = Rc::new(self.threads.absolute(key, &self.held[at], self.flow));
         for place in self.flow.locate(spans).collect::<Vec<_>>() {
             let held = Rc::clone(&held);
@@ -404,14 +406,15 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Whether a branch that depends on other threads may come after the transition and before the thread's next one.
+    /// Whether a branch that depends on other threads may come after the transition and before the
+    /// thread's next one.
     fn branches(&mut self, at: usize) -> bool {
         let position = self.position[at];
         if position == usize::MAX {
             self.unknown = true;
             return false;
         }
-        let step = self.trace.moments[position].step;
+        let step = self.trace.events[position].step;
         let thread = usize::from(step.thread);
         if is_start(&step) || (position == 0 && !self.knows(&step)) {
             let bodies = self.threads.bodies[thread].clone();
@@ -436,7 +439,7 @@ impl<'a> Sweep<'a> {
             self.unknown = true;
             return;
         }
-        let step = self.trace.moments[position].step;
+        let step = self.trace.events[position].step;
         let thread = usize::from(step.thread);
         let key = self.threads.keys[thread];
         if is_start(&step) || (position == 0 && !self.knows(&step)) {
@@ -449,7 +452,8 @@ impl<'a> Sweep<'a> {
         }
         let entry = self.threads.entries[thread];
         let nodes = self.sites.site(step.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
-        // Whether an attempt succeeds depends on others; the facts say on which branch the lock is held.
+        // Whether an attempt succeeds depends on others; the facts say on which branch the lock is
+        // held.
         let held = match step.op.is_lock_attempt() {
             true => self.last_step(step.thread, position).map_or_else(Held::default, |last| self.held[last].clone()),
             false => self.held[at].clone(),
@@ -490,7 +494,7 @@ fn blocks(execution: &Execution, end: usize, sites: &dyn Sites) -> Blocks {
     let mut list: Vec<_> =
         allocs.map(|access| (access.addr, access.addr.saturating_add(access.size), sites.site(access.pc))).collect();
     list.sort_unstable();
-    // A block of memory that served twice, for different calls, is nobody's.
+    // Memory that was allocated twice by different calls is attributed to no call.
     list.dedup_by(|next, first| {
         let again = next.0 < first.1;
         if again && next.2 != first.2 {

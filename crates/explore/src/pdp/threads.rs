@@ -1,7 +1,8 @@
 //! Names for threads that exist in an execution and for those that might.
 //!
-//! A thread is named by its creator and the node that creates it, if that node creates only one thread. Otherwise each thread that exists has a
-//! name of its own, and one more name stands for all others that may be created there.
+//! A thread is named by its creator and the node that creates it, if that node creates only one
+//! thread. Otherwise each thread that exists has a name of its own, and one more name stands for
+//! all others that may be created there.
 
 use raddle_model::Operation as _;
 use raddle_model::facts::places::{Held, LockId, VIRTUAL};
@@ -67,7 +68,7 @@ impl Threads {
     }
 
     fn name_thread(&mut self, thread: u16, trace: &Trace, flow: &Flow, sites: &dyn Sites) {
-        let creation = trace.birth[usize::from(thread)].map(|birth| &trace.moments[birth].step);
+        let creation = trace.birth[usize::from(thread)].map(|birth| &trace.events[birth].step);
         let creator = creation.map_or(0, |step| self.keys[usize::from(step.thread)]);
         let nodes = creation.and_then(|step| sites.site(step.pc)).map_or(&[][..], |site| flow.nodes_at(site));
         let create = |node: &NodeId| match &flow.facts().nodes[*node as usize].act {
@@ -170,7 +171,8 @@ impl Threads {
         NAMES | LockId::from(key)
     }
 
-    /// The locks of a thread, with those of nodes replaced by those of the threads that it creates there, and its own.
+    /// The locks of a thread, with those of nodes replaced by those of the threads that it creates
+    /// there, and its own.
     pub fn absolute(&mut self, key: Key, held: &Held, flow: &Flow) -> Held {
         let mut list: Vec<(LockId, Hold)> = Vec::with_capacity(held.0.len() + 2);
         for &(lock, hold) in &held.0 {

@@ -1,4 +1,5 @@
-//! One execution with the orders that the search needs: dependence for what can be reversed, happens-before for races.
+//! One execution with the orders that the search needs: dependence for what can be reversed,
+//! happens-before for races.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ pub(super) type Clock = Vec<u32>;
 
 /// One transition.
 #[derive(Debug)]
-pub(super) struct Moment {
+pub(super) struct TraceEvent {
     pub step: Event,
     /// Its number among those of its thread, from 0.
     pub count: u32,
@@ -31,7 +32,7 @@ pub(super) struct Moment {
 /// A prefix of an execution.
 #[derive(Debug)]
 pub(super) struct Trace {
-    pub moments: Vec<Moment>,
+    pub events: Vec<TraceEvent>,
     /// Positions of each thread's transitions.
     pub steps_of: Vec<Vec<usize>>,
     /// The transition that created each thread.
@@ -45,7 +46,7 @@ impl Trace {
     pub fn of(execution: &Execution, length: usize) -> Self {
         let threads = execution.threads.len();
         let mut trace = Trace {
-            moments: Vec::with_capacity(length),
+            events: Vec::with_capacity(length),
             steps_of: vec![Vec::new(); threads],
             birth: vec![None; threads],
             pending: vec![None; threads],
@@ -66,7 +67,7 @@ impl Trace {
             let count = trace.steps_of[thread].len() as u32;
             trace.steps_of[thread].push(at);
             let (before, after, synced) = orders.advance(step);
-            trace.moments.push(Moment { step: *step, count, stray, worst, before, after, synced });
+            trace.events.push(TraceEvent { step: *step, count, stray, worst, before, after, synced });
         }
         trace.find_pending(execution, length);
         trace
@@ -89,7 +90,7 @@ impl Trace {
 
     /// How many transitions there are.
     pub fn len(&self) -> usize {
-        self.moments.len()
+        self.events.len()
     }
 
     /// How many threads the whole execution has.
@@ -101,7 +102,7 @@ impl Trace {
     pub fn next_step(&self, thread: u16, at: usize) -> Option<&Event> {
         let steps = &self.steps_of[usize::from(thread)];
         match steps.get(steps.partition_point(|&step| step < at)) {
-            Some(&step) => Some(&self.moments[step].step),
+            Some(&step) => Some(&self.events[step].step),
             None => self.pending[usize::from(thread)].as_ref(),
         }
     }
@@ -116,28 +117,28 @@ impl Trace {
         let steps = &self.steps_of[usize::from(thread)];
         match steps.partition_point(|&step| step < at) {
             0 => match self.birth[usize::from(thread)] {
-                Some(birth) => self.moments[birth].after.clone(),
+                Some(birth) => self.events[birth].after.clone(),
                 None => vec![0; self.threads()],
             },
-            last => self.moments[steps[last - 1]].after.clone(),
+            last => self.events[steps[last - 1]].after.clone(),
         }
     }
 
-    /// The first state in which `count` transitions of `other` happen before the position of the thread, or, before it
-    /// exists, of its creator.
+    /// The first state in which `count` transitions of `other` happen before the position of the
+    /// thread, or, before it exists, of its creator.
     pub fn first_synced(&self, thread: u16, other: u16, count: u32) -> usize {
         let (mut thread, mut end, mut found) = (usize::from(thread), self.len(), usize::MAX);
         loop {
             let steps = &self.steps_of[thread];
             let steps = &steps[..steps.partition_point(|&step| step < end)];
-            let first = steps.partition_point(|&step| self.moments[step].synced[usize::from(other)] < count);
+            let first = steps.partition_point(|&step| self.events[step].synced[usize::from(other)] < count);
             if let Some(&step) = steps.get(first) {
                 found = step + 1;
             }
             match self.birth[thread] {
-                Some(birth) if self.moments[birth].synced[usize::from(other)] >= count => {
+                Some(birth) if self.events[birth].synced[usize::from(other)] >= count => {
                     found = birth + 1;
-                    thread = usize::from(self.moments[birth].step.thread);
+                    thread = usize::from(self.events[birth].step.thread);
                     end = birth + 1;
                 }
                 _ => return found,
@@ -146,7 +147,8 @@ impl Trace {
     }
 }
 
-/// Notes which thread holds which lock; whether the event releases one that its thread does not hold.
+/// Notes which thread holds which lock; whether the event releases one that its thread does not
+/// hold.
 fn hand_over(event: &Event, holders: &mut BTreeSet<(u64, u16)>) -> bool {
     let (acquired, released) = match &event.op {
         Op::Rwlock(op) => {
@@ -237,8 +239,8 @@ impl Orders {
     }
 }
 
-/// The edges of happens-before that locks, semaphores, barriers, creation and joining make. Leaving out
-/// others (atomics, once controls, files) orders less, which is the safe side.
+/// The edges of happens-before that locks, semaphores, barriers, creation and joining make. Leaving
+/// out others (atomics, once controls, files) orders less, which is the safe side.
 impl OrderSink for Orders {
     fn fork(&mut self, child: u16) {
         let clock = self.synced[self.thread].clone();

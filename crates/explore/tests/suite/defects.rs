@@ -113,12 +113,12 @@ fn handshake(test_first: bool, notifies: bool) -> Program {
 fn wake_ups_get_lost_only_without_a_test() {
     assert_eq!(details(&handshake(true, true)), set([]));
     assert_eq!(details(&handshake(false, true)), set(["lost-wakeup"]));
-    // Nobody ever tries to wake: nothing got lost.
+    // No thread signals, so no wake-up is lost.
     assert_eq!(details(&handshake(false, false)), set(["all-blocked"]));
 }
 
 #[test]
-fn semaphores_and_barriers_that_nobody_serves() {
+fn unserved_semaphores_and_barriers_block() {
     let take: Vec<Stmt> = vec![Op::SemWait(1, 0, Mode::Block).into()];
     let program = Program { sems: vec![1], ..Program::parallel(0, 0, vec![take.clone(), take]) };
     assert_eq!(details(&program), set(["all-blocked"]));
@@ -126,7 +126,7 @@ fn semaphores_and_barriers_that_nobody_serves() {
     let program = Program { barriers: vec![3], ..Program::parallel(0, 0, vec![meet.clone(), meet]) };
     let found = defects(&program, Granularity::Sync);
     assert_eq!(found[0].signature.detail, "all-blocked");
-    // The two at the barrier, then main who joins them; only the former name the defect.
+    // The two threads at the barrier, then main, which joins them; only the former name the defect.
     assert_eq!(found[0].parts.iter().map(|part| part.thread).collect::<Vec<_>>(), [1, 2, 0]);
     assert_eq!(found[0].signature.places.len(), 2);
 }
@@ -137,13 +137,13 @@ fn spinning_for_ever_is_a_livelock() {
     let found = defects(&program, Granularity::Sync);
     let [defect] = found.as_slice() else { panic!("{found:#?}") };
     assert_eq!((defect.signature.kind, defect.signature.detail), (Kind::Livelock, "spin"));
-    // Somebody raises the flag: all is well.
+    // Another thread raises the flag: no defect.
     let program = Program::parallel(1, 0, vec![vec![wait_until(1, 0, reg(1))], vec![store(0, num(1))]]);
     assert_eq!(details(&program), set([]));
 }
 
 #[test]
-fn who_waits_for_a_failed_thread_is_at_rest() {
+fn waiting_for_a_failed_thread_is_no_deadlock() {
     let failing = vec![lock(0), assert_that(num(0)), unlock(0)];
     let program = Program::parallel(0, 1, vec![failing, locked(0, vec![])]);
     assert_eq!(details(&program), set(["assert"]));

@@ -23,7 +23,8 @@ fn orders(n: usize, pairs: &[(usize, usize)]) -> u64 {
     count(0, n, pairs, &mut Default::default())
 }
 
-/// Main (start, create, create, join, join, exit: 0 to 5) and two threads of `len` transitions between start and end.
+/// Main (start, create, create, join, join, exit: 0 to 5) and two threads of `len` transitions
+/// between start and end.
 fn two_threads(len: usize) -> u64 {
     let mut pairs: Vec<(usize, usize)> = (0..5).map(|i| (i, i + 1)).collect();
     let thread = |from: usize, create: usize, join: usize| {
@@ -76,7 +77,8 @@ fn locked_sections_have_a_trace_per_order() {
 
 #[test]
 fn compare_exchange_has_one_winner() {
-    // Whoever comes first succeeds; the failures of the others are reads, which commute: 3 traces, not 6.
+    // The first thread succeeds. The failures of the others are reads, which commute.
+    // So there are 3 traces, not 6.
     let bodies = vec![vec![cas(1, at(0, num(0)), num(0), num(1))]; 3];
     assert_eq!(all_traces(&Program::parallel(1, 0, bodies), Granularity::Sync).traces.len(), 3);
 }

@@ -61,7 +61,8 @@ fn shown(
     (shown.incomplete != Some(IncompleteReason::Executions)).then_some(shown)
 }
 
-/// Whether the reduction shows what brute force does, and each trace once. `None` if there is too much to compare.
+/// Whether the reduction shows what brute force does, and each trace once. `None` if there is too
+/// much to compare.
 fn agrees(program: &Program, granularity: Granularity, spurious: u32) -> Option<bool> {
     let all = shown(Dfs::of_traces(spurious), program, granularity, spurious, 3000)?;
     let reduced = shown(Dpor::new(spurious), program, granularity, spurious, 20_000)?;
@@ -75,7 +76,8 @@ fn compare(seeds: std::ops::Range<u64>, knobs: impl Fn(u64) -> Knobs) -> u64 {
         let program = generate(seed, &drawn);
         let spurious = u32::from(seed.is_multiple_of(5));
         for granularity in [Granularity::Sync, Granularity::Access] {
-            // With races the transitions do not determine the values, unless the racing accesses are transitions too.
+            // With races the transitions do not determine the values, unless the racing accesses
+            // are transitions too.
             if drawn.races && granularity == Granularity::Sync {
                 continue;
             }
@@ -128,7 +130,8 @@ fn agrees_with_the_optimal_search() {
     assert!(compared > 150, "{compared}");
 }
 
-/// Two threads that take two locks in the same order, one of which does something before: nothing has to be tried twice.
+/// Two threads that take two locks in the same order, one of which does something before: nothing
+/// has to be tried twice.
 #[test]
 fn locks_held_by_both_keep_inner_acquisitions_apart() {
     let inner = || locked(0, locked(1, vec![read(1, 0), write(0, add(reg(1), num(1)))]));

@@ -43,7 +43,8 @@ fn equivalent_prefixes_can_be_left_out() {
         let knobs = Knobs::drawn(seed, 2, 3);
         let program = generate(seed, &knobs);
         for granularity in BOTH {
-            // With races the transitions do not determine the values, unless the racing accesses are transitions too.
+            // With races the transitions do not determine the values, unless the racing accesses
+            // are transitions too.
             if knobs.races && granularity == Granularity::Sync {
                 continue;
             }
@@ -97,8 +98,8 @@ fn histories(execution: &Execution) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// Swaps of neighbours that are independent and create no threads (which would renumber them) change nothing that any
-/// thread sees.
+/// Swaps of neighbours that are independent and create no threads (which would renumber them)
+/// change nothing that any thread sees.
 #[test]
 fn independent_neighbours_commute() {
     let mut swapped = 0;
@@ -158,8 +159,9 @@ fn spurious_wake_ups_only_add_traces() {
     }
 }
 
-/// A program without races has the same deadlocks, failed assertions and misuse at both granularities. With races, the
-/// coarser one finds a race exactly where there is one, and none that the finer one does not know.
+/// A program without races has the same deadlocks, failed assertions and misuse at both
+/// granularities. With races, the coarser one finds a race exactly where there is one, and none
+/// that the finer one does not know.
 #[test]
 fn granularities_agree_about_defects() {
     let (mut quiet, mut racy, mut defective) = (0, 0, 0);

@@ -1,4 +1,5 @@
-//! Programs on which published reductions lose traces or races. `L{..}` is a critical section, `||` separates threads.
+//! Programs on which published reductions lose traces or races. `L{..}` is a critical section, `||`
+//! separates threads.
 
 use crate::common::all_traces;
 use raddle_explore::dfs::Dfs;
@@ -46,7 +47,8 @@ fn check(program: &Program, races: &[usize], traces: usize) {
 
 /// L{x=1}; r=2; M{c=1}  ||  M{t=c}; if(!t){ L{u=x}; if(!u) r=1; }
 ///
-/// Traces: M in the order T1 T2: 1. M in the order T2 T1: T2 goes on to L, before or behind T1's: 2.
+/// One trace with M in the order T1 T2. Two with M in the order T2 T1: T2 goes on to L, before or
+/// behind T1's.
 #[test]
 fn lost_request_one() {
     let (x, c, r) = (0, 1, 2);
@@ -95,7 +97,8 @@ fn any_of_e_with_sleep_sets_one() {
 
 /// B{b=1}; A{a=1}  ||  A{t=a}; if(t) r=1  ||  B{u=b}; if(!u){B{v=b}; if(v) r=2}
 ///
-/// A both ways, times B: T1's section before the first of T3 (which then has no second), between its two, or behind: 2 * 3.
+/// A both ways, times B: T1's section before the first of T3 (which then has no second), between
+/// its two, or behind: 2 * 3.
 #[test]
 fn any_of_e_with_sleep_sets_two() {
     let (a, b, r) = (0, 1, 2);

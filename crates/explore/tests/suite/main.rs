@@ -1,5 +1,5 @@
-//! The searches on programs in memory, against brute force and each other. One program, so that it is built once and its long tests
-//! run side by side.
+//! The searches on programs in memory, against brute force and each other. All are one test
+//! program, so that it is built once and its long tests run in parallel.
 
 mod common;
 mod defects;

@@ -1,4 +1,5 @@
-//! The optimal search against brute force over traces: every trace, each once, and no run in vain.
+//! The optimal search against brute force over traces: every trace, each once, and no redundant
+//! run.
 
 use std::ops::Range;
 
@@ -33,8 +34,8 @@ fn seen(
     (strategy.incomplete_reason() != Some(raddle_explore::IncompleteReason::Executions)).then_some(seen)
 }
 
-/// Whether the search meets every trace once and, if what threads would do can be foreseen, makes no other run. `None`: too
-/// much to compare.
+/// Whether the search meets every trace once and, if what threads would do can be foreseen, makes
+/// no other run. `None`: too much to compare.
 fn agrees(program: &Program, granularity: Granularity, spurious: u32, foreseeable: bool) -> Option<bool> {
     let all = seen(Dfs::of_traces(spurious), program, granularity, spurious, LIMIT)?;
     let found = if foreseeable {
@@ -53,7 +54,8 @@ fn compare(seeds: Range<u64>, knobs: impl Fn(u64) -> Knobs) -> u64 {
         let program = generate(seed, &drawn);
         let spurious = u32::from(seed.is_multiple_of(7));
         for granularity in [Granularity::Sync, Granularity::Access] {
-            // With races the transitions do not determine the values, unless the racing accesses are transitions too.
+            // With races the transitions do not determine the values, unless the racing accesses
+            // are transitions too.
             if drawn.races && granularity == Granularity::Sync {
                 continue;
             }
@@ -92,7 +94,8 @@ fn meets_every_trace_of_programs_that_wait_busily_once() {
     assert!(compared > 75, "{compared}");
 }
 
-/// Children of up to `limit` executions, found with and without simulating every position. They agree?
+/// Children of up to `limit` executions, found with and without simulating every position. Returns
+/// whether they agree.
 fn dismissals_are_sound(program: &Program, granularity: Granularity, spurious: u32, limit: usize) -> bool {
     let mut target = MemoryTarget::with(program, granularity, spurious, 5);
     let (mut quick, mut thorough) = (Expander::new(spurious), Expander::thorough(spurious));

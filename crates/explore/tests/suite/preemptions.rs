@@ -16,7 +16,8 @@ use raddle_testkit::program::build::*;
 use raddle_testkit::{Granularity, MemoryTarget, Program};
 use raddle_vocab::RunStatus;
 
-/// Traces and defects within the bound, and whether something lies outside; `None` if that takes too many runs.
+/// Traces and defects within the bound, and whether something lies outside; `None` if that takes
+/// too many runs.
 type Shown = (BTreeSet<u64>, BTreeSet<Signature>, bool);
 
 fn shown(strategy: impl Strategy, program: &Program, granularity: Granularity, limit: u64) -> Option<Shown> {
@@ -140,7 +141,8 @@ fn a_lost_update_takes_one_preemption() {
                 .unwrap();
         (outcome.stats.executions, outcome.incomplete)
     };
-    // One thread after the other; then also one of them split (its load before the other, or its store behind: 2 traces).
+    // One thread after the other; then also one of them split (its load before the other, or its
+    // store behind: 2 traces).
     assert_eq!(counts(0), (2, Some(IncompleteReason::Preemptions)));
     assert_eq!(counts(1), (4, Some(IncompleteReason::Preemptions)));
 }

@@ -23,7 +23,8 @@ fn knowledge(program: &Program) -> Knowledge {
     Knowledge { flow: Flow::new(facts, ground), sites: Box::new(PlainSites) }
 }
 
-/// Whether the search meets a race, and its figures; `None` if it would take more runs than allowed.
+/// Whether the search meets a race, and its figures; `None` if it would take more runs than
+/// allowed.
 fn race(strategy: impl Strategy, program: &Program, limit: u64) -> Option<(bool, Stats)> {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let mut detector = RaceDetector::new();
@@ -157,8 +158,9 @@ fn compare(class: Class, forks: bool, count: u64) -> Sums {
     sums
 }
 
-/// 10,200 programs, each searched exhaustively, too. Where nothing is pruned, the search meets each trace once; where it prunes, it
-/// needs a third of that at most (two thirds if main works beside its threads).
+/// 10,200 programs, each searched exhaustively, too. Where nothing is pruned, the search meets each
+/// trace once; where it prunes, it needs a third of that at most (two thirds if main works beside
+/// its threads).
 fn no_race_is_missed(forks: bool) {
     for class in Class::ALL {
         let sums = compare(class, forks, 850);
@@ -180,7 +182,8 @@ fn no_race_is_missed_where_main_works_beside_its_threads() {
     no_race_is_missed(true);
 }
 
-/// Here the thread to begin with is not the one whose operation is reversed: another reader comes between.
+/// Here the thread to begin with is not the one whose operation is reversed: another reader comes
+/// between.
 #[test]
 fn readers_and_writers_without_pruning() {
     let writer = || vec![Op::WriteLock(3, 0, Mode::Block).into(), Op::RwUnlock(0).into()];

@@ -34,8 +34,9 @@ fn failed(execution: &Execution) -> bool {
     !execution.incidents.is_empty()
 }
 
-/// The assertion fails only if all of `others` steps of the other threads come between two neighbouring steps of one thread
-/// that has made `before` steps: a uniformly random walk hardly gets there, one change of priorities does.
+/// The assertion fails only if all of `others` steps of the other threads come between two
+/// neighbouring steps of one thread that has made `before` steps: a uniformly random walk hardly
+/// gets there, one change of priorities does.
 fn needle(before: usize, others: usize) -> Program {
     let mut seeker: Vec<_> = (0..before).map(|_| store(1, num(7))).collect();
     seeker.extend([load(1, 0), load(2, 0), assert_that(not(eq(reg(2), add(reg(1), num(others as i32)))))]);
@@ -78,8 +79,8 @@ fn every_sampler_meets_every_trace_of_a_small_program() {
     }
 }
 
-/// One thread makes many independent steps before the only interesting one: a random walk makes it last nearly always,
-/// priorities of operations do not care.
+/// One thread makes many independent steps before the only interesting one: a random walk makes it
+/// last nearly always, priorities of operations do not care.
 #[test]
 fn pos_does_not_count_steps() {
     let mut late: Vec<_> = (0..20).map(|_| store(1, num(7))).collect();
@@ -93,7 +94,7 @@ fn pos_does_not_count_steps() {
 
 #[test]
 fn choices_are_sampled_too() {
-    // Whom a signal wakes is random: each of three waiters gets its turn.
+    // The waiter that a signal wakes is random: each of the three is woken in some run.
     let sleeper = locked(0, vec![wait(0, 0)]);
     let waker: Vec<_> = vec![Op::Signal(0).into()];
     let program =

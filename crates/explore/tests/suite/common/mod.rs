@@ -59,7 +59,8 @@ pub fn brute_force(program: &Program, granularity: Granularity) -> Seen {
     search(&mut Dfs::new(0), program, granularity)
 }
 
-/// Every defect that some execution of the program has, warnings aside. `None` if there are more than `limit` runs.
+/// Every defect that some execution of the program has, warnings aside. `None` if there are more
+/// than `limit` runs.
 pub fn all_defects(program: &Program, granularity: Granularity, limit: u64) -> Option<BTreeSet<Signature>> {
     let mut finder = DefectFinder::new();
     let mut found = BTreeSet::new();
@@ -87,8 +88,8 @@ pub fn seeds(count: u64) -> std::ops::Range<u64> {
     0..count * factor
 }
 
-/// Every step did what it should; here all changes of memory that atomic operations see are steps, unless accesses are
-/// plain.
+/// Every step did what it should; here all changes of memory that atomic operations see are steps,
+/// unless accesses are plain.
 pub fn obeys_the_semantics(execution: &Execution, spurious: u32) {
     semantics::check(execution, spurious).unwrap();
     let mut world = SyncState::new(spurious);

@@ -1,4 +1,5 @@
-//! Happens-before by the book: all edges of C11 and C++20 as a graph, closed transitively. Slow and simple.
+//! Happens-before by the book: all edges of C11 and C++20 as a graph, closed transitively. Slow and
+//! simple.
 
 use std::collections::BTreeSet;
 
@@ -106,8 +107,9 @@ fn synchronises(events: &[Item], a: usize, b: usize) -> bool {
     }
 }
 
-/// `a` is a release operation or fence, `b` an acquire operation or fence, and a read (`b` itself, or one before the fence
-/// `b`) takes its value from the release sequence headed by a write (`a` itself, or one behind the fence `a`).
+/// `a` is a release operation or fence, `b` an acquire operation or fence, and a read (`b` itself,
+/// or one before the fence `b`) takes its value from the release sequence headed by a write (`a`
+/// itself, or one behind the fence `a`).
 fn atomics_synchronise(events: &[Item], a: usize, b: usize) -> bool {
     let heads = |write: usize| {
         write == a && is_write(events, a) && order(events, a).releases() || behind_fence(events, a, write)

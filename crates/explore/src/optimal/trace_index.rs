@@ -1,8 +1,8 @@
-//! What an execution says about the order of its steps: footprints, clocks, who touched which cell.
+//! An index over one execution: footprints, vector clocks, and the events that touched each cell.
 //!
-//! Executions of one search share long prefixes, so a [`Record`] is moved from one execution to the next: steps behind the
-//! common prefix are taken back, then the new ones added. Everything here is a function of the execution alone; what is
-//! kept is only work already done.
+//! Executions of one search share long prefixes, so a [`TraceIndex`] is moved from one execution to
+//! the next: events behind the common prefix are removed, then the new ones are added. The content
+//! is a function of the execution alone; the reuse only saves work.
 
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::object::{CondAction, MutexAction, Patience, ThreadOp};
@@ -16,10 +16,10 @@ use super::cursor::class_of;
 /// "No position", where a position in the execution could stand.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A step in the list of a cell.
+/// An event in the list of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// Position of the step.
+    /// Position of the event.
     pub position: u32,
     /// Which bytes of the cell.
     pub bytes: u8,
@@ -31,11 +31,11 @@ pub(super) struct Entry {
     last_write: u32,
     /// Index in the list of the last `Share` before it.
     last_share: u32,
-    /// Whether it is one of the steps that threads and plain mutexes live by.
+    /// Whether it is one of the ordinary operations on threads and plain mutexes.
     is_usual: bool,
 }
 
-/// Who touched a cell, in order.
+/// The events that touched a cell, in order.
 #[derive(Debug)]
 struct CellList {
     entries: Vec<Entry>,
@@ -45,49 +45,52 @@ struct CellList {
     unusual: u32,
 }
 
-/// What is asked most often about a step, close together.
+/// The data of an event that is needed most often, in one place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Brief {
+pub(super) struct EventSummary {
     pub thread: u16,
     /// How the policy ranks it: class, then rank of the thread.
     pub key: (u8, u16),
-    /// Number of the step within its thread.
+    /// Number of the event within its thread.
     pub seq: u32,
-    /// Cells that the step touches, as [`Record::mask`] says it.
+    /// Cells that the event touches, as [`TraceIndex::mask`] says it.
     pub mask: u64,
     /// Whether it is the last arrival of a barrier's round.
     pub is_last: bool,
-    /// Whether it is the first half of something of which others do the second half, see [`Record::is_undisputed`].
+    /// Whether it is the first half of something of which others do the second half, see
+    /// [`TraceIndex::is_undisputed`].
     is_first_half: bool,
     first_touch: u32,
     first_member: u32,
 }
 
-/// What follows from a step alone. Threads do the same again and again, in other orders.
+/// What follows from an event alone, cached: threads repeat the same events in other orders.
 #[derive(Debug)]
-struct Known {
-    step: Event,
+struct CachedEvent {
+    event: Event,
     touches: Footprint,
-    /// The lists that it enters, those of its touches first, then those of cells that it touches in other states only.
+    /// The lists that it enters: first those of its touches, then those of cells that it touches in
+    /// other states only.
     lists: SmallVec<[(u32, u8); 4]>,
     mask: u64,
     may_write: bool,
 }
 
-/// The facts of one execution.
+/// The index of one execution.
 #[derive(Debug, Default)]
-pub(super) struct Record {
-    /// The steps, in order.
-    pub steps: Vec<Event>,
-    /// The same, shorter.
-    pub briefs: Vec<Brief>,
-    /// Positions of each thread's steps.
+pub(super) struct TraceIndex {
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// A summary of each event.
+    pub summaries: Vec<EventSummary>,
+    /// Positions of each thread's events.
     pub positions: Vec<Vec<u32>>,
     /// Ranks of the threads.
     pub ranks: Vec<u16>,
     /// Threads by rank.
     pub by_rank: Vec<u16>,
-    /// What each thread stands before at the end, if it could ever go on: the operation and its footprint.
+    /// What each thread stands before at the end, if it could ever go on: the operation and its
+    /// footprint.
     pub pending: Vec<Option<(Event, Footprint)>>,
     /// Threads that stand before something at the end.
     pub stopped: Vec<u16>,
@@ -95,28 +98,29 @@ pub(super) struct Record {
     pub awaiting: Vec<bool>,
     /// What it found there.
     pub found: Vec<u64>,
-    /// The cells that what is pending touches, as [`Record::mask`] says it.
+    /// The cells that what is pending touches, as [`TraceIndex::mask`] says it.
     pending_masks: Vec<u64>,
     paths: Vec<ThreadPath>,
     touches: Vec<Touch>,
     clocks: Vec<u32>,
     cells: FxHashMap<Cell, u32>,
     lists: Vec<CellList>,
-    /// Lists that each step is in, to take it out again.
+    /// Lists that each event is in, to take it out again.
     member: Vec<u32>,
-    /// By thread and number within it, what is known of the step that was there last.
-    known: Vec<Vec<Known>>,
+    /// The cached event, by thread and number within the thread.
+    cached: Vec<Vec<CachedEvent>>,
 }
 
-impl Record {
-    /// Moves to another execution and returns how many steps it shares with the last one.
+impl TraceIndex {
+    /// Moves to another execution and returns how many events it shares with the last one.
     ///
-    /// Once a thread is alone and behind everything that others did, whatever it does is left out: it has no other order.
+    /// When a thread is alone and behind everything that others did, the rest of it is left out: it
+    /// has no other order.
     pub fn load(&mut self, execution: &Execution) -> usize {
         let same_threads = self.paths.len() == execution.threads.len()
             && self.paths.iter().zip(&execution.threads).all(|(path, thread)| *path == thread.path);
         let common = if same_threads {
-            self.steps.iter().zip(&execution.events).take_while(|(old, new)| old == new).count()
+            self.events.iter().zip(&execution.events).take_while(|(old, new)| old == new).count()
         } else {
             0
         };
@@ -126,16 +130,16 @@ impl Record {
         }
         self.load_pending(execution);
         let alone = if self.stopped.is_empty() { start_of_the_end(&execution.events) } else { execution.events.len() };
-        for step in &execution.events[common..] {
-            if self.steps.len() > alone && self.is_behind_all() {
+        for event in &execution.events[common..] {
+            if self.events.len() > alone && self.is_behind_all() {
                 break;
             }
-            self.push(step);
+            self.push(event);
         }
         common
     }
 
-    /// Whether the last step is behind all others.
+    /// Whether the last event is behind all others.
     fn is_behind_all(&self) -> bool {
         let clock = &self.clocks[self.clocks.len() - self.positions.len()..];
         clock.iter().zip(&self.positions).all(|(&clock, positions)| clock as usize == positions.len())
@@ -146,7 +150,7 @@ impl Record {
         self.paths.clear();
         self.paths.extend(execution.threads.iter().map(|thread| thread.path.clone()));
         self.positions.resize(count, Vec::new());
-        self.known.resize_with(count, Vec::new);
+        self.cached.resize_with(count, Vec::new);
         self.by_rank.clear();
         self.by_rank.extend(0..count as u16);
         let paths = &self.paths;
@@ -178,116 +182,119 @@ impl Record {
             .extend((0..self.pending.len() as u16).filter(|&thread| self.pending[usize::from(thread)].is_some()));
     }
 
-    /// Takes steps back until `len` are left.
+    /// Removes events until `len` are left.
     fn truncate(&mut self, len: usize) {
-        for brief in self.briefs.drain(len..).rev() {
-            self.positions[usize::from(brief.thread)].pop();
-            for list in self.member.drain(brief.first_member as usize..).rev() {
+        for summary in self.summaries.drain(len..).rev() {
+            self.positions[usize::from(summary.thread)].pop();
+            for list in self.member.drain(summary.first_member as usize..).rev() {
                 let list = &mut self.lists[list as usize];
                 if let Some(entry) = list.entries.pop() {
                     list.unusual -= u32::from(!entry.is_usual);
                     (list.last_write, list.last_share) = (entry.last_write, entry.last_share);
                 }
             }
-            self.touches.truncate(brief.first_touch as usize);
+            self.touches.truncate(summary.first_touch as usize);
         }
-        self.steps.truncate(len);
+        self.events.truncate(len);
         self.clocks.truncate(len * self.positions.len());
     }
 
-    fn push(&mut self, step: &Event) {
-        let (position, thread) = (self.steps.len() as u32, usize::from(step.thread));
+    fn push(&mut self, event: &Event) {
+        let (position, thread) = (self.events.len() as u32, usize::from(event.thread));
         let seq = self.positions[thread].len();
-        if self.known[thread].get(seq).is_none_or(|known| known.step != *step) {
-            self.get_to_know(step, thread, seq);
+        if self.cached[thread].get(seq).is_none_or(|cached| cached.event != *event) {
+            self.cache(event, thread, seq);
         }
-        let known = &self.known[thread][seq];
+        let cached = &self.cached[thread][seq];
         let threads = self.positions.len();
         let row = self.clocks.len();
         match self.positions[thread].last() {
             Some(&last) => self.clocks.extend_from_within(last as usize * threads..(last as usize + 1) * threads),
             None => self.clocks.resize(row + threads, 0),
         }
-        for (touch, (list, _)) in known.touches.iter().zip(&known.lists) {
-            join_list(&mut self.clocks, row, &self.lists[*list as usize], *touch, &self.briefs);
+        for (touch, (list, _)) in cached.touches.iter().zip(&cached.lists) {
+            join_list(&mut self.clocks, row, &self.lists[*list as usize], *touch, &self.summaries);
         }
         self.clocks[row + thread] += 1;
         self.positions[thread].push(position);
-        self.steps.push(*step);
-        self.briefs.push(Brief {
-            thread: step.thread,
-            key: (class_of(step), self.ranks[thread]),
+        self.events.push(*event);
+        self.summaries.push(EventSummary {
+            thread: event.thread,
+            key: (class_of(event), self.ranks[thread]),
             seq: seq as u32,
-            mask: known.mask,
-            is_last: step.op.outcome() == Outcome::Last,
-            is_first_half: is_first_half(&step.op),
+            mask: cached.mask,
+            is_last: event.op.outcome() == Outcome::Last,
+            is_first_half: is_first_half(&event.op),
             first_touch: self.touches.len() as u32,
             first_member: self.member.len() as u32,
         });
-        for (index, &(number, bytes)) in known.lists.iter().enumerate() {
+        for (index, &(number, bytes)) in cached.lists.iter().enumerate() {
             self.member.push(number);
-            let mode = known.touches.get(index).map(|touch| touch.mode);
-            let may_write = known.may_write || mode != Some(Mode::Observe);
+            let mode = cached.touches.get(index).map(|touch| touch.mode);
+            let may_write = cached.may_write || mode != Some(Mode::Observe);
             let list = &mut self.lists[number as usize];
-            let is_cell_of = |mutex: u64| known.touches.get(index).is_some_and(|touch| touch.cell == mutex >> 3);
-            let is_usual = match step.op {
+            let is_cell_of = |mutex: u64| cached.touches.get(index).is_some_and(|touch| touch.cell == mutex >> 3);
+            let is_usual = match event.op {
                 Op::Thread(op) => !matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. }),
                 Op::Mutex(op) => match op.action {
                     MutexAction::Lock(patience) => patience == Patience::Block,
                     MutexAction::Init => list.entries.is_empty(),
-                    MutexAction::Unlock => list.is_locked_by(step.thread, &self.steps),
+                    MutexAction::Unlock => list.is_locked_by(event.thread, &self.events),
                     MutexAction::Destroy => false,
                 },
                 Op::Cond(op) => match op.action {
                     CondAction::Reacquire { mutex, .. } => is_cell_of(mutex),
-                    CondAction::Wait { mutex, .. } => is_cell_of(mutex) && list.is_locked_by(step.thread, &self.steps),
+                    CondAction::Wait { mutex, .. } => {
+                        is_cell_of(mutex) && list.is_locked_by(event.thread, &self.events)
+                    }
                     _ => false,
                 },
                 _ => false,
             };
             list.enter(position, bytes, mode, may_write, is_usual);
         }
-        self.touches.extend_from_slice(&known.touches);
+        self.touches.extend_from_slice(&cached.touches);
     }
 
-    fn get_to_know(&mut self, step: &Event, thread: usize, seq: usize) {
-        let touches = footprint(step);
-        let potential = step.op.potential(step.thread);
+    fn cache(&mut self, event: &Event, thread: usize, seq: usize) {
+        let touches = footprint(event);
+        let potential = event.op.potential(event.thread);
         let both = touches.iter().chain(&potential);
         let lists = both.map(|touch| (list_of(&mut self.cells, &mut self.lists, touch.cell), touch.bytes)).collect();
-        let known = Known { step: *step, mask: mask(&touches), touches, lists, may_write: step.op.may_write() };
-        match self.known[thread].get_mut(seq) {
-            Some(old) => *old = known,
-            None => self.known[thread].push(known),
+        let cached =
+            CachedEvent { event: *event, mask: mask(&touches), touches, lists, may_write: event.op.may_write() };
+        match self.cached[thread].get_mut(seq) {
+            Some(old) => *old = cached,
+            None => self.cached[thread].push(cached),
         }
     }
 
-    /// The number of the list of a cell, for [`Record::list`].
+    /// The number of the list of a cell, for [`TraceIndex::list`].
     pub fn list_of(&mut self, cell: Cell) -> u32 {
         list_of(&mut self.cells, &mut self.lists, cell)
     }
 
-    /// Who touched the cell whose list has this number.
+    /// The events that touched the cell whose list has this number.
     pub fn list(&self, number: u32) -> &[Entry] {
         &self.lists[number as usize].entries
     }
 
-    /// What the step touches.
+    /// What the event touches.
     pub fn touches(&self, position: usize) -> &[Touch] {
-        let end = self.briefs.get(position + 1).map_or(self.touches.len(), |brief| brief.first_touch as usize);
-        &self.touches[self.briefs[position].first_touch as usize..end]
+        let end = self.summaries.get(position + 1).map_or(self.touches.len(), |summary| summary.first_touch as usize);
+        &self.touches[self.summaries[position].first_touch as usize..end]
     }
 
-    /// How many steps of each thread happen before the step or are the step.
+    /// How many events of each thread happen before the event or are the event.
     pub fn clock(&self, position: usize) -> &[u32] {
         let threads = self.positions.len();
         &self.clocks[position * threads..(position + 1) * threads]
     }
 
-    /// Whether the first step happens before the second or is it.
+    /// Whether the first event happens before the second or is it.
     pub fn is_before(&self, first: usize, second: usize) -> bool {
-        let brief = &self.briefs[first];
-        self.clocks[second * self.positions.len() + usize::from(brief.thread)] > brief.seq
+        let summary = &self.summaries[first];
+        self.clocks[second * self.positions.len() + usize::from(summary.thread)] > summary.seq
     }
 
     /// The list of a cell.
@@ -295,46 +302,48 @@ impl Record {
         self.cells.get(&cell).map_or(&[], |&list| &self.lists[list as usize].entries)
     }
 
-    /// The list of the cell that is the step's touch number `index`.
+    /// The list of the cell that is the event's touch number `index`.
     pub fn entries_of(&self, position: usize, index: usize) -> &[Entry] {
-        // A step enters the lists of what it touches before all others.
-        let list = self.member[self.briefs[position].first_member as usize + index];
+        // An event enters the lists of what it touches before all others.
+        let list = self.member[self.summaries[position].first_member as usize + index];
         &self.lists[list as usize].entries
     }
 
-    /// Whether no step of the execution overtakes this one for the sake of its touch number `index`: there is none behind it, or there are
-    /// only such as have to wait for it. Starting follows creating, joining follows the end, locking follows the owner's unlocking.
+    /// Whether no event of the execution overtakes this one because of its touch number `index`: no
+    /// event follows in the cell's list, or only such as have to wait for it. A start follows the
+    /// creation, a join follows the end, a lock follows the unlock by the owner.
     pub fn is_undisputed(&self, position: usize, index: usize) -> bool {
-        let brief = &self.briefs[position];
-        let list = &self.lists[self.member[brief.first_member as usize + index] as usize];
-        brief.is_first_half && list.unusual == 0
+        let summary = &self.summaries[position];
+        let list = &self.lists[self.member[summary.first_member as usize + index] as usize];
+        summary.is_first_half && list.unusual == 0
             || list.entries.last().is_none_or(|last| last.position as usize == position)
     }
 
-    /// Whether the step depends on something with these touches.
+    /// Whether the event depends on something with these touches.
     pub fn conflicts(&self, position: usize, touches: &[Touch]) -> bool {
         conflict(self.touches(position), touches)
     }
 
-    /// The operation that the thread stands before after `count` of its steps.
+    /// The operation that the thread stands before after `count` of its events.
     pub fn operation(&self, thread: u16, count: u32) -> Option<&Event> {
         let thread = usize::from(thread);
         match self.positions[thread].get(count as usize) {
-            Some(&position) => Some(&self.steps[position as usize]),
-            None => self.pending[thread].as_ref().map(|(step, _)| step),
+            Some(&position) => Some(&self.events[position as usize]),
+            None => self.pending[thread].as_ref().map(|(event, _)| event),
         }
     }
 
-    /// The cells that the step touches, each as one of 64 bits: what touches a common cell has a common bit.
+    /// The cells that the event touches, each as one of 64 bits: what touches a common cell has a
+    /// common bit.
     pub fn mask(&self, position: usize) -> u64 {
-        self.briefs[position].mask
+        self.summaries[position].mask
     }
 
-    /// The same for the operation that the thread stands before after `count` of its steps.
+    /// The same for the operation that the thread stands before after `count` of its events.
     pub fn mask_of(&self, thread: u16, count: u32) -> u64 {
         let number = usize::from(thread);
         match self.positions[number].get(count as usize) {
-            Some(&position) => self.briefs[position as usize].mask,
+            Some(&position) => self.summaries[position as usize].mask,
             None => self.pending_masks[number],
         }
     }
@@ -345,17 +354,17 @@ pub(super) fn mask(touches: &[Touch]) -> u64 {
     touches.iter().fold(0, |mask, touch| mask | 1 << (touch.cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58))
 }
 
-/// Position of the first step behind which only one thread steps.
-fn start_of_the_end(steps: &[Event]) -> usize {
-    let Some(last) = steps.last() else { return 0 };
-    steps.iter().rposition(|step| step.thread != last.thread).map_or(0, |other| other + 1)
+/// Position of the first event behind which only one thread makes events.
+fn start_of_the_end(events: &[Event]) -> usize {
+    let Some(last) = events.last() else { return 0 };
+    events.iter().rposition(|event| event.thread != last.thread).map_or(0, |other| other + 1)
 }
 
 impl CellList {
     /// Whether the last change was that the thread has locked what lies there.
-    fn is_locked_by(&self, thread: u16, steps: &[Event]) -> bool {
+    fn is_locked_by(&self, thread: u16, events: &[Event]) -> bool {
         self.entries.get(self.last_write as usize).is_some_and(|entry| {
-            let last = &steps[entry.position as usize];
+            let last = &events[entry.position as usize];
             last.thread == thread && last.op.awaited_mutex().is_some()
         })
     }
@@ -387,15 +396,16 @@ fn is_first_half(op: &Op) -> bool {
     }
 }
 
-/// Puts the step whose clock is the last row behind all in the list that it depends on.
-fn join_list(clocks: &mut [u32], row: usize, list: &CellList, touch: Touch, briefs: &[Brief]) {
+/// Joins the clocks of all events in the list that the new event depends on into the last row,
+/// which is its clock.
+fn join_list(clocks: &mut [u32], row: usize, list: &CellList, touch: Touch, summaries: &[EventSummary]) {
     // A write that covers the bytes is behind everything before it.
     let mut at = list.last_write;
     let mut barrier = 0;
     while at != NONE {
         let entry = list.entries[at as usize];
         if entry.bytes & touch.bytes != 0 {
-            join(clocks, row, entry.position, briefs);
+            join(clocks, row, entry.position, summaries);
             if entry.bytes & touch.bytes == touch.bytes {
                 barrier = at + 1;
                 break;
@@ -409,7 +419,7 @@ fn join_list(clocks: &mut [u32], row: usize, list: &CellList, touch: Touch, brie
             while at != NONE && at >= barrier {
                 let entry = list.entries[at as usize];
                 if entry.bytes & touch.bytes != 0 {
-                    join(clocks, row, entry.position, briefs);
+                    join(clocks, row, entry.position, summaries);
                 }
                 at = entry.last_share;
             }
@@ -417,17 +427,17 @@ fn join_list(clocks: &mut [u32], row: usize, list: &CellList, touch: Touch, brie
         Mode::Share | Mode::Write => {
             for entry in &list.entries[barrier as usize..] {
                 if entry.bytes & touch.bytes != 0 && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode)) {
-                    join(clocks, row, entry.position, briefs);
+                    join(clocks, row, entry.position, summaries);
                 }
             }
         }
     }
 }
 
-/// Joins the clock of the step at `position` into the last row.
-fn join(clocks: &mut [u32], row: usize, position: u32, briefs: &[Brief]) {
-    let brief = &briefs[position as usize];
-    if clocks[row + usize::from(brief.thread)] > brief.seq {
+/// Joins the clock of the event at `position` into the last row.
+fn join(clocks: &mut [u32], row: usize, position: u32, summaries: &[EventSummary]) {
+    let summary = &summaries[position as usize];
+    if clocks[row + usize::from(summary.thread)] > summary.seq {
         return;
     }
     let (before, mine) = clocks.split_at_mut(row);
