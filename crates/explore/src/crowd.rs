@@ -22,17 +22,19 @@ pub fn is_crowded(execution: &Execution) -> bool {
     let mut order = TraceHasher::default();
     order.start(execution);
     let mut arrivals: BTreeMap<(u64, u64), Vec<(u16, u32)>> = BTreeMap::new();
-    for step in &execution.events {
-        let before = order.clock(step.thread).to_vec();
-        order.push(step);
-        let Op::Barrier(BarrierOp { barrier, action: BarrierAction::Arrive { round, .. } }) = step.op else { continue };
+    for event in &execution.events {
+        let before = order.clock(event.thread).to_vec();
+        order.push(event);
+        let Op::Barrier(BarrierOp { barrier, action: BarrierAction::Arrive { round, .. } }) = event.op else {
+            continue;
+        };
         if let Some(last_round) = round.checked_sub(1).and_then(|round| arrivals.get(&(barrier, round)))
             && last_round.iter().any(|&(thread, count)| before[usize::from(thread)] < count)
         {
             return true;
         }
-        let count = order.clock(step.thread)[usize::from(step.thread)];
-        arrivals.entry((barrier, round)).or_default().push((step.thread, count));
+        let count = order.clock(event.thread)[usize::from(event.thread)];
+        arrivals.entry((barrier, round)).or_default().push((event.thread, count));
     }
     false
 }
@@ -41,16 +43,16 @@ pub fn is_crowded(execution: &Execution) -> bool {
 /// takes.
 fn may_be_crowded(execution: &Execution) -> bool {
     let mut barriers: BTreeMap<u64, (u32, Vec<u16>)> = BTreeMap::new();
-    for step in &execution.events {
-        let Op::Barrier(op) = step.op else { continue };
+    for event in &execution.events {
+        let Op::Barrier(op) = event.op else { continue };
         match op.action {
             BarrierAction::Init { size } => {
                 barriers.insert(op.barrier, (size, Vec::new()));
             }
             BarrierAction::Arrive { .. } => {
                 if let Some((size, threads)) = barriers.get_mut(&op.barrier) {
-                    if !threads.contains(&step.thread) {
-                        threads.push(step.thread);
+                    if !threads.contains(&event.thread) {
+                        threads.push(event.thread);
                     }
                     if threads.len() > *size as usize {
                         return true;

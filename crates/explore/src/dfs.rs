@@ -83,8 +83,8 @@ impl Dfs {
         let mut next = vec![0; execution.threads.len()];
         let mut path = Vec::with_capacity(execution.events.len());
         let mut branches = Vec::new();
-        for (index, step) in execution.events.iter().enumerate() {
-            let taken = Choice { thread: step.thread, choice: self.world.choice_of(step) };
+        for (index, event) in execution.events.iter().enumerate() {
+            let taken = Choice { thread: event.thread, choice: self.world.choice_of(event) };
             if let Some(bound) = &mut self.bound {
                 bound.look(&self.world, execution, &positions, &next);
             }
@@ -92,16 +92,16 @@ impl Dfs {
             if index >= from {
                 self.alternatives(execution, &positions, &next, taken, &path, &mut branches);
             }
-            if self.bound.as_mut().is_some_and(|bound| !bound.take(step.thread)) {
+            if self.bound.as_mut().is_some_and(|bound| !bound.take(event.thread)) {
                 self.incomplete = self.incomplete.or(Some(IncompleteReason::Preemptions));
                 class = Classification::OutOfBound;
                 break;
             }
             path.push(taken);
-            next[usize::from(step.thread)] += 1;
-            self.world.apply(step);
+            next[usize::from(event.thread)] += 1;
+            self.world.apply(event);
             if let Some((met, hasher)) = &mut self.met {
-                trace = hasher.push(step);
+                trace = hasher.push(event);
                 let prefix = trace ^ self.bound.as_ref().map_or(0, Preemptions::spent);
                 if index + 1 >= from && !met.insert(prefix) {
                     class = Classification::Redundant;
@@ -148,7 +148,7 @@ impl Dfs {
     }
 }
 
-/// Positions of each thread's steps.
+/// Positions of each thread's events.
 fn positions(execution: &Execution) -> Vec<Vec<usize>> {
     let mut positions = vec![Vec::new(); execution.threads.len()];
     for (index, Event { thread, .. }) in execution.events.iter().enumerate() {

@@ -31,10 +31,10 @@ impl TraceHasher {
     /// The number of the execution's trace.
     pub fn hash(&mut self, execution: &Execution) -> u64 {
         self.start(execution);
-        execution.events.iter().map(|step| self.push(step)).last().unwrap_or(0)
+        execution.events.iter().map(|event| self.push(event)).last().unwrap_or(0)
     }
 
-    /// Starts with no step of the execution.
+    /// Starts with no event of the execution.
     pub fn start(&mut self, execution: &Execution) {
         let threads = execution.threads.len();
         self.cells.clear();
@@ -45,9 +45,9 @@ impl TraceHasher {
         self.sum = 0;
     }
 
-    /// Adds the execution's next step and returns the number of the trace so far.
-    pub fn push(&mut self, step: &Event) -> u64 {
-        self.sum = self.sum.wrapping_add(self.add(step));
+    /// Adds the execution's next event and returns the number of the trace so far.
+    pub fn push(&mut self, event: &Event) -> u64 {
+        self.sum = self.sum.wrapping_add(self.add(event));
         mix(self.sum)
     }
 
@@ -59,11 +59,11 @@ impl TraceHasher {
     }
 
     /// Puts one more transition behind those it depends on and returns its hash.
-    fn add(&mut self, step: &Event) -> u64 {
-        let number = usize::from(step.thread);
+    fn add(&mut self, event: &Event) -> u64 {
+        let number = usize::from(event.thread);
         let mut clock = std::mem::take(&mut self.clocks[number]);
         clock[number] += 1;
-        let touches = footprint(step);
+        let touches = footprint(event);
         for touch in &touches {
             for group in self.cells.get(&touch.cell).into_iter().flatten() {
                 for mode in [Mode::Observe, Mode::Share, Mode::Write] {
@@ -86,7 +86,7 @@ impl TraceHasher {
         let past = clock.iter().zip(&self.names).filter(|(count, _)| **count > 0);
         let past = past.fold(0u64, |sum, (&count, &name)| sum.wrapping_add(mix(name ^ mix(u64::from(count)))));
         self.clocks[number] = clock;
-        mix(self.names[number] ^ mix(self.label(step) ^ mix(past)))
+        mix(self.names[number] ^ mix(self.label(event) ^ mix(past)))
     }
 
     /// What was done, in words that do not depend on the order of independent transitions.

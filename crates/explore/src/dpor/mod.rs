@@ -151,9 +151,9 @@ impl Dpor {
         self.marks.clear();
         self.choices.clear();
         let mut next = vec![0; execution.threads.len()];
-        for (index, step) in execution.events.iter().enumerate() {
+        for (index, event) in execution.events.iter().enumerate() {
             self.marks.push(self.world.mark());
-            let choice = Choice { thread: step.thread, choice: self.world.choice_of(step) };
+            let choice = Choice { thread: event.thread, choice: self.world.choice_of(event) };
             self.choices.push(choice.choice);
             if index == path.len() {
                 self.add_node(execution, &next, path);
@@ -163,16 +163,16 @@ impl Dpor {
                 if node.is_asleep(choice) {
                     return index;
                 }
-                let event = event_of(step, choice.choice);
+                let chosen = chosen_event(event, choice.choice);
                 node.asked.push(choice);
-                node.done.push(event);
+                node.done.push(chosen);
                 if task.from.is_none_or(|_| index > from) {
                     // Whatever else may come of the same operation.
-                    self.tree.want(path[index], step.thread, 0, Vec::new());
+                    self.tree.want(path[index], event.thread, 0, Vec::new());
                 }
             }
-            next[usize::from(step.thread)] += 1;
-            self.world.apply(step);
+            next[usize::from(event.thread)] += 1;
+            self.world.apply(event);
         }
         execution.events.len()
     }
@@ -207,7 +207,7 @@ impl Dpor {
         let alive = self.world.by_rank().iter().copied().filter(|&thread| self.world.is_alive(thread));
         let enabled = alive.filter_map(|thread| {
             let number = usize::from(thread);
-            let successors = match self.order.steps_of(thread).get(next[number]) {
+            let successors = match self.order.events_of(thread).get(next[number]) {
                 Some(&position) => self.world.successors(&execution.events[position as usize]),
                 None if self.world.enabled_pending(&execution.pending[number]).possible() => {
                     self.world.successors(&execution.pending[number].event)
@@ -229,8 +229,8 @@ impl Dpor {
     }
 }
 
-fn event_of(step: &Event, choice: u16) -> ChosenEvent {
-    ChosenEvent { step: *step, choice, touches: footprint(step) }
+fn chosen_event(event: &Event, choice: u16) -> ChosenEvent {
+    ChosenEvent { step: *event, choice, touches: footprint(event) }
 }
 
 impl Strategy for Dpor {

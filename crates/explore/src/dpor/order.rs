@@ -4,7 +4,7 @@ use raddle_model::depend::{Cell, footprint};
 use raddle_model::{Event, Execution, Footprint, Mode, Touch};
 use rustc_hash::FxHashMap;
 
-/// A step in the list of a cell.
+/// An event in the list of a cell.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     position: u32,
@@ -12,18 +12,18 @@ struct Entry {
     mode: Mode,
 }
 
-/// The order of an execution's steps; keeps its buffers.
+/// The order of an execution's events; keeps its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     threads: usize,
-    /// Thread of each step.
+    /// Thread of each event.
     thread: Vec<u16>,
-    /// Number of each step within its thread.
+    /// Number of each event within its thread.
     seq: Vec<u32>,
     touches: Vec<Footprint>,
-    /// How many steps of each thread happen before each step or are the step: a row each.
+    /// How many events of each thread happen before each event or are the event: a row each.
     clocks: Vec<u32>,
-    /// Positions of each thread's steps.
+    /// Positions of each thread's events.
     positions: Vec<Vec<u32>>,
     cells: FxHashMap<Cell, Vec<Entry>>,
     zero_clock: Vec<u32>,
@@ -42,13 +42,13 @@ impl Order {
         self.cells.values_mut().for_each(Vec::clear);
         self.zero_clock.clear();
         self.zero_clock.resize(self.threads, 0);
-        for step in &execution.events {
-            self.push(step);
+        for event in &execution.events {
+            self.push(event);
         }
     }
 
-    fn push(&mut self, step: &Event) {
-        let (position, number) = (self.thread.len(), usize::from(step.thread));
+    fn push(&mut self, event: &Event) {
+        let (position, number) = (self.thread.len(), usize::from(event.thread));
         let row = self.clocks.len();
         match self.positions[number].last() {
             Some(&last) => {
@@ -57,7 +57,7 @@ impl Order {
             }
             None => self.clocks.resize(row + self.threads, 0),
         }
-        let touches = footprint(step);
+        let touches = footprint(event);
         for touch in &touches {
             self.join(row, touch);
         }
@@ -68,7 +68,7 @@ impl Order {
         }
         self.seq.push(self.positions[number].len() as u32);
         self.positions[number].push(position as u32);
-        self.thread.push(step.thread);
+        self.thread.push(event.thread);
         self.touches.push(touches);
     }
 
@@ -90,33 +90,33 @@ impl Order {
         }
     }
 
-    /// Positions of a thread's steps.
-    pub fn steps_of(&self, thread: u16) -> &[u32] {
+    /// Positions of a thread's events.
+    pub fn events_of(&self, thread: u16) -> &[u32] {
         &self.positions[usize::from(thread)]
     }
 
-    /// Thread of the step at a position.
+    /// Thread of the event at a position.
     pub fn thread(&self, position: u32) -> u16 {
         self.thread[position as usize]
     }
 
-    /// Number of the step within its thread.
+    /// Number of the event within its thread.
     pub fn seq(&self, position: u32) -> u32 {
         self.seq[position as usize]
     }
 
-    /// What the step touches.
+    /// What the event touches.
     pub fn touches(&self, position: u32) -> &Footprint {
         &self.touches[position as usize]
     }
 
-    /// How many steps of each thread happen before the step or are the step.
+    /// How many events of each thread happen before the event or are the event.
     pub fn clock(&self, position: u32) -> &[u32] {
         let row = position as usize * self.threads;
         &self.clocks[row..row + self.threads]
     }
 
-    /// The clock of a thread where it stands before its step number `seq`.
+    /// The clock of a thread where it stands before its event number `seq`.
     pub fn clock_before(&self, thread: u16, seq: usize) -> &[u32] {
         match seq.checked_sub(1) {
             Some(last) => self.clock(self.positions[usize::from(thread)][last]),
@@ -124,7 +124,7 @@ impl Order {
         }
     }
 
-    /// Whether the first step happens before the second or is it.
+    /// Whether the first event happens before the second or is it.
     pub fn is_before(&self, first: u32, second: u32) -> bool {
         self.clock(second)[usize::from(self.thread(first))] > self.seq(first)
     }

@@ -14,7 +14,7 @@ use super::tree::Tree;
 struct Late {
     thread: u16,
     op: Event,
-    /// Its position, or the number of steps.
+    /// Its position, or the number of events.
     at: u32,
     /// Number within its thread.
     seq: usize,
@@ -38,11 +38,11 @@ pub(super) struct Analysis<'a> {
     pub execution: &'a Execution,
     pub order: &'a Order,
     pub world: &'a mut SyncState,
-    /// State before each step.
+    /// State before each event.
     pub marks: &'a [Mark],
-    /// Which successor each step was.
+    /// Which successor each event was.
     pub choices: &'a [u16],
-    /// Node of the state before each step.
+    /// Node of the state before each event.
     pub path: &'a [u32],
     pub tree: &'a mut Tree,
 }
@@ -86,9 +86,9 @@ impl Analysis<'_> {
         Late { thread: op.thread, op, at, seq, touches, reversed: Vec::new(), is_open: false }
     }
 
-    /// What a thread stands before behind `end` steps, if it could ever go on.
+    /// What a thread stands before behind `end` events, if it could ever go on.
     fn pending(&self, thread: u16, end: u32, stopped: bool) -> Option<Late> {
-        let positions = self.order.steps_of(thread);
+        let positions = self.order.events_of(thread);
         let seq = positions.partition_point(|&position| position < end);
         let op = match positions.get(seq) {
             Some(&next) => self.execution.events[next as usize],
@@ -125,7 +125,7 @@ impl Analysis<'_> {
         if !self.world.is_alive(late.thread) {
             return false;
         }
-        let is_last = late.seq == self.order.steps_of(late.thread).len();
+        let is_last = late.seq == self.order.events_of(late.thread).len();
         match self.execution.pending.get(usize::from(late.thread)).filter(|_| is_last) {
             Some(pending) => self.world.enabled_pending(pending).possible(),
             None => self.world.enabled(&late.op).possible(),
@@ -178,16 +178,16 @@ impl Analysis<'_> {
     /// The choice to start with, and those behind it that lead to the reversal: `first` if it is
     /// not the late operation itself, the other events between, and the late operation.
     fn hint(&self, early: u32, first: Option<u32>, between: &[u32], late: u16) -> (u16, Vec<Choice>) {
-        let steps = first.into_iter().chain(between.iter().copied().filter(|&at| Some(at) != first));
+        let events = first.into_iter().chain(between.iter().copied().filter(|&at| Some(at) != first));
         let mut renaming = Renaming::behind(&self.execution.events[..early as usize]);
         let late = Choice::of(late);
         let choose = |at: u32| {
-            let step = &self.execution.events[at as usize];
-            let choice = Choice { thread: renaming.name(step.thread), choice: self.choices[at as usize] };
-            renaming.note(step);
+            let event = &self.execution.events[at as usize];
+            let choice = Choice { thread: renaming.name(event.thread), choice: self.choices[at as usize] };
+            renaming.note(event);
             choice
         };
-        let mut all: Vec<Choice> = steps.map(choose).collect();
+        let mut all: Vec<Choice> = events.map(choose).collect();
         let late = Choice { thread: renaming.name(late.thread), ..late };
         if first.is_some() {
             all.push(late)
@@ -206,9 +206,9 @@ struct Renaming {
 }
 
 impl Renaming {
-    /// Behind these steps, up to which nothing changes.
-    fn behind(steps: &[Event]) -> Self {
-        let created = steps.iter().filter(|step| step.op.created().is_some()).count() as u16 + 1;
+    /// Behind these events, up to which nothing changes.
+    fn behind(events: &[Event]) -> Self {
+        let created = events.iter().filter(|event| event.op.created().is_some()).count() as u16 + 1;
         Renaming { created, names: Vec::new() }
     }
 
@@ -216,8 +216,8 @@ impl Renaming {
         self.names.iter().find(|(old, _)| *old == thread).map_or(thread, |&(_, new)| new)
     }
 
-    fn note(&mut self, step: &Event) {
-        if let Some(child) = step.op.created() {
+    fn note(&mut self, event: &Event) {
+        if let Some(child) = event.op.created() {
             self.names.push((child, self.created));
             self.created += 1;
         }

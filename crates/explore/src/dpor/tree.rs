@@ -47,7 +47,7 @@ pub(super) struct Node {
     /// How it was reached from its parent.
     via: Option<Choice>,
     serial: u64,
-    /// Number of steps that lead to it.
+    /// Number of events that lead to it.
     pub depth: u32,
     /// Threads that are enabled.
     pub enabled: Vec<EnabledThread>,
