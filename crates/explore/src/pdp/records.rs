@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use raddle_model::facts::Facts;
-use raddle_model::facts::places::{Held, Home, Where};
+use raddle_model::facts::places::{Home, LockSet, Where};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::threads::{Key, Threads};
@@ -17,7 +17,7 @@ pub(super) struct Record {
     pub home: HomeKey,
     pub write: bool,
     pub atomic: bool,
-    pub held: Rc<Held>,
+    pub held: Rc<LockSet>,
 }
 
 /// [`Home`] in a form that can be hashed.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use raddle_model::facts::places::{Held, VIRTUAL, Where};
+use raddle_model::facts::places::{LockSet, VIRTUAL, Where};
 use raddle_model::facts::suffix::{Flow, MayOp, Suffix};
 use raddle_model::facts::{Act, Hold, NodeId};
 use raddle_model::finding::Prune;
@@ -43,7 +43,7 @@ pub(super) struct Sweep<'a> {
     future: Future,
     past: Past,
     /// Locks of each thread after each of its transitions, with virtual ones of nodes.
-    held: Vec<Held>,
+    held: Vec<LockSet>,
     /// For each transition, the last one of the thread (or itself) whose place the facts know.
     position: Vec<usize>,
     ops: Vec<(Key, Hypothesis)>,
@@ -125,13 +125,13 @@ impl<'a> Sweep<'a> {
     fn create_nodes(&mut self, thread: u16) -> Vec<NodeId> {
         let Some(entry) = self.threads.entries[usize::from(thread)] else { return Vec::new() };
         let start = self.flow.facts().functions[entry as usize].entry;
-        self.flow.suffix(&[start], false, Some(entry), &Held::default()).creates.clone()
+        self.flow.suffix(&[start], false, Some(entry), &LockSet::default()).creates.clone()
     }
 
     /// Locks that each thread holds after each transition.
     fn follow_locks(&mut self) {
         let threads = self.trace.threads();
-        let mut held = vec![Held::default(); threads];
+        let mut held = vec![LockSet::default(); threads];
         let mut known = vec![0; threads];
         for thread in 0..threads as u16 {
             for node in self.create_nodes(thread) {
@@ -163,7 +163,7 @@ impl<'a> Sweep<'a> {
         self.sites.site(step.pc).is_some_and(|site| !self.flow.nodes_at(site).is_empty())
     }
 
-    fn after(&self, held: &Held, step: &Event) -> Held {
+    fn after(&self, held: &LockSet, step: &Event) -> LockSet {
         let take = |lock, hold| {
             if self.operand_is_tainted(step.pc) { held.clone() } else { held.with(lock, hold) }
         };
@@ -189,7 +189,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn after_thread_op(&self, held: &Held, op: ThreadOp) -> Held {
+    fn after_thread_op(&self, held: &LockSet, op: ThreadOp) -> LockSet {
         match op {
             ThreadOp::Create { child, failed: false, .. } => {
                 let child = usize::from(child);
@@ -316,7 +316,7 @@ impl<'a> Sweep<'a> {
         if self.unknown {
             return;
         }
-        let mut last: Option<(Rc<Held>, Rc<Held>)> = None;
+        let mut last: Option<(Rc<LockSet>, Rc<LockSet>)> = None;
         for record in &suffix.records {
             let held = match &last {
                 Some((relative, absolute)) if Rc::ptr_eq(relative, &record.held) => Rc::clone(absolute),
@@ -339,8 +339,9 @@ impl<'a> Sweep<'a> {
     /// A thread that might be created.
     fn whole_body(&mut self, key: Key, body: u32, state: usize) {
         let start = self.flow.facts().functions[body as usize].entry;
-        let creates = self.flow.suffix(&[start], false, Some(body), &Held::default()).creates.clone();
-        let held = creates.into_iter().fold(Held::default(), |held, node| held.with(node_lock(node), Hold::Exclusive));
+        let creates = self.flow.suffix(&[start], false, Some(body), &LockSet::default()).creates.clone();
+        let held =
+            creates.into_iter().fold(LockSet::default(), |held, node| held.with(node_lock(node), Hold::Exclusive));
         let suffix = self.flow.suffix(&[start], false, Some(body), &held);
         self.add_suffix(key, suffix, state);
     }
@@ -362,7 +363,7 @@ impl<'a> Sweep<'a> {
             return;
         }
         let last = self.last_step(thread, end);
-        let held = last.map_or_else(Held::default, |last| self.held[last].clone());
+        let held = last.map_or_else(LockSet::default, |last| self.held[last].clone());
         let entry = self.threads.entries[usize::from(thread)];
         if self.knows(&step) {
             let nodes = self.sites.site(step.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
@@ -455,7 +456,7 @@ impl<'a> Sweep<'a> {
         // Whether an attempt succeeds depends on others; the facts say on which branch the lock is
         // held.
         let held = match step.op.is_lock_attempt() {
-            true => self.last_step(step.thread, position).map_or_else(Held::default, |last| self.held[last].clone()),
+            true => self.last_step(step.thread, position).map_or_else(LockSet::default, |last| self.held[last].clone()),
             false => self.held[at].clone(),
         };
         let suffix = self.flow.suffix(&nodes, true, entry, &held);

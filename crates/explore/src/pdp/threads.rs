@@ -5,7 +5,7 @@
 //! all others that may be created there.
 
 use raddle_model::Operation as _;
-use raddle_model::facts::places::{Held, LockId, VIRTUAL};
+use raddle_model::facts::places::{LockId, LockSet, VIRTUAL};
 use raddle_model::facts::suffix::Flow;
 use raddle_model::facts::{Act, FunctionId, Hold, NodeId};
 use rustc_hash::FxHashMap;
@@ -173,7 +173,7 @@ impl Threads {
 
     /// The locks of a thread, with those of nodes replaced by those of the threads that it creates
     /// there, and its own.
-    pub fn absolute(&mut self, key: Key, held: &Held, flow: &Flow) -> Held {
+    pub fn absolute(&mut self, key: Key, held: &LockSet, flow: &Flow) -> LockSet {
         let mut list: Vec<(LockId, Hold)> = Vec::with_capacity(held.0.len() + 2);
         for &(lock, hold) in &held.0 {
             let lock = if lock & VIRTUAL != 0 && lock & NAMES != NAMES {
@@ -187,6 +187,6 @@ impl Threads {
         list.extend(own.into_iter().flatten().filter(|&key| key != 0).map(|key| (Self::lock(key), Hold::Shared)));
         list.sort_unstable();
         list.dedup_by_key(|&mut (lock, _)| lock);
-        Held(list)
+        LockSet(list)
     }
 }

@@ -76,31 +76,31 @@ pub type LockId = u64;
 /// Locks that no program has: see [`super::suffix`].
 pub const VIRTUAL: LockId = 1 << 62;
 
-/// Locks that are surely held, in order.
+/// Locks that are certainly held, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Held(pub Vec<(LockId, Hold)>);
+pub struct LockSet(pub Vec<(LockId, Hold)>);
 
-impl Held {
+impl LockSet {
     /// With one more lock.
     #[must_use]
     pub fn with(&self, lock: LockId, hold: Hold) -> Self {
         let mut list: Vec<_> = self.0.iter().copied().filter(|&(other, _)| other != lock).collect();
         list.push((lock, hold));
         list.sort_unstable();
-        Held(list)
+        LockSet(list)
     }
 
     /// Without some locks.
     #[must_use]
     pub fn without(&self, gone: impl Fn(LockId) -> bool) -> Self {
-        Held(self.0.iter().copied().filter(|&(lock, _)| !gone(lock)).collect())
+        LockSet(self.0.iter().copied().filter(|&(lock, _)| !gone(lock)).collect())
     }
 
     /// The locks that both hold, in the weaker way.
     #[must_use]
-    pub fn meet(&self, other: &Held) -> Self {
+    pub fn meet(&self, other: &LockSet) -> Self {
         let both = self.0.iter().filter_map(|&(lock, hold)| other.get(lock).map(|theirs| (lock, hold.min(theirs))));
-        Held(both.collect())
+        LockSet(both.collect())
     }
 
     /// How the lock is held.
@@ -112,7 +112,7 @@ impl Held {
     /// Whether two threads that hold these cannot be at their accesses at the same time: they have
     /// a lock in common that at least one of them holds exclusively.
     #[must_use]
-    pub fn excludes(&self, other: &Held) -> bool {
+    pub fn excludes(&self, other: &LockSet) -> bool {
         self.0.iter().any(|&(lock, hold)| {
             other.get(lock).is_some_and(|theirs| hold == Hold::Exclusive || theirs == Hold::Exclusive)
         })

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::places::{Ground, Held, LockId, VIRTUAL, Where};
+use super::places::{Ground, LockId, LockSet, VIRTUAL, Where};
 use super::{Act, Facts, FunctionId, Hold, NodeId, Site, Spans};
 
 /// A data access that may come.
@@ -28,7 +28,7 @@ pub struct MayAccess {
     /// Whether it is atomic.
     pub atomic: bool,
     /// Locks surely held.
-    pub held: Rc<Held>,
+    pub held: Rc<LockSet>,
 }
 
 /// A synchronising operation that may come.
@@ -59,19 +59,19 @@ pub struct Suffix {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Transformer {
     /// All locks, if `None`.
-    released: Option<Held>,
-    acquired: Held,
+    released: Option<LockSet>,
+    acquired: LockSet,
 }
 
 impl Transformer {
     fn identity() -> Self {
-        Transformer { released: Some(Held::default()), acquired: Held::default() }
+        Transformer { released: Some(LockSet::default()), acquired: LockSet::default() }
     }
 
-    fn apply(&self, held: &Held) -> Held {
+    fn apply(&self, held: &LockSet) -> LockSet {
         let kept = match &self.released {
             Some(released) => held.without(|lock| released.get(lock).is_some()),
-            None => Held::default(),
+            None => LockSet::default(),
         };
         self.acquired.0.iter().fold(kept, |held, &(lock, hold)| held.with(lock, hold))
     }
@@ -96,7 +96,7 @@ impl Transformer {
 }
 
 /// Where to start, which code the thread can run, what it holds.
-type Question = (Vec<NodeId>, bool, Option<FunctionId>, Held);
+type Question = (Vec<NodeId>, bool, Option<FunctionId>, LockSet);
 
 /// Answers questions about one program.
 #[derive(Debug)]
@@ -180,18 +180,18 @@ impl Flow {
         match &self.facts.nodes[node as usize].act {
             Act::Acquire { lock, hold, may_fail: false } | Act::Holds { lock, hold } => {
                 if let Some(lock) = self.only(lock) {
-                    effect.acquired = Held(vec![(lock, *hold)]);
+                    effect.acquired = LockSet(vec![(lock, *hold)]);
                 }
             }
             Act::Wait { mutex, .. } => {
                 if let Some(lock) = self.only(mutex) {
-                    effect.acquired = Held(vec![(lock, Hold::Exclusive)]);
+                    effect.acquired = LockSet(vec![(lock, Hold::Exclusive)]);
                 }
             }
             Act::Release { lock } => effect.released = self.released(lock),
-            Act::Create { .. } => effect.released = Some(Held(vec![(VIRTUAL | u64::from(node), Hold::Exclusive)])),
+            Act::Create { .. } => effect.released = Some(LockSet(vec![(VIRTUAL | u64::from(node), Hold::Exclusive)])),
             Act::Join { created_at: Some(create) } => {
-                effect.acquired = Held(vec![(VIRTUAL | u64::from(*create), Hold::Exclusive)]);
+                effect.acquired = LockSet(vec![(VIRTUAL | u64::from(*create), Hold::Exclusive)]);
             }
             Act::Anything { .. } => effect.released = None,
             _ => {}
@@ -200,8 +200,8 @@ impl Flow {
     }
 
     /// The locks that giving one of these back may release; `None`: any.
-    fn released(&self, spans: &Spans) -> Option<Held> {
-        let mut locks = Held::default();
+    fn released(&self, spans: &Spans) -> Option<LockSet> {
+        let mut locks = LockSet::default();
         for place in self.locate(spans) {
             match place {
                 Where::Bytes { from, to } if to.saturating_sub(from) <= 1 => {
@@ -371,7 +371,7 @@ impl Flow {
 
     /// All that a thread which started in `entry` and holds `held` may do from before the nodes on
     /// (or, with `behind`, from behind them).
-    pub fn suffix(&mut self, nodes: &[NodeId], behind: bool, entry: Option<FunctionId>, held: &Held) -> Rc<Suffix> {
+    pub fn suffix(&mut self, nodes: &[NodeId], behind: bool, entry: Option<FunctionId>, held: &LockSet) -> Rc<Suffix> {
         let question = (nodes.to_vec(), behind, entry, held.clone());
         if let Some(known) = self.suffixes.get(&question) {
             return Rc::clone(known);
@@ -382,7 +382,7 @@ impl Flow {
         answer
     }
 
-    fn walk(&self, nodes: &[NodeId], behind: bool, reach: Option<&Rc<Vec<bool>>>, held: &Held) -> Suffix {
+    fn walk(&self, nodes: &[NodeId], behind: bool, reach: Option<&Rc<Vec<bool>>>, held: &LockSet) -> Suffix {
         let mut walk = Walk::default();
         let mut targets = Vec::new();
         for &node in nodes {
@@ -409,9 +409,9 @@ impl Flow {
     }
 
     /// What happens at the nodes that were reached.
-    fn collect(&self, before: &BTreeMap<(NodeId, bool), Held>) -> Suffix {
+    fn collect(&self, before: &BTreeMap<(NodeId, bool), LockSet>) -> Suffix {
         let mut suffix = Suffix::default();
-        let mut shared: BTreeMap<&Held, Rc<Held>> = BTreeMap::new();
+        let mut shared: BTreeMap<&LockSet, Rc<LockSet>> = BTreeMap::new();
         for (&(node, _), held) in before {
             let mut held = || Rc::clone(shared.entry(held).or_insert_with(|| Rc::new(held.clone())));
             match &self.facts.nodes[node as usize].act {
@@ -431,7 +431,7 @@ impl Flow {
     }
 
     /// Adds an access.
-    fn access(&self, at: &Spans, write: bool, atomic: bool, held: &Rc<Held>, suffix: &mut Suffix) {
+    fn access(&self, at: &Spans, write: bool, atomic: bool, held: &Rc<LockSet>, suffix: &mut Suffix) {
         for at in self.locate(at) {
             suffix.records.push(MayAccess { at, write, atomic, held: Rc::clone(held) });
             if atomic {
@@ -442,7 +442,7 @@ impl Flow {
 
     /// Adds a synchronising operation. It uses its objects, whose memory must not be freed
     /// meanwhile.
-    fn operation(&self, act: &Act, held: &Rc<Held>, suffix: &mut Suffix) {
+    fn operation(&self, act: &Act, held: &Rc<LockSet>, suffix: &mut Suffix) {
         self.operations(act, &mut suffix.ops);
         let used = operands(act).into_iter().flat_map(|spans| self.locate(spans).collect::<Vec<_>>());
         let record = |at| MayAccess { at, write: false, atomic: true, held: Rc::clone(held) };
@@ -476,12 +476,12 @@ impl Flow {
 /// on the way.
 #[derive(Default)]
 struct Walk {
-    before: BTreeMap<(NodeId, bool), Held>,
+    before: BTreeMap<(NodeId, bool), LockSet>,
     work: Vec<(NodeId, bool)>,
 }
 
 impl Walk {
-    fn meet(&mut self, key: (NodeId, bool), held: &Held) {
+    fn meet(&mut self, key: (NodeId, bool), held: &LockSet) {
         let merged = match self.before.get(&key) {
             Some(old) => old.meet(held),
             None => held.clone(),
