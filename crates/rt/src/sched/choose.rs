@@ -4,7 +4,7 @@ use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Candidate, Policy};
 use raddle_wire::job_flag;
 
-use crate::sched::enabled::{Enabled, enabled};
+use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{diverge, finish, mark, timeouts};
 use crate::spinloop::detector;
 use crate::state::{ThreadStatus, process, run};
@@ -55,7 +55,7 @@ fn can_follow(tid: usize, steps: u32) -> bool {
         ThreadStatus::AtAccess => true,
         // With no steps left, it has reached an operation before the access at which it should
         // stop.
-        ThreadStatus::Pending | ThreadStatus::AtSpinRead => steps > 0 && enabled(tid) != Enabled::No,
+        ThreadStatus::Pending | ThreadStatus::AtSpinRead => steps > 0 && enabled(tid) != CanStep::No,
         _ => false,
     }
 }
@@ -67,7 +67,7 @@ fn last_thread() -> Option<usize> {
     if tid >= run.threads || !run.runnable.contains(run.fibers[tid].rank as usize) {
         return None;
     }
-    (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes).then_some(tid)
+    (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == CanStep::Yes).then_some(tid)
 }
 
 /// The sets hold what was true when a thread was marked; it is checked again here.
@@ -79,7 +79,7 @@ fn least_rank() -> Option<usize> {
     }
     while let Some(rank) = run.runnable.first() {
         let tid = run.by_rank[rank] as usize;
-        if run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == Enabled::Yes {
+        if run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == CanStep::Yes {
             return Some(tid);
         }
         mark(tid);
@@ -87,7 +87,7 @@ fn least_rank() -> Option<usize> {
     // Threads that go round in loops take turns.
     let reluctant =
         (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
-    reluctant.filter(|&tid| enabled(tid) != Enabled::No).min_by_key(|&tid| timeouts::stalled_rounds(tid))
+    reluctant.filter(|&tid| enabled(tid) != CanStep::No).min_by_key(|&tid| timeouts::stalled_rounds(tid))
 }
 
 fn candidate(rank: usize) -> Option<Candidate> {
@@ -96,7 +96,7 @@ fn candidate(rank: usize) -> Option<Candidate> {
     let fiber = &run.fibers[tid];
     let can_step = match fiber.status {
         ThreadStatus::AtAccess => true,
-        ThreadStatus::Pending | ThreadStatus::AtSpinRead => enabled(tid) != Enabled::No,
+        ThreadStatus::Pending | ThreadStatus::AtSpinRead => enabled(tid) != CanStep::No,
         _ => false,
     };
     can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })

@@ -9,7 +9,7 @@ use crate::state::{AnnouncedOp, ThreadStatus, WaitStage, run};
 
 /// Answer of [`enabled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enabled {
+pub enum CanStep {
     /// It is blocked, or has ended.
     No,
     /// It can step.
@@ -19,36 +19,36 @@ pub enum Enabled {
 }
 
 /// Whether the thread can step now.
-pub fn enabled(tid: usize) -> Enabled {
+pub fn enabled(tid: usize) -> CanStep {
     let fiber = &run().fibers[tid];
     match fiber.status {
         ThreadStatus::Pending => {}
-        ThreadStatus::AtAccess => return Enabled::Yes,
-        ThreadStatus::AtSpinRead if crate::spinloop::detector::is_failed_spin_round(tid) => return Enabled::No,
+        ThreadStatus::AtAccess => return CanStep::Yes,
+        ThreadStatus::AtSpinRead if crate::spinloop::detector::is_failed_spin_round(tid) => return CanStep::No,
         ThreadStatus::AtSpinRead => {}
-        _ => return Enabled::No,
+        _ => return CanStep::No,
     }
     match now(tid, &fiber.pending) {
-        Enabled::No if cancel::interrupts(tid, &fiber.pending) => Enabled::Yes,
-        Enabled::Reluctant if timeouts::is_exhausted(tid) => Enabled::No,
+        CanStep::No if cancel::interrupts(tid, &fiber.pending) => CanStep::Yes,
+        CanStep::Reluctant if timeouts::is_exhausted(tid) => CanStep::No,
         answer => answer,
     }
 }
 
-fn yes(condition: bool) -> Enabled {
-    if condition { Enabled::Yes } else { Enabled::No }
+fn yes(condition: bool) -> CanStep {
+    if condition { CanStep::Yes } else { CanStep::No }
 }
 
 /// A timed operation times out where the plain one would block.
-fn or_time_out(condition: bool) -> Enabled {
-    if condition { Enabled::Yes } else { Enabled::Reluctant }
+fn or_time_out(condition: bool) -> CanStep {
+    if condition { CanStep::Yes } else { CanStep::Reluctant }
 }
 
-fn now(tid: usize, op: &AnnouncedOp) -> Enabled {
+fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
     let thread = tid as u16;
     match op.kind {
         OpKind::Join => yes(lifecycle::can_join_or_poll(tid, op.arg as usize)),
-        OpKind::AtomicLoad if !lifecycle::is_life_word(op.obj) => Enabled::Yes,
+        OpKind::AtomicLoad if !lifecycle::is_life_word(op.obj) => CanStep::Yes,
         OpKind::AtomicLoad if lifecycle::is_waiting_main(tid) => {
             yes(lifecycle::can_join_or_poll(tid, lifecycle::polled_thread(op.obj)))
         }
@@ -60,7 +60,7 @@ fn now(tid: usize, op: &AnnouncedOp) -> Enabled {
         OpKind::TimedReadLock => or_time_out(rwlock::can_read(op.obj, thread)),
         OpKind::WriteLock => yes(rwlock::can_write(op.obj, thread)),
         OpKind::TimedWriteLock => or_time_out(rwlock::can_write(op.obj, thread)),
-        OpKind::CondReacquire if !mutex::can_reacquire(op.arg, thread) => Enabled::No,
+        OpKind::CondReacquire if !mutex::can_reacquire(op.arg, thread) => CanStep::No,
         OpKind::CondReacquire | OpKind::FutexResume => resume(tid),
         OpKind::SemWait => yes(sem::is_positive(op.obj)),
         OpKind::SemTimedWait => or_time_out(sem::is_positive(op.obj)),
@@ -70,15 +70,15 @@ fn now(tid: usize, op: &AnnouncedOp) -> Enabled {
             let (descriptor, events) = raddle_vocab::io::waited_for(op.arg);
             yes(events == 0 || crate::interpose::io::descriptors::is_ready(descriptor, events))
         }
-        _ => Enabled::Yes,
+        _ => CanStep::Yes,
     }
 }
 
 /// How a wait in a queue can end.
-fn resume(tid: usize) -> Enabled {
+fn resume(tid: usize) -> CanStep {
     match run().fibers[tid].wait {
-        WaitStage::Queued { .. } if cond::endings(tid) > 0 => Enabled::Reluctant,
-        WaitStage::Queued { .. } => Enabled::No,
-        _ => Enabled::Yes,
+        WaitStage::Queued { .. } if cond::endings(tid) > 0 => CanStep::Reluctant,
+        WaitStage::Queued { .. } => CanStep::No,
+        _ => CanStep::Yes,
     }
 }

@@ -16,7 +16,7 @@ use raddle_vocab::{OpKind, Outcome, RunStatus};
 use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 
 use crate::arch::context;
-use crate::sched::enabled::{Enabled, enabled};
+use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::detector;
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
 use crate::trace;
@@ -126,9 +126,9 @@ pub fn mark(tid: usize) {
     run.move_to(
         rank,
         match state {
-            Enabled::Yes if !crate::sched::timeouts::is_stalled(tid) => ReadySet::Runnable,
-            Enabled::Yes | Enabled::Reluctant => ReadySet::Reluctant,
-            Enabled::No => ReadySet::Blocked,
+            CanStep::Yes if !crate::sched::timeouts::is_stalled(tid) => ReadySet::Runnable,
+            CanStep::Yes | CanStep::Reluctant => ReadySet::Reluctant,
+            CanStep::No => ReadySet::Blocked,
         },
     );
 }
@@ -193,7 +193,7 @@ pub fn finish(status: RunStatus, code: i32) -> ! {
         crate::interpose::sync::sem::report_stuck();
     }
     for tid in 0..run.threads {
-        let blocked = enabled(tid) == Enabled::No;
+        let blocked = enabled(tid) == CanStep::No;
         trace::pending(tid, &run.fibers[tid], blocked);
     }
     crate::sched::debugger::finished();

@@ -40,7 +40,7 @@ use crate::arch::entry::{registers, return_address};
 use crate::interpose::annotations;
 use crate::interpose::sync::{mutex, rwlock, sem, sem_names, spinlock};
 use crate::interpose::thread::lifecycle;
-use crate::sched::enabled::{Enabled, enabled};
+use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::knowledge::{
     self, IS_LOOP, MAX_FRUITLESS, ReadVerdict, has_verdicts, insert, key, knowledge, look_up, note_loop, place,
     restart_run,
@@ -311,7 +311,7 @@ pub fn is_stale(tid: usize) -> bool {
 fn is_blocked_by_locks(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
     let is_before_operation = matches!(fiber.status, ThreadStatus::Pending | ThreadStatus::AtSpinRead);
-    is_before_operation && fiber.pending.kind != OpKind::Join && enabled(tid) == Enabled::No
+    is_before_operation && fiber.pending.kind != OpKind::Join && enabled(tid) == CanStep::No
 }
 
 /// Called when an operation was performed: a read becomes part of a round, everything else is
@@ -450,7 +450,7 @@ pub fn examined_thread() -> usize {
     let thread = knowledge().examine_thread.load(Relaxed) as usize;
     let plan = &mut process().plan;
     plan.at = plan.len;
-    if thread >= run().threads || enabled(thread) == Enabled::No {
+    if thread >= run().threads || enabled(thread) == CanStep::No {
         conclude_alone();
     }
     thread

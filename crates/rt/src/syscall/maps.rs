@@ -7,7 +7,7 @@ use crate::syscall::syscall;
 
 /// One line.
 #[derive(Clone, Copy, Debug)]
-pub struct Mapping {
+pub struct MapsEntry {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -41,7 +41,7 @@ impl Maps {
     }
 
     /// The next line that can be understood.
-    pub fn next(&mut self) -> Option<Mapping> {
+    pub fn next(&mut self) -> Option<MapsEntry> {
         let start = self.hexadecimal()?;
         let end = self.hexadecimal()?;
         let readable = self.byte()? == b'r';
@@ -49,7 +49,7 @@ impl Maps {
         let executable = self.byte()? == b'x';
         let private = self.byte()? == b'p';
         while self.byte()? != b'\n' {}
-        Some(Mapping { start, end, readable, writable, executable, private })
+        Some(MapsEntry { start, end, readable, writable, executable, private })
     }
 
     /// A number and the character that ends it.

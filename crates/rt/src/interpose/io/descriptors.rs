@@ -8,7 +8,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::{export, return_address};
-use crate::interpose::io::regular_files::{self, FileTouch, OpenFile};
+use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
@@ -97,7 +97,7 @@ fn wait_for(descriptor: i32, events: i16, pc: u64) {
         return;
     }
     if identity == 0 {
-        let how = if events & libc::POLLOUT != 0 { FileTouch::Change } else { FileTouch::Observe };
+        let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
         return regular_files::touches_at_offset(descriptor, how, pc);
     }
     // An operation on a nonblocking descriptor never waits.
@@ -143,7 +143,7 @@ extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u
 
 extern "C" fn read_at(descriptor: i32, into: *mut c_void, bytes: usize, offset: i64, pc: u64) -> isize {
     if controlled() {
-        regular_files::touches(descriptor, FileTouch::Observe, pc);
+        regular_files::touches(descriptor, FileAccess::Observe, pc);
         touch(into.cast(), bytes);
     }
     // SAFETY: passes on what the caller gave.
@@ -151,20 +151,20 @@ extern "C" fn read_at(descriptor: i32, into: *mut c_void, bytes: usize, offset: 
 }
 
 extern "C" fn write_at(descriptor: i32, from: *const c_void, bytes: usize, offset: i64, pc: u64) -> isize {
-    regular_files::touches(descriptor, FileTouch::Change, pc);
+    regular_files::touches(descriptor, FileAccess::Change, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::pwrite(descriptor, from, bytes, offset) }
 }
 
 extern "C" fn set_size(descriptor: i32, bytes: i64, pc: u64) -> i32 {
-    regular_files::touches(descriptor, FileTouch::Change, pc);
+    regular_files::touches(descriptor, FileAccess::Change, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::ftruncate(descriptor, bytes) }
 }
 
 extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
     if controlled() {
-        regular_files::touches(descriptor, FileTouch::Observe, pc);
+        regular_files::touches(descriptor, FileAccess::Observe, pc);
         touch(into.cast(), size_of::<libc::stat>());
     }
     // SAFETY: passes on what the caller gave.
@@ -223,7 +223,7 @@ extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i
 
 extern "C" fn read_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64, pc: u64) -> isize {
     if controlled() {
-        regular_files::touches(descriptor, FileTouch::Observe, pc);
+        regular_files::touches(descriptor, FileAccess::Observe, pc);
         touch_pieces(pieces, count.max(0) as usize);
     }
     // SAFETY: passes on what the caller gave.
@@ -231,7 +231,7 @@ extern "C" fn read_pieces_at(descriptor: i32, pieces: *const libc::iovec, count:
 }
 
 extern "C" fn write_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64, pc: u64) -> isize {
-    regular_files::touches(descriptor, FileTouch::Change, pc);
+    regular_files::touches(descriptor, FileAccess::Change, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::pwritev(descriptor, pieces, count, offset) }
 }
@@ -385,7 +385,7 @@ fn copied(from: i32, to: i32) {
 extern "C" fn seek(descriptor: i32, offset: i64, whence: i32, pc: u64) -> i64 {
     match whence {
         libc::SEEK_SET | libc::SEEK_CUR => regular_files::touches_offset(descriptor, pc),
-        _ => regular_files::touches_at_offset(descriptor, FileTouch::Observe, pc),
+        _ => regular_files::touches_at_offset(descriptor, FileAccess::Observe, pc),
     }
     moves(descriptor);
     // SAFETY: passes on what the caller gave.

@@ -11,7 +11,7 @@ use core::ffi::{CStr, c_char, c_void};
 use raddle_wire::{config_flag, limit};
 
 use crate::arch::entry::export;
-use crate::interpose::io::regular_files::{self, FileTouch};
+use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::restore::undo;
 use crate::sched::controller::note_limit;
 use crate::state::{controlled, process, run};
@@ -266,11 +266,11 @@ fn open_private(path: &CStr, flags: i32, mode: u32) -> Option<i32> {
 
 /// Waits for its turn to open the path.
 fn announce_open(path: &CStr, flags: i32, pc: u64) {
-    let how = if flags & libc::O_CREAT == 0 { FileTouch::Observe } else { FileTouch::Change };
+    let how = if flags & libc::O_CREAT == 0 { FileAccess::Observe } else { FileAccess::Change };
     if flags & libc::O_TRUNC == 0 {
         regular_files::looks_up(path, how, pc);
     } else {
-        regular_files::looks_into(path, how, FileTouch::Change, pc);
+        regular_files::looks_into(path, how, FileAccess::Change, pc);
     }
 }
 
@@ -409,7 +409,7 @@ fn remove_private(path: &CStr) -> Option<i32> {
 }
 
 extern "C" fn unlink_path(path: *const c_char, pc: u64) -> i32 {
-    regular_files::looks_up(text(path), FileTouch::Change, pc);
+    regular_files::looks_up(text(path), FileAccess::Change, pc);
     if private()
         && let Some(result) = remove_private(text(path))
     {
@@ -420,7 +420,7 @@ extern "C" fn unlink_path(path: *const c_char, pc: u64) -> i32 {
 }
 
 extern "C" fn remove_path(path: *const c_char, pc: u64) -> i32 {
-    regular_files::looks_up(text(path), FileTouch::Change, pc);
+    regular_files::looks_up(text(path), FileAccess::Change, pc);
     if private()
         && let Some(result) = remove_private(text(path))
     {
@@ -469,14 +469,14 @@ fn stat_private(path: *const c_char, into: *mut libc::stat) -> Option<i32> {
 }
 
 extern "C" fn stat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
-    regular_files::looks_into(text(path), FileTouch::Observe, FileTouch::Observe, pc);
+    regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
     crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
     // SAFETY: passes on what the caller gave.
     stat_private(path, into).unwrap_or_else(|| unsafe { hidden::stat(path, into) })
 }
 
 extern "C" fn lstat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
-    regular_files::looks_into(text(path), FileTouch::Observe, FileTouch::Observe, pc);
+    regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
     crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
     // SAFETY: passes on what the caller gave.
     stat_private(path, into).unwrap_or_else(|| unsafe { hidden::lstat(path, into) })
@@ -491,9 +491,9 @@ extern "C" fn stat_at(directory: i32, path: *const c_char, into: *mut libc::stat
         _ => {}
     }
     if !text(path).is_empty() {
-        regular_files::looks_into(text(path), FileTouch::Observe, FileTouch::Observe, pc);
+        regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
     } else {
-        regular_files::touches(directory, FileTouch::Observe, pc);
+        regular_files::touches(directory, FileAccess::Observe, pc);
     }
     crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
     // SAFETY: passes on what the caller gave.
@@ -501,7 +501,7 @@ extern "C" fn stat_at(directory: i32, path: *const c_char, into: *mut libc::stat
 }
 
 extern "C" fn access_path(path: *const c_char, mode: i32, pc: u64) -> i32 {
-    regular_files::looks_up(text(path), FileTouch::Observe, pc);
+    regular_files::looks_up(text(path), FileAccess::Observe, pc);
     if private()
         && let Some(copy) = run().copies.find(text(path))
     {
@@ -512,7 +512,7 @@ extern "C" fn access_path(path: *const c_char, mode: i32, pc: u64) -> i32 {
 }
 
 extern "C" fn truncate_path(path: *const c_char, len: i64, pc: u64) -> i32 {
-    regular_files::looks_into(text(path), FileTouch::Observe, FileTouch::Change, pc);
+    regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Change, pc);
     if private()
         && let Some(descriptor) = open_private(text(path), libc::O_RDWR, 0)
     {

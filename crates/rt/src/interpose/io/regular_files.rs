@@ -35,7 +35,7 @@ impl OpenFile {
 
 /// How an operation accesses a thing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum FileTouch {
+pub enum FileAccess {
     /// It reads it.
     Observe,
     /// It changes it.
@@ -109,22 +109,22 @@ fn counts() -> bool {
     controlled() && run().threads > 1
 }
 
-fn perform(obj: u32, first: FileTouch, arg: u64, pc: u64) {
-    let arg = if first == FileTouch::Observe { arg | io::OBSERVES } else { arg };
+fn perform(obj: u32, first: FileAccess, arg: u64, pc: u64) {
+    let arg = if first == FileAccess::Observe { arg | io::OBSERVES } else { arg };
     sched::perform(AnnouncedOp::new(OpKind::Io, io::file(obj), arg, pc), Outcome::Done, 0, 0);
 }
 
 /// An operation on a name.
-pub fn looks_up(path: &CStr, how: FileTouch, pc: u64) {
+pub fn looks_up(path: &CStr, how: FileAccess, pc: u64) {
     if counts() {
         perform(name(path), how, 0, pc);
     }
 }
 
 /// An operation on a name and on the content of the file.
-pub fn looks_into(path: &CStr, how: FileTouch, content_too: FileTouch, pc: u64) {
+pub fn looks_into(path: &CStr, how: FileAccess, content_too: FileAccess, pc: u64) {
     if counts() {
-        let observes = if content_too == FileTouch::Observe { io::SECOND_OBSERVES } else { 0 };
+        let observes = if content_too == FileAccess::Observe { io::SECOND_OBSERVES } else { 0 };
         perform(name(path), how, io::and(content(path)) | observes, pc);
     }
 }
@@ -132,12 +132,12 @@ pub fn looks_into(path: &CStr, how: FileTouch, content_too: FileTouch, pc: u64) 
 /// A file gets another name.
 pub fn moves_name(from: &CStr, to: &CStr, pc: u64) {
     if counts() {
-        perform(name(from), FileTouch::Change, io::and(name(to)), pc);
+        perform(name(from), FileAccess::Change, io::and(name(to)), pc);
     }
 }
 
 /// An operation on the content of an open file.
-pub fn touches(descriptor: i32, how: FileTouch, pc: u64) {
+pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
     {
@@ -146,12 +146,12 @@ pub fn touches(descriptor: i32, how: FileTouch, pc: u64) {
 }
 
 /// An operation on the content of an open file at its offset, which moves.
-pub fn touches_at_offset(descriptor: i32, how: FileTouch, pc: u64) {
+pub fn touches_at_offset(descriptor: i32, how: FileAccess, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
     {
         let second = if file.offset == file.content { 0 } else { io::and(file.offset) };
-        let how = if second == 0 { FileTouch::Change } else { how };
+        let how = if second == 0 { FileAccess::Change } else { how };
         perform(file.content, how, second, pc);
     }
 }
@@ -161,7 +161,7 @@ pub fn touches_offset(descriptor: i32, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
     {
-        perform(file.offset, FileTouch::Change, 0, pc);
+        perform(file.offset, FileAccess::Change, 0, pc);
     }
 }
 

@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::AtomicPtr;
 
 use crate::arch::entry::intercept;
-use crate::interpose::io::regular_files::{self, FileTouch, OpenFile};
+use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::state::controlled;
 
 unsafe extern "C" {
@@ -34,14 +34,14 @@ fn descriptor(stream: usize) -> Option<i32> {
 
 pub fn input(stream: usize, pc: u64) {
     if let Some(descriptor) = descriptor(stream) {
-        regular_files::touches_at_offset(descriptor, FileTouch::Observe, pc);
+        regular_files::touches_at_offset(descriptor, FileAccess::Observe, pc);
         crate::interpose::io::descriptors::moves(descriptor);
     }
 }
 
 fn output(stream: usize, pc: u64) {
     if let Some(descriptor) = descriptor(stream) {
-        regular_files::touches_at_offset(descriptor, FileTouch::Change, pc);
+        regular_files::touches_at_offset(descriptor, FileAccess::Change, pc);
         crate::interpose::io::descriptors::moves(descriptor);
     }
 }
