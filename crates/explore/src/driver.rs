@@ -24,7 +24,7 @@ pub struct SearchOutcome {
 
 /// How far a search is.
 #[derive(Clone, Debug, Default)]
-pub struct Progress {
+pub struct SearchProgress {
     /// Figures; `seconds` is left to the caller.
     pub stats: Stats,
     /// How many runs the whole search will take, if that can be guessed.
@@ -32,7 +32,7 @@ pub struct Progress {
 }
 
 /// Sees every run, and can end the search.
-pub type Observer<'a> = dyn FnMut(&RunOutcome<'_>, Classification, &Progress) -> ControlFlow<()> + 'a;
+pub type Observer<'a> = dyn FnMut(&RunOutcome<'_>, Classification, &SearchProgress) -> ControlFlow<()> + 'a;
 
 /// A false assumption, as the runtime notes it.
 const ASSUMED: IncidentKind = IncidentKind::Failure(Failure::Assume);
@@ -92,7 +92,7 @@ impl Summary {
 /// A search under way.
 #[derive(Default)]
 struct Search {
-    progress: Progress,
+    progress: SearchProgress,
     runs: u64,
     is_crowded: bool,
     /// Whether the strategy has restarted and the runs of its last attempt are waited for.

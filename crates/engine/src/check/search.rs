@@ -118,7 +118,7 @@ impl SearchMonitor<'_, '_> {
         &mut self,
         run: &RunOutcome<'_>,
         class: Classification,
-        driver::Progress { stats, estimate }: &driver::Progress,
+        driver::SearchProgress { stats, estimate }: &driver::SearchProgress,
     ) -> ControlFlow<()> {
         self.last = stats.clone();
         self.seen = run.number + 1;

@@ -95,7 +95,7 @@ enum Extent {
 
 /// A thread, while its records come in.
 #[derive(Clone, Copy, Debug, Default)]
-struct Progress {
+struct ThreadProgress {
     children: u32,
     /// Accesses since its last transition, as far as recorded.
     accesses: u32,
@@ -107,7 +107,7 @@ struct Progress {
 /// Turns traces into executions; keeps its buffers from one to the next.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    progress: Vec<Progress>,
+    progress: Vec<ThreadProgress>,
     detail: Detail,
     /// What a stack that comes next belongs to.
     stack_owner: StackOwner,
@@ -189,7 +189,7 @@ impl Decoder {
         let number = into.threads.len() as u16;
         into.threads.push(ThreadInfo { path, parent, name: None });
         into.pending.push(unknown_pending(number));
-        self.progress.push(Progress::default());
+        self.progress.push(ThreadProgress::default());
         self.detail.add_thread();
     }
 
