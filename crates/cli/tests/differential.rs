@@ -18,7 +18,7 @@ use raddle_model::DefectFinder;
 use raddle_model::finding::Severity;
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::print::{Printed, print};
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use serde_json::Value;
 
 /// Programs with more prefixes than this are left out, so that the truth is known quickly.
@@ -63,7 +63,7 @@ impl Answer {
 }
 
 /// Everything that can happen, by exhaustive search in memory; `None` if there is too much of it.
-fn truth(program: &Program, printed: &Printed, granularity: Granularity) -> Option<Answer> {
+fn truth(program: &AbstractProgram, printed: &Printed, granularity: Granularity) -> Option<Answer> {
     let mut finder = DefectFinder::new();
     let mut errors = BTreeSet::new();
     let mut strategy = MaxExecutions::new(Dfs::of_traces(0), PREFIXES);

@@ -15,7 +15,7 @@ use raddle_explore::{WorkerPool, explore};
 use raddle_model::RaceDetector;
 use raddle_testkit::guarded::{Class, generate};
 use raddle_testkit::print::print;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use serde_json::Value;
 
 /// The report of a check.
@@ -35,7 +35,7 @@ fn build(place: &Place, compiler: &str) {
 }
 
 /// Whether the program has a race, by exhaustive search in memory; `None` if that would take long.
-fn is_racy(program: &Program) -> Option<bool> {
+fn is_racy(program: &AbstractProgram) -> Option<bool> {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let mut detector = RaceDetector::new();
     let mut found = false;

@@ -19,7 +19,7 @@ fn random_run(target: &mut dyn Target, seed: u64) -> (Request, Execution) {
 
 /// Programs without data races: in others the order of independent steps can be seen in the racy
 /// values.
-fn program(seed: u64) -> raddle_testkit::Program {
+fn program(seed: u64) -> raddle_testkit::AbstractProgram {
     generate(seed, &Knobs { races: false, ..Knobs::drawn(seed, 4, 8) })
 }
 

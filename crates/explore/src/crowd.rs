@@ -70,10 +70,10 @@ mod tests {
     use super::is_crowded;
     use crate::strategy::scheduled;
     use raddle_model::{Execution, Target};
-    use raddle_testkit::program::{Op, Program, Stmt};
+    use raddle_testkit::program::{AbstractOp, AbstractProgram, Stmt};
     use raddle_testkit::{Granularity, MemoryTarget};
 
-    fn crowded(program: &Program) -> bool {
+    fn crowded(program: &AbstractProgram) -> bool {
         let mut target = MemoryTarget::new(program, Granularity::Sync);
         target.submit(scheduled(Vec::new()));
         let mut execution = Execution::empty();
@@ -81,9 +81,9 @@ mod tests {
         is_crowded(&execution)
     }
 
-    fn meeting(threads: usize, size: u32, rounds: usize) -> Program {
-        let body: Vec<Stmt> = vec![Op::Barrier(1, 0).into(); rounds];
-        Program { barriers: vec![size], ..Program::parallel(0, 0, vec![body; threads]) }
+    fn meeting(threads: usize, size: u32, rounds: usize) -> AbstractProgram {
+        let body: Vec<Stmt> = vec![AbstractOp::Barrier(1, 0).into(); rounds];
+        AbstractProgram { barriers: vec![size], ..AbstractProgram::parallel(0, 0, vec![body; threads]) }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Programs as flat code with jumps, so that a thread's position is a number.
 
-use super::program::{Expr, Op, Program, REGISTERS, Stmt};
+use super::program::{AbstractOp, AbstractProgram, Expr, REGISTERS, Stmt};
 
 /// One instruction.
 #[derive(Clone, Debug)]
 pub(super) enum Instr {
     /// An operation, with the number that stands for its place in the program.
-    Op(Op, u64),
+    Op(AbstractOp, u64),
     /// Goes on elsewhere.
     Jump(usize),
     /// Goes on elsewhere if the expression is 0.
@@ -34,12 +34,12 @@ pub(super) type Code = Vec<Instr>;
 
 /// Flattens every body, with the functions that it calls put in. Places are numbered from 1 through
 /// the whole program, in the order of the text; functions come after the bodies.
-pub(super) fn compile(program: &Program) -> Vec<Code> {
+pub(super) fn compile(program: &AbstractProgram) -> Vec<Code> {
     Flattener::new(program, true).bodies()
 }
 
 /// Bodies and functions by themselves, with [`Instr::Call`] where they call.
-pub(super) fn compile_apart(program: &Program) -> (Vec<Code>, Vec<Code>) {
+pub(super) fn compile_apart(program: &AbstractProgram) -> (Vec<Code>, Vec<Code>) {
     let flattener = Flattener::new(program, false);
     let functions = (0..program.functions.len()).map(|function| {
         let mut code = Code::new();
@@ -50,7 +50,7 @@ pub(super) fn compile_apart(program: &Program) -> (Vec<Code>, Vec<Code>) {
 }
 
 struct Flattener<'a> {
-    program: &'a Program,
+    program: &'a AbstractProgram,
     /// The last place before each function.
     bases: Vec<u64>,
     /// Whether to put functions in where they are called.
@@ -58,7 +58,7 @@ struct Flattener<'a> {
 }
 
 impl<'a> Flattener<'a> {
-    fn new(program: &'a Program, inline: bool) -> Self {
+    fn new(program: &'a AbstractProgram, inline: bool) -> Self {
         let inits = program.sems.len() + program.barriers.len();
         let mut pc = (inits + program.bodies.iter().map(|body| places(body) + 1).sum::<usize>()) as u64;
         let mut bases = Vec::new();
@@ -100,7 +100,7 @@ impl<'a> Flattener<'a> {
         for stmt in body {
             *pc += 1;
             match stmt {
-                Stmt::Op(Op::Return) => {
+                Stmt::Op(AbstractOp::Return) => {
                     returns.push(code.len());
                     code.push(Instr::Jump(0));
                 }
@@ -153,7 +153,7 @@ fn places(block: &[Stmt]) -> usize {
 }
 
 /// Semaphores and barriers have no static initialisers.
-fn initialise(program: &Program, code: &mut Code, pc: &mut u64) {
+fn initialise(program: &AbstractProgram, code: &mut Code, pc: &mut u64) {
     for (sem, &value) in program.sems.iter().enumerate() {
         *pc += 1;
         code.push(Instr::SemInit { sem, value, pc: *pc });

@@ -3,17 +3,18 @@
 
 use raddle_model::facts::places::Ground;
 use raddle_model::facts::{AbstractObjectKind, Act, Builder, Facts, FunctionId, Hold, NodeId, Object, Span, Spans};
+use raddle_model::object::Patience;
 
 use super::code::{Code, Instr, compile_apart};
 use super::layout::Layout;
-use super::program::{Expr, Mode, Op, Place, Program, REGISTERS, Reg};
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, REGISTERS, Reg};
 
 /// Distance between the elements of an array of mutexes.
 const STRIDE: u64 = 64;
 
 /// The facts, and where the objects lie in every run.
 #[must_use]
-pub fn facts(program: &Program) -> (Facts, Ground) {
+pub fn facts(program: &AbstractProgram) -> (Facts, Ground) {
     let (bodies, functions) = compile_apart(program);
     let codes: Vec<&Code> = bodies.iter().chain(&functions).collect();
     let mut lowering = Lowering {
@@ -43,7 +44,7 @@ pub fn facts(program: &Program) -> (Facts, Ground) {
 struct Taint(Vec<[bool; REGISTERS]>);
 
 impl Taint {
-    fn of(program: &Program, codes: &[&Code], bodies: usize) -> Self {
+    fn of(program: &AbstractProgram, codes: &[&Code], bodies: usize) -> Self {
         let written: Vec<bool> =
             (0..program.vars.len()).map(|var| codes.iter().any(|code| writes(code, var))).collect();
         let mut taint = Taint(vec![[false; REGISTERS]; codes.len()]);
@@ -62,9 +63,11 @@ impl Taint {
 
     fn flow(&mut self, code: usize, instr: &Instr, bodies: usize, written: &[bool]) {
         let (into, tainted) = match instr {
-            Instr::Op(Op::Set(reg, value), _) => (Some(*reg), self.depends(code, value)),
-            Instr::Op(Op::Read(reg, place), _) => (Some(*reg), written[place.id] || self.depends(code, &place.index)),
-            Instr::Op(Op::Create { body, arg, .. }, _) => {
+            Instr::Op(AbstractOp::Set(reg, value), _) => (Some(*reg), self.depends(code, value)),
+            Instr::Op(AbstractOp::Read(reg, place), _) => {
+                (Some(*reg), written[place.id] || self.depends(code, &place.index))
+            }
+            Instr::Op(AbstractOp::Create { body, arg, .. }, _) => {
                 let tainted = self.depends(code, arg);
                 self.0[*body][0] |= tainted;
                 (None, false)
@@ -96,32 +99,36 @@ impl Taint {
 
 fn writes(code: &Code, var: usize) -> bool {
     code.iter().any(|instr| match instr {
-        Instr::Op(Op::Write(place, _) | Op::Store(place, ..) | Op::Rmw(_, place, ..) | Op::Cas { place, .. }, _) => {
-            place.id == var
-        }
+        Instr::Op(
+            AbstractOp::Write(place, _)
+            | AbstractOp::Store(place, ..)
+            | AbstractOp::Rmw(_, place, ..)
+            | AbstractOp::Cas { place, .. },
+            _,
+        ) => place.id == var,
         _ => false,
     })
 }
 
 /// The register that receives what a synchronising operation says.
-fn result(op: &Op) -> Option<Reg> {
+fn result(op: &AbstractOp) -> Option<Reg> {
     match op {
-        Op::Load(reg, ..)
-        | Op::Rmw(reg, ..)
-        | Op::Cas { got: reg, .. }
-        | Op::Await(reg, ..)
-        | Op::LockIf(reg, ..)
-        | Op::ReadLock(reg, ..)
-        | Op::WriteLock(reg, ..)
-        | Op::Wait(reg, ..)
-        | Op::SemWait(reg, ..)
-        | Op::Barrier(reg, _) => Some(*reg),
+        AbstractOp::Load(reg, ..)
+        | AbstractOp::Rmw(reg, ..)
+        | AbstractOp::Cas { got: reg, .. }
+        | AbstractOp::Await(reg, ..)
+        | AbstractOp::LockIf(reg, ..)
+        | AbstractOp::ReadLock(reg, ..)
+        | AbstractOp::WriteLock(reg, ..)
+        | AbstractOp::Wait(reg, ..)
+        | AbstractOp::SemWait(reg, ..)
+        | AbstractOp::Barrier(reg, _) => Some(*reg),
         _ => None,
     }
 }
 
 struct Lowering<'a> {
-    program: &'a Program,
+    program: &'a AbstractProgram,
     /// Pieces of code that are bodies; functions follow.
     bodies: usize,
     builder: Builder,
@@ -173,11 +180,11 @@ impl Lowering<'_> {
         Spans { list, any: false }
     }
 
-    fn var(&self, place: &Place) -> Spans {
+    fn var(&self, place: &AbstractPlace) -> Spans {
         self.elements(place.id, self.program.vars[place.id].len, 4, 4, &place.index)
     }
 
-    fn mutex(&self, place: &Place) -> Spans {
+    fn mutex(&self, place: &AbstractPlace) -> Spans {
         let object = self.program.vars.len() + place.id;
         self.elements(object, self.program.mutexes[place.id].len, STRIDE, 1, &place.index)
     }
@@ -252,11 +259,15 @@ impl Lowering<'_> {
 
     /// An attempt to lock whose result is tested at once: the lock is held in one of the two
     /// branches.
-    fn attempt(&mut self, function: FunctionId, op: &Op, at: usize, code: &Code, nodes: &[NodeId]) -> bool {
+    fn attempt(&mut self, function: FunctionId, op: &AbstractOp, at: usize, code: &Code, nodes: &[NodeId]) -> bool {
         let (got, lock, hold) = match op {
-            Op::LockIf(got, place, Mode::Try | Mode::Timed) => (got, self.mutex(place), Hold::Exclusive),
-            Op::ReadLock(got, id, Mode::Try | Mode::Timed) => (got, self.object_of(self.rwlocks, *id), Hold::Shared),
-            Op::WriteLock(got, id, Mode::Try | Mode::Timed) => {
+            AbstractOp::LockIf(got, place, Patience::Try | Patience::Timed) => {
+                (got, self.mutex(place), Hold::Exclusive)
+            }
+            AbstractOp::ReadLock(got, id, Patience::Try | Patience::Timed) => {
+                (got, self.object_of(self.rwlocks, *id), Hold::Shared)
+            }
+            AbstractOp::WriteLock(got, id, Patience::Try | Patience::Timed) => {
                 (got, self.object_of(self.rwlocks, *id), Hold::Exclusive)
             }
             _ => return false,
@@ -276,41 +287,51 @@ impl Lowering<'_> {
     }
 
     /// What an operation does, and the expression that decides on what.
-    fn operation<'o>(&self, op: &'o Op, code: &Code, nodes: &[NodeId]) -> (Act, Option<&'o Expr>) {
-        let access = |place: &Place, write, atomic| Act::Access { at: self.var(place), write, atomic };
-        let acquire = |lock, hold, mode| Act::Acquire { lock, hold, may_fail: mode != Mode::Block };
+    fn operation<'o>(&self, op: &'o AbstractOp, code: &Code, nodes: &[NodeId]) -> (Act, Option<&'o Expr>) {
+        let access = |place: &AbstractPlace, write, atomic| Act::Access { at: self.var(place), write, atomic };
+        let acquire = |lock, hold, patience| Act::Acquire { lock, hold, may_fail: patience != Patience::Block };
         match op {
-            Op::Set(..) | Op::Return => (Act::Nothing, None),
-            Op::Read(_, place) => (access(place, false, false), Some(&place.index)),
-            Op::Write(place, _) => (access(place, true, false), Some(&place.index)),
-            Op::Load(_, place, _) | Op::Await(_, place, ..) => (access(place, false, true), Some(&place.index)),
-            Op::Store(place, ..) | Op::Rmw(_, place, ..) | Op::Cas { place, .. } => {
+            AbstractOp::Set(..) | AbstractOp::Return => (Act::Nothing, None),
+            AbstractOp::Read(_, place) => (access(place, false, false), Some(&place.index)),
+            AbstractOp::Write(place, _) => (access(place, true, false), Some(&place.index)),
+            AbstractOp::Load(_, place, _) | AbstractOp::Await(_, place, ..) => {
+                (access(place, false, true), Some(&place.index))
+            }
+            AbstractOp::Store(place, ..) | AbstractOp::Rmw(_, place, ..) | AbstractOp::Cas { place, .. } => {
                 (access(place, true, true), Some(&place.index))
             }
-            Op::Fence(_) => (Act::Sync { at: Spans::default() }, None),
-            Op::Lock(place) => (acquire(self.mutex(place), Hold::Exclusive, Mode::Block), Some(&place.index)),
-            Op::LockIf(_, place, mode) => (acquire(self.mutex(place), Hold::Exclusive, *mode), Some(&place.index)),
-            Op::Unlock(place) => (Act::Release { lock: self.mutex(place) }, Some(&place.index)),
-            Op::ReadLock(_, id, mode) => (acquire(self.object_of(self.rwlocks, *id), Hold::Shared, *mode), None),
-            Op::WriteLock(_, id, mode) => (acquire(self.object_of(self.rwlocks, *id), Hold::Exclusive, *mode), None),
-            Op::RwUnlock(id) => (Act::Release { lock: self.object_of(self.rwlocks, *id) }, None),
-            Op::Wait(_, cond, place, _) => {
+            AbstractOp::Fence(_) => (Act::Sync { at: Spans::default() }, None),
+            AbstractOp::Lock(place) => {
+                (acquire(self.mutex(place), Hold::Exclusive, Patience::Block), Some(&place.index))
+            }
+            AbstractOp::LockIf(_, place, patience) => {
+                (acquire(self.mutex(place), Hold::Exclusive, *patience), Some(&place.index))
+            }
+            AbstractOp::Unlock(place) => (Act::Release { lock: self.mutex(place) }, Some(&place.index)),
+            AbstractOp::ReadLock(_, id, patience) => {
+                (acquire(self.object_of(self.rwlocks, *id), Hold::Shared, *patience), None)
+            }
+            AbstractOp::WriteLock(_, id, patience) => {
+                (acquire(self.object_of(self.rwlocks, *id), Hold::Exclusive, *patience), None)
+            }
+            AbstractOp::RwUnlock(id) => (Act::Release { lock: self.object_of(self.rwlocks, *id) }, None),
+            AbstractOp::Wait(_, cond, place, _) => {
                 let (cond, mutex) = (self.object_of(self.conds, *cond), self.mutex(place));
                 (Act::Wait { cond, mutex }, Some(&place.index))
             }
-            Op::Signal(id) | Op::Broadcast(id) => (self.sync(self.conds, *id), None),
-            Op::SemWait(_, id, _) | Op::SemPost(id) => (self.sync(self.sems, *id), None),
-            Op::Barrier(_, id) => (self.sync(self.barriers, *id), None),
-            Op::Create { body, .. } => (Act::Create { bodies: vec![*body as FunctionId], once: false }, None),
-            Op::Join(slot) => (Act::Join { created_at: only_create(code, nodes, *slot) }, None),
-            Op::Assert(condition) | Op::Assume(condition) => (Act::Nothing, Some(condition)),
+            AbstractOp::Signal(id) | AbstractOp::Broadcast(id) => (self.sync(self.conds, *id), None),
+            AbstractOp::SemWait(_, id, _) | AbstractOp::SemPost(id) => (self.sync(self.sems, *id), None),
+            AbstractOp::Barrier(_, id) => (self.sync(self.barriers, *id), None),
+            AbstractOp::Create { body, .. } => (Act::Create { bodies: vec![*body as FunctionId], once: false }, None),
+            AbstractOp::Join(slot) => (Act::Join { created_at: only_create(code, nodes, *slot) }, None),
+            AbstractOp::Assert(condition) | AbstractOp::Assume(condition) => (Act::Nothing, Some(condition)),
         }
     }
 }
 
 /// The one place that fills a slot.
 fn only_create(code: &Code, nodes: &[NodeId], slot: u8) -> Option<NodeId> {
-    let fills = |instr: &Instr| matches!(instr, Instr::Op(Op::Create { slot: own, .. }, _) if *own == slot);
+    let fills = |instr: &Instr| matches!(instr, Instr::Op(AbstractOp::Create { slot: own, .. }, _) if *own == slot);
     let mut places = code.iter().zip(nodes).filter(|(instr, _)| fills(instr)).map(|(_, &node)| node);
     places.next().filter(|_| places.next().is_none())
 }

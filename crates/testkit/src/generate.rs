@@ -4,11 +4,12 @@
 //! values. Critical sections are always closed again and waits always hold their mutex; everything
 //! else may go wrong as the knobs allow.
 
+use raddle_model::object::Patience;
 use raddle_vocab::policy::mix;
 use raddle_vocab::{MemOrder, MutexKind};
 
 use super::program::build::{add, eq, less, num, reg};
-use super::program::{Expr, Mode, MutexDecl, Op, Place, Program, Reg, RmwOp, Stmt, VarDecl};
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, MutexDecl, Reg, RmwOp, Stmt, VarDecl};
 
 /// What may occur, and how much of it.
 #[derive(Clone, Debug)]
@@ -132,7 +133,7 @@ impl Rng {
 
 /// The program with this number.
 #[must_use]
-pub fn generate(seed: u64, knobs: &Knobs) -> Program {
+pub fn generate(seed: u64, knobs: &Knobs) -> AbstractProgram {
     let mut writer = Writer { rng: Rng::new(mix(seed)), knobs, held: Vec::new(), room: 0, in_barrier: false };
     writer.program()
 }
@@ -155,7 +156,7 @@ const SCRATCH: usize = 4;
 const COUNTER: Reg = 8;
 
 impl Writer<'_> {
-    fn program(&mut self) -> Program {
+    fn program(&mut self) -> AbstractProgram {
         self.in_barrier = self.knobs.barriers && self.rng.below(4) > 0;
         let bodies: Vec<Vec<Stmt>> = (0..self.knobs.threads).map(|_| self.body(self.knobs.length)).collect();
         let kind = |rng: &mut Rng, knobs: &Knobs| match rng.below(6) {
@@ -166,7 +167,7 @@ impl Writer<'_> {
         let mutexes = (0..self.knobs.mutexes.max(self.knobs.vars))
             .map(|_| MutexDecl { len: 1, kind: kind(&mut self.rng, self.knobs) })
             .collect();
-        let mut program = Program {
+        let mut program = AbstractProgram {
             // Atomics have variables of their own behind the plain ones.
             vars: vec![VarDecl { len: 1, init: 0 }; 2 * self.knobs.vars],
             mutexes,
@@ -190,8 +191,8 @@ impl Writer<'_> {
         let mut main = Vec::new();
         let mut joins = Vec::new();
         for body in 1..bodies.len() {
-            let create = Stmt::Op(Op::Create { slot: body as u8, body, arg: num(body as i32) });
-            let join = Stmt::Op(Op::Join(body as u8));
+            let create = Stmt::Op(AbstractOp::Create { slot: body as u8, body, arg: num(body as i32) });
+            let join = Stmt::Op(AbstractOp::Join(body as u8));
             // Only by a thread with a lower number, so that creation ends.
             if self.knobs.spawning && body > 1 && self.rng.below(4) == 0 {
                 let parent = 1 + self.rng.below(body - 1);
@@ -214,7 +215,7 @@ impl Writer<'_> {
         main.extend(joins);
         if self.knobs.asserts && self.rng.below(2) == 0 {
             self.access(&mut main);
-            main.push(Op::Assert(self.condition()).into());
+            main.push(AbstractOp::Assert(self.condition()).into());
         }
         main
     }
@@ -227,7 +228,7 @@ impl Writer<'_> {
         }
         if self.in_barrier {
             let places = if self.knobs.deadlocks { (0..=body.len()).collect() } else { outside_sections(&body) };
-            body.insert(self.rng.pick(&places), Op::Barrier(1, 0).into());
+            body.insert(self.rng.pick(&places), AbstractOp::Barrier(1, 0).into());
         }
         body
     }
@@ -262,12 +263,15 @@ impl Writer<'_> {
             13 if knobs.conds && depth < 2 => self.condition_variable(out),
             14 if knobs.asserts => {
                 let condition = self.condition();
-                out.push(Op::Assert(condition).into());
+                out.push(AbstractOp::Assert(condition).into());
             }
             15 if knobs.awaits && knobs.atomics && self.held.is_empty() => {
                 let (into, var) = (self.scratch(), self.atomic_var());
                 let order = self.rng.pick(&[MemOrder::Acquire, MemOrder::SeqCst, MemOrder::Relaxed]);
-                out.push(Op::Await(into, Place::of(var), Expr::Not(Box::new(eq(reg(into), num(0)))), order).into());
+                out.push(
+                    AbstractOp::Await(into, AbstractPlace::of(var), Expr::Not(Box::new(eq(reg(into), num(0)))), order)
+                        .into(),
+                );
             }
             _ => self.access(out),
         }
@@ -302,12 +306,16 @@ impl Writer<'_> {
             return;
         }
         let op = if self.rng.below(2) == 0 {
-            Op::Read(self.scratch(), Place::of(var))
+            AbstractOp::Read(self.scratch(), AbstractPlace::of(var))
         } else {
-            Op::Write(Place::of(var), self.value())
+            AbstractOp::Write(AbstractPlace::of(var), self.value())
         };
         if protect {
-            out.extend([Op::Lock(Place::of(var)).into(), op.into(), Op::Unlock(Place::of(var)).into()]);
+            out.extend([
+                AbstractOp::Lock(AbstractPlace::of(var)).into(),
+                op.into(),
+                AbstractOp::Unlock(AbstractPlace::of(var)).into(),
+            ]);
         } else {
             out.push(op.into());
         }
@@ -324,14 +332,14 @@ impl Writer<'_> {
         self.held.push(mutex);
         let mut inner = self.block(depth);
         self.held.pop();
-        inner.push(Op::Unlock(Place::of(mutex)).into());
+        inner.push(AbstractOp::Unlock(AbstractPlace::of(mutex)).into());
         if attempt {
             let got = self.scratch();
-            let mode = self.rng.pick(&[Mode::Try, Mode::Timed]);
-            out.push(Op::LockIf(got, Place::of(mutex), mode).into());
+            let patience = self.rng.pick(&[Patience::Try, Patience::Timed]);
+            out.push(AbstractOp::LockIf(got, AbstractPlace::of(mutex), patience).into());
             out.push(Stmt::If(reg(got), inner, Vec::new()));
         } else {
-            out.push(Op::Lock(Place::of(mutex)).into());
+            out.push(AbstractOp::Lock(AbstractPlace::of(mutex)).into());
             out.extend(inner);
         }
     }
@@ -342,16 +350,16 @@ impl Writer<'_> {
         if self.knobs.races && self.rng.below(6) == 0 { own - self.knobs.vars } else { own }
     }
 
-    fn atomic(&mut self) -> Op {
-        let place = Place::of(self.atomic_var());
+    fn atomic(&mut self) -> AbstractOp {
+        let place = AbstractPlace::of(self.atomic_var());
         let into = self.scratch();
         let reads = [MemOrder::Relaxed, MemOrder::Acquire, MemOrder::SeqCst];
         let writes = [MemOrder::Relaxed, MemOrder::Release, MemOrder::SeqCst];
         let both = [MemOrder::Relaxed, MemOrder::Acquire, MemOrder::Release, MemOrder::AcqRel, MemOrder::SeqCst];
         match self.rng.below(9) {
-            0..=2 => Op::Load(into, place, self.rng.pick(&reads)),
-            3 | 4 => Op::Store(place, self.value(), self.rng.pick(&writes)),
-            5 => Op::Rmw(
+            0..=2 => AbstractOp::Load(into, place, self.rng.pick(&reads)),
+            3 | 4 => AbstractOp::Store(place, self.value(), self.rng.pick(&writes)),
+            5 => AbstractOp::Rmw(
                 into,
                 place,
                 self.rng.pick(&[RmwOp::Add, RmwOp::Exchange, RmwOp::Or]),
@@ -360,42 +368,54 @@ impl Writer<'_> {
             ),
             6 | 7 => {
                 let (expected, desired) = (num(self.rng.below(2) as i32), self.value());
-                Op::Cas { got: into, place, expected, desired, order: MemOrder::SeqCst }
+                AbstractOp::Cas { got: into, place, expected, desired, order: MemOrder::SeqCst }
             }
-            _ => Op::Fence(self.rng.pick(&both[1..])),
+            _ => AbstractOp::Fence(self.rng.pick(&both[1..])),
         }
     }
 
     /// Two rounds of a block.
     fn repeat(&mut self, out: &mut Vec<Stmt>, depth: usize) {
         let mut body = self.block(depth + 1);
-        body.push(Op::Set(COUNTER, add(reg(COUNTER), num(1))).into());
-        out.push(Op::Set(COUNTER, num(0)).into());
+        body.push(AbstractOp::Set(COUNTER, add(reg(COUNTER), num(1))).into());
+        out.push(AbstractOp::Set(COUNTER, num(0)).into());
         out.push(Stmt::While(less(reg(COUNTER), num(2)), body));
     }
 
     fn other_lock(&mut self, out: &mut Vec<Stmt>, depth: usize) {
         let got = self.scratch();
-        let mode = if self.knobs.tries { self.rng.pick(&[Mode::Block, Mode::Try, Mode::Timed]) } else { Mode::Block };
+        let patience = if self.knobs.tries {
+            self.rng.pick(&[Patience::Block, Patience::Try, Patience::Timed])
+        } else {
+            Patience::Block
+        };
         match self.rng.below(5) {
             choice @ (0 | 1) => {
-                let op = if choice == 0 { Op::ReadLock(got, 0, mode) } else { Op::WriteLock(got, 0, mode) };
+                let op = if choice == 0 {
+                    AbstractOp::ReadLock(got, 0, patience)
+                } else {
+                    AbstractOp::WriteLock(got, 0, patience)
+                };
                 out.push(op.into());
                 let mut inner = self.block(2.max(depth));
-                inner.push(Op::RwUnlock(0).into());
-                match mode {
-                    Mode::Block => out.extend(inner),
+                inner.push(AbstractOp::RwUnlock(0).into());
+                match patience {
+                    Patience::Block => out.extend(inner),
                     _ => out.push(Stmt::If(reg(got), inner, Vec::new())),
                 }
             }
-            2 => out.push(Op::SemPost(0).into()),
-            3 => out.push(Op::SemWait(got, 0, mode).into()),
+            2 => out.push(AbstractOp::SemPost(0).into()),
+            3 => out.push(AbstractOp::SemWait(got, 0, patience).into()),
             _ => {
-                let place =
-                    Place::of(self.rng.below(self.knobs.vars) + if self.knobs.races { 0 } else { self.knobs.vars });
+                let place = AbstractPlace::of(
+                    self.rng.below(self.knobs.vars) + if self.knobs.races { 0 } else { self.knobs.vars },
+                );
                 let value = num(1 + self.rng.below(2) as i32);
-                let write =
-                    if self.knobs.races { Op::Write(place, value) } else { Op::Store(place, value, MemOrder::Relaxed) };
+                let write = if self.knobs.races {
+                    AbstractOp::Write(place, value)
+                } else {
+                    AbstractOp::Store(place, value, MemOrder::Relaxed)
+                };
                 out.push(Stmt::Once(0, vec![write.into()]));
             }
         }
@@ -407,19 +427,19 @@ impl Writer<'_> {
         if !self.held.is_empty() {
             return;
         }
-        let place = Place::of(mutex);
-        let mode = if self.knobs.tries && self.rng.below(2) == 0 { Mode::Timed } else { Mode::Block };
+        let place = AbstractPlace::of(mutex);
+        let patience = if self.knobs.tries && self.rng.below(2) == 0 { Patience::Timed } else { Patience::Block };
         let (flag, got) = (self.scratch(), self.scratch());
-        out.push(Op::Lock(place.clone()).into());
+        out.push(AbstractOp::Lock(place.clone()).into());
         if self.rng.below(2) == 0 {
-            let wait: Stmt = Op::Wait(got, 0, place.clone(), mode).into();
-            out.push(Op::Read(flag, Place::of(mutex)).into());
+            let wait: Stmt = AbstractOp::Wait(got, 0, place.clone(), patience).into();
+            out.push(AbstractOp::Read(flag, AbstractPlace::of(mutex)).into());
             out.push(Stmt::If(eq(reg(flag), num(0)), vec![wait], Vec::new()));
         } else {
-            out.push(Op::Write(Place::of(mutex), num(1)).into());
-            out.push(if self.rng.below(3) == 0 { Op::Broadcast(0) } else { Op::Signal(0) }.into());
+            out.push(AbstractOp::Write(AbstractPlace::of(mutex), num(1)).into());
+            out.push(if self.rng.below(3) == 0 { AbstractOp::Broadcast(0) } else { AbstractOp::Signal(0) }.into());
         }
-        out.push(Op::Unlock(place).into());
+        out.push(AbstractOp::Unlock(place).into());
     }
 }
 
@@ -429,8 +449,12 @@ fn outside_sections(body: &[Stmt]) -> Vec<usize> {
     let mut places = vec![0];
     for (at, stmt) in body.iter().enumerate() {
         match stmt {
-            Stmt::Op(Op::Lock(_) | Op::ReadLock(_, _, Mode::Block) | Op::WriteLock(_, _, Mode::Block)) => open += 1,
-            Stmt::Op(Op::Unlock(_) | Op::RwUnlock(_)) => open -= 1,
+            Stmt::Op(
+                AbstractOp::Lock(_)
+                | AbstractOp::ReadLock(_, _, Patience::Block)
+                | AbstractOp::WriteLock(_, _, Patience::Block),
+            ) => open += 1,
+            Stmt::Op(AbstractOp::Unlock(_) | AbstractOp::RwUnlock(_)) => open -= 1,
             _ => {}
         }
         if open == 0 {

@@ -3,12 +3,13 @@
 //!
 //! This is what pruning lives from. [`Class`] says what else may occur.
 
+use raddle_model::object::Patience;
 use raddle_vocab::MutexKind;
 use raddle_vocab::policy::mix;
 
 use super::generate::Rng;
 use super::program::build::{add, less, num, reg};
-use super::program::{Expr, Mode, MutexDecl, Op, Place, Program, Reg, Stmt, VarDecl};
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, MutexDecl, Reg, Stmt, VarDecl};
 
 /// What may occur beside reads, writes, critical sections and branches on what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Class {
 /// The program with this number. With `forks`, main works too, and threads are created and joined
 /// in branches and by each other; otherwise main only creates and joins them.
 #[must_use]
-pub fn generate(seed: u64, class: Class, forks: bool) -> Program {
+pub fn generate(seed: u64, class: Class, forks: bool) -> AbstractProgram {
     let mut rng = Rng::new(mix(seed) ^ mix(0x9a7d_0000 + class as u64 * 2 + u64::from(forks)));
     let flags = class == Class::Flags;
     let locks = if flags { 2 + rng.below(2) } else { 1 + rng.below(2) };
@@ -97,7 +98,7 @@ struct Writer {
 const COUNTER: Reg = 8;
 
 impl Writer {
-    fn program(&mut self, threads: usize, forks: bool) -> Program {
+    fn program(&mut self, threads: usize, forks: bool) -> AbstractProgram {
         let indexed = self.class.has(Class::Indices);
         let pointers = self.class.has(Class::LockPointers);
         if self.class.has(Class::Calls) {
@@ -113,11 +114,11 @@ impl Writer {
         let mut bodies: Vec<Vec<Stmt>> = (0..threads).map(|_| self.body(length)).collect();
         if self.barrier {
             for body in &mut bodies {
-                body.insert(0, Op::Barrier(3, 0).into());
+                body.insert(0, AbstractOp::Barrier(3, 0).into());
             }
         }
         let main = if forks { self.main(&mut bodies) } else { plain_main(threads) };
-        Program {
+        AbstractProgram {
             // The last variable is an array whose elements stand for the others' neighbours.
             vars: (0..self.vars)
                 .map(|var| VarDecl { len: if indexed && var + 1 == self.vars { 3 } else { 1 }, init: 0 })
@@ -139,7 +140,7 @@ impl Writer {
     }
 
     fn main(&mut self, bodies: &mut [Vec<Stmt>]) -> Vec<Stmt> {
-        let create = |thread: usize| Op::Create { slot: thread as u8, body: thread, arg: num(0) }.into();
+        let create = |thread: usize| AbstractOp::Create { slot: thread as u8, body: thread, arg: num(0) }.into();
         let nested = bodies.len() == 2 && self.rng.below(4) == 0;
         let mut main = if self.rng.below(2) == 0 { self.statement(0) } else { Vec::new() };
         let mut sure = Vec::new();
@@ -158,13 +159,13 @@ impl Writer {
             first.extend(self.wrap(vec![create(2)]));
             first.append(&mut bodies[0]);
             if self.rng.below(5) < 3 {
-                first.push(Op::Join(2).into());
+                first.push(AbstractOp::Join(2).into());
             }
             bodies[0] = first;
         }
         for thread in 1..=bodies.len() {
             if self.rng.below(5) < 4 && (sure.contains(&thread) || self.rng.below(2) == 0) {
-                let join = vec![Op::Join(thread as u8).into()];
+                let join = vec![AbstractOp::Join(thread as u8).into()];
                 main.extend(if self.rng.below(6) == 0 { self.wrap(join) } else { join });
             }
             if self.rng.below(2) == 0 {
@@ -205,7 +206,7 @@ impl Writer {
     }
 
     /// An access, inside the critical section of a lock.
-    fn access(&mut self, lock: Option<usize>) -> Op {
+    fn access(&mut self, lock: Option<usize>) -> AbstractOp {
         self.room = self.room.saturating_sub(1);
         let mut var = self.rng.below(self.vars);
         if let Some(lock) = lock
@@ -218,16 +219,20 @@ impl Writer {
             true => reg(self.scratch()),
             false => num(self.rng.below(3) as i32),
         };
-        let place = Place { id: var, index };
+        let place = AbstractPlace { id: var, index };
         if self.rng.below(2) == 0 {
-            Op::Read(self.scratch(), place)
+            AbstractOp::Read(self.scratch(), place)
         } else {
-            Op::Write(place, num(self.rng.below(2) as i32))
+            AbstractOp::Write(place, num(self.rng.below(2) as i32))
         }
     }
 
-    fn mutex(&self, lock: usize) -> Place {
-        if self.class.has(Class::LockPointers) { Place { id: 0, index: num(lock as i32) } } else { Place::of(lock) }
+    fn mutex(&self, lock: usize) -> AbstractPlace {
+        if self.class.has(Class::LockPointers) {
+            AbstractPlace { id: 0, index: num(lock as i32) }
+        } else {
+            AbstractPlace::of(lock)
+        }
     }
 
     fn statement(&mut self, depth: usize) -> Vec<Stmt> {
@@ -263,8 +268,8 @@ impl Writer {
             6 if self.class.has(Class::LockPointers) => {
                 let index = reg(self.scratch());
                 // The register may change inside, so that the wrong mutex would be released.
-                body.retain(|stmt| !matches!(stmt, Stmt::Op(Op::Read(..))));
-                enclose(Place { id: 0, index }, body)
+                body.retain(|stmt| !matches!(stmt, Stmt::Op(AbstractOp::Read(..))));
+                enclose(AbstractPlace { id: 0, index }, body)
             }
             6 | 7 if self.class.has(Class::Others) => self.other(lock),
             7 if self.class.has(Class::Calls) && !self.functions.is_empty() => {
@@ -280,45 +285,49 @@ impl Writer {
         let mut access = self.access(Some(lock));
         if !writes && self.rng.below(100) < self.discipline {
             access = match access {
-                Op::Write(place, _) => Op::Read(self.scratch(), place),
+                AbstractOp::Write(place, _) => AbstractOp::Read(self.scratch(), place),
                 other => other,
             };
         }
-        let op = if writes { Op::WriteLock(3, 0, Mode::Block) } else { Op::ReadLock(3, 0, Mode::Block) };
-        vec![op.into(), access.into(), Op::RwUnlock(0).into()]
+        let op = if writes {
+            AbstractOp::WriteLock(3, 0, Patience::Block)
+        } else {
+            AbstractOp::ReadLock(3, 0, Patience::Block)
+        };
+        vec![op.into(), access.into(), AbstractOp::RwUnlock(0).into()]
     }
 
     fn attempt(&mut self, lock: usize, mut body: Vec<Stmt>) -> Vec<Stmt> {
         let (got, place) = (3, self.mutex(lock));
-        let mode = self.rng.pick(&[Mode::Try, Mode::Try, Mode::Timed]);
-        body.push(Op::Unlock(place.clone()).into());
+        let patience = self.rng.pick(&[Patience::Try, Patience::Try, Patience::Timed]);
+        body.push(AbstractOp::Unlock(place.clone()).into());
         let otherwise = if self.rng.below(4) == 0 { vec![self.access(None).into()] } else { Vec::new() };
-        vec![Op::LockIf(got, place, mode).into(), Stmt::If(reg(got), body, otherwise)]
+        vec![AbstractOp::LockIf(got, place, patience).into(), Stmt::If(reg(got), body, otherwise)]
     }
 
     fn cond(&mut self, lock: usize, mut body: Vec<Stmt>) -> Vec<Stmt> {
         if self.rng.below(2) == 0 {
-            let mode = self.rng.pick(&[Mode::Block, Mode::Block, Mode::Timed]);
+            let patience = self.rng.pick(&[Patience::Block, Patience::Block, Patience::Timed]);
             let flag = self.scratch();
-            let wait = Op::Wait(3, 0, self.mutex(lock), mode).into();
-            let read = Op::Read(flag, Place::of(lock.min(self.vars - 1))).into();
+            let wait = AbstractOp::Wait(3, 0, self.mutex(lock), patience).into();
+            let read = AbstractOp::Read(flag, AbstractPlace::of(lock.min(self.vars - 1))).into();
             body.splice(0..0, [read, Stmt::If(reg(flag), Vec::new(), vec![wait])]);
         } else {
-            let notify = if self.rng.below(3) == 0 { Op::Broadcast(0) } else { Op::Signal(0) };
-            body.push(Op::Write(Place::of(lock.min(self.vars - 1)), num(1)).into());
+            let notify = if self.rng.below(3) == 0 { AbstractOp::Broadcast(0) } else { AbstractOp::Signal(0) };
+            body.push(AbstractOp::Write(AbstractPlace::of(lock.min(self.vars - 1)), num(1)).into());
             body.push(notify.into());
         }
         enclose(self.mutex(lock), body)
     }
 
     fn other(&mut self, lock: usize) -> Vec<Stmt> {
-        let atomic = Place::of(self.vars);
+        let atomic = AbstractPlace::of(self.vars);
         match self.rng.below(4) {
-            0 => vec![Op::Load(self.scratch(), atomic, raddle_vocab::MemOrder::SeqCst).into()],
-            1 => vec![Op::Store(atomic, num(1), raddle_vocab::MemOrder::SeqCst).into()],
+            0 => vec![AbstractOp::Load(self.scratch(), atomic, raddle_vocab::MemOrder::SeqCst).into()],
+            1 => vec![AbstractOp::Store(atomic, num(1), raddle_vocab::MemOrder::SeqCst).into()],
             _ => {
                 let access = self.access(Some(lock)).into();
-                vec![Op::SemWait(3, 0, Mode::Block).into(), access, Op::SemPost(0).into()]
+                vec![AbstractOp::SemWait(3, 0, Patience::Block).into(), access, AbstractOp::SemPost(0).into()]
             }
         }
     }
@@ -326,8 +335,8 @@ impl Writer {
     fn branch(&mut self, depth: usize) -> Vec<Stmt> {
         if self.class.has(Class::Calls) && depth == 0 && self.rng.below(3) == 0 {
             let mut body = self.section();
-            body.push(Op::Set(COUNTER, add(reg(COUNTER), num(1))).into());
-            return vec![Op::Set(COUNTER, num(0)).into(), Stmt::While(less(reg(COUNTER), num(2)), body)];
+            body.push(AbstractOp::Set(COUNTER, add(reg(COUNTER), num(1))).into());
+            return vec![AbstractOp::Set(COUNTER, num(0)).into(), Stmt::While(less(reg(COUNTER), num(2)), body)];
         }
         let mut then = self.some(depth, &[1, 1, 2]);
         let mut otherwise = self.some(depth, &[0, 0, 1]);
@@ -335,7 +344,7 @@ impl Writer {
             if self.rng.below(2) == 0 {
                 then.clear();
             }
-            then.push(Op::Return.into());
+            then.push(AbstractOp::Return.into());
         }
         if self.rng.below(2) == 0 {
             std::mem::swap(&mut then, &mut otherwise);
@@ -347,13 +356,16 @@ impl Writer {
         self.room = self.room.saturating_sub(1);
         let (lock, draw) = (self.rng.below(self.locks), self.rng.below(100));
         if depth > 0 && draw < 35 {
-            let place = Place::of(self.locks);
-            return vec![if self.rng.below(5) < 3 { Op::Write(place, num(1)) } else { Op::Read(2, place) }.into()];
+            let place = AbstractPlace::of(self.locks);
+            return vec![
+                if self.rng.below(5) < 3 { AbstractOp::Write(place, num(1)) } else { AbstractOp::Read(2, place) }
+                    .into(),
+            ];
         }
         if draw < 50 {
-            return enclose(Place::of(lock), vec![Op::Write(Place::of(lock), num(1)).into()]);
+            return enclose(AbstractPlace::of(lock), vec![AbstractOp::Write(AbstractPlace::of(lock), num(1)).into()]);
         }
-        let mut out = enclose(Place::of(lock), vec![Op::Read(1, Place::of(lock)).into()]);
+        let mut out = enclose(AbstractPlace::of(lock), vec![AbstractOp::Read(1, AbstractPlace::of(lock)).into()]);
         if depth < 2 {
             let block = self.some(depth, &[1, 2]);
             let (then, otherwise) = if self.rng.below(2) == 0 { (block, Vec::new()) } else { (Vec::new(), block) };
@@ -363,13 +375,13 @@ impl Writer {
     }
 }
 
-fn enclose(mutex: Place, body: Vec<Stmt>) -> Vec<Stmt> {
-    let unlock = Op::Unlock(mutex.clone()).into();
-    std::iter::once(Op::Lock(mutex).into()).chain(body).chain([unlock]).collect()
+fn enclose(mutex: AbstractPlace, body: Vec<Stmt>) -> Vec<Stmt> {
+    let unlock = AbstractOp::Unlock(mutex.clone()).into();
+    std::iter::once(AbstractOp::Lock(mutex).into()).chain(body).chain([unlock]).collect()
 }
 
 fn plain_main(threads: usize) -> Vec<Stmt> {
-    let create = (1..=threads).map(|thread| Op::Create { slot: thread as u8, body: thread, arg: num(0) });
-    let join = (1..=threads).map(|thread| Op::Join(thread as u8));
+    let create = (1..=threads).map(|thread| AbstractOp::Create { slot: thread as u8, body: thread, arg: num(0) });
+    let join = (1..=threads).map(|thread| AbstractOp::Join(thread as u8));
     create.chain(join).map(Stmt::Op).collect()
 }

@@ -14,7 +14,7 @@ use super::Granularity;
 use super::code::{Code, Instr, compile, eval};
 use super::layout::Layout;
 use super::operation::{self, Lowering};
-use super::program::{Op, Program, REGISTERS, RmwOp};
+use super::program::{AbstractOp, AbstractProgram, REGISTERS, RmwOp};
 use super::thread::Thread;
 
 /// Maximal number of instructions between two transitions. They are invisible to other threads, so
@@ -26,7 +26,7 @@ pub(super) const WORD: u32 = 4;
 /// A program with the state of the run under way.
 #[derive(Debug)]
 pub(super) struct Interpreter {
-    program: Program,
+    program: AbstractProgram,
     code: Vec<Code>,
     layout: Layout,
     granularity: Granularity,
@@ -36,7 +36,7 @@ pub(super) struct Interpreter {
 }
 
 impl Interpreter {
-    pub fn new(program: &Program, granularity: Granularity, spurious: u32) -> Self {
+    pub fn new(program: &AbstractProgram, granularity: Granularity, spurious: u32) -> Self {
         Interpreter {
             program: program.clone(),
             code: compile(program),
@@ -177,7 +177,7 @@ impl Interpreter {
     /// Whether a round of busy waiting would be the last.
     fn leaves_loop(&self, thread: &Thread) -> bool {
         match &self.code[thread.body][thread.at] {
-            Instr::Op(Op::Await(reg, place, condition, _), _) => {
+            Instr::Op(AbstractOp::Await(reg, place, condition, _), _) => {
                 let mut regs = thread.regs;
                 regs[usize::from(*reg) % REGISTERS] =
                     self.memory[self.layout.cell(place.id, eval(&place.index, &regs))];
@@ -224,7 +224,7 @@ impl Interpreter {
         let now = self.memory[cell];
         let access = access.with_seen(bits(now));
         match (access.action, &self.code[body][at]) {
-            (AtomicAction::Rmw { old, .. }, Instr::Op(Op::Rmw(_, _, op, operand, _), _)) => {
+            (AtomicAction::Rmw { old, .. }, Instr::Op(AbstractOp::Rmw(_, _, op, operand, _), _)) => {
                 let operand = eval(operand, &self.threads[usize::from(number)].regs);
                 let value = bits(match op {
                     RmwOp::Add => now.wrapping_add(operand),
@@ -241,7 +241,9 @@ impl Interpreter {
         let creator = &mut self.threads[usize::from(parent)];
         creator.children += 1;
         let (children, key) = (creator.children, creator.key);
-        let Instr::Op(Op::Create { slot, body, arg }, _) = &self.code[creator.body][creator.at] else { return 0 };
+        let Instr::Op(AbstractOp::Create { slot, body, arg }, _) = &self.code[creator.body][creator.at] else {
+            return 0;
+        };
         let arg = eval(arg, &creator.regs);
         let mut path = out.threads[usize::from(parent)].path.0.clone();
         path.push(children);
@@ -278,26 +280,29 @@ impl Interpreter {
         }
         let written = step.op.as_atomic().map_or(0, |op| op.value() as i32);
         match instr {
-            Instr::Op(Op::Read(reg, _) | Op::Load(reg, ..) | Op::Await(reg, ..), _) => {
+            Instr::Op(AbstractOp::Read(reg, _) | AbstractOp::Load(reg, ..) | AbstractOp::Await(reg, ..), _) => {
                 set(*reg, cell.map_or(0, |cell| self.memory[cell]));
             }
-            Instr::Op(Op::Write(_, value), _) => {
+            Instr::Op(AbstractOp::Write(_, value), _) => {
                 let value = eval(value, &thread.regs);
                 cell.into_iter().for_each(|cell| self.memory[cell] = value);
             }
-            Instr::Op(Op::Store(..), _) => cell.into_iter().for_each(|cell| self.memory[cell] = written),
-            Instr::Op(Op::Rmw(reg, ..), _) => {
+            Instr::Op(AbstractOp::Store(..), _) => cell.into_iter().for_each(|cell| self.memory[cell] = written),
+            Instr::Op(AbstractOp::Rmw(reg, ..), _) => {
                 set(*reg, step.op.as_atomic().map_or(0, |op| op.seen() as i32));
                 cell.into_iter().for_each(|cell| self.memory[cell] = written);
             }
-            Instr::Op(Op::Cas { got, .. }, _) => {
+            Instr::Op(AbstractOp::Cas { got, .. }, _) => {
                 set(*got, succeeded);
                 cell.into_iter().filter(|_| succeeded == 1).for_each(|cell| self.memory[cell] = written);
             }
-            Instr::Op(Op::LockIf(reg, ..) | Op::ReadLock(reg, ..) | Op::WriteLock(reg, ..), _)
-            | Instr::Op(Op::SemWait(reg, ..), _) => set(*reg, succeeded),
-            Instr::Op(Op::Wait(reg, ..), _) => set(*reg, i32::from(step.op.outcome() != Outcome::TimedOut)),
-            Instr::Op(Op::Barrier(reg, _), _) => set(*reg, i32::from(is_serial(&step.op))),
+            Instr::Op(
+                AbstractOp::LockIf(reg, ..) | AbstractOp::ReadLock(reg, ..) | AbstractOp::WriteLock(reg, ..),
+                _,
+            )
+            | Instr::Op(AbstractOp::SemWait(reg, ..), _) => set(*reg, succeeded),
+            Instr::Op(AbstractOp::Wait(reg, ..), _) => set(*reg, i32::from(step.op.outcome() != Outcome::TimedOut)),
+            Instr::Op(AbstractOp::Barrier(reg, _), _) => set(*reg, i32::from(is_serial(&step.op))),
             Instr::OnceBegin { done, .. } => {
                 if step.op.outcome() == Outcome::Already {
                     thread.at = *done;
@@ -361,7 +366,7 @@ impl Interpreter {
 
     fn note_await(&mut self, number: u16) {
         let thread = &self.threads[usize::from(number)];
-        if !matches!(&self.code[thread.body][thread.at], Instr::Op(Op::Await(..), _)) {
+        if !matches!(&self.code[thread.body][thread.at], Instr::Op(AbstractOp::Await(..), _)) {
             return;
         }
         let failing = (!self.leaves_loop(thread)).then(|| bits(self.memory[self.cell_at(thread.pending.op.object())]));
@@ -372,11 +377,11 @@ impl Interpreter {
         }
     }
 
-    fn is_silent(&self, op: &Op, number: u16) -> bool {
+    fn is_silent(&self, op: &AbstractOp, number: u16) -> bool {
         match op {
-            Op::Set(..) | Op::Assert(_) | Op::Assume(_) => true,
-            Op::Read(..) | Op::Write(..) => self.granularity == Granularity::Sync,
-            Op::Join(slot) => self.handle(*slot, number).is_none(),
+            AbstractOp::Set(..) | AbstractOp::Assert(_) | AbstractOp::Assume(_) => true,
+            AbstractOp::Read(..) | AbstractOp::Write(..) => self.granularity == Granularity::Sync,
+            AbstractOp::Join(slot) => self.handle(*slot, number).is_none(),
             _ => false,
         }
     }
@@ -386,12 +391,12 @@ impl Interpreter {
     }
 
     /// Does what is no transition; false if the thread stops here.
-    fn silent(&mut self, op: &Op, pc: u64, number: u16, out: &mut Execution) -> bool {
+    fn silent(&mut self, op: &AbstractOp, pc: u64, number: u16, out: &mut Execution) -> bool {
         let thread = &mut self.threads[usize::from(number)];
         let after = out.events.len() as u32;
         match op {
-            Op::Set(reg, value) => thread.regs[usize::from(*reg) % REGISTERS] = eval(value, &thread.regs),
-            Op::Assert(condition) if eval(condition, &thread.regs) == 0 => {
+            AbstractOp::Set(reg, value) => thread.regs[usize::from(*reg) % REGISTERS] = eval(value, &thread.regs),
+            AbstractOp::Assert(condition) if eval(condition, &thread.regs) == 0 => {
                 thread.state = PendingState::Failed;
                 let kind = IncidentKind::Failure(Failure::Assertion);
                 let text = format!("{condition:?}");
@@ -399,20 +404,20 @@ impl Interpreter {
                 out.incidents.push(Incident { thread: number, after, count, pc, obj: 0, arg: 0, kind, text });
                 return false;
             }
-            Op::Assume(condition) if eval(condition, &thread.regs) == 0 => {
+            AbstractOp::Assume(condition) if eval(condition, &thread.regs) == 0 => {
                 out.status = RunStatus::Assumed;
                 return false;
             }
-            Op::Read(_, place) | Op::Write(place, _) => {
+            AbstractOp::Read(_, place) | AbstractOp::Write(place, _) => {
                 let cell = self.layout.cell(place.id, eval(&place.index, &thread.regs));
                 let kind = match op {
-                    Op::Write(_, value) => {
+                    AbstractOp::Write(_, value) => {
                         self.memory[cell] = eval(value, &thread.regs);
                         AccessKind::Write
                     }
                     _ => AccessKind::Read,
                 };
-                if let Op::Read(reg, _) = op {
+                if let AbstractOp::Read(reg, _) = op {
                     thread.regs[usize::from(*reg) % REGISTERS] = self.memory[cell];
                 }
                 let addr = self.layout.address(cell);

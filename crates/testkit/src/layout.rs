@@ -2,7 +2,7 @@
 //!
 //! Integers lie as in C: arrays of 4-byte elements, each array at the start of an 8-byte cell.
 
-use super::program::Program;
+use super::program::AbstractProgram;
 
 const VARS: u64 = 0x1_0000;
 const MUTEXES: u64 = 0x10_0000;
@@ -27,7 +27,7 @@ pub struct Layout {
 impl Layout {
     /// The layout of a program.
     #[must_use]
-    pub fn of(program: &Program) -> Self {
+    pub fn of(program: &AbstractProgram) -> Self {
         let mut cells = 0;
         let mut vars = Vec::new();
         for var in &program.vars {

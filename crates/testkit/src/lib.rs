@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use raddle_model::{Execution, Request, Target, TargetError};
 
 pub use layout::Layout;
-pub use program::Program;
+pub use program::AbstractProgram;
 
 use interpreter::Interpreter;
 
@@ -51,14 +51,14 @@ pub struct MemoryTarget {
 impl MemoryTarget {
     /// A target that runs this program.
     #[must_use]
-    pub fn new(program: &Program, granularity: Granularity) -> Self {
+    pub fn new(program: &AbstractProgram, granularity: Granularity) -> Self {
         Self::with(program, granularity, 0, 1)
     }
 
     /// Also allows each thread `spurious` wake-ups without cause, and pretends that it is worth to
     /// have `window` requests under way.
     #[must_use]
-    pub fn with(program: &Program, granularity: Granularity, spurious: u32, window: usize) -> Self {
+    pub fn with(program: &AbstractProgram, granularity: Granularity, spurious: u32, window: usize) -> Self {
         let interpreter = Interpreter::new(program, granularity, spurious);
         MemoryTarget { interpreter, requests: VecDeque::new(), window }
     }

@@ -10,63 +10,67 @@ use raddle_vocab::{MemOrder, Outcome};
 use super::code::eval;
 use super::interpreter::{WORD, bits};
 use super::layout::Layout;
-use super::program::{Mode, Op, Place, Program, REGISTERS};
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, REGISTERS};
 
 /// Turns operations of a thread with these registers into transitions.
 pub(super) struct Lowering<'a> {
     pub thread: u16,
     pub regs: &'a [i32; REGISTERS],
     pub layout: &'a Layout,
-    pub program: &'a Program,
+    pub program: &'a AbstractProgram,
 }
 
 impl Lowering<'_> {
     /// The transition that an operation is. `handle` gives the thread in a slot.
-    pub fn lower(&self, op: &Op, handle: impl Fn(u8) -> u16) -> Event {
+    pub fn lower(&self, op: &AbstractOp, handle: impl Fn(u8) -> u16) -> Event {
         let layout = self.layout;
         let op = match op {
-            Op::Read(_, place) => self.access(place, MemoryAction::Read),
-            Op::Write(place, _) => self.access(place, MemoryAction::Write),
-            Op::Load(_, place, order) | Op::Await(_, place, _, order) => {
+            AbstractOp::Read(_, place) => self.access(place, MemoryAction::Read),
+            AbstractOp::Write(place, _) => self.access(place, MemoryAction::Write),
+            AbstractOp::Load(_, place, order) | AbstractOp::Await(_, place, _, order) => {
                 self.atomic(place, *order, AtomicAction::Load { value: 0, awaited: None })
             }
-            Op::Store(place, value, order) => {
+            AbstractOp::Store(place, value, order) => {
                 self.atomic(place, *order, AtomicAction::Store { value: self.eval(value), old: 0 })
             }
-            Op::Rmw(_, place, _, _, order) => self.atomic(place, *order, AtomicAction::Rmw { value: 0, old: 0 }),
-            Op::Cas { place, expected, desired, order, .. } => {
+            AbstractOp::Rmw(_, place, _, _, order) => {
+                self.atomic(place, *order, AtomicAction::Rmw { value: 0, old: 0 })
+            }
+            AbstractOp::Cas { place, expected, desired, order, .. } => {
                 let (expected, new) = (self.eval(expected), self.eval(desired));
                 self.atomic(place, *order, AtomicAction::Cas { expected, new, seen: 0, success: true })
             }
-            Op::Fence(order) => fence(*order),
-            Op::Lock(place) => self.mutex(place, MutexAction::Lock(Patience::Block)),
-            Op::LockIf(_, place, mode) => self.mutex(place, MutexAction::Lock(patience(*mode))),
-            Op::Unlock(place) => self.mutex(place, MutexAction::Unlock),
-            Op::ReadLock(_, lock, mode) => rwlock(layout.rwlock(*lock), RwlockAction::Read(patience(*mode))),
-            Op::WriteLock(_, lock, mode) => rwlock(layout.rwlock(*lock), RwlockAction::Write(patience(*mode))),
-            Op::RwUnlock(lock) => rwlock(layout.rwlock(*lock), RwlockAction::Unlock { writer: false }),
-            Op::Wait(_, cond, place, mode) => {
-                let timed = *mode != Mode::Block;
+            AbstractOp::Fence(order) => fence(*order),
+            AbstractOp::Lock(place) => self.mutex(place, MutexAction::Lock(Patience::Block)),
+            AbstractOp::LockIf(_, place, patience) => self.mutex(place, MutexAction::Lock(*patience)),
+            AbstractOp::Unlock(place) => self.mutex(place, MutexAction::Unlock),
+            AbstractOp::ReadLock(_, lock, patience) => rwlock(layout.rwlock(*lock), RwlockAction::Read(*patience)),
+            AbstractOp::WriteLock(_, lock, patience) => rwlock(layout.rwlock(*lock), RwlockAction::Write(*patience)),
+            AbstractOp::RwUnlock(lock) => rwlock(layout.rwlock(*lock), RwlockAction::Unlock { writer: false }),
+            AbstractOp::Wait(_, cond, place, patience) => {
+                let timed = *patience != Patience::Block;
                 cond_op(layout.cond(*cond), CondAction::Wait { mutex: self.mutex_address(place), timed })
             }
-            Op::Signal(cond) => cond_op(layout.cond(*cond), CondAction::Signal { woken: Woken::default(), waiters: 0 }),
-            Op::Broadcast(cond) => {
+            AbstractOp::Signal(cond) => {
+                cond_op(layout.cond(*cond), CondAction::Signal { woken: Woken::default(), waiters: 0 })
+            }
+            AbstractOp::Broadcast(cond) => {
                 cond_op(layout.cond(*cond), CondAction::Broadcast { woken: Woken::default(), waiters: 0 })
             }
-            Op::SemWait(_, sem, mode) => {
-                semaphore(layout.sem(*sem), SemaphoreAction::Wait { patience: patience(*mode), taken: true })
+            AbstractOp::SemWait(_, sem, patience) => {
+                semaphore(layout.sem(*sem), SemaphoreAction::Wait { patience: *patience, taken: true })
             }
-            Op::SemPost(sem) => semaphore(layout.sem(*sem), SemaphoreAction::Post),
-            Op::Barrier(_, barrier) => Operation::Barrier(BarrierOp {
+            AbstractOp::SemPost(sem) => semaphore(layout.sem(*sem), SemaphoreAction::Post),
+            AbstractOp::Barrier(_, barrier) => Operation::Barrier(BarrierOp {
                 barrier: layout.barrier(*barrier),
                 action: BarrierAction::Arrive { round: 0, last: false },
             }),
-            Op::Create { .. } => {
+            AbstractOp::Create { .. } => {
                 Operation::Thread(ThreadOp::Create { child: 0, entry: 0, detached: false, failed: false })
             }
-            Op::Join(slot) => Operation::Thread(ThreadOp::Join { thread: handle(*slot), refused: false }),
+            AbstractOp::Join(slot) => Operation::Thread(ThreadOp::Join { thread: handle(*slot), refused: false }),
             // What no other thread sees never stands before a transition.
-            Op::Set(..) | Op::Assert(_) | Op::Assume(_) | Op::Return => silent(),
+            AbstractOp::Set(..) | AbstractOp::Assert(_) | AbstractOp::Assume(_) | AbstractOp::Return => silent(),
         };
         Event::new(self.thread, op)
     }
@@ -75,24 +79,24 @@ impl Lowering<'_> {
         bits(eval(value, self.regs))
     }
 
-    fn address(&self, place: &Place) -> u64 {
+    fn address(&self, place: &AbstractPlace) -> u64 {
         self.layout.address(self.layout.cell(place.id, eval(&place.index, self.regs)))
     }
 
-    fn access(&self, place: &Place, action: MemoryAction) -> Operation {
+    fn access(&self, place: &AbstractPlace, action: MemoryAction) -> Operation {
         let (addr, size) = (self.address(place), u64::from(WORD));
         Operation::Memory(MemoryOp { addr, size, action, order: MemOrder::Relaxed })
     }
 
-    fn atomic(&self, place: &Place, order: MemOrder, action: AtomicAction) -> Operation {
+    fn atomic(&self, place: &AbstractPlace, order: MemOrder, action: AtomicAction) -> Operation {
         Operation::Atomic(AtomicOp { addr: self.address(place), size: WORD, order, action })
     }
 
-    fn mutex_address(&self, place: &Place) -> u64 {
+    fn mutex_address(&self, place: &AbstractPlace) -> u64 {
         self.layout.mutex(place.id, eval(&place.index, self.regs))
     }
 
-    fn mutex(&self, place: &Place, action: MutexAction) -> Operation {
+    fn mutex(&self, place: &AbstractPlace, action: MutexAction) -> Operation {
         let (mutex, kind) = (self.mutex_address(place), self.program.mutexes[place.id].kind);
         Operation::Mutex(MutexOp { mutex, kind, action, outcome: Outcome::Done })
     }
@@ -130,12 +134,4 @@ fn cond_op(cond: u64, action: CondAction) -> Operation {
 
 pub(super) fn semaphore(semaphore: u64, action: SemaphoreAction) -> Operation {
     Operation::Semaphore(SemaphoreOp { semaphore, action })
-}
-
-fn patience(mode: Mode) -> Patience {
-    match mode {
-        Mode::Block => Patience::Block,
-        Mode::Try => Patience::Try,
-        Mode::Timed => Patience::Timed,
-    }
 }

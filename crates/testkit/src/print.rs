@@ -6,9 +6,10 @@
 
 use std::fmt::Write as _;
 
+use raddle_model::object::Patience;
 use raddle_vocab::{MemOrder, MutexKind};
 
-use super::program::{Expr, HANDLES, Mode, Op, Place, Program, REGISTERS, RmwOp, Stmt};
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, HANDLES, REGISTERS, RmwOp, Stmt};
 
 /// A program in C.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ UNSEEN pthread_t start(void *(*body)(void *), int arg)
 
 /// Prints a program.
 #[must_use]
-pub fn print(program: &Program) -> Printed {
+pub fn print(program: &AbstractProgram) -> Printed {
     let mut printer = Printer { program, functions: Vec::new(), pc: 0 };
     for number in 0..program.bodies.len() {
         printer.body(number);
@@ -73,7 +74,7 @@ pub fn print(program: &Program) -> Printed {
     Printed { text, lines }
 }
 
-fn declarations(program: &Program, text: &mut String) {
+fn declarations(program: &AbstractProgram, text: &mut String) {
     text.push('\n');
     let array = |len: usize| if len == 1 { String::new() } else { format!("[{len}]") };
     for (id, var) in program.vars.iter().enumerate() {
@@ -121,7 +122,7 @@ fn declarations(program: &Program, text: &mut String) {
 type Line = (String, Option<u64>);
 
 struct Printer<'a> {
-    program: &'a Program,
+    program: &'a AbstractProgram,
     /// Functions that are complete.
     functions: Vec<Line>,
     /// Places so far, numbered as the interpreter does.
@@ -197,18 +198,18 @@ impl Printer<'_> {
         }
     }
 
-    fn op(&self, op: &Op, leave: &str) -> String {
-        let var = |place: &Place| element('v', place, self.program.vars[place.id].len);
-        let mutex = |place: &Place| element('m', place, self.program.mutexes[place.id].len);
+    fn op(&self, op: &AbstractOp, leave: &str) -> String {
+        let var = |place: &AbstractPlace| element('v', place, self.program.vars[place.id].len);
+        let mutex = |place: &AbstractPlace| element('m', place, self.program.mutexes[place.id].len);
         match op {
-            Op::Set(reg, value) => format!("r{} = {};", number(*reg), expr(value)),
-            Op::Read(reg, place) => format!("r{} = {};", number(*reg), var(place)),
-            Op::Write(place, value) => format!("{} = {};", var(place), expr(value)),
-            Op::Load(reg, place, order) => load(*reg, &var(place), *order),
-            Op::Store(place, value, order) => {
+            AbstractOp::Set(reg, value) => format!("r{} = {};", number(*reg), expr(value)),
+            AbstractOp::Read(reg, place) => format!("r{} = {};", number(*reg), var(place)),
+            AbstractOp::Write(place, value) => format!("{} = {};", var(place), expr(value)),
+            AbstractOp::Load(reg, place, order) => load(*reg, &var(place), *order),
+            AbstractOp::Store(place, value, order) => {
                 format!("__atomic_store_n(&{}, {}, {});", var(place), expr(value), word(*order))
             }
-            Op::Rmw(reg, place, how, operand, order) => {
+            AbstractOp::Rmw(reg, place, how, operand, order) => {
                 let name = match how {
                     RmwOp::Add => "fetch_add",
                     RmwOp::Exchange => "exchange_n",
@@ -217,53 +218,53 @@ impl Printer<'_> {
                 let (place, operand) = (var(place), expr(operand));
                 format!("r{} = __atomic_{name}(&{place}, {operand}, {});", number(*reg), word(*order))
             }
-            Op::Cas { got, place, expected, desired, order } => {
+            AbstractOp::Cas { got, place, expected, desired, order } => {
                 cas(number(*got), &var(place), &expr(expected), &expr(desired), *order)
             }
-            Op::Await(reg, place, condition, order) => {
+            AbstractOp::Await(reg, place, condition, order) => {
                 format!("do {} while (!{});", load(*reg, &var(place), *order), expr(condition))
             }
-            Op::Fence(order) => format!("__atomic_thread_fence({});", word(*order)),
-            Op::Lock(place) => format!("pthread_mutex_lock(&{});", mutex(place)),
-            Op::LockIf(reg, place, mode) => {
+            AbstractOp::Fence(order) => format!("__atomic_thread_fence({});", word(*order)),
+            AbstractOp::Lock(place) => format!("pthread_mutex_lock(&{});", mutex(place)),
+            AbstractOp::LockIf(reg, place, patience) => {
                 let names = ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_timedlock"];
-                acquire(*reg, names, *mode, &mutex(place))
+                acquire(*reg, names, *patience, &mutex(place))
             }
-            Op::Unlock(place) => format!("pthread_mutex_unlock(&{});", mutex(place)),
-            Op::ReadLock(reg, id, mode) => {
+            AbstractOp::Unlock(place) => format!("pthread_mutex_unlock(&{});", mutex(place)),
+            AbstractOp::ReadLock(reg, id, patience) => {
                 let names = ["pthread_rwlock_rdlock", "pthread_rwlock_tryrdlock", "pthread_rwlock_timedrdlock"];
-                acquire(*reg, names, *mode, &format!("l{id}"))
+                acquire(*reg, names, *patience, &format!("l{id}"))
             }
-            Op::WriteLock(reg, id, mode) => {
+            AbstractOp::WriteLock(reg, id, patience) => {
                 let names = ["pthread_rwlock_wrlock", "pthread_rwlock_trywrlock", "pthread_rwlock_timedwrlock"];
-                acquire(*reg, names, *mode, &format!("l{id}"))
+                acquire(*reg, names, *patience, &format!("l{id}"))
             }
-            Op::RwUnlock(id) => format!("pthread_rwlock_unlock(&l{id});"),
-            Op::Wait(reg, id, place, Mode::Block) => {
+            AbstractOp::RwUnlock(id) => format!("pthread_rwlock_unlock(&l{id});"),
+            AbstractOp::Wait(reg, id, place, Patience::Block) => {
                 format!("r{} = pthread_cond_wait(&c{id}, &{}) == 0;", number(*reg), mutex(place))
             }
-            Op::Wait(reg, id, place, _) => {
+            AbstractOp::Wait(reg, id, place, _) => {
                 format!("r{} = pthread_cond_timedwait(&c{id}, &{}, &later) == 0;", number(*reg), mutex(place))
             }
-            Op::Signal(id) => format!("pthread_cond_signal(&c{id});"),
-            Op::Broadcast(id) => format!("pthread_cond_broadcast(&c{id});"),
-            Op::SemWait(reg, id, mode) => {
-                acquire(*reg, ["sem_wait", "sem_trywait", "sem_timedwait"], *mode, &format!("s{id}"))
+            AbstractOp::Signal(id) => format!("pthread_cond_signal(&c{id});"),
+            AbstractOp::Broadcast(id) => format!("pthread_cond_broadcast(&c{id});"),
+            AbstractOp::SemWait(reg, id, patience) => {
+                acquire(*reg, ["sem_wait", "sem_trywait", "sem_timedwait"], *patience, &format!("s{id}"))
             }
-            Op::SemPost(id) => format!("sem_post(&s{id});"),
-            Op::Barrier(reg, id) => {
+            AbstractOp::SemPost(id) => format!("sem_post(&s{id});"),
+            AbstractOp::Barrier(reg, id) => {
                 format!("r{} = pthread_barrier_wait(&b{id}) == PTHREAD_BARRIER_SERIAL_THREAD;", number(*reg))
             }
-            Op::Create { slot, body, arg } => {
+            AbstractOp::Create { slot, body, arg } => {
                 format!("h{} = start(body{body}, {});", usize::from(*slot) % HANDLES, expr(arg))
             }
-            Op::Join(slot) => {
+            AbstractOp::Join(slot) => {
                 let handle = usize::from(*slot) % HANDLES;
                 format!("if (h{handle}) pthread_join(h{handle}, NULL);")
             }
-            Op::Assert(condition) => format!("assert({});", expr(condition)),
-            Op::Assume(condition) => format!("__VERIFIER_assume({});", expr(condition)),
-            Op::Return => leave.into(),
+            AbstractOp::Assert(condition) => format!("assert({});", expr(condition)),
+            AbstractOp::Assume(condition) => format!("__VERIFIER_assume({});", expr(condition)),
+            AbstractOp::Return => leave.into(),
         }
     }
 }
@@ -291,7 +292,7 @@ fn number(reg: u8) -> usize {
     usize::from(reg) % REGISTERS
 }
 
-fn element(letter: char, place: &Place, len: usize) -> String {
+fn element(letter: char, place: &AbstractPlace, len: usize) -> String {
     match (len, &place.index) {
         (1, _) => format!("{letter}{}", place.id),
         (_, Expr::Const(index)) => format!("{letter}{}[{}]", place.id, index.rem_euclid(len as i32)),
@@ -317,11 +318,11 @@ fn cas(got: usize, place: &str, expected: &str, desired: &str, order: MemOrder) 
     format!("{{ int e = {expected}; r{got} = __atomic_compare_exchange_n(&{place}, &e, {desired}, 0, {orders}); }}")
 }
 
-fn acquire(reg: u8, names: [&str; 3], mode: Mode, object: &str) -> String {
-    let (name, deadline) = match mode {
-        Mode::Block => (names[0], ""),
-        Mode::Try => (names[1], ""),
-        Mode::Timed => (names[2], ", &later"),
+fn acquire(reg: u8, names: [&str; 3], patience: Patience, object: &str) -> String {
+    let (name, deadline) = match patience {
+        Patience::Block => (names[0], ""),
+        Patience::Try => (names[1], ""),
+        Patience::Timed => (names[2], ", &later"),
     };
     format!("r{} = {name}(&{object}{deadline}) == 0;", number(reg))
 }
@@ -370,8 +371,11 @@ mod tests {
 
     #[test]
     fn operations_look_like_c() {
-        let program =
-            Program::parallel(1, 1, vec![vec![Op::Lock(Place::of(0)).into(), Op::Read(1, Place::of(0)).into()]]);
+        let program = AbstractProgram::parallel(
+            1,
+            1,
+            vec![vec![AbstractOp::Lock(AbstractPlace::of(0)).into(), AbstractOp::Read(1, AbstractPlace::of(0)).into()]],
+        );
         let printed = print(&program);
         assert!(
             printed.text.contains("    pthread_mutex_lock(&m0);\n    r1 = v0;\n    return NULL;\n}"),

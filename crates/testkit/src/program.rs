@@ -5,6 +5,7 @@
 //! holds the argument that it was created with. Only the statements that name a variable, a lock, …
 //! can be seen by other threads.
 
+use raddle_model::object::Patience;
 use raddle_vocab::{MemOrder, MutexKind};
 
 /// Number of a register.
@@ -37,18 +38,18 @@ pub enum Expr {
 
 /// An element of an array of variables or mutexes; the index counts modulo the length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct AbstractPlace {
     /// Which array.
     pub id: usize,
     /// Which element.
     pub index: Expr,
 }
 
-impl Place {
+impl AbstractPlace {
     /// The first (or only) element.
     #[must_use]
     pub fn of(id: usize) -> Self {
-        Place { id, index: Expr::Const(0) }
+        AbstractPlace { id, index: Expr::Const(0) }
     }
 }
 
@@ -63,39 +64,28 @@ pub enum RmwOp {
     Or,
 }
 
-/// What to do where a lock, semaphore or wait would have to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Wait.
-    Block,
-    /// Do not wait.
-    Try,
-    /// Wait, but not for ever.
-    Timed,
-}
-
 /// A statement that is not made of others. `got` registers receive 1 if the operation succeeded,
 /// else 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Op {
+pub enum AbstractOp {
     /// Computes; invisible to other threads.
     Set(Reg, Expr),
     /// Plain read.
-    Read(Reg, Place),
+    Read(Reg, AbstractPlace),
     /// Plain write.
-    Write(Place, Expr),
+    Write(AbstractPlace, Expr),
     /// Atomic read.
-    Load(Reg, Place, MemOrder),
+    Load(Reg, AbstractPlace, MemOrder),
     /// Atomic write.
-    Store(Place, Expr, MemOrder),
+    Store(AbstractPlace, Expr, MemOrder),
     /// Atomic read-modify-write; the register receives the old value.
-    Rmw(Reg, Place, RmwOp, Expr, MemOrder),
+    Rmw(Reg, AbstractPlace, RmwOp, Expr, MemOrder),
     /// Atomic strong compare-exchange.
     Cas {
         /// Receives 1 on success.
         got: Reg,
         /// Where.
-        place: Place,
+        place: AbstractPlace,
         /// Expected value.
         expected: Expr,
         /// New value.
@@ -105,30 +95,30 @@ pub enum Op {
     },
     /// Reads atomically again and again until the condition on the register holds: busy waiting,
     /// folded.
-    Await(Reg, Place, Expr, MemOrder),
+    Await(Reg, AbstractPlace, Expr, MemOrder),
     /// Fence.
     Fence(MemOrder),
     /// Locks a mutex.
-    Lock(Place),
+    Lock(AbstractPlace),
     /// Tries to, or for some time.
-    LockIf(Reg, Place, Mode),
+    LockIf(Reg, AbstractPlace, Patience),
     /// Unlocks a mutex.
-    Unlock(Place),
+    Unlock(AbstractPlace),
     /// Locks an rwlock for reading.
-    ReadLock(Reg, usize, Mode),
+    ReadLock(Reg, usize, Patience),
     /// Locks an rwlock for writing.
-    WriteLock(Reg, usize, Mode),
+    WriteLock(Reg, usize, Patience),
     /// Unlocks an rwlock.
     RwUnlock(usize),
     /// Waits on a condition variable with a mutex; a timed wait sets the register to 0 if it timed
-    /// out. `Mode::Try` is treated as `Timed`.
-    Wait(Reg, usize, Place, Mode),
+    /// out. `Patience::Try` is treated as `Timed`.
+    Wait(Reg, usize, AbstractPlace, Patience),
     /// Signals.
     Signal(usize),
     /// Signals to all.
     Broadcast(usize),
     /// Takes from a semaphore.
-    SemWait(Reg, usize, Mode),
+    SemWait(Reg, usize, Patience),
     /// Gives to a semaphore.
     SemPost(usize),
     /// Arrives at a barrier and leaves it; the register receives 1 for the serial thread.
@@ -156,7 +146,7 @@ pub enum Op {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stmt {
     /// A single operation.
-    Op(Op),
+    Op(AbstractOp),
     /// Branch.
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// Loop while the expression is not 0.
@@ -168,8 +158,8 @@ pub enum Stmt {
     Call(usize, Expr),
 }
 
-impl From<Op> for Stmt {
-    fn from(op: Op) -> Self {
+impl From<AbstractOp> for Stmt {
+    fn from(op: AbstractOp) -> Self {
         Stmt::Op(op)
     }
 }
@@ -194,7 +184,7 @@ pub struct MutexDecl {
 
 /// A whole program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Program {
+pub struct AbstractProgram {
     /// Shared integers.
     pub vars: Vec<VarDecl>,
     /// Mutexes.
@@ -215,26 +205,27 @@ pub struct Program {
     pub functions: Vec<Vec<Stmt>>,
 }
 
-impl Program {
+impl AbstractProgram {
     /// A program with `vars` integers, `mutexes` normal mutexes and a main thread that creates one
     /// thread per body, in order, and joins them all.
     #[must_use]
     pub fn parallel(vars: usize, mutexes: usize, bodies: Vec<Vec<Stmt>>) -> Self {
         let slots = 0..bodies.len();
-        let create = slots.clone().map(|i| Op::Create { slot: i as u8, body: i + 1, arg: Expr::Const(i as i32) });
-        let main = create.chain(slots.clone().map(|i| Op::Join(i as u8))).map(Stmt::Op).collect();
-        Program {
+        let create =
+            slots.clone().map(|i| AbstractOp::Create { slot: i as u8, body: i + 1, arg: Expr::Const(i as i32) });
+        let main = create.chain(slots.clone().map(|i| AbstractOp::Join(i as u8))).map(Stmt::Op).collect();
+        AbstractProgram {
             vars: vec![VarDecl { len: 1, init: 0 }; vars],
             mutexes: vec![MutexDecl { len: 1, kind: MutexKind::Normal }; mutexes],
             bodies: std::iter::once(main).chain(bodies).collect(),
-            ..Program::default()
+            ..AbstractProgram::default()
         }
     }
 }
 
 /// Short names for writing programs by hand.
 pub mod build {
-    use super::{Expr, MemOrder, Mode, Op, Place, Reg, RmwOp, Stmt};
+    use super::{AbstractOp, AbstractPlace, Expr, MemOrder, Patience, Reg, RmwOp, Stmt};
 
     /// A number.
     #[must_use]
@@ -286,68 +277,68 @@ pub mod build {
 
     /// An element of an array.
     #[must_use]
-    pub fn at(id: usize, index: Expr) -> Place {
-        Place { id, index }
+    pub fn at(id: usize, index: Expr) -> AbstractPlace {
+        AbstractPlace { id, index }
     }
 
     /// Computes.
     #[must_use]
     pub fn set(into: Reg, value: Expr) -> Stmt {
-        Op::Set(into, value).into()
+        AbstractOp::Set(into, value).into()
     }
 
     /// Plain read of a single variable.
     #[must_use]
     pub fn read(into: Reg, var: usize) -> Stmt {
-        Op::Read(into, Place::of(var)).into()
+        AbstractOp::Read(into, AbstractPlace::of(var)).into()
     }
 
     /// Plain write of a single variable.
     #[must_use]
     pub fn write(var: usize, value: Expr) -> Stmt {
-        Op::Write(Place::of(var), value).into()
+        AbstractOp::Write(AbstractPlace::of(var), value).into()
     }
 
     /// Sequentially consistent read.
     #[must_use]
     pub fn load(into: Reg, var: usize) -> Stmt {
-        Op::Load(into, Place::of(var), MemOrder::SeqCst).into()
+        AbstractOp::Load(into, AbstractPlace::of(var), MemOrder::SeqCst).into()
     }
 
     /// Sequentially consistent write.
     #[must_use]
     pub fn store(var: usize, value: Expr) -> Stmt {
-        Op::Store(Place::of(var), value, MemOrder::SeqCst).into()
+        AbstractOp::Store(AbstractPlace::of(var), value, MemOrder::SeqCst).into()
     }
 
     /// Sequentially consistent fetch-and-add.
     #[must_use]
     pub fn fetch_add(into: Reg, var: usize, value: Expr) -> Stmt {
-        Op::Rmw(into, Place::of(var), RmwOp::Add, value, MemOrder::SeqCst).into()
+        AbstractOp::Rmw(into, AbstractPlace::of(var), RmwOp::Add, value, MemOrder::SeqCst).into()
     }
 
     /// Sequentially consistent compare-exchange.
     #[must_use]
-    pub fn cas(got: Reg, place: Place, expected: Expr, desired: Expr) -> Stmt {
-        Op::Cas { got, place, expected, desired, order: MemOrder::SeqCst }.into()
+    pub fn cas(got: Reg, place: AbstractPlace, expected: Expr, desired: Expr) -> Stmt {
+        AbstractOp::Cas { got, place, expected, desired, order: MemOrder::SeqCst }.into()
     }
 
     /// Busy waiting until the condition on the register holds.
     #[must_use]
     pub fn wait_until(into: Reg, var: usize, condition: Expr) -> Stmt {
-        Op::Await(into, Place::of(var), condition, MemOrder::SeqCst).into()
+        AbstractOp::Await(into, AbstractPlace::of(var), condition, MemOrder::SeqCst).into()
     }
 
     /// Locks a single mutex.
     #[must_use]
     pub fn lock(mutex: usize) -> Stmt {
-        Op::Lock(Place::of(mutex)).into()
+        AbstractOp::Lock(AbstractPlace::of(mutex)).into()
     }
 
     /// Unlocks a single mutex.
     #[must_use]
     pub fn unlock(mutex: usize) -> Stmt {
-        Op::Unlock(Place::of(mutex)).into()
+        AbstractOp::Unlock(AbstractPlace::of(mutex)).into()
     }
 
     /// A critical section.
@@ -359,13 +350,13 @@ pub mod build {
     /// Waits on a condition variable with a single mutex.
     #[must_use]
     pub fn wait(cond: usize, mutex: usize) -> Stmt {
-        Op::Wait(1, cond, Place::of(mutex), Mode::Block).into()
+        AbstractOp::Wait(1, cond, AbstractPlace::of(mutex), Patience::Block).into()
     }
 
     /// Fails unless the expression is not 0.
     #[must_use]
     pub fn assert_that(condition: Expr) -> Stmt {
-        Op::Assert(condition).into()
+        AbstractOp::Assert(condition).into()
     }
 
     /// Branch without alternative.

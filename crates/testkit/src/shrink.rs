@@ -1,11 +1,15 @@
 //! Smaller programs that may still show what a big one shows.
 
-use super::program::{Op, Program, Stmt};
+use super::program::{AbstractOp, AbstractProgram, Stmt};
 
 /// The smallest program that can be reached by single simplifications, each of which keeps `still`
 /// true. `still` is asked about at most `tries` programs.
 #[must_use]
-pub fn minimise(program: &Program, mut tries: usize, mut still: impl FnMut(&Program) -> bool) -> Program {
+pub fn minimise(
+    program: &AbstractProgram,
+    mut tries: usize,
+    mut still: impl FnMut(&AbstractProgram) -> bool,
+) -> AbstractProgram {
     let mut best = program.clone();
     'again: loop {
         for candidate in simpler(&best) {
@@ -26,7 +30,7 @@ pub fn minimise(program: &Program, mut tries: usize, mut still: impl FnMut(&Prog
 /// statement left out, a branch or loop replaced by what is in it. The greatest simplifications
 /// come first.
 #[must_use]
-pub fn simpler(program: &Program) -> Vec<Program> {
+pub fn simpler(program: &AbstractProgram) -> Vec<AbstractProgram> {
     let mut all = Vec::new();
     for body in 1..program.bodies.len() {
         if !program.bodies[body].is_empty() {
@@ -61,7 +65,7 @@ fn simpler_blocks(block: &[Stmt]) -> Vec<Vec<Stmt>> {
         if let Some(end) = end_of_section(block, at) {
             all.push(splice(at, end + 1, Vec::new()));
             all.push(splice(at, end + 1, block[at + 1..end].to_vec()));
-        } else if !matches!(&block[at], Stmt::Op(Op::Unlock(_))) {
+        } else if !matches!(&block[at], Stmt::Op(AbstractOp::Unlock(_))) {
             all.push(splice(at, at + 1, Vec::new()));
         }
         match &block[at] {
@@ -96,7 +100,7 @@ fn simpler_blocks(block: &[Stmt]) -> Vec<Vec<Stmt>> {
 
 /// Where the critical section that starts here ends, if it ends in the same block.
 fn end_of_section(block: &[Stmt], at: usize) -> Option<usize> {
-    let Stmt::Op(Op::Lock(mutex)) = &block[at] else { return None };
-    let unlock = |stmt: &Stmt| matches!(stmt, Stmt::Op(Op::Unlock(other)) if other == mutex);
+    let Stmt::Op(AbstractOp::Lock(mutex)) = &block[at] else { return None };
+    let unlock = |stmt: &Stmt| matches!(stmt, Stmt::Op(AbstractOp::Unlock(other)) if other == mutex);
     block[at + 1..].iter().position(unlock).map(|offset| at + 1 + offset)
 }

@@ -2,11 +2,11 @@
 
 use raddle_model::{Choice, Execution, Operation as _, PendingState, Request, Target, semantics};
 use raddle_testkit::program::build::{add, assert_that, eq, fetch_add, lock, locked, num, read, reg, unlock, write};
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::policy::Policy;
 use raddle_vocab::{OpKind, RunStatus};
 
-fn run(program: &Program, granularity: Granularity, schedule: &[u16]) -> Execution {
+fn run(program: &AbstractProgram, granularity: Granularity, schedule: &[u16]) -> Execution {
     let mut target = MemoryTarget::new(program, granularity);
     let schedule = schedule.iter().map(|&thread| Choice::of(thread)).collect();
     target.submit(Request { schedule, policy: Policy::LeastRank, max_events: 1000 });
@@ -21,9 +21,9 @@ fn kinds(execution: &Execution, thread: u16) -> Vec<OpKind> {
 }
 
 /// Two threads that lock and count.
-fn counter() -> Program {
+fn counter() -> AbstractProgram {
     let body = || locked(0, vec![read(1, 0), write(0, add(reg(1), num(1)))]);
-    Program::parallel(1, 1, vec![body(), body()])
+    AbstractProgram::parallel(1, 1, vec![body(), body()])
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn disabled_thread_diverges() {
 fn failed_thread_keeps_its_lock() {
     let failing = vec![lock(0), fetch_add(1, 0, num(1)), assert_that(eq(reg(1), num(7))), unlock(0)];
     let other = locked(0, vec![]);
-    let execution = run(&Program::parallel(1, 1, vec![failing, other]), Granularity::Sync, &[]);
+    let execution = run(&AbstractProgram::parallel(1, 1, vec![failing, other]), Granularity::Sync, &[]);
     assert_eq!(execution.status, RunStatus::Rest);
     assert_eq!(execution.incidents.len(), 1);
     let states: Vec<_> = execution.pending.iter().map(|pending| pending.state).collect();

@@ -6,13 +6,14 @@ use std::ops::ControlFlow;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::{WorkerPool, explore};
 use raddle_model::finding::{Kind, Severity};
+use raddle_model::object::Patience;
 use raddle_model::{Defect, DefectFinder};
 use raddle_testkit::program::build::*;
-use raddle_testkit::program::{Mode, Op, Place, Stmt};
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::program::{AbstractOp, AbstractPlace, Stmt};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 
 /// All different defects of a program, warnings aside.
-fn defects(program: &Program, granularity: Granularity) -> Vec<Defect> {
+fn defects(program: &AbstractProgram, granularity: Granularity) -> Vec<Defect> {
     let mut finder = DefectFinder::new();
     let mut found: Vec<Defect> = Vec::new();
     let mut target = MemoryTarget::new(program, granularity);
@@ -30,7 +31,7 @@ fn defects(program: &Program, granularity: Granularity) -> Vec<Defect> {
 }
 
 /// Kinds and details of all defects, the same at both granularities.
-fn details(program: &Program) -> BTreeSet<&'static str> {
+fn details(program: &AbstractProgram) -> BTreeSet<&'static str> {
     let at =
         |granularity| -> BTreeSet<_> { defects(program, granularity).iter().map(|d| d.signature.detail).collect() };
     let sync = at(Granularity::Sync);
@@ -48,7 +49,7 @@ fn nested(first: usize, second: usize) -> Vec<Stmt> {
 
 #[test]
 fn opposite_orders_make_a_cycle() {
-    let program = Program::parallel(0, 2, vec![nested(0, 1), nested(1, 0)]);
+    let program = AbstractProgram::parallel(0, 2, vec![nested(0, 1), nested(1, 0)]);
     assert_eq!(details(&program), set(["cycle"]));
     let found = defects(&program, Granularity::Sync);
     let [defect] = found.as_slice() else { panic!("{found:#?}") };
@@ -62,15 +63,15 @@ fn opposite_orders_make_a_cycle() {
 #[test]
 fn a_cycle_counts_although_others_end() {
     // Main joins only the third thread and returns.
-    let mut program = Program::parallel(0, 2, vec![nested(0, 1), nested(1, 0), vec![]]);
-    program.bodies[0].retain(|stmt| !matches!(stmt, Stmt::Op(Op::Join(0 | 1))));
+    let mut program = AbstractProgram::parallel(0, 2, vec![nested(0, 1), nested(1, 0), vec![]]);
+    program.bodies[0].retain(|stmt| !matches!(stmt, Stmt::Op(AbstractOp::Join(0 | 1))));
     assert_eq!(details(&program), set(["cycle"]));
 }
 
 #[test]
 fn three_philosophers_starve() {
     let bodies = vec![nested(0, 1), nested(1, 2), nested(2, 0)];
-    let found = defects(&Program::parallel(0, 3, bodies), Granularity::Sync);
+    let found = defects(&AbstractProgram::parallel(0, 3, bodies), Granularity::Sync);
     let [defect] = found.as_slice() else { panic!("{found:#?}") };
     assert_eq!((defect.signature.detail, defect.parts.len()), ("cycle", 3));
 }
@@ -78,35 +79,36 @@ fn three_philosophers_starve() {
 #[test]
 fn two_cycles_in_one_run_are_two_defects() {
     let bodies = vec![nested(0, 1), nested(1, 0), nested(2, 3), nested(3, 2)];
-    let found = defects(&Program::parallel(0, 4, bodies), Granularity::Sync);
+    let found = defects(&AbstractProgram::parallel(0, 4, bodies), Granularity::Sync);
     assert_eq!(found.len(), 2, "{found:#?}");
     assert!(found.iter().all(|defect| defect.signature.detail == "cycle"));
 }
 
 #[test]
 fn ones_own_lock() {
-    assert_eq!(details(&Program::parallel(0, 1, vec![nested(0, 0)])), set(["relock"]));
+    assert_eq!(details(&AbstractProgram::parallel(0, 1, vec![nested(0, 0)])), set(["relock"]));
     // A reader that wants to write.
-    let upgrade = vec![Op::ReadLock(1, 0, Mode::Block).into(), Op::WriteLock(1, 0, Mode::Block).into()];
-    let program = Program { rwlocks: 1, ..Program::parallel(0, 0, vec![upgrade]) };
+    let upgrade =
+        vec![AbstractOp::ReadLock(1, 0, Patience::Block).into(), AbstractOp::WriteLock(1, 0, Patience::Block).into()];
+    let program = AbstractProgram { rwlocks: 1, ..AbstractProgram::parallel(0, 0, vec![upgrade]) };
     assert_eq!(details(&program), set(["relock"]));
 }
 
 #[test]
 fn main_joins_while_holding() {
-    let mut program = Program::parallel(0, 1, vec![locked(0, vec![])]);
+    let mut program = AbstractProgram::parallel(0, 1, vec![locked(0, vec![])]);
     program.bodies[0].insert(1, lock(0));
     assert_eq!(details(&program), set(["cycle"]));
 }
 
 /// A waiter and a notifier; the notification may come first.
-fn handshake(test_first: bool, notifies: bool) -> Program {
+fn handshake(test_first: bool, notifies: bool) -> AbstractProgram {
     let sleep = if test_first { vec![read(1, 0), when(not(reg(1)), vec![wait(0, 0)])] } else { vec![wait(0, 0)] };
     let mut wake = vec![write(0, num(1))];
     if notifies {
-        wake.push(Op::Signal(0).into());
+        wake.push(AbstractOp::Signal(0).into());
     }
-    Program { conds: 1, ..Program::parallel(1, 1, vec![locked(0, sleep), locked(0, wake)]) }
+    AbstractProgram { conds: 1, ..AbstractProgram::parallel(1, 1, vec![locked(0, sleep), locked(0, wake)]) }
 }
 
 #[test]
@@ -119,11 +121,11 @@ fn wake_ups_get_lost_only_without_a_test() {
 
 #[test]
 fn unserved_semaphores_and_barriers_block() {
-    let take: Vec<Stmt> = vec![Op::SemWait(1, 0, Mode::Block).into()];
-    let program = Program { sems: vec![1], ..Program::parallel(0, 0, vec![take.clone(), take]) };
+    let take: Vec<Stmt> = vec![AbstractOp::SemWait(1, 0, Patience::Block).into()];
+    let program = AbstractProgram { sems: vec![1], ..AbstractProgram::parallel(0, 0, vec![take.clone(), take]) };
     assert_eq!(details(&program), set(["all-blocked"]));
-    let meet: Vec<Stmt> = vec![Op::Barrier(1, 0).into()];
-    let program = Program { barriers: vec![3], ..Program::parallel(0, 0, vec![meet.clone(), meet]) };
+    let meet: Vec<Stmt> = vec![AbstractOp::Barrier(1, 0).into()];
+    let program = AbstractProgram { barriers: vec![3], ..AbstractProgram::parallel(0, 0, vec![meet.clone(), meet]) };
     let found = defects(&program, Granularity::Sync);
     assert_eq!(found[0].signature.detail, "all-blocked");
     // The two threads at the barrier, then main, which joins them; only the former name the defect.
@@ -133,37 +135,38 @@ fn unserved_semaphores_and_barriers_block() {
 
 #[test]
 fn spinning_for_ever_is_a_livelock() {
-    let program = Program::parallel(1, 0, vec![vec![wait_until(1, 0, reg(1))]]);
+    let program = AbstractProgram::parallel(1, 0, vec![vec![wait_until(1, 0, reg(1))]]);
     let found = defects(&program, Granularity::Sync);
     let [defect] = found.as_slice() else { panic!("{found:#?}") };
     assert_eq!((defect.signature.kind, defect.signature.detail), (Kind::Livelock, "spin"));
     // Another thread raises the flag: no defect.
-    let program = Program::parallel(1, 0, vec![vec![wait_until(1, 0, reg(1))], vec![store(0, num(1))]]);
+    let program = AbstractProgram::parallel(1, 0, vec![vec![wait_until(1, 0, reg(1))], vec![store(0, num(1))]]);
     assert_eq!(details(&program), set([]));
 }
 
 #[test]
 fn waiting_for_a_failed_thread_is_no_deadlock() {
     let failing = vec![lock(0), assert_that(num(0)), unlock(0)];
-    let program = Program::parallel(0, 1, vec![failing, locked(0, vec![])]);
+    let program = AbstractProgram::parallel(0, 1, vec![failing, locked(0, vec![])]);
     assert_eq!(details(&program), set(["assert"]));
 }
 
 #[test]
 fn an_assertion_that_fails_in_one_order_of_two() {
-    let program = Program::parallel(1, 0, vec![vec![store(0, num(1))], vec![load(1, 0), assert_that(not(reg(1)))]]);
+    let program =
+        AbstractProgram::parallel(1, 0, vec![vec![store(0, num(1))], vec![load(1, 0), assert_that(not(reg(1)))]]);
     assert_eq!(details(&program), set(["assert"]));
 }
 
 #[test]
 fn ended_owner() {
-    let program = Program::parallel(0, 1, vec![vec![lock(0)], locked(0, vec![])]);
+    let program = AbstractProgram::parallel(0, 1, vec![vec![lock(0)], locked(0, vec![])]);
     assert_eq!(details(&program), set(["all-blocked", "lock-held-at-exit"]));
 }
 
 #[test]
 fn kinds_of_races() {
-    let race = |a: Stmt, b: Stmt| details(&Program::parallel(1, 0, vec![vec![a], vec![b]]));
+    let race = |a: Stmt, b: Stmt| details(&AbstractProgram::parallel(1, 0, vec![vec![a], vec![b]]));
     assert_eq!(race(write(0, num(1)), write(0, num(2))), set(["write-write"]));
     assert_eq!(race(read(1, 0), write(0, num(2))), set(["read-write"]));
     assert_eq!(race(load(1, 0), write(0, num(2))), set(["atomic-plain"]));
@@ -174,8 +177,8 @@ fn kinds_of_races() {
 
 #[test]
 fn elements_of_an_array_are_different_variables() {
-    let body = |index| vec![Op::Write(Place { id: 0, index: num(index) }, num(1)).into()];
-    let mut program = Program::parallel(1, 0, vec![body(0), body(1)]);
+    let body = |index| vec![AbstractOp::Write(AbstractPlace { id: 0, index: num(index) }, num(1)).into()];
+    let mut program = AbstractProgram::parallel(1, 0, vec![body(0), body(1)]);
     program.vars[0].len = 2;
     assert_eq!(details(&program), set([]));
     program.bodies[2] = body(2);

@@ -3,7 +3,7 @@
 use crate::common::{all_traces, brute_force};
 use raddle_testkit::program::Stmt;
 use raddle_testkit::program::build::*;
-use raddle_testkit::{Granularity, Program};
+use raddle_testkit::{AbstractProgram, Granularity};
 
 /// Number of linear extensions of the order that the pairs (before, after) of `n` events generate.
 fn orders(n: usize, pairs: &[(usize, usize)]) -> u64 {
@@ -41,7 +41,7 @@ fn two_threads(len: usize) -> u64 {
 #[test]
 fn unsynchronised_threads_have_all_orders_and_one_trace() {
     // One transition each, on different variables: nothing depends on anything.
-    let program = Program::parallel(2, 0, vec![vec![store(0, num(1))], vec![store(1, num(1))]]);
+    let program = AbstractProgram::parallel(2, 0, vec![vec![store(0, num(1))], vec![store(1, num(1))]]);
     let seen = brute_force(&program, Granularity::Sync);
     assert_eq!(seen.executions, two_threads(1));
     assert_eq!(seen.traces.len(), 1);
@@ -49,7 +49,7 @@ fn unsynchronised_threads_have_all_orders_and_one_trace() {
 
 #[test]
 fn plain_accesses_are_transitions_only_at_access_granularity() {
-    let program = Program::parallel(1, 0, vec![vec![write(0, num(1))], vec![write(0, num(2))]]);
+    let program = AbstractProgram::parallel(1, 0, vec![vec![write(0, num(1))], vec![write(0, num(2))]]);
     let seen = brute_force(&program, Granularity::Sync);
     assert_eq!((seen.executions, seen.traces.len()), (two_threads(0), 1));
     let seen = brute_force(&program, Granularity::Access);
@@ -61,7 +61,7 @@ fn one_writer_and_readers_have_a_trace_per_set_of_early_readers() {
     for readers in 1..=4 {
         let mut bodies = vec![vec![store(0, num(1))]];
         bodies.extend(std::iter::repeat_n(vec![load(1, 0)], readers));
-        let seen = all_traces(&Program::parallel(1, 0, bodies), Granularity::Sync);
+        let seen = all_traces(&AbstractProgram::parallel(1, 0, bodies), Granularity::Sync);
         assert_eq!(seen.traces.len(), 1 << readers);
     }
 }
@@ -69,7 +69,7 @@ fn one_writer_and_readers_have_a_trace_per_set_of_early_readers() {
 #[test]
 fn locked_sections_have_a_trace_per_order() {
     let bodies = vec![locked(0, vec![read(1, 0), write(0, add(reg(1), num(1)))]); 3];
-    let program = Program::parallel(1, 1, bodies);
+    let program = AbstractProgram::parallel(1, 1, bodies);
     for granularity in [Granularity::Sync, Granularity::Access] {
         assert_eq!(all_traces(&program, granularity).traces.len(), 6);
     }
@@ -80,11 +80,11 @@ fn compare_exchange_has_one_winner() {
     // The first thread succeeds. The failures of the others are reads, which commute.
     // So there are 3 traces, not 6.
     let bodies = vec![vec![cas(1, at(0, num(0)), num(0), num(1))]; 3];
-    assert_eq!(all_traces(&Program::parallel(1, 0, bodies), Granularity::Sync).traces.len(), 3);
+    assert_eq!(all_traces(&AbstractProgram::parallel(1, 0, bodies), Granularity::Sync).traces.len(), 3);
 }
 
 /// `rounds` rounds of flag[i]=1; if(!flag[1-i]) c++; flag[i]=0 in two threads.
-fn flags(rounds: usize) -> Program {
+fn flags(rounds: usize) -> AbstractProgram {
     let body = |me: usize| -> Vec<Stmt> {
         let round = [
             store(me, num(1)),
@@ -94,7 +94,7 @@ fn flags(rounds: usize) -> Program {
         ];
         std::iter::repeat_n(round, rounds).flatten().collect()
     };
-    Program::parallel(3, 0, vec![body(0), body(1)])
+    AbstractProgram::parallel(3, 0, vec![body(0), body(1)])
 }
 
 #[test]

@@ -16,7 +16,7 @@ use raddle_model::{DefectFinder, PendingState};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::program::build::*;
 use raddle_testkit::shrink::minimise;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
 
 /// What a search shows.
@@ -32,7 +32,7 @@ struct Shown {
 /// What the strategy shows of the program; `None` if it takes more than `limit` runs.
 fn shown(
     strategy: impl Strategy,
-    program: &Program,
+    program: &AbstractProgram,
     granularity: Granularity,
     spurious: u32,
     limit: u64,
@@ -63,7 +63,7 @@ fn shown(
 
 /// Whether the reduction shows what brute force does, and each trace once. `None` if there is too
 /// much to compare.
-fn agrees(program: &Program, granularity: Granularity, spurious: u32) -> Option<bool> {
+fn agrees(program: &AbstractProgram, granularity: Granularity, spurious: u32) -> Option<bool> {
     let all = shown(Dfs::of_traces(spurious), program, granularity, spurious, 3000)?;
     let reduced = shown(Dpor::new(spurious), program, granularity, spurious, 20_000)?;
     Some(all == reduced && reduced.executions == reduced.traces.len() as u64)
@@ -85,7 +85,7 @@ fn compare(seeds: std::ops::Range<u64>, knobs: impl Fn(u64) -> Knobs) -> u64 {
                 Some(true) => compared += 1,
                 None => {}
                 Some(false) => {
-                    let wrong = |program: &Program| agrees(program, granularity, spurious) == Some(false);
+                    let wrong = |program: &AbstractProgram| agrees(program, granularity, spurious) == Some(false);
                     let smallest = minimise(&program, 2000, wrong);
                     let all = shown(Dfs::of_traces(spurious), &smallest, granularity, spurious, 3000);
                     let reduced = shown(Dpor::new(spurious), &smallest, granularity, spurious, 20_000);
@@ -137,7 +137,7 @@ fn locks_held_by_both_keep_inner_acquisitions_apart() {
     let inner = || locked(0, locked(1, vec![read(1, 0), write(0, add(reg(1), num(1)))]));
     let mut second = vec![fetch_add(1, 1, num(1))];
     second.extend(inner());
-    let program = Program::parallel(2, 2, vec![inner(), second]);
+    let program = AbstractProgram::parallel(2, 2, vec![inner(), second]);
     let mut runs = 0;
     let mut target = MemoryTarget::new(&program, Granularity::Sync);
     let outcome = explore(&mut Dpor::new(0), &mut WorkerPool::of_one(&mut target), &mut |_, _, _| {

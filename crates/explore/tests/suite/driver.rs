@@ -11,13 +11,13 @@ use raddle_explore::{IncompleteReason, Strategy, WorkerPool, explore};
 use raddle_model::finding::Stats;
 use raddle_testkit::program::Stmt;
 use raddle_testkit::program::build::*;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 
-fn counters(threads: usize) -> Program {
-    Program::parallel(1, 1, vec![locked(0, vec![read(1, 0), write(0, add(reg(1), num(1)))]); threads])
+fn counters(threads: usize) -> AbstractProgram {
+    AbstractProgram::parallel(1, 1, vec![locked(0, vec![read(1, 0), write(0, add(reg(1), num(1)))]); threads])
 }
 
-fn run(strategy: &mut dyn Strategy, program: &Program) -> (Stats, Option<IncompleteReason>) {
+fn run(strategy: &mut dyn Strategy, program: &AbstractProgram) -> (Stats, Option<IncompleteReason>) {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let outcome =
         explore(strategy, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
@@ -104,8 +104,8 @@ fn an_observer_can_stop_the_search() {
 
 #[test]
 fn a_false_assume_does_not_count() {
-    let assume = |value| Stmt::Op(raddle_testkit::program::Op::Assume(value));
-    let program = Program::parallel(1, 0, vec![vec![store(0, num(1))], vec![load(1, 0), assume(reg(1))]]);
+    let assume = |value| Stmt::Op(raddle_testkit::program::AbstractOp::Assume(value));
+    let program = AbstractProgram::parallel(1, 0, vec![vec![store(0, num(1))], vec![load(1, 0), assume(reg(1))]]);
     let (stats, incomplete) = run(&mut Dfs::of_traces(0), &program);
     assert_eq!((stats.executions, incomplete), (1, None));
     assert!(stats.assumed > 0);

@@ -9,7 +9,7 @@ use raddle_explore::{Strategy, WorkerPool, explore};
 use raddle_model::finding::Kind;
 use raddle_model::{Choice, Execution, Operation as _, Request, SyncState, Target, depend, footprint};
 use raddle_testkit::generate::{Knobs, generate};
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Policy, mix};
 
@@ -17,7 +17,7 @@ const BOTH: [Granularity; 2] = [Granularity::Sync, Granularity::Access];
 
 /// All schedules of a program, or nothing if there are more than `limit`.
 fn bounded_brute_force(
-    program: &Program,
+    program: &AbstractProgram,
     granularity: Granularity,
     limit: u64,
 ) -> Option<std::collections::BTreeSet<u64>> {

@@ -7,7 +7,7 @@ use raddle_explore::{WorkerPool, explore};
 use raddle_model::RaceDetector;
 use raddle_testkit::program::Stmt;
 use raddle_testkit::program::build::*;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ fn read_in(mutex: usize, var: usize, into: u8) -> Vec<Stmt> {
 }
 
 /// Variables that race in some execution.
-fn racing(program: &Program, granularity: Granularity) -> BTreeSet<usize> {
+fn racing(program: &AbstractProgram, granularity: Granularity) -> BTreeSet<usize> {
     let (mut detector, mut racing) = (RaceDetector::new(), BTreeSet::new());
     let mut target = MemoryTarget::new(program, granularity);
     let layout = target.layout().clone();
@@ -38,7 +38,7 @@ fn racing(program: &Program, granularity: Granularity) -> BTreeSet<usize> {
 }
 
 /// Asserts what races, at both granularities, and how many traces there are at the coarser one.
-fn check(program: &Program, races: &[usize], traces: usize) {
+fn check(program: &AbstractProgram, races: &[usize], traces: usize) {
     for granularity in [Granularity::Sync, Granularity::Access] {
         assert_eq!(racing(program, granularity), races.iter().copied().collect(), "{granularity:?}");
     }
@@ -55,7 +55,7 @@ fn lost_request_one() {
     let one = sequence(vec![set_in(0, x), vec![write(r, num(2))], set_in(1, c)]);
     let inner = sequence(vec![read_in(0, x, 2), vec![when(not(reg(2)), vec![write(r, num(1))])]]);
     let two = sequence(vec![read_in(1, c, 1), vec![when(not(reg(1)), inner)]]);
-    check(&Program::parallel(3, 2, vec![one, two]), &[r], 3);
+    check(&AbstractProgram::parallel(3, 2, vec![one, two]), &[r], 3);
 }
 
 /// M{t=f}; if(t) r=1; N{g=1}  ||  N{u=g}; if(!u){M{f=1}; r=2}
@@ -65,7 +65,7 @@ fn lost_request_two() {
     let one = sequence(vec![read_in(0, f, 1), vec![when(reg(1), vec![write(r, num(1))])], set_in(1, g)]);
     let inner = sequence(vec![set_in(0, f), vec![write(r, num(2))]]);
     let two = sequence(vec![read_in(1, g, 1), vec![when(not(reg(1)), inner)]]);
-    check(&Program::parallel(3, 2, vec![one, two]), &[r], 3);
+    check(&AbstractProgram::parallel(3, 2, vec![one, two]), &[r], 3);
 }
 
 /// M{t=f}; if(t) r=1  ||  the same  ||  M{f=1}: the six orders of the three sections.
@@ -73,14 +73,14 @@ fn lost_request_two() {
 fn lost_request_three() {
     let (f, r) = (0, 1);
     let reader = sequence(vec![read_in(0, f, 1), vec![when(reg(1), vec![write(r, num(1))])]]);
-    check(&Program::parallel(2, 1, vec![reader.clone(), reader, set_in(0, f)]), &[r], 6);
+    check(&AbstractProgram::parallel(2, 1, vec![reader.clone(), reader, set_in(0, f)]), &[r], 6);
 }
 
 /// x=1; L{}  ||  L{x=2}: in one of the two orders the lock hides the race.
 #[test]
 fn accesses_already_made() {
     let one = sequence(vec![vec![write(0, num(1))], locked(0, vec![])]);
-    check(&Program::parallel(1, 1, vec![one, locked(0, vec![write(0, num(2))])]), &[0], 2);
+    check(&AbstractProgram::parallel(1, 1, vec![one, locked(0, vec![write(0, num(2))])]), &[0], 2);
 }
 
 /// M{t=f}; if(t) r=1  ||  N{u=g}; if(u){M{f=1}; r=2}  ||  N{g=1}
@@ -92,7 +92,7 @@ fn any_of_e_with_sleep_sets_one() {
     let one = sequence(vec![read_in(0, f, 1), vec![when(reg(1), vec![write(r, num(1))])]]);
     let inner = sequence(vec![set_in(0, f), vec![write(r, num(2))]]);
     let two = sequence(vec![read_in(1, g, 1), vec![when(reg(1), inner)]]);
-    check(&Program::parallel(3, 2, vec![one, two, set_in(1, g)]), &[r], 3);
+    check(&AbstractProgram::parallel(3, 2, vec![one, two, set_in(1, g)]), &[r], 3);
 }
 
 /// B{b=1}; A{a=1}  ||  A{t=a}; if(t) r=1  ||  B{u=b}; if(!u){B{v=b}; if(v) r=2}
@@ -106,5 +106,5 @@ fn any_of_e_with_sleep_sets_two() {
     let two = sequence(vec![read_in(0, a, 1), vec![when(reg(1), vec![write(r, num(1))])]]);
     let inner = sequence(vec![read_in(1, b, 2), vec![when(reg(2), vec![write(r, num(2))])]]);
     let three = sequence(vec![read_in(1, b, 1), vec![when(not(reg(1)), inner)]]);
-    check(&Program::parallel(3, 2, vec![one, two, three]), &[r], 6);
+    check(&AbstractProgram::parallel(3, 2, vec![one, two, three]), &[r], 6);
 }

@@ -10,12 +10,13 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::optimal::{Expander, Optimal, WorkItem};
 use raddle_explore::restart::optimal_with_dpor_fallback;
 use raddle_explore::strategy::scheduled;
+use raddle_model::object::Patience;
 use raddle_model::{Execution, Target};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::program::build::locked;
-use raddle_testkit::program::{Mode, Op, Place};
+use raddle_testkit::program::{AbstractOp, AbstractPlace};
 use raddle_testkit::shrink::minimise;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
 
 /// Runs of brute force beyond which a program is left out.
@@ -24,7 +25,7 @@ const LIMIT: u64 = 3000;
 /// What the strategy sees of the program; `None` if it takes more than `limit` runs.
 fn seen(
     strategy: impl Strategy,
-    program: &Program,
+    program: &AbstractProgram,
     granularity: Granularity,
     spurious: u32,
     limit: u64,
@@ -36,7 +37,7 @@ fn seen(
 
 /// Whether the search meets every trace once and, if what threads would do can be foreseen, makes
 /// no other run. `None`: too much to compare.
-fn agrees(program: &Program, granularity: Granularity, spurious: u32, foreseeable: bool) -> Option<bool> {
+fn agrees(program: &AbstractProgram, granularity: Granularity, spurious: u32, foreseeable: bool) -> Option<bool> {
     let all = seen(Dfs::of_traces(spurious), program, granularity, spurious, LIMIT)?;
     let found = if foreseeable {
         seen(Optimal::new(spurious), program, granularity, spurious, 10 * LIMIT)?
@@ -65,7 +66,8 @@ fn compare(seeds: Range<u64>, knobs: impl Fn(u64) -> Knobs) -> u64 {
                 Some(true) => compared += 1,
                 None => {}
                 Some(false) => {
-                    let wrong = |program: &Program| agrees(program, granularity, spurious, foreseeable) == Some(false);
+                    let wrong =
+                        |program: &AbstractProgram| agrees(program, granularity, spurious, foreseeable) == Some(false);
                     let smallest = minimise(&program, 2000, wrong);
                     panic!("seed {seed} {granularity:?} {spurious}: {smallest:#?}");
                 }
@@ -96,7 +98,7 @@ fn meets_every_trace_of_programs_that_wait_busily_once() {
 
 /// Children of up to `limit` executions, found with and without simulating every position. Returns
 /// whether they agree.
-fn dismissals_are_sound(program: &Program, granularity: Granularity, spurious: u32, limit: usize) -> bool {
+fn dismissals_are_sound(program: &AbstractProgram, granularity: Granularity, spurious: u32, limit: usize) -> bool {
     let mut target = MemoryTarget::with(program, granularity, spurious, 5);
     let (mut quick, mut thorough) = (Expander::new(spurious), Expander::thorough(spurious));
     let (mut units, mut execution) = (vec![WorkItem::default()], Execution::empty());
@@ -125,7 +127,7 @@ fn positions_that_are_dismissed_have_no_children() {
         let knobs = Knobs { awaits: false, races: false, ..Knobs::drawn(seed ^ 0x7777, threads, length) };
         let program = generate(seed, &knobs);
         let spurious = u32::from(seed.is_multiple_of(5));
-        let wrong = |program: &Program| !dismissals_are_sound(program, Granularity::Sync, spurious, 150);
+        let wrong = |program: &AbstractProgram| !dismissals_are_sound(program, Granularity::Sync, spurious, 150);
         if wrong(&program) {
             panic!("seed {seed} {spurious}: {:#?}", minimise(&program, 2000, wrong));
         }
@@ -135,11 +137,11 @@ fn positions_that_are_dismissed_have_no_children() {
 /// A wait that is over by itself has written to the condition variable, but it has not locked it.
 #[test]
 fn a_wait_overtakes_another_on_the_same_condition_variable() {
-    let wait = |mutex| Op::Wait(1, 0, Place::of(mutex), Mode::Timed).into();
+    let wait = |mutex| AbstractOp::Wait(1, 0, AbstractPlace::of(mutex), Patience::Timed).into();
     let first = locked(1, vec![wait(1)]);
     let mut second = locked(0, vec![wait(0)]);
     second.extend(locked(2, vec![wait(2)]));
-    let program = Program { conds: 1, ..Program::parallel(0, 3, vec![first, second]) };
+    let program = AbstractProgram { conds: 1, ..AbstractProgram::parallel(0, 3, vec![first, second]) };
     assert_eq!(agrees(&program, Granularity::Sync, 0, true), Some(true));
     assert!(dismissals_are_sound(&program, Granularity::Sync, 0, 1000));
 }

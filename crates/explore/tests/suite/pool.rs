@@ -15,7 +15,7 @@ use raddle_model::finding::Stats;
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::program::build::*;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 
 const WINDOW: usize = 40;
 
@@ -24,7 +24,7 @@ fn after(runs: u64) -> Warmup {
     Warmup { runs, time: Duration::MAX }
 }
 
-fn target(program: &Program) -> MemoryTarget {
+fn target(program: &AbstractProgram) -> MemoryTarget {
     MemoryTarget::with(program, Granularity::Access, 0, WINDOW)
 }
 
@@ -38,7 +38,9 @@ fn expander() -> Option<Analyser> {
 }
 
 /// A worker of the optimal search.
-fn worker(program: &Program) -> impl FnOnce() -> Result<(MemoryTarget, Option<Analyser>), TargetError> + Send + use<> {
+fn worker(
+    program: &AbstractProgram,
+) -> impl FnOnce() -> Result<(MemoryTarget, Option<Analyser>), TargetError> + Send + use<> {
     let program = program.clone();
     move || Ok((target(&program), expander()))
 }
@@ -56,7 +58,7 @@ fn shown<T: Target>(strategy: &mut dyn Strategy, pool: &mut WorkerPool<'_, T>) -
     (trail, outcome.stats, outcome.incomplete)
 }
 
-fn together(jobs: usize, strategy: &mut dyn Strategy, program: &Program) -> Shown {
+fn together(jobs: usize, strategy: &mut dyn Strategy, program: &AbstractProgram) -> Shown {
     let mut own = target(program);
     // Sometimes the others start later.
     let mut pool = WorkerPool::shared(&mut own, expander(), after(jobs as u64 % 3 * 30), || Ok(target(program)));
@@ -69,7 +71,7 @@ fn together(jobs: usize, strategy: &mut dyn Strategy, program: &Program) -> Show
     shown
 }
 
-fn alone(strategy: &mut dyn Strategy, program: &Program) -> Shown {
+fn alone(strategy: &mut dyn Strategy, program: &AbstractProgram) -> Shown {
     shown(strategy, &mut WorkerPool::of_one(&mut target(program)))
 }
 
@@ -131,8 +133,8 @@ fn samples_are_the_same_by_seed() {
 }
 
 /// Five threads that add to one counter: 120 traces.
-fn five_adders() -> Program {
-    Program::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5])
+fn five_adders() -> AbstractProgram {
+    AbstractProgram::parallel(1, 0, vec![vec![fetch_add(1, 0, num(1))]; 5])
 }
 
 #[test]

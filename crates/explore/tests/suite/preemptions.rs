@@ -13,14 +13,14 @@ use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Enabled, Execution, SyncState};
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::program::build::*;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
 
 /// Traces and defects within the bound, and whether something lies outside; `None` if that takes
 /// too many runs.
 type Shown = (BTreeSet<u64>, BTreeSet<Signature>, bool);
 
-fn shown(strategy: impl Strategy, program: &Program, granularity: Granularity, limit: u64) -> Option<Shown> {
+fn shown(strategy: impl Strategy, program: &AbstractProgram, granularity: Granularity, limit: u64) -> Option<Shown> {
     let (mut hasher, mut finder) = (TraceHasher::default(), DefectFinder::new());
     let (mut traces, mut defects) = (BTreeSet::new(), BTreeSet::new());
     let mut strategy = MaxExecutions::of_runs(strategy, limit);
@@ -132,7 +132,7 @@ fn leaving_out_equivalent_prefixes_loses_nothing_within_the_bound() {
 #[test]
 fn a_lost_update_takes_one_preemption() {
     let body = || vec![load(1, 0), store(0, add(reg(1), num(1)))];
-    let program = Program::parallel(1, 0, vec![body(), body()]);
+    let program = AbstractProgram::parallel(1, 0, vec![body(), body()]);
     let counts = |bound| {
         let mut strategy = Dfs::of_traces(0).bounded(bound);
         let mut target = MemoryTarget::new(&program, Granularity::Sync);

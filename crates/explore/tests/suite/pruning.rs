@@ -11,13 +11,14 @@ use raddle_explore::{Strategy, WorkerPool, explore};
 use raddle_model::RaceDetector;
 use raddle_model::facts::suffix::Flow;
 use raddle_model::finding::Stats;
+use raddle_model::object::Patience;
 use raddle_testkit::facts::facts;
 use raddle_testkit::guarded::{Class, generate};
 use raddle_testkit::program::build::{lock, locked, not, num, read, reg, unlock, when, write};
-use raddle_testkit::program::{Mode, Op, Program, Stmt};
+use raddle_testkit::program::{AbstractOp, AbstractProgram, Stmt};
 use raddle_testkit::{Granularity, MemoryTarget};
 
-fn knowledge(program: &Program) -> Knowledge {
+fn knowledge(program: &AbstractProgram) -> Knowledge {
     let (facts, ground) = facts(program);
     facts.validate().unwrap();
     Knowledge { flow: Flow::new(facts, ground), sites: Box::new(PlainSites) }
@@ -25,7 +26,7 @@ fn knowledge(program: &Program) -> Knowledge {
 
 /// Whether the search meets a race, and its figures; `None` if it would take more runs than
 /// allowed.
-fn race(strategy: impl Strategy, program: &Program, limit: u64) -> Option<(bool, Stats)> {
+fn race(strategy: impl Strategy, program: &AbstractProgram, limit: u64) -> Option<(bool, Stats)> {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let mut detector = RaceDetector::new();
     let mut found = false;
@@ -40,14 +41,14 @@ fn race(strategy: impl Strategy, program: &Program, limit: u64) -> Option<(bool,
 }
 
 /// The programs on which the published algorithms miss the race.
-fn holes() -> Vec<(&'static str, Program)> {
+fn holes() -> Vec<(&'static str, AbstractProgram)> {
     let (l, m, n) = (0, 1, 2);
     let (x, c, r) = (0, 1, 2);
     let is0 = |register, then| when(not(reg(register)), then);
     let is1 = |register, then| when(reg(register), then);
     let one = |var| write(var, num(1));
     let cat = |parts: Vec<Vec<Stmt>>| parts.concat();
-    let program = |bodies| Program::parallel(4, 3, bodies);
+    let program = |bodies| AbstractProgram::parallel(4, 3, bodies);
     let look = |mutex, var, then: Stmt| cat(vec![locked(mutex, vec![read(1, var)]), vec![then]]);
     vec![
         ("x=1; L{} || L{x=2}", program(vec![vec![one(x), lock(l), unlock(l)], locked(l, vec![one(x)])])),
@@ -186,8 +187,8 @@ fn no_race_is_missed_where_main_works_beside_its_threads() {
 /// between.
 #[test]
 fn readers_and_writers_without_pruning() {
-    let writer = || vec![Op::WriteLock(3, 0, Mode::Block).into(), Op::RwUnlock(0).into()];
-    let reader = || vec![Op::ReadLock(3, 0, Mode::Block).into(), Op::RwUnlock(0).into()];
+    let writer = || vec![AbstractOp::WriteLock(3, 0, Patience::Block).into(), AbstractOp::RwUnlock(0).into()];
+    let reader = || vec![AbstractOp::ReadLock(3, 0, Patience::Block).into(), AbstractOp::RwUnlock(0).into()];
     let twice = || [writer(), writer()].concat();
     let cases: Vec<Vec<Vec<Stmt>>> = vec![
         vec![writer(), reader(), reader()],
@@ -198,7 +199,7 @@ fn readers_and_writers_without_pruning() {
         vec![writer(), writer(), reader(), reader()],
     ];
     let counts = cases.into_iter().map(|bodies| {
-        let program = Program { rwlocks: 1, ..Program::parallel(0, 0, bodies) };
+        let program = AbstractProgram { rwlocks: 1, ..AbstractProgram::parallel(0, 0, bodies) };
         race(unpruned(0), &program, 1000).unwrap().1.executions
     });
     assert_eq!(counts.collect::<Vec<_>>(), [4, 9, 9, 9, 18, 18]);

@@ -10,12 +10,12 @@ use raddle_explore::trace::TraceHasher;
 use raddle_explore::{IncompleteReason, WorkerPool, explore};
 use raddle_model::Execution;
 use raddle_model::object::Woken;
-use raddle_testkit::program::Op;
+use raddle_testkit::program::AbstractOp;
 use raddle_testkit::program::build::*;
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 
 /// How many of `runs` runs fulfil the condition.
-fn hits(sampling: Sampling, program: &Program, runs: u64, hit: impl Fn(&Execution) -> bool) -> u64 {
+fn hits(sampling: Sampling, program: &AbstractProgram, runs: u64, hit: impl Fn(&Execution) -> bool) -> u64 {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let mut count = 0;
     let mut strategy = MaxExecutions::of_runs(sampling, runs);
@@ -37,11 +37,11 @@ fn failed(execution: &Execution) -> bool {
 /// The assertion fails only if all of `others` steps of the other threads come between two
 /// neighbouring steps of one thread that has made `before` steps: a uniformly random walk hardly
 /// gets there, one change of priorities does.
-fn needle(before: usize, others: usize) -> Program {
+fn needle(before: usize, others: usize) -> AbstractProgram {
     let mut seeker: Vec<_> = (0..before).map(|_| store(1, num(7))).collect();
     seeker.extend([load(1, 0), load(2, 0), assert_that(not(eq(reg(2), add(reg(1), num(others as i32)))))]);
     let busy = (0..others).map(|_| fetch_add(1, 0, num(1))).collect();
-    Program::parallel(2, 0, vec![seeker, busy])
+    AbstractProgram::parallel(2, 0, vec![seeker, busy])
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn pct_keeps_its_promise_where_a_random_walk_fails() {
 #[test]
 fn every_sampler_meets_every_trace_of_a_small_program() {
     let bodies = vec![vec![store(0, num(1)), load(1, 1)], vec![store(1, num(1)), load(1, 0)], vec![load(1, 0)]];
-    let program = Program::parallel(2, 0, bodies);
+    let program = AbstractProgram::parallel(2, 0, bodies);
     let all = all_traces(&program, Granularity::Sync).traces;
     for sampling in [Sampling::random(3), Sampling::pos(3), Sampling::pct(3, 3)] {
         let (mut hasher, mut met) = (TraceHasher::default(), BTreeSet::new());
@@ -85,7 +85,7 @@ fn every_sampler_meets_every_trace_of_a_small_program() {
 fn pos_does_not_count_steps() {
     let mut late: Vec<_> = (0..20).map(|_| store(1, num(7))).collect();
     late.push(store(0, num(1)));
-    let program = Program::parallel(2, 0, vec![late, vec![load(1, 0), assert_that(not(reg(1)))]]);
+    let program = AbstractProgram::parallel(2, 0, vec![late, vec![load(1, 0), assert_that(not(reg(1)))]]);
     let random = hits(Sampling::random(5), &program, 2000, failed);
     let pos = hits(Sampling::pos(5), &program, 2000, failed);
     assert!(random < 20, "{random}");
@@ -96,9 +96,11 @@ fn pos_does_not_count_steps() {
 fn choices_are_sampled_too() {
     // The waiter that a signal wakes is random: each of the three is woken in some run.
     let sleeper = locked(0, vec![wait(0, 0)]);
-    let waker: Vec<_> = vec![Op::Signal(0).into()];
-    let program =
-        Program { conds: 1, ..Program::parallel(1, 1, vec![sleeper.clone(), sleeper.clone(), sleeper, waker]) };
+    let waker: Vec<_> = vec![AbstractOp::Signal(0).into()];
+    let program = AbstractProgram {
+        conds: 1,
+        ..AbstractProgram::parallel(1, 1, vec![sleeper.clone(), sleeper.clone(), sleeper, waker])
+    };
     let woken = |thread: u64| {
         move |execution: &Execution| {
             let waits = |e: &Execution| {

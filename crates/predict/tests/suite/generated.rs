@@ -10,7 +10,7 @@ use raddle_model::{DefectFinder, Execution};
 use raddle_predict::analysis::{Budget, TraceAnalysis};
 use raddle_predict::session::{CandidateStatus, PredictOptions, PredictedDefect, PredictionObserver, Totals, predict};
 use raddle_testkit::generate::{Knobs, generate};
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::policy::Policy;
 
 struct Quiet;
@@ -29,11 +29,11 @@ impl PredictionObserver for Quiet {
 type Found = BTreeSet<(Kind, Vec<u64>)>;
 
 /// Every race and cycle of locks that some schedule has; nothing if there are too many schedules.
-fn exhaustive(program: &Program) -> Option<Found> {
+fn exhaustive(program: &AbstractProgram) -> Option<Found> {
     searched(program, Granularity::Sync, 1000)
 }
 
-fn searched(program: &Program, granularity: Granularity, most: u64) -> Option<Found> {
+fn searched(program: &AbstractProgram, granularity: Granularity, most: u64) -> Option<Found> {
     let mut finder = DefectFinder::new();
     let mut found = Found::new();
     let mut strategy = MaxExecutions::new(Dfs::of_traces(0), most);
@@ -51,7 +51,7 @@ fn searched(program: &Program, granularity: Granularity, most: u64) -> Option<Fo
     outcome.unwrap().incomplete.is_none().then_some(found)
 }
 
-fn predicted(program: &Program, rounds: u32, seed: u64) -> Totals {
+fn predicted(program: &AbstractProgram, rounds: u32, seed: u64) -> Totals {
     let mut target = MemoryTarget::new(program, Granularity::Sync);
     let options = PredictOptions {
         budget: Budget::default(),

@@ -13,7 +13,7 @@ use raddle_explore::{Classification, Strategy, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Execution, PendingState, SyncState, semantics};
-use raddle_testkit::{Granularity, MemoryTarget, Program};
+use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
 
 /// What a search saw.
@@ -30,7 +30,7 @@ pub struct Seen {
 }
 
 /// Runs a strategy to its end.
-pub fn search(strategy: &mut dyn Strategy, program: &Program, granularity: Granularity) -> Seen {
+pub fn search(strategy: &mut dyn Strategy, program: &AbstractProgram, granularity: Granularity) -> Seen {
     search_with(strategy, MemoryTarget::new(program, granularity), 0)
 }
 
@@ -55,13 +55,13 @@ pub fn search_with(strategy: &mut dyn Strategy, mut target: MemoryTarget, spurio
 }
 
 /// Every schedule of a program.
-pub fn brute_force(program: &Program, granularity: Granularity) -> Seen {
+pub fn brute_force(program: &AbstractProgram, granularity: Granularity) -> Seen {
     search(&mut Dfs::new(0), program, granularity)
 }
 
 /// Every defect that some execution of the program has, warnings aside. `None` if there are more
 /// than `limit` runs.
-pub fn all_defects(program: &Program, granularity: Granularity, limit: u64) -> Option<BTreeSet<Signature>> {
+pub fn all_defects(program: &AbstractProgram, granularity: Granularity, limit: u64) -> Option<BTreeSet<Signature>> {
     let mut finder = DefectFinder::new();
     let mut found = BTreeSet::new();
     let mut strategy = MaxExecutions::of_runs(Dfs::of_traces(0), limit);
@@ -76,7 +76,7 @@ pub fn all_defects(program: &Program, granularity: Granularity, limit: u64) -> O
 }
 
 /// Every trace of a program, once.
-pub fn all_traces(program: &Program, granularity: Granularity) -> Seen {
+pub fn all_traces(program: &AbstractProgram, granularity: Granularity) -> Seen {
     let seen = search(&mut Dfs::of_traces(0), program, granularity);
     assert_eq!(seen.executions, seen.traces.len() as u64);
     seen
