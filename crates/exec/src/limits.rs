@@ -12,7 +12,7 @@ const SENTENCES: [(u64, &str); 14] = [
     (limit::CHILD_PROCESS, "a child process was started: what it does is not controlled"),
     (limit::TIMER, "a timer or another source of signals was set up: asynchronous signals are not explored"),
     (limit::CANCEL, "pthread_cancel reached a thread at a point where cancellation is not modelled"),
-    (limit::ROBUST, "a robust or process-shared object was used; it was treated as an ordinary one"),
+    (limit::SHARED_OBJECT, "a robust or process-shared object was used; it was treated as an ordinary one"),
     (limit::SYSTEM_CALL, "a system call was made that raddle does not know"),
     (limit::EXIT_EVENTS, "threads went on after the process had exited for longer than --exit-events allows"),
     (limit::FILES, "a file was changed that is not a private copy: later runs see the change"),

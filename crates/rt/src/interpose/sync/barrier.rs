@@ -84,7 +84,7 @@ extern "C" fn init(address: u64, attr: *const i32, count: u32, pc: u64) -> i32 {
     // SAFETY: glibc's attribute object says in its only word whether it is shared between
     // processes.
     if !attr.is_null() && unsafe { *attr } != 0 {
-        note_limit(limit::ROBUST);
+        note_limit(limit::SHARED_OBJECT);
     }
     let op = AnnouncedOp::new(OpKind::BarrierInit, address, u64::from(count), pc);
     sched::arrive(op);

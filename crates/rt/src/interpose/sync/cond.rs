@@ -82,7 +82,7 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
     }
     // SAFETY: glibc keeps "shared between processes" in the low bit of the attribute's only word.
     if !attr.is_null() && unsafe { *attr } & 1 != 0 {
-        note_limit(limit::ROBUST);
+        note_limit(limit::SHARED_OBJECT);
     }
     start(address, pc);
     0

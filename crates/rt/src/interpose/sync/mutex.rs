@@ -150,7 +150,7 @@ fn kind_of(attr: *const u32) -> u32 {
     // SAFETY: the caller passes an attribute object.
     let word = unsafe { *attr };
     if word & ATTR_SHARED != 0 {
-        note_limit(limit::ROBUST);
+        note_limit(limit::SHARED_OBJECT);
     }
     word & 3 | if word & ATTR_ROBUST != 0 { ROBUST } else { 0 }
 }

@@ -102,7 +102,7 @@ extern "C" fn init(address: u64, attr: *const i32, pc: u64) -> i32 {
     }
     // SAFETY: glibc's attribute object: preference, then whether it is shared between processes.
     if !attr.is_null() && unsafe { *attr.add(1) } != 0 {
-        note_limit(limit::ROBUST);
+        note_limit(limit::SHARED_OBJECT);
     }
     let op = AnnouncedOp::new(OpKind::RwInit, address, 0, pc);
     sched::arrive(op);

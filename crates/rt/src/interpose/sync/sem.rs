@@ -108,7 +108,7 @@ extern "C" fn init(address: u64, shared: i32, value: u32, pc: u64) -> i32 {
         return fail(libc::EINVAL);
     }
     if shared != 0 {
-        note_limit(limit::ROBUST);
+        note_limit(limit::SHARED_OBJECT);
     }
     start(address, value, false, pc);
     0

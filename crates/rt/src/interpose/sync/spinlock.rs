@@ -61,7 +61,7 @@ extern "C" fn init(address: u64, shared: i32, pc: u64) -> i32 {
         return unsafe { hidden::pthread_spin_init(address, shared) };
     }
     if shared != 0 {
-        note_limit(limit::ROBUST);
+        note_limit(limit::SHARED_OBJECT);
     }
     let op = AnnouncedOp::new(OpKind::MutexInit, address, MutexKind::Spin as u64, pc);
     sched::arrive(op);
