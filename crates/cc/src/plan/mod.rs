@@ -199,7 +199,7 @@ impl Request {
             _ => None,
         })
         .is_some_and(|(machine, _)| {
-            !is_narrow_machine(&machine)
+            !is_32bit_x86(&machine)
                 && canonical_architecture(&machine) != canonical_architecture(compiler.architecture())
         })
     }
@@ -211,7 +211,7 @@ impl Request {
         }
         let narrow = self.last(|kind| match kind {
             ArgumentKind::Narrow(narrow) => Some(*narrow),
-            ArgumentKind::Target(machine) => Some(is_narrow_machine(machine)),
+            ArgumentKind::Target(machine) => Some(is_32bit_x86(machine)),
             _ => None,
         });
         if let Some((true, option)) = narrow {
@@ -386,8 +386,8 @@ fn is_linkable_file(word: &str) -> bool {
     !word.starts_with('-') && [".a", ".o", ".so", ".lo"].iter().any(|end| word.ends_with(end))
 }
 
-/// Machines that are like the usual one but with 32-bit pointers.
-fn is_narrow_machine(machine: &str) -> bool {
+/// Whether the machine is an x86 with 32-bit pointers.
+fn is_32bit_x86(machine: &str) -> bool {
     let architecture = machine.split('-').next().unwrap_or_default();
     matches!(architecture, "i386" | "i486" | "i586" | "i686" | "x86") || machine.ends_with("x32")
 }
