@@ -57,6 +57,16 @@ impl StrategyName {
     pub fn samples(self) -> bool {
         matches!(self, StrategyName::Random | StrategyName::Pct | StrategyName::Pos)
     }
+
+    /// Whether several targets can share the search: no run may depend on what the target has learnt
+    /// in others.
+    #[must_use]
+    pub fn can_share(self) -> bool {
+        match self {
+            StrategyName::Optimal | StrategyName::Random | StrategyName::Pct | StrategyName::Pos => true,
+            StrategyName::Dpor | StrategyName::Dfs | StrategyName::Pdp | StrategyName::Dhtc => false,
+        }
+    }
 }
 
 /// What is looked for.

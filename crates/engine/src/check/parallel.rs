@@ -14,10 +14,10 @@ use super::search::is_compared;
 use crate::options::{CheckOptions, StrategyName};
 use crate::panics;
 
-/// Whether the search can be shared: no run may depend on what the target has learnt in others.
+/// Whether several targets can share the search. A bound on preemptions replaces the strategy by one
+/// that cannot be shared.
 pub fn can_share(options: &CheckOptions) -> bool {
-    use StrategyName::{Optimal, Pct, Pos, Random};
-    matches!(options.strategy, Optimal | Random | Pct | Pos) && options.preemptions.is_none()
+    options.strategy.can_share() && options.preemptions.is_none()
 }
 
 /// What a search does with one target before the others are started: starting them takes as long

@@ -28,7 +28,7 @@ pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>, is_shared: bo
         (StrategyName::Optimal | StrategyName::Dpor, Some(bound)) => {
             Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound))))
         }
-        (name, _) if is_shared => shared(options, name),
+        (name, _) if is_shared => shared(options, name, knowledge),
         (name, _) => unbounded(options, name, knowledge),
     };
     within_bounds(options, strategy)
@@ -49,21 +49,20 @@ fn within_bounds(options: &CheckOptions, mut strategy: Box<dyn Strategy>) -> Box
 
 /// The strategy for several targets, which starts again with one target where the program shows
 /// busy waiting.
-fn shared(options: &CheckOptions, name: StrategyName) -> Box<dyn Strategy> {
+fn shared(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowledge>) -> Box<dyn Strategy> {
     let spurious = options.spurious;
-    if name.samples() {
-        let sampling = sampling(options, name);
-        return Box::new(RestartOnSpinloop::of_shared_samples(move || Box::new(sampling.clone())));
-    }
-    Box::new(optimal_with_dpor_fallback(spurious).preceded_by(Optimal::new(spurious)))
-}
-
-/// The sampling strategy of this name.
-fn sampling(options: &CheckOptions, name: StrategyName) -> Sampling {
+    let samples = |sampling: Sampling| -> Box<dyn Strategy> {
+        Box::new(RestartOnSpinloop::of_shared_samples(move || Box::new(sampling.clone())))
+    };
     match name {
-        StrategyName::Pct => Sampling::pct(options.seed, PCT_DEPTH),
-        StrategyName::Pos => Sampling::pos(options.seed),
-        _ => Sampling::random(options.seed),
+        StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious).preceded_by(Optimal::new(spurious))),
+        StrategyName::Random => samples(Sampling::random(options.seed)),
+        StrategyName::Pct => samples(Sampling::pct(options.seed, PCT_DEPTH)),
+        StrategyName::Pos => samples(Sampling::pos(options.seed)),
+        // These cannot be shared.
+        StrategyName::Dpor | StrategyName::Dfs | StrategyName::Pdp | StrategyName::Dhtc => {
+            unbounded(options, name, knowledge)
+        }
     }
 }
 
@@ -76,6 +75,8 @@ fn unbounded(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowl
         StrategyName::Dfs => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::new(spurious)))),
         StrategyName::Pdp => Box::new(pdp(knowledge, spurious)),
         StrategyName::Dhtc => Box::new(dhtc(knowledge, spurious)),
-        StrategyName::Random | StrategyName::Pct | StrategyName::Pos => Box::new(sampling(options, name)),
+        StrategyName::Random => Box::new(Sampling::random(options.seed)),
+        StrategyName::Pct => Box::new(Sampling::pct(options.seed, PCT_DEPTH)),
+        StrategyName::Pos => Box::new(Sampling::pos(options.seed)),
     }
 }
