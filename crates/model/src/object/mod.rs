@@ -1,9 +1,11 @@
-//! Operations by kind of object. One file holds all that is known of one kind: its typed
-//! operations, how they go over the wire, what they mean, what they depend on, how they order
-//! memory, and how they are put into words.
+//! Operations by kind of object. One file holds the semantics of one kind: its typed operations,
+//! how they go over the wire, what they mean, what they depend on, how they order memory, and how
+//! they are put into words.
 //!
-//! [`Operation`] is what each kind implements, [`Op`] is any operation. Adding a kind of object is
-//! adding a file and a variant.
+//! [`Operation`] is what each kind implements, [`Op`] is any operation. Questions that several
+//! analyses ask of any operation are in `classify`. Some analyses also match on the kind of object
+//! where a general answer would be too weak: `docs/architecture.md` lists them for those who add a
+//! kind.
 
 mod atomic;
 mod barrier;
@@ -127,12 +129,14 @@ pub trait Operation: Copy + PartialEq {
     /// Appends what it touches.
     fn footprint(&self, thread: u16, into: &mut Footprint);
 
-    /// What it touches in other states only.
+    /// Override if the footprint depends on the outcome: cells that another outcome would touch in
+    /// addition.
     fn potential(&self, _thread: u16) -> Footprint {
         Footprint::new()
     }
 
-    /// Whether it changes its object in some state, though it may not have done so here.
+    /// Whether it writes its object in some state, even if it only read it here. Example: a try that
+    /// failed here would have written had it succeeded.
     fn may_write(&self) -> bool {
         false
     }
