@@ -631,8 +631,8 @@ impl Expander {
         })
     }
 
-    /// Collects operations that a sleeping event, reinserted before them, could disable or change
-    /// while they still have to wake other sleeping events.
+    /// Collects the fragile operations: reinserting a sleeping event before one may disable or
+    /// change it, so that it no longer wakes the other sleeping events.
     fn find_fragile(&mut self) {
         let mut fragile = std::mem::take(&mut self.fragile);
         fragile.clear();
@@ -651,13 +651,15 @@ impl Expander {
         self.fragile = fragile;
     }
 
-    /// Whether an event that depends on both might no longer do so once one of them is made.
+    /// Whether some fragile operation depends on both events, but may stop depending on one of them
+    /// after the other was performed. Also true if one of them may have several successors.
     pub(super) fn is_delicate(&self, a: &ChosenEvent, b: &ChosenEvent) -> bool {
         let meets_both = |(_, cells): &(u16, Footprint)| meets(cells, &a.touches) && meets(cells, &b.touches);
         let is_alone = |event: &ChosenEvent| event.step.op.has_one_successor();
         !is_alone(a) || !is_alone(b) || self.fragile.iter().any(meets_both)
     }
 
+    /// Whether an event of another thread may disable the operation or change what it touches.
     fn is_fragile(&self, step: &Event) -> bool {
         match &step.op {
             Op::Rwlock(op) => op.action == RwlockAction::Write(Patience::Block),
@@ -711,8 +713,8 @@ fn renamed(numbers: &[(u16, u16)], thread: u16) -> u16 {
     numbers.iter().find(|(old, _)| *old == thread).map_or(thread, |&(_, new)| new)
 }
 
-/// Whether the event, once possible, stays possible and as urgent as it is while others do what
-/// commutes with what wakes it.
+/// Whether the event, once enabled, stays enabled with the same preference under the policy, whatever
+/// events independent of its waker are performed.
 fn stays_enabled(event: &ChosenEvent) -> bool {
     event.choice == 0
         && match &event.step.op {
@@ -747,7 +749,7 @@ fn is_unconditional(load: &Event, trace: &TraceIndex) -> bool {
     awaited.is_none() && !trace.awaiting[usize::from(load.thread)]
 }
 
-/// Whether the operation touches other cells in other states.
+/// Whether the cells that the operation touches depend on the state.
 fn touches_vary(op: &Op) -> bool {
     !op.has_one_successor() || op.woken().is_some() || op.is_arrival() || matches!(op, Op::Futex(_))
 }
