@@ -5,18 +5,27 @@
 //!
 //! * `context`: [`context::switch`] and [`context::prepare`] for fibers;
 //!   [`context::prepare_processor`] at the start.
-//! * `tls`: thread pointer, and where static thread-local storage lies relative to it.
+//! * `tls`: [`tls::thread_pointer`], and where static thread-local storage lies relative to it
+//!   ([`tls::bytes_to_reach`], [`tls::static_block`]).
 //! * `entry`: the stubs through which the program enters the runtime (`export!`, `hook!`,
-//!   `read_hook!`, `intercept!`) and the registers that they store ([`entry::Registers`]).
-//! * `liveness`: which registers and stack bytes the program will not read again.
-//! * `syscall`: [`syscall::call`], the system call instruction.
-//! * `signal`: [`signal::KernelAction`], returning from a handler, the interrupted instruction.
-//! * `atomic16`: compare-exchange of 16 bytes.
-//! * `watched_call`: a call that notices when it is left by unwinding.
-//! * `unwind`: numbers and offsets that the unwinder and glibc use.
+//!   `read_hook!`, `intercept!`), `register!`, the registers that the stubs store
+//!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::return_address`]), and
+//!   [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
+//! * `liveness`: which registers and stack bytes the program will not read again
+//!   ([`liveness::are_alike`], [`liveness::is_dead`]).
+//! * `syscall`: [`syscall::call`], the system call instruction, and system calls that not every
+//!   architecture has ([`syscall::stat`], [`syscall::access`], [`syscall::dup2`],
+//!   [`syscall::poll`]).
+//! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],
+//!   [`signal::return_from_handler`], [`signal::program_counter`] of what was interrupted.
+//! * `atomic16`: [`atomic16::exchange_16_if`], compare-exchange of 16 bytes.
+//! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by unwinding.
+//! * `unwind`: [`unwind::FRAME_POINTER_REGISTER`] and [`unwind::CLEANUP_LINK`], numbers and offsets
+//!   that the unwinder and glibc use.
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
-//! and the constants for pages, cache lines and the address space that are re-exported here.
+//! and the constants that are re-exported here: [`PAGE`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`],
+//! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`].
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -1,6 +1,7 @@
-//! The instruction that enters the kernel.
+//! The instruction that enters the kernel, and system calls that newer architectures lack.
 
 use core::arch::asm;
+use core::ffi::c_char;
 
 /// Makes a system call with up to six operands; errors come back as negative numbers.
 ///
@@ -18,4 +19,37 @@ pub unsafe fn call(number: i64, operands: [usize; 6]) -> isize {
              lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     result
+}
+
+/// Asks for the status of the file at a path; follows symbolic links.
+///
+/// # Safety
+/// The path ends with a zero byte, and `status` can be written.
+pub unsafe fn stat(path: *const c_char, status: *mut libc::stat) -> isize {
+    // SAFETY: the caller vouches for both pointers.
+    unsafe { call(libc::SYS_stat, [path as usize, status as usize, 0, 0, 0, 0]) }
+}
+
+/// Asks whether the process may access the file at a path in this mode (`R_OK`, `W_OK`, `X_OK`).
+///
+/// # Safety
+/// The path ends with a zero byte.
+pub unsafe fn access(path: *const c_char, mode: i32) -> isize {
+    // SAFETY: the caller vouches for the path.
+    unsafe { call(libc::SYS_access, [path as usize, mode as usize, 0, 0, 0, 0]) }
+}
+
+/// Makes `new` a copy of the descriptor `old`. Closes what `new` was before.
+///
+/// # Safety
+/// Nothing relies on what `new` was before.
+pub unsafe fn dup2(old: i32, new: i32) -> isize {
+    // SAFETY: no pointers; the caller vouches for the descriptor that is replaced.
+    unsafe { call(libc::SYS_dup2, [old as usize, new as usize, 0, 0, 0, 0]) }
+}
+
+/// Asks whether input or output on a descriptor would block; does not wait.
+pub fn poll(entry: &mut libc::pollfd) -> isize {
+    // SAFETY: one entry, which can be written.
+    unsafe { call(libc::SYS_poll, [core::ptr::from_mut(entry) as usize, 1, 0, 0, 0, 0]) }
 }

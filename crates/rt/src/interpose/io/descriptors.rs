@@ -86,8 +86,7 @@ fn new_identity() -> u64 {
 /// Whether input or output on the descriptor would not block.
 pub fn is_ready(descriptor: i32, events: i16) -> bool {
     let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
-    // SAFETY: one entry, a local; does not wait.
-    unsafe { syscall!(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
+    crate::arch::syscall::poll(&mut poll) != 0
 }
 
 /// Waits until an operation on a descriptor cannot block.

@@ -10,6 +10,7 @@ use core::ffi::{CStr, c_char, c_void};
 
 use raddle_wire::{config_flag, limit};
 
+use crate::arch;
 use crate::arch::entry::export;
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::restore::undo;
@@ -140,7 +141,7 @@ fn status(path: &CStr) -> Option<libc::stat> {
     // SAFETY: an all-zero stat is a valid value to be overwritten.
     let mut stat: libc::stat = unsafe { core::mem::zeroed() };
     // SAFETY: a valid path and a local.
-    let found = unsafe { syscall!(libc::SYS_stat, path.as_ptr(), &raw mut stat) } == 0;
+    let found = unsafe { arch::syscall::stat(path.as_ptr(), &raw mut stat) } == 0;
     found.then_some(stat)
 }
 
@@ -215,7 +216,7 @@ fn may_write(path: &CStr, exists: bool) -> bool {
     let bytes = path.to_bytes();
     if exists {
         // SAFETY: a valid path.
-        return unsafe { syscall!(libc::SYS_access, path.as_ptr(), libc::W_OK) } == 0;
+        return unsafe { arch::syscall::access(path.as_ptr(), libc::W_OK) } == 0;
     }
     let len = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     if len > PATH {
@@ -224,7 +225,7 @@ fn may_write(path: &CStr, exists: bool) -> bool {
     text[..len].copy_from_slice(&bytes[..len]);
     text[len] = b'.';
     // SAFETY: a valid path: the bytes behind it are zero.
-    unsafe { syscall!(libc::SYS_access, text.as_ptr(), libc::W_OK | libc::X_OK) == 0 }
+    unsafe { arch::syscall::access(text.as_ptr().cast(), libc::W_OK | libc::X_OK) == 0 }
 }
 
 /// Opens a path as the run sees it; `None` if the real file is the right one.

@@ -180,7 +180,7 @@ pub fn moves_to_copy(path: &CStr, real: (u64, u64), held: i32, reopen: fn(i32, i
             let copy = reopen(held, flags);
             if copy >= 0 {
                 syscall!(libc::SYS_lseek, copy, offset, libc::SEEK_SET);
-                syscall!(libc::SYS_dup2, copy, descriptor);
+                crate::arch::syscall::dup2(copy, descriptor);
                 syscall!(libc::SYS_close, copy);
             }
         }
