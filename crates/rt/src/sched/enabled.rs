@@ -70,7 +70,46 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             let (descriptor, events) = raddle_vocab::io::waited_for(op.arg);
             yes(events == 0 || crate::interpose::io::descriptors::is_ready(descriptor, events))
         }
-        _ => CanStep::Yes,
+        // These never block.
+        OpKind::ThreadStart
+        | OpKind::ThreadEnd
+        | OpKind::Create
+        | OpKind::Detach
+        | OpKind::Exit
+        | OpKind::MutexInit
+        | OpKind::MutexDestroy
+        | OpKind::TryLock
+        | OpKind::Unlock
+        | OpKind::RwInit
+        | OpKind::RwDestroy
+        | OpKind::TryReadLock
+        | OpKind::TryWriteLock
+        | OpKind::RwUnlock
+        | OpKind::CondInit
+        | OpKind::CondDestroy
+        | OpKind::CondWait
+        | OpKind::CondTimedWait
+        | OpKind::Signal
+        | OpKind::Broadcast
+        | OpKind::SemInit
+        | OpKind::SemDestroy
+        | OpKind::SemTryWait
+        | OpKind::SemPost
+        | OpKind::BarrierInit
+        | OpKind::BarrierDestroy
+        | OpKind::BarrierArrive
+        | OpKind::OnceEnd
+        | OpKind::OnceAbort
+        | OpKind::AtomicStore
+        | OpKind::AtomicRmw
+        | OpKind::AtomicCas
+        | OpKind::Fence
+        | OpKind::FutexWait
+        | OpKind::FutexTimedWait
+        | OpKind::FutexWake
+        | OpKind::Read
+        | OpKind::Write
+        | OpKind::Free => CanStep::Yes,
     }
 }
 
