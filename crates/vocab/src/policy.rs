@@ -135,6 +135,20 @@ pub enum Policy {
     },
 }
 
+/// Numbers of the policies on the wire.
+pub mod number {
+    /// [`Policy::LeastRank`](super::Policy::LeastRank)
+    pub const LEAST_RANK: u32 = 0;
+    /// [`Policy::Random`](super::Policy::Random)
+    pub const RANDOM: u32 = 1;
+    /// [`Policy::Pct`](super::Policy::Pct)
+    pub const PCT: u32 = 2;
+    /// [`Policy::Pos`](super::Policy::Pos)
+    pub const POS: u32 = 3;
+    /// [`Policy::Stay`](super::Policy::Stay)
+    pub const STAY: u32 = 4;
+}
+
 /// What the policy needs to know of a thread that can step.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {

@@ -234,7 +234,7 @@ pub struct Job {
     pub checkpoints: u32,
     /// Transitions that were not made because the run started behind them (result).
     pub started_at: u32,
-    /// Encoded `Policy`: 0 least rank, 1 random, 2 pct, 3 pos.
+    /// Which policy: one of [`raddle_vocab::policy::number`].
     pub policy: u32,
     /// `depth` of pct.
     pub policy_depth: u32,

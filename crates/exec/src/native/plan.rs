@@ -1,7 +1,7 @@
 //! A run to make, and its form in the shared file.
 
 use raddle_model::{Choice, Request};
-use raddle_vocab::policy::Policy;
+use raddle_vocab::policy::{Policy, number};
 use raddle_wire::{Job, MAX_SEGMENTS, NO_ACCESS_STOP, NO_CHOICE, Segment, job_flag};
 
 /// A point between two transitions of a thread where the thread stops.
@@ -48,11 +48,11 @@ impl RunPlan {
             return None;
         }
         let (policy, policy_seed, policy_depth, policy_horizon) = match self.request.policy {
-            Policy::LeastRank => (0, 0, 0, 0),
-            Policy::Random { seed } => (1, seed, 0, 0),
-            Policy::Pct { seed, depth, horizon } => (2, seed, depth, horizon),
-            Policy::Pos { seed } => (3, seed, 0, 0),
-            Policy::Stay => (4, 0, 0, 0),
+            Policy::LeastRank => (number::LEAST_RANK, 0, 0, 0),
+            Policy::Random { seed } => (number::RANDOM, seed, 0, 0),
+            Policy::Pct { seed, depth, horizon } => (number::PCT, seed, depth, horizon),
+            Policy::Pos { seed } => (number::POS, seed, 0, 0),
+            Policy::Stay => (number::STAY, 0, 0, 0),
         };
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         Some(Job {

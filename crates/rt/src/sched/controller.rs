@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use raddle_vocab::RunStatus;
-use raddle_vocab::policy::{Chooser, Policy};
+use raddle_vocab::policy::{Chooser, Policy, number};
 use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, mode, state};
 
 use crate::arch::context;
@@ -235,10 +235,11 @@ fn load_plan(process: &mut ProcessState, job: &Job, number: u32) {
     plan.flags = job.flags;
     let seed = job.policy_seed;
     plan.chooser = Chooser::new(match job.policy {
-        1 => Policy::Random { seed },
-        2 => Policy::Pct { seed, depth: job.policy_depth, horizon: job.policy_horizon },
-        3 => Policy::Pos { seed },
-        4 => Policy::Stay,
+        number::RANDOM => Policy::Random { seed },
+        number::PCT => Policy::Pct { seed, depth: job.policy_depth, horizon: job.policy_horizon },
+        number::POS => Policy::Pos { seed },
+        number::STAY => Policy::Stay,
+        // The host sends no other number than `LEAST_RANK`.
         _ => Policy::LeastRank,
     });
     plan.examined = 0;
