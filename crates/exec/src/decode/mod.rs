@@ -97,6 +97,8 @@ enum Extent {
 #[derive(Clone, Copy, Debug, Default)]
 struct ThreadProgress {
     children: u32,
+    /// Transitions so far.
+    events: u32,
     /// Accesses since its last transition, as far as recorded.
     accesses: u32,
     pending: bool,
@@ -104,10 +106,23 @@ struct ThreadProgress {
     ended: bool,
 }
 
+/// Transitions of a thread that are kept for the next run, at most.
+const CACHED_EVENTS: usize = 1024;
+
+/// A transition that was decoded, with its words. An event is a function of its words, and most
+/// runs of a search repeat most words of the run before.
+#[derive(Clone, Copy, Debug)]
+struct CachedEvent {
+    words: [u64; record::STEP_WORDS],
+    event: Event,
+}
+
 /// Turns traces into executions; keeps its buffers from one to the next.
 #[derive(Debug, Default)]
 pub struct Decoder {
     progress: Vec<ThreadProgress>,
+    /// By thread and number of the transition within it.
+    cached: Vec<Vec<CachedEvent>>,
     detail: Detail,
     /// What a stack that comes next belongs to.
     stack_owner: StackOwner,
@@ -190,6 +205,9 @@ impl Decoder {
         into.threads.push(ThreadInfo { path, parent, name: None });
         into.pending.push(unknown_pending(number));
         self.progress.push(ThreadProgress::default());
+        if self.cached.len() < self.progress.len() {
+            self.cached.push(Vec::new());
+        }
         self.detail.add_thread();
     }
 
@@ -312,9 +330,26 @@ impl Decoder {
         body: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let (event, _) = parse_event(header, kind, body)?;
+        let slot = self.transition(header, kind, body)?;
         self.counted(header, header.count)?;
-        if let Some(child) = event.op.created() {
+        let thread = usize::from(header.tid);
+        let op = match self.cached[thread][slot].event.op {
+            Op::Thread(op) => {
+                self.thread_transition(header, op, into)?;
+                Some(op)
+            }
+            _ => None,
+        };
+        let progress = &mut self.progress[thread];
+        progress.accesses = 0;
+        progress.ended = matches!(op, Some(ThreadOp::End));
+        into.events.push(self.cached[thread][slot].event);
+        Ok(())
+    }
+
+    /// A new thread has the next number; a join or detach names a thread that exists.
+    fn thread_transition(&mut self, header: Header, op: ThreadOp, into: &mut Execution) -> Result<(), DecodeErrorKind> {
+        if let Some(child) = Op::Thread(op).created() {
             if usize::from(child) != self.progress.len() {
                 return Err(DecodeErrorKind::ThreadNumber(child.into()));
             }
@@ -323,18 +358,49 @@ impl Decoder {
             }
             self.add_thread(into, Some(header.tid));
         }
-        self.check_partner(&event)?;
-        let progress = &mut self.progress[usize::from(header.tid)];
-        progress.accesses = 0;
-        progress.ended = event.op == Op::Thread(ThreadOp::End);
-        into.events.push(event);
-        Ok(())
+        self.check_partner(op)
+    }
+
+    /// Decodes the thread's next transition, unless the same words were there in the last run.
+    /// Returns its place in the thread's cache.
+    #[inline]
+    fn transition(
+        &mut self,
+        header: Header,
+        kind: OpKind,
+        words: &[u64; record::STEP_WORDS],
+    ) -> Result<usize, DecodeErrorKind> {
+        let thread = usize::from(header.tid);
+        // The last place serves all transitions of a long thread.
+        let slot = (self.progress[thread].events as usize).min(CACHED_EVENTS - 1);
+        self.progress[thread].events += 1;
+        match self.cached[thread].get(slot) {
+            Some(cached) if cached.words == *words => Ok(slot),
+            _ => self.decode_transition(header, kind, words, slot),
+        }
+    }
+
+    fn decode_transition(
+        &mut self,
+        header: Header,
+        kind: OpKind,
+        words: &[u64; record::STEP_WORDS],
+        slot: usize,
+    ) -> Result<usize, DecodeErrorKind> {
+        let (event, _) = parse_event(header, kind, words)?;
+        let cached = &mut self.cached[usize::from(header.tid)];
+        let entry = CachedEvent { words: *words, event };
+        match cached.get_mut(slot) {
+            Some(old) => *old = entry,
+            None => cached.push(entry),
+        }
+        Ok(slot)
     }
 
     /// A join or detach names a thread that exists.
-    fn check_partner(&self, event: &Event) -> Result<(), DecodeErrorKind> {
-        let partner = match event.op {
-            Op::Thread(ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread }) => thread,
+    fn check_partner(&self, op: ThreadOp) -> Result<(), DecodeErrorKind> {
+        let partner = match op {
+            ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread } => thread,
             _ => return Ok(()),
         };
         if usize::from(partner) < self.progress.len() { Ok(()) } else { Err(DecodeErrorKind::Thread(partner.into())) }
@@ -364,7 +430,9 @@ impl Decoder {
             return Err(DecodeErrorKind::SecondPending(header.tid));
         }
         progress.pending = true;
-        self.check_partner(&event)?;
+        if let Op::Thread(op) = event.op {
+            self.check_partner(op)?;
+        }
         let has = |bit: u8| header.flags & bit != 0;
         let state = if has(flag::ENDED) && has(flag::FAILED) {
             // Both at once: it did not end by itself, it left the process.

@@ -33,6 +33,7 @@ pub(super) fn is_dependent_with(step: &Event, touches: &[Touch], other: &ChosenE
 }
 
 /// Order in which the policy prefers what could be done: time-outs last, then by rank.
+#[inline]
 pub(super) fn class_of(step: &Event) -> u8 {
     u8::from(matches!(step.op.outcome(), Outcome::TimedOut | Outcome::Spurious))
 }
@@ -282,7 +283,7 @@ impl Cursor {
         self.look(facts, rank);
         if self.ready.has(rank) {
             let ready = self.next_of(trace, thread).unwrap_or_default();
-            return (Pick::Next(ready), class_of(&trace.events[ready as usize]));
+            return (Pick::Next(ready), trace.summaries[ready as usize].key.0);
         }
         if !self.open.has(rank) {
             return (Pick::Nothing, 0);

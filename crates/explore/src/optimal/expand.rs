@@ -253,7 +253,7 @@ impl Expander {
     fn add_sleepers(&mut self, cursor: &mut Cursor, position: usize) {
         let step = &self.trace.events[position];
         let rank = self.trace.ranks[usize::from(step.thread)];
-        let limit = (class_of(step), rank, self.choices[position]);
+        let limit = (self.trace.summaries[position].key.0, rank, self.choices[position]);
         // Time-outs are preferred least, whatever the rank.
         let last = if limit.0 > 0 { self.trace.by_rank.len() } else { usize::from(rank) + usize::from(limit.2 > 0) };
         let (first, inherited) = (self.first_of_set[position] as usize, self.slept.len());
@@ -443,7 +443,11 @@ impl Expander {
 
     /// Whether the thread could do something else than the step at `position`, which the policy
     /// prefers less.
+    #[inline]
     fn has_alternative(&self, position: usize) -> bool {
+        if !self.trace.summaries[position].may_choose {
+            return false;
+        }
         let step = &self.trace.events[position];
         match step.op.choices() {
             Some(successors) => u64::from(self.choices[position]) + 1 < successors,

@@ -60,6 +60,8 @@ pub(super) struct EventSummary {
     /// Whether it is the first half of something of which others do the second half, see
     /// [`TraceIndex::is_undisputed`].
     is_first_half: bool,
+    /// Whether the operation has more than one successor in some state.
+    pub may_choose: bool,
     first_touch: u32,
     first_member: u32,
 }
@@ -74,6 +76,10 @@ struct CachedEvent {
     lists: SmallVec<[(u32, u8); 4]>,
     mask: u64,
     may_write: bool,
+    class: u8,
+    is_last: bool,
+    is_first_half: bool,
+    may_choose: bool,
 }
 
 /// The index of one execution.
@@ -220,11 +226,12 @@ impl TraceIndex {
         self.events.push(*event);
         self.summaries.push(EventSummary {
             thread: event.thread,
-            key: (class_of(event), self.ranks[thread]),
+            key: (cached.class, self.ranks[thread]),
             seq: seq as u32,
             mask: cached.mask,
-            is_last: event.op.outcome() == Outcome::Last,
-            is_first_half: is_first_half(&event.op),
+            is_last: cached.is_last,
+            is_first_half: cached.is_first_half,
+            may_choose: cached.may_choose,
             first_touch: self.touches.len() as u32,
             first_member: self.member.len() as u32,
         });
@@ -261,8 +268,17 @@ impl TraceIndex {
         let potential = event.op.potential(event.thread);
         let both = touches.iter().chain(&potential);
         let lists = both.map(|touch| (list_of(&mut self.cells, &mut self.lists, touch.cell), touch.bytes)).collect();
-        let cached =
-            CachedEvent { event: *event, mask: mask(&touches), touches, lists, may_write: event.op.may_write() };
+        let cached = CachedEvent {
+            event: *event,
+            mask: mask(&touches),
+            touches,
+            lists,
+            may_write: event.op.may_write(),
+            class: class_of(event),
+            is_last: event.op.outcome() == Outcome::Last,
+            is_first_half: is_first_half(&event.op),
+            may_choose: event.op.choices().is_some() || event.op.ends_wait(),
+        };
         match self.cached[thread].get_mut(seq) {
             Some(old) => *old = cached,
             None => self.cached[thread].push(cached),

@@ -37,8 +37,9 @@ pub(super) struct Leftovers {
 
 /// Locks that are held when their thread ends, when they are initialised, and when their memory
 /// dies.
+#[inline]
 pub(super) fn locks_misused(event: &Event, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
-    match event.op {
+    match &event.op {
         Op::Thread(ThreadOp::End) => locks_at_end(event, number, holdings, into),
         Op::Mutex(_) | Op::Rwlock(_) => {
             if let Some(object) = event.op.initialised() {
@@ -189,9 +190,10 @@ impl Leftovers {
         }
     }
 
+    #[inline]
     fn event(&mut self, event: &Event, number: u32) {
-        match event.op {
-            Op::Thread(op) => self.thread(event, op, number),
+        match &event.op {
+            Op::Thread(op) => self.thread(event, *op, number),
             Op::Exit(_) => {
                 self.on_purpose |= event.pc != 0;
                 if event.thread == 0 && self.end_of_main.is_none() {

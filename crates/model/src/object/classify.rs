@@ -31,6 +31,7 @@ pub enum LockChange {
 impl LockChange {
     /// The lock.
     #[must_use]
+    #[inline]
     pub fn object(self) -> u64 {
         match self {
             LockChange::Acquire { object, .. }
@@ -71,6 +72,7 @@ impl Op {
 
     /// First byte and number of bytes that it accesses; of an object, its first byte.
     #[must_use]
+    #[inline]
     pub fn bytes(&self) -> (u64, u64) {
         match self {
             Op::Atomic(op) => (op.addr, u64::from(op.size)),
@@ -82,6 +84,7 @@ impl Op {
 
     /// The address of the object in memory that the operation is about.
     #[must_use]
+    #[inline]
     pub fn address(&self) -> Option<u64> {
         match self {
             Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) => None,
@@ -91,6 +94,7 @@ impl Op {
 
     /// The mutex that a wait for a condition variable releases or takes.
     #[must_use]
+    #[inline]
     pub fn mutex_of_wait(&self) -> Option<u64> {
         match self {
             Op::Cond(op) => match op.action {
@@ -104,6 +108,7 @@ impl Op {
     /// The value that an atomic operation read or wrote, for display. Of a look at a thread: 1 if
     /// it has ended.
     #[must_use]
+    #[inline]
     pub fn value(&self) -> Option<u64> {
         match self {
             Op::Atomic(op) => Some(op.left()),
@@ -209,6 +214,7 @@ impl Op {
 
     /// Whether it may return without the lock that it is about.
     #[must_use]
+    #[inline]
     pub fn is_lock_attempt(&self) -> bool {
         let patience = match self {
             Op::Mutex(op) => match op.action {
@@ -290,6 +296,7 @@ impl Op {
 
     /// How it changes the holder of a lock.
     #[must_use]
+    #[inline]
     pub fn lock_change(&self) -> Option<LockChange> {
         let acquire = |object, shared, once| Some(LockChange::Acquire { object, shared, once });
         match self {
@@ -329,6 +336,7 @@ impl Op {
 
     /// The object that a call initialised.
     #[must_use]
+    #[inline]
     pub fn initialised(&self) -> Option<u64> {
         match self {
             Op::Mutex(op) => (op.action == MutexAction::Init).then_some(op.mutex),
@@ -342,6 +350,7 @@ impl Op {
 
     /// The object that a call destroyed.
     #[must_use]
+    #[inline]
     pub fn destroyed(&self) -> Option<u64> {
         match self {
             Op::Mutex(op) => (op.action == MutexAction::Destroy).then_some(op.mutex),
@@ -355,6 +364,7 @@ impl Op {
 
     /// Whether it is a plain write.
     #[must_use]
+    #[inline]
     pub fn is_plain_write(&self) -> bool {
         matches!(self, Op::Memory(op) if op.action == MemoryAction::Write)
     }
