@@ -145,7 +145,7 @@ pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect
     }
 }
 
-/// Whether what the thread does last depends on the first of the steps.
+/// Whether an event of the thread depends on the first of the events, directly or through others.
 fn comes_after(events: &[Event], thread: u16) -> bool {
     let mut later: Vec<(u16, Footprint)> = Vec::new();
     for event in events {
@@ -158,7 +158,7 @@ fn comes_after(events: &[Event], thread: u16) -> bool {
     later.iter().any(|(other, _)| *other == thread)
 }
 
-/// Warnings about a process that came to its end in an orderly way.
+/// Warnings about a process that ended without a failure.
 ///
 /// A process that was ended on purpose (`exit`, `_exit`) need not have joined its threads. The
 /// event of such an end has a call site, that of a return from main has none. The system reclaims
@@ -282,7 +282,15 @@ impl Leftovers {
                 Op::Rwlock(_) => "rwlock-not-destroyed",
                 Op::Cond(_) => "cond-not-destroyed",
                 Op::Semaphore(_) => "sem-not-destroyed",
-                _ => "barrier-not-destroyed",
+                Op::Barrier(_) => "barrier-not-destroyed",
+                Op::Atomic(_)
+                | Op::Fence(_)
+                | Op::File(_)
+                | Op::Futex(_)
+                | Op::Memory(_)
+                | Op::Once(_)
+                | Op::Exit(_)
+                | Op::Thread(_) => continue,
             };
             let position = PartPosition::Event(number);
             let part = Part { thread: event.thread, pc: event.pc, position, waits: None, locks: Vec::new() };
