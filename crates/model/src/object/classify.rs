@@ -168,7 +168,17 @@ impl Op {
         match self {
             Op::Cond(op) => matches!(op.action, CondAction::Wait { .. }),
             Op::Futex(op) => op.is_wait(),
-            _ => false,
+            Op::Thread(_)
+            | Op::Mutex(_)
+            | Op::Rwlock(_)
+            | Op::Semaphore(_)
+            | Op::Barrier(_)
+            | Op::Once(_)
+            | Op::Atomic(_)
+            | Op::Fence(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => false,
         }
     }
 
@@ -179,7 +189,17 @@ impl Op {
         match self {
             Op::Cond(op) => matches!(op.action, CondAction::Reacquire { .. }),
             Op::Futex(op) => matches!(op.action, FutexAction::Resume { .. }),
-            _ => false,
+            Op::Thread(_)
+            | Op::Mutex(_)
+            | Op::Rwlock(_)
+            | Op::Semaphore(_)
+            | Op::Barrier(_)
+            | Op::Once(_)
+            | Op::Atomic(_)
+            | Op::Fence(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => false,
         }
     }
 
@@ -190,7 +210,17 @@ impl Op {
         match self {
             Op::Cond(op) => !matches!(op.action, CondAction::Signal { .. } | CondAction::Reacquire { .. }),
             Op::Futex(op) => op.is_wait(),
-            _ => true,
+            Op::Thread(_)
+            | Op::Mutex(_)
+            | Op::Rwlock(_)
+            | Op::Semaphore(_)
+            | Op::Barrier(_)
+            | Op::Once(_)
+            | Op::Atomic(_)
+            | Op::Fence(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => true,
         }
     }
 
@@ -216,18 +246,7 @@ impl Op {
     #[must_use]
     #[inline]
     pub fn is_lock_attempt(&self) -> bool {
-        let patience = match self {
-            Op::Mutex(op) => match op.action {
-                MutexAction::Lock(patience) => patience,
-                _ => return false,
-            },
-            Op::Rwlock(op) => match op.action {
-                RwlockAction::Read(patience) | RwlockAction::Write(patience) => patience,
-                _ => return false,
-            },
-            _ => return false,
-        };
-        patience != Patience::Block
+        self.kind().is_lock_attempt()
     }
 
     /// Whether it is a blocking acquisition of a mutex.
@@ -330,7 +349,14 @@ impl Op {
                 AtomicAction::Store { .. } => Some(LockChange::FinishGuard(op.addr)),
                 _ => None,
             },
-            _ => None,
+            Op::Thread(_)
+            | Op::Semaphore(_)
+            | Op::Barrier(_)
+            | Op::Fence(_)
+            | Op::Futex(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => None,
         }
     }
 
@@ -344,7 +370,14 @@ impl Op {
             Op::Cond(op) => (op.action == CondAction::Init).then_some(op.cond),
             Op::Semaphore(op) => matches!(op.action, SemaphoreAction::Init { .. }).then_some(op.semaphore),
             Op::Barrier(op) => matches!(op.action, BarrierAction::Init { .. }).then_some(op.barrier),
-            _ => None,
+            Op::Thread(_)
+            | Op::Once(_)
+            | Op::Atomic(_)
+            | Op::Fence(_)
+            | Op::Futex(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => None,
         }
     }
 
@@ -358,7 +391,14 @@ impl Op {
             Op::Cond(op) => (op.action == CondAction::Destroy).then_some(op.cond),
             Op::Semaphore(op) => matches!(op.action, SemaphoreAction::Destroy { .. }).then_some(op.semaphore),
             Op::Barrier(op) => (op.action == BarrierAction::Destroy).then_some(op.barrier),
-            _ => None,
+            Op::Thread(_)
+            | Op::Once(_)
+            | Op::Atomic(_)
+            | Op::Fence(_)
+            | Op::Futex(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => None,
         }
     }
 
