@@ -58,8 +58,8 @@ impl StrategyName {
         matches!(self, StrategyName::Random | StrategyName::Pct | StrategyName::Pos)
     }
 
-    /// Whether several targets can share the search: no run may depend on what the target has learnt
-    /// in others.
+    /// Whether several targets can share the search: no run may depend on what the target has
+    /// learnt in others.
     #[must_use]
     pub fn can_share(self) -> bool {
         match self {

@@ -14,8 +14,8 @@ use super::search::is_compared;
 use crate::options::{CheckOptions, StrategyName};
 use crate::panics;
 
-/// Whether several targets can share the search. A bound on preemptions replaces the strategy by one
-/// that cannot be shared.
+/// Whether several targets can share the search. A bound on preemptions replaces the strategy by
+/// one that cannot be shared.
 pub fn can_share(options: &CheckOptions) -> bool {
     options.strategy.can_share() && options.preemptions.is_none()
 }

@@ -717,8 +717,8 @@ fn renamed(numbers: &[(u16, u16)], thread: u16) -> u16 {
     numbers.iter().find(|(old, _)| *old == thread).map_or(thread, |&(_, new)| new)
 }
 
-/// Whether the event, once enabled, stays enabled with the same preference under the policy, whatever
-/// events independent of its waker are performed.
+/// Whether the event, once enabled, stays enabled with the same preference under the policy,
+/// whatever events independent of its waker are performed.
 fn stays_enabled(event: &ChosenEvent) -> bool {
     event.choice == 0
         && match &event.step.op {

@@ -135,8 +135,8 @@ pub trait Operation: Copy + PartialEq {
         Footprint::new()
     }
 
-    /// Whether it writes its object in some state, even if it only read it here. Example: a try that
-    /// failed here would have written had it succeeded.
+    /// Whether it writes its object in some state, even if it only read it here. Example: a try
+    /// that failed here would have written had it succeeded.
     fn may_write(&self) -> bool {
         false
     }

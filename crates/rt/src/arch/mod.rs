@@ -9,8 +9,8 @@
 //!   ([`tls::bytes_to_reach`], [`tls::static_block`]).
 //! * `entry`: the stubs through which the program enters the runtime (`export!`, `hook!`,
 //!   `read_hook!`, `intercept!`), `register!`, the registers that the stubs store
-//!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::return_address`]), and
-//!   [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
+//!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::return_address`]),
+//!   and [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
 //! * `liveness`: which registers and stack bytes the program will not read again
 //!   ([`liveness::are_alike`], [`liveness::is_dead`]).
 //! * `syscall`: [`syscall::call`], the system call instruction, and system calls that not every
@@ -19,7 +19,8 @@
 //! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],
 //!   [`signal::return_from_handler`], [`signal::program_counter`] of what was interrupted.
 //! * `atomic16`: [`atomic16::exchange_16_if`], compare-exchange of 16 bytes.
-//! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by unwinding.
+//! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by
+//!   unwinding.
 //! * `unwind`: [`unwind::FRAME_POINTER_REGISTER`] and [`unwind::CLEANUP_LINK`], numbers and offsets
 //!   that the unwinder and glibc use.
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
