@@ -50,12 +50,14 @@ pub fn unpredictability(execution: &Execution) -> Option<Cause> {
         return Some(Cause::SpinLoop { known: execution.awaits });
     }
     let is_awaiting = |pending: &Pending| pending.state == PendingState::Awaiting;
-    let mut waits_for_io = false;
+    let (mut waits_for_io, mut writes_plainly) = (false, false);
     for event in execution.events.iter().chain(execution.pending.iter().map(|pending| &pending.event)) {
-        if ends_spinloop(event) {
-            return Some(Cause::SpinLoop { known: 1 });
+        match &event.op {
+            // A load that a spin loop waited for.
+            Op::Atomic(op) if op.awaited().is_some() => return Some(Cause::SpinLoop { known: 1 }),
+            Op::File(op) => waits_for_io |= op.waits(),
+            op => writes_plainly |= op.is_plain_write(),
         }
-        waits_for_io |= matches!(event.op, Op::File(op) if op.waits());
     }
     if execution.pending.iter().any(is_awaiting) {
         Some(Cause::SpinLoop { known: 1 })
@@ -64,21 +66,13 @@ pub fn unpredictability(execution: &Execution) -> Option<Cause> {
     } else if waits_for_io {
         Some(Cause::BlockingIo)
     } else {
-        compares_plain_writes(execution).then_some(Cause::ComparesPlainWrites)
+        (writes_plainly && compares_plain_writes(execution)).then_some(Cause::ComparesPlainWrites)
     }
-}
-
-/// Whether the event is a load that a spin loop waited for.
-fn ends_spinloop(event: &Event) -> bool {
-    event.op.as_atomic().is_some_and(|op| op.awaited().is_some())
 }
 
 /// Whether an operation compares memory that a transition writes whose value is not known.
 fn compares_plain_writes(execution: &Execution) -> bool {
     let is_write = |event: &&Event| event.op.is_plain_write();
-    if !execution.events.iter().any(|event| is_write(&event)) {
-        return false;
-    }
     let pending = execution.pending.iter().map(|pending| &pending.event);
     let mut compared: Vec<u64> =
         execution.events.iter().chain(pending).filter_map(|event| compared_word(&event.op)).collect();

@@ -75,6 +75,8 @@ pub mod flag {
 
 /// Words of a step record.
 pub const STEP_WORDS: usize = 6;
+/// Which of them holds the value: what was read or written, or what a pending operation found.
+pub const STEP_VALUE: usize = 4;
 /// Words of a plain access record.
 pub const ACCESS_WORDS: usize = 3;
 /// Words of range, alloc, free, failure and misuse records.

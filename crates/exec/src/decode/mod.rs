@@ -123,6 +123,8 @@ pub struct Decoder {
     progress: Vec<ThreadProgress>,
     /// By thread and number of the transition within it.
     cached: Vec<Vec<CachedEvent>>,
+    /// The pending operation of each thread in the last run.
+    cached_pending: Vec<Option<CachedEvent>>,
     detail: Detail,
     /// What a stack that comes next belongs to.
     stack_owner: StackOwner,
@@ -207,6 +209,7 @@ impl Decoder {
         self.progress.push(ThreadProgress::default());
         if self.cached.len() < self.progress.len() {
             self.cached.push(Vec::new());
+            self.cached_pending.push(None);
         }
         self.detail.add_thread();
     }
@@ -387,7 +390,7 @@ impl Decoder {
         words: &[u64; record::STEP_WORDS],
         slot: usize,
     ) -> Result<usize, DecodeErrorKind> {
-        let (event, _) = parse_event(header, kind, words)?;
+        let event = parse_event(header, kind, words)?;
         let cached = &mut self.cached[usize::from(header.tid)];
         let entry = CachedEvent { words: *words, event };
         match cached.get_mut(slot) {
@@ -417,6 +420,23 @@ impl Decoder {
         Ok(())
     }
 
+    /// The operation that the thread stands before, and the word that says what it found.
+    fn pending_event(
+        &mut self,
+        header: Header,
+        kind: OpKind,
+        words: &[u64; record::STEP_WORDS],
+    ) -> Result<(Event, u64), DecodeErrorKind> {
+        let slot = &mut self.cached_pending[usize::from(header.tid)];
+        let found = words[record::STEP_VALUE];
+        if let Some(cached) = slot.as_ref().filter(|cached| cached.words == *words) {
+            return Ok((cached.event, found));
+        }
+        let event = parse_event(header, kind, words)?;
+        *slot = Some(CachedEvent { words: *words, event });
+        Ok((event, found))
+    }
+
     fn pending(
         &mut self,
         header: Header,
@@ -424,7 +444,7 @@ impl Decoder {
         body: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let (event, found) = parse_event(header, kind, body)?;
+        let (event, found) = self.pending_event(header, kind, body)?;
         let progress = &mut self.progress[usize::from(header.tid)];
         if progress.pending {
             return Err(DecodeErrorKind::SecondPending(header.tid));
@@ -589,13 +609,8 @@ fn unknown_pending(thread: u16) -> Pending {
     Pending { event, state: PendingState::Enabled, found: 0 }
 }
 
-/// The event, and the word that says what a pending operation found.
-#[inline]
-fn parse_event(
-    header: Header,
-    kind: OpKind,
-    body: &[u64; record::STEP_WORDS],
-) -> Result<(Event, u64), DecodeErrorKind> {
+/// An event is a function of its words.
+fn parse_event(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Event, DecodeErrorKind> {
     let &[_, obj, packed, arg, value, old] = body;
     let (pc, extra) = record::unpack_pc(packed);
     let (order, outcome, log_size) = record::parse_step_extra(extra);
@@ -605,7 +620,7 @@ fn parse_event(
         return Err(DecodeErrorKind::Size(log_size));
     }
     let op = Op::unpack(&Words { kind, outcome, order, size: 1 << log_size, obj, arg, value, old })?;
-    Ok((Event { thread: header.tid, pc, accesses: header.count, op }, value))
+    Ok(Event { thread: header.tid, pc, accesses: header.count, op })
 }
 
 /// The text in the words of a text record.

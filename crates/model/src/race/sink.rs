@@ -29,6 +29,7 @@ impl EventOrder<'_> {
 }
 
 impl OrderSink for EventOrder<'_> {
+    #[inline]
     fn fork(&mut self, child: u16) {
         if let Some(child) = self.other(child) {
             self.detector.clocks.follow(child, self.event.thread);
@@ -92,6 +93,7 @@ impl OrderSink for EventOrder<'_> {
         }
     }
 
+    #[inline]
     fn atomic(&mut self, op: &AtomicOp) {
         let (thread, addr) = (self.event.thread, op.addr);
         let (reads, writes) = (op.reads(), op.writes());
