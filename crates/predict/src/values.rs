@@ -5,8 +5,8 @@
 //! the two needs a later write of the other thread, or because a lock forces another thread to
 //! finish a section that is after the pair. For the rest, two things are tried: which thread leaves
 //! first a lock that two threads would hold at the end, and whether an order of the needed steps
-//! exists. That order is built greedily, or saturation shows that there is none
-//! ([`crate::saturation`]).
+//! exists. That order is built greedily, or saturation (module `saturation`) shows that there is
+//! none.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

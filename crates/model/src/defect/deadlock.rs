@@ -93,10 +93,10 @@ impl<'a> Scene<'a> {
             if let Op::Cond(op) = event.op {
                 match op.action {
                     CondAction::Wait { .. } if event.thread == thread => return false,
-                    CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } => {
-                        if woken.contains(thread) {
-                            return true;
-                        }
+                    CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. }
+                        if woken.contains(thread) =>
+                    {
+                        return true;
                     }
                     _ => {}
                 }

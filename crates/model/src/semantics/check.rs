@@ -3,13 +3,13 @@
 use super::SyncState;
 use crate::execution::{Event, Execution};
 
-/// A step that did something else than the semantics says: a bug of raddle, not of the program.
+/// An event that did something else than the semantics says: a bug of raddle, not of the program.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("step {index} of the run is {found:?}, which the semantics does not allow ({expected:?})")]
 pub struct Disagreement {
-    /// Number of the step.
+    /// Number of the event.
     pub index: usize,
-    /// The step as it was made.
+    /// The event as it was made.
     pub found: Event,
     /// One that the semantics would allow instead; `None` if the operation was not enabled.
     pub expected: Option<Event>,
@@ -20,16 +20,16 @@ pub struct Disagreement {
 ///
 /// # Errors
 /// The first event that the semantics does not allow.
-pub fn check(execution: &Execution, spurious: u32) -> Result<(), Disagreement> {
-    let mut world = SyncState::new(spurious);
-    world.prepare(execution);
-    for (index, step) in execution.events.iter().enumerate() {
-        let successors = world.successors(step);
-        if !(0..successors).any(|choice| agrees(step, &world.outcome_of(step, choice))) {
-            let expected = (successors > 0).then(|| world.outcome_of(step, 0));
-            return Err(Disagreement { index, found: *step, expected });
+pub fn check(execution: &Execution, spurious: u32) -> Result<(), Box<Disagreement>> {
+    let mut state = SyncState::new(spurious);
+    state.prepare(execution);
+    for (index, event) in execution.events.iter().enumerate() {
+        let successors = state.successors(event);
+        if !(0..successors).any(|choice| agrees(event, &state.outcome_of(event, choice))) {
+            let expected = (successors > 0).then(|| state.outcome_of(event, 0));
+            return Err(Box::new(Disagreement { index, found: *event, expected }));
         }
-        world.apply(step);
+        state.apply(event);
     }
     Ok(())
 }
