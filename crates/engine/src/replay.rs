@@ -30,7 +30,7 @@ pub enum ReplayOutcome {
     /// The program left the schedule; the text says where.
     Diverged(String),
     /// The program followed the schedule.
-    Followed(FollowedRun),
+    Followed(Box<FollowedRun>),
 }
 
 /// A run that followed its schedule.
@@ -153,13 +153,13 @@ impl Replay {
             Some(finding) => found.iter().any(|observed| is_same_defect(finding, observed)),
             None => found.iter().any(|observed| observed.severity == Severity::Error),
         };
-        Ok(ReplayOutcome::Followed(FollowedRun {
+        Ok(ReplayOutcome::Followed(Box::new(FollowedRun {
             finding: self.finding.clone(),
             reproduced,
             events: self.recording.schedule.len(),
             observed: found,
             parked: parked_threads(&detail, &execution, &symbols),
-        }))
+        })))
     }
 
     /// Runs up to an event, and says where every thread stands.
