@@ -21,4 +21,5 @@ mod wait;
 
 pub use error::StartError;
 pub use native::{NativeTarget, RunPlan, Stop};
-pub use options::{Checkpoints, Granularity, Options, Output, RestoreMode};
+pub use options::{Checkpoints, Options, Output, RestoreMode};
+pub use raddle_vocab::Granularity;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use raddle_vocab::Granularity;
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_wire::{Config, config_flag, mode};
 
@@ -16,16 +17,6 @@ pub enum RestoreMode {
     Snapshot,
     /// Each run has a forked process of its own.
     Fork,
-}
-
-/// What is a transition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Granularity {
-    /// Synchronising operations.
-    #[default]
-    Sync,
-    /// Shared accesses as well.
-    Access,
 }
 
 /// Where the program's standard output and error go.

@@ -28,17 +28,9 @@ use raddle_model::{Execution, Request, Target, TargetError};
 
 pub use layout::Layout;
 pub use program::AbstractProgram;
+pub use raddle_vocab::Granularity;
 
 use interpreter::Interpreter;
-
-/// What is a transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Granularity {
-    /// Synchronising operations.
-    Sync,
-    /// Plain accesses too.
-    Access,
-}
 
 /// Runs one abstract program.
 #[derive(Debug)]

@@ -16,6 +16,16 @@ pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
 pub use op::{OpKind, Outcome};
 pub use words::Words;
 
+/// What is a transition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Granularity {
+    /// Synchronising operations.
+    #[default]
+    Sync,
+    /// Shared accesses as well.
+    Access,
+}
+
 /// Declares a fieldless `repr(u8)` enum together with a checked conversion from the byte on the
 /// wire.
 macro_rules! byte_enum {

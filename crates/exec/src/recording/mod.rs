@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 pub use names::{NoNames, RecordingNames};
 pub use schedule::{ScheduleDivergence, ScheduleError, choices_of, compare, describe_step, entries_of, plan_of};
 
-use crate::options::{Granularity, Options};
+use crate::Granularity;
+use crate::options::Options;
 
 /// Version of the format; files of a later one are refused.
 pub const VERSION: u32 = 1;

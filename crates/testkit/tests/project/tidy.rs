@@ -1,9 +1,38 @@
-//! Lengths of files.
+//! Lengths, and words that are for people only.
+
+use std::collections::BTreeMap;
 
 use crate::{assert_none, files, read};
 
+/// Columns of a line of Rust.
+const MAX_COLUMNS: usize = 120;
 /// Lines of a file.
 const MAX_LINES: usize = 800;
+
+/// Words for people, and words without a meaning in this field. Put together here, so that this file
+/// does not contain them.
+fn unwanted() -> [String; 6] {
+    let body = |start: &str| format!("{start}body");
+    [
+        body("some"),
+        body("no"),
+        body("every"),
+        ["who", "ever"].concat(),
+        ["in", "vain"].join(" "),
+        ["hand", "ful"].concat(),
+    ]
+}
+
+#[test]
+fn lines_of_code_fit() {
+    let mut wrong = Vec::new();
+    for path in files(&["rs"]) {
+        for (number, line) in read(&path).lines().enumerate().filter(|(_, line)| line.chars().count() > MAX_COLUMNS) {
+            wrong.push(format!("{}:{}: {} columns", path.display(), number + 1, line.chars().count()));
+        }
+    }
+    assert_none(&wrong);
+}
 
 #[test]
 fn files_are_not_too_long() {
@@ -13,4 +42,52 @@ fn files_are_not_too_long() {
     });
     let long = counted.filter(|(_, lines)| *lines > MAX_LINES);
     assert_none(&long.map(|(path, lines)| format!("{}: {lines} lines", path.display())).collect::<Vec<_>>());
+}
+
+#[test]
+fn threads_and_events_are_not_people() {
+    let unwanted = unwanted();
+    let mut wrong = Vec::new();
+    for path in files(&["rs", "md"]) {
+        let is_code = path.extension().is_some_and(|end| end == "rs");
+        for (number, line) in read(&path).lines().enumerate() {
+            let prose = if is_code { line.split_once("//").map_or("", |(_, comment)| comment) } else { line };
+            let prose = prose.to_lowercase();
+            for word in unwanted.iter().filter(|word| contains_word(&prose, word)) {
+                wrong.push(format!("{}:{}: {word}", path.display(), number + 1));
+            }
+        }
+    }
+    assert_none(&wrong);
+}
+
+fn contains_word(text: &str, word: &str) -> bool {
+    let is_end = |part: &str, at: usize| !part.as_bytes().get(at).is_some_and(u8::is_ascii_alphanumeric);
+    text.match_indices(word).any(|(at, _)| (at == 0 || is_end(text, at - 1)) && is_end(text, at + word.len()))
+}
+
+/// One name, one concept: no two crates have a public type of the same name.
+#[test]
+fn public_types_have_names_of_their_own() {
+    let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files(&["rs"]) {
+        let shown = path.display().to_string();
+        if !shown.contains("/src/") {
+            continue;
+        }
+        for line in read(&path).lines() {
+            if let Some(name) = public_type(line) {
+                seen.entry(name).or_default().push(shown.clone());
+            }
+        }
+    }
+    let twice = seen.iter().filter(|(_, places)| places.len() > 1);
+    assert_none(&twice.map(|(name, places)| format!("{name}: {}", places.join(" "))).collect::<Vec<_>>());
+}
+
+fn public_type(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("pub ")?;
+    let name = ["struct ", "enum ", "trait ", "union "].iter().find_map(|word| rest.strip_prefix(word))?;
+    let end = name.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(name.len());
+    Some(name[..end].to_string())
 }
