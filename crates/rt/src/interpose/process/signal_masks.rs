@@ -5,8 +5,10 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::arch::PAGE;
 use crate::arch::entry::hook;
 use crate::interpose::process::failure::CRASHES;
+use crate::restore::snapshot::touch;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
@@ -14,7 +16,12 @@ use crate::syscall::{set_errno, syscall};
 real! { hidden:
     fn sigprocmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
     fn pthread_sigmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
+    fn raise(signal: i32) -> i32;
 }
+
+/// Bytes of stack that the kernel may write when it delivers a signal: the red zone, and the frame
+/// with all vector registers. Frames of the C library between here and there are included.
+const SIGNAL_FRAME: usize = 12 * 1024;
 
 /// The set that the kernel has now: belongs to the process, not to a run's state.
 static KERNEL: AtomicU64 = AtomicU64::new(0);
@@ -50,6 +57,17 @@ pub fn blocks(tid: usize, signal: i32) -> bool {
     (1..=64).contains(&signal) && run().fibers[tid].blocked & bit(signal) != 0
 }
 
+/// Makes the stack writable where the kernel is about to put the frame of a signal. On a page that
+/// the snapshot protects, the kernel does not raise a fault that could be handled.
+pub fn make_room_for_frame() {
+    let here = 0u8;
+    let here = &raw const here;
+    // From the top down: a touch has no effect beyond the end of the stack.
+    for page in 0..=SIGNAL_FRAME / PAGE {
+        touch(here.wrapping_sub(page * PAGE), 1);
+    }
+}
+
 /// Blocks the running thread's signals from here on. A pending signal is delivered at once, so the
 /// caller must be on the thread's own stack already.
 #[inline]
@@ -57,6 +75,7 @@ pub fn apply() {
     let wanted = run().me().blocked & !CRASH_BITS;
     if wanted != KERNEL.load(Ordering::Relaxed) {
         KERNEL.store(wanted, Ordering::Relaxed);
+        make_room_for_frame();
         // SAFETY: the set is a local.
         unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const wanted, 0usize, 8usize) };
     }
@@ -106,5 +125,14 @@ extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void) ->
     change(how, new.cast(), old.cast())
 }
 
+extern "C" fn send_to_self(signal: i32) -> i32 {
+    if controlled() {
+        make_room_for_frame();
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::raise(signal) }
+}
+
+hook!(raise, 1 => send_to_self);
 hook!(sigprocmask, 3 => block);
 hook!(pthread_sigmask, 3 => block_of_thread);

@@ -151,6 +151,9 @@ extern "C" fn kill_process(number: i32, signal: i32, _pc: u64) -> i32 {
     let own = controlled() && number == process().pid;
     // SAFETY: no preconditions.
     let number = if own { unsafe { hidden::getpid() } } else { number };
+    if own {
+        crate::interpose::process::signal_masks::make_room_for_frame();
+    }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::kill(number, signal) };
     if own {
@@ -182,6 +185,7 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
         // The signal would still be pending in the next run.
         crate::restore::undo::needs_own_process();
     }
+    crate::interpose::process::signal_masks::make_room_for_frame();
     // SAFETY: sends a signal to this kernel thread.
     let sent = unsafe {
         syscall!(
