@@ -1,3 +1,4 @@
+// check:
 // verdict: verified
 // executions: 1
 // A handler runs wherever the stack pointer stands within a page. The frame that the kernel writes
