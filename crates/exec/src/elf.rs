@@ -14,7 +14,8 @@ pub const RUNTIME_PREFIX: &str = "libraddle_rt";
 
 /// Checks that the file is an executable for this machine that was linked with raddle's runtime.
 ///
-/// # Errors The reason why it is not, for the user.
+/// # Errors
+/// The reason why it is not, for the user.
 pub fn check(program: &Path) -> Result<(), StartError> {
     let path = || PathBuf::from(program);
     let file = File::open(program).map_err(|error| StartError::Unreadable(path(), error.to_string()))?;

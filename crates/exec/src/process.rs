@@ -56,7 +56,8 @@ pub struct Process {
 impl Process {
     /// Starts the target with the shared file and waits until its runtime takes jobs.
     ///
-    /// # Errors Why the runtime did not get that far.
+    /// # Errors
+    /// Why the runtime did not get that far.
     pub fn start(options: &Options, shared: &SharedFile) -> Result<Self, StartError> {
         let started = Self::start_bound(options, shared, Binding::Eager);
         if !matches!(started, Err(StartError::EarlyDeath(..))) {

@@ -89,7 +89,8 @@ impl SharedFile {
 
     /// The 32-bit word at a byte offset.
     ///
-    /// # Panics If the offset is unaligned or outside the file. Offsets that the target wrote are
+    /// # Panics
+    /// If the offset is unaligned or outside the file. Offsets that the target wrote are
     /// checked before.
     #[must_use]
     pub fn word32(&self, offset: usize) -> &AtomicU32 {

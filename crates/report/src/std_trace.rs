@@ -123,7 +123,8 @@ pub fn written(line: &Line) -> String {
 
 /// Parses a trace. Empty lines and lines that start with `#` are skipped.
 ///
-/// # Errors The first line that is not in the format.
+/// # Errors
+/// The first line that is not in the format.
 pub fn parse(text: &str) -> Result<Vec<Line>, StdError> {
     let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -49,7 +49,8 @@ pub struct SuppressionError {
 impl Suppressions {
     /// Parses a file.
     ///
-    /// # Errors The first line that is not a suppression.
+    /// # Errors
+    /// The first line that is not a suppression.
     pub fn parse(text: &str) -> Result<Self, SuppressionError> {
         let mut all = Vec::new();
         for (index, line) in text.lines().enumerate() {

@@ -146,7 +146,8 @@ impl Settings {
 impl RecordedProgram {
     /// Describes the program of these options.
     ///
-    /// # Errors If a path or argument is not valid UTF-8: a recording could not name it.
+    /// # Errors
+    /// If a path or argument is not valid UTF-8: a recording could not name it.
     pub fn of(options: &Options) -> Result<Self, RecordingError> {
         let text = |os: &std::ffi::OsStr| {
             let text = os.to_str().map(String::from);
@@ -175,7 +176,8 @@ fn file_checksum(path: &Path) -> Option<String> {
 impl Recording {
     /// Reads either form.
     ///
-    /// # Errors What is wrong with the file, for the user.
+    /// # Errors
+    /// What is wrong with the file, for the user.
     pub fn load(path: &Path) -> Result<Self, RecordingError> {
         let bytes = std::fs::read(path).map_err(|error| RecordingError::Io(path.into(), error.to_string()))?;
         Self::from_bytes(&bytes)
