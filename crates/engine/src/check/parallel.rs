@@ -79,7 +79,7 @@ fn expander(spurious: u32, self_check: Option<u64>) -> Analyser {
     Box::new(move |number, request, execution| {
         let is_worker = || std::thread::current().name() != Some("main");
         assert!(!(is_panic_provoked && is_worker()), "a test wants this panic");
-        let expansion = expander.expand(&WorkItem { schedule: request.schedule }, execution);
+        let expansion = expander.expand(&WorkItem { schedule: request.schedule.into() }, execution);
         let mut keep = self_check.is_some_and(|every| (number + 1).is_multiple_of(every));
         for defect in finder.find(execution) {
             keep |= known.insert(defect.signature);

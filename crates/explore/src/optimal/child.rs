@@ -172,7 +172,8 @@ impl Expander {
         let is_host = self.is_host(sim, again.as_ref(), position);
         self.replay.come_back(mark);
         if is_host {
-            children.push(WorkItem { schedule: self.schedule(position, &sim.path, x) });
+            let schedule = self.schedule(position, &sim.path, x);
+            children.push(WorkItem { schedule });
         }
     }
 
@@ -222,16 +223,21 @@ impl Expander {
 
     fn follows_policy(&mut self, cursor: &mut Cursor) -> bool {
         let none_asleep = Ranks::none(self.trace.by_rank.len());
-        loop {
+        let follows = loop {
             // Behind the forced part the execution itself shows what the policy does.
             if cursor.is_along(&self.trace).is_some_and(|made| made as usize >= self.forced) {
-                return true;
+                break true;
+            }
+            if let Some(known) = self.hosts.visit(&cursor.next, cursor.made) {
+                break known;
             }
             match cursor.pick(self.facts(), &none_asleep, |_, _| false) {
                 Pick::Next(next) => cursor.take(&self.trace, &mut self.replay, next),
-                Pick::Nothing => return cursor.made as usize == self.trace.events.len(),
-                Pick::Other(..) => return false,
+                Pick::Nothing => break cursor.made as usize == self.trace.events.len(),
+                Pick::Other(..) => break false,
             }
-        }
+        };
+        self.hosts.decide(follows);
+        follows
     }
 }

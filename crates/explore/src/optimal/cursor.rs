@@ -3,11 +3,12 @@
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::object::{AtomicAction, AtomicOp};
 use raddle_model::semantics::Mark;
-use raddle_model::{Event, Footprint, Op, Operation as _, SyncState, Touch};
+use raddle_model::{Event, Footprint, Mode, Op, Operation as _, SyncState, Touch};
 use raddle_vocab::Outcome;
 
+use super::long_lists::OfThread;
 use super::ranks::Ranks;
-use super::trace_index::TraceIndex;
+use super::trace_index::{Entry, TraceIndex};
 
 /// Something that a thread could do in a state.
 #[derive(Clone, Debug)]
@@ -419,16 +420,25 @@ impl Cursor {
 
     /// What an atomic location holds here, if the execution shows it.
     fn value_at(&self, trace: &TraceIndex, addr: u64, size: u32) -> Option<u64> {
-        let entries = trace.entries(addr >> 3);
+        let list = trace.known_list(addr >> 3)?;
+        let entries = trace.list(list);
         let access = |position: u32| {
             let access = trace.events[position as usize].op.as_atomic();
             access.filter(|access| access.is_at(addr, size))
         };
         let bytes = (((1u16 << size.min(8)) - 1) << (addr & 7)) as u8;
-        let written = |entry: &&super::trace_index::Entry| {
-            entry.bytes & bytes != 0 && entry.mode == Some(raddle_model::Mode::Write) && self.has(trace, entry.position)
+        let writes = |entry: &Entry| entry.bytes & bytes != 0 && entry.mode == Some(Mode::Write);
+        let last = match trace.by_thread(list) {
+            None => entries.iter().rev().find(|entry| writes(entry) && self.has(trace, entry.position)),
+            Some(by_thread) => {
+                let last_of = |of: &OfThread| {
+                    let made = of.writes.partition_point(|&index| self.has(trace, entries[index as usize].position));
+                    of.writes[..made].iter().rev().find(|&&index| writes(&entries[index as usize])).copied()
+                };
+                by_thread.iter().filter_map(last_of).max().map(|index| &entries[index as usize])
+            }
         };
-        if let Some(entry) = entries.iter().rev().find(written) {
+        if let Some(entry) = last {
             return access(entry.position).map(AtomicOp::value);
         }
         let first = entries.iter().find(|entry| entry.bytes & bytes != 0)?;

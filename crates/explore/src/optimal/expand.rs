@@ -14,7 +14,9 @@ use smallvec::SmallVec;
 use super::WorkItem;
 use super::child::Sim;
 use super::cursor::{ChosenEvent, Cursor, Facts, Replay, class_of, is_dependent_with};
+use super::host_cache::HostCache;
 use super::ranks::Ranks;
+use super::schedule::{Schedule, ScheduleMaker};
 use super::trace_index::{Entry, EventSummary, TraceIndex, mask};
 
 /// An event that was possible and left out. It sleeps until an event that depends on it is made.
@@ -93,6 +95,8 @@ pub struct Expander {
     pub(super) irregular: u64,
     spurious: u32,
     pub(super) thorough: bool,
+    schedules: ScheduleMaker,
+    pub(super) hosts: HostCache,
 }
 
 impl Expander {
@@ -115,6 +119,8 @@ impl Expander {
             irregular: 0,
             spurious,
             thorough: false,
+            schedules: ScheduleMaker::default(),
+            hosts: HostCache::default(),
         }
     }
 
@@ -131,8 +137,10 @@ impl Expander {
         self.replay.load(execution, common);
         self.forced = item.schedule.len().min(events);
         self.choices.clear();
-        self.choices.extend(item.schedule[..self.forced].iter().map(|choice| choice.choice));
+        self.choices.extend(item.schedule.iter().take(self.forced).map(|choice| choice.choice));
         self.choices.resize(events, 0);
+        self.schedules.reset();
+        self.hosts.reset();
         self.reopen(common);
         self.put_to_sleep(common);
         self.find_fragile();
@@ -427,9 +435,9 @@ impl Expander {
                 })
         };
         touches.iter().enumerate().any(|(index, touch)| {
-            let entries = trace.entries_of(position, index);
-            self.overtakers(position, touch, entries)
-                .any(|other| wakes_all(&trace.events[other], trace.summaries[other].seq as usize, trace.touches(other)))
+            self.any_overtaker(position, touch, trace.list_of_touch(position, index), |other| {
+                wakes_all(&trace.events[other], trace.summaries[other].seq as usize, trace.touches(other))
+            })
         }) || trace.stopped.iter().any(|&thread| {
             let thread = usize::from(thread);
             trace.pending[thread].as_ref().is_some_and(|(op, theirs)| {
@@ -543,9 +551,13 @@ impl Expander {
     /// that wakes it later by a step that does not depend on the one at `position`.
     fn with_wakers(&self, position: usize) -> SmallVec<[(&ChosenEvent, u16); 8]> {
         let waker = |sleeper: &SleepEntry| {
-            let rank = |other: u32| self.trace.summaries[other as usize].key.1;
-            let wakers = self.wakers(position, &sleeper.event, |index| self.trace.list(sleeper.lists[index]));
-            if sleeper.event.step.op.is_arrival() { 0 } else { wakers.map(rank).min().unwrap_or(NO_RANK) }
+            let mut least = if sleeper.event.step.op.is_arrival() { 0 } else { NO_RANK };
+            let list = |index: usize| Some(sleeper.lists[index]);
+            self.any_waker(position, &sleeper.event, list, |other| {
+                least = least.min(self.trace.summaries[other as usize].key.1);
+                least == 0
+            });
+            least
         };
         self.sleepers(position).map(|sleeper| (&sleeper.event, waker(sleeper))).collect()
     }
@@ -553,44 +565,48 @@ impl Expander {
     /// Whether a later step that does not depend on the one at `position`, and is not left out,
     /// could wake the event.
     pub(super) fn may_be_woken(&self, position: usize, event: &ChosenEvent, is_out: impl Fn(u32) -> bool) -> bool {
-        let mut wakers = self.wakers(position, event, |index| self.trace.entries(event.touches[index].cell));
-        event.step.op.is_arrival() || wakers.any(|step| !is_out(step))
+        let list = |index: usize| self.trace.known_list(event.touches[index].cell);
+        event.step.op.is_arrival() || self.any_waker(position, event, list, |step| !is_out(step))
     }
 
-    /// Later steps that do not depend on the one at `position` and conflict with the event. `list`:
-    /// the entries of the cell of a touch.
-    fn wakers<'a>(
-        &'a self,
+    /// Whether `examine` holds for a later step that does not depend on the one at `position` and
+    /// conflicts with the event. `list`: the number of the list of the cell of a touch.
+    fn any_waker(
+        &self,
         position: usize,
-        event: &'a ChosenEvent,
-        list: impl Fn(usize) -> &'a [Entry],
-    ) -> impl Iterator<Item = u32> {
-        let positions = event.touches.iter().enumerate().flat_map(move |(index, touch)| {
-            let later = list(index).iter().rev().take_while(move |entry| entry.position as usize > position);
-            later.filter(move |entry| {
+        event: &ChosenEvent,
+        list: impl Fn(usize) -> Option<u32>,
+        mut examine: impl FnMut(u32) -> bool,
+    ) -> bool {
+        event.touches.iter().enumerate().any(|(index, touch)| {
+            let Some(list) = list(index) else { return false };
+            self.trace.any_later(position, list, touch.mode, |entry| {
                 entry.bytes & touch.bytes != 0
                     && entry.mode.is_some_and(|mode| !mode.commutes(touch.mode))
                     && self.trace.summaries[entry.position as usize].thread != event.step.thread
                     && !self.trace.is_before(position, entry.position as usize)
+                    && examine(entry.position)
             })
-        });
-        positions.map(|entry| entry.position)
+        })
     }
 
-    /// Later steps that could come before the one at `position` if their touches came in the other
-    /// order.
-    fn overtakers(&self, position: usize, touch: &Touch, entries: &[Entry]) -> impl Iterator<Item = usize> {
+    /// Whether `examine` holds for a later step that could come before the one at `position` if
+    /// their touches of the cell with this list came in the other order.
+    fn any_overtaker(&self, position: usize, touch: &Touch, list: u32, mut examine: impl FnMut(usize) -> bool) -> bool {
         let trace = &self.trace;
         let step = &trace.events[position];
         let released = step.op.released_mutex();
-        let owned = released.is_some_and(|mutex| touch.cell == mutex >> 3) && self.releases_own(position, entries);
-        let later = entries.iter().rev().take_while(move |entry| entry.position as usize > position);
-        let overtakes = move |entry: &&Entry| {
+        let owned =
+            released.is_some_and(|mutex| touch.cell == mutex >> 3) && self.releases_own(position, trace.list(list));
+        // A reader that got the lock gets it in every child, if no writer takes part in what is behind
+        // the step.
+        let is_readers_only = touch.mode == Mode::Share && !trace.has_write_behind(list, position);
+        let stays_shared = |mode: Mode, op: &Op| is_readers_only && mode == Mode::Share && matches!(op, Op::Rwlock(_));
+        let overtakes = |entry: &Entry| {
             let other = entry.position as usize;
             let EventSummary { thread, seq, .. } = trace.summaries[other];
-            let mode = entry.mode.filter(|_| !entry.may_write);
-            thread != step.thread
-                && entry.bytes & touch.bytes != 0
+            let mode = entry.mode.filter(|&mode| !entry.may_write || stays_shared(mode, &trace.events[other].op));
+            entry.bytes & touch.bytes != 0
                 && mode.is_none_or(|mode| !mode.commutes(touch.mode))
                 && !never_overtakes(&step.op, &trace.events[other].op, owned)
                 && seq.checked_sub(1).is_none_or(|seq| {
@@ -599,7 +615,7 @@ impl Expander {
                         && !self.waits_for(position, other, &trace.events[previous as usize].op)
                 })
         };
-        later.filter(overtakes).map(|entry| entry.position as usize)
+        trace.any_later(position, list, touch.mode, |entry| overtakes(entry) && examine(entry.position as usize))
     }
 
     /// Whether the second step, behind the operation `previous`, ends a wait that only a step
@@ -644,12 +660,13 @@ impl Expander {
             if self.is_fragile(step) {
                 let mut cells = Footprint::from_slice(self.trace.touches(position));
                 cells.extend(step.op.potential(step.thread));
-                fragile.push((step.thread, cells));
+                add(&mut fragile, step.thread, cells);
             }
         }
         for (step, touches) in self.trace.pending.iter().flatten() {
             if self.is_fragile(step) {
-                fragile.push((step.thread, touches.iter().copied().chain(step.op.potential(step.thread)).collect()));
+                let cells = touches.iter().copied().chain(step.op.potential(step.thread)).collect();
+                add(&mut fragile, step.thread, cells);
             }
         }
         self.fragile = fragile;
@@ -669,10 +686,7 @@ impl Expander {
             Op::Rwlock(op) => op.action == RwlockAction::Write(Patience::Block),
             Op::Cond(_) => step.op.ends_wait(),
             Op::Futex(_) => step.op.begins_wait() || step.op.ends_wait(),
-            Op::Atomic(AtomicOp { addr, action: AtomicAction::Cas { .. }, .. }) => {
-                let entries = self.trace.entries(addr >> 3);
-                entries.iter().any(|entry| entry.bytes != entries[0].bytes)
-            }
+            Op::Atomic(AtomicOp { addr, action: AtomicAction::Cas { .. }, .. }) => !self.trace.is_even(addr >> 3),
             _ => false,
         }
     }
@@ -691,16 +705,14 @@ impl Expander {
     }
 
     /// The schedule of the first `position` steps, then those of the path, then one event.
-    pub(super) fn schedule(&self, position: usize, path: &[u32], last: &ChosenEvent) -> Vec<Choice> {
-        let mut schedule = Vec::with_capacity(position + path.len() + 1);
-        let summaries = self.trace.summaries.iter().zip(&self.choices);
-        schedule.extend(summaries.take(position).map(|(summary, &choice)| Choice { thread: summary.thread, choice }));
+    pub(super) fn schedule(&mut self, position: usize, path: &[u32], last: &ChosenEvent) -> Schedule {
+        let mut own = Vec::with_capacity(path.len() + 1);
         // Threads are numbered in order of creation, which the path may change.
         let mut numbers: SmallVec<[(u16, u16); 8]> = SmallVec::new();
         let mut created = None;
         for &at in path {
             let step = &self.trace.events[at as usize];
-            schedule.push(Choice { thread: renamed(&numbers, step.thread), choice: self.choices[at as usize] });
+            own.push(Choice { thread: renamed(&numbers, step.thread), choice: self.choices[at as usize] });
             if let Some(child) = step.op.created() {
                 let earlier = || self.trace.events[..position].iter().filter(|step| step.op.created().is_some());
                 let number = created.unwrap_or_else(|| 1 + earlier().count() as u16);
@@ -708,8 +720,17 @@ impl Expander {
                 created = Some(number + 1);
             }
         }
-        schedule.push(Choice { thread: renamed(&numbers, last.step.thread), choice: last.choice });
-        schedule
+        own.push(Choice { thread: renamed(&numbers, last.step.thread), choice: last.choice });
+        let summaries = self.trace.summaries.iter().zip(&self.choices);
+        let steps = summaries.map(|(summary, &choice)| Choice { thread: summary.thread, choice });
+        self.schedules.child(position, own, steps)
+    }
+}
+
+/// Adds an operation to those that are fragile. A loop makes the same one again and again.
+fn add(fragile: &mut Vec<(u16, Footprint)>, thread: u16, cells: Footprint) {
+    if !fragile.iter().rev().any(|(other, known)| *other == thread && *known == cells) {
+        fragile.push((thread, cells));
     }
 }
 

@@ -38,11 +38,12 @@ impl Frontier {
             let rest = self.stack.len().saturating_sub(SORT_BATCH);
             self.batch.extend(self.stack.drain(rest..));
             tracing::trace!(items = self.batch.len(), left = self.stack.len(), "batch of work items");
-            self.batch.make_contiguous().sort_by(|(a, _), (b, _)| a.schedule.cmp(&b.schedule));
+            self.batch.make_contiguous().sort_by(|(a, _), (b, _)| a.schedule.order(&b.schedule));
         }
         let (item, part) = self.batch.pop_front()?;
-        self.under_way.push_back((item.clone(), part));
-        Some(scheduled(item.schedule))
+        let request = scheduled(item.schedule.clone().into_vec());
+        self.under_way.push_back((item, part));
+        Some(request)
     }
 
     /// The work item that has been under way for longest.

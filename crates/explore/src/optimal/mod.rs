@@ -94,10 +94,13 @@ mod child;
 mod cursor;
 mod expand;
 mod frontier;
+mod host_cache;
+mod long_lists;
 mod ranks;
+mod schedule;
 mod trace_index;
 
-use raddle_model::{Choice, Execution, Request};
+use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless};
@@ -105,12 +108,13 @@ use crate::unpredictability::{Cause, unpredictability};
 use frontier::Frontier;
 
 pub use expand::Expander;
+pub use schedule::Schedule;
 
 /// A part of the search that can be explored by itself: one trace and all its descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkItem {
     /// Transitions to make before the policy takes over.
-    pub schedule: Vec<Choice>,
+    pub schedule: Schedule,
 }
 
 /// What the search has to know of the execution of a work item.

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::cursor::class_of;
+use super::long_lists::{LONG, LongLists, OfThread};
 
 /// "No position", where a position in the execution could stand.
 pub(super) const NONE: u32 = u32::MAX;
@@ -35,6 +36,13 @@ pub(super) struct Entry {
     is_usual: bool,
 }
 
+impl Entry {
+    /// Whether it touches the cell in another way than by a read in some state.
+    pub fn conflicts_with_reads(&self) -> bool {
+        self.may_write || self.mode != Some(Mode::Observe)
+    }
+}
+
 /// The events that touched a cell, in order.
 #[derive(Debug)]
 struct CellList {
@@ -43,6 +51,8 @@ struct CellList {
     last_share: u32,
     /// How many entries are not usual.
     unusual: u32,
+    /// How many entries touch other bytes than the first.
+    uneven: u32,
 }
 
 /// The data of an event that is needed most often, in one place.
@@ -113,6 +123,7 @@ pub(super) struct TraceIndex {
     lists: Vec<CellList>,
     /// Lists that each event is in, to take it out again.
     member: Vec<u32>,
+    long: LongLists,
     /// The cached event, by thread and number within the thread.
     cached: Vec<Vec<CachedEvent>>,
 }
@@ -142,7 +153,21 @@ impl TraceIndex {
             }
             self.push(event);
         }
+        self.index_long_lists();
         common
+    }
+
+    fn index_long_lists(&mut self) {
+        self.long.clear();
+        if self.events.len() < LONG {
+            return;
+        }
+        for (number, list) in self.lists.iter().enumerate() {
+            if list.entries.len() >= LONG {
+                let thread_of = |position: u32| self.summaries[position as usize].thread;
+                self.long.add(number, self.positions.len(), &list.entries, thread_of);
+            }
+        }
     }
 
     /// Whether the last event is behind all others.
@@ -196,6 +221,7 @@ impl TraceIndex {
                 let list = &mut self.lists[list as usize];
                 if let Some(entry) = list.entries.pop() {
                     list.unusual -= u32::from(!entry.is_usual);
+                    list.uneven -= u32::from(list.entries.first().is_some_and(|first| first.bytes != entry.bytes));
                     (list.last_write, list.last_share) = (entry.last_write, entry.last_share);
                 }
             }
@@ -318,11 +344,64 @@ impl TraceIndex {
         self.cells.get(&cell).map_or(&[], |&list| &self.lists[list as usize].entries)
     }
 
+    /// The number of the list of a cell, if any event has touched it.
+    pub fn known_list(&self, cell: Cell) -> Option<u32> {
+        self.cells.get(&cell).copied()
+    }
+
+    /// The number of the list of the cell that is the event's touch number `index`.
+    pub fn list_of_touch(&self, position: usize, index: usize) -> u32 {
+        // An event enters the lists of what it touches before all others.
+        self.member[self.summaries[position].first_member as usize + index]
+    }
+
     /// The list of the cell that is the event's touch number `index`.
     pub fn entries_of(&self, position: usize, index: usize) -> &[Entry] {
-        // An event enters the lists of what it touches before all others.
-        let list = self.member[self.summaries[position].first_member as usize + index];
-        &self.lists[list as usize].entries
+        &self.lists[self.list_of_touch(position, index) as usize].entries
+    }
+
+    /// The entries of a list by thread, if the list is long.
+    pub fn by_thread(&self, list: u32) -> Option<&[OfThread]> {
+        self.long.get(list)
+    }
+
+    /// Whether all events that touch the cell touch the same bytes of it.
+    pub fn is_even(&self, cell: Cell) -> bool {
+        self.cells.get(&cell).is_none_or(|&list| self.lists[list as usize].uneven == 0)
+    }
+
+    /// Whether an event behind `position` touches the cell with this list in mode `Write`.
+    pub fn has_write_behind(&self, list: u32, position: usize) -> bool {
+        let list = &self.lists[list as usize];
+        list.entries.get(list.last_write as usize).is_some_and(|entry| entry.position as usize > position)
+    }
+
+    /// Whether `examine` holds for an entry of the list behind `position` that is of another thread
+    /// and does not commute with `mode` in every state. Entries may be left out if the event before
+    /// theirs in the same thread is behind the event at `position`.
+    pub fn any_later(&self, position: usize, list: u32, mode: Mode, mut examine: impl FnMut(&Entry) -> bool) -> bool {
+        let entries = self.list(list);
+        let thread = usize::from(self.summaries[position].thread);
+        let Some(by_thread) = self.by_thread(list) else {
+            let later = entries.iter().rev().take_while(|entry| entry.position as usize > position);
+            return later
+                .filter(|entry| usize::from(self.summaries[entry.position as usize].thread) != thread)
+                .any(examine);
+        };
+        let others = by_thread.iter().enumerate().filter(|&(other, _)| other != thread);
+        others.into_iter().any(|(other, of)| {
+            let own = if mode == Mode::Observe { &of.writes } else { &of.all };
+            let first = own.partition_point(|&index| entries[index as usize].position as usize <= position);
+            let later = own[first..].iter().map(|&index| &entries[index as usize]);
+            let Some(bound) = self.first_behind(position, other) else { return later.into_iter().any(&mut examine) };
+            later.take_while(|entry| entry.position <= bound).any(&mut examine)
+        })
+    }
+
+    /// Position of the thread's first event that is behind the one at `position`.
+    fn first_behind(&self, position: usize, thread: usize) -> Option<u32> {
+        let own = &self.positions[thread];
+        own.get(own.partition_point(|&other| !self.is_before(position, other as usize))).copied()
     }
 
     /// Whether no event of the execution overtakes this one because of its touch number `index`: no
@@ -387,6 +466,7 @@ impl CellList {
 
     fn enter(&mut self, position: u32, bytes: u8, mode: Option<Mode>, may_write: bool, is_usual: bool) {
         self.unusual += u32::from(!is_usual);
+        self.uneven += u32::from(self.entries.first().is_some_and(|first| first.bytes != bytes));
         let (last_write, last_share) = (self.last_write, self.last_share);
         match mode {
             Some(Mode::Write) => self.last_write = self.entries.len() as u32,
@@ -399,7 +479,7 @@ impl CellList {
 
 fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Cell) -> u32 {
     *cells.entry(cell).or_insert_with(|| {
-        lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE, unusual: 0 });
+        lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE, unusual: 0, uneven: 0 });
         lists.len() as u32 - 1
     })
 }

@@ -105,7 +105,7 @@ fn dismissals_are_sound(program: &AbstractProgram, granularity: Granularity, spu
     let (mut children, mut all) = (Vec::new(), Vec::new());
     for _ in 0..limit {
         let Some(unit) = units.pop() else { break };
-        target.submit(scheduled(unit.schedule.clone()));
+        target.submit(scheduled(unit.schedule.clone().into_vec()));
         target.finish(&mut execution).unwrap();
         if execution.status == RunStatus::Rest {
             quick.append_children(&unit, &execution, &mut children);
@@ -144,4 +144,21 @@ fn a_wait_overtakes_another_on_the_same_condition_variable() {
     let program = AbstractProgram { conds: 1, ..AbstractProgram::parallel(0, 3, vec![first, second]) };
     assert_eq!(agrees(&program, Granularity::Sync, 0, true), Some(true));
     assert!(dismissals_are_sound(&program, Granularity::Sync, 0, 1000));
+}
+
+/// Cells that hundreds of events touch are looked up by thread, and walks beside long executions
+/// are remembered. The expander that simulates every position gives the same children.
+#[test]
+fn long_executions_have_the_same_children() {
+    for seed in seeds(12) {
+        let drawn = Knobs::drawn(seed ^ 0x1111, 2, 260);
+        let knobs = Knobs { vars: 1, mutexes: 1, awaits: false, races: false, barriers: false, ..drawn };
+        let program = generate(seed, &knobs);
+        assert!(dismissals_are_sound(&program, Granularity::Sync, 0, 3), "seed {seed}");
+    }
+    for rounds in [100, 200, 400] {
+        let body: Vec<_> = (0..rounds).flat_map(|_| locked(0, Vec::new())).collect();
+        let program = AbstractProgram::parallel(0, 1, vec![body; 2]);
+        assert!(dismissals_are_sound(&program, Granularity::Sync, 0, 3), "{rounds} rounds");
+    }
 }

@@ -32,7 +32,7 @@ fn target(program: &AbstractProgram) -> MemoryTarget {
 fn expander() -> Option<Analyser> {
     let mut expander = Expander::new(0);
     Some(Box::new(move |_, request: Request, execution: &Execution| {
-        let expansion = expander.expand(&WorkItem { schedule: request.schedule }, execution);
+        let expansion = expander.expand(&WorkItem { schedule: request.schedule.into() }, execution);
         Analysis { expansion: Some(expansion), keep: true, note: None }
     }))
 }
