@@ -7,6 +7,7 @@
 
 pub mod bounds;
 pub mod crowd;
+mod dependence;
 pub mod dfs;
 pub mod dhtc;
 pub mod dpor;

@@ -6,24 +6,17 @@
 //! which does not depend on the order of summing.
 
 use raddle_model::object::AtomicAction;
-use raddle_model::{Event, Execution, Mode, Op, Operation as _, ThreadPath, footprint};
+use raddle_model::{Event, Execution, Op, Operation as _, ThreadPath};
 use raddle_vocab::policy::mix;
 use raddle_vocab::{Outcome, Words};
-use rustc_hash::FxHashMap;
 
-/// Clocks of the transitions that touched the same bytes of a cell, joined by mode.
-#[derive(Clone, Debug)]
-struct Group {
-    bytes: u8,
-    clocks: [Vec<u32>; 3],
-}
+use crate::dependence::DependenceClocks;
 
 /// Computes hashes; keeps its buffers.
 #[derive(Debug, Default)]
 pub struct TraceHasher {
-    clocks: Vec<Vec<u32>>,
+    order: DependenceClocks,
     names: Vec<u64>,
-    cells: FxHashMap<u64, Vec<Group>>,
     sum: u64,
 }
 
@@ -36,10 +29,7 @@ impl TraceHasher {
 
     /// Starts with no event of the execution.
     pub fn start(&mut self, execution: &Execution) {
-        let threads = execution.threads.len();
-        self.cells.clear();
-        self.clocks.clear();
-        self.clocks.resize(threads, vec![0; threads]);
+        self.order.start(execution.threads.len());
         self.names.clear();
         self.names.extend(execution.threads.iter().map(|thread| path_hash(&thread.path)));
         self.sum = 0;
@@ -55,38 +45,15 @@ impl TraceHasher {
     /// its own included.
     #[must_use]
     pub fn clock(&self, thread: u16) -> &[u32] {
-        &self.clocks[usize::from(thread)]
+        self.order.at(thread)
     }
 
     /// Puts one more transition behind those it depends on and returns its hash.
     fn add(&mut self, event: &Event) -> u64 {
-        let number = usize::from(event.thread);
-        let mut clock = std::mem::take(&mut self.clocks[number]);
-        clock[number] += 1;
-        let touches = footprint(event);
-        for touch in &touches {
-            for group in self.cells.get(&touch.cell).into_iter().flatten() {
-                for mode in [Mode::Observe, Mode::Share, Mode::Write] {
-                    if group.bytes & touch.bytes != 0 && !touch.mode.commutes(mode) {
-                        join(&mut clock, &group.clocks[mode as usize]);
-                    }
-                }
-            }
-        }
-        for touch in &touches {
-            let groups = self.cells.entry(touch.cell).or_default();
-            let at = groups.iter().position(|group| group.bytes == touch.bytes).unwrap_or_else(|| {
-                groups.push(Group { bytes: touch.bytes, clocks: Default::default() });
-                groups.len() - 1
-            });
-            let into = &mut groups[at].clocks[touch.mode as usize];
-            into.resize(clock.len(), 0);
-            join(into, &clock);
-        }
+        let clock = self.order.push(event);
         let past = clock.iter().zip(&self.names).filter(|(count, _)| **count > 0);
         let past = past.fold(0u64, |sum, (&count, &name)| sum.wrapping_add(mix(name ^ mix(u64::from(count)))));
-        self.clocks[number] = clock;
-        mix(self.names[number] ^ mix(self.label(event) ^ mix(past)))
+        mix(self.names[usize::from(event.thread)] ^ mix(self.label(event) ^ mix(past)))
     }
 
     /// What was done, in words that do not depend on the order of independent transitions.
@@ -110,12 +77,6 @@ impl TraceHasher {
         let outcome = if outcome == Outcome::Last { Outcome::Done } else { outcome };
         let words = [kind as u64, outcome as u64, order as u64, obj, arg, value, old];
         words.into_iter().fold(0, |hash, word| mix(hash ^ word))
-    }
-}
-
-fn join(into: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in into.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
     }
 }
 

@@ -2,6 +2,7 @@
 //! every synchronising object, dependence, happens-before, defects.
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod defect;
 pub mod depend;
 pub mod execution;
@@ -15,6 +16,7 @@ pub mod semantics;
 pub mod target;
 pub mod thread;
 
+pub use clock::{ClockTable, VectorClock};
 pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
 pub use execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState};

@@ -8,13 +8,16 @@
 
 use std::collections::BTreeMap;
 
+use raddle_model::VectorClock;
+use raddle_model::clock::join_changes;
+
 use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
 /// For each thread and position, how many steps of the other threads must have been made.
 #[derive(Clone, Debug)]
 pub struct MustHappenBefore {
     /// By thread: the positions from which a clock holds. A thread's own entry has no meaning.
-    clocks: Vec<Vec<(u32, Vec<u32>)>>,
+    clocks: Vec<Vec<(u32, VectorClock)>>,
 }
 
 /// Steps of one kind on one slot.
@@ -51,8 +54,8 @@ struct Scan<'a> {
     ends: BTreeMap<Slot, (Tid, u32)>,
     set: BTreeMap<Slot, (Tid, u32)>,
     passed: BTreeMap<(Slot, Tid), u32>,
-    current: Vec<Vec<u32>>,
-    clocks: Vec<Vec<(u32, Vec<u32>)>>,
+    current: Vec<VectorClock>,
+    clocks: Vec<Vec<(u32, VectorClock)>>,
 }
 
 impl MustHappenBefore {
@@ -74,8 +77,8 @@ impl MustHappenBefore {
             ends: BTreeMap::new(),
             set: BTreeMap::new(),
             passed: BTreeMap::new(),
-            current: vec![vec![0; threads]; threads],
-            clocks: vec![vec![(0, vec![0; threads])]; threads],
+            current: vec![VectorClock::zero(threads); threads],
+            clocks: vec![vec![(0, VectorClock::zero(threads))]; threads],
         };
         scan.collect();
         let mut needs = Vec::new();
@@ -189,18 +192,13 @@ impl Scan<'_> {
         if thread == other {
             return false;
         }
-        let clock = self.clock_at(other, position);
-        let mut changed = false;
-        for (index, (mine, theirs)) in self.current[usize::from(thread)].iter_mut().zip(clock).enumerate() {
-            if *mine < theirs && index != usize::from(thread) {
-                *mine = theirs;
-                changed = true;
-            }
-        }
-        changed
+        let mut clock = self.clock_at(other, position);
+        // What the other thread knows of this one is no news.
+        clock[usize::from(thread)] = 0;
+        join_changes(&mut self.current[usize::from(thread)], &clock)
     }
 
-    fn clock_at(&self, thread: Tid, position: u32) -> Vec<u32> {
+    fn clock_at(&self, thread: Tid, position: u32) -> VectorClock {
         let own = &self.clocks[usize::from(thread)];
         let at = own.partition_point(|(from, _)| *from <= position).saturating_sub(1);
         let mut clock = own[at].1.clone();

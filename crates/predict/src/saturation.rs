@@ -12,6 +12,8 @@
 //! The row of a step holds how many steps of each thread are made once the step is made, including
 //! itself.
 
+use raddle_model::ClockTable;
+use raddle_model::clock::join_changes;
 use rustc_hash::FxHashMap;
 
 use crate::order::MustHappenBefore;
@@ -82,8 +84,8 @@ pub(crate) enum Unsaturated {
 pub(crate) struct Saturated<'a> {
     ground: SaturationInput<'a>,
     limits: &'a [u32],
-    /// Rows of each thread, concatenated.
-    rows: Vec<Vec<u32>>,
+    /// Rows of each thread.
+    rows: Vec<ClockTable>,
     /// For each thread, the range of rows to which the rules have to be applied again.
     again: Vec<(u32, u32)>,
 }
@@ -96,12 +98,15 @@ impl<'a> Saturated<'a> {
         if steps.saturating_mul(width) > MOST_ENTRIES {
             return Err(Unsaturated::TooLarge);
         }
-        let row = |thread: Tid, index: u32| {
-            let mut row = ground.order.clock(thread, index + 1).to_vec();
-            row[usize::from(thread)] = index + 1;
-            row
+        let rows_of = |thread: usize| {
+            let mut rows = ClockTable::default();
+            rows.reset(width);
+            for index in 0..limits[thread] {
+                rows.push(ground.order.clock(thread as Tid, index + 1));
+                rows.row_mut(index as usize)[thread] = index + 1;
+            }
+            rows
         };
-        let rows_of = |thread: usize| (0..limits[thread]).flat_map(|index| row(thread as Tid, index)).collect();
         let rows = (0..width).map(rows_of).collect();
         let again = limits.iter().map(|&limit| (0, limit)).collect();
         let mut saturated = Saturated { ground, limits, rows, again };
@@ -116,8 +121,7 @@ impl<'a> Saturated<'a> {
     }
 
     fn row(&self, (thread, index): At) -> &[u32] {
-        let width = self.limits.len();
-        &self.rows[usize::from(thread)][index as usize * width..][..width]
+        self.rows[usize::from(thread)].row(index as usize)
     }
 
     fn saturate(&mut self) -> Option<()> {
@@ -223,13 +227,8 @@ impl<'a> Saturated<'a> {
 
     /// Joins into a row; whether that changed it, `None` if a step would be before itself.
     fn join(&mut self, (thread, index): At, needed: &[u32]) -> Option<bool> {
-        let width = self.limits.len();
-        let row = &mut self.rows[usize::from(thread)][index as usize * width..][..width];
-        let mut changed = false;
-        for (own, &other) in row.iter_mut().zip(needed) {
-            changed |= *own < other;
-            *own = (*own).max(other);
-        }
+        let row = self.rows[usize::from(thread)].row_mut(index as usize);
+        let changed = join_changes(row, needed);
         (row[usize::from(thread)] == index + 1).then_some(changed)
     }
 

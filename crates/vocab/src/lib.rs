@@ -10,10 +10,12 @@ mod codes;
 pub mod io;
 mod op;
 pub mod policy;
+mod thread_set;
 mod words;
 
 pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
 pub use op::{OpKind, Outcome};
+pub use thread_set::ThreadSet;
 pub use words::Words;
 
 /// What is a transition.

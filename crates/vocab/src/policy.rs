@@ -7,102 +7,6 @@
 /// Threads that exist at the same time, at most.
 pub const MAX_THREADS: usize = 256;
 
-/// A set of ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RankSet {
-    words: [u64; MAX_THREADS / 64],
-}
-
-impl RankSet {
-    /// The empty set.
-    #[must_use]
-    pub const fn new() -> Self {
-        RankSet { words: [0; MAX_THREADS / 64] }
-    }
-
-    /// Adds a rank; ranks beyond [`MAX_THREADS`] are ignored (the runtime never creates so many
-    /// threads).
-    pub const fn insert(&mut self, rank: usize) {
-        if rank < MAX_THREADS {
-            self.words[rank / 64] |= 1 << (rank % 64);
-        }
-    }
-
-    /// Removes a rank.
-    pub const fn remove(&mut self, rank: usize) {
-        if rank < MAX_THREADS {
-            self.words[rank / 64] &= !(1 << (rank % 64));
-        }
-    }
-
-    /// Whether the rank is in the set.
-    #[must_use]
-    pub const fn contains(&self, rank: usize) -> bool {
-        rank < MAX_THREADS && self.words[rank / 64] & (1 << (rank % 64)) != 0
-    }
-
-    /// The least rank.
-    #[must_use]
-    pub const fn first(&self) -> Option<usize> {
-        let mut word = 0;
-        while word < MAX_THREADS / 64 {
-            if self.words[word] != 0 {
-                return Some(word * 64 + self.words[word].trailing_zeros() as usize);
-            }
-            word += 1;
-        }
-        None
-    }
-
-    /// The ranks that are in at least one of the two.
-    #[must_use]
-    pub const fn union(&self, other: &RankSet) -> RankSet {
-        let mut both = *self;
-        let mut word = 0;
-        while word < MAX_THREADS / 64 {
-            both.words[word] |= other.words[word];
-            word += 1;
-        }
-        both
-    }
-
-    /// How many ranks are in the set.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        let mut total = 0;
-        let mut word = 0;
-        while word < MAX_THREADS / 64 {
-            total += self.words[word].count_ones() as usize;
-            word += 1;
-        }
-        total
-    }
-
-    /// Whether the set is empty.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.first().is_none()
-    }
-
-    /// The `n`-th rank, counting from 0 in increasing order.
-    #[must_use]
-    pub fn nth(&self, mut n: usize) -> Option<usize> {
-        for (index, &word) in self.words.iter().enumerate() {
-            let ones = word.count_ones() as usize;
-            if n >= ones {
-                n -= ones;
-                continue;
-            }
-            let mut rest = word;
-            for _ in 0..n {
-                rest &= rest - 1;
-            }
-            return Some(index * 64 + rest.trailing_zeros() as usize);
-        }
-        None
-    }
-}
-
 /// The rule that chooses the next thread behind the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
@@ -286,24 +190,6 @@ mod tests {
 
     fn threads(keys: &[u64]) -> impl Iterator<Item = Candidate> + Clone + '_ {
         keys.iter().enumerate().map(|(rank, &key)| Candidate { rank, key, steps: 0, conflicts: 0 })
-    }
-
-    #[test]
-    fn ranks_in_a_set() {
-        let mut set = RankSet::new();
-        assert!(set.is_empty());
-        for rank in [255, 3, 64, 3, MAX_THREADS] {
-            set.insert(rank);
-        }
-        assert_eq!(
-            (set.len(), set.first(), set.nth(1), set.nth(2), set.nth(3)),
-            (3, Some(3), Some(64), Some(255), None)
-        );
-        set.remove(3);
-        assert!(!set.contains(3) && set.contains(64) && !set.contains(MAX_THREADS));
-        let mut other = RankSet::new();
-        other.insert(7);
-        assert_eq!((other.union(&set).len(), other.union(&set).first()), (3, Some(7)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Causal order of one execution: vector clocks, and the events that touched each cell.
 
 use raddle_model::depend::{Cell, footprint};
-use raddle_model::{Event, Execution, Footprint, Mode, Touch};
+use raddle_model::{ClockTable, Event, Execution, Footprint, Mode, Touch, VectorClock};
 use rustc_hash::FxHashMap;
 
 /// An event in the list of a cell.
@@ -15,33 +15,31 @@ struct Entry {
 /// The order of an execution's events; keeps its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    threads: usize,
     /// Thread of each event.
     thread: Vec<u16>,
     /// Number of each event within its thread.
     seq: Vec<u32>,
     touches: Vec<Footprint>,
     /// How many events of each thread happen before each event or are the event: a row each.
-    clocks: Vec<u32>,
+    clocks: ClockTable,
     /// Positions of each thread's events.
     positions: Vec<Vec<u32>>,
     cells: FxHashMap<Cell, Vec<Entry>>,
-    zero_clock: Vec<u32>,
+    zero_clock: VectorClock,
 }
 
 impl Order {
     /// Moves to another execution.
     pub fn load(&mut self, execution: &Execution) {
-        self.threads = execution.threads.len();
+        let threads = execution.threads.len();
         self.thread.clear();
         self.seq.clear();
         self.touches.clear();
-        self.clocks.clear();
+        self.clocks.reset(threads);
         self.positions.iter_mut().for_each(Vec::clear);
-        self.positions.resize(self.threads, Vec::new());
+        self.positions.resize(threads, Vec::new());
         self.cells.values_mut().for_each(Vec::clear);
-        self.zero_clock.clear();
-        self.zero_clock.resize(self.threads, 0);
+        self.zero_clock = VectorClock::zero(threads);
         for event in &execution.events {
             self.push(event);
         }
@@ -49,19 +47,15 @@ impl Order {
 
     fn push(&mut self, event: &Event) {
         let (position, number) = (self.thread.len(), usize::from(event.thread));
-        let row = self.clocks.len();
         match self.positions[number].last() {
-            Some(&last) => {
-                let last = last as usize * self.threads;
-                self.clocks.extend_from_within(last..last + self.threads);
-            }
-            None => self.clocks.resize(row + self.threads, 0),
+            Some(&last) => self.clocks.push_copy(last as usize),
+            None => self.clocks.push_zero(),
         }
         let touches = footprint(event);
         for touch in &touches {
-            self.join(row, touch);
+            self.join(position, touch);
         }
-        self.clocks[row + number] += 1;
+        self.clocks.row_mut(position)[number] += 1;
         for touch in &touches {
             let entry = Entry { position: position as u32, bytes: touch.bytes, mode: touch.mode };
             self.cells.entry(touch.cell).or_default().push(entry);
@@ -72,17 +66,12 @@ impl Order {
         self.touches.push(touches);
     }
 
-    /// Joins the clocks of all events that conflict by this touch into the last row, which is the
-    /// clock of the new event.
-    fn join(&mut self, row: usize, touch: &Touch) {
+    /// Joins the clocks of all events that conflict by this touch into the clock of the new event.
+    fn join(&mut self, position: usize, touch: &Touch) {
         let Some(entries) = self.cells.get(&touch.cell) else { return };
         for entry in entries.iter().rev().filter(|entry| entry.bytes & touch.bytes != 0) {
             if !entry.mode.commutes(touch.mode) {
-                let other = entry.position as usize * self.threads;
-                let (before, mine) = self.clocks.split_at_mut(row);
-                for (mine, other) in mine.iter_mut().zip(&before[other..other + self.threads]) {
-                    *mine = (*mine).max(*other);
-                }
+                self.clocks.join_earlier(position, entry.position as usize);
             }
             if entry.mode == Mode::Write && entry.bytes & touch.bytes == touch.bytes {
                 return;
@@ -112,8 +101,7 @@ impl Order {
 
     /// How many events of each thread happen before the event or are the event.
     pub fn clock(&self, position: u32) -> &[u32] {
-        let row = position as usize * self.threads;
-        &self.clocks[row..row + self.threads]
+        self.clocks.row(position as usize)
     }
 
     /// The clock of a thread where it stands before its event number `seq`.

@@ -6,12 +6,14 @@ use raddle_model::facts::places::Where;
 use raddle_model::facts::suffix::MayOp;
 use raddle_model::finding::Prune;
 use raddle_model::object::ThreadOp;
-use raddle_model::{Choice, Event, Execution, Footprint, Op, Operation as _, Request, SyncState, depend, footprint};
+use raddle_model::{
+    Choice, Event, Execution, Footprint, Op, Operation as _, Request, SyncState, VectorClock, depend, footprint,
+};
 
 use super::Knowledge;
 use super::reverse::{gave_up, reversible};
 use super::sweep::{Hypothesis, Sweep, Swept};
-use super::trace::{Clock, Trace, worst_pending};
+use super::trace::{Trace, worst_pending};
 use crate::strategy::{Classification, IncompleteReason, incomplete_reason_of, scheduled};
 
 /// One state of the execution under way.
@@ -207,7 +209,7 @@ impl Search {
 
     /// Requests that the operation comes before each earlier one that it depends on. Returns how
     /// many of these lie in the pruned part.
-    fn reverse(&mut self, trace: &Trace, at: usize, late: (&Event, &Footprint), clock: &Clock, from: usize) -> u64 {
+    fn reverse(&mut self, trace: &Trace, at: usize, late: (&Event, &Footprint), clock: &[u32], from: usize) -> u64 {
         let mut skipped = 0;
         for (early, event) in trace.events[..at].iter().enumerate().rev() {
             let ordered = clock[usize::from(event.step.thread)] > event.count;
@@ -255,11 +257,11 @@ impl Search {
         early: usize,
         at: usize,
         thread: u16,
-        clock: &Clock,
+        clock: &[u32],
         late: Option<&Footprint>,
     ) {
         let event = &trace.events[early];
-        let counts: Clock =
+        let counts: VectorClock =
             trace.steps_of.iter().map(|steps| steps.partition_point(|&step| step <= early) as u32).collect();
         // What the thread would begin with, if that is known.
         let next = || {

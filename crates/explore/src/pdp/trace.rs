@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use raddle_model::clock::join;
 use raddle_model::object::{Carrier, CondAction, CondOp, OrderSink, RwlockAction};
-use raddle_model::{Event, Execution, Footprint, Op, Operation as _, Pending, PendingState, depend, footprint};
+use raddle_model::{Event, Execution, Footprint, Op, Operation as _, Pending, PendingState, VectorClock};
 use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
 
-/// Number of transitions of each thread that come before something, by thread.
-pub(super) type Clock = Vec<u32>;
+use crate::dependence::DependenceClocks;
 
 /// One transition.
 #[derive(Debug)]
@@ -22,11 +22,11 @@ pub(super) struct TraceEvent {
     /// What it touches, whatever its outcome might have been.
     pub worst: Footprint,
     /// Dependence order: what comes before the thread's position just before it.
-    pub before: Clock,
+    pub before: VectorClock,
     /// The same just after it.
-    pub after: Clock,
+    pub after: VectorClock,
     /// Happens-before: what comes before the thread's position just after it.
-    pub synced: Clock,
+    pub synced: VectorClock,
 }
 
 /// A prefix of an execution.
@@ -113,12 +113,12 @@ impl Trace {
     }
 
     /// Dependence order at the thread's position in state `at`.
-    pub fn clock(&self, thread: u16, at: usize) -> Clock {
+    pub fn clock(&self, thread: u16, at: usize) -> VectorClock {
         let steps = &self.steps_of[usize::from(thread)];
         match steps.partition_point(|&step| step < at) {
             0 => match self.birth[usize::from(thread)] {
                 Some(birth) => self.events[birth].after.clone(),
-                None => vec![0; self.threads()],
+                None => VectorClock::zero(self.threads()),
             },
             last => self.events[steps[last - 1]].after.clone(),
         }
@@ -167,69 +167,37 @@ pub(super) fn worst_pending(event: &Event) -> Footprint {
     event.op.worst_footprint(event.thread, true)
 }
 
-/// Both orders, step by step.
+/// Both orders, event by event.
 struct Orders {
-    /// Dependence order at each thread's position.
-    depends: Vec<Clock>,
+    /// Dependence order.
+    depends: DependenceClocks,
     /// Happens-before at each thread's position.
-    synced: Vec<Clock>,
-    /// What has touched each byte: by observing, sharing, writing.
-    touched: FxHashMap<(u64, u8), [Option<Clock>; 3]>,
+    synced: Vec<VectorClock>,
     /// What was published through an object.
-    published: FxHashMap<(u64, Carrier), Clock>,
+    published: FxHashMap<(u64, Carrier), VectorClock>,
     /// The thread whose event is followed.
     thread: usize,
 }
 
 impl Orders {
     fn new(threads: usize) -> Self {
-        Orders {
-            depends: vec![vec![0; threads]; threads],
-            synced: vec![vec![0; threads]; threads],
-            touched: FxHashMap::default(),
-            published: FxHashMap::default(),
-            thread: 0,
-        }
+        let mut depends = DependenceClocks::default();
+        depends.start(threads);
+        let synced = vec![VectorClock::zero(threads); threads];
+        Orders { depends, synced, published: FxHashMap::default(), thread: 0 }
     }
 
-    fn advance(&mut self, step: &Event) -> (Clock, Clock, Clock) {
-        let thread = usize::from(step.thread);
-        let before = self.depends[thread].clone();
-        self.depend(step);
-        self.synchronise(step);
-        (before, self.depends[thread].clone(), self.synced[thread].clone())
-    }
-
-    fn depend(&mut self, step: &Event) {
-        let thread = usize::from(step.thread);
-        let touches = footprint(step);
-        let mut clock = std::mem::take(&mut self.depends[thread]);
-        clock[thread] += 1;
-        for touch in &touches {
-            for byte in bytes(touch.bytes) {
-                if let Some(classes) = self.touched.get(&(touch.cell, byte)) {
-                    for mode in [depend::Mode::Observe, depend::Mode::Share, depend::Mode::Write] {
-                        if let Some(other) = classes[mode as usize].as_ref().filter(|_| !touch.mode.commutes(mode)) {
-                            join(&mut clock, other);
-                        }
-                    }
-                }
-            }
-        }
-        for touch in &touches {
-            for byte in bytes(touch.bytes) {
-                let class = &mut self.touched.entry((touch.cell, byte)).or_default()[touch.mode as usize];
-                match class {
-                    Some(all) => join(all, &clock),
-                    None => *class = Some(clock.clone()),
-                }
-            }
-        }
+    /// Adds an event. Returns the dependence order just before it and just after it, and
+    /// happens-before just after it.
+    fn advance(&mut self, event: &Event) -> (VectorClock, VectorClock, VectorClock) {
+        let before = self.depends.at(event.thread).clone();
+        let after = self.depends.push(event).clone();
         // Creation is a conflict with the start, but the thread exists from then on.
-        if let Some(child) = step.op.created().and_then(|child| self.depends.get_mut(usize::from(child))) {
-            join(child, &clock);
+        if let Some(child) = event.op.created() {
+            self.depends.follow(child, event.thread);
         }
-        self.depends[thread] = clock;
+        self.synchronise(event);
+        (before, after, self.synced[usize::from(event.thread)].clone())
     }
 
     fn synchronise(&mut self, event: &Event) {
@@ -275,12 +243,4 @@ impl OrderSink for Orders {
         self.published.remove(&(addr, Carrier::Object));
         self.published.remove(&(addr, Carrier::Readers));
     }
-}
-
-fn join(clock: &mut Clock, other: &Clock) {
-    clock.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
-}
-
-fn bytes(mask: u8) -> impl Iterator<Item = u8> {
-    (0..8).filter(move |byte| mask & (1 << byte) != 0)
 }

@@ -3,11 +3,11 @@
 //! A wait is two operations: the arrival, which belongs to the present round, and the departure
 //! once the round is full. The serial thread is the one of least rank in the round.
 
-use raddle_vocab::{OpKind, Outcome, Words};
+use raddle_vocab::{OpKind, Outcome, ThreadSet, Words};
 
 use super::{Carrier, Namer, Operation, OrderSink, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, Touch, object_touch, round_touch};
-use crate::semantics::{State, SyncState, ThreadSet, Wait};
+use crate::semantics::{State, SyncState, Wait};
 
 /// An operation on a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,7 +236,7 @@ impl SyncState {
 
     fn arrive_at_barrier(&mut self, barrier: u64, thread: u16) {
         let (size, round, mut arrived) = self.barrier(barrier);
-        arrived.insert(thread);
+        arrived.insert(usize::from(thread));
         if arrived.len() < size {
             self.change_thread(thread, |thread| thread.wait = Wait::Arrived);
             self.set_object(barrier, State::Barrier { size, round, arrived });
@@ -245,7 +245,7 @@ impl SyncState {
         let mut serial = true;
         for index in 0..self.by_rank().len() {
             let thread = self.by_rank()[index];
-            if arrived.contains(thread) {
+            if arrived.contains(usize::from(thread)) {
                 self.change_thread(thread, |thread| thread.wait = Wait::Released { serial });
                 serial = false;
             }

@@ -5,11 +5,11 @@
 //! wake-ups happen only from a queue, at most as often per thread as allowed. A wake-up of `n`
 //! threads has one successor per subset of `n` waiters, in lexicographic order of their ranks.
 
-use raddle_vocab::{Outcome, Words};
+use raddle_vocab::{Outcome, ThreadSet, Words};
 
 use super::UnpackError;
 use crate::depend::{Footprint, wait_touch};
-use crate::semantics::{Space, State, SyncState, ThreadSet, Wait};
+use crate::semantics::{Space, State, SyncState, Wait};
 
 /// What an acquisition does where the plain form would block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,9 @@ impl Woken {
 
 impl From<&ThreadSet> for Woken {
     fn from(set: &ThreadSet) -> Self {
-        Woken(set.to_bits())
+        let [low, others @ ..] = *set.words();
+        let has_others = low >> Woken::LIMIT != 0 || others.iter().any(|&word| word != 0);
+        Woken((low & !(1 << Woken::LIMIT)) | (u64::from(has_others) << Woken::LIMIT))
     }
 }
 
@@ -204,7 +206,7 @@ impl SyncState {
         let mut chosen = ThreadSet::default();
         let mut skip = u32::from(choice);
         let (mut left, mut wanted) = (waiters.len(), wakes.0.min(waiters.len()));
-        for &thread in self.by_rank().iter().filter(|&&thread| waiters.contains(thread)) {
+        for &thread in self.by_rank().iter().filter(|&&thread| waiters.contains(usize::from(thread))) {
             if wanted == 0 {
                 break;
             }
@@ -212,7 +214,7 @@ impl SyncState {
             // Subsets of the rest if this one is taken come first.
             let with = binomial(left, wanted - 1);
             if skip < with {
-                chosen.insert(thread);
+                chosen.insert(usize::from(thread));
                 wanted -= 1;
             } else {
                 skip -= with;
@@ -223,7 +225,7 @@ impl SyncState {
 
     pub(super) fn enqueue(&mut self, space: Space, queue: u64, thread: u16, timed: bool) {
         let mut waiters = self.queue(space, queue);
-        waiters.insert(thread);
+        waiters.insert(usize::from(thread));
         self.set_state(space, queue, State::Queue { waiters });
         self.change_thread(thread, |thread| thread.wait = Wait::Queued { timed });
     }
@@ -231,7 +233,7 @@ impl SyncState {
     pub(super) fn leave_queue(&mut self, space: Space, queue: u64, thread: u16, end: WaitEnd) {
         if end != WaitEnd::Woken {
             let mut waiters = self.queue(space, queue);
-            waiters.remove(thread);
+            waiters.remove(usize::from(thread));
             self.set_state(space, queue, State::Queue { waiters });
         }
         self.change_thread(thread, |thread| {
@@ -250,9 +252,9 @@ impl SyncState {
         for index in 0..self.by_rank().len() {
             let thread = self.by_rank()[index];
             let is_other = thread >= Woken::LIMIT;
-            if waiters.contains(thread) && woken.contains(thread) && (!is_other || others > 0) {
+            if waiters.contains(usize::from(thread)) && woken.contains(thread) && (!is_other || others > 0) {
                 others -= u32::from(is_other);
-                waiters.remove(thread);
+                waiters.remove(usize::from(thread));
                 self.change_thread(thread, |thread| thread.wait = Wait::Woken);
             }
         }

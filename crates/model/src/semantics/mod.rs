@@ -25,7 +25,6 @@ use crate::thread::{ThreadInfo, ThreadPath};
 use state::Thread;
 
 pub use check::{Disagreement, check};
-pub use state::ThreadSet;
 pub(crate) use state::{Life, State, Wait};
 
 /// Whether a thread can make its pending transition.

@@ -1,7 +1,7 @@
 //! The state of a run: restored with the program's memory before the next run.
 
-use raddle_vocab::OpKind;
-use raddle_vocab::policy::{MAX_THREADS, RankSet};
+use raddle_vocab::policy::MAX_THREADS;
+use raddle_vocab::{OpKind, ThreadSet};
 
 use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::benign;
@@ -267,12 +267,12 @@ pub struct RunState {
     /// Threads created so far.
     pub threads: usize,
     /// Ranks of the threads that may be able to step; checked again when chosen.
-    pub runnable: RankSet,
+    pub runnable: ThreadSet,
     /// Ranks of the threads that could step only by timing out or waking spuriously.
-    pub reluctant: RankSet,
+    pub reluctant: ThreadSet,
     /// Ranks of the threads that were found unable to step; checked again when their object
     /// changes.
-    pub blocked: RankSet,
+    pub blocked: ThreadSet,
     /// Number of threads with the status [`ThreadStatus::AtSpinRead`].
     pub at_spin_reads: u32,
     /// The thread to go back to after a stack was dumped.
@@ -284,7 +284,7 @@ pub struct RunState {
     /// Bytes of all heap blocks ever handed out fresh.
     pub heap_bytes: usize,
     /// Pool entries in use.
-    pub slots: RankSet,
+    pub slots: ThreadSet,
     /// Run-local numbers by rank.
     pub by_rank: [u16; MAX_THREADS],
     /// Threads that the users of each pool entry have created in fresh ones.
@@ -315,11 +315,11 @@ impl RunState {
             benign: benign::Ranges::NEW,
             threads: 0,
             steps: 0,
-            runnable: RankSet::new(),
-            reluctant: RankSet::new(),
-            blocked: RankSet::new(),
+            runnable: ThreadSet::new(),
+            reluctant: ThreadSet::new(),
+            blocked: ThreadSet::new(),
             by_rank: [0; MAX_THREADS],
-            slots: RankSet::new(),
+            slots: ThreadSet::new(),
             slot_children: [0; MAX_THREADS],
             exit: None,
             heap_bytes: 0,

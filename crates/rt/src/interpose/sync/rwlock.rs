@@ -11,8 +11,7 @@
 
 use core::ffi::c_void;
 
-use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{Misuse, OpKind, Outcome};
+use raddle_vocab::{Misuse, OpKind, Outcome, ThreadSet};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
@@ -30,17 +29,17 @@ struct RwLock {
     readers: u32,
     writer: u32,
     tag: u64,
-    held: [u64; MAX_THREADS / 64],
+    held: ThreadSet,
     flags: u32,
 }
 
 impl RwLock {
     const fn new(tag: u64) -> Self {
-        RwLock { readers: 0, writer: 0, tag, held: [0; MAX_THREADS / 64], flags: 0 }
+        RwLock { readers: 0, writer: 0, tag, held: ThreadSet::new(), flags: 0 }
     }
 
     fn holds(&self, tid: u16) -> bool {
-        self.held[usize::from(tid) / 64] & (1 << (tid % 64)) != 0
+        self.held.contains(usize::from(tid))
     }
 
     fn is_valid(&self) -> bool {
@@ -155,7 +154,7 @@ fn read(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
         lock.flags |= NESTED;
     }
     lock.readers += 1;
-    lock.held[usize::from(tid) / 64] |= 1 << (tid % 64);
+    lock.held.insert(usize::from(tid));
     virtual_time::observe(address);
     sched::commit(&op, Outcome::Done, 0, 0);
     0
@@ -280,12 +279,12 @@ extern "C" fn unlock(address: u64, pc: u64) -> i32 {
         virtual_time::publish(address);
     } else {
         lock.readers = lock.readers.saturating_sub(1);
-        lock.held[usize::from(tid) / 64] &= !(1 << (tid % 64));
+        lock.held.remove(usize::from(tid));
         virtual_time::publish(readers_key(address));
     }
     if lock.readers == 0 {
         lock.flags &= !NESTED;
-        lock.held = [0; MAX_THREADS / 64];
+        lock.held = ThreadSet::new();
     }
     op.arg = u64::from(writes);
     sched::changed(address);
