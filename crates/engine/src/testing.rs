@@ -2,9 +2,9 @@
 
 use raddle_model::{Access, AccessKind, Event, Execution, fixture};
 
-pub use raddle_model::fixture::done as step;
+pub use raddle_model::fixture::done as event;
 
-/// An access after `after` steps.
+/// An access after `after` events.
 pub fn access(thread: u16, kind: AccessKind, addr: u64, size: u64, after: u32, count: u32) -> Access {
     Access { thread, kind, volatile: false, addr, size, pc: 0, after, count }
 }

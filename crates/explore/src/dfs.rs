@@ -23,7 +23,7 @@ use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 use rustc_hash::FxHashSet;
 
-use crate::preemptions::Preemptions;
+use crate::preemptions::PreemptionBound;
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, scheduled};
 use crate::trace::TraceHasher;
 
@@ -42,7 +42,7 @@ pub struct Dfs {
     met: Option<(FxHashSet<u64>, TraceHasher)>,
     /// Whole traces met, if prefixes are told apart by more than their trace.
     whole: FxHashSet<u64>,
-    bound: Option<Preemptions>,
+    bound: Option<PreemptionBound>,
     incomplete: Option<IncompleteReason>,
 }
 
@@ -64,7 +64,7 @@ impl Dfs {
     /// Leaves out schedules with more preemptions than that.
     #[must_use]
     pub fn bounded(self, preemptions: u32) -> Self {
-        Dfs { bound: Some(Preemptions::new(preemptions)), ..self }
+        Dfs { bound: Some(PreemptionBound::new(preemptions)), ..self }
     }
 
     /// Pushes the alternatives at each state from number `from` on. The run is redundant if it
@@ -86,7 +86,7 @@ impl Dfs {
         for (index, event) in execution.events.iter().enumerate() {
             let taken = Choice { thread: event.thread, choice: self.world.choice_of(event) };
             if let Some(bound) = &mut self.bound {
-                bound.look(&self.world, execution, &positions, &next);
+                bound.observe(&self.world, execution, &positions, &next);
             }
             // A schedule is run for its last choice; other runs handle the states before it.
             if index >= from {
@@ -102,7 +102,7 @@ impl Dfs {
             self.world.apply(event);
             if let Some((met, hasher)) = &mut self.met {
                 trace = hasher.push(event);
-                let prefix = trace ^ self.bound.as_ref().map_or(0, Preemptions::spent);
+                let prefix = trace ^ self.bound.as_ref().map_or(0, PreemptionBound::spent);
                 if index + 1 >= from && !met.insert(prefix) {
                     class = Classification::Redundant;
                     break;

@@ -126,6 +126,14 @@ pub(crate) fn bytes_touch(addr: u64, size: u64, mode: Mode, into: &mut Footprint
     }
 }
 
+/// The bytes of a cell that lie in the range from `addr` to `end`, a bit each.
+#[must_use]
+pub fn bytes_within(cell: Cell, addr: u64, end: u64) -> u8 {
+    let from = addr.saturating_sub(cell << 3).min(8);
+    let to = end.saturating_sub(cell << 3).min(8);
+    if from < to { (((1u16 << (to - from)) - 1) << from) as u8 } else { 0 }
+}
+
 /// The cells of a range of bytes, with the bytes that lie in the range.
 pub fn cells(addr: u64, size: u64) -> impl Iterator<Item = (Cell, u8)> {
     let end = addr.saturating_add(size);
@@ -138,4 +146,39 @@ pub fn cells(addr: u64, size: u64) -> impl Iterator<Item = (Cell, u8)> {
             (cell, (((1u16 << length) - 1) << from) as u8)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_cut_into_cells() {
+        let cut = |addr, size| cells(addr, size).collect::<Vec<_>>();
+        assert_eq!(cut(0x1006, 4), [(0x200, 0b1100_0000), (0x201, 0b11)]);
+        assert_eq!(cut(0x1000, 8), [(0x200, 0xff)]);
+        assert_eq!(cut(0x1007, 10), [(0x200, 0x80), (0x201, 0xff), (0x202, 0x01)]);
+        assert_eq!(cut(0x1000, 0), []);
+        assert_eq!(cut(u64::MAX - 1, 8), [(u64::MAX >> 3, 0x40)]);
+    }
+
+    #[test]
+    fn the_bytes_of_a_cell_are_those_of_its_range() {
+        for (addr, size) in [(0x1006, 4), (0x1001, 3), (0x0ff8, 24), (0x1008, 1)] {
+            for cell in 0x1fe..0x204 {
+                let found = cells(addr, size).find(|&(other, _)| other == cell).map_or(0, |(_, bytes)| bytes);
+                assert_eq!(bytes_within(cell, addr, addr + size), found);
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_range_touches_what_its_cells_say() {
+        for (addr, size) in [(0x1000, 0), (0x1003, 1), (0x1004, 4), (0x1004, 5), (0x1001, 30)] {
+            let mut touches = Footprint::new();
+            bytes_touch(addr, size, Mode::Write, &mut touches);
+            let found: Vec<_> = touches.iter().map(|touch| (touch.cell, touch.bytes)).collect();
+            assert_eq!(found, cells(addr, size.max(1)).collect::<Vec<_>>());
+        }
+    }
 }

@@ -10,7 +10,9 @@ pub mod facts;
 pub mod finding;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+pub mod linearise;
 pub mod object;
+pub mod preemption;
 pub mod race;
 pub mod semantics;
 pub mod target;

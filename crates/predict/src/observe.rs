@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use raddle_model::depend::bytes_within;
 use raddle_model::object::{
     AtomicAction, BarrierAction, BarrierOp, CondAction, CondOp, FutexAction, FutexOp, MutexAction, MutexOp, OnceAction,
     Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd,
@@ -152,12 +153,10 @@ impl Builder<'_> {
             self.known.range(addr >> 3..end.div_ceil(8)).copied().collect()
         };
         for cell in cells {
-            let from = addr.saturating_sub(cell << 3).min(8);
-            let to = end.saturating_sub(cell << 3).min(8);
-            if from >= to {
+            let bytes = bytes_within(cell, addr, end);
+            if bytes == 0 {
                 continue;
             }
-            let bytes = (((1u16 << (to - from)) - 1) << from) as u8;
             let life = self.lives.get(&cell).copied().unwrap_or(0);
             let next = self.vars.len() as Var;
             let var = *self.vars.entry((cell, life)).or_insert(next);

@@ -1,14 +1,14 @@
 //! Which transitions of an execution have to happen before certain points of it.
 //!
-//! A transition here is a step with the data accesses that follow it. A later one needs an earlier
-//! one if they belong to one thread, if their steps depend on each other, or if their data accesses
+//! A transition here is an event with the data accesses that follow it. A later one needs an earlier
+//! one if they belong to one thread, if their events depend on each other, or if their data accesses
 //! conflict. A set of transitions that holds all that its members need can be run by itself, in the
 //! observed order or in any other that keeps conflicting transitions in order: every thread then
 //! does what it did in the execution.
 
 use std::collections::BTreeMap;
 
-use raddle_model::depend::Mode;
+use raddle_model::depend::{Mode, cells};
 use raddle_model::{Access, AccessKind, Execution, Touch, footprint};
 
 /// Ranges larger than this are compared as ranges, not cut into cells.
@@ -19,10 +19,10 @@ const LARGE: u64 = 1 << 12;
 pub struct ThreadPosition {
     /// Run-local number.
     pub thread: u16,
-    /// Steps of the whole execution that may have happened; the thread's later steps lie beyond the
-    /// point.
+    /// Events of the whole execution that may have happened; the thread's later events lie beyond
+    /// the point.
     pub before: u32,
-    /// If the point lies between two steps: number of the thread's next data access there.
+    /// If the point lies between two events: number of the thread's next data access there.
     pub access: Option<u32>,
 }
 
@@ -32,16 +32,16 @@ impl ThreadPosition {
         ThreadPosition { thread: access.thread, before: access.after, access: Some(access.count) }
     }
 
-    /// Right before a step.
-    pub fn before_step(execution: &Execution, index: usize) -> Self {
+    /// Right before an event.
+    pub fn before_event(execution: &Execution, index: usize) -> Self {
         ThreadPosition { thread: execution.events[index].thread, before: index as u32, access: None }
     }
 }
 
-/// Numbers of the steps that must have happened when all threads of `points` stand at theirs;
+/// Numbers of the events that must have happened when all threads of `points` stand at theirs;
 /// `None` if some thread would then have to be beyond its point.
 pub fn causal_closure(execution: &Execution, points: &[ThreadPosition]) -> Option<Vec<usize>> {
-    let blocks = Transitions::of(execution);
+    let transitions = Transitions::of(execution);
     let mut wanted = vec![false; execution.threads.len()];
     for point in points {
         *wanted.get_mut(usize::from(point.thread))? = true;
@@ -49,27 +49,27 @@ pub fn causal_closure(execution: &Execution, points: &[ThreadPosition]) -> Optio
     let mut needs = Demand::default();
     let mut chosen = Vec::new();
     for index in (0..execution.events.len()).rev() {
-        let step = &execution.events[index];
-        let prints = footprint(step);
-        let accesses = blocks.of_step(index).map(|at| &execution.accesses[at]);
-        let point = points.iter().find(|point| point.thread == step.thread);
-        // A step that lies beyond its thread's point must not be needed.
+        let event = &execution.events[index];
+        let prints = footprint(event);
+        let accesses = transitions.of_event(index).map(|at| &execution.accesses[at]);
+        let point = points.iter().find(|point| point.thread == event.thread);
+        // An event that lies beyond its thread's point must not be needed.
         if point.is_some_and(|point| index as u32 >= point.before) {
-            if needs.meets_steps(&prints) || accesses.clone().any(|access| needs.meets(access)) {
+            if needs.meets_event(&prints) || accesses.clone().any(|access| needs.meets(access)) {
                 return None;
             }
             continue;
         }
-        let stop = point.and_then(|point| point.access.filter(|_| blocks.is_last_before(execution, index, point)));
+        let stop = point.and_then(|point| point.access.filter(|_| transitions.is_last_before(execution, index, point)));
         let (done, beyond): (Vec<&Access>, Vec<&Access>) =
             accesses.partition(|access| stop.is_none_or(|count| access.count < count));
         if beyond.iter().any(|access| needs.meets(access)) {
             return None;
         }
-        let thread = usize::from(step.thread);
-        wanted[thread] |= needs.meets_steps(&prints) || done.iter().any(|access| needs.meets(access));
+        let thread = usize::from(event.thread);
+        wanted[thread] |= needs.meets_event(&prints) || done.iter().any(|access| needs.meets(access));
         if wanted[thread] {
-            needs.add_step(&prints);
+            needs.add_event(&prints);
             done.iter().for_each(|access| needs.add(access));
             chosen.push(index);
         }
@@ -80,38 +80,38 @@ pub fn causal_closure(execution: &Execution, points: &[ThreadPosition]) -> Optio
 
 /// The data accesses of each transition.
 pub(super) struct Transitions {
-    /// Numbers of accesses by the step that they follow.
-    by_step: BTreeMap<usize, Vec<usize>>,
+    /// Numbers of accesses by the event that they follow.
+    by_event: BTreeMap<usize, Vec<usize>>,
 }
 
 impl Transitions {
     pub(super) fn of(execution: &Execution) -> Self {
         let mut last: Vec<Option<usize>> = vec![None; execution.threads.len()];
-        let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let mut steps = 0;
+        let mut by_event: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut events = 0;
         for (number, access) in execution.accesses.iter().enumerate() {
-            while steps < execution.events.len().min(access.after as usize) {
-                if let Some(slot) = last.get_mut(usize::from(execution.events[steps].thread)) {
-                    *slot = Some(steps);
+            while events < execution.events.len().min(access.after as usize) {
+                if let Some(slot) = last.get_mut(usize::from(execution.events[events].thread)) {
+                    *slot = Some(events);
                 }
-                steps += 1;
+                events += 1;
             }
-            // What main does before its first step needs nothing and comes first whatever happens.
-            if let Some(step) = last.get(usize::from(access.thread)).copied().flatten() {
-                by_step.entry(step).or_default().push(number);
+            // What main does before its first event needs nothing and comes first whatever happens.
+            if let Some(event) = last.get(usize::from(access.thread)).copied().flatten() {
+                by_event.entry(event).or_default().push(number);
             }
         }
-        Transitions { by_step }
+        Transitions { by_event }
     }
 
-    pub(super) fn of_step(&self, step: usize) -> impl Iterator<Item = usize> + Clone + '_ {
-        self.by_step.get(&step).into_iter().flatten().copied()
+    pub(super) fn of_event(&self, event: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+        self.by_event.get(&event).into_iter().flatten().copied()
     }
 
-    /// Whether the step is its thread's last one before the point.
+    /// Whether the event is its thread's last one before the point.
     fn is_last_before(&self, execution: &Execution, index: usize, point: &ThreadPosition) -> bool {
         let between = &execution.events[index + 1..point.before as usize];
-        between.iter().all(|step| step.thread != point.thread)
+        between.iter().all(|event| event.thread != point.thread)
     }
 }
 
@@ -125,13 +125,13 @@ struct Demand {
 }
 
 impl Demand {
-    fn add_step(&mut self, prints: &[Touch]) {
+    fn add_event(&mut self, prints: &[Touch]) {
         for touch in prints {
             self.cells.entry(touch.cell).or_default()[touch.mode as usize] |= touch.bytes;
         }
     }
 
-    fn meets_steps(&self, prints: &[Touch]) -> bool {
+    fn meets_event(&self, prints: &[Touch]) -> bool {
         prints.iter().any(|touch| self.meets_touch(touch))
     }
 
@@ -186,19 +186,13 @@ pub(super) fn mode_of(access: &Access) -> Option<Mode> {
 
 /// The cells of an access with their bytes.
 pub(super) fn touches(access: &Access, mode: Mode) -> impl Iterator<Item = Touch> {
-    let (start, end) = (access.addr, access.addr + access.size.max(1));
-    (start >> 3..end.div_ceil(8)).map(move |cell| {
-        let from = start.max(cell << 3) & 7;
-        let to = end - (cell << 3);
-        let mask = (0xff_u16 << from) & if to >= 8 { 0xff } else { (1 << to) - 1 };
-        Touch { cell, bytes: mask as u8, mode }
-    })
+    cells(access.addr, access.size.max(1)).map(move |(cell, bytes)| Touch { cell, bytes, mode })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{access, execution, step};
+    use crate::testing::{access, event, execution};
     use raddle_vocab::OpKind;
 
     #[test]
@@ -213,18 +207,18 @@ mod tests {
     #[test]
     fn only_what_is_needed_is_chosen() {
         let m = 0x100;
-        let steps = vec![
-            step(0, OpKind::ThreadStart, 0, 0),
-            step(0, OpKind::Create, 0, 1),
-            step(0, OpKind::Create, 0, 2),
-            step(1, OpKind::ThreadStart, 0, 0),
-            step(1, OpKind::Lock, m, 0),
-            step(1, OpKind::Unlock, m, 0),
-            step(2, OpKind::ThreadStart, 0, 0),
-            step(2, OpKind::Fence, 0, 0),
+        let events = vec![
+            event(0, OpKind::ThreadStart, 0, 0),
+            event(0, OpKind::Create, 0, 1),
+            event(0, OpKind::Create, 0, 2),
+            event(1, OpKind::ThreadStart, 0, 0),
+            event(1, OpKind::Lock, m, 0),
+            event(1, OpKind::Unlock, m, 0),
+            event(2, OpKind::ThreadStart, 0, 0),
+            event(2, OpKind::Fence, 0, 0),
         ];
         let accesses = vec![access(1, AccessKind::Write, 0x200, 4, 6, 0), access(2, AccessKind::Write, 0x200, 4, 8, 0)];
-        let run = execution(3, steps, accesses);
+        let run = execution(3, events, accesses);
         let first = ThreadPosition::before_access(&run.accesses[0]);
         let second = ThreadPosition::before_access(&run.accesses[1]);
         assert_eq!(causal_closure(&run, &[second]).unwrap(), [0, 1, 2, 6, 7]);
@@ -236,15 +230,15 @@ mod tests {
     #[test]
     fn what_is_ordered_cannot_be_adjacent() {
         let m = 0x100;
-        let steps = vec![
-            step(0, OpKind::Create, 0, 1),
-            step(0, OpKind::Create, 0, 2),
-            step(1, OpKind::Lock, m, 0),
-            step(1, OpKind::Unlock, m, 0),
-            step(2, OpKind::Lock, m, 0),
+        let events = vec![
+            event(0, OpKind::Create, 0, 1),
+            event(0, OpKind::Create, 0, 2),
+            event(1, OpKind::Lock, m, 0),
+            event(1, OpKind::Unlock, m, 0),
+            event(2, OpKind::Lock, m, 0),
         ];
         let accesses = vec![access(1, AccessKind::Write, 0x200, 4, 3, 0), access(2, AccessKind::Read, 0x200, 4, 5, 0)];
-        let run = execution(3, steps, accesses);
+        let run = execution(3, events, accesses);
         let points = [ThreadPosition::before_access(&run.accesses[0]), ThreadPosition::before_access(&run.accesses[1])];
         assert_eq!(causal_closure(&run, &points), None);
     }
@@ -253,11 +247,11 @@ mod tests {
     /// is not adjacent, y is.
     #[test]
     fn an_earlier_race_can_separate_a_later_one() {
-        let steps = vec![
-            step(0, OpKind::Create, 0, 1),
-            step(0, OpKind::Create, 0, 2),
-            step(1, OpKind::ThreadStart, 0, 0),
-            step(2, OpKind::ThreadStart, 0, 0),
+        let events = vec![
+            event(0, OpKind::Create, 0, 1),
+            event(0, OpKind::Create, 0, 2),
+            event(1, OpKind::ThreadStart, 0, 0),
+            event(2, OpKind::ThreadStart, 0, 0),
         ];
         let accesses = vec![
             access(1, AccessKind::Write, 0x200, 4, 3, 0),
@@ -265,7 +259,7 @@ mod tests {
             access(2, AccessKind::Read, 0x300, 4, 4, 0),
             access(2, AccessKind::Read, 0x200, 4, 4, 1),
         ];
-        let run = execution(3, steps, accesses);
+        let run = execution(3, events, accesses);
         let at = |number: usize| ThreadPosition::before_access(&run.accesses[number]);
         assert_eq!(causal_closure(&run, &[at(0), at(3)]), None);
         assert_eq!(causal_closure(&run, &[at(1), at(2)]).unwrap(), [0, 1, 2, 3]);
@@ -273,22 +267,22 @@ mod tests {
 
     #[test]
     fn large_ranges_meet_small_ones() {
-        let steps = vec![
-            step(0, OpKind::Create, 0, 1),
-            step(1, OpKind::ThreadStart, 0, 0),
-            step(0, OpKind::Fence, 0, 0),
-            step(0, OpKind::Fence, 0, 0),
+        let events = vec![
+            event(0, OpKind::Create, 0, 1),
+            event(1, OpKind::ThreadStart, 0, 0),
+            event(0, OpKind::Fence, 0, 0),
+            event(0, OpKind::Fence, 0, 0),
         ];
         let accesses = vec![
             access(1, AccessKind::Write, 0x10_0000, 1 << 20, 2, 0),
             access(0, AccessKind::Read, 0x10_0010, 4, 3, 0),
         ];
-        let run = execution(2, steps, accesses);
-        assert_eq!(causal_closure(&run, &[ThreadPosition::before_step(&run, 3)]).unwrap(), [0, 1, 2]);
+        let run = execution(2, events, accesses);
+        assert_eq!(causal_closure(&run, &[ThreadPosition::before_event(&run, 3)]).unwrap(), [0, 1, 2]);
         let mut other = run.clone();
         other.accesses.swap(0, 1);
         (other.accesses[0].thread, other.accesses[1].thread) = (1, 0);
         (other.accesses[0].after, other.accesses[1].after) = (2, 3);
-        assert_eq!(causal_closure(&other, &[ThreadPosition::before_step(&other, 3)]).unwrap(), [0, 1, 2]);
+        assert_eq!(causal_closure(&other, &[ThreadPosition::before_event(&other, 3)]).unwrap(), [0, 1, 2]);
     }
 }

@@ -106,7 +106,7 @@ impl<'a> Found<'a> {
     fn point(&self, side: &Side) -> ThreadPosition {
         match side.position {
             AccessPosition::Access(number) => ThreadPosition::before_access(&self.execution.accesses[number as usize]),
-            AccessPosition::Event(number) => ThreadPosition::before_step(self.execution, number as usize),
+            AccessPosition::Event(number) => ThreadPosition::before_event(self.execution, number as usize),
         }
     }
 
