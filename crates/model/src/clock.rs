@@ -80,10 +80,15 @@ impl ClockTable {
         self.times.clear();
     }
 
-    /// Adds a row with the least clock.
+    /// Removes rows until so many are left.
+    pub fn truncate(&mut self, rows: usize) {
+        self.times.truncate(rows * self.threads);
+    }
+
+    /// Adds rows with the least clock.
     #[inline]
-    pub fn push_zero(&mut self) {
-        self.times.resize(self.times.len() + self.threads, 0);
+    pub fn push_zeros(&mut self, rows: usize) {
+        self.times.resize(self.times.len() + rows * self.threads, 0);
     }
 
     /// Adds a copy of a row.
@@ -96,6 +101,13 @@ impl ClockTable {
     pub fn push(&mut self, clock: &[u32]) {
         debug_assert_eq!(clock.len(), self.threads);
         self.times.extend_from_slice(clock);
+    }
+
+    /// The time of one thread in a row.
+    #[must_use]
+    #[inline]
+    pub fn time(&self, row: usize, thread: usize) -> u32 {
+        self.times[row * self.threads + thread]
     }
 
     /// The clock of a row.
@@ -111,11 +123,17 @@ impl ClockTable {
         &mut self.times[row * self.threads..(row + 1) * self.threads]
     }
 
-    /// Joins a row into a later one.
+    /// Joins a row into another one.
     #[inline]
-    pub fn join_earlier(&mut self, into: usize, from: usize) {
-        let (before, rest) = self.times.split_at_mut(into * self.threads);
-        join(&mut rest[..self.threads], &before[from * self.threads..(from + 1) * self.threads]);
+    pub fn join(&mut self, into: usize, from: usize) {
+        let threads = self.threads;
+        if from < into {
+            let (before, rest) = self.times.split_at_mut(into * threads);
+            join(&mut rest[..threads], &before[from * threads..(from + 1) * threads]);
+        } else if into < from {
+            let (before, rest) = self.times.split_at_mut(from * threads);
+            join(&mut before[into * threads..], &rest[..threads]);
+        }
     }
 }
 
@@ -145,13 +163,19 @@ mod tests {
         let mut table = ClockTable::default();
         table.reset(2);
         table.push(&[1, 7]);
-        table.push_zero();
+        table.push_zeros(1);
         table.row_mut(1)[0] = 4;
         table.push_copy(1);
-        table.join_earlier(2, 0);
+        table.join(2, 0);
         assert_eq!((table.row(0), table.row(1), table.row(2)), (&[1, 7][..], &[4, 0][..], &[4, 7][..]));
+        table.join(0, 2);
+        table.join(1, 1);
+        assert_eq!((table.row(0), table.row(1), table.time(0, 1)), (&[4, 7][..], &[4, 0][..], 7));
+        table.truncate(1);
+        table.push_zeros(2);
+        assert_eq!((table.row(0), table.row(2)), (&[4, 7][..], &[0, 0][..]));
         table.reset(1);
-        table.push_zero();
+        table.push_zeros(1);
         assert_eq!(table.row(0), [0]);
     }
 }

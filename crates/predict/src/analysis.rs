@@ -21,7 +21,7 @@ pub struct Budget {
     pub states: usize,
     /// When to stop.
     pub deadline: Option<Instant>,
-    /// Steps of one window; `None` for the whole trace.
+    /// Events of one window; `None` for the whole trace.
     pub window: Option<u32>,
     /// Number of threads that decide candidates.
     pub jobs: usize,
@@ -50,7 +50,7 @@ pub struct Reordering {
     /// The pair of accesses, for a race.
     pub accesses: Option<(u32, u32)>,
     /// The events in their new order.
-    pub steps: Vec<ReorderedEvent>,
+    pub events: Vec<ReorderedEvent>,
     /// Whether every read keeps its writer.
     pub keeps_values: bool,
 }
@@ -67,14 +67,14 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The decision without the witness's steps, which are long.
+    /// The decision without the witness's events, which are long.
     #[must_use]
-    pub fn without_steps(&self) -> Decision {
+    pub fn without_events(&self) -> Decision {
         match self {
             Decision::Possible(witness) => Decision::Possible(Reordering {
                 goal: witness.goal.clone(),
                 accesses: witness.accesses,
-                steps: Vec::new(),
+                events: Vec::new(),
                 keeps_values: witness.keeps_values,
             }),
             other => other.clone(),
@@ -109,8 +109,8 @@ pub struct TraceAnalysis<'a> {
 /// A part of the trace.
 #[derive(Debug)]
 pub struct Window {
-    /// Its steps.
-    pub steps: Range<u32>,
+    /// Its events.
+    pub events: Range<u32>,
     /// Pairs of accesses.
     pub races: Filtered,
     /// Cycles of locks.
@@ -123,23 +123,23 @@ impl<'a> TraceAnalysis<'a> {
     pub fn new(trace: &'a ObservedTrace, budget: Budget) -> Self {
         let order = MustHappenBefore::of(trace);
         let flow = ReadsFrom::of(trace);
-        let total = trace.steps.len() as u32 + 1;
+        let total = trace.events.len() as u32 + 1;
         let automatic = (total > LONGEST).then_some(AUTOMATIC);
         let budget = Budget { window: budget.window.or(automatic), ..budget };
         let size = budget.window.unwrap_or(total).max(1);
         let windows = (0..total.div_ceil(size)).map(|number| {
-            let steps = number * size..(number + 1).saturating_mul(size).min(total);
+            let events = number * size..(number + 1).saturating_mul(size).min(total);
             Window {
-                races: filter(trace, &order, budget.by_variable, steps.clone()),
-                deadlocks: cycles(trace, &order, steps.clone()),
-                steps,
+                races: filter(trace, &order, budget.by_variable, events.clone()),
+                deadlocks: cycles(trace, &order, events.clone()),
+                events,
             }
         });
         let windows = windows.collect();
         TraceAnalysis { trace, order, flow, windows, budget }
     }
 
-    /// Steps of a window, if the trace is cut.
+    /// Events of a window, if the trace is cut.
     #[must_use]
     pub fn window(&self) -> Option<u32> {
         self.budget.window
@@ -235,14 +235,14 @@ impl<'a> TraceAnalysis<'a> {
         more: bool,
     ) -> Decision {
         // The closure could reorder events before the window, which must stay as they were.
-        let keeper = keeper.filter(|_| window.steps.start == 0);
+        let keeper = keeper.filter(|_| window.events.start == 0);
         for (goal, accesses) in goals.iter().take(KEPT_TRIES) {
-            if let Some(steps) = keeper.and_then(|keeper| keeper.witness(goal)) {
+            if let Some(events) = keeper.and_then(|keeper| keeper.witness(goal)) {
                 let (goal, accesses) = (goal.clone(), *accesses);
-                return Decision::Possible(Reordering { goal, accesses, steps, keeps_values: true });
+                return Decision::Possible(Reordering { goal, accesses, events, keeps_values: true });
             }
         }
-        let searcher = Searcher::new(self.trace, &self.order, self.budget.states).behind(window.steps.start);
+        let searcher = Searcher::new(self.trace, &self.order, self.budget.states).behind(window.events.start);
         let mut open = more.then_some(INSTANCES);
         let mut tried = BTreeSet::new();
         for (goal, accesses) in goals {
@@ -253,8 +253,8 @@ impl<'a> TraceAnalysis<'a> {
                 return Decision::Open(TIME);
             }
             match searcher.reach(&goal, pins) {
-                Reachability::Reachable(steps) => {
-                    return Decision::Possible(Reordering { goal, accesses, steps, keeps_values: false });
+                Reachability::Reachable(events) => {
+                    return Decision::Possible(Reordering { goal, accesses, events, keeps_values: false });
                 }
                 Reachability::Unreachable => {}
                 Reachability::Unknown => open = Some(STATES),
@@ -295,7 +295,7 @@ impl<'a> TraceAnalysis<'a> {
 
 /// Longer traces are cut into windows.
 const LONGEST: u32 = 1_000_000;
-/// Steps of such a window.
+/// Events of such a window.
 const AUTOMATIC: u32 = 200_000;
 /// Instances for which a reordering that keeps every value is looked for.
 const KEPT_TRIES: usize = 4;

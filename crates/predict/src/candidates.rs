@@ -98,7 +98,7 @@ impl Group {
 }
 
 /// Filters the pairs of a trace. With `by_variable` a candidate belongs to one variable. Only
-/// accesses in `window`, a range of steps, are paired.
+/// accesses in `window`, a range of events, are paired.
 #[must_use]
 pub fn filter(
     trace: &ObservedTrace,
@@ -215,7 +215,7 @@ fn groups(trace: &ObservedTrace, order: &MustHappenBefore, accesses: &[u32]) -> 
         let segment = order.segment(access.thread, access.position);
         let key = (access.thread, access.place, access.what as u8, access.bytes, locks, segment);
         let members = keyed.entry(key).or_default();
-        // One access between two steps represents all of them.
+        // One access between two events represents all of them.
         if members.last().is_none_or(|last| last.0 != access.position) {
             members.push((access.position, index));
         }

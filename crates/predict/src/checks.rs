@@ -48,7 +48,7 @@ pub fn refine(analysis: &TraceAnalysis<'_>, decisions: &[(&RaceCandidate, &Windo
     let mut refinements = Refinements::default();
     let units: Vec<(Var, Tid, Tid)> = analysis.windows.iter().flat_map(|window| window.races.units.clone()).collect();
     // The model reorders events before a window, which must stay as they were.
-    if analysis.windows.len() > 1 || analysis.trace.steps.len() > LONGEST {
+    if analysis.windows.len() > 1 || analysis.trace.events.len() > LONGEST {
         refinements.skipped = units.len() as u64;
         return refinements;
     }

@@ -1,7 +1,7 @@
 //! Value-preserving reorderings: every read keeps its writer, so the program can follow them.
 //!
 //! Source: sync-preserving races (Mathur, Pavlogiannis and Viswanathan, POPL 2021). The set of
-//! steps that a goal needs is closed under what they read and under the locks they acquire. If the
+//! events that a goal needs is closed under what they read and under the locks they acquire. If the
 //! goal's threads do not have to go beyond their positions, the closure in the order of the trace
 //! is a witness.
 //!
@@ -26,7 +26,7 @@ pub struct ValuePreserving<'a> {
     /// keeping the order of their operations.
     order: MustHappenBefore,
     sections: Sections,
-    /// Whether some step wakes one of several threads.
+    /// Whether some event wakes one of several threads.
     wakes: bool,
 }
 
@@ -37,23 +37,23 @@ impl<'a> ValuePreserving<'a> {
     /// Prepares a trace.
     #[must_use]
     pub fn new(trace: &'a ObservedTrace, flow: &ReadsFrom) -> Self {
-        let mut before = vec![0; trace.steps.len()];
+        let mut before = vec![0; trace.events.len()];
         let mut last: FxHashMap<Slot, u32> = FxHashMap::default();
-        for (number, step) in trace.steps.iter().enumerate() {
-            if let Some(slot) = in_order(&step.op, trace)
+        for (number, event) in trace.events.iter().enumerate() {
+            if let Some(slot) = in_order(&event.op, trace)
                 && let Some(earlier) = last.insert(slot, number as u32)
             {
                 before[number] = earlier + 1;
             }
         }
-        let order = MustHappenBefore::with(trace, |step, needs| {
-            needs.extend(flow.writers(trace, step));
-            if let Some(earlier) = before[step as usize].checked_sub(1) {
+        let order = MustHappenBefore::with(trace, |event, needs| {
+            needs.extend(flow.writers(trace, event));
+            if let Some(earlier) = before[event as usize].checked_sub(1) {
                 let (thread, index) = trace.position(earlier);
                 needs.push((thread, index + 1));
             }
         });
-        let wakes = trace.steps.iter().any(|step| matches!(step.op, SyncOp::Wake { all: false, .. }));
+        let wakes = trace.events.iter().any(|event| matches!(event.op, SyncOp::Wake { all: false, .. }));
         ValuePreserving { trace, order, sections: Sections::of(trace), wakes }
     }
 
@@ -61,11 +61,11 @@ impl<'a> ValuePreserving<'a> {
     #[must_use]
     pub fn witness(&self, goal: &Goal) -> Option<Vec<ReorderedEvent>> {
         let limits = self.close(goal)?;
-        let made = |(thread, &limit): (usize, &u32)| &self.trace.threads[thread].steps[..limit as usize];
+        let made = |(thread, &limit): (usize, &u32)| &self.trace.threads[thread].events[..limit as usize];
         let mut order: Vec<u32> = limits.iter().enumerate().flat_map(made).copied().collect();
         order.sort_unstable();
         if order.len() > LONGEST_REPLAY && !self.wakes {
-            return Some(order.into_iter().map(|step| ReorderedEvent { step, woken: None }).collect());
+            return Some(order.into_iter().map(|event| ReorderedEvent { event, woken: None }).collect());
         }
         replay(self.trace, &order, goal)
     }
@@ -94,7 +94,7 @@ impl<'a> ValuePreserving<'a> {
         let last = self.sections.last(slot, limits);
         for &(thread, section) in &last {
             let mut others = last.iter().map(|(_, other)| other);
-            if others.any(|other| other.step > section.step && other.excludes(&section)) {
+            if others.any(|other| other.event > section.event && other.excludes(&section)) {
                 self.order.raise(limits, thread, section.release?);
             }
         }
@@ -121,25 +121,26 @@ fn in_order(op: &SyncOp, trace: &ObservedTrace) -> Option<Slot> {
     }
 }
 
-/// Executes the steps in this order; `None` if one of them is disabled, or the goal is not reached.
+/// Executes the events in this order; `None` if one of them is disabled, or the goal is not
+/// reached.
 #[must_use]
 pub fn replay(trace: &ObservedTrace, order: &[u32], goal: &Goal) -> Option<Vec<ReorderedEvent>> {
     let pins = Pins::default();
     let mut state = SearchState::new(trace, &pins);
     let mut taken = Vec::with_capacity(order.len());
-    for &step in order {
-        let thread = trace.steps[step as usize].thread;
-        if state.next(thread) != Some(step) || !state.enabled(thread) {
+    for &event in order {
+        let thread = trace.events[event as usize].thread;
+        if state.next(thread) != Some(event) || !state.enabled(thread) {
             return None;
         }
-        let woken = match trace.steps[step as usize].op {
+        let woken = match trace.events[event as usize].op {
             SyncOp::Wake { queue, all: false } => {
                 state.waiting(queue).into_iter().min_by_key(|&other| state.next(other))
             }
             _ => None,
         };
         state.execute(thread, woken);
-        taken.push(ReorderedEvent { step, woken });
+        taken.push(ReorderedEvent { event, woken });
     }
     let there = |&(thread, position): &(Tid, u32)| state.position(thread) == position && state.is_alive(thread);
     goal.iter().all(there).then_some(taken)

@@ -47,7 +47,7 @@ struct Node {
     positions: Vec<u32>,
 }
 
-/// Finds the lock cycles of a trace among the steps in `window`.
+/// Finds the lock cycles of a trace among the events in `window`.
 #[must_use]
 pub fn cycles(trace: &ObservedTrace, order: &MustHappenBefore, window: std::ops::Range<u32>) -> Cycles {
     let nodes = nodes(trace, window);
@@ -60,15 +60,15 @@ pub fn cycles(trace: &ObservedTrace, order: &MustHappenBefore, window: std::ops:
 
 fn nodes(trace: &ObservedTrace, window: std::ops::Range<u32>) -> Vec<Node> {
     let mut keyed: BTreeMap<(Tid, u64, Slot, bool, u32), Vec<u32>> = BTreeMap::new();
-    for (number, step) in trace.steps.iter().enumerate() {
-        let (slot, writes) = match step.op {
+    for (number, event) in trace.events.iter().enumerate() {
+        let (slot, writes) = match event.op {
             SyncOp::Lock(slot) | SyncOp::WriteLock(slot) => (slot, true),
             SyncOp::ReadLock(slot) => (slot, false),
             _ => continue,
         };
-        let held = trace.threads[usize::from(step.thread)].held[step.index as usize];
-        if held != 0 && step.word != "try" && window.contains(&(number as u32)) {
-            keyed.entry((step.thread, step.place, slot, writes, held)).or_default().push(step.index);
+        let held = trace.threads[usize::from(event.thread)].held[event.index as usize];
+        if held != 0 && event.word != "try" && window.contains(&(number as u32)) {
+            keyed.entry((event.thread, event.place, slot, writes, held)).or_default().push(event.index);
         }
     }
     let node =

@@ -14,12 +14,12 @@ use crate::trace::{ObservedTrace, SyncOp, Tid};
 /// Pairs of one trace that are reversed, at most.
 const MOST: usize = 400;
 
-/// A reordering, and threads that make one more step each at its end. These steps need not occur in
-/// the trace.
+/// A reordering, and threads that make one more event each at its end. These events need not occur
+/// in the trace.
 #[derive(Clone, Debug)]
 pub struct Flip {
     /// The reordering.
-    pub steps: Vec<ReorderedEvent>,
+    pub events: Vec<ReorderedEvent>,
     /// The threads that go on, in this order.
     pub then: Vec<Tid>,
 }
@@ -40,8 +40,8 @@ pub fn flips(trace: &ObservedTrace, order: &MustHappenBefore, flow: &ReadsFrom, 
         if tried.len() > MOST {
             break;
         }
-        if let Reachability::Reachable(steps) = searcher.reach(&goal, &Pins::default()) {
-            found.push(Flip { steps, then });
+        if let Reachability::Reachable(events) = searcher.reach(&goal, &Pins::default()) {
+            found.push(Flip { events, then });
         }
     }
     found
@@ -61,7 +61,7 @@ fn goals(trace: &ObservedTrace, order: &MustHappenBefore, (a, b): (u32, u32)) ->
     };
     // The later transition first, with its outcome in the trace.
     add(two, behind + 1, one, at, &[]);
-    if waits_or_tries(&trace.steps[a as usize].op) || waits_or_tries(&trace.steps[b as usize].op) {
+    if waits_or_tries(&trace.events[a as usize].op) || waits_or_tries(&trace.events[b as usize].op) {
         // The later one before the earlier one, with another outcome; and the earlier one after the
         // later one.
         add(two, behind, one, at, &[two]);
@@ -88,11 +88,11 @@ fn stuck(trace: &ObservedTrace, order: &MustHappenBefore) -> Vec<Wanted> {
     for (number, thread) in trace.threads.iter().enumerate() {
         let (number, last) = (number as Tid, thread.last());
         let Some(slot) = thread.pending.as_ref().and_then(taken) else { continue };
-        for step in trace.steps.iter().filter(|step| step.thread != number && taken(&step.op) == Some(slot)) {
-            let needed = order.clock(number, last)[usize::from(step.thread)];
-            for position in [needed, step.index] {
-                if needed <= step.index {
-                    wanted.push((vec![(number, last), (step.thread, position)], vec![number]));
+        for event in trace.events.iter().filter(|event| event.thread != number && taken(&event.op) == Some(slot)) {
+            let needed = order.clock(number, last)[usize::from(event.thread)];
+            for position in [needed, event.index] {
+                if needed <= event.index {
+                    wanted.push((vec![(number, last), (event.thread, position)], vec![number]));
                 }
             }
         }
@@ -100,7 +100,7 @@ fn stuck(trace: &ObservedTrace, order: &MustHappenBefore) -> Vec<Wanted> {
     wanted
 }
 
-/// The object that a step acquires.
+/// The object that an event acquires.
 fn taken(op: &SyncOp) -> Option<u32> {
     match *op {
         SyncOp::Lock(slot) | SyncOp::ReadLock(slot) | SyncOp::WriteLock(slot) | SyncOp::Take(slot) => Some(slot),
@@ -119,22 +119,22 @@ enum Contended {
 /// first.
 fn pairs(trace: &ObservedTrace, flow: &ReadsFrom) -> Vec<(u32, u32)> {
     let mut by_meeting: BTreeMap<Contended, Vec<(u32, bool)>> = BTreeMap::new();
-    for step in 0..trace.steps.len() as u32 {
-        for &(var, _) in flow.reads(step) {
-            by_meeting.entry(Contended::Variable(var)).or_default().push((step, false));
+    for event in 0..trace.events.len() as u32 {
+        for &(var, _) in flow.reads(event) {
+            by_meeting.entry(Contended::Variable(var)).or_default().push((event, false));
         }
-        for &var in flow.writes(step) {
-            by_meeting.entry(Contended::Variable(var)).or_default().push((step, true));
+        for &var in flow.writes(event) {
+            by_meeting.entry(Contended::Variable(var)).or_default().push((event, true));
         }
-        if let Some(slot) = noticed(&trace.steps[step as usize].op, trace) {
-            by_meeting.entry(Contended::Slot(slot)).or_default().push((step, true));
+        if let Some(slot) = noticed(&trace.events[event as usize].op, trace) {
+            by_meeting.entry(Contended::Slot(slot)).or_default().push((event, true));
         }
     }
     let mut pairs = Vec::new();
-    for steps in by_meeting.values() {
-        for (number, &(b, b_changes)) in steps.iter().enumerate() {
-            for &(a, a_changes) in &steps[..number] {
-                let apart = trace.steps[a as usize].thread != trace.steps[b as usize].thread;
+    for events in by_meeting.values() {
+        for (number, &(b, b_changes)) in events.iter().enumerate() {
+            for &(a, a_changes) in &events[..number] {
+                let apart = trace.events[a as usize].thread != trace.events[b as usize].thread;
                 if apart && (a_changes || b_changes) {
                     pairs.push((a, b));
                 }
@@ -149,7 +149,7 @@ fn pairs(trace: &ObservedTrace, flow: &ReadsFrom) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// The object of a step, if a thread can observe the order of its operations: objects with tries,
+/// The object of an event, if a thread can observe the order of its operations: objects with tries,
 /// queues, initialisers.
 fn noticed(op: &SyncOp, trace: &ObservedTrace) -> Option<u32> {
     match *op {

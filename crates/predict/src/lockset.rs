@@ -63,7 +63,7 @@ pub(crate) fn within(a: &[Held], b: &[Held]) -> bool {
     a.iter().all(|held| b.binary_search(held).is_ok())
 }
 
-/// Applies a step to the set of locks that its thread holds. Locks that threads other than the
+/// Applies an event to the set of locks that its thread holds. Locks that threads other than the
 /// owner release protect nothing and are left out.
 pub(crate) fn apply(held: &mut Vec<Held>, op: &SyncOp, slots: &[SlotInfo]) {
     let mut take = |lock: Held| {

@@ -5,7 +5,7 @@
 //! `PATTERN` waits for two conflicting accesses in a row and then does `race`. A race is possible
 //! iff `STOP [T= (PROGRAM [| .. |] PATTERN) \ {all but race}` fails.
 //!
-//! Deviations: between two steps one read and one write of the variable are kept, so that a read
+//! Deviations: between two events one read and one write of the variable are kept, so that a read
 //! hides no write. Besides mutexes there are processes for rwlocks, condition variables,
 //! semaphores, barriers, initialisers and awaited locations. Threads take part only as far as the
 //! accesses can need them.
@@ -63,7 +63,7 @@ impl Check {
     pub fn new(trace: &ObservedTrace, searcher: &Searcher<'_>, var: Var, pair: (Tid, Tid)) -> Result<Self, NoModel> {
         let last = |thread: Tid| {
             let own = trace.accesses.iter().filter(|access| access.var == var && access.thread == thread);
-            own.map(|access| access.position + u32::from(access.own_step)).max().unwrap_or(0)
+            own.map(|access| access.position + u32::from(access.own_event)).max().unwrap_or(0)
         };
         let limits = searcher.cone(&[(pair.0, last(pair.0)), (pair.1, last(pair.1))]);
         let builder = Builder { trace, limits, pair, var, model: Model::new(), sync: BTreeMap::new() };
@@ -153,15 +153,15 @@ impl Builder<'_> {
 
     /// Collects the operations on each object.
     fn collect(&mut self) {
-        for step in &self.trace.steps {
-            if step.index >= self.limits[usize::from(step.thread)] {
+        for event in &self.trace.events {
+            if event.index >= self.limits[usize::from(event.thread)] {
                 continue;
             }
-            for (channel, about) in parts(&step.op) {
+            for (channel, about) in parts(&event.op) {
                 if let About::Slot(slot) = about {
                     let used = self.sync.entry(slot).or_default();
-                    used.events.entry(channel).or_default().insert(step.thread);
-                    match step.op {
+                    used.events.entry(channel).or_default().insert(event.thread);
+                    match event.op {
                         SyncOp::SetSem(_, value) => used.first = value,
                         SyncOp::Post(_) | SyncOp::ReadLock(_) => used.total += 1,
                         SyncOp::Arrive { previous, .. } => {
@@ -230,8 +230,8 @@ impl Builder<'_> {
             if position == limit {
                 break;
             }
-            let step = self.trace.threads[usize::from(thread)].steps[position as usize];
-            for (channel, about) in parts(&self.trace.steps[step as usize].op) {
+            let event = self.trace.threads[usize::from(thread)].events[position as usize];
+            for (channel, about) in parts(&self.trace.events[event as usize].op) {
                 if self.matters(about) {
                     let event = self.named(channel, thread, about);
                     sync.insert(event);
@@ -330,7 +330,7 @@ impl Builder<'_> {
         let own = &self.trace.threads[usize::from(thread)];
         let (ended, last, fork) = (own.ended, own.last(), own.fork);
         if let Some(fork) = fork {
-            let parent = self.trace.steps[fork as usize].thread;
+            let parent = self.trace.events[fork as usize].thread;
             let (fork, start) = (self.named("fork", parent, About::Thread(thread)), self.alone("start", thread));
             processes.push(self.model.prefixes(&[fork, start], stop));
         }
@@ -338,10 +338,12 @@ impl Builder<'_> {
             let end = self.alone("end", thread);
             let joiners: BTreeSet<Tid> = self
                 .trace
-                .steps
+                .events
                 .iter()
-                .filter(|step| step.op == SyncOp::Join(thread) && step.index < self.limits[usize::from(step.thread)])
-                .map(|step| step.thread)
+                .filter(|event| {
+                    event.op == SyncOp::Join(thread) && event.index < self.limits[usize::from(event.thread)]
+                })
+                .map(|event| event.thread)
                 .collect();
             let joined = self.model.declare(format!("JOINED_{}", self.trace.threads[usize::from(thread)].name));
             let again = self.model.call(joined);
@@ -542,8 +544,8 @@ impl Builder<'_> {
         let full: Vec<u32> = rounds
             .iter()
             .map(|&round| {
-                let steps = self.trace.steps.iter();
-                steps.filter(|step| matches!(step.op, SyncOp::Arrive { round: other, .. } if other == round)).count()
+                let events = self.trace.events.iter();
+                events.filter(|event| matches!(event.op, SyncOp::Arrive { round: other, .. } if other == round)).count()
                     as u32
             })
             .collect();

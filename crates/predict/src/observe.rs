@@ -26,7 +26,7 @@ const LARGE: u64 = 1 << 12;
 /// The trace of an execution. Objects and variables are named by address until [`Trace::rename`].
 #[must_use]
 pub fn observe(execution: &Execution) -> Trace {
-    let mut trace = Trace { events: execution.recorded, ..Trace::default() };
+    let mut trace = Trace { recorded: execution.recorded, ..Trace::default() };
     for thread in &execution.threads {
         let name = format!("t{}", thread.path.to_string().trim_start_matches('T').replace('.', "_"));
         trace.threads.push(Thread { name, ..Thread::default() });
@@ -96,18 +96,18 @@ impl Builder<'_> {
     fn run(&mut self) {
         let mut next = 0;
         let awaited = awaited(self.execution);
-        for (number, step) in self.execution.events.iter().enumerate() {
+        for (number, event) in self.execution.events.iter().enumerate() {
             next = self.accesses(next, number as u32);
-            if usize::from(step.thread) >= self.trace.threads.len() {
+            if usize::from(event.thread) >= self.trace.threads.len() {
                 continue;
             }
-            self.touch_of_step(step);
-            let op = self.op(step.thread, &step.op, &awaited);
-            self.note(step.thread, &op);
-            if step.op == RunOp::Thread(ThreadOp::End) {
-                self.trace.threads[usize::from(step.thread)].ended = true;
+            self.touch_of_event(event);
+            let op = self.op(event.thread, &event.op, &awaited);
+            self.note(event.thread, &op);
+            if event.op == RunOp::Thread(ThreadOp::End) {
+                self.trace.threads[usize::from(event.thread)].ended = true;
             }
-            self.trace.push(step.thread, op, step.pc, word(&step.op));
+            self.trace.push(event.thread, op, event.pc, word(&event.op));
         }
         self.accesses(next, u32::MAX);
         for (thread, pending) in self.execution.pending.iter().enumerate() {
@@ -118,7 +118,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The accesses that precede the step with this number.
+    /// The accesses that precede the event with this number.
     fn accesses(&mut self, mut next: usize, before: u32) -> usize {
         while let Some(access) = self.execution.accesses.get(next).filter(|access| access.after <= before) {
             next += 1;
@@ -160,30 +160,30 @@ impl Builder<'_> {
             let life = self.lives.get(&cell).copied().unwrap_or(0);
             let next = self.vars.len() as Var;
             let var = *self.vars.entry((cell, life)).or_insert(next);
-            let after = self.trace.steps.len() as u32;
-            let own_step = matches!(what, Touching::AtomicRead | Touching::AtomicWrite | Touching::Use);
-            self.touches.push(Access { thread, position, var, bytes, what, place, after, own_step, reads_too: false });
+            let after = self.trace.events.len() as u32;
+            let own_event = matches!(what, Touching::AtomicRead | Touching::AtomicWrite | Touching::Use);
+            self.touches.push(Access { thread, position, var, bytes, what, place, after, own_event, reads_too: false });
         }
     }
 
-    /// What a step itself does to memory.
-    fn touch_of_step(&mut self, step: &RunEvent) {
-        let what = match step.op {
+    /// What an event itself does to memory.
+    fn touch_of_event(&mut self, event: &RunEvent) {
+        let what = match event.op {
             RunOp::Atomic(op) if op.writes() => Touching::AtomicWrite,
             RunOp::Atomic(_) => Touching::AtomicRead,
             RunOp::Futex(op) if op.is_wait() => Touching::AtomicRead,
             RunOp::Mutex(_) | RunOp::Rwlock(_) | RunOp::Cond(_) | RunOp::Semaphore(_) | RunOp::Barrier(_)
-                if uses_object(&step.op) =>
+                if uses_object(&event.op) =>
             {
                 Touching::Use
             }
             _ => return,
         };
-        let (address, size) = step.op.bytes();
-        let position = self.trace.threads[usize::from(step.thread)].last();
+        let (address, size) = event.op.bytes();
+        let position = self.trace.threads[usize::from(event.thread)].last();
         let first = self.touches.len();
-        self.touch(step.thread, position, address, size.max(1), what, step.pc);
-        let reads_too = step.op.as_atomic().is_some_and(|op| op.reads() && !op.is_load());
+        self.touch(event.thread, position, address, size.max(1), what, event.pc);
+        let reads_too = event.op.as_atomic().is_some_and(|op| op.reads() && !op.is_load());
         self.touches[first..].iter_mut().for_each(|access| access.reads_too = reads_too);
     }
 

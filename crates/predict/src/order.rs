@@ -13,14 +13,14 @@ use raddle_model::clock::join_changes;
 
 use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
-/// For each thread and position, how many steps of the other threads must have been made.
+/// For each thread and position, how many events of the other threads must have been made.
 #[derive(Clone, Debug)]
 pub struct MustHappenBefore {
     /// By thread: the positions from which a clock holds. A thread's own entry has no meaning.
     clocks: Vec<Vec<(u32, VectorClock)>>,
 }
 
-/// Steps of one kind on one slot.
+/// Events of one kind on one slot.
 #[derive(Default)]
 struct Sources {
     /// A thread that makes them. It is the only one unless `several` is set.
@@ -65,7 +65,7 @@ impl MustHappenBefore {
         MustHappenBefore::with(trace, |_, _| {})
     }
 
-    /// The order with additional edges. For each step, `more` adds threads and the positions that
+    /// The order with additional edges. For each event, `more` adds threads and the positions that
     /// they must have reached. All of these positions are earlier in the trace.
     #[must_use]
     pub fn with(trace: &ObservedTrace, more: impl Fn(u32, &mut Vec<(Tid, u32)>)) -> Self {
@@ -82,10 +82,10 @@ impl MustHappenBefore {
         };
         scan.collect();
         let mut needs = Vec::new();
-        for number in 0..trace.steps.len() as u32 {
+        for number in 0..trace.events.len() as u32 {
             needs.clear();
             more(number, &mut needs);
-            scan.step(number, &mut needs);
+            scan.event(number, &mut needs);
         }
         MustHappenBefore { clocks: scan.clocks }
     }
@@ -128,28 +128,28 @@ impl MustHappenBefore {
 impl Scan<'_> {
     /// Finds the posts, wake-ups, writes, arrivals and initialiser ends.
     fn collect(&mut self) {
-        for step in &self.trace.steps {
-            let behind = step.index + 1;
-            match step.op {
+        for event in &self.trace.events {
+            let behind = event.index + 1;
+            match event.op {
                 SyncOp::Post(slot) | SyncOp::Wake { queue: slot, .. } | SyncOp::Publish(slot) => {
-                    self.sources.entry(slot).or_default().add(step.thread, behind);
+                    self.sources.entry(slot).or_default().add(event.thread, behind);
                 }
                 SyncOp::SetSem(slot, value) => {
                     self.sources.entry(slot).or_default().first = value;
-                    self.set.entry(slot).or_insert((step.thread, behind));
+                    self.set.entry(slot).or_insert((event.thread, behind));
                 }
-                SyncOp::Arrive { round, .. } => self.arrivals.entry(round).or_default().push((step.thread, behind)),
+                SyncOp::Arrive { round, .. } => self.arrivals.entry(round).or_default().push((event.thread, behind)),
                 SyncOp::OnceEnd(slot) => {
-                    self.ends.entry(slot).or_insert((step.thread, behind));
+                    self.ends.entry(slot).or_insert((event.thread, behind));
                 }
                 _ => {}
             }
         }
     }
 
-    fn step(&mut self, number: u32, needs: &mut Vec<(Tid, u32)>) {
-        let step = self.trace.steps[number as usize];
-        match step.op {
+    fn event(&mut self, number: u32, needs: &mut Vec<(Tid, u32)>) {
+        let event = self.trace.events[number as usize];
+        match event.op {
             SyncOp::Join(thread) => needs.push((thread, self.trace.threads[usize::from(thread)].last())),
             SyncOp::Leave { round, .. } => needs.extend(self.arrivals.get(&round).into_iter().flatten()),
             SyncOp::Arrive { previous: Some((round, _)), .. } => {
@@ -158,23 +158,23 @@ impl Scan<'_> {
             SyncOp::OnceSeen(slot) => needs.extend(self.ends.get(&slot)),
             SyncOp::Take(slot) => {
                 needs.extend(self.set.get(&slot));
-                needs.extend(self.nth(slot, step.thread));
+                needs.extend(self.nth(slot, event.thread));
             }
-            SyncOp::Resume { queue, woken: true, .. } => needs.extend(self.nth(queue, step.thread)),
+            SyncOp::Resume { queue, woken: true, .. } => needs.extend(self.nth(queue, event.thread)),
             SyncOp::Await(slot) => needs.extend(self.sources.get(&slot).and_then(|sources| sources.needed(1))),
             _ => {}
         }
         let mut changed = false;
         for &need in &*needs {
-            changed |= self.join(step.thread, need);
+            changed |= self.join(event.thread, need);
         }
-        let own = usize::from(step.thread);
-        self.current[own][own] = step.index + 1;
+        let own = usize::from(event.thread);
+        self.current[own][own] = event.index + 1;
         if changed {
-            self.clocks[own].push((step.index + 1, self.current[own].clone()));
+            self.clocks[own].push((event.index + 1, self.current[own].clone()));
         }
-        if let SyncOp::Fork(child) = step.op {
-            self.join(child, (step.thread, step.index + 1));
+        if let SyncOp::Fork(child) = event.op {
+            self.join(child, (event.thread, event.index + 1));
             self.clocks[usize::from(child)][0].1 = self.current[usize::from(child)].clone();
         }
     }

@@ -1,4 +1,4 @@
-//! The order that follows if certain steps are all made and every read keeps its writer.
+//! The order that follows if certain events are all made and every read keeps its writer.
 //!
 //! Three rules are applied to must-happen-before and the reads-from relation until they add
 //! nothing:
@@ -8,9 +8,9 @@
 //! * A section of a lock that begins before another one ends also ends before the other one begins.
 //! * A section that is not left is after all other sections of its lock.
 //!
-//! If a step would be before itself, there is no such order. A step is known by thread and index.
-//! The row of a step holds how many steps of each thread are made once the step is made, including
-//! itself.
+//! If an event would be before itself, there is no such order. An event is known by thread and
+//! index. The row of an event holds how many events of each thread are made once the event is made,
+//! including itself.
 
 use raddle_model::ClockTable;
 use raddle_model::clock::join_changes;
@@ -24,27 +24,27 @@ use crate::trace::{ObservedTrace, Slot, Tid, Var};
 /// Entries of all rows together, at most.
 const MOST_ENTRIES: usize = 8_000_000;
 
-/// Thread and index of a step.
+/// Thread and index of an event.
 type At = (Tid, u32);
 
 /// Writes and reads of each variable, computed once for a trace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VariableAccesses {
-    /// Steps of a thread that write a variable, in order.
+    /// Events of a thread that write a variable, in order.
     writes: FxHashMap<(Var, Tid), Vec<u32>>,
-    /// Steps that read what a step (plus 1; 0 for the initial value) wrote.
+    /// Events that read what an event (plus 1; 0 for the initial value) wrote.
     readers: FxHashMap<(Var, u32), Vec<At>>,
 }
 
 impl VariableAccesses {
     pub(crate) fn of(trace: &ObservedTrace, flow: &ReadsFrom) -> Self {
         let mut users = VariableAccesses::default();
-        for (number, step) in trace.steps.iter().enumerate() {
+        for (number, event) in trace.events.iter().enumerate() {
             for &read in flow.reads(number as u32) {
-                users.readers.entry(read).or_default().push((step.thread, step.index));
+                users.readers.entry(read).or_default().push((event.thread, event.index));
             }
             for &var in flow.writes(number as u32) {
-                users.writes.entry((var, step.thread)).or_default().push(step.index);
+                users.writes.entry((var, event.thread)).or_default().push(event.index);
             }
         }
         users
@@ -74,13 +74,13 @@ pub(crate) struct SaturationInput<'a> {
 /// Why there is no [`Saturated`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsaturated {
-    /// No order of the steps exists.
+    /// No order of the events exists.
     Contradiction,
-    /// There are too many steps.
+    /// There are too many events.
     TooLarge,
 }
 
-/// A partial order of the steps up to some limits, closed under the rules.
+/// A partial order of the events up to some limits, closed under the rules.
 pub(crate) struct Saturated<'a> {
     ground: SaturationInput<'a>,
     limits: &'a [u32],
@@ -94,8 +94,8 @@ impl<'a> Saturated<'a> {
     /// Applies the rules.
     pub(crate) fn new(ground: SaturationInput<'a>, limits: &'a [u32]) -> Result<Self, Unsaturated> {
         let width = limits.len();
-        let steps: usize = limits.iter().map(|&limit| limit as usize).sum();
-        if steps.saturating_mul(width) > MOST_ENTRIES {
+        let events: usize = limits.iter().map(|&limit| limit as usize).sum();
+        if events.saturating_mul(width) > MOST_ENTRIES {
             return Err(Unsaturated::TooLarge);
         }
         let rows_of = |thread: usize| {
@@ -114,7 +114,7 @@ impl<'a> Saturated<'a> {
         Ok(saturated)
     }
 
-    /// Whether threads at these positions have made all steps that a step needs.
+    /// Whether threads at these positions have made all events that an event needs.
     pub(crate) fn allows(&self, (thread, index): At, position: impl Fn(Tid) -> u32) -> bool {
         let row = self.row((thread, index));
         (0..self.limits.len()).all(|other| other == usize::from(thread) || row[other] <= position(other as Tid))
@@ -134,16 +134,16 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Applies the rules to one step.
+    /// Applies the rules to one event.
     fn apply(&mut self, at: At) -> Option<()> {
-        let step = self.ground.trace.step_at(at.0, at.1)?;
-        for &(var, writer) in self.ground.flow.reads(step) {
+        let event = self.ground.trace.event_at(at.0, at.1)?;
+        for &(var, writer) in self.ground.flow.reads(event) {
             self.read(at, var, writer)?;
         }
-        for &var in self.ground.flow.writes(step) {
+        for &var in self.ground.flow.writes(event) {
             self.write(at, var)?;
         }
-        if let Some((slot, section)) = self.ground.sections.at(self.ground.trace, step) {
+        if let Some((slot, section)) = self.ground.sections.at(self.ground.trace, event) {
             let open = section.is_open(self.limits[usize::from(at.0)]);
             if open || section.release == Some(at.1 + 1) {
                 self.leave(at.0, slot, section, open)?;
@@ -154,7 +154,7 @@ impl<'a> Saturated<'a> {
 
     /// Writes that are before the read are before its writer.
     fn read(&mut self, at: At, var: Var, writer: u32) -> Option<()> {
-        let source = writer.checked_sub(1).map(|step| self.ground.trace.position(step));
+        let source = writer.checked_sub(1).map(|event| self.ground.trace.position(event));
         for thread in 0..self.limits.len() as Tid {
             let before = if thread == at.0 { at.1 } else { self.row(at)[usize::from(thread)] };
             let Some(index) = self.ground.users.last_write(var, thread, before) else { continue };
@@ -172,8 +172,8 @@ impl<'a> Saturated<'a> {
         for thread in 0..self.limits.len() as Tid {
             let before = if thread == at.0 { at.1 } else { self.row(at)[usize::from(thread)] };
             let earlier = users.last_write(var, thread, before);
-            let Some(step) = earlier.and_then(|index| self.ground.trace.step_at(thread, index)) else { continue };
-            self.put_all(users.readers(var, step + 1), at)?;
+            let Some(event) = earlier.and_then(|index| self.ground.trace.event_at(thread, index)) else { continue };
+            self.put_all(users.readers(var, event + 1), at)?;
         }
         Some(())
     }
@@ -200,7 +200,7 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Orders a step before another one; `None` if the reverse is already known.
+    /// Orders an event before another one; `None` if the reverse is already known.
     fn put(&mut self, first: At, second: At) -> Option<()> {
         let known = if first.0 == second.0 { second.1 } else { self.row(second)[usize::from(first.0)] };
         if known > first.1 {
@@ -212,7 +212,7 @@ impl<'a> Saturated<'a> {
         let needed = self.row(first).to_vec();
         let mut rows = vec![(second, needed)];
         while let Some(((thread, start), needed)) = rows.pop() {
-            // All later steps of the thread need it as well, up to the first that already does.
+            // All later events of the thread need it as well, up to the first that already does.
             let mut end = start;
             while end < self.limits[usize::from(thread)] && self.join((thread, end), &needed)? {
                 end += 1;
@@ -225,7 +225,7 @@ impl<'a> Saturated<'a> {
         Some(())
     }
 
-    /// Joins into a row; whether that changed it, `None` if a step would be before itself.
+    /// Joins into a row; whether that changed it, `None` if an event would be before itself.
     fn join(&mut self, (thread, index): At, needed: &[u32]) -> Option<bool> {
         let row = self.rows[usize::from(thread)].row_mut(index as usize);
         let changed = join_changes(row, needed);

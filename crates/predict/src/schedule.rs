@@ -16,11 +16,11 @@ pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
     let mut next = 1;
     let mut choices = Vec::with_capacity(order.len());
     for taken in order {
-        let step = &execution.events[taken.step as usize];
-        let choice = choice(&world, step, taken);
-        world.apply(&world.outcome_of(step, choice));
-        choices.push(Choice { thread: numbers[usize::from(step.thread)], choice });
-        if let Some(number) = step.op.created().and_then(|child| numbers.get_mut(usize::from(child))) {
+        let event = &execution.events[taken.event as usize];
+        let choice = choice(&world, event, taken);
+        world.apply(&world.outcome_of(event, choice));
+        choices.push(Choice { thread: numbers[usize::from(event.thread)], choice });
+        if let Some(number) = event.op.created().and_then(|child| numbers.get_mut(usize::from(child))) {
             *number = next;
             next += 1;
         }
@@ -28,27 +28,27 @@ pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
     choices
 }
 
-/// The number that a thread of `execution` has when its steps are made in another order.
+/// The number that a thread of `execution` has when its events are made in another order.
 #[must_use]
 pub fn number_in(execution: &Execution, order: &[Taken], thread: u16) -> Option<u16> {
     if thread == 0 {
         return Some(0);
     }
-    let created = order.iter().map(|taken| &execution.events[taken.step as usize]);
-    let mut created = created.filter_map(|step| step.op.created());
+    let created = order.iter().map(|taken| &execution.events[taken.event as usize]);
+    let mut created = created.filter_map(|event| event.op.created());
     created.position(|child| child == thread).map(|number| number as u16 + 1)
 }
 
-/// Which successor of its operation the step shall be.
-fn choice(world: &SyncState, step: &Event, taken: &Taken) -> u16 {
+/// Which successor of its operation the event shall be.
+fn choice(world: &SyncState, event: &Event, taken: &Taken) -> u16 {
     let find = |fits: &dyn Fn(Op) -> bool| {
-        (0..world.successors(step)).find(|&choice| fits(world.outcome_of(step, choice).op)).unwrap_or(0)
+        (0..world.successors(event)).find(|&choice| fits(world.outcome_of(event, choice).op)).unwrap_or(0)
     };
-    if step.op.choices().is_some() {
+    if event.op.choices().is_some() {
         let Some(thread) = taken.woken.filter(|&thread| thread < Woken::LIMIT) else { return 0 };
         find(&|op| op.woken().is_some_and(|woken| woken.contains(thread)))
-    } else if step.op.ends_wait() {
-        find(&|op| op.outcome() == step.op.outcome())
+    } else if event.op.ends_wait() {
+        find(&|op| op.outcome() == event.op.outcome())
     } else {
         0
     }
@@ -57,7 +57,7 @@ fn choice(world: &SyncState, step: &Event, taken: &Taken) -> u16 {
 /// Where a run diverged from the reordering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// Index of the first step of the reordering that was not made; its length if all were made.
+    /// Index of the first event of the reordering that was not made; its length if all were made.
     pub at: usize,
     /// What the run did instead, if it did anything.
     pub found: Option<Event>,
@@ -68,10 +68,10 @@ pub struct Divergence {
 #[must_use]
 pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Divergence> {
     for (at, taken) in order.iter().enumerate() {
-        let expected = &observed.events[taken.step as usize];
+        let expected = &observed.events[taken.event as usize];
         let Some(found) = run.events.get(at) else { return Some(Divergence { at, found: None }) };
-        let path = |execution: &Execution, step: &Event| {
-            execution.threads.get(usize::from(step.thread)).map(|thread| thread.path.clone())
+        let path = |execution: &Execution, event: &Event| {
+            execution.threads.get(usize::from(event.thread)).map(|thread| thread.path.clone())
         };
         let same_thread = path(observed, expected) == path(run, found);
         let (before, now) = (&expected.op, &found.op);

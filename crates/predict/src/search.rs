@@ -8,11 +8,11 @@
 //!   search has the threads that the goal *must* need (the clocks of [`crate::order`]). If that is
 //!   not enough, the second also has the threads that may post, wake, hold or write what another
 //!   thread waits for.
-//! * A sequence of harmless steps, at whose end the thread holds only locks that it held all the
+//! * A sequence of harmless events, at whose end the thread holds only locks that it held all the
 //!   way, is executed at once and without alternatives (a persistent set): every thread that was
 //!   enabled before is enabled after it.
 //!
-//! It is complete: if it finds no witness within the budget, no reordering of these steps reaches
+//! It is complete: if it finds no witness within the budget, no reordering of these events reaches
 //! the goal.
 
 use rustc_hash::FxHashSet;
@@ -26,11 +26,11 @@ use crate::trace::{ObservedTrace, SyncOp, Tid};
 /// Threads and the positions that they are to have at the same time.
 pub type Goal = [(Tid, u32)];
 
-/// A step of a reordering.
+/// An event of a reordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReorderedEvent {
-    /// The step.
-    pub step: u32,
+    /// The event.
+    pub event: u32,
     /// The thread that it wakes, if it wakes one of several.
     pub woken: Option<Tid>,
 }
@@ -38,7 +38,7 @@ pub struct ReorderedEvent {
 /// Answer of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reachability {
-    /// The goal is reached by these steps.
+    /// The goal is reached by these events.
     Reachable(Vec<ReorderedEvent>),
     /// No reordering reaches it.
     Unreachable,
@@ -51,7 +51,7 @@ pub enum Reachability {
 pub struct Searcher<'a> {
     trace: &'a ObservedTrace,
     order: &'a MustHappenBefore,
-    /// Positions at which the reordering begins. Steps before them stay as they were.
+    /// Positions at which the reordering begins. Events before them stay as they were.
     start: Vec<u32>,
     /// States that one search may visit.
     budget: usize,
@@ -64,11 +64,11 @@ impl<'a> Searcher<'a> {
         Searcher { trace, order, start: vec![0; trace.threads.len()], budget }
     }
 
-    /// Reorders only what follows the first `steps` steps, which stay as they were.
+    /// Reorders only what follows the first `events` events, which stay as they were.
     #[must_use]
-    pub fn behind(mut self, steps: u32) -> Self {
-        for step in &self.trace.steps[..steps as usize] {
-            self.start[usize::from(step.thread)] = step.index + 1;
+    pub fn behind(mut self, events: u32) -> Self {
+        for event in &self.trace.events[..events as usize] {
+            self.start[usize::from(event.thread)] = event.index + 1;
         }
         self
     }
@@ -129,15 +129,15 @@ impl<'a> Searcher<'a> {
             self.leave_sections(&mut limits);
             for thread in 0..limits.len() {
                 for position in looked[thread]..limits[thread] {
-                    let step = self.trace.threads[thread].steps[position as usize];
-                    slots.extend(waits_for(&self.trace.steps[step as usize].op));
+                    let event = self.trace.threads[thread].events[position as usize];
+                    slots.extend(waits_for(&self.trace.events[event as usize].op));
                 }
                 looked[thread] = limits[thread].max(looked[thread]);
             }
             if slots.len() > before.1 {
-                for step in &self.trace.steps {
-                    if helps(&step.op).is_some_and(|slot| slots.contains(&slot)) {
-                        self.order.raise(&mut limits, step.thread, step.index + 1);
+                for event in &self.trace.events {
+                    if helps(&event.op).is_some_and(|slot| slots.contains(&slot)) {
+                        self.order.raise(&mut limits, event.thread, event.index + 1);
                     }
                 }
             }
@@ -169,12 +169,12 @@ impl<'a> Searcher<'a> {
 
     fn run(&self, goal: &Goal, pins: &Pins, limits: &[u32]) -> Reachability {
         let mut state = SearchState::new(self.trace, pins);
-        let first = if self.start.iter().all(|&start| start == 0) { &[] } else { self.trace.steps.as_slice() };
-        for step in first {
-            if step.index < self.start[usize::from(step.thread)] {
-                // Steps before the window are executed as they were, with the same threads woken.
-                let woken = self.woken_in_trace(step.thread, &state);
-                state.execute(step.thread, woken);
+        let first = if self.start.iter().all(|&start| start == 0) { &[] } else { self.trace.events.as_slice() };
+        for event in first {
+            if event.index < self.start[usize::from(event.thread)] {
+                // Events before the window are executed as they were, with the same threads woken.
+                let woken = self.woken_in_trace(event.thread, &state);
+                state.execute(event.thread, woken);
             }
         }
         let mut search = DepthFirstSearch {
@@ -189,16 +189,16 @@ impl<'a> Searcher<'a> {
         search.search()
     }
 
-    /// The thread that the next step of `thread` wakes, if it wakes one of several: the one that
+    /// The thread that the next event of `thread` wakes, if it wakes one of several: the one that
     /// resumes first in the trace.
     fn woken_in_trace(&self, thread: Tid, state: &SearchState<'_>) -> Option<Tid> {
-        let step = state.next(thread)?;
-        let SyncOp::Wake { queue, all: false } = self.trace.steps[step as usize].op else { return None };
+        let event = state.next(thread)?;
+        let SyncOp::Wake { queue, all: false } = self.trace.events[event as usize].op else { return None };
         state.waiting(queue).into_iter().min_by_key(|&other| state.next(other))
     }
 }
 
-/// The object on which a step may have to wait for another thread's operation.
+/// The object on which an event may have to wait for another thread's operation.
 fn waits_for(op: &SyncOp) -> Option<u32> {
     match *op {
         SyncOp::Busy(slot)
@@ -212,7 +212,7 @@ fn waits_for(op: &SyncOp) -> Option<u32> {
     }
 }
 
-/// The object that a step changes and that other threads may wait for.
+/// The object that an event changes and that other threads may wait for.
 fn helps(op: &SyncOp) -> Option<u32> {
     match *op {
         SyncOp::Lock(slot)
@@ -284,13 +284,13 @@ impl DepthFirstSearch<'_, '_> {
     }
 
     fn execute(&mut self, thread: Tid, woken: Option<Tid>) {
-        if let Some(step) = self.state.next(thread) {
+        if let Some(event) = self.state.next(thread) {
             self.state.execute(thread, woken);
-            self.taken.push(ReorderedEvent { step, woken });
+            self.taken.push(ReorderedEvent { event, woken });
         }
     }
 
-    /// The enabled steps, in the order of the trace.
+    /// The enabled events, in the order of the trace.
     fn choices(&self) -> Vec<(Tid, Option<Tid>)> {
         let threads = 0..self.limits.len() as Tid;
         let mut able: Vec<Tid> = threads
@@ -301,7 +301,7 @@ impl DepthFirstSearch<'_, '_> {
         able.sort_by_key(|&thread| self.state.next(thread));
         let mut choices = Vec::new();
         for thread in able {
-            let op = self.state.next(thread).map(|step| self.trace.steps[step as usize].op);
+            let op = self.state.next(thread).map(|event| self.trace.events[event as usize].op);
             let waiting = match op {
                 Some(SyncOp::Wake { queue, all: false }) => self.state.waiting(queue),
                 _ => Vec::new(),
@@ -314,7 +314,7 @@ impl DepthFirstSearch<'_, '_> {
         choices
     }
 
-    /// Executes all sequences of harmless steps, until no thread has one.
+    /// Executes all sequences of harmless events, until no thread has one.
     fn run_on(&mut self) {
         loop {
             let mut moved = false;
@@ -334,7 +334,7 @@ impl DepthFirstSearch<'_, '_> {
         let mut best = start;
         let mut always = self.trace.locks.get(own.held[self.state.position(thread) as usize]).to_vec();
         while self.state.position(thread) < self.limits[usize::from(thread)] && self.state.enabled(thread) {
-            if !self.state.next(thread).is_some_and(|step| self.state.is_harmless(step)) {
+            if !self.state.next(thread).is_some_and(|event| self.state.is_harmless(event)) {
                 break;
             }
             self.execute(thread, None);

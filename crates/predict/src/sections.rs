@@ -8,7 +8,7 @@ use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     /// The acquisition.
-    pub step: u32,
+    pub event: u32,
     /// The thread's position before it.
     pub index: u32,
     /// The thread's position after the release, if there is one.
@@ -42,22 +42,22 @@ impl Sections {
         let mut all: BTreeMap<Slot, BTreeMap<Tid, Vec<Section>>> = BTreeMap::new();
         // A thread may acquire a rwlock for reading more than once.
         let mut depth: BTreeMap<(Slot, Tid), u32> = BTreeMap::new();
-        for (number, step) in trace.steps.iter().enumerate() {
-            if let Some((slot, alone)) = acquires(&step.op) {
-                let depth = depth.entry((slot, step.thread)).or_default();
+        for (number, event) in trace.events.iter().enumerate() {
+            if let Some((slot, alone)) = acquires(&event.op) {
+                let depth = depth.entry((slot, event.thread)).or_default();
                 *depth += 1;
                 if *depth == 1 {
-                    let section = Section { step: number as u32, index: step.index, release: None, alone };
-                    all.entry(slot).or_default().entry(step.thread).or_default().push(section);
+                    let section = Section { event: number as u32, index: event.index, release: None, alone };
+                    all.entry(slot).or_default().entry(event.thread).or_default().push(section);
                 }
             }
-            if let Some(slot) = releases(&step.op)
-                && let Some(depth) = depth.get_mut(&(slot, step.thread)).filter(|depth| **depth > 0)
+            if let Some(slot) = releases(&event.op)
+                && let Some(depth) = depth.get_mut(&(slot, event.thread)).filter(|depth| **depth > 0)
             {
                 *depth -= 1;
-                let own = all.get_mut(&slot).and_then(|threads| threads.get_mut(&step.thread)?.last_mut());
+                let own = all.get_mut(&slot).and_then(|threads| threads.get_mut(&event.thread)?.last_mut());
                 if let Some(section) = own.filter(|_| *depth == 0) {
-                    section.release = Some(step.index + 1);
+                    section.release = Some(event.index + 1);
                 }
             }
         }
@@ -91,18 +91,18 @@ impl Sections {
         threads.iter().filter_map(last).collect()
     }
 
-    /// The section that a step begins or ends, of a lock that several threads acquire.
-    pub fn at(&self, trace: &ObservedTrace, step: u32) -> Option<(Slot, Section)> {
-        let step = &trace.steps[step as usize];
-        let slot = acquires(&step.op).map(|(slot, _)| slot).or_else(|| releases(&step.op))?;
+    /// The section that an event begins or ends, of a lock that several threads acquire.
+    pub fn at(&self, trace: &ObservedTrace, event: u32) -> Option<(Slot, Section)> {
+        let event = &trace.events[event as usize];
+        let slot = acquires(&event.op).map(|(slot, _)| slot).or_else(|| releases(&event.op))?;
         let threads = self.by_lock.get(&slot)?;
-        let (_, sections) = threads.iter().find(|(thread, _)| *thread == step.thread)?;
-        let entered = sections.partition_point(|section| section.index <= step.index);
+        let (_, sections) = threads.iter().find(|(thread, _)| *thread == event.thread)?;
+        let entered = sections.partition_point(|section| section.index <= event.index);
         Some((slot, sections[entered.checked_sub(1)?]))
     }
 }
 
-/// The lock that a step acquires, and whether exclusively.
+/// The lock that an event acquires, and whether exclusively.
 fn acquires(op: &SyncOp) -> Option<(Slot, bool)> {
     match *op {
         SyncOp::Lock(slot) | SyncOp::WriteLock(slot) | SyncOp::Resume { mutex: Some(slot), .. } => Some((slot, true)),
@@ -111,7 +111,7 @@ fn acquires(op: &SyncOp) -> Option<(Slot, bool)> {
     }
 }
 
-/// The lock that a step releases.
+/// The lock that an event releases.
 fn releases(op: &SyncOp) -> Option<Slot> {
     match *op {
         SyncOp::Unlock(slot)

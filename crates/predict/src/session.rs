@@ -121,13 +121,13 @@ pub struct Totals {
     pub events: u64,
     /// Threads of one trace, at most.
     pub threads: u64,
-    /// Steps and shared accesses of the first trace.
+    /// Events and shared accesses of the first trace.
     pub trace_size: u64,
     /// Pairs of places that exceed the filter's bounds and were not examined.
     pub left_out: u64,
     /// The error that ended the prediction early.
     pub lost: Option<TargetError>,
-    /// Steps of a window, if the traces were cut.
+    /// Events of a window, if the traces were cut.
     pub window: Option<u32>,
     /// Candidates that have a witness or are undecided.
     pub decided: u64,
@@ -302,7 +302,7 @@ impl Session<'_> {
     fn analyse(&mut self, execution: &Execution) -> Result<(), TargetError> {
         let begun = Instant::now();
         let trace = self.trace(execution);
-        if trace.steps.len() != execution.events.len() {
+        if trace.events.len() != execution.events.len() {
             return Err(TargetError::Lost("a step of the run belongs to no thread".into()));
         }
         let analysis = TraceAnalysis::new(&trace, self.options.budget);
@@ -327,7 +327,7 @@ impl Session<'_> {
             let decided = analysis.races(&keeper, some, |_, decision| decision);
             self.totals.seconds.decide += begun.elapsed().as_secs_f64();
             for (&(candidate, window), decision) in some.iter().zip(decided) {
-                decisions.push((candidate, window, decision.without_steps()));
+                decisions.push((candidate, window, decision.without_events()));
                 self.settle(execution, analysis, window, &Wanted::Race(candidate), decision)?;
             }
         }
@@ -364,7 +364,7 @@ impl Session<'_> {
         self.totals.threads = self.totals.threads.max(execution.threads.len() as u64);
         self.totals.variables.extend(analysis.trace.vars.iter().map(|var| var.name.clone()));
         if self.totals.traces == 1 {
-            self.totals.trace_size = (analysis.trace.steps.len() + analysis.trace.accesses.len()) as u64;
+            self.totals.trace_size = (analysis.trace.events.len() + analysis.trace.accesses.len()) as u64;
         }
         for window in &analysis.windows {
             let (sum, add) = (&mut self.totals.stages, &window.races.stages);
@@ -426,19 +426,19 @@ impl Session<'_> {
         let mut first = wanted.instance(&witness);
         let mut departure: Option<Departure> = None;
         for _ in 0..MOST_ATTEMPTS {
-            let steps = with_accesses(analysis.trace, &witness);
-            let run = self.run_schedule(choices(execution, &steps), Policy::LeastRank)?;
+            let events = with_accesses(analysis.trace, &witness);
+            let run = self.run_schedule(choices(execution, &events), Policy::LeastRank)?;
             if self.shown.contains(&key) {
                 return Ok(CandidateStatus::Confirmed);
             }
-            let left = followed(execution, &steps, &run);
-            let departed = departed_threads(analysis.trace, &steps, left.as_ref(), &witness);
-            departure.get_or_insert_with(|| departure_of(execution, &steps, left.as_ref()));
+            let left = followed(execution, &events, &run);
+            let departed = departed_threads(analysis.trace, &events, left.as_ref(), &witness);
+            departure.get_or_insert_with(|| departure_of(execution, &events, left.as_ref()));
             self.keep_new_path(run);
             let more = if self.options.assume_any_value {
                 Vec::new()
             } else {
-                let made = &steps[..left.map_or(steps.len(), |left| left.at)];
+                let made = &events[..left.map_or(events.len(), |left| left.at)];
                 suspect_reads(analysis, made, &departed, &pinned)
             };
             if more.is_empty() {
@@ -481,8 +481,8 @@ impl Session<'_> {
             if self.over || self.options.budget.is_over() {
                 return Ok(());
             }
-            let mut schedule = choices(execution, &flip.steps);
-            let then = flip.then.iter().map(|&thread| number_in(execution, &flip.steps, thread).map(Choice::of));
+            let mut schedule = choices(execution, &flip.events);
+            let then = flip.then.iter().map(|&thread| number_in(execution, &flip.events, thread).map(Choice::of));
             schedule.extend(then.collect::<Option<Vec<Choice>>>().unwrap_or_default());
             let run = self.run_schedule(schedule, Policy::LeastRank)?;
             self.keep_new_path(run);
@@ -509,37 +509,37 @@ fn key_of(defect: &Defect) -> Key {
     (defect.signature.kind, places)
 }
 
-/// The steps of the witness, followed by the two accesses as far as they are steps themselves.
+/// The events of the witness, followed by the two accesses as far as they are events themselves.
 fn with_accesses(trace: &ObservedTrace, witness: &Reordering) -> Vec<ReorderedEvent> {
-    let mut steps = witness.steps.clone();
-    let Some((a, b)) = witness.accesses else { return steps };
+    let mut events = witness.events.clone();
+    let Some((a, b)) = witness.accesses else { return events };
     for index in [a, b] {
         let access = &trace.accesses[index as usize];
-        if access.own_step
-            && let Some(step) = trace.step_at(access.thread, access.position)
+        if access.own_event
+            && let Some(event) = trace.event_at(access.thread, access.position)
         {
-            steps.push(ReorderedEvent { step, woken: None });
+            events.push(ReorderedEvent { event, woken: None });
         }
     }
-    steps
+    events
 }
 
 /// The threads that left the path.
 fn departed_threads(
     trace: &ObservedTrace,
-    steps: &[ReorderedEvent],
+    events: &[ReorderedEvent],
     left: Option<&Divergence>,
     witness: &Reordering,
 ) -> Vec<Tid> {
-    match left.and_then(|left| steps.get(left.at)) {
-        Some(taken) => vec![trace.steps[taken.step as usize].thread],
+    match left.and_then(|left| events.get(left.at)) {
+        Some(taken) => vec![trace.events[taken.event as usize].thread],
         None => witness.goal.iter().map(|(thread, _)| *thread).collect(),
     }
 }
 
-fn departure_of(execution: &Execution, steps: &[ReorderedEvent], left: Option<&Divergence>) -> Departure {
-    let at = left.map_or(steps.len(), |left| left.at);
-    let expected = steps.get(at).map(|taken| execution.events[taken.step as usize]);
+fn departure_of(execution: &Execution, events: &[ReorderedEvent], left: Option<&Divergence>) -> Departure {
+    let at = left.map_or(events.len(), |left| left.at);
+    let expected = events.get(at).map(|taken| execution.events[taken.event as usize]);
     Departure { event: at + 1, expected }
 }
 
@@ -551,14 +551,14 @@ fn suspect_reads(
     departed: &[Tid],
     pinned: &BTreeSet<TransitionRead>,
 ) -> Vec<TransitionRead> {
-    let order: Vec<u32> = made.iter().map(|taken| taken.step).collect();
+    let order: Vec<u32> = made.iter().map(|taken| taken.event).collect();
     let mut changed = analysis.flow.changed(&order);
     changed.retain(|read| !pinned.contains(read));
     changed.reverse();
     let own: Vec<TransitionRead> = changed
         .iter()
         .copied()
-        .filter(|read| departed.contains(&analysis.trace.steps[read.step as usize].thread))
+        .filter(|read| departed.contains(&analysis.trace.events[read.event as usize].thread))
         .collect();
     if own.is_empty() { changed } else { own }
 }
@@ -587,19 +587,20 @@ fn describe(
             (sides.map(|(&(thread, _), &place)| PredictedSide { thread, place, what: None }).collect(), None)
         }
     };
-    let counterexample = witness.map(|witness| crate::words::counterexample(trace, &witness.steps)).unwrap_or_default();
+    let counterexample =
+        witness.map(|witness| crate::words::counterexample(trace, &witness.events)).unwrap_or_default();
     PredictedDefect { kind, places, sides, variable, fate, counterexample }
 }
 
 /// Hash of a path: what each thread does, independent of the order between threads.
 fn path_of(execution: &Execution) -> u64 {
     let mut hashers: Vec<FxHasher> = vec![FxHasher::default(); execution.threads.len()];
-    for step in &execution.events {
-        if let Some(hasher) = hashers.get_mut(usize::from(step.thread)) {
-            let kind = step.op.kind();
-            (kind as u8, step.pc, step.op.object()).hash(hasher);
+    for event in &execution.events {
+        if let Some(hasher) = hashers.get_mut(usize::from(event.thread)) {
+            let kind = event.op.kind();
+            (kind as u8, event.pc, event.op.object()).hash(hasher);
             if !kind.is_atomic_access() {
-                (step.op.outcome() as u8).hash(hasher);
+                (event.op.outcome() as u8).hash(hasher);
             }
         }
     }

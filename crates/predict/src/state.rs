@@ -3,7 +3,7 @@
 use crate::pins::Pins;
 use crate::trace::{ObservedTrace, SyncOp, Tid, UNOWNED};
 
-/// The state of a trace's objects and threads. Steps can be undone.
+/// The state of a trace's objects and threads. Events can be undone.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchState<'a> {
     trace: &'a ObservedTrace,
@@ -63,17 +63,17 @@ impl<'a> SearchState<'a> {
         })
     }
 
-    /// The thread's next step, if it has one.
+    /// The thread's next event, if it has one.
     pub(crate) fn next(&self, thread: Tid) -> Option<u32> {
-        self.trace.step_at(thread, self.position(thread))
+        self.trace.event_at(thread, self.position(thread))
     }
 
-    /// Whether the thread's next step is enabled.
+    /// Whether the thread's next event is enabled.
     pub(crate) fn enabled(&self, thread: Tid) -> bool {
         let Some(number) = self.next(thread) else { return false };
         let me = u32::from(thread) + 1;
         let free = |mutex: Option<u32>| mutex.is_none_or(|slot| self.word(slot) == UNOWNED);
-        let possible = match self.trace.steps[number as usize].op {
+        let possible = match self.trace.events[number as usize].op {
             SyncOp::Lock(slot) => self.word(slot) == UNOWNED,
             SyncOp::Busy(slot) => self.word(slot) != UNOWNED && self.word(slot) != me,
             SyncOp::ReadLock(slot) => self.word(slot) == UNOWNED,
@@ -97,26 +97,26 @@ impl<'a> SearchState<'a> {
         possible && self.is_alive(thread) && self.reads_fit(number)
     }
 
-    fn reads_fit(&self, step: u32) -> bool {
-        self.pins.reads(step).iter().all(|&(var, writer)| self.words[self.writers + var as usize] == writer)
+    fn reads_fit(&self, event: u32) -> bool {
+        self.pins.reads(event).iter().all(|&(var, writer)| self.words[self.writers + var as usize] == writer)
     }
 
     /// Threads that wait in the queue and were not yet woken.
     pub(crate) fn waiting(&self, queue: u32) -> Vec<Tid> {
         let threads = 0..self.trace.threads.len() as Tid;
         let waits = |&thread: &Tid| {
-            let next = self.next(thread).map(|step| self.trace.steps[step as usize].op);
+            let next = self.next(thread).map(|event| self.trace.events[event as usize].op);
             let here = matches!(next, Some(SyncOp::Resume { queue: other, .. }) if other == queue);
             here && self.words[self.woken + usize::from(thread)] == 0
         };
         threads.filter(waits).collect()
     }
 
-    /// Executes the thread's next step. A step that wakes one of several threads wakes `woken`.
+    /// Executes the thread's next event. An event that wakes one of several threads wakes `woken`.
     pub(crate) fn execute(&mut self, thread: Tid, woken: Option<Tid>) {
         let Some(number) = self.next(thread) else { return };
         let me = u32::from(thread) + 1;
-        match self.trace.steps[number as usize].op {
+        match self.trace.events[number as usize].op {
             SyncOp::Lock(slot) | SyncOp::WriteLock(slot) => self.set(slot as usize, me),
             SyncOp::Unlock(slot) | SyncOp::WriteUnlock(slot) => self.set(slot as usize, UNOWNED),
             SyncOp::OnceEnd(slot) => {
@@ -150,11 +150,11 @@ impl<'a> SearchState<'a> {
         self.set(self.positions + usize::from(thread), self.position(thread) + 1);
     }
 
-    /// Whether executing the step early disables no other thread's step, as long as the thread ends
-    /// with no more locks than it had.
-    pub(crate) fn is_harmless(&self, step: u32) -> bool {
+    /// Whether executing the event early disables no other thread's event, as long as the thread
+    /// ends with no more locks than it had.
+    pub(crate) fn is_harmless(&self, event: u32) -> bool {
         let delicate = |slot: u32| self.trace.slots[slot as usize].delicate;
-        let kind = match self.trace.steps[step as usize].op {
+        let kind = match self.trace.events[event as usize].op {
             SyncOp::Lock(slot)
             | SyncOp::Unlock(slot)
             | SyncOp::ReadLock(slot)
@@ -168,6 +168,6 @@ impl<'a> SearchState<'a> {
             SyncOp::Resume { mutex, .. } => mutex.is_none_or(|slot| !delicate(slot)),
             _ => true,
         };
-        kind && self.pins.writes(step).is_empty()
+        kind && self.pins.writes(event).is_empty()
     }
 }

@@ -1,8 +1,8 @@
 //! The STD format of RAPID: one event per line, `thread|operation(object)|location`.
 //!
 //! Operations: `r` and `w` of a variable, `acq` and `rel` of a lock, `fork` and `join` of a thread.
-//! Every access is a step of its own here, because another thread may run between any two of them.
-//! A trace that no program can produce is rejected with the first wrong line.
+//! Every access is an event of its own here, because another thread may run between any two of
+//! them. A trace that no program can produce is rejected with the first wrong line.
 //!
 //! Writing: an order that the format cannot express is written as an empty thread (`fork` on one
 //! side, `join` on the other). A rwlock is written as one lock for each reading thread; a writer
@@ -82,7 +82,7 @@ pub fn read(text: &str) -> Result<ParsedTrace, TraceError> {
             reader.event(line)?;
         }
     }
-    if reader.trace.steps.is_empty() {
+    if reader.trace.events.is_empty() {
         return Err(TraceError { line: 1, message: "there is no event in this trace".into() });
     }
     let mut places: Vec<(String, u64)> = reader.places.into_iter().collect();
@@ -91,7 +91,7 @@ pub fn read(text: &str) -> Result<ParsedTrace, TraceError> {
     for thread in &mut trace.threads {
         thread.ended = true;
     }
-    trace.events = trace.steps.len() as u64;
+    trace.recorded = trace.events.len() as u64;
     trace.finish();
     Ok(ParsedTrace { trace, places: places.into_iter().map(|(name, _)| name).collect() })
 }
@@ -113,8 +113,8 @@ impl Reader {
             return self.wrong(format!("expected an operation with its object, as `acq(m)`, found `{operation}`"));
         };
         let object = object.trim();
-        if self.trace.steps.len() * self.threads.len() > MOST_WORDS {
-            let (events, threads) = (self.trace.steps.len(), self.threads.len());
+        if self.trace.events.len() * self.threads.len() > MOST_WORDS {
+            let (events, threads) = (self.trace.events.len(), self.threads.len());
             return self
                 .wrong(format!("{events} events of {threads} threads are too many; cut the trace before this line"));
         }
@@ -177,9 +177,9 @@ impl Reader {
             self.trace.vars.push(VarInfo { name: name.to_owned(), address: None });
         }
         let position = self.trace.threads[usize::from(thread)].last();
-        let after = self.trace.steps.len() as u32;
+        let after = self.trace.events.len() as u32;
         let access =
-            SharedAccess { thread, position, var, bytes: 1, what, place, reads_too: false, after, own_step: true };
+            SharedAccess { thread, position, var, bytes: 1, what, place, reads_too: false, after, own_event: true };
         self.trace.accesses.push(access);
         self.trace.push(thread, SyncOp::Free, place, if what == Touching::Read { "read" } else { "write" });
         Ok(())
@@ -283,13 +283,13 @@ pub fn write(trace: &ObservedTrace) -> String {
     let mut signals = Signals::default();
     let places = Places::of(trace);
     let mut accesses = trace.accesses.iter().peekable();
-    for (number, step) in trace.steps.iter().enumerate() {
+    for (number, event) in trace.events.iter().enumerate() {
         while let Some(access) = accesses.next_if(|access| access.after <= number as u32) {
             line_of_access(&mut text, trace, access, &places);
         }
-        let thread = &trace.threads[usize::from(step.thread)].name;
-        for event in signals.events(trace, number as u32) {
-            let _ = writeln!(text, "{}|{event}|{}", tidy(thread), places.number(step.place));
+        let thread = &trace.threads[usize::from(event.thread)].name;
+        for line in signals.events(trace, number as u32) {
+            let _ = writeln!(text, "{}|{line}|{}", tidy(thread), places.number(event.place));
         }
     }
     for access in accesses {
@@ -304,8 +304,8 @@ struct Places(BTreeMap<u64, usize>);
 impl Places {
     /// Numbers the locations of a trace from 1, by address.
     fn of(trace: &ObservedTrace) -> Self {
-        let steps = trace.steps.iter().map(|step| step.place);
-        let all: BTreeSet<u64> = steps.chain(trace.accesses.iter().map(|access| access.place)).collect();
+        let events = trace.events.iter().map(|event| event.place);
+        let all: BTreeSet<u64> = events.chain(trace.accesses.iter().map(|access| access.place)).collect();
         Places(all.into_iter().zip(1..).collect())
     }
 
@@ -329,7 +329,7 @@ fn tidy(name: &str) -> String {
     name.replace(['|', '(', ')', ' '], "_")
 }
 
-/// Empty threads that express an order between two steps.
+/// Empty threads that express an order between two events.
 #[derive(Default)]
 struct Signals {
     made: u32,
@@ -356,17 +356,17 @@ impl Signals {
     }
 
     fn events(&mut self, trace: &ObservedTrace, number: u32) -> Vec<String> {
-        let step = &trace.steps[number as usize];
+        let event = &trace.events[number as usize];
         let name = |slot: Slot| tidy(&trace.slots[slot as usize].name);
         let reader =
             |slot: Slot, thread: Tid| format!("{}.{}", name(slot), tidy(&trace.threads[usize::from(thread)].name));
-        match step.op {
+        match event.op {
             SyncOp::Fork(child) => vec![format!("fork({})", tidy(&trace.threads[usize::from(child)].name))],
             SyncOp::Join(child) => vec![format!("join({})", tidy(&trace.threads[usize::from(child)].name))],
             SyncOp::Lock(slot) => vec![format!("acq({})", name(slot))],
             SyncOp::Unlock(slot) => vec![format!("rel({})", name(slot))],
-            SyncOp::ReadLock(slot) => vec![format!("acq({})", reader(slot, step.thread))],
-            SyncOp::ReadUnlock(slot) => vec![format!("rel({})", reader(slot, step.thread))],
+            SyncOp::ReadLock(slot) => vec![format!("acq({})", reader(slot, event.thread))],
+            SyncOp::ReadUnlock(slot) => vec![format!("rel({})", reader(slot, event.thread))],
             SyncOp::WriteLock(slot) => {
                 let readers = readers(trace, slot).into_iter().map(|thread| format!("acq({})", reader(slot, thread)));
                 std::iter::once(format!("acq({})", name(slot))).chain(readers).collect()
@@ -377,7 +377,7 @@ impl Signals {
             }
             SyncOp::OnceEnd(slot) => {
                 let followers =
-                    trace.steps[number as usize..].iter().filter(|step| step.op == SyncOp::OnceSeen(slot)).count();
+                    trace.events[number as usize..].iter().filter(|event| event.op == SyncOp::OnceSeen(slot)).count();
                 let mut events: Vec<String> = (0..followers).flat_map(|_| self.give(slot, "once")).collect();
                 events.push(format!("rel({})", name(slot)));
                 events
@@ -394,9 +394,9 @@ impl Signals {
             SyncOp::Take(slot) => self.take(slot, "post"),
             SyncOp::Arrive { round, .. } => {
                 let leavers = trace
-                    .steps
+                    .events
                     .iter()
-                    .filter(|step| matches!(step.op, SyncOp::Leave { round: other, .. } if other == round));
+                    .filter(|event| matches!(event.op, SyncOp::Leave { round: other, .. } if other == round));
                 let count = leavers.count();
                 (0..count).flat_map(|_| self.give(round, "round")).collect()
             }
@@ -419,7 +419,7 @@ impl Signals {
 
 /// Threads that acquire a rwlock for reading.
 fn readers(trace: &ObservedTrace, slot: Slot) -> BTreeSet<Tid> {
-    trace.steps.iter().filter(|step| step.op == SyncOp::ReadLock(slot)).map(|step| step.thread).collect()
+    trace.events.iter().filter(|event| event.op == SyncOp::ReadLock(slot)).map(|event| event.thread).collect()
 }
 
 /// A trace as a table with one column per thread. Each row begins with the number that [`write()`]
@@ -435,16 +435,16 @@ pub fn table(trace: &ObservedTrace, place: &dyn Fn(u64) -> String) -> String {
         let _ = writeln!(text, "{number:>4}  {name:<6} {:indent$}{what}  {}", "", place(at));
     };
     let of = |access: &SharedAccess| format!("{} {}", word_of(access.what), trace.vars[access.var as usize].name);
-    for (number, step) in trace.steps.iter().enumerate() {
+    for (number, event) in trace.events.iter().enumerate() {
         while let Some(access) = accesses.next_if(|access| access.after <= number as u32) {
             row(access.thread, &of(access), access.place);
         }
-        let events = crate::words::parts(&step.op);
+        let events = crate::words::parts(&event.op);
         let names = events.iter().map(|(channel, about)| format!("{channel} {}", crate::words::name_of(trace, *about)));
         let names: Vec<String> = names.collect();
-        if !names.is_empty() || !matches!(step.word, "read" | "write") {
-            let what = if names.is_empty() { step.word.to_owned() } else { names.join(", ") };
-            row(step.thread, &what, step.place);
+        if !names.is_empty() || !matches!(event.word, "read" | "write") {
+            let what = if names.is_empty() { event.word.to_owned() } else { names.join(", ") };
+            row(event.thread, &what, event.place);
         }
     }
     for access in accesses {
@@ -474,7 +474,7 @@ mod tests {
     #[test]
     fn a_trace_is_read_and_written() {
         let read = read(LISTING).unwrap();
-        assert_eq!(read.trace.steps.len(), 8);
+        assert_eq!(read.trace.events.len(), 8);
         assert_eq!(read.places, ["1", "2", "3", "4", "5", "6", "7", "8"]);
         let again = write(&read.trace);
         let shape =
@@ -489,7 +489,7 @@ mod tests {
         let slot = trace.slot("l".into(), None);
         trace.accesses.clear();
         let ops = [SyncOp::ReadLock(slot), SyncOp::ReadLock(slot), SyncOp::WriteLock(slot)];
-        trace.steps.iter_mut().zip(ops).for_each(|(step, op)| step.op = op);
+        trace.events.iter_mut().zip(ops).for_each(|(event, op)| event.op = op);
         let text = write(&trace);
         let events: Vec<&str> = text.lines().map(|line| line.rsplit_once('|').unwrap().0).collect();
         assert_eq!(events, ["t1|acq(l.t1)", "t2|acq(l.t2)", "t3|acq(l)", "t3|acq(l.t1)", "t3|acq(l.t2)"]);
@@ -499,8 +499,8 @@ mod tests {
     #[test]
     fn locations_are_small_numbers() {
         let mut read = read(LISTING).unwrap();
-        let steps = read.trace.steps.iter_mut().map(|step| &mut step.place);
-        for place in steps.chain(read.trace.accesses.iter_mut().map(|access| &mut access.place)) {
+        let events = read.trace.events.iter_mut().map(|event| &mut event.place);
+        for place in events.chain(read.trace.accesses.iter_mut().map(|access| &mut access.place)) {
             *place += 0x5555_0000_0000;
         }
         let text = write(&read.trace);
@@ -540,7 +540,7 @@ mod tests {
     #[test]
     fn recursive_locks_nest() {
         let read = read("T1|acq(m)|1\nT1|acq(m)|2\nT1|rel(m)|3\nT1|rel(m)|4\nT2|acq(m)|5").unwrap();
-        let ops: Vec<SyncOp> = read.trace.steps.iter().map(|step| step.op).collect();
+        let ops: Vec<SyncOp> = read.trace.events.iter().map(|event| event.op).collect();
         assert_eq!(ops, [SyncOp::Lock(0), SyncOp::Free, SyncOp::Free, SyncOp::Unlock(0), SyncOp::Lock(0)]);
     }
 }

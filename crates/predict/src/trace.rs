@@ -1,9 +1,9 @@
 //! The observed trace: what each thread did to which object.
 //!
-//! A *step* is a synchronising operation. *Accesses* are data accesses between steps. Prediction
-//! reorders steps; the accesses up to the thread's next step (its *block*) move with a step. The
-//! *position* of a thread is the number of steps that it has made. A thread at position `p` is in
-//! its block `p`; block 0 precedes its first step.
+//! A *event* is a synchronising operation. *Accesses* are data accesses between events. Prediction
+//! reorders events; the accesses up to the thread's next event (its *block*) move with an event.
+//! The *position* of a thread is the number of events that it has made. A thread at position `p` is
+//! in its block `p`; block 0 precedes its first event.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::lockset::LockSets;
 /// Number of a thread in a trace.
 pub type Tid = u16;
 
-/// A word of the state that steps observe and change: the owner of a mutex, the count of a
+/// A word of the state that events observe and change: the owner of a mutex, the count of a
 /// semaphore, ...
 pub type Slot = u32;
 
@@ -25,8 +25,8 @@ pub type Var = u32;
 /// Value of a mutex's slot while no thread owns it.
 pub const UNOWNED: u32 = 0;
 
-/// What a step needs and does. A step that waits for no other thread and makes no other thread wait
-/// is [`SyncOp::Free`].
+/// What an event needs and does. An event that waits for no other thread and makes no other thread
+/// wait is [`SyncOp::Free`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncOp {
     /// Always enabled; changes nothing that other threads wait for.
@@ -118,13 +118,13 @@ pub struct SyncEvent {
     pub op: SyncOp,
     /// Its address in the program, or the number of a trace's location field.
     pub place: u64,
-    /// Its number among the thread's steps, from 0.
+    /// Its number among the thread's events, from 0.
     pub index: u32,
     /// A word to print (`load`, `try`, ...) where the operation alone does not say it.
     pub word: &'static str,
 }
 
-/// A data access, or an atomic access, which is part of a step.
+/// A data access, or an atomic access, which is part of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedAccess {
     /// The thread that made it.
@@ -141,10 +141,10 @@ pub struct SharedAccess {
     pub place: u64,
     /// Whether an atomic write reads as well.
     pub reads_too: bool,
-    /// Number of steps of the whole trace that precede it.
+    /// Number of events of the whole trace that precede it.
     pub after: u32,
-    /// Whether it is part of a step. Then its position is the one before that step.
-    pub own_step: bool,
+    /// Whether it is part of an event. Then its position is the one before that event.
+    pub own_event: bool,
 }
 
 impl SharedAccess {
@@ -176,23 +176,23 @@ impl SharedAccess {
 pub struct ThreadTrace {
     /// Its name.
     pub name: String,
-    /// Its steps, as indices into [`ObservedTrace::steps`].
-    pub steps: Vec<u32>,
-    /// The step that created it; `None` for threads that exist from the start.
+    /// Its events, as indices into [`ObservedTrace::events`].
+    pub events: Vec<u32>,
+    /// The event that created it; `None` for threads that exist from the start.
     pub fork: Option<u32>,
     /// The set of locks that it holds at each position.
     pub held: Vec<u32>,
     /// The operation that blocks it at the end of the trace.
     pub pending: Option<SyncOp>,
-    /// Whether its last step is its end. A thread that never ended cannot be joined.
+    /// Whether its last event is its end. A thread that never ended cannot be joined.
     pub ended: bool,
 }
 
 impl ThreadTrace {
-    /// The position after its last step.
+    /// The position after its last event.
     #[must_use]
     pub fn last(&self) -> u32 {
-        self.steps.len() as u32
+        self.events.len() as u32
     }
 }
 
@@ -226,42 +226,42 @@ pub struct VarInfo {
 /// A trace that was observed in a run or read from a file.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedTrace {
-    /// All steps in order.
-    pub steps: Vec<SyncEvent>,
+    /// All events in order.
+    pub events: Vec<SyncEvent>,
     /// All accesses to variables that several threads access, in order.
     pub accesses: Vec<SharedAccess>,
     /// The threads.
     pub threads: Vec<ThreadTrace>,
-    /// The state that steps observe and change.
+    /// The state that events observe and change.
     pub slots: Vec<SlotInfo>,
     /// The variables.
     pub vars: Vec<VarInfo>,
     /// All lock sets that occur.
     pub locks: LockSets,
     /// How many events were recorded, including accesses to memory that is not shared.
-    pub events: u64,
+    pub recorded: u64,
     /// Features of the trace that prediction does not model.
     pub limits: Vec<String>,
 }
 
 impl ObservedTrace {
-    /// The thread's step at a position.
+    /// The thread's event at a position.
     #[must_use]
-    pub fn step_at(&self, thread: Tid, position: u32) -> Option<u32> {
-        self.threads.get(usize::from(thread))?.steps.get(position as usize).copied()
+    pub fn event_at(&self, thread: Tid, position: u32) -> Option<u32> {
+        self.threads.get(usize::from(thread))?.events.get(position as usize).copied()
     }
 
-    /// The thread's position before a step.
+    /// The thread's position before an event.
     #[must_use]
-    pub fn position(&self, step: u32) -> (Tid, u32) {
-        let step = &self.steps[step as usize];
-        (step.thread, step.index)
+    pub fn position(&self, event: u32) -> (Tid, u32) {
+        let event = &self.events[event as usize];
+        (event.thread, event.index)
     }
 
-    /// Appends a step.
+    /// Appends an event.
     pub(crate) fn push(&mut self, thread: Tid, op: SyncOp, place: u64, word: &'static str) {
-        let number = self.steps.len() as u32;
-        let own = &mut self.threads[usize::from(thread)].steps;
+        let number = self.events.len() as u32;
+        let own = &mut self.threads[usize::from(thread)].events;
         let index = own.len() as u32;
         own.push(number);
         if let SyncOp::Fork(child) = op
@@ -269,7 +269,7 @@ impl ObservedTrace {
         {
             child.fork = Some(number);
         }
-        self.steps.push(SyncEvent { thread, op, place, index, word });
+        self.events.push(SyncEvent { thread, op, place, index, word });
     }
 
     /// Names everything that has an address. If a name occurs again, a number is appended.
@@ -299,16 +299,16 @@ impl ObservedTrace {
         self.slots.len() as u32 - 1
     }
 
-    /// Computes what follows from the steps: delicate slots, and the locks held at each position.
+    /// Computes what follows from the events: delicate slots, and the locks held at each position.
     pub(crate) fn finish(&mut self) {
         self.mark_delicate();
         let locks = &mut self.locks;
         for thread in &mut self.threads {
             let mut held: Vec<u32> = Vec::new();
             thread.held = vec![locks.intern(&held)];
-            for &step in &thread.steps {
+            for &event in &thread.events {
                 let before = held.len();
-                crate::lockset::apply(&mut held, &self.steps[step as usize].op, &self.slots);
+                crate::lockset::apply(&mut held, &self.events[event as usize].op, &self.slots);
                 let unchanged = held.len() == before;
                 let last = thread.held[thread.held.len() - 1];
                 thread.held.push(if unchanged && locks.get(last) == held { last } else { locks.intern(&held) });
@@ -319,15 +319,15 @@ impl ObservedTrace {
     fn mark_delicate(&mut self) {
         let mut owner: Vec<Option<Tid>> = vec![None; self.slots.len()];
         let mut taker: Vec<Option<Tid>> = vec![None; self.slots.len()];
-        for step in &self.steps {
-            if let Some(slot) = noticed(step) {
+        for event in &self.events {
+            if let Some(slot) = noticed(event) {
                 self.slots[slot as usize].noticed = true;
             }
-            match step.op {
-                SyncOp::Lock(slot) => owner[slot as usize] = Some(step.thread),
-                SyncOp::Resume { mutex: Some(slot), .. } => owner[slot as usize] = Some(step.thread),
+            match event.op {
+                SyncOp::Lock(slot) => owner[slot as usize] = Some(event.thread),
+                SyncOp::Resume { mutex: Some(slot), .. } => owner[slot as usize] = Some(event.thread),
                 SyncOp::Unlock(slot) | SyncOp::OnceEnd(slot) | SyncOp::Enqueue { mutex: Some(slot), .. } => {
-                    let others = owner[slot as usize].take() != Some(step.thread);
+                    let others = owner[slot as usize].take() != Some(event.thread);
                     self.slots[slot as usize].loose |= others;
                     self.slots[slot as usize].delicate |= others;
                 }
@@ -335,8 +335,8 @@ impl ObservedTrace {
                     self.slots[slot as usize].delicate = true;
                 }
                 SyncOp::Take(slot) => match taker[slot as usize] {
-                    Some(other) if other != step.thread => self.slots[slot as usize].delicate = true,
-                    _ => taker[slot as usize] = Some(step.thread),
+                    Some(other) if other != event.thread => self.slots[slot as usize].delicate = true,
+                    _ => taker[slot as usize] = Some(event.thread),
                 },
                 _ => {}
             }
@@ -344,11 +344,11 @@ impl ObservedTrace {
     }
 }
 
-/// The object of a step whose result tells the thread whether it was the first.
-fn noticed(step: &SyncEvent) -> Option<Slot> {
-    match step.op {
+/// The object of an event whose result tells the thread whether it was the first.
+fn noticed(event: &SyncEvent) -> Option<Slot> {
+    match event.op {
         SyncOp::Lock(slot) | SyncOp::ReadLock(slot) | SyncOp::WriteLock(slot) | SyncOp::Take(slot) => {
-            (step.word == "try").then_some(slot)
+            (event.word == "try").then_some(slot)
         }
         SyncOp::Busy(slot)
         | SyncOp::BusyRead(slot)

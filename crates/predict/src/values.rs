@@ -4,7 +4,7 @@
 //! to keep their writers. Most pairs of accesses are then excluded without a search, because one of
 //! the two needs a later write of the other thread, or because a lock forces another thread to
 //! finish a section that is after the pair. For the rest, two things are tried: which thread leaves
-//! first a lock that two threads would hold at the end, and whether an order of the needed steps
+//! first a lock that two threads would hold at the end, and whether an order of the needed events
 //! exists. That order is built greedily, or saturation (module `saturation`) shows that there is
 //! none.
 
@@ -24,8 +24,8 @@ use crate::trace::{ObservedTrace, SharedAccess, Slot, SyncOp, Tid, Var};
 const MOST_CHOICES: usize = 1_000;
 /// The same for long traces.
 const FEWEST_CHOICES: usize = 20;
-/// Steps that are put in order for one candidate.
-const MOST_STEPS: usize = 4_000_000;
+/// Events that are put in order for one candidate.
+const MOST_EVENTS: usize = 4_000_000;
 
 /// The choices that are left for one candidate.
 struct Choices {
@@ -48,7 +48,7 @@ impl<'a> Values<'a> {
     /// Prepares a trace.
     #[must_use]
     pub fn new(trace: &'a ObservedTrace, flow: &'a ReadsFrom) -> Self {
-        let order = MustHappenBefore::with(trace, |step, needs| needs.extend(flow.writers(trace, step)));
+        let order = MustHappenBefore::with(trace, |event, needs| needs.extend(flow.writers(trace, event)));
         Values { trace, flow, order, sections: Sections::of(trace), users: VariableAccesses::of(trace, flow) }
     }
 
@@ -68,8 +68,8 @@ impl<'a> Values<'a> {
         let pairs = self.pairs(candidate);
         // The closure is cheap and decides most candidates.
         for &(a, b) in &pairs {
-            if let Some(steps) = keeper.witness(&[side(a), side(b)]) {
-                return (Reachability::Reachable(steps), Some((a, b)));
+            if let Some(events) = keeper.witness(&[side(a), side(b)]) {
+                return (Reachability::Reachable(events), Some((a, b)));
             }
         }
         if !thorough && !pairs.is_empty() {
@@ -102,12 +102,12 @@ impl<'a> Values<'a> {
     /// The budget of choices for one candidate. It is smaller for long traces, where a choice costs
     /// more.
     fn choices(&self) -> Choices {
-        let affordable = MOST_STEPS / self.trace.steps.len().max(1);
+        let affordable = MOST_EVENTS / self.trace.events.len().max(1);
         Choices { left: affordable.clamp(FEWEST_CHOICES, MOST_CHOICES), tried: FxHashSet::default() }
     }
 
     /// If two threads would hold a lock at the limits, one of them has to leave its section first.
-    /// If the steps up to the limits have no order, they may have one after a thread leaves a
+    /// If the events up to the limits have no order, they may have one after a thread leaves a
     /// contended section.
     fn choose(&self, goal: &Goal, limits: Vec<u32>, choices: &mut Choices) -> Reachability {
         if !choices.tried.insert(limits.clone()) {
@@ -157,11 +157,11 @@ impl<'a> Values<'a> {
         self.sections.shared().flat_map(of_lock).collect()
     }
 
-    /// Looks for an order of the steps up to the limits: first greedily, then with the saturated
+    /// Looks for an order of the events up to the limits: first greedily, then with the saturated
     /// order.
     fn arrange(&self, goal: &Goal, limits: &[u32]) -> Reachability {
-        if let Some(steps) = self.arrange_greedily(goal, limits, None) {
-            return Reachability::Reachable(steps);
+        if let Some(events) = self.arrange_greedily(goal, limits, None) {
+            return Reachability::Reachable(events);
         }
         let Values { trace, flow, order, sections, users } = self;
         match Saturated::new(SaturationInput { trace, flow, order, sections, users }, limits) {
@@ -173,7 +173,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Executes the steps up to the limits greedily: always the earliest enabled step after which
+    /// Executes the events up to the limits greedily: always the earliest enabled event after which
     /// every read can still have its writer. A lock that is not released is acquired last. The
     /// greedy order may get stuck although another order exists.
     fn arrange_greedily(
@@ -189,16 +189,16 @@ impl<'a> Values<'a> {
         loop {
             let threads = (0..limits.len()).filter(|&thread| state.position(thread as Tid) < limits[thread]);
             let next = threads.filter_map(|thread| Some((state.next(thread as Tid)?, thread as Tid)));
-            let able = next.filter(|&(step, thread)| {
+            let able = next.filter(|&(event, thread)| {
                 let at = (thread, state.position(thread));
                 state.enabled(thread)
-                    && plan.allows(self, step)
+                    && plan.allows(self, event)
                     && saturated.is_none_or(|order| order.allows(at, |other| state.position(other)))
             });
-            let Some((step, thread)) = able.min() else { break };
+            let Some((event, thread)) = able.min() else { break };
             state.execute(thread, None);
-            plan.execute(self, step);
-            taken.push(ReorderedEvent { step, woken: None });
+            plan.execute(self, event);
+            taken.push(ReorderedEvent { event, woken: None });
         }
         let all = (0..limits.len()).all(|thread| state.position(thread as Tid) == limits[thread]);
         let alive = goal.iter().all(|&(thread, _)| state.is_alive(thread));
@@ -306,7 +306,7 @@ impl<'a> Values<'a> {
 /// The reads and acquisitions up to some limits that have not been executed.
 #[derive(Default)]
 struct RemainingEvents {
-    /// Number of reads of what a step (plus 1; 0 for the initial value) wrote to a variable.
+    /// Number of reads of what an event (plus 1; 0 for the initial value) wrote to a variable.
     reads: FxHashMap<(Var, u32), u32>,
     /// Number of acquisitions of each lock.
     acquisitions: FxHashMap<Slot, u32>,
@@ -319,11 +319,11 @@ impl RemainingEvents {
     fn of(values: &Values<'_>, limits: &[u32]) -> Self {
         let mut plan = RemainingEvents::default();
         for (thread, &limit) in limits.iter().enumerate() {
-            for &step in &values.trace.threads[thread].steps[..limit as usize] {
-                for &read in values.flow.reads(step) {
+            for &event in &values.trace.threads[thread].events[..limit as usize] {
+                for &read in values.flow.reads(event) {
                     *plan.reads.entry(read).or_default() += 1;
                 }
-                if let SyncOp::Lock(slot) = values.trace.steps[step as usize].op {
+                if let SyncOp::Lock(slot) = values.trace.events[event as usize].op {
                     *plan.acquisitions.entry(slot).or_default() += 1;
                 }
             }
@@ -331,31 +331,31 @@ impl RemainingEvents {
         for slot in values.sections.shared() {
             for (thread, section) in values.sections.last(slot, limits) {
                 if section.is_open(limits[usize::from(thread)]) {
-                    plan.kept.insert(section.step, slot);
+                    plan.kept.insert(section.event, slot);
                 }
             }
         }
         plan
     }
 
-    fn allows(&self, values: &Values<'_>, step: u32) -> bool {
+    fn allows(&self, values: &Values<'_>, event: u32) -> bool {
         let writer = |var: Var| self.last.get(&var).copied().unwrap_or(0);
-        let own = |var: Var| values.flow.reads(step).iter().filter(|read| read.0 == var).count() as u32;
+        let own = |var: Var| values.flow.reads(event).iter().filter(|read| read.0 == var).count() as u32;
         let awaited = |var: Var| self.reads.get(&(var, writer(var))).copied().unwrap_or(0);
-        values.flow.reads(step).iter().all(|&(var, from)| writer(var) == from)
-            && values.flow.writes(step).iter().all(|&var| awaited(var) <= own(var))
-            && self.kept.get(&step).is_none_or(|slot| self.acquisitions.get(slot) == Some(&1))
+        values.flow.reads(event).iter().all(|&(var, from)| writer(var) == from)
+            && values.flow.writes(event).iter().all(|&var| awaited(var) <= own(var))
+            && self.kept.get(&event).is_none_or(|slot| self.acquisitions.get(slot) == Some(&1))
     }
 
-    fn execute(&mut self, values: &Values<'_>, step: u32) {
-        for read in values.flow.reads(step) {
+    fn execute(&mut self, values: &Values<'_>, event: u32) {
+        for read in values.flow.reads(event) {
             self.reads.entry(*read).and_modify(|count| *count -= 1);
         }
-        if let SyncOp::Lock(slot) = values.trace.steps[step as usize].op {
+        if let SyncOp::Lock(slot) = values.trace.events[event as usize].op {
             self.acquisitions.entry(slot).and_modify(|count| *count -= 1);
         }
-        for &var in values.flow.writes(step) {
-            self.last.insert(var, step + 1);
+        for &var in values.flow.writes(event) {
+            self.last.insert(var, event + 1);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Steps as events of the CSP model: `lock.t1.m`.
+//! Events of a trace as events of the CSP model: `lock.t1.m`.
 
 use crate::search::ReorderedEvent;
 use crate::trace::{ObservedTrace, Slot, SyncEvent, SyncOp};
@@ -10,9 +10,9 @@ pub(crate) enum About {
     Thread(u16),
 }
 
-/// The CSP events of a step, in order, as channel and object; none for a step that the model leaves
-/// out. A wait is two events: it sleeps, then releases the mutex. No other thread can tell that
-/// from doing both at once.
+/// The CSP events of an event, in order, as channel and object; none for an event that the model
+/// leaves out. A wait is two events: it sleeps, then releases the mutex. No other thread can tell
+/// that from doing both at once.
 pub(crate) fn parts(op: &SyncOp) -> Vec<(&'static str, About)> {
     use About::{Slot as S, Thread as T};
     match *op {
@@ -60,11 +60,11 @@ pub(crate) fn name_of(trace: &ObservedTrace, about: About) -> &str {
     }
 }
 
-/// The CSP events of a step, by name.
+/// The CSP events of an event, by name.
 #[must_use]
-pub fn events(trace: &ObservedTrace, step: &SyncEvent) -> Vec<String> {
-    let thread = &trace.threads[usize::from(step.thread)].name;
-    parts(&step.op)
+pub fn events(trace: &ObservedTrace, event: &SyncEvent) -> Vec<String> {
+    let thread = &trace.threads[usize::from(event.thread)].name;
+    parts(&event.op)
         .into_iter()
         .map(|(channel, about)| format!("{channel}.{thread}.{}", name_of(trace, about)))
         .collect()
@@ -72,7 +72,7 @@ pub fn events(trace: &ObservedTrace, step: &SyncEvent) -> Vec<String> {
 
 /// The witness in the form of the paper: synchronising operations only, without creation.
 #[must_use]
-pub fn counterexample(trace: &ObservedTrace, steps: &[ReorderedEvent]) -> Vec<String> {
-    let steps = steps.iter().map(|taken| &trace.steps[taken.step as usize]);
-    steps.filter(|step| !matches!(step.op, SyncOp::Fork(_))).flat_map(|step| events(trace, step)).collect()
+pub fn counterexample(trace: &ObservedTrace, order: &[ReorderedEvent]) -> Vec<String> {
+    let order = order.iter().map(|taken| &trace.events[taken.event as usize]);
+    order.filter(|event| !matches!(event.op, SyncOp::Fork(_))).flat_map(|event| events(trace, event)).collect()
 }

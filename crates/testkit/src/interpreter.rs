@@ -115,8 +115,8 @@ impl Interpreter {
         while let Some(thread) = self.choose(policy, &mut chooser, &out.events) {
             let choice = policy.successor(out.events.len() as u32, self.successors(thread));
             self.step(thread, choice, out);
-            if notes_conflicts && let Some(step) = out.events.last() {
-                self.note_conflicts(*step);
+            if notes_conflicts && let Some(event) = out.events.last() {
+                self.note_conflicts(*event);
             }
             if self.is_over(max_events, out) {
                 return;
@@ -131,11 +131,11 @@ impl Interpreter {
         out.status != RunStatus::Rest
     }
 
-    fn choose(&self, policy: Policy, chooser: &mut Chooser, steps: &[Event]) -> Option<u16> {
+    fn choose(&self, policy: Policy, chooser: &mut Chooser, events: &[Event]) -> Option<u16> {
         let by_rank = self.world.by_rank();
         if matches!(policy, Policy::LeastRank | Policy::Stay) {
             let can = |wanted| move |&&thread: &&u16| self.enabled(thread) == wanted;
-            let last = steps.last().map(|step| step.thread).filter(|_| policy == Policy::Stay);
+            let last = events.last().map(|event| event.thread).filter(|_| policy == Policy::Stay);
             if let Some(last) = last.filter(|&last| self.enabled(last) == Enabled::Yes) {
                 return Some(last);
             }
@@ -147,12 +147,12 @@ impl Interpreter {
             let thread = &self.threads[usize::from(thread)];
             Candidate { rank, key: thread.key, steps: thread.steps, conflicts: thread.conflicts }
         });
-        chooser.choose(steps.len() as u32, candidates).map(|rank| by_rank[rank])
+        chooser.choose(events.len() as u32, candidates).map(|rank| by_rank[rank])
     }
 
-    fn note_conflicts(&mut self, step: Event) {
-        let touched = footprint(&step);
-        for thread in self.threads.iter_mut().filter(|thread| thread.pending.thread != step.thread) {
+    fn note_conflicts(&mut self, event: Event) {
+        let touched = footprint(&event);
+        for thread in self.threads.iter_mut().filter(|thread| thread.pending.thread != event.thread) {
             if depend::conflict(&touched, &footprint(&thread.pending)) {
                 thread.conflicts += 1;
             }
@@ -191,25 +191,25 @@ impl Interpreter {
     fn step(&mut self, number: u16, choice: u16, out: &mut Execution) {
         let thread = &self.threads[usize::from(number)];
         let (body, at, pending) = (thread.body, thread.at, thread.pending);
-        let mut step = pending;
-        let cell = step.op.is_memory_access().then(|| self.cell_at(step.op.object()));
-        if let (Some(cell), Operation::Atomic(op)) = (cell, &mut step.op) {
+        let mut event = pending;
+        let cell = event.op.is_memory_access().then(|| self.cell_at(event.op.object()));
+        if let (Some(cell), Operation::Atomic(op)) = (cell, &mut event.op) {
             *op = self.fill_in_values(*op, number, cell, (body, at));
         }
-        step = self.world.outcome_of(&step, choice);
-        step.accesses = thread.accesses;
-        if let Operation::Thread(ThreadOp::Create { child, .. }) = &mut step.op {
+        event = self.world.outcome_of(&event, choice);
+        event.accesses = thread.accesses;
+        if let Operation::Thread(ThreadOp::Create { child, .. }) = &mut event.op {
             *child = self.create(number, out);
         }
-        self.world.apply(&step);
-        out.events.push(step);
+        self.world.apply(&event);
+        out.events.push(event);
         let thread = &mut self.threads[usize::from(number)];
         thread.accesses = 0;
         thread.conflicts = 0;
         thread.steps += 1;
         thread.awaiting = None;
-        self.take_effect(&step, cell);
-        if self.threads[usize::from(number)].state == PendingState::Enabled && !self.second_half(&step) {
+        self.take_effect(&event, cell);
+        if self.threads[usize::from(number)].state == PendingState::Enabled && !self.second_half(&event) {
             self.arrive(number, out);
         }
     }
@@ -260,13 +260,13 @@ impl Interpreter {
         number
     }
 
-    /// What the step means for the thread's registers and position, and for memory.
-    fn take_effect(&mut self, step: &Event, cell: Option<usize>) {
-        let thread = &mut self.threads[usize::from(step.thread)];
+    /// What the event means for the thread's registers and position, and for memory.
+    fn take_effect(&mut self, event: &Event, cell: Option<usize>) {
+        let thread = &mut self.threads[usize::from(event.thread)];
         let instr = &self.code[thread.body][thread.at];
-        let succeeded = i32::from(matches!(step.op.outcome(), Outcome::Done | Outcome::Nested | Outcome::Last));
+        let succeeded = i32::from(matches!(event.op.outcome(), Outcome::Done | Outcome::Nested | Outcome::Last));
         let mut set = |reg: u8, value: i32| thread.regs[usize::from(reg) % REGISTERS] = value;
-        match step.op {
+        match event.op {
             Operation::Thread(ThreadOp::Start) => return,
             Operation::Thread(ThreadOp::End) => {
                 thread.state = PendingState::Ended;
@@ -278,7 +278,7 @@ impl Interpreter {
             }
             _ => {}
         }
-        let written = step.op.as_atomic().map_or(0, |op| op.value() as i32);
+        let written = event.op.as_atomic().map_or(0, |op| op.value() as i32);
         match instr {
             Instr::Op(AbstractOp::Read(reg, _) | AbstractOp::Load(reg, ..) | AbstractOp::Await(reg, ..), _) => {
                 set(*reg, cell.map_or(0, |cell| self.memory[cell]));
@@ -289,7 +289,7 @@ impl Interpreter {
             }
             Instr::Op(AbstractOp::Store(..), _) => cell.into_iter().for_each(|cell| self.memory[cell] = written),
             Instr::Op(AbstractOp::Rmw(reg, ..), _) => {
-                set(*reg, step.op.as_atomic().map_or(0, |op| op.seen() as i32));
+                set(*reg, event.op.as_atomic().map_or(0, |op| op.seen() as i32));
                 cell.into_iter().for_each(|cell| self.memory[cell] = written);
             }
             Instr::Op(AbstractOp::Cas { got, .. }, _) => {
@@ -301,10 +301,10 @@ impl Interpreter {
                 _,
             )
             | Instr::Op(AbstractOp::SemWait(reg, ..), _) => set(*reg, succeeded),
-            Instr::Op(AbstractOp::Wait(reg, ..), _) => set(*reg, i32::from(step.op.outcome() != Outcome::TimedOut)),
-            Instr::Op(AbstractOp::Barrier(reg, _), _) => set(*reg, i32::from(is_serial(&step.op))),
+            Instr::Op(AbstractOp::Wait(reg, ..), _) => set(*reg, i32::from(event.op.outcome() != Outcome::TimedOut)),
+            Instr::Op(AbstractOp::Barrier(reg, _), _) => set(*reg, i32::from(is_serial(&event.op))),
             Instr::OnceBegin { done, .. } => {
-                if step.op.outcome() == Outcome::Already {
+                if event.op.outcome() == Outcome::Already {
                     thread.at = *done;
                     return;
                 }
@@ -313,16 +313,16 @@ impl Interpreter {
             Instr::OnceEnd { .. } => thread.regs = thread.outer.take().unwrap_or(thread.regs),
             _ => {}
         }
-        if operation::second_half(&step.op).is_none() {
+        if operation::second_half(&event.op).is_none() {
             thread.at += 1;
         }
     }
 
     /// After the first half of a wait or barrier the thread stands before the second.
-    fn second_half(&mut self, step: &Event) -> bool {
-        let Some(op) = operation::second_half(&step.op) else { return false };
-        let next = Event { op, accesses: 0, ..*step };
-        self.threads[usize::from(step.thread)].pending = next;
+    fn second_half(&mut self, event: &Event) -> bool {
+        let Some(op) = operation::second_half(&event.op) else { return false };
+        let next = Event { op, accesses: 0, ..*event };
+        self.threads[usize::from(event.thread)].pending = next;
         true
     }
 

@@ -16,7 +16,7 @@ use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, HANDLES, 
 pub struct Printed {
     /// The file.
     pub text: String,
-    /// By place in the abstract program (the `pc` of its steps and accesses): the line, from 1; 0
+    /// By place in the abstract program (the `pc` of its events and accesses): the line, from 1; 0
     /// where there is none.
     pub lines: Vec<u32>,
 }

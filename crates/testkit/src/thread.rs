@@ -32,7 +32,7 @@ pub(super) struct Thread {
     pub accesses: u32,
     /// Transitions made.
     pub steps: u32,
-    /// Conflicting steps of others since its operation became pending.
+    /// Conflicting events of others since its operation became pending.
     pub conflicts: u32,
     /// Hash of its path.
     pub key: u64,

@@ -27,9 +27,9 @@ use crate::error::Error;
 use crate::text_file;
 
 /// Steps of all the candidates together that are put in order to settle them.
-const MOST_STEPS: usize = 20_000_000;
+const MOST_EVENTS: usize = 20_000_000;
 /// Longer traces are not searched with every read pinned.
-const PINNED_STEPS: usize = 5_000;
+const PINNED_EVENTS: usize = 5_000;
 /// States of such a search.
 const PINNED_STATES: usize = 20_000;
 
@@ -51,8 +51,8 @@ pub fn predict_trace(predictor: &Predictor, path: &Path) -> Result<Predicted, Er
     let read = std_format::read(&text).map_err(|error| Error::Trace { path: path.into(), error })?;
     let budget = Budget { by_variable: true, ..predictor.options.budget() };
     let analysis = TraceAnalysis::new(&read.trace, budget);
-    let mut totals = Totals { traces: 1, trace_size: read.trace.steps.len() as u64, ..Totals::default() };
-    totals.events = read.trace.events;
+    let mut totals = Totals { traces: 1, trace_size: read.trace.events.len() as u64, ..Totals::default() };
+    totals.events = read.trace.recorded;
     totals.window = analysis.window();
     totals.seconds = PhaseSeconds { filter: begun.elapsed().as_secs_f64(), ..PhaseSeconds::default() };
     if let Some(directory) = &predictor.export {
@@ -65,14 +65,14 @@ pub fn predict_trace(predictor: &Predictor, path: &Path) -> Result<Predicted, Er
     let (candidates, cycles) = (analysis.candidates(), analysis.cycles());
     let mut races = analysis.races(&keeper, &candidates, |number, decision| {
         let (candidate, window) = candidates[number];
-        (teller.race(candidate, &decision, window.steps.start, false), decision.without_steps())
+        (teller.race(candidate, &decision, window.events.start, false), decision.without_events())
     });
     // What is left open costs more; the first ones, as many as the length of the trace allows.
     let open = (0..races.len()).filter(|&number| matches!(races[number].0, Some((_, Fate::Undecided))));
-    let open: Vec<usize> = open.take(MOST_STEPS / read.trace.steps.len().max(1)).collect();
+    let open: Vec<usize> = open.take(MOST_EVENTS / read.trace.events.len().max(1)).collect();
     let settled = analysis.in_parallel(open.len(), |number| {
         let (candidate, window) = candidates[open[number]];
-        teller.race(candidate, &races[open[number]].1, window.steps.start, true)
+        teller.race(candidate, &races[open[number]].1, window.events.start, true)
     });
     for (number, settled) in open.into_iter().zip(settled) {
         races[number].0 = settled;
@@ -135,12 +135,12 @@ fn report(path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, Fat
 
 /// Every read of the trace, kept for traces that are not too long.
 fn all_reads(analysis: &TraceAnalysis<'_>) -> Option<Pins> {
-    let steps = analysis.trace.steps.len();
-    if steps > PINNED_STEPS {
+    let events = analysis.trace.events.len();
+    if events > PINNED_EVENTS {
         return None;
     }
-    let reads: BTreeSet<TransitionRead> = (0..steps as u32)
-        .flat_map(|step| analysis.flow.reads(step).iter().map(move |&(var, _)| TransitionRead { step, var }))
+    let reads: BTreeSet<TransitionRead> = (0..events as u32)
+        .flat_map(|event| analysis.flow.reads(event).iter().map(move |&(var, _)| TransitionRead { event, var }))
         .collect();
     Some(Pins::of(&analysis.flow, reads))
 }
@@ -151,7 +151,7 @@ struct Teller<'a> {
     read: &'a ParsedTrace,
     analysis: &'a TraceAnalysis<'a>,
     keeper: &'a ValuePreserving<'a>,
-    /// What reads keeping their writers imply; not with windows, whose first steps stay as they
+    /// What reads keeping their writers imply; not with windows, whose first events stay as they
     /// were.
     values: Option<Values<'a>>,
     /// All reads, for traces that are short enough to be searched.
@@ -229,8 +229,8 @@ impl<'a> Teller<'a> {
     ) -> Option<(Finding, Fate)> {
         let (text, fate) = match (kept, decision) {
             (_, Decision::Impossible) => return None,
-            (Reachability::Reachable(steps), _) => {
-                let events = ledger::trace(&counterexample(&self.read.trace, &steps));
+            (Reachability::Reachable(order), _) => {
+                let events = ledger::trace(&counterexample(&self.read.trace, &order));
                 (format!("predicted: {sentence} (counterexample: {events})"), Fate::Predicted)
             }
             (Reachability::Unreachable, _) => (format!("infeasible: {sentence}: {VALUES}"), Fate::Infeasible),
@@ -253,7 +253,7 @@ impl<'a> Teller<'a> {
         let witness = match decision {
             Decision::Impossible => return Reachability::Unreachable,
             Decision::Possible(witness) if witness.keeps_values || self.options.assume_any_value => {
-                return Reachability::Reachable(witness.steps.clone());
+                return Reachability::Reachable(witness.events.clone());
             }
             Decision::Possible(witness) => Some(witness),
             Decision::Open(_) => None,
@@ -262,7 +262,7 @@ impl<'a> Teller<'a> {
         let (Reachability::Unknown, Some(witness), Some(pinned)) = (&kept, witness, &self.pinned) else { return kept };
         let searcher = Searcher::new(&self.read.trace, &self.analysis.order, PINNED_STATES).behind(start);
         match searcher.reach(&witness.goal, pinned) {
-            Reachability::Reachable(steps) => Reachability::Reachable(steps),
+            Reachability::Reachable(order) => Reachability::Reachable(order),
             Reachability::Unreachable | Reachability::Unknown => Reachability::Unknown,
         }
     }

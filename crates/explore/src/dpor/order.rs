@@ -49,7 +49,7 @@ impl Order {
         let (position, number) = (self.thread.len(), usize::from(event.thread));
         match self.positions[number].last() {
             Some(&last) => self.clocks.push_copy(last as usize),
-            None => self.clocks.push_zero(),
+            None => self.clocks.push_zeros(1),
         }
         let touches = footprint(event);
         for touch in &touches {
@@ -71,7 +71,7 @@ impl Order {
         let Some(entries) = self.cells.get(&touch.cell) else { return };
         for entry in entries.iter().rev().filter(|entry| entry.bytes & touch.bytes != 0) {
             if !entry.mode.commutes(touch.mode) {
-                self.clocks.join_earlier(position, entry.position as usize);
+                self.clocks.join(position, entry.position as usize);
             }
             if entry.mode == Mode::Write && entry.bytes & touch.bytes == touch.bytes {
                 return;

@@ -45,5 +45,5 @@ fn is_life(op: &ThreadOp) -> bool {
 /// Whether two transitions of different threads depend on each other and could come in either
 /// order.
 pub(super) fn reversible(early: &TraceEvent, late: (&Event, &Footprint)) -> bool {
-    depend::conflict(&early.worst, late.1) && may_be_coenabled(&early.step.op, early.stray, &late.0.op)
+    depend::conflict(&early.worst, late.1) && may_be_coenabled(&early.event.op, early.stray, &late.0.op)
 }

@@ -101,32 +101,32 @@ impl Search {
         let forced = self.stack.len();
         let mut next = vec![0; execution.threads.len()];
         let mut positions = vec![Vec::new(); execution.threads.len()];
-        for (at, step) in execution.events.iter().enumerate() {
-            positions[usize::from(step.thread)].push(at);
+        for (at, event) in execution.events.iter().enumerate() {
+            positions[usize::from(event.thread)].push(at);
         }
-        for (at, step) in execution.events.iter().enumerate() {
+        for (at, event) in execution.events.iter().enumerate() {
             if at >= forced {
                 let mut node = self.node(execution, &positions, &next, at);
-                if node.is_asleep(step.thread) {
+                if node.is_asleep(event.thread) {
                     let awake = node.enabled.iter().map(|&(thread, _)| thread).find(|&thread| !node.is_asleep(thread));
                     let Some(thread) = awake else { return Extended::Blocked(at) };
                     node.begin(Choice::of(thread));
                     self.stack.push(node);
                     return Extended::Astray(at);
                 }
-                node.begin(Choice { thread: step.thread, choice: self.world.choice_of(step) });
+                node.begin(Choice { thread: event.thread, choice: self.world.choice_of(event) });
                 self.stack.push(node);
             }
             if at + 1 >= forced {
-                self.stack[at].touched.extend(footprint(step));
+                self.stack[at].touched.extend(footprint(event));
             }
-            next[usize::from(step.thread)] += 1;
-            self.world.apply(step);
+            next[usize::from(event.thread)] += 1;
+            self.world.apply(event);
         }
         Extended::Whole
     }
 
-    /// The state before step `at`.
+    /// The state before event `at`.
     fn node(&self, execution: &Execution, positions: &[Vec<usize>], next: &[usize], at: usize) -> Node {
         let mut enabled = Vec::new();
         for &thread in self.world.by_rank().iter().filter(|&&thread| self.world.is_alive(thread)) {
@@ -144,9 +144,9 @@ impl Search {
         }
         let sleep = match at.checked_sub(1) {
             Some(last) => {
-                let (node, step) = (&self.stack[last], footprint(&execution.events[last]));
+                let (node, touches) = (&self.stack[last], footprint(&execution.events[last]));
                 let stays = |(thread, touched): &&(u16, Footprint)| {
-                    *thread != node.taken.thread && !depend::conflict(touched, &step)
+                    *thread != node.taken.thread && !depend::conflict(touched, &touches)
                 };
                 node.sleep.iter().filter(stays).cloned().collect()
             }
@@ -192,13 +192,13 @@ impl Search {
         });
         let from = swept.as_ref().map_or(length + 1, |swept| swept.from);
         let mut skipped = 0;
-        for (at, event) in trace.events.iter().enumerate() {
-            skipped += self.reverse(&trace, at, (&event.step, &event.worst), &event.before, from);
+        for (at, entry) in trace.events.iter().enumerate() {
+            skipped += self.reverse(&trace, at, (&entry.event, &entry.worst), &entry.before, from);
         }
         for thread in 0..trace.threads() as u16 {
-            if let Some(step) = &trace.pending[usize::from(thread)] {
+            if let Some(event) = &trace.pending[usize::from(thread)] {
                 let clock = trace.clock(thread, length);
-                skipped += self.reverse(&trace, length, (step, &worst_pending(step)), &clock, from);
+                skipped += self.reverse(&trace, length, (event, &worst_pending(event)), &clock, from);
             }
         }
         figures.skipped += skipped;
@@ -211,9 +211,9 @@ impl Search {
     /// many of these lie in the pruned part.
     fn reverse(&mut self, trace: &Trace, at: usize, late: (&Event, &Footprint), clock: &[u32], from: usize) -> u64 {
         let mut skipped = 0;
-        for (early, event) in trace.events[..at].iter().enumerate().rev() {
-            let ordered = clock[usize::from(event.step.thread)] > event.count;
-            if event.step.thread == late.0.thread || ordered || !reversible(event, late) {
+        for (early, entry) in trace.events[..at].iter().enumerate().rev() {
+            let ordered = clock[usize::from(entry.event.thread)] > entry.count;
+            if entry.event.thread == late.0.thread || ordered || !reversible(entry, late) {
                 continue;
             }
             if early >= from {
@@ -222,7 +222,7 @@ impl Search {
                 self.request(trace, early, at, late.0.thread, clock, Some(late.1));
             }
             // Acquisitions of one mutex are totally ordered: the latest stands for all.
-            if late.0.op.is_lock() && event.step.op.acquired_mutex() == Some(late.0.op.object()) {
+            if late.0.op.is_lock() && entry.event.op.acquired_mutex() == Some(late.0.op.object()) {
                 break;
             }
         }
@@ -235,14 +235,14 @@ impl Search {
             let thread = swept.threads.present(key, trace, swept.from);
             let own = swept.threads.thread(key);
             let clock = trace.clock(thread, swept.from);
-            for (early, event) in trace.events[..swept.from].iter().enumerate().rev() {
-                let step = &event.step;
-                let ordered = clock[usize::from(step.thread)] > event.count;
-                if Some(step.thread) == own || ordered || !concerns(trace, op, early) {
+            for (early, entry) in trace.events[..swept.from].iter().enumerate().rev() {
+                let event = &entry.event;
+                let ordered = clock[usize::from(event.thread)] > entry.count;
+                if Some(event.thread) == own || ordered || !concerns(trace, op, early) {
                     continue;
                 }
                 self.request(trace, early, swept.from, thread, &clock, None);
-                if only_latest(trace, op).is_some_and(|mutex| step.op.acquired_mutex() == Some(mutex)) {
+                if only_latest(trace, op).is_some_and(|mutex| event.op.acquired_mutex() == Some(mutex)) {
                     break;
                 }
             }
@@ -260,31 +260,31 @@ impl Search {
         clock: &[u32],
         late: Option<&Footprint>,
     ) {
-        let event = &trace.events[early];
+        let entry = &trace.events[early];
         let counts: VectorClock =
-            trace.steps_of.iter().map(|steps| steps.partition_point(|&step| step <= early) as u32).collect();
+            trace.positions_of.iter().map(|own| own.partition_point(|&position| position <= early) as u32).collect();
         // What the thread would begin with, if that is known.
         let next = || {
-            let step = trace.next_step(thread, early)?;
-            let never_waits = match step.op {
+            let event = trace.next_event(thread, early)?;
+            let never_waits = match event.op {
                 Op::Thread(op) => matches!(op, ThreadOp::Start | ThreadOp::End | ThreadOp::Create { .. }),
                 op => op.is_unlock(),
             };
-            never_waits.then(|| worst_pending(step))
+            never_waits.then(|| worst_pending(event))
         };
         let own = late.cloned().or_else(next);
         let mut is_free = own.is_some();
         let mut seen = vec![false; trace.threads()];
         let mut initials = Vec::new();
         for later in &trace.events[early + 1..at] {
-            if later.after[usize::from(event.step.thread)] > event.count {
+            if later.after[usize::from(entry.event.thread)] > entry.count {
                 continue;
             }
             is_free = is_free && own.as_ref().is_some_and(|own| !depend::conflict(own, &later.worst));
-            let number = usize::from(later.step.thread);
+            let number = usize::from(later.event.thread);
             let first = |other: usize| other == number || later.after[other] <= counts[other];
             if !std::mem::replace(&mut seen[number], true) && (0..trace.threads()).all(first) {
-                initials.push(later.step.thread);
+                initials.push(later.event.thread);
             }
         }
         let node = &mut self.stack[early];
@@ -311,7 +311,7 @@ fn only_latest(trace: &Trace, op: Hypothesis) -> Option<u64> {
         Hypothesis::May(MayOp::Lock(mutex)) => Some(mutex),
         Hypothesis::May(_) => None,
         Hypothesis::Like(at) => {
-            let op = &trace.events[at].step.op;
+            let op = &trace.events[at].event.op;
             op.awaited_mutex().filter(|_| op.is_lock())
         }
     }
@@ -319,27 +319,27 @@ fn only_latest(trace: &Trace, op: Hypothesis) -> Option<u64> {
 
 /// Whether an operation that may come depends on the transition and could come before it.
 fn concerns(trace: &Trace, op: Hypothesis, early: usize) -> bool {
-    let event = &trace.events[early];
+    let entry = &trace.events[early];
     match op {
         Hypothesis::Like(at) => {
             let late = &trace.events[at];
-            reversible(event, (&late.step, &late.worst))
+            reversible(entry, (&late.event, &late.worst))
         }
         Hypothesis::May(MayOp::Lock(mutex)) => {
-            event.step.op.acquired_mutex() == Some(mutex) || event.step.op.initialised() == Some(mutex)
+            entry.event.op.acquired_mutex() == Some(mutex) || entry.event.op.initialised() == Some(mutex)
         }
-        Hypothesis::May(MayOp::Release(place)) => gave_up(&event.step.op) && touches(event, place),
-        Hypothesis::May(MayOp::Touch(place)) => touches(event, place),
+        Hypothesis::May(MayOp::Release(place)) => gave_up(&entry.event.op) && touches(entry, place),
+        Hypothesis::May(MayOp::Touch(place)) => touches(entry, place),
     }
 }
 
 /// Whether the transition touches an object at this place.
-fn touches(event: &super::trace::TraceEvent, place: Where) -> bool {
+fn touches(entry: &super::trace::TraceEvent, place: Where) -> bool {
     match place {
-        Where::Bytes { from, to } => event.worst.iter().any(|touch| {
+        Where::Bytes { from, to } => entry.worst.iter().any(|touch| {
             (0..8).any(|byte| touch.bytes & (1 << byte) != 0 && (from..to).contains(&(touch.cell << 3 | byte)))
         }),
-        Where::Part(_) | Where::Any => match event.step.op {
+        Where::Part(_) | Where::Any => match entry.event.op {
             Op::Thread(op) => matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. }),
             op => !matches!(op, Op::Exit(_) | Op::Fence(_)),
         },

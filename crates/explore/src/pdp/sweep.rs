@@ -115,7 +115,7 @@ impl<'a> Sweep<'a> {
         Swept { from, ops: self.ops, threads: self.threads }
     }
 
-    /// Whether one of the nodes at the step's place operates on something that depends on other
+    /// Whether one of the nodes at the event's place operates on something that depends on other
     /// threads.
     fn operand_is_tainted(&self, pc: u64) -> bool {
         let nodes = self.sites.site(pc).map_or(&[][..], |site| self.flow.nodes_at(site));
@@ -138,7 +138,7 @@ impl<'a> Sweep<'a> {
                 held[usize::from(thread)] = held[usize::from(thread)].with(node_lock(node), Hold::Exclusive);
             }
             for child in 1..threads {
-                let birth = self.trace.birth[child].map(|birth| self.trace.events[birth].step.thread);
+                let birth = self.trace.birth[child].map(|birth| self.trace.events[birth].event.thread);
                 if birth == Some(thread) {
                     let lock = Threads::lock(self.threads.keys[child]);
                     held[usize::from(thread)] = held[usize::from(thread)].with(lock, Hold::Exclusive);
@@ -146,28 +146,28 @@ impl<'a> Sweep<'a> {
             }
         }
         for at in 0..self.trace.len() {
-            let step = self.trace.events[at].step;
-            let thread = usize::from(step.thread);
-            held[thread] = self.after(&held[thread], &step);
+            let event = self.trace.events[at].event;
+            let thread = usize::from(event.thread);
+            held[thread] = self.after(&held[thread], &event);
             self.held.push(held[thread].clone());
-            if is_start(&step) || self.knows(&step) {
+            if is_start(&event) || self.knows(&event) {
                 known[thread] = at;
-            } else if !is_harmless(&step.op) {
+            } else if !is_harmless(&event.op) {
                 known[thread] = usize::MAX;
             }
             self.position.push(known[thread]);
         }
     }
 
-    fn knows(&self, step: &Event) -> bool {
-        self.sites.site(step.pc).is_some_and(|site| !self.flow.nodes_at(site).is_empty())
+    fn knows(&self, event: &Event) -> bool {
+        self.sites.site(event.pc).is_some_and(|site| !self.flow.nodes_at(site).is_empty())
     }
 
-    fn after(&self, held: &LockSet, step: &Event) -> LockSet {
+    fn after(&self, held: &LockSet, event: &Event) -> LockSet {
         let take = |lock, hold| {
-            if self.operand_is_tainted(step.pc) { held.clone() } else { held.with(lock, hold) }
+            if self.operand_is_tainted(event.pc) { held.clone() } else { held.with(lock, hold) }
         };
-        match step.op {
+        match event.op {
             Op::Mutex(op) if op.is_done() => match op.action {
                 MutexAction::Lock(_) => take(op.mutex, Hold::Exclusive),
                 MutexAction::Unlock => held.without(|lock| lock == op.mutex),
@@ -212,18 +212,17 @@ impl<'a> Sweep<'a> {
         let blocks = blocks(execution, end, self.sites);
         let mut accesses = execution.accesses.iter().enumerate().peekable();
         for at in 0..end {
-            let event = &self.trace.events[at];
-            let step = event.step;
-            if let Some(op) = step.op.as_atomic() {
+            let event = self.trace.events[at].event;
+            if let Some(op) = event.op.as_atomic() {
                 let home = blocks.home(op.addr, self.sites);
-                self.note(at, (op.addr, u64::from(op.size)), step.pc, home, (!op.is_load(), true));
-            } else if uses_memory(&step.op) {
-                let home = blocks.home(step.op.object(), self.sites);
-                self.note(at, (step.op.object(), 1), step.pc, home, (false, true));
+                self.note(at, (op.addr, u64::from(op.size)), event.pc, home, (!op.is_load(), true));
+            } else if uses_memory(&event.op) {
+                let home = blocks.home(event.op.object(), self.sites);
+                self.note(at, (event.op.object(), 1), event.pc, home, (false, true));
             }
             while let Some((_, access)) = accesses.next_if(|(_, access)| access.after as usize <= at + 1) {
                 let write = matches!(access.kind, AccessKind::Write | AccessKind::Free);
-                let Some(own) = self.last_step(access.thread, access.after as usize) else {
+                let Some(own) = self.last_event(access.thread, access.after as usize) else {
                     self.unknown = true;
                     continue;
                 };
@@ -240,14 +239,14 @@ impl<'a> Sweep<'a> {
         });
     }
 
-    fn last_step(&self, thread: u16, before: usize) -> Option<usize> {
-        let steps = &self.trace.steps_of[usize::from(thread)];
-        steps[..steps.partition_point(|&step| step < before)].last().copied()
+    fn last_event(&self, thread: u16, before: usize) -> Option<usize> {
+        let own = &self.trace.positions_of[usize::from(thread)];
+        own[..own.partition_point(|&position| position < before)].last().copied()
     }
 
     fn note(&mut self, at: usize, (address, size): (u64, u64), pc: u64, home: HomeKey, (write, atomic): (bool, bool)) {
-        let event = &self.trace.events[at];
-        let (thread, count) = (event.step.thread, event.count);
+        let entry = &self.trace.events[at];
+        let (thread, count) = (entry.event.thread, entry.count);
         let key = self.threads.keys[usize::from(thread)];
         let held = Rc::new(self.threads.absolute(key, &self.held[at], self.flow));
         let place = Where::Bytes { from: address, to: address.saturating_add(size.max(1)) };
@@ -349,12 +348,12 @@ impl<'a> Sweep<'a> {
     /// What a thread that has not come to its end has still to do.
     fn rest_of(&mut self, thread: u16) {
         let end = self.trace.len();
-        let Some(step) = self.trace.pending[usize::from(thread)] else { return };
+        let Some(event) = self.trace.pending[usize::from(thread)] else { return };
         let key = self.threads.keys[usize::from(thread)];
-        if matches!(step.op, Op::Thread(ThreadOp::End) | Op::Exit(_)) {
+        if matches!(event.op, Op::Thread(ThreadOp::End) | Op::Exit(_)) {
             return;
         }
-        if is_start(&step) {
+        if is_start(&event) {
             let bodies = self.threads.bodies[usize::from(thread)].clone();
             self.unknown |= bodies.is_empty();
             for body in bodies {
@@ -362,11 +361,11 @@ impl<'a> Sweep<'a> {
             }
             return;
         }
-        let last = self.last_step(thread, end);
+        let last = self.last_event(thread, end);
         let held = last.map_or_else(LockSet::default, |last| self.held[last].clone());
         let entry = self.threads.entries[usize::from(thread)];
-        if self.knows(&step) {
-            let nodes = self.sites.site(step.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
+        if self.knows(&event) {
+            let nodes = self.sites.site(event.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
             let suffix = self.flow.suffix(&nodes, false, entry, &held);
             self.add_suffix(key, suffix, end);
         } else if let Some(last) = last {
@@ -378,10 +377,10 @@ impl<'a> Sweep<'a> {
 
     /// What a transition adds: itself, and what it might have led to instead.
     fn transition(&mut self, at: usize) {
-        let step = self.trace.events[at].step;
-        let key = self.threads.keys[usize::from(step.thread)];
+        let event = self.trace.events[at].event;
+        let key = self.threads.keys[usize::from(event.thread)];
         self.hypothesise(key, Hypothesis::Like(at));
-        if let Some(site) = self.sites.site(step.pc) {
+        if let Some(site) = self.sites.site(event.pc) {
             for node in self.flow.nodes_at(site).to_vec() {
                 let node = &self.flow.facts().nodes[node as usize];
                 if node.tainted {
@@ -399,7 +398,7 @@ impl<'a> Sweep<'a> {
 
     fn data_dependent(&mut self, act: &Act, at: usize) {
         let Act::Access { at: spans, write, atomic } = act else { return };
-        let key = self.threads.keys[usize::from(self.trace.events[at].step.thread)];
+        let key = self.threads.keys[usize::from(self.trace.events[at].event.thread)];
         let held = Rc::new(self.threads.absolute(key, &self.held[at], self.flow));
         for place in self.flow.locate(spans).collect::<Vec<_>>() {
             let held = Rc::clone(&held);
@@ -415,22 +414,22 @@ impl<'a> Sweep<'a> {
             self.unknown = true;
             return false;
         }
-        let step = self.trace.events[position].step;
-        let thread = usize::from(step.thread);
-        if is_start(&step) || (position == 0 && !self.knows(&step)) {
+        let event = self.trace.events[position].event;
+        let thread = usize::from(event.thread);
+        if is_start(&event) || (position == 0 && !self.knows(&event)) {
             let bodies = self.threads.bodies[thread].clone();
             self.unknown |= bodies.is_empty();
             return bodies.into_iter().any(|body| self.flow.branches_at_start(body));
         }
-        let is_half = step.op.is_arrival() || matches!(step.op, Op::Cond(_)) && step.op.begins_wait();
-        if is_half || matches!(step.op, Op::Thread(ThreadOp::End) | Op::Exit(_)) {
+        let is_half = event.op.is_arrival() || matches!(event.op, Op::Cond(_)) && event.op.begins_wait();
+        if is_half || matches!(event.op, Op::Thread(ThreadOp::End) | Op::Exit(_)) {
             return false;
         }
-        if step.op.is_lock_attempt() {
+        if event.op.is_lock_attempt() {
             return true;
         }
         let entry = self.threads.entries[thread];
-        self.sites.site(step.pc).is_none_or(|site| self.flow.branches_after(site, entry))
+        self.sites.site(event.pc).is_none_or(|site| self.flow.branches_after(site, entry))
     }
 
     /// All that the thread might do from behind the transition on.
@@ -440,10 +439,10 @@ impl<'a> Sweep<'a> {
             self.unknown = true;
             return;
         }
-        let step = self.trace.events[position].step;
-        let thread = usize::from(step.thread);
+        let event = self.trace.events[position].event;
+        let thread = usize::from(event.thread);
         let key = self.threads.keys[thread];
-        if is_start(&step) || (position == 0 && !self.knows(&step)) {
+        if is_start(&event) || (position == 0 && !self.knows(&event)) {
             for body in self.threads.bodies[thread].clone() {
                 let start = self.flow.facts().functions[body as usize].entry;
                 let suffix = self.flow.suffix(&[start], false, Some(body), &self.held[at].clone());
@@ -452,11 +451,13 @@ impl<'a> Sweep<'a> {
             return;
         }
         let entry = self.threads.entries[thread];
-        let nodes = self.sites.site(step.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
+        let nodes = self.sites.site(event.pc).map(|site| self.flow.nodes_at(site).to_vec()).unwrap_or_default();
         // Whether an attempt succeeds depends on others; the facts say on which branch the lock is
         // held.
-        let held = match step.op.is_lock_attempt() {
-            true => self.last_step(step.thread, position).map_or_else(LockSet::default, |last| self.held[last].clone()),
+        let held = match event.op.is_lock_attempt() {
+            true => {
+                self.last_event(event.thread, position).map_or_else(LockSet::default, |last| self.held[last].clone())
+            }
             false => self.held[at].clone(),
         };
         let suffix = self.flow.suffix(&nodes, true, entry, &held);

@@ -68,9 +68,9 @@ impl Threads {
     }
 
     fn name_thread(&mut self, thread: u16, trace: &Trace, flow: &Flow, sites: &dyn Sites) {
-        let creation = trace.birth[usize::from(thread)].map(|birth| &trace.events[birth].step);
-        let creator = creation.map_or(0, |step| self.keys[usize::from(step.thread)]);
-        let nodes = creation.and_then(|step| sites.site(step.pc)).map_or(&[][..], |site| flow.nodes_at(site));
+        let creation = trace.birth[usize::from(thread)].map(|birth| &trace.events[birth].event);
+        let creator = creation.map_or(0, |event| self.keys[usize::from(event.thread)]);
+        let nodes = creation.and_then(|event| sites.site(event.pc)).map_or(&[][..], |site| flow.nodes_at(site));
         let create = |node: &NodeId| match &flow.facts().nodes[*node as usize].act {
             Act::Create { bodies, .. } => Some((*node, bodies.clone())),
             _ => None,
@@ -78,7 +78,7 @@ impl Threads {
         let mut creates: Vec<_> = nodes.iter().filter_map(create).collect();
         // The run knows what the thread begins with.
         let entry =
-            creation.map(|step| step.op.object()).filter(|&entry| entry != 0).and_then(|entry| sites.function(entry));
+            creation.map(|event| event.op.object()).filter(|&entry| entry != 0).and_then(|entry| sites.function(entry));
         if let Some(entry) = entry {
             creates.retain(|(_, bodies)| bodies.contains(&entry));
             creates.iter_mut().for_each(|(_, bodies)| *bodies = vec![entry]);

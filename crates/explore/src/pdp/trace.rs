@@ -14,7 +14,7 @@ use crate::dependence::DependenceClocks;
 /// One transition.
 #[derive(Debug)]
 pub(super) struct TraceEvent {
-    pub step: Event,
+    pub event: Event,
     /// Its number among those of its thread, from 0.
     pub count: u32,
     /// Whether it releases a lock that its thread does not hold.
@@ -34,7 +34,7 @@ pub(super) struct TraceEvent {
 pub(super) struct Trace {
     pub events: Vec<TraceEvent>,
     /// Positions of each thread's transitions.
-    pub steps_of: Vec<Vec<usize>>,
+    pub positions_of: Vec<Vec<usize>>,
     /// The transition that created each thread.
     pub birth: Vec<Option<usize>>,
     /// What each thread stands before at the end, if it goes on.
@@ -47,35 +47,35 @@ impl Trace {
         let threads = execution.threads.len();
         let mut trace = Trace {
             events: Vec::with_capacity(length),
-            steps_of: vec![Vec::new(); threads],
+            positions_of: vec![Vec::new(); threads],
             birth: vec![None; threads],
             pending: vec![None; threads],
         };
         let mut orders = Orders::new(threads);
         let mut timed = vec![false; threads];
         let mut holders: BTreeSet<(u64, u16)> = BTreeSet::new();
-        for (at, step) in execution.events.iter().take(length).enumerate() {
-            let thread = usize::from(step.thread);
-            if let Op::Cond(CondOp { action: CondAction::Wait { timed: is_timed, .. }, .. }) = step.op {
+        for (at, event) in execution.events.iter().take(length).enumerate() {
+            let thread = usize::from(event.thread);
+            if let Op::Cond(CondOp { action: CondAction::Wait { timed: is_timed, .. }, .. }) = event.op {
                 timed[thread] = is_timed;
             }
-            if let Some(birth) = step.op.created().and_then(|child| trace.birth.get_mut(usize::from(child))) {
+            if let Some(birth) = event.op.created().and_then(|child| trace.birth.get_mut(usize::from(child))) {
                 *birth = Some(at);
             }
-            let stray = hand_over(step, &mut holders);
-            let worst = step.op.worst_footprint(step.thread, timed[thread]);
-            let count = trace.steps_of[thread].len() as u32;
-            trace.steps_of[thread].push(at);
-            let (before, after, synced) = orders.advance(step);
-            trace.events.push(TraceEvent { step: *step, count, stray, worst, before, after, synced });
+            let stray = hand_over(event, &mut holders);
+            let worst = event.op.worst_footprint(event.thread, timed[thread]);
+            let count = trace.positions_of[thread].len() as u32;
+            trace.positions_of[thread].push(at);
+            let (before, after, synced) = orders.advance(event);
+            trace.events.push(TraceEvent { event: *event, count, stray, worst, before, after, synced });
         }
         trace.find_pending(execution, length);
         trace
     }
 
     fn find_pending(&mut self, execution: &Execution, length: usize) {
-        for step in execution.events[length..].iter().rev() {
-            self.pending[usize::from(step.thread)] = Some(*step);
+        for event in execution.events[length..].iter().rev() {
+            self.pending[usize::from(event.thread)] = Some(*event);
         }
         for (thread, Pending { event, state, .. }) in execution.pending.iter().enumerate() {
             let over = matches!(state, PendingState::Ended | PendingState::Exited | PendingState::Failed);
@@ -95,14 +95,14 @@ impl Trace {
 
     /// How many threads the whole execution has.
     pub fn threads(&self) -> usize {
-        self.steps_of.len()
+        self.positions_of.len()
     }
 
     /// What the thread stands before at state `at`, if it goes on from there.
-    pub fn next_step(&self, thread: u16, at: usize) -> Option<&Event> {
-        let steps = &self.steps_of[usize::from(thread)];
-        match steps.get(steps.partition_point(|&step| step < at)) {
-            Some(&step) => Some(&self.events[step].step),
+    pub fn next_event(&self, thread: u16, at: usize) -> Option<&Event> {
+        let own = &self.positions_of[usize::from(thread)];
+        match own.get(own.partition_point(|&position| position < at)) {
+            Some(&position) => Some(&self.events[position].event),
             None => self.pending[usize::from(thread)].as_ref(),
         }
     }
@@ -114,13 +114,13 @@ impl Trace {
 
     /// Dependence order at the thread's position in state `at`.
     pub fn clock(&self, thread: u16, at: usize) -> VectorClock {
-        let steps = &self.steps_of[usize::from(thread)];
-        match steps.partition_point(|&step| step < at) {
+        let own = &self.positions_of[usize::from(thread)];
+        match own.partition_point(|&position| position < at) {
             0 => match self.birth[usize::from(thread)] {
                 Some(birth) => self.events[birth].after.clone(),
                 None => VectorClock::zero(self.threads()),
             },
-            last => self.events[steps[last - 1]].after.clone(),
+            last => self.events[own[last - 1]].after.clone(),
         }
     }
 
@@ -129,16 +129,16 @@ impl Trace {
     pub fn first_synced(&self, thread: u16, other: u16, count: u32) -> usize {
         let (mut thread, mut end, mut found) = (usize::from(thread), self.len(), usize::MAX);
         loop {
-            let steps = &self.steps_of[thread];
-            let steps = &steps[..steps.partition_point(|&step| step < end)];
-            let first = steps.partition_point(|&step| self.events[step].synced[usize::from(other)] < count);
-            if let Some(&step) = steps.get(first) {
-                found = step + 1;
+            let own = &self.positions_of[thread];
+            let own = &own[..own.partition_point(|&position| position < end)];
+            let first = own.partition_point(|&position| self.events[position].synced[usize::from(other)] < count);
+            if let Some(&position) = own.get(first) {
+                found = position + 1;
             }
             match self.birth[thread] {
                 Some(birth) if self.events[birth].synced[usize::from(other)] >= count => {
                     found = birth + 1;
-                    thread = usize::from(self.events[birth].step.thread);
+                    thread = usize::from(self.events[birth].event.thread);
                     end = birth + 1;
                 }
                 _ => return found,

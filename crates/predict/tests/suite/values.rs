@@ -48,8 +48,8 @@ fn decisions_agree_with_a_search() {
         let analysis = TraceAnalysis::new(trace, Budget { by_variable: true, ..Budget::default() });
         let values = Values::new(trace, &analysis.flow);
         let keeper = analysis.keeper();
-        let reads: BTreeSet<TransitionRead> = (0..trace.steps.len() as u32)
-            .flat_map(|step| analysis.flow.reads(step).iter().map(move |&(var, _)| TransitionRead { step, var }))
+        let reads: BTreeSet<TransitionRead> = (0..trace.events.len() as u32)
+            .flat_map(|event| analysis.flow.reads(event).iter().map(move |&(var, _)| TransitionRead { event, var }))
             .collect();
         let pins = Pins::of(&analysis.flow, reads);
         let searcher = Searcher::new(trace, &analysis.order, 1_000_000);
@@ -63,9 +63,9 @@ fn decisions_agree_with_a_search() {
             let there = candidate.instances.iter().any(reached);
             let (kept, pair) = values.race(candidate, &keeper, true);
             match kept {
-                Reachability::Reachable(steps) => {
+                Reachability::Reachable(events) => {
                     assert!(there && pair.is_some_and(|pair| reached(&pair)), "seed {seed} {candidate:?}\n{text}");
-                    let order: Vec<u32> = steps.iter().map(|taken| taken.step).collect();
+                    let order: Vec<u32> = events.iter().map(|taken| taken.event).collect();
                     assert!(analysis.flow.changed(&order).is_empty(), "seed {seed} {order:?}\n{text}");
                     possible += 1;
                 }
