@@ -50,16 +50,16 @@ pub fn unpredictability(execution: &Execution) -> Option<Cause> {
         return Some(Cause::SpinLoop { known: execution.awaits });
     }
     let is_awaiting = |pending: &Pending| pending.state == PendingState::Awaiting;
-    let (mut waits_for_io, mut writes_plainly) = (false, false);
-    for event in execution.events.iter().chain(execution.pending.iter().map(|pending| &pending.event)) {
-        match &event.op {
-            // A load that a spin loop waited for.
-            Op::Atomic(op) if op.awaited().is_some() => return Some(Cause::SpinLoop { known: 1 }),
-            Op::File(op) => waits_for_io |= op.waits(),
-            op => writes_plainly |= op.is_plain_write(),
-        }
-    }
-    if execution.pending.iter().any(is_awaiting) {
+    let (mut spins, mut waits_for_io, mut writes_plainly) = (false, false, false);
+    let mut note = |op: &Op| match op {
+        // A load that a spin loop waited for.
+        Op::Atomic(op) => spins |= op.awaited().is_some(),
+        Op::File(op) => waits_for_io |= op.waits(),
+        op => writes_plainly |= op.is_plain_write(),
+    };
+    execution.events.iter().for_each(|event| note(&event.op));
+    execution.pending.iter().for_each(|pending| note(&pending.event.op));
+    if spins || execution.pending.iter().any(is_awaiting) {
         Some(Cause::SpinLoop { known: 1 })
     } else if execution.status == RunStatus::Diverged {
         Some(Cause::Diverged)

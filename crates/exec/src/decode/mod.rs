@@ -8,11 +8,11 @@
 mod detail;
 #[cfg(test)]
 mod tests;
+mod thread;
 
 use raddle_model::object::{ThreadOp, UnpackError};
 use raddle_model::{
-    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState,
-    ThreadInfo, ThreadPath,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState, ThreadInfo,
 };
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
@@ -20,6 +20,7 @@ use raddle_wire::record::{self, flag};
 
 use detail::StackOwner;
 pub use detail::{Detail, Parked};
+use thread::{CachedEvent, Effect, ThreadDecoder, ThreadProgress};
 
 /// What is wrong with a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,38 +94,13 @@ enum Extent {
     Beginning,
 }
 
-/// A thread, while its records come in.
-#[derive(Clone, Copy, Debug, Default)]
-struct ThreadProgress {
-    children: u32,
-    /// Transitions so far.
-    events: u32,
-    /// Accesses since its last transition, as far as recorded.
-    accesses: u32,
-    pending: bool,
-    /// Whether its last transition was its end.
-    ended: bool,
-}
-
-/// Transitions of a thread that are kept for the next run, at most.
-const CACHED_EVENTS: usize = 1024;
-
-/// A transition that was decoded, with its words. An event is a function of its words, and most
-/// runs of a search repeat most words of the run before.
-#[derive(Clone, Copy, Debug)]
-struct CachedEvent {
-    words: [u64; record::STEP_WORDS],
-    event: Event,
-}
-
 /// Turns traces into executions; keeps its buffers from one to the next.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    progress: Vec<ThreadProgress>,
-    /// By thread and number of the transition within it.
-    cached: Vec<Vec<CachedEvent>>,
-    /// The pending operation of each thread in the last run.
-    cached_pending: Vec<Option<CachedEvent>>,
+    /// Threads of this run and of earlier ones, by number.
+    threads: Vec<ThreadDecoder>,
+    /// How many of them there are in this run so far.
+    count: usize,
     detail: Detail,
     /// What a stack that comes next belongs to.
     stack_owner: StackOwner,
@@ -172,19 +148,19 @@ impl Decoder {
         let records = self.records(words, into, extent);
         let records = records.and_then(|()| self.check_end(into, extent));
         self.fill_pending(into);
+        into.threads.truncate(self.count);
         records.map_err(|kind| DecodeError { at: self.at, kind })
     }
 
     fn reset(&mut self, result: RunResult, into: &mut Execution) {
-        self.progress.clear();
+        self.count = 0;
         self.detail.clear();
         self.stack_owner = StackOwner::End;
         self.text_due = 0;
         self.at = 0;
         into.events.clear();
         into.accesses.clear();
-        into.threads.clear();
-        into.pending.clear();
+        // The threads of the last run are overwritten, which saves allocations.
         into.incidents.clear();
         into.status = result.status;
         into.exit = result.exit;
@@ -196,27 +172,38 @@ impl Decoder {
 
     /// Adds a thread; the caller has checked that it may have that number.
     fn add_thread(&mut self, into: &mut Execution, parent: Option<u16>) {
-        let mut path = ThreadPath::default();
+        let number = self.count;
+        if into.threads.len() == number {
+            into.threads.push(ThreadInfo::default());
+        }
+        let (earlier, new) = into.threads.split_at_mut(number);
+        let new = &mut new[0];
+        (new.parent, new.name) = (parent, None);
+        new.path.0.clear();
         if let Some(parent) = parent {
-            let progress = &mut self.progress[usize::from(parent)];
+            let parent = usize::from(parent);
+            let progress = &mut self.threads[parent].progress;
             progress.children += 1;
-            path.0.clone_from(&into.threads[usize::from(parent)].path.0);
-            path.0.push(progress.children);
+            new.path.0.extend_from_slice(&earlier[parent].path.0);
+            new.path.0.push(progress.children);
         }
-        let number = into.threads.len() as u16;
-        into.threads.push(ThreadInfo { path, parent, name: None });
-        into.pending.push(unknown_pending(number));
-        self.progress.push(ThreadProgress::default());
-        if self.cached.len() < self.progress.len() {
-            self.cached.push(Vec::new());
-            self.cached_pending.push(None);
+        into.pending.truncate(number);
+        into.pending.push(unknown_pending(number as u16));
+        match self.threads.get_mut(number) {
+            Some(thread) => thread.progress = ThreadProgress::default(),
+            None => self.threads.push(ThreadDecoder::default()),
         }
+        self.count += 1;
         self.detail.add_thread();
     }
 
     fn records(&mut self, words: &[u64], into: &mut Execution, extent: Extent) -> Result<(), DecodeErrorKind> {
         let mut rest = words;
         while let Some(&first) = rest.first() {
+            if let Some(tail) = self.repeated(rest, into) {
+                rest = tail;
+                continue;
+            }
             self.at = words.len() - rest.len();
             if first == 0 && extent == Extent::Beginning {
                 return Ok(());
@@ -247,20 +234,45 @@ impl Decoder {
         Ok(())
     }
 
+    /// A transition with the words that the thread's next transition had in the last run. Those
+    /// were checked then; what depends on the records before is checked here. Returns the records
+    /// behind it; `None` if it has to be looked at as a whole.
+    #[inline]
+    fn repeated<'a>(&mut self, records: &'a [u64], into: &mut Execution) -> Option<&'a [u64]> {
+        let (words, rest) = records.split_first_chunk()?;
+        let (_, _, tid, count) = record::parse_header(words[0]);
+        let known = self.count;
+        let thread = self.threads[..known].get_mut(usize::from(tid))?;
+        let cached = thread.repeated(words)?;
+        let effect = cached.effect;
+        let is_possible = match effect {
+            Effect::None | Effect::Ends => true,
+            Effect::Creates(child) => usize::from(child) == known && known < MAX_THREADS,
+            Effect::Names(partner) => usize::from(partner) < known,
+        };
+        if !is_possible || self.text_due != 0 || thread.progress.pending || count < thread.progress.accesses {
+            return None;
+        }
+        into.recorded += 1;
+        into.events.push(cached.event);
+        thread.advance(effect);
+        self.stack_owner = StackOwner::End;
+        if let Effect::Creates(_) = effect {
+            self.add_thread(into, Some(tid));
+        }
+        Some(rest)
+    }
+
     #[inline]
     fn check_thread(&self, header: Header) -> Result<(), DecodeErrorKind> {
-        if usize::from(header.tid) < self.progress.len() {
-            Ok(())
-        } else {
-            Err(DecodeErrorKind::Thread(header.tid.into()))
-        }
+        if usize::from(header.tid) < self.count { Ok(()) } else { Err(DecodeErrorKind::Thread(header.tid.into())) }
     }
 
     /// No text is due, no stack belongs to what was before, and the thread still runs.
     #[inline]
     fn check_running(&mut self, header: Header) -> Result<(), DecodeErrorKind> {
         self.check_text()?;
-        if self.progress[usize::from(header.tid)].pending {
+        if self.threads[usize::from(header.tid)].progress.pending {
             return Err(DecodeErrorKind::AfterPending(header.tid));
         }
         Ok(())
@@ -325,94 +337,52 @@ impl Decoder {
         Ok(())
     }
 
-    #[inline]
     fn step(
         &mut self,
         header: Header,
         kind: OpKind,
-        body: &[u64; record::STEP_WORDS],
+        words: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let slot = self.transition(header, kind, body)?;
+        let entry = CachedEvent::new(words, parse_event(header, kind, words)?);
         self.counted(header, header.count)?;
-        let thread = usize::from(header.tid);
-        let op = match self.cached[thread][slot].event.op {
-            Op::Thread(op) => {
-                self.thread_transition(header, op, into)?;
-                Some(op)
-            }
-            _ => None,
-        };
-        let progress = &mut self.progress[thread];
-        progress.accesses = 0;
-        progress.ended = matches!(op, Some(ThreadOp::End));
-        into.events.push(self.cached[thread][slot].event);
+        match entry.effect {
+            Effect::Creates(child) => self.create(header.tid, child, into)?,
+            effect => self.check_partner(effect)?,
+        }
+        let thread = &mut self.threads[usize::from(header.tid)];
+        thread.keep(entry);
+        thread.advance(entry.effect);
+        into.events.push(entry.event);
         Ok(())
     }
 
-    /// A new thread has the next number; a join or detach names a thread that exists.
-    fn thread_transition(&mut self, header: Header, op: ThreadOp, into: &mut Execution) -> Result<(), DecodeErrorKind> {
-        if let Some(child) = Op::Thread(op).created() {
-            if usize::from(child) != self.progress.len() {
-                return Err(DecodeErrorKind::ThreadNumber(child.into()));
-            }
-            if self.progress.len() >= MAX_THREADS {
-                return Err(DecodeErrorKind::TooManyThreads);
-            }
-            self.add_thread(into, Some(header.tid));
+    /// A new thread has the next number.
+    fn create(&mut self, parent: u16, child: u16, into: &mut Execution) -> Result<(), DecodeErrorKind> {
+        if usize::from(child) != self.count {
+            return Err(DecodeErrorKind::ThreadNumber(child.into()));
         }
-        self.check_partner(op)
-    }
-
-    /// Decodes the thread's next transition, unless the same words were there in the last run.
-    /// Returns its place in the thread's cache.
-    #[inline]
-    fn transition(
-        &mut self,
-        header: Header,
-        kind: OpKind,
-        words: &[u64; record::STEP_WORDS],
-    ) -> Result<usize, DecodeErrorKind> {
-        let thread = usize::from(header.tid);
-        // The last place serves all transitions of a long thread.
-        let slot = (self.progress[thread].events as usize).min(CACHED_EVENTS - 1);
-        self.progress[thread].events += 1;
-        match self.cached[thread].get(slot) {
-            Some(cached) if cached.words == *words => Ok(slot),
-            _ => self.decode_transition(header, kind, words, slot),
+        if self.count >= MAX_THREADS {
+            return Err(DecodeErrorKind::TooManyThreads);
         }
-    }
-
-    fn decode_transition(
-        &mut self,
-        header: Header,
-        kind: OpKind,
-        words: &[u64; record::STEP_WORDS],
-        slot: usize,
-    ) -> Result<usize, DecodeErrorKind> {
-        let event = parse_event(header, kind, words)?;
-        let cached = &mut self.cached[usize::from(header.tid)];
-        let entry = CachedEvent { words: *words, event };
-        match cached.get_mut(slot) {
-            Some(old) => *old = entry,
-            None => cached.push(entry),
-        }
-        Ok(slot)
+        self.add_thread(into, Some(parent));
+        Ok(())
     }
 
     /// A join or detach names a thread that exists.
-    fn check_partner(&self, op: ThreadOp) -> Result<(), DecodeErrorKind> {
-        let partner = match op {
-            ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread } => thread,
-            _ => return Ok(()),
-        };
-        if usize::from(partner) < self.progress.len() { Ok(()) } else { Err(DecodeErrorKind::Thread(partner.into())) }
+    fn check_partner(&self, effect: Effect) -> Result<(), DecodeErrorKind> {
+        match effect {
+            Effect::Names(partner) if usize::from(partner) >= self.count => {
+                Err(DecodeErrorKind::Thread(partner.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Accesses are numbered upwards within a thread from one transition to the next.
     #[inline]
     fn counted(&mut self, header: Header, count: u32) -> Result<(), DecodeErrorKind> {
-        let progress = &mut self.progress[usize::from(header.tid)];
+        let progress = &mut self.threads[usize::from(header.tid)].progress;
         if count < progress.accesses {
             return Err(DecodeErrorKind::Count(header.tid));
         }
@@ -420,39 +390,23 @@ impl Decoder {
         Ok(())
     }
 
-    /// The operation that the thread stands before, and the word that says what it found.
-    fn pending_event(
-        &mut self,
-        header: Header,
-        kind: OpKind,
-        words: &[u64; record::STEP_WORDS],
-    ) -> Result<(Event, u64), DecodeErrorKind> {
-        let slot = &mut self.cached_pending[usize::from(header.tid)];
-        let found = words[record::STEP_VALUE];
-        if let Some(cached) = slot.as_ref().filter(|cached| cached.words == *words) {
-            return Ok((cached.event, found));
-        }
-        let event = parse_event(header, kind, words)?;
-        *slot = Some(CachedEvent { words: *words, event });
-        Ok((event, found))
-    }
-
     fn pending(
         &mut self,
         header: Header,
         kind: OpKind,
-        body: &[u64; record::STEP_WORDS],
+        words: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let (event, found) = self.pending_event(header, kind, body)?;
-        let progress = &mut self.progress[usize::from(header.tid)];
-        if progress.pending {
+        let thread = &mut self.threads[usize::from(header.tid)];
+        if !thread.cached_pending.as_ref().is_some_and(|cached| cached.is_of(words)) {
+            thread.cached_pending = Some(CachedEvent::new(words, parse_event(header, kind, words)?));
+        }
+        if std::mem::replace(&mut thread.progress.pending, true) {
             return Err(DecodeErrorKind::SecondPending(header.tid));
         }
-        progress.pending = true;
-        if let Op::Thread(op) = event.op {
-            self.check_partner(op)?;
-        }
+        let Some(CachedEvent { event, effect, .. }) = thread.cached_pending else { return Ok(()) };
+        self.check_partner(effect)?;
+        let found = words[record::STEP_VALUE];
         let has = |bit: u8| header.flags & bit != 0;
         let state = if has(flag::ENDED) && has(flag::FAILED) {
             // Both at once: it did not end by itself, it left the process.
@@ -566,7 +520,7 @@ impl Decoder {
         if !matches!(into.status, RunStatus::Rest | RunStatus::Diverged | RunStatus::Stopped | RunStatus::Cut) {
             return Ok(());
         }
-        match self.progress.iter().position(|thread| !thread.pending) {
+        match self.threads[..self.count].iter().position(|thread| !thread.progress.pending) {
             Some(thread) => Err(DecodeErrorKind::NoPending(thread as u16)),
             None => Ok(()),
         }
@@ -575,8 +529,8 @@ impl Decoder {
     /// Threads whose last transition was their end have ended, even if the runtime did not get to
     /// record it.
     fn fill_pending(&self, into: &mut Execution) {
-        for (thread, progress) in self.progress.iter().enumerate() {
-            if progress.pending || !progress.ended {
+        for (thread, state) in self.threads[..self.count].iter().enumerate() {
+            if state.progress.pending || !state.progress.ended {
                 continue;
             }
             if let Some(last) = into.events.iter().rfind(|step| usize::from(step.thread) == thread) {

@@ -76,6 +76,49 @@ pub(super) struct EventSummary {
     first_member: u32,
 }
 
+/// How an event enters the list of a cell.
+#[derive(Clone, Copy, Debug)]
+struct Membership {
+    list: u32,
+    bytes: u8,
+    mode: Option<Mode>,
+    may_write: bool,
+    usual: Usual,
+}
+
+/// When an event is one of the ordinary operations on threads and plain mutexes.
+#[derive(Clone, Copy, Debug)]
+enum Usual {
+    Always,
+    Never,
+    /// If it is the first in its list.
+    First,
+    /// If its thread has locked what lies in the cell.
+    Owner,
+}
+
+impl Usual {
+    /// `is_cell_of` says whether an object lies in the cell of the list.
+    fn of(op: &Op, is_cell_of: impl Fn(u64) -> bool) -> Self {
+        match op {
+            Op::Thread(ThreadOp::Detach { .. } | ThreadOp::Poll { .. }) => Usual::Never,
+            Op::Thread(_) => Usual::Always,
+            Op::Mutex(op) => match op.action {
+                MutexAction::Lock(Patience::Block) => Usual::Always,
+                MutexAction::Init => Usual::First,
+                MutexAction::Unlock => Usual::Owner,
+                MutexAction::Lock(_) | MutexAction::Destroy => Usual::Never,
+            },
+            Op::Cond(op) => match op.action {
+                CondAction::Reacquire { mutex, .. } if is_cell_of(mutex) => Usual::Always,
+                CondAction::Wait { mutex, .. } if is_cell_of(mutex) => Usual::Owner,
+                _ => Usual::Never,
+            },
+            _ => Usual::Never,
+        }
+    }
+}
+
 /// What follows from an event alone, cached: threads repeat the same events in other orders.
 #[derive(Debug)]
 struct CachedEvent {
@@ -83,9 +126,8 @@ struct CachedEvent {
     touches: Footprint,
     /// The lists that it enters: first those of its touches, then those of cells that it touches in
     /// other states only.
-    lists: SmallVec<[(u32, u8); 4]>,
+    lists: SmallVec<[Membership; 4]>,
     mask: u64,
-    may_write: bool,
     class: u8,
     is_last: bool,
     is_first_half: bool,
@@ -244,8 +286,8 @@ impl TraceIndex {
             Some(&last) => self.clocks.extend_from_within(last as usize * threads..(last as usize + 1) * threads),
             None => self.clocks.resize(row + threads, 0),
         }
-        for (touch, (list, _)) in cached.touches.iter().zip(&cached.lists) {
-            join_list(&mut self.clocks, row, &self.lists[*list as usize], *touch, &self.summaries);
+        for (touch, entered) in cached.touches.iter().zip(&cached.lists) {
+            join_list(&mut self.clocks, row, &self.lists[entered.list as usize], *touch, &self.summaries);
         }
         self.clocks[row + thread] += 1;
         self.positions[thread].push(position);
@@ -261,30 +303,16 @@ impl TraceIndex {
             first_touch: self.touches.len() as u32,
             first_member: self.member.len() as u32,
         });
-        for (index, &(number, bytes)) in cached.lists.iter().enumerate() {
-            self.member.push(number);
-            let mode = cached.touches.get(index).map(|touch| touch.mode);
-            let may_write = cached.may_write || mode != Some(Mode::Observe);
-            let list = &mut self.lists[number as usize];
-            let is_cell_of = |mutex: u64| cached.touches.get(index).is_some_and(|touch| touch.cell == mutex >> 3);
-            let is_usual = match event.op {
-                Op::Thread(op) => !matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. }),
-                Op::Mutex(op) => match op.action {
-                    MutexAction::Lock(patience) => patience == Patience::Block,
-                    MutexAction::Init => list.entries.is_empty(),
-                    MutexAction::Unlock => list.is_locked_by(event.thread, &self.events),
-                    MutexAction::Destroy => false,
-                },
-                Op::Cond(op) => match op.action {
-                    CondAction::Reacquire { mutex, .. } => is_cell_of(mutex),
-                    CondAction::Wait { mutex, .. } => {
-                        is_cell_of(mutex) && list.is_locked_by(event.thread, &self.events)
-                    }
-                    _ => false,
-                },
-                _ => false,
+        for entered in &cached.lists {
+            self.member.push(entered.list);
+            let list = &mut self.lists[entered.list as usize];
+            let is_usual = match entered.usual {
+                Usual::Always => true,
+                Usual::Never => false,
+                Usual::First => list.entries.is_empty(),
+                Usual::Owner => list.is_locked_by(event.thread, &self.events),
             };
-            list.enter(position, bytes, mode, may_write, is_usual);
+            list.enter(position, entered, is_usual);
         }
         self.touches.extend_from_slice(&cached.touches);
     }
@@ -292,14 +320,22 @@ impl TraceIndex {
     fn cache(&mut self, event: &Event, thread: usize, seq: usize) {
         let touches = footprint(event);
         let potential = event.op.potential(event.thread);
-        let both = touches.iter().chain(&potential);
-        let lists = both.map(|touch| (list_of(&mut self.cells, &mut self.lists, touch.cell), touch.bytes)).collect();
+        let may_write = event.op.may_write();
+        let made = touches.iter().map(|touch| (touch, Some(touch.mode)));
+        let both = made.chain(potential.iter().map(|touch| (touch, None)));
+        let lists = both.map(|(touch, mode)| Membership {
+            list: list_of(&mut self.cells, &mut self.lists, touch.cell),
+            bytes: touch.bytes,
+            mode,
+            may_write: may_write || mode != Some(Mode::Observe),
+            usual: Usual::of(&event.op, |object| mode.is_some() && touch.cell == object >> 3),
+        });
+        let lists = lists.collect();
         let cached = CachedEvent {
             event: *event,
             mask: mask(&touches),
             touches,
             lists,
-            may_write: event.op.may_write(),
             class: class_of(event),
             is_last: event.op.outcome() == Outcome::Last,
             is_first_half: is_first_half(&event.op),
@@ -464,7 +500,8 @@ impl CellList {
         })
     }
 
-    fn enter(&mut self, position: u32, bytes: u8, mode: Option<Mode>, may_write: bool, is_usual: bool) {
+    fn enter(&mut self, position: u32, entered: &Membership, is_usual: bool) {
+        let &Membership { bytes, mode, may_write, .. } = entered;
         self.unusual += u32::from(!is_usual);
         self.uneven += u32::from(self.entries.first().is_some_and(|first| first.bytes != bytes));
         let (last_write, last_share) = (self.last_write, self.last_share);

@@ -1,0 +1,110 @@
+//! A thread, while its records come in.
+
+use raddle_model::object::ThreadOp;
+use raddle_model::{Event, Op};
+use raddle_wire::record::STEP_WORDS;
+
+/// Transitions of a thread that are kept for the next run, at most.
+const CACHED_EVENTS: usize = 1024;
+
+/// A transition that was decoded, with its words. An event is a function of its words, and most
+/// runs of a search repeat most words of the run before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CachedEvent {
+    words: [u64; STEP_WORDS],
+    pub event: Event,
+    pub effect: Effect,
+}
+
+/// What a transition has to do with threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    None,
+    /// It ends its thread.
+    Ends,
+    /// It creates this thread.
+    Creates(u16),
+    /// It names this thread, which has to exist.
+    Names(u16),
+}
+
+impl Effect {
+    pub fn of(op: &Op) -> Self {
+        match *op {
+            Op::Thread(ThreadOp::End) => Effect::Ends,
+            Op::Thread(ThreadOp::Create { child, failed: false, .. }) => Effect::Creates(child),
+            Op::Thread(ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread }) => {
+                Effect::Names(thread)
+            }
+            _ => Effect::None,
+        }
+    }
+}
+
+impl CachedEvent {
+    pub fn new(words: &[u64; STEP_WORDS], event: Event) -> Self {
+        CachedEvent { words: *words, event, effect: Effect::of(&event.op) }
+    }
+
+    /// Whether it was decoded from these words.
+    #[inline]
+    pub fn is_of(&self, words: &[u64; STEP_WORDS]) -> bool {
+        // Without a branch for each word: nearly always all are equal.
+        self.words.iter().zip(words).fold(0, |differ, (old, new)| differ | (old ^ new)) == 0
+    }
+}
+
+/// How far the records of a thread have come in this run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ThreadProgress {
+    pub children: u32,
+    /// Transitions so far.
+    pub events: u32,
+    /// Accesses since its last transition, as far as recorded.
+    pub accesses: u32,
+    pub pending: bool,
+    /// Whether its last transition was its end.
+    pub ended: bool,
+}
+
+/// A thread: its progress in this run, and what is kept from the last one.
+#[derive(Debug, Default)]
+pub(super) struct ThreadDecoder {
+    pub progress: ThreadProgress,
+    /// By number of the transition within the thread.
+    cached: Vec<CachedEvent>,
+    /// The pending operation.
+    pub cached_pending: Option<CachedEvent>,
+}
+
+impl ThreadDecoder {
+    /// The place of the next transition. The last place serves all transitions of a long thread.
+    #[inline]
+    fn slot(&self) -> usize {
+        (self.progress.events as usize).min(CACHED_EVENTS - 1)
+    }
+
+    /// The next transition, if the last run had the same words in its place.
+    #[inline]
+    pub fn repeated(&self, words: &[u64; STEP_WORDS]) -> Option<&CachedEvent> {
+        self.cached.get(self.slot()).filter(|cached| cached.is_of(words))
+    }
+
+    /// Keeps the next transition for the next run.
+    pub fn keep(&mut self, entry: CachedEvent) {
+        let slot = self.slot();
+        match self.cached.get_mut(slot) {
+            Some(old) => *old = entry,
+            None => self.cached.push(entry),
+        }
+    }
+
+    /// A transition was made.
+    #[inline]
+    pub fn advance(&mut self, effect: Effect) {
+        self.progress.events += 1;
+        self.progress.accesses = 0;
+        self.progress.ended = effect == Effect::Ends;
+    }
+}
