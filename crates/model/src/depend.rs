@@ -102,7 +102,8 @@ pub(crate) fn round_touch(barrier: u64, round: u64, mode: Mode) -> Touch {
     Touch { cell: ROUND_CELLS | (barrier >> 3) ^ ((round & 0xffff) << 44), bytes: 0xff, mode }
 }
 
-/// The queue of a futex word, which is not the word itself; whether a thread is inside a guard.
+/// The queue of a futex word, which is not the word itself; whether a thread is inside a guard;
+/// the writers that wait for a read-write lock.
 #[inline]
 pub(crate) fn queue_touch(word: u64, mode: Mode) -> Touch {
     Touch { cell: QUEUE_CELLS | (word >> 2), bytes: 0xff, mode }

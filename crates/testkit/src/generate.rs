@@ -172,6 +172,7 @@ impl Writer<'_> {
             vars: vec![VarDecl { len: 1, init: 0 }; 2 * self.knobs.vars],
             mutexes,
             rwlocks: usize::from(self.knobs.locks),
+            writers_first: false,
             conds: usize::from(self.knobs.conds),
             sems: if self.knobs.locks { vec![self.rng.below(2) as u32] } else { Vec::new() },
             barriers: if self.in_barrier { vec![self.knobs.threads as u32] } else { Vec::new() },
@@ -182,6 +183,7 @@ impl Writer<'_> {
         program.bodies.push(Vec::new());
         program.bodies.extend(bodies);
         program.bodies[0] = self.main(&mut program.bodies);
+        program.writers_first = self.knobs.locks && self.rng.below(2) == 0;
         program
     }
 

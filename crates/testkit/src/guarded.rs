@@ -130,6 +130,7 @@ impl Writer {
                 vec![MutexDecl { len: 1, kind: MutexKind::Normal }; self.locks]
             },
             rwlocks: 1,
+            writers_first: false,
             conds: 1,
             sems: vec![1],
             barriers: if self.barrier { vec![threads as u32] } else { Vec::new() },

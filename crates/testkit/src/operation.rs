@@ -44,9 +44,9 @@ impl Lowering<'_> {
             AbstractOp::Lock(place) => self.mutex(place, MutexAction::Lock(Patience::Block)),
             AbstractOp::LockIf(_, place, patience) => self.mutex(place, MutexAction::Lock(*patience)),
             AbstractOp::Unlock(place) => self.mutex(place, MutexAction::Unlock),
-            AbstractOp::ReadLock(_, lock, patience) => rwlock(layout.rwlock(*lock), RwlockAction::Read(*patience)),
-            AbstractOp::WriteLock(_, lock, patience) => rwlock(layout.rwlock(*lock), RwlockAction::Write(*patience)),
-            AbstractOp::RwUnlock(lock) => rwlock(layout.rwlock(*lock), RwlockAction::Unlock { writer: false }),
+            AbstractOp::ReadLock(_, lock, patience) => self.rwlock(*lock, RwlockAction::Read(*patience)),
+            AbstractOp::WriteLock(_, lock, patience) => self.rwlock(*lock, self.write(*patience)),
+            AbstractOp::RwUnlock(lock) => self.rwlock(*lock, RwlockAction::Unlock { writer: false }),
             AbstractOp::Wait(_, cond, place, patience) => {
                 let timed = *patience != Patience::Block;
                 cond_op(layout.cond(*cond), CondAction::Wait { mutex: self.mutex_address(place), timed })
@@ -100,6 +100,21 @@ impl Lowering<'_> {
         let (mutex, kind) = (self.mutex_address(place), self.program.mutexes[place.id].kind);
         Operation::Mutex(MutexOp { mutex, kind, action, outcome: Outcome::Done })
     }
+
+    /// The first transition of an acquisition for writing.
+    fn write(&self, patience: Patience) -> RwlockAction {
+        match patience {
+            Patience::Block | Patience::Timed if self.program.writers_first => {
+                RwlockAction::Announce { timed: patience == Patience::Timed }
+            }
+            _ => RwlockAction::Write(patience),
+        }
+    }
+
+    fn rwlock(&self, lock: usize, action: RwlockAction) -> Operation {
+        let told = !matches!(action, RwlockAction::Unlock { .. });
+        rwlock(self.layout.rwlock(lock), action, told && self.program.writers_first)
+    }
 }
 
 /// The second half of an operation of which this was the first.
@@ -110,6 +125,10 @@ pub(super) fn second_half(op: &Operation) -> Option<Operation> {
         }
         Operation::Barrier(BarrierOp { barrier, action: BarrierAction::Arrive { round, .. } }) => {
             Some(Operation::Barrier(BarrierOp { barrier, action: BarrierAction::Leave { round, serial: false } }))
+        }
+        Operation::Rwlock(RwlockOp { rwlock: lock, action: RwlockAction::Announce { timed }, .. }) => {
+            let patience = if timed { Patience::Timed } else { Patience::Block };
+            Some(rwlock(lock, RwlockAction::Write(patience), true))
         }
         _ => None,
     }
@@ -124,8 +143,8 @@ fn fence(order: MemOrder) -> Operation {
     Operation::Fence(FenceOp { order })
 }
 
-fn rwlock(rwlock: u64, action: RwlockAction) -> Operation {
-    Operation::Rwlock(RwlockOp { rwlock, action, outcome: Outcome::Done })
+fn rwlock(rwlock: u64, action: RwlockAction, writers_first: bool) -> Operation {
+    Operation::Rwlock(RwlockOp { rwlock, action, writers_first, outcome: Outcome::Done })
 }
 
 fn cond_op(cond: u64, action: CondAction) -> Operation {

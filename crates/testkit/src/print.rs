@@ -95,7 +95,8 @@ fn declarations(program: &AbstractProgram, text: &mut String) {
         let _ = writeln!(text, "static pthread_mutex_t m{id}{} = {init};", array(mutex.len));
     }
     for id in 0..program.rwlocks {
-        let _ = writeln!(text, "static pthread_rwlock_t l{id} = PTHREAD_RWLOCK_INITIALIZER;");
+        let kind = if program.writers_first { "WRITER_NONRECURSIVE_INITIALIZER_NP" } else { "INITIALIZER" };
+        let _ = writeln!(text, "static pthread_rwlock_t l{id} = PTHREAD_RWLOCK_{kind};");
     }
     for id in 0..program.conds {
         let _ = writeln!(text, "static pthread_cond_t c{id} = PTHREAD_COND_INITIALIZER;");

@@ -191,6 +191,8 @@ pub struct AbstractProgram {
     pub mutexes: Vec<MutexDecl>,
     /// How many rwlocks.
     pub rwlocks: usize,
+    /// Whether their writers come before readers.
+    pub writers_first: bool,
     /// How many condition variables.
     pub conds: usize,
     /// Semaphores, by initial value.

@@ -34,11 +34,12 @@ byte_enum! {
         /// obj: mutex, arg: kind.
         Unlock = 15,
 
-        /// obj: rwlock.
+        /// obj: rwlock, arg: 1 if waiting writers come before readers, as for all kinds below but
+        /// the last two.
         RwInit = 20,
         /// obj: rwlock.
         RwDestroy = 21,
-        /// obj: rwlock. Enabled while no writer holds it.
+        /// obj: rwlock. Enabled while no writer holds it, or waits for it and comes first.
         ReadLock = 22,
         /// obj: rwlock. Always enabled.
         TryReadLock = 23,
@@ -52,6 +53,9 @@ byte_enum! {
         TimedWriteLock = 27,
         /// obj: rwlock, arg: 1 if the writer's side is released, 0 for a reader's.
         RwUnlock = 28,
+        /// obj: rwlock, arg: 1 if the wait may end by time-out. First half of an acquisition for
+        /// writing where writers come first: from here on no further reader is let in.
+        RwAnnounce = 29,
 
         /// obj: condition variable.
         CondInit = 30,
@@ -188,6 +192,7 @@ impl OpKind {
             OpKind::TryWriteLock => "try-write-lock",
             OpKind::TimedWriteLock => "timed-write-lock",
             OpKind::RwUnlock => "rw-unlock",
+            OpKind::RwAnnounce => "write-wait",
             OpKind::CondInit => "cond-init",
             OpKind::CondDestroy => "cond-destroy",
             OpKind::CondWait | OpKind::CondReacquire => "cond-wait",

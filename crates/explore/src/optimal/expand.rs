@@ -683,7 +683,11 @@ impl Expander {
     /// Whether an event of another thread may disable the operation or change what it touches.
     fn is_fragile(&self, step: &Event) -> bool {
         match &step.op {
-            Op::Rwlock(op) => op.action == RwlockAction::Write(Patience::Block),
+            Op::Rwlock(op) => match op.action {
+                RwlockAction::Write(Patience::Block) => true,
+                RwlockAction::Read(Patience::Block) => op.writers_first,
+                _ => false,
+            },
             Op::Cond(_) => step.op.ends_wait(),
             Op::Futex(_) => step.op.begins_wait() || step.op.ends_wait(),
             Op::Atomic(AtomicOp { addr, action: AtomicAction::Cas { .. }, .. }) => !self.trace.is_even(addr >> 3),
@@ -743,7 +747,11 @@ fn renamed(numbers: &[(u16, u16)], thread: u16) -> u16 {
 fn stays_enabled(event: &ChosenEvent) -> bool {
     event.choice == 0
         && match &event.step.op {
-            Op::Rwlock(op) => !matches!(op.action, RwlockAction::Write(Patience::Block | Patience::Timed)),
+            Op::Rwlock(op) => match op.action {
+                RwlockAction::Write(Patience::Block | Patience::Timed) => false,
+                RwlockAction::Read(Patience::Block | Patience::Timed) => !op.writers_first,
+                _ => true,
+            },
             op => !op.ends_wait(),
         }
 }

@@ -74,8 +74,15 @@ impl<'a> Scene<'a> {
             _ if pending.state != PendingState::Blocked => (0, Vec::new()),
             Op::Mutex(op) if op.can_block() => (op.mutex, holders(op.mutex, true)),
             Op::Once(op) if op.can_block() => (op.control, holders(op.control, true)),
+            Op::Rwlock(op) if op.action == RwlockAction::Write(Patience::Block) => {
+                (op.rwlock, holders(op.rwlock, true))
+            }
             Op::Rwlock(op) if op.can_block() => {
-                (op.rwlock, holders(op.rwlock, op.action == RwlockAction::Write(Patience::Block)))
+                let mut writers: Vec<u16> = holders(op.rwlock, false);
+                if op.writers_first && writers.is_empty() {
+                    writers = self.threads(|pending| waits_to_write(&pending.event.op, op.rwlock));
+                }
+                (op.rwlock, writers)
             }
             // Woken, but the mutex is not free: it waits for that, otherwise to be woken.
             Op::Cond(CondOp { action: CondAction::Reacquire { mutex, .. }, .. }) if self.was_woken(event.thread) => {
@@ -233,4 +240,9 @@ impl<'a> Scene<'a> {
 
 fn is_join(pending: &Pending) -> bool {
     matches!(pending.event.op, Op::Thread(ThreadOp::Join { .. }))
+}
+
+/// Whether the operation waits for a read-write lock to write.
+fn waits_to_write(op: &Op, rwlock: u64) -> bool {
+    matches!(op, Op::Rwlock(op) if op.rwlock == rwlock && op.action == RwlockAction::Write(Patience::Block))
 }

@@ -331,7 +331,7 @@ impl Op {
             Op::Rwlock(op) => match op.action {
                 RwlockAction::Read(_) if op.acquires() => acquire(op.rwlock, true, false),
                 RwlockAction::Write(_) if op.acquires() => acquire(op.rwlock, false, false),
-                RwlockAction::Read(_) | RwlockAction::Write(_) => None,
+                RwlockAction::Read(_) | RwlockAction::Write(_) | RwlockAction::Announce { .. } => None,
                 RwlockAction::Unlock { .. } => Some(LockChange::Release(op.rwlock)),
                 RwlockAction::Init | RwlockAction::Destroy => Some(LockChange::Reset(op.rwlock)),
             },

@@ -43,6 +43,7 @@ pub use mutex::{MutexAction, MutexOp};
 pub use once::{OnceAction, OnceOp};
 pub use order::{Carrier, OrderSink};
 pub use process::ExitOp;
+pub(crate) use rwlock::Holds;
 pub use rwlock::{RwlockAction, RwlockOp};
 pub use semaphore::{SemaphoreAction, SemaphoreOp};
 pub use thread::ThreadOp;
@@ -289,7 +290,8 @@ impl Operation for Op {
             | OpKind::WriteLock
             | OpKind::TryWriteLock
             | OpKind::TimedWriteLock
-            | OpKind::RwUnlock => RwlockOp::unpack(words).map(Op::Rwlock),
+            | OpKind::RwUnlock
+            | OpKind::RwAnnounce => RwlockOp::unpack(words).map(Op::Rwlock),
             OpKind::CondInit
             | OpKind::CondDestroy
             | OpKind::CondWait

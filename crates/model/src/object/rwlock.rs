@@ -2,11 +2,18 @@
 //!
 //! The writer that locks it again is refused, as glibc does. A reader that wants to write never
 //! goes on.
+//!
+//! By default a reader gets the lock whenever no writer holds it. With
+//! `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP` no reader gets it while a writer waits, not even
+//! one that holds it already. There an acquisition for writing has two transitions: the thread
+//! announces that it waits, then it takes the lock. Announcements commute with each other and with
+//! everything but acquisitions that they can stop. `PTHREAD_RWLOCK_PREFER_WRITER_NP` only chooses
+//! among threads that wait, which no program can observe: there glibc behaves as by default.
 
 use raddle_vocab::{OpKind, Outcome, Words};
 
 use super::{Carrier, Operation, OrderSink, Patience, UnpackError, allowed};
-use crate::depend::{Footprint, Mode, object_touch};
+use crate::depend::{Footprint, Mode, object_touch, queue_touch};
 use crate::semantics::{State, SyncState};
 
 /// An operation on a read-write lock.
@@ -16,6 +23,8 @@ pub struct RwlockOp {
     pub rwlock: u64,
     /// What is done to it.
     pub action: RwlockAction,
+    /// Whether writers that wait come before readers. Not told of releases.
+    pub writers_first: bool,
     /// What became of it.
     pub outcome: Outcome,
 }
@@ -31,6 +40,11 @@ pub enum RwlockAction {
     Read(Patience),
     /// An acquisition for writing.
     Write(Patience),
+    /// The first half of an acquisition for writing, where writers come first.
+    Announce {
+        /// The wait may end by time-out.
+        timed: bool,
+    },
     /// A release.
     Unlock {
         /// Of the writer's side.
@@ -46,11 +60,18 @@ impl RwlockOp {
     }
 
     fn lock(&self, thread: u16, state: &SyncState, patience: Patience, shared: bool) -> Option<Outcome> {
-        let (writer, readers) = state.rwlock(self.rwlock);
+        let Holds { writer, readers, waiting } = state.rwlock(self.rwlock);
         if writer == Some(thread) && patience != Patience::Try {
             return Some(Outcome::Refused);
         }
-        patience.acquire(writer.is_none() && (shared || readers == 0))
+        let announces = !shared && patience != Patience::Try;
+        let stopped = self.writers_first && !announces && waiting > 0;
+        patience.acquire(writer.is_none() && (shared || readers == 0) && !stopped)
+    }
+
+    /// Whether its announcement is over with it.
+    fn ends_wait(&self) -> bool {
+        self.writers_first && matches!(self.action, RwlockAction::Write(Patience::Block | Patience::Timed))
     }
 }
 
@@ -67,6 +88,7 @@ impl Operation for RwlockOp {
             RwlockAction::Write(Patience::Try) => OpKind::TryWriteLock,
             RwlockAction::Write(Patience::Timed) => OpKind::TimedWriteLock,
             RwlockAction::Unlock { .. } => OpKind::RwUnlock,
+            RwlockAction::Announce { .. } => OpKind::RwAnnounce,
         }
     }
 
@@ -85,8 +107,12 @@ impl Operation for RwlockOp {
     }
 
     fn pack(&self) -> Words {
-        let writer = matches!(self.action, RwlockAction::Unlock { writer: true });
-        Words { outcome: self.outcome, ..Words::new(self.kind()) }.on(self.rwlock, u64::from(writer))
+        let arg = match self.action {
+            RwlockAction::Unlock { writer } => writer,
+            RwlockAction::Announce { timed } => timed,
+            _ => self.writers_first,
+        };
+        Words { outcome: self.outcome, ..Words::new(self.kind()) }.on(self.rwlock, u64::from(arg))
     }
 
     #[inline]
@@ -102,10 +128,16 @@ impl Operation for RwlockOp {
             OpKind::TryWriteLock => RwlockAction::Write(patience(Patience::Try)?),
             OpKind::TimedWriteLock => RwlockAction::Write(patience(Patience::Timed)?),
             OpKind::RwUnlock => RwlockAction::Unlock { writer: words.arg == 1 },
+            OpKind::RwAnnounce => RwlockAction::Announce { timed: words.arg == 1 },
             OpKind::RwDestroy => RwlockAction::Destroy,
             _ => RwlockAction::Init,
         };
-        Ok(RwlockOp { rwlock: words.obj, action, outcome: words.outcome })
+        let writers_first = match action {
+            RwlockAction::Unlock { .. } => false,
+            RwlockAction::Announce { .. } => true,
+            _ => words.arg == 1,
+        };
+        Ok(RwlockOp { rwlock: words.obj, action, writers_first, outcome: words.outcome })
     }
 
     fn attempt(&self, thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
@@ -118,7 +150,7 @@ impl Operation for RwlockOp {
 
     fn resolve(self, thread: u16, state: &SyncState, _choice: u16, outcome: Outcome) -> Self {
         let action = match self.action {
-            RwlockAction::Unlock { .. } => RwlockAction::Unlock { writer: state.rwlock(self.rwlock).0 == Some(thread) },
+            RwlockAction::Unlock { .. } => RwlockAction::Unlock { writer: state.rwlock(self.rwlock).writer == Some(thread) },
             action => action,
         };
         RwlockOp { action, outcome, ..self }
@@ -126,24 +158,32 @@ impl Operation for RwlockOp {
 
     fn apply(&self, thread: u16, state: &mut SyncState) {
         let done = self.outcome == Outcome::Done;
-        let (owner, readers) = state.rwlock(self.rwlock);
-        let after = match self.action {
-            RwlockAction::Read(_) if done => State::Rwlock { writer: owner, readers: readers + 1 },
-            RwlockAction::Write(_) if done => State::Rwlock { writer: Some(thread), readers: 0 },
-            RwlockAction::Read(_) | RwlockAction::Write(_) => return,
-            RwlockAction::Unlock { writer } if writer || owner == Some(thread) => {
-                State::Rwlock { writer: None, readers: 0 }
+        let mut holds = state.rwlock(self.rwlock);
+        if self.ends_wait() {
+            holds.waiting = holds.waiting.saturating_sub(1);
+        }
+        match self.action {
+            RwlockAction::Read(_) if done => holds.readers += 1,
+            RwlockAction::Write(_) if done => holds = Holds { writer: Some(thread), readers: 0, ..holds },
+            RwlockAction::Read(_) | RwlockAction::Write(_) if !self.ends_wait() => return,
+            RwlockAction::Read(_) | RwlockAction::Write(_) => {}
+            RwlockAction::Announce { .. } => holds.waiting += 1,
+            RwlockAction::Unlock { writer } if writer || holds.writer == Some(thread) => {
+                holds = Holds { writer: None, readers: 0, ..holds };
             }
-            RwlockAction::Unlock { .. } => State::Rwlock { writer: owner, readers: readers.saturating_sub(1) },
-            RwlockAction::Init | RwlockAction::Destroy => State::Untouched,
-        };
-        state.set_object(self.rwlock, after);
+            RwlockAction::Unlock { .. } => holds.readers = holds.readers.saturating_sub(1),
+            RwlockAction::Init | RwlockAction::Destroy => {
+                return state.set_object(self.rwlock, State::Untouched);
+            }
+        }
+        state.set_object(self.rwlock, State::Rwlock(holds));
     }
 
     #[inline]
     fn footprint(&self, _thread: u16, into: &mut Footprint) {
         let done = self.outcome == Outcome::Done;
         let mode = match self.action {
+            RwlockAction::Announce { .. } => return into.push(queue_touch(self.rwlock, Mode::Share)),
             RwlockAction::Read(_) if done => Mode::Share,
             RwlockAction::Write(_) if done => Mode::Write,
             RwlockAction::Read(_) | RwlockAction::Write(_) => Mode::Observe,
@@ -151,6 +191,14 @@ impl Operation for RwlockOp {
             _ => Mode::Write,
         };
         into.push(object_touch(self.rwlock, mode));
+        if self.writers_first {
+            let mode = match self.action {
+                RwlockAction::Init | RwlockAction::Destroy => Mode::Write,
+                _ if self.ends_wait() => Mode::Share,
+                _ => Mode::Observe,
+            };
+            into.push(queue_touch(self.rwlock, mode));
+        }
     }
 
     #[inline]
@@ -182,18 +230,30 @@ impl Operation for RwlockOp {
                 sink.uses(self.rwlock);
                 sink.release(self.rwlock, if writer { Carrier::Object } else { Carrier::Readers });
             }
+            RwlockAction::Announce { .. } => sink.uses(self.rwlock),
             RwlockAction::Init => sink.initialise(self.rwlock),
             RwlockAction::Destroy => sink.uses(self.rwlock),
         }
     }
 }
 
+/// Which threads hold a read-write lock, and which wait for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Holds {
+    /// The writer that holds it.
+    pub writer: Option<u16>,
+    /// How many times it is held for reading: a thread may hold it more than once.
+    pub readers: u32,
+    /// How many writers announced that they wait.
+    pub waiting: u32,
+}
+
 impl SyncState {
-    /// The writer, if there is one, and the number of read holds.
-    pub(super) fn rwlock(&self, rwlock: u64) -> (Option<u16>, u32) {
+    /// Which threads hold it, and which wait for it.
+    fn rwlock(&self, rwlock: u64) -> Holds {
         match self.object(rwlock) {
-            State::Rwlock { writer, readers } => (writer, readers),
-            _ => (None, 0),
+            State::Rwlock(holds) => holds,
+            _ => Holds::default(),
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use raddle_vocab::ThreadSet;
 
+use crate::object::Holds;
+
 /// State of one object, by kind. `Untouched`: it was never used, or last as another kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum State {
@@ -11,8 +13,8 @@ pub(crate) enum State {
     Untouched,
     /// Also spin locks.
     Mutex { owner: Option<u16>, depth: u32 },
-    /// A read-write lock: `readers` counts holds, not threads.
-    Rwlock { writer: Option<u16>, readers: u32 },
+    /// A read-write lock.
+    Rwlock(Holds),
     /// A condition variable, or the queue of a futex word: the threads that wait and were not
     /// woken.
     Queue { waiters: ThreadSet },

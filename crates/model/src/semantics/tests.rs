@@ -137,6 +137,32 @@ fn rwlock() {
     assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
 }
 
+#[test]
+fn a_waiting_writer_keeps_readers_out_where_writers_come_first() {
+    let mut w = world(3, 0);
+    let on = |thread, kind| op(thread, kind, OBJ, 1);
+    let announce = |thread, timed| op(thread, OpKind::RwAnnounce, OBJ, timed);
+    assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
+    w.make(announce(2, 1));
+    for kind in [OpKind::TryReadLock, OpKind::TryWriteLock] {
+        assert_eq!(w.make(on(1, kind)), Outcome::Failed);
+    }
+    assert_eq!(w.enabled(&on(1, OpKind::ReadLock)), Enabled::No);
+    assert_eq!(w.make(on(3, OpKind::TimedReadLock)), Outcome::TimedOut);
+    assert_eq!(w.make(on(2, OpKind::TimedWriteLock)), Outcome::TimedOut);
+    assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
+    w.make(announce(2, 0));
+    for _ in 0..2 {
+        w.make(op(1, OpKind::RwUnlock, OBJ, 0));
+    }
+    // Nothing holds it, but it is the waiting writer's turn.
+    assert_eq!(w.enabled(&on(1, OpKind::ReadLock)), Enabled::No);
+    assert_eq!(w.make(on(1, OpKind::TryWriteLock)), Outcome::Failed);
+    assert_eq!(w.make(on(2, OpKind::WriteLock)), Outcome::Done);
+    w.make(op(2, OpKind::RwUnlock, OBJ, 0));
+    assert_eq!(w.make(on(1, OpKind::ReadLock)), Outcome::Done);
+}
+
 fn sleep(w: &mut SyncState, thread: u16, kind: OpKind) -> Event {
     w.make(lock(thread, MutexKind::Normal));
     assert_eq!(w.make(op(thread, kind, OBJ, MUTEX)), Outcome::Done);

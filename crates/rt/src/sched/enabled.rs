@@ -85,6 +85,7 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         | OpKind::TryReadLock
         | OpKind::TryWriteLock
         | OpKind::RwUnlock
+        | OpKind::RwAnnounce
         | OpKind::CondInit
         | OpKind::CondDestroy
         | OpKind::CondWait

@@ -324,6 +324,7 @@ fn changes(kind: OpKind, outcome: Outcome) -> bool {
         | OpKind::TryWriteLock
         | OpKind::TimedWriteLock
         | OpKind::RwUnlock
+        | OpKind::RwAnnounce
         | OpKind::CondTimedWait
         | OpKind::FutexTimedWait
         | OpKind::Read => false,

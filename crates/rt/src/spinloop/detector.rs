@@ -271,7 +271,7 @@ fn finds(op: &AnnouncedOp, thread: u16) -> Option<u64> {
         OpKind::TryLock if op.arg == MutexKind::Spin as u64 => unless(spinlock::can_lock(op.obj)),
         OpKind::TryLock => unless(mutex::can_lock(op.obj, thread)),
         OpKind::TryReadLock => unless(rwlock::can_read(op.obj, thread)),
-        OpKind::TryWriteLock => unless(rwlock::can_write(op.obj, thread)),
+        OpKind::TryWriteLock => unless(rwlock::can_try_write(op.obj, thread)),
         OpKind::SemTryWait => unless(sem::is_positive(op.obj)),
         _ => None,
     }

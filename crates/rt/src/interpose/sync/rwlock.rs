@@ -1,5 +1,6 @@
-//! Read-write locks that prefer readers, as glibc's do by default: a reader can acquire the lock
-//! whenever no writer holds it.
+//! Read-write locks. By default a reader can acquire the lock whenever no writer holds it. With
+//! `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP` it cannot while a writer waits; there a writer
+//! announces itself before it acquires the lock (see `model::object::rwlock`).
 //!
 //! | bytes | here | in glibc |
 //! |---|---|---|
@@ -8,6 +9,7 @@
 //! | 8..16 | tag, as in a mutex | futex words |
 //! | 16..48 | threads that hold it for reading, one bit each | unused, writer's number, elision |
 //! | 48..52 | bit 8: some thread held it for reading twice; rest as in glibc | preference |
+//! | 52..56 | number of writers that wait, where they come first | unused |
 
 use core::ffi::c_void;
 
@@ -23,6 +25,8 @@ use crate::syscall::libc_real::real;
 use crate::trace;
 
 const NESTED: u32 = 0x100;
+/// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`
+const WRITERS_FIRST: u32 = 2;
 
 #[repr(C)]
 struct RwLock {
@@ -31,11 +35,25 @@ struct RwLock {
     tag: u64,
     held: ThreadSet,
     flags: u32,
+    waiting: u32,
 }
 
 impl RwLock {
-    const fn new(tag: u64) -> Self {
-        RwLock { readers: 0, writer: 0, tag, held: ThreadSet::new(), flags: 0 }
+    const fn new(tag: u64, preference: u32) -> Self {
+        RwLock { readers: 0, writer: 0, tag, held: ThreadSet::new(), flags: preference, waiting: 0 }
+    }
+
+    fn preference(&self) -> u32 {
+        self.flags & 0xff
+    }
+
+    fn writers_first(&self) -> bool {
+        self.preference() == WRITERS_FIRST
+    }
+
+    /// Whether a waiting writer keeps out those that did not announce themselves.
+    fn is_reserved(&self) -> bool {
+        self.waiting != 0 && self.writers_first()
     }
 
     fn holds(&self, tid: u16) -> bool {
@@ -57,13 +75,18 @@ fn at(address: u64) -> &'static mut RwLock {
 /// Whether a thread's read lock can be acquired, or be refused, now.
 pub fn can_read(address: u64, tid: u16) -> bool {
     let lock = at(address);
-    !lock.is_valid() || lock.writer == 0 || lock.writer == u32::from(tid) + 1
+    !lock.is_valid() || lock.writer == 0 && !lock.is_reserved() || lock.writer == u32::from(tid) + 1
 }
 
 /// Whether a thread's write lock can be acquired, or be refused, now.
 pub fn can_write(address: u64, tid: u16) -> bool {
     let lock = at(address);
     !lock.is_valid() || lock.writer == 0 && lock.readers == 0 || lock.writer == u32::from(tid) + 1
+}
+
+/// Whether an attempt of a thread to lock it for writing would succeed now.
+pub fn can_try_write(address: u64, tid: u16) -> bool {
+    can_write(address, tid) && !at(address).is_reserved()
 }
 
 real! { hidden:
@@ -83,13 +106,20 @@ real! { hidden:
 /// Waits for its turn to perform the operation, then makes sure that the lock is valid: an invalid
 /// one is reported and initialised.
 fn arrive(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
-    let op = AnnouncedOp::new(kind, address, 0, pc);
+    let mut op = arrive_with(kind, address, u64::from(at(address).writers_first()), pc);
+    op.arg = u64::from(at(address).writers_first());
+    op
+}
+
+/// As [`arrive`], with another operand than what comes first.
+fn arrive_with(kind: OpKind, address: u64, arg: u64, pc: u64) -> AnnouncedOp {
+    let op = AnnouncedOp::new(kind, address, arg, pc);
     sched::arrive(op);
     let lock = at(address);
     if !lock.is_valid() {
         let misuse = if lock.tag == DEAD { Misuse::RwDestroyed } else { Misuse::RwUninitialised };
         trace::misuse(misuse, address, 0, pc);
-        *lock = RwLock::new(LIVE);
+        *lock = RwLock::new(LIVE, 0);
     }
     op
 }
@@ -103,9 +133,11 @@ extern "C" fn init(address: u64, attr: *const i32, pc: u64) -> i32 {
     if !attr.is_null() && unsafe { *attr.add(1) } != 0 {
         note_limit(limit::SHARED_OBJECT);
     }
-    let op = AnnouncedOp::new(OpKind::RwInit, address, 0, pc);
+    // SAFETY: as above.
+    let preference = if attr.is_null() { 0 } else { unsafe { *attr as u32 & 0xff } };
+    let op = AnnouncedOp::new(OpKind::RwInit, address, u64::from(preference == WRITERS_FIRST), pc);
     sched::arrive(op);
-    *at(address) = RwLock::new(LIVE);
+    *at(address) = RwLock::new(LIVE, preference);
     sched::commit(&op, Outcome::Done, 0, 0);
     sched::changed(address);
     0
@@ -122,7 +154,7 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
     if held {
         trace::misuse(Misuse::RwDestroyLocked, address, 0, pc);
     }
-    *lock = RwLock::new(DEAD);
+    *lock = RwLock::new(DEAD, lock.preference());
     sched::commit(&op, Outcome::Done, 0, 0);
     sched::changed(address);
     if held { libc::EBUSY } else { 0 }
@@ -145,7 +177,7 @@ fn read(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
     let op = arrive(kind, address, pc);
     let otherwise = if is_own(address, otherwise) { NEVER } else { otherwise };
     let lock = at(address);
-    if lock.writer != 0 {
+    if lock.writer != 0 || lock.is_reserved() {
         sched::commit(&op, otherwise.0, 0, 0);
         return otherwise.1;
     }
@@ -160,12 +192,28 @@ fn read(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
     0
 }
 
+/// Keeps further readers out while the thread waits to write, where writers come first.
+fn announce(address: u64, otherwise: Otherwise, pc: u64) -> bool {
+    if otherwise == TRY || !at(address).writers_first() {
+        return false;
+    }
+    let op = arrive_with(OpKind::RwAnnounce, address, u64::from(otherwise == TIMED), pc);
+    at(address).waiting += 1;
+    sched::commit(&op, Outcome::Done, 0, 0);
+    true
+}
+
 fn write(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
+    let announced = announce(address, otherwise, pc);
     let op = arrive(kind, address, pc);
     let otherwise = if is_own(address, otherwise) { NEVER } else { otherwise };
     let lock = at(address);
-    if lock.writer != 0 || lock.readers != 0 {
+    if announced {
+        lock.waiting = lock.waiting.saturating_sub(1);
+    }
+    if lock.writer != 0 || lock.readers != 0 || lock.is_reserved() && !announced {
         sched::commit(&op, otherwise.0, 0, 0);
+        sched::changed(address);
         return otherwise.1;
     }
     lock.writer = u32::from(run().hot.tid) + 1;
@@ -264,7 +312,7 @@ extern "C" fn unlock(address: u64, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_rwlock_unlock(address) };
     }
-    let mut op = arrive(OpKind::RwUnlock, address, pc);
+    let mut op = arrive_with(OpKind::RwUnlock, address, 0, pc);
     let tid = run().hot.tid;
     let lock = at(address);
     let writes = lock.writer == u32::from(tid) + 1;
