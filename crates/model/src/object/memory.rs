@@ -82,6 +82,9 @@ impl Operation for MemoryOp {
         if self.action != MemoryAction::Read {
             state.forget_memory(self.addr, self.size);
         }
+        if self.action == MemoryAction::Free {
+            state.forget_objects(self.addr, self.size);
+        }
     }
 
     #[inline]

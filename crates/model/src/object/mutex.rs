@@ -132,6 +132,10 @@ impl Operation for MutexOp {
     fn apply(&self, thread: u16, state: &mut SyncState) {
         let changes = matches!(self.outcome, Outcome::Done | Outcome::Nested);
         match self.action {
+            // Where the memory is reused, what it held before is no owner.
+            MutexAction::Lock(_) if self.outcome == Outcome::Done => {
+                state.set_object(self.mutex, State::Mutex { owner: Some(thread), depth: 1 });
+            }
             MutexAction::Lock(_) if changes => state.lock_mutex(self.mutex, thread),
             MutexAction::Unlock if changes => state.unlock_mutex(self.mutex),
             MutexAction::Lock(_) | MutexAction::Unlock => {}

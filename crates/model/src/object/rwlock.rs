@@ -150,7 +150,9 @@ impl Operation for RwlockOp {
 
     fn resolve(self, thread: u16, state: &SyncState, _choice: u16, outcome: Outcome) -> Self {
         let action = match self.action {
-            RwlockAction::Unlock { .. } => RwlockAction::Unlock { writer: state.rwlock(self.rwlock).writer == Some(thread) },
+            RwlockAction::Unlock { .. } => {
+                RwlockAction::Unlock { writer: state.rwlock(self.rwlock).writer == Some(thread) }
+            }
             action => action,
         };
         RwlockOp { action, outcome, ..self }

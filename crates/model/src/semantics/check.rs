@@ -1,7 +1,7 @@
 //! Compares an execution with the semantics.
 
-use super::SyncState;
-use crate::execution::{Event, Execution};
+use super::{State, SyncState};
+use crate::execution::{Access, AccessKind, Event, Execution};
 
 /// An event that did something else than the semantics says: a bug of raddle, not of the program.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -24,15 +24,37 @@ pub fn check(execution: &Execution, spurious: u32) -> Result<(), Box<Disagreemen
     let mut state = SyncState::new(spurious);
     state.prepare(execution);
     for (index, event) in execution.events.iter().enumerate() {
-        let fits = |choice| state.outcome(event, choice).is_some_and(|expected| agrees(event, &expected));
-        // Nearly all operations have one successor.
-        if !fits(0) && !(1..state.successors(event)).any(fits) {
+        if !is_allowed(&state, event) {
             let expected = state.outcome(event, 0);
-            return Err(Box::new(Disagreement { index, found: *event, expected }));
+            if let Some(object) = reused(execution, index) {
+                state.set_object(object, State::Untouched);
+            }
+            if !is_allowed(&state, event) {
+                return Err(Box::new(Disagreement { index, found: *event, expected }));
+            }
         }
         state.apply(event);
     }
     Ok(())
+}
+
+fn is_allowed(state: &SyncState, event: &Event) -> bool {
+    let fits = |choice| state.outcome(event, choice).is_some_and(|expected| agrees(event, &expected));
+    // Nearly all operations have one successor.
+    fits(0) || (1..state.successors(event)).any(fits)
+}
+
+/// The object of an event, if its memory was freed, allocated or written plainly since the last
+/// event on it: then it is another object, with a static initialiser.
+fn reused(execution: &Execution, index: usize) -> Option<u64> {
+    let object = execution.events[index].op.address()?;
+    let is_on_it = |event: &Event| event.op.address() == Some(object);
+    let last = execution.events[..index].iter().rposition(is_on_it)?;
+    let changes = |access: &Access| {
+        access.kind != AccessKind::Read && (access.addr..access.addr.saturating_add(access.size)).contains(&object)
+    };
+    let later = execution.accesses.iter().skip_while(|access| access.after as usize <= last);
+    later.take_while(|access| access.after as usize <= index).any(changes).then_some(object)
 }
 
 /// Whether an event is what it should be. The number of successors of a wake-up is 0 or 1 where no

@@ -65,6 +65,17 @@ impl SyncState {
         }
     }
 
+    /// The objects in these bytes are gone: what lies there later is another one.
+    pub(crate) fn forget_objects(&mut self, addr: u64, size: u64) {
+        /// The alignment of the smallest object.
+        const STEP: usize = 4;
+        for object in (addr.next_multiple_of(STEP as u64)..addr.saturating_add(size)).step_by(STEP) {
+            if self.object(object) != State::Untouched {
+                self.set_object(object, State::Untouched);
+            }
+        }
+    }
+
     /// Which bytes of a cell are known, and their values.
     fn cell(&self, cell: u64) -> (u8, u64) {
         match self.state(Space::Memory, cell) {

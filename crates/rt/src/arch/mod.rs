@@ -26,7 +26,7 @@
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
 //! and the constants that are re-exported here: [`PAGE`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`],
-//! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`].
+//! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`], [`LOW_MAPPINGS`], [`LOW_MAPPINGS_OF_SLOT`].
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

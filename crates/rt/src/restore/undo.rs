@@ -1,5 +1,5 @@
 //! Undoing what a run did to the process beside its memory: descriptors, directory, mask, signal
-//! handlers, mappings.
+//! handlers, mappings, the end of the data segment.
 //!
 //! Functions that change such state note it here ([`changed`]); a run that changed nothing costs
 //! one system call.
@@ -39,6 +39,8 @@ pub mod kind {
     pub const MAPPINGS: u32 = 16;
     /// What cannot be undone, or is not tracked.
     pub const OTHER: u32 = 32;
+    /// The end of the data segment.
+    pub const BREAK: u32 = 64;
 }
 
 struct Root {
@@ -64,6 +66,8 @@ struct Root {
     descriptors: usize,
     /// Bytes of the address space that did not belong to the runtime.
     address_space: usize,
+    /// End of the data segment.
+    data_end: usize,
 }
 
 struct Cell(UnsafeCell<Root>);
@@ -88,6 +92,7 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     mapping_count: 0,
     descriptors: 0,
     address_space: 0,
+    data_end: 0,
 }));
 
 fn root() -> &'static mut Root {
@@ -127,6 +132,8 @@ pub fn at_root() {
         root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
         syscall!(libc::SYS_umask, root.mask);
     }
+    // SAFETY: asks for the end of the data segment, which it does not change.
+    root.data_end = unsafe { syscall!(libc::SYS_brk, 0usize) } as usize;
     root.descriptors = open_descriptors();
 }
 
@@ -274,6 +281,9 @@ pub fn after_run() {
         }
         if changed & kind::MASK != 0 {
             syscall!(libc::SYS_umask, root.mask);
+        }
+        if changed & kind::BREAK != 0 {
+            syscall!(libc::SYS_brk, root.data_end);
         }
         if changed & kind::SIGNALS != 0 {
             for signal in (1..SIGNALS).filter(|&signal| root.action_saved[signal]) {

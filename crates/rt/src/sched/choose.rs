@@ -4,6 +4,7 @@ use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Candidate, Policy};
 use raddle_wire::job_flag;
 
+use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{diverge, finish, mark, timeouts};
 use crate::spinloop::detector;
@@ -18,7 +19,7 @@ pub fn next_thread() -> Option<usize> {
     let plan = &mut process().plan;
     if plan.at < plan.len {
         let tid = plan.current.tid as usize;
-        if !can_follow(tid, plan.current.steps) {
+        if !can_follow(tid, plan.current.steps) && !(timer_ends_rest() && can_follow(tid, plan.current.steps)) {
             diverge();
         }
         return Some(tid);
@@ -43,6 +44,13 @@ pub fn next_thread() -> Option<usize> {
             Some(run().by_rank[rank] as usize)
         }
     }
+}
+
+/// Whether no thread could step, and a timer went off.
+#[cold]
+fn timer_ends_rest() -> bool {
+    let is_at_rest = (0..run().threads).all(|tid| enabled(tid) == CanStep::No);
+    is_at_rest && timers::go_on() == timers::Next::Fired
 }
 
 /// Whether the thread can do what the present segment asks for.

@@ -16,6 +16,7 @@ use raddle_vocab::{OpKind, Outcome, RunStatus};
 use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 
 use crate::arch::context;
+use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::detector;
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
@@ -136,10 +137,21 @@ pub fn mark(tid: usize) {
 /// Runs others until it is this thread's turn.
 pub fn wait_for_turn() {
     checkpoint_if_due();
-    let Some(next) = choose::next_thread() else { finish(RunStatus::Rest, 0) };
+    let Some(next) = choose::next_thread().or_else(at_rest) else { finish(RunStatus::Rest, 0) };
     grant(next);
     if next != run().hot.tid as usize {
         switch_to(next);
+    }
+}
+
+/// No thread can step: a timer that is armed goes off. If it can help no thread by what is
+/// modelled, the run is cut: it is no deadlock.
+#[cold]
+fn at_rest() -> Option<usize> {
+    match timers::go_on() {
+        timers::Next::Fired => choose::next_thread(),
+        timers::Next::NotModelled => finish(RunStatus::Cut, 0),
+        timers::Next::None => None,
     }
 }
 

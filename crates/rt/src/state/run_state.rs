@@ -8,6 +8,9 @@ use crate::interpose::annotations::benign;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::files::Copies;
 use crate::interpose::io::regular_files::OpenFile;
+use crate::interpose::io::stream_locks::StreamLocks;
+use crate::interpose::process::timers::Timers;
+use crate::interpose::sync::once::HeapOnces;
 use crate::interpose::sync::sem_names::Names;
 use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
@@ -299,8 +302,14 @@ pub struct RunState {
     pub open_files: [OpenFile; MAX_CHANNELS],
     /// Private copies of files.
     pub copies: Copies,
-    /// Handlers that the program wants for the signals of a crash.
-    pub handlers: [KernelAction; 32],
+    /// Actions that the program wants for the signals that the runtime handles.
+    pub handlers: [KernelAction; 65],
+    /// Timers of the program.
+    pub timers: Timers,
+    /// Once controls in heap blocks.
+    pub heap_onces: HeapOnces,
+    /// Locks of streams.
+    pub stream_locks: StreamLocks,
     /// Clocks that threads published at objects.
     pub clocks: PublishedClocks,
     /// Named semaphores.
@@ -328,7 +337,10 @@ impl RunState {
             channels: [0; MAX_CHANNELS],
             open_files: [OpenFile::NONE; MAX_CHANNELS],
             copies: Copies::new(),
-            handlers: [KernelAction::DEFAULT; 32],
+            handlers: [KernelAction::DEFAULT; 65],
+            timers: Timers::NEW,
+            heap_onces: HeapOnces::NEW,
+            stream_locks: StreamLocks::NEW,
             timed: false,
             clocks: PublishedClocks::new(),
             names: Names::new(),

@@ -48,6 +48,16 @@ pub struct ThreadPrivate {
     pub keys: u32,
     /// Random words that it has been given.
     pub random_words: u32,
+    /// Signals of a crash that were sent to it while it had blocked them, a bit each.
+    pub pending_crashes: u64,
+    /// Start and size of its alternate stack for signal handlers; no bytes if there is none.
+    pub signal_stack: (usize, usize),
+    /// Bytes below 2 GiB that its mappings have used.
+    pub low_mapped_bytes: usize,
+    /// Descriptor that becomes readable when a signal shall end its `pause`; -1 if it is in none.
+    pub pause: i32,
+    /// The signal that ended it.
+    pub pause_signal: i32,
     /// Requests for its cancellation.
     pub cancel: Cancel,
     /// Its last load of an atomic word.
@@ -77,6 +87,11 @@ impl ThreadPrivate {
         readings: 0,
         keys: 0,
         random_words: 0,
+        pending_crashes: 0,
+        signal_stack: (0, 0),
+        low_mapped_bytes: 0,
+        pause: -1,
+        pause_signal: 0,
         cancel: Cancel::NEW,
         last_poll: LastPoll::NONE,
         lock_visit: LockVisit::NONE,

@@ -34,21 +34,34 @@ unsafe extern "C" fn switch_stacks(save: *mut usize, to: usize, thread_pointer: 
         "sub rsp, 8",
         "stmxcsr dword ptr [rsp]",
         "fnstcw word ptr [rsp + 4]",
+        "fnstsw word ptr [rsp + 6]",
         "mov qword ptr [rdi], rsp",
         "test rdx, rdx",
         "jz 2f",
         "wrfsbase rdx",
         "2: mov eax, dword ptr [rsp]",
         "movzx ecx, word ptr [rsp + 4]",
+        // The exceptions, which are in the low byte of the status word.
+        "movzx r8d, byte ptr [rsp + 6]",
         "mov rsp, rsi",
         // Loading the floating-point control words costs more than all the rest of a switch, and
         // programs rarely change them.
         "cmp eax, dword ptr [rsp]",
         "jne 3f",
         "cmp cx, word ptr [rsp + 4]",
+        "jne 3f",
+        "cmp r8b, byte ptr [rsp + 6]",
         "je 4f",
         "3: ldmxcsr dword ptr [rsp]",
         "fldcw word ptr [rsp + 4]",
+        "cmp r8b, byte ptr [rsp + 6]",
+        "je 4f",
+        // The status word can be loaded only with the whole environment, in which it is the second
+        // of seven words.
+        "mov al, byte ptr [rsp + 6]",
+        "fnstenv [rsp - 32]",
+        "mov byte ptr [rsp - 28], al",
+        "fldenv [rsp - 32]",
         "4: add rsp, 8",
         "pop r15",
         "pop r14",
@@ -102,11 +115,19 @@ pub unsafe fn prepare(top: usize, body: extern "C" fn() -> !) -> usize {
     words as usize
 }
 
-/// MXCSR and the x87 control word as they are now.
+/// MXCSR, the x87 control word and the x87 status word as they are now.
 fn float_control() -> usize {
     let mut value: u64 = 0;
-    // SAFETY: both instructions store into the local.
-    unsafe { asm!("stmxcsr dword ptr [{0}]", "fnstcw word ptr [{0} + 4]", in(reg) &raw mut value, options(nostack)) };
+    // SAFETY: the instructions store into the local.
+    unsafe {
+        asm!(
+            "stmxcsr dword ptr [{0}]",
+            "fnstcw word ptr [{0} + 4]",
+            "fnstsw word ptr [{0} + 6]",
+            in(reg) &raw mut value,
+            options(nostack)
+        );
+    }
     value as usize
 }
 

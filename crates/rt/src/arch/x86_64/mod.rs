@@ -26,3 +26,7 @@ pub const MAPPINGS_BASE: usize = 0x6900_0000_0000;
 
 /// log2 of the distance between the mappings of two pool slots.
 pub const MAPPINGS_SLOT_BITS: u32 = 36;
+/// Lowest address of mappings that the program wants below 2 GiB.
+pub const LOW_MAPPINGS: usize = 0x4000_0000;
+/// Bytes of them for each pool entry.
+pub const LOW_MAPPINGS_OF_SLOT: usize = 4 << 20;

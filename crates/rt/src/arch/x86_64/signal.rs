@@ -48,3 +48,65 @@ pub fn return_from_handler() -> usize {
 pub fn program_counter(context: &libc::ucontext_t) -> u64 {
     context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64
 }
+
+/// Stack pointer of the code that the signal interrupted.
+pub fn stack_pointer(context: &libc::ucontext_t) -> usize {
+    context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize
+}
+
+/// The bytes that the kernel put on the stack for a handler: a return address, the context, the
+/// description of the signal, and above them the floating-point state.
+///
+/// # Safety
+/// The pointers must be those that the kernel passed to a handler.
+pub unsafe fn frame(info: *const libc::siginfo_t, context: *const libc::ucontext_t) -> core::ops::Range<usize> {
+    /// Size of the floating-point state without extensions, which has room for a description of
+    /// them at its end.
+    const PLAIN: usize = 512;
+    const DESCRIPTION: usize = 464;
+    const EXTENDED: u32 = 0x4650_5853;
+    let start = context as usize - size_of::<usize>();
+    // SAFETY: the caller's promise.
+    let state = unsafe { (*context).uc_mcontext.fpregs } as usize;
+    if state == 0 {
+        return start..info as usize + size_of::<libc::siginfo_t>();
+    }
+    // SAFETY: the state has this size at least.
+    let [magic, size] = unsafe { *((state + DESCRIPTION) as *const [u32; 2]) };
+    start..state + if magic == EXTENDED { size as usize } else { PLAIN }
+}
+
+/// Copies the frame of a handler to below `top`, and makes the return from this handler a call of
+/// `handler` there. It then returns to the interrupted code.
+///
+/// # Safety
+/// The frame must be that of the handler that runs, the pointers those passed to it.
+pub unsafe fn move_frame(
+    frame: core::ops::Range<usize>,
+    top: usize,
+    handler: usize,
+    number: i32,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::ucontext_t,
+) {
+    // The floating-point state is aligned to 64 bytes.
+    let lowest = top - frame.len();
+    let to = lowest - (lowest.wrapping_sub(frame.start) & 63);
+    let moved = |address: usize| address.wrapping_sub(frame.start).wrapping_add(to);
+    // SAFETY: the frame is readable; the caller answers for its new place.
+    unsafe {
+        core::ptr::copy_nonoverlapping(frame.start as *const u8, to as *mut u8, frame.len());
+        let copy = moved(context as usize) as *mut libc::ucontext_t;
+        let state = (*context).uc_mcontext.fpregs as usize;
+        if state != 0 {
+            (*copy).uc_mcontext.fpregs = moved(state) as *mut _;
+        }
+        let registers = &mut (*context).uc_mcontext.gregs;
+        registers[libc::REG_RIP as usize] = handler as i64;
+        registers[libc::REG_RSP as usize] = to as i64;
+        registers[libc::REG_RDI as usize] = i64::from(number);
+        registers[libc::REG_RSI as usize] = moved(info as usize) as i64;
+        registers[libc::REG_RDX as usize] = copy as i64;
+        registers[libc::REG_RAX as usize] = 0;
+    }
+}

@@ -66,18 +66,18 @@ real! { hidden:
 pub const MAX_CHANNELS: usize = 256;
 
 /// Identity of what a descriptor refers to: 0 if it never blocks or is unknown.
-fn channel(descriptor: i32) -> u64 {
+pub fn channel(descriptor: i32) -> u64 {
     usize::try_from(descriptor).ok().and_then(|index| run().channels.get(index)).copied().unwrap_or(0)
 }
 
-fn set_channel(descriptor: i32, identity: u64) {
+pub fn set_channel(descriptor: i32, identity: u64) {
     if let Some(slot) = usize::try_from(descriptor).ok().and_then(|index| run().channels.get_mut(index)) {
         *slot = identity;
     }
 }
 
 /// A new identity that depends only on the running thread's own history.
-fn new_identity() -> u64 {
+pub fn new_identity() -> u64 {
     let me = run().me();
     me.channels += 1;
     (me.key << 16 | u64::from(me.channels)) & (u64::MAX >> 8)
@@ -99,11 +99,13 @@ fn wait_for(descriptor: i32, events: i16, pc: u64) {
         let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
         return regular_files::touches_at_offset(descriptor, how, pc);
     }
+    crate::interpose::process::timers::before_reading(descriptor);
     // An operation on a nonblocking descriptor never waits.
     let events = if is_nonblocking(descriptor) { 0 } else { events };
     let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, events), pc);
     sched::arrive(op);
     sched::commit(&op, Outcome::Done, 0, 0);
+    crate::interpose::process::timers::observe();
 }
 
 fn is_nonblocking(descriptor: i32) -> bool {

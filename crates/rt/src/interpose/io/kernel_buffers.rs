@@ -68,9 +68,7 @@ written! {
     fn getrlimit(resource: i32, into: *mut c_void) -> i32 { into => 16 }
     fn getrlimit64(resource: i32, into: *mut c_void) -> i32 { into => 16 }
     fn getrusage(who: i32, into: *mut c_void) -> i32 { into => ANY }
-    fn getitimer(which: i32, into: *mut c_void) -> i32 { into => 32 }
     fn sched_getparam(process: i32, into: *mut c_void) -> i32 { into => 4 }
-    fn sigpending(into: *mut c_void) -> i32 { into => 128 }
     fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32 {
         into => most.max(0) as usize * 12
     }

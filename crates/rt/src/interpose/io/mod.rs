@@ -4,4 +4,5 @@ pub mod descriptors;
 pub mod files;
 pub mod kernel_buffers;
 pub mod regular_files;
+pub mod stream_locks;
 mod streams;

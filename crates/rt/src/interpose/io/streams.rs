@@ -7,6 +7,7 @@ use core::sync::atomic::AtomicPtr;
 
 use crate::arch::entry::intercept;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
+use crate::interpose::io::stream_locks;
 use crate::state::controlled;
 
 unsafe extern "C" {
@@ -33,6 +34,7 @@ fn descriptor(stream: usize) -> Option<i32> {
 }
 
 pub fn input(stream: usize, pc: u64) {
+    stream_locks::wait_for(stream, pc);
     if let Some(descriptor) = descriptor(stream) {
         regular_files::touches_at_offset(descriptor, FileAccess::Observe, pc);
         crate::interpose::io::descriptors::moves(descriptor);
@@ -40,6 +42,7 @@ pub fn input(stream: usize, pc: u64) {
 }
 
 fn output(stream: usize, pc: u64) {
+    stream_locks::wait_for(stream, pc);
     if let Some(descriptor) = descriptor(stream) {
         regular_files::touches_at_offset(descriptor, FileAccess::Change, pc);
         crate::interpose::io::descriptors::moves(descriptor);

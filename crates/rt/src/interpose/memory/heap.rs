@@ -114,6 +114,11 @@ fn slot_of(address: usize) -> Option<usize> {
 }
 
 /// Class of a size: steps of 16 up to 512, then four per power of two.
+/// Whether the address lies where heap blocks do.
+pub fn is_in_arena(address: usize) -> bool {
+    slot_of(address).is_some()
+}
+
 fn class_of(size: usize) -> usize {
     if size <= 512 {
         return size.max(1).div_ceil(16) - 1;
@@ -216,7 +221,12 @@ fn release(block: usize, pc: u64) {
         trace::misuse(Misuse::BadFree, block as u64, u64::from(twice), pc);
         return;
     }
-    hooks::block_freed(block as u64, header.size() as u64, pc);
+    let (freed, bytes) = (block as u64, header.size() as u64);
+    if run().heap_onces.remove(freed, bytes) && !process().access_granularity {
+        trace::access_granularity::free(freed, bytes, pc);
+    } else {
+        hooks::block_freed(freed, bytes, pc);
+    }
     let start = block - header.link;
     let class = header.class();
     let size = header.size();

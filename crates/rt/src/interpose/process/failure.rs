@@ -6,6 +6,7 @@ use raddle_vocab::{Failure, OpKind, Outcome};
 
 use crate::arch::entry::export;
 use crate::arch::signal::{self, KernelAction};
+use crate::interpose::process::{handlers, signal_masks};
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, syscall};
@@ -175,7 +176,7 @@ pub const CRASHES: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::
 /// Installs the handler for crashes and for the write faults of the snapshot.
 pub fn install_handlers() {
     let action = KernelAction {
-        handler: on_signal as *const () as usize,
+        handler: handler(),
         flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64 | signal::SA_RESTORER,
         restorer: signal::return_from_handler(),
         mask: 0,
@@ -186,22 +187,9 @@ pub fn install_handlers() {
     }
 }
 
-/// The program's own handler for a signal that the runtime needs: called when the fault is the
-/// program's.
-pub fn program_handler(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
-    let slot = &mut run().handlers[signal as usize];
-    // SAFETY: the caller's pointers are null or valid, by the contract of sigaction.
-    unsafe {
-        if !old.is_null() {
-            (*old).sa_sigaction = slot.handler;
-            (*old).sa_flags = slot.flags as i32;
-        }
-        if !new.is_null() {
-            *slot =
-                KernelAction { handler: (*new).sa_sigaction, flags: (*new).sa_flags as u64, ..KernelAction::DEFAULT };
-        }
-    }
-    0
+/// Address of the runtime's handler.
+pub fn handler() -> usize {
+    on_signal as *const () as usize
 }
 
 /// Gives signal handlers a stack that the snapshot never protects.
@@ -224,15 +212,16 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
             return;
         }
     }
+    let is_crash = CRASHES.contains(&signal);
+    if is_crash && code <= 0 && signal_masks::keep_pending(signal) {
+        return;
+    }
     let program = run().handlers[signal as usize];
-    if controlled() && program.handler > 1 {
-        // SAFETY: the program registered the function for this signal; it takes at least these
-        // arguments.
-        unsafe {
-            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) =
-                core::mem::transmute(program.handler);
-            handler(signal, info, context);
-        }
+    if program.handler > libc::SIG_IGN && (controlled() || !is_crash) && !handlers::fails_to_relay() {
+        // SAFETY: the kernel passed the pointers.
+        return unsafe { handlers::relay(program, signal, info, context) };
+    }
+    if !is_crash || code <= 0 && program.handler == libc::SIG_IGN {
         return;
     }
     if controlled() {

@@ -1,12 +1,11 @@
-//! Functions that change the process's state in the kernel: mappings, signals, timers, directories,
-//! child processes.
+//! Functions that change the process's state in the kernel: mappings, directories, child processes.
 
 use core::ffi::{c_char, c_void};
 
 use raddle_wire::limit;
 
 use crate::arch::entry::hook;
-use crate::arch::{MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
+use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
 use crate::restore::undo::{self, kind};
 use crate::sched::controller::note_limit;
 use crate::state::{controlled, run};
@@ -17,15 +16,12 @@ real! { hidden:
     fn munmap(at: usize, bytes: usize) -> i32;
     fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize;
     fn mprotect(at: usize, bytes: usize, protection: i32) -> i32;
-    fn sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32;
-    fn signal(signal: i32, handler: usize) -> usize;
+    fn sbrk(bytes: isize) -> usize;
+    fn brk(end: usize) -> i32;
     fn chdir(path: *const c_char) -> i32;
     fn fchdir(descriptor: i32) -> i32;
     fn umask(mask: u32) -> u32;
     fn fork() -> i32;
-    fn alarm(seconds: u32) -> u32;
-    fn setitimer(which: i32, new: *const c_void, old: *mut c_void) -> i32;
-    fn timer_create(clock: i32, event: *mut c_void, timer: *mut c_void) -> i32;
     fn posix_spawn(
         pid: *mut i32,
         path: *const c_char,
@@ -64,21 +60,48 @@ extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descript
     if fixed && !undo::made_by_run(at, bytes) {
         undo::needs_own_process();
     }
-    let (at, flags) = if fixed { (at, flags) } else { (next_address(bytes), flags | libc::MAP_FIXED_NOREPLACE) };
-    // SAFETY: passes on what the caller gave, at a free address.
-    let got = unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) };
+    let wanted = if fixed { Some(at) } else { next_address(bytes, flags) };
+    let got = wanted.map_or(usize::MAX, |at| {
+        let flags = if fixed { flags } else { flags | libc::MAP_FIXED_NOREPLACE };
+        // SAFETY: passes on what the caller gave, at a free address.
+        unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) }
+    });
+    let got = if got == usize::MAX && !fixed && flags & libc::MAP_32BIT != 0 {
+        // SAFETY: passes on what the caller gave: the kernel finds a low address.
+        unsafe { hidden::mmap(0, bytes, protection, flags, descriptor, offset) }
+    } else {
+        got
+    };
     if got != usize::MAX && !undo::mapped(got, bytes.next_multiple_of(PAGE)) {
         undo::needs_own_process();
     }
     got
 }
 
-/// The next free address for the running thread's mappings.
-fn next_address(bytes: usize) -> usize {
+/// The next free address for the running thread's mappings; `None` if there is no low one left.
+fn next_address(bytes: usize, flags: i32) -> Option<usize> {
     let me = run().me();
+    if flags & libc::MAP_32BIT != 0 {
+        let at = LOW_MAPPINGS + me.slot as usize * LOW_MAPPINGS_OF_SLOT + me.private.low_mapped_bytes;
+        me.private.low_mapped_bytes += bytes.next_multiple_of(PAGE);
+        return (me.private.low_mapped_bytes <= LOW_MAPPINGS_OF_SLOT).then_some(at);
+    }
     let at = MAPPINGS_BASE + ((me.slot as usize) << MAPPINGS_SLOT_BITS) + me.mapped_bytes;
     me.mapped_bytes += bytes.next_multiple_of(PAGE) + PAGE;
-    at
+    Some(at)
+}
+
+/// The end of the data segment moves back after the run, so that memory that it gains is zero.
+extern "C" fn move_break(bytes: isize) -> usize {
+    undo::changed(kind::BREAK);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::sbrk(bytes) }
+}
+
+extern "C" fn set_break(end: usize) -> i32 {
+    undo::changed(kind::BREAK);
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::brk(end) }
 }
 
 extern "C" fn unmap(at: usize, bytes: usize) -> i32 {
@@ -111,42 +134,6 @@ extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::mprotect(at, bytes, protection) }
-}
-
-/// Signals that the runtime handles itself.
-fn is_ours(signal: i32) -> bool {
-    crate::interpose::process::failure::CRASHES.contains(&signal)
-}
-
-extern "C" fn set_action(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
-    if controlled() && is_ours(signal) {
-        return crate::interpose::process::failure::program_handler(signal, new, old);
-    }
-    if !controlled() || new.is_null() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::sigaction(signal, new, old) };
-    }
-    undo::save_action(signal);
-    // SAFETY: not null, so the caller passes an action.
-    let mut action = unsafe { *new };
-    // The kernel would block these signals for other fibers, too, that run while the handler does.
-    action.sa_flags |= libc::SA_NODEFER;
-    // SAFETY: all-zero is the empty set.
-    action.sa_mask = unsafe { core::mem::zeroed() };
-    // SAFETY: the action is a local; `old` is the caller's.
-    unsafe { hidden::sigaction(signal, &raw const action, old) }
-}
-
-extern "C" fn set_handler(signal: i32, handler: usize) -> usize {
-    if !controlled() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::signal(signal, handler) };
-    }
-    // SAFETY: all-zero is a valid value for both.
-    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { (core::mem::zeroed(), core::mem::zeroed()) };
-    new.sa_sigaction = handler;
-    new.sa_flags = libc::SA_RESTART;
-    if set_action(signal, &raw const new, &raw mut old) < 0 { libc::SIG_ERR } else { old.sa_sigaction }
 }
 
 extern "C" fn change_directory(path: *const c_char) -> i32 {
@@ -277,35 +264,6 @@ extern "C" fn exec_searched_with_environment(
     unsafe { hidden::execvpe(path, argv, envp) }
 }
 
-/// Timers would fire at times that no schedule controls. They are not armed; this is reported as a
-/// limit.
-extern "C" fn set_alarm(seconds: u32) -> u32 {
-    if controlled() {
-        note_limit(limit::TIMER);
-        return 0;
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::alarm(seconds) }
-}
-
-extern "C" fn set_interval(which: i32, new: *const c_void, old: *mut c_void) -> i32 {
-    if controlled() {
-        note_limit(limit::TIMER);
-        return 0;
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::setitimer(which, new, old) }
-}
-
-extern "C" fn create_timer(clock: i32, event: *mut c_void, timer: *mut c_void) -> i32 {
-    if controlled() {
-        note_limit(limit::TIMER);
-        undo::needs_own_process();
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::timer_create(clock, event, timer) }
-}
-
 extern "C" fn load_library(path: *const c_char, flags: i32) -> *mut c_void {
     if controlled() && !path.is_null() {
         undo::needs_own_process();
@@ -372,16 +330,13 @@ pub unsafe extern "C" fn mremap(at: usize, old: usize, new: usize, flags: i32, t
 
 hook!(munmap, 2 => unmap);
 hook!(mprotect, 3 => protect);
-hook!(sigaction, 3 => set_action);
-hook!(signal, 2 => set_handler);
+hook!(sbrk, 1 => move_break);
+hook!(brk, 1 => set_break);
 hook!(chdir, 1 => change_directory);
 hook!(fchdir, 1 => change_directory_to);
 hook!(umask, 1 => set_mask);
 hook!(fork, 0 => fork_process);
 hook!(vfork, 0 => fork_process);
-hook!(alarm, 1 => set_alarm);
-hook!(setitimer, 3 => set_interval);
-hook!(timer_create, 3 => create_timer);
 hook!(system, 1 => run_command);
 hook!(popen, 2 => open_command);
 hook!(execve, 3 => exec_with_environment);

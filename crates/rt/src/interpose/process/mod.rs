@@ -2,9 +2,11 @@
 //! random bytes, and `syscall()`.
 
 pub mod failure;
+pub mod handlers;
 pub mod kernel_state;
 pub mod random_bytes;
 pub mod signal_masks;
 pub mod sigwait;
 mod system_call;
 pub mod time;
+pub mod timers;

@@ -17,6 +17,7 @@ real! { hidden:
     fn sigprocmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
     fn pthread_sigmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
     fn raise(signal: i32) -> i32;
+    fn sigpending(set: *mut u64) -> i32;
 }
 
 /// Bytes of stack that the kernel may write when it delivers a signal: the red zone, and the frame
@@ -81,8 +82,29 @@ pub fn apply() {
     }
 }
 
+/// Keeps a signal of a crash for later that a program has sent and the running thread has blocked.
+/// False if the thread has not blocked it.
+pub fn keep_pending(signal: i32) -> bool {
+    let blocked = controlled() && blocks(usize::from(run().hot.tid), signal);
+    if blocked {
+        run().me().private.pending_crashes |= bit(signal);
+    }
+    blocked
+}
+
+/// Delivers kept signals that are no longer blocked.
+fn deliver_kept() {
+    let me = run().me();
+    let due = me.private.pending_crashes & !me.blocked;
+    me.private.pending_crashes &= !due;
+    for signal in CRASHES.into_iter().filter(|&signal| due & bit(signal) != 0) {
+        // SAFETY: sends the signal to this thread.
+        unsafe { hidden::raise(signal) };
+    }
+}
+
 /// Changes the running thread's set; gives an error number.
-fn change(how: i32, new: *const u64, old: *mut u64) -> i32 {
+pub fn change(how: i32, new: *const u64, old: *mut u64) -> i32 {
     let present = run().me().blocked;
     if !new.is_null() {
         // SAFETY: not null, so the caller passes a set, of which the first word counts.
@@ -100,7 +122,19 @@ fn change(how: i32, new: *const u64, old: *mut u64) -> i32 {
         unsafe { *old = present };
     }
     apply();
+    deliver_kept();
     0
+}
+
+extern "C" fn pending(set: *mut u64) -> i32 {
+    touch(set.cast(), size_of::<libc::sigset_t>());
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::sigpending(set) };
+    if result == 0 && controlled() {
+        // SAFETY: the call succeeded, so the caller passes room for a set.
+        unsafe { *set |= run().me().private.pending_crashes };
+    }
+    result
 }
 
 extern "C" fn block(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
@@ -134,5 +168,7 @@ extern "C" fn send_to_self(signal: i32) -> i32 {
 }
 
 hook!(raise, 1 => send_to_self);
+hook!(gsignal, 1 => send_to_self);
+hook!(sigpending, 1 => pending);
 hook!(sigprocmask, 3 => block);
 hook!(pthread_sigmask, 3 => block_of_thread);

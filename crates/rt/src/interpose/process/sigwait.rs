@@ -5,6 +5,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::process::timers;
 use crate::restore::snapshot::touch;
 use crate::sched;
 use crate::sched::controller::note_limit;
@@ -19,7 +20,7 @@ real! { hidden:
 }
 
 /// All pending signals are one object.
-const SIGNALS: u64 = io::file(0);
+pub const SIGNALS: u64 = io::file(0);
 
 /// A signal may have become pending: threads that wait for one are checked again.
 pub fn sent() {
@@ -45,6 +46,7 @@ fn wait_until_pending(set: *const u64, never_waits: bool, pc: u64) {
         note_limit(limit::EXTERNAL_WAIT);
     }
     sched::perform(op, Outcome::Done, 0, 0);
+    timers::observe();
     // SAFETY: a descriptor of the runtime.
     unsafe { syscall!(libc::SYS_close, descriptor) };
 }

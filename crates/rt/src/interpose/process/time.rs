@@ -42,6 +42,7 @@ fn sleep_for(nanoseconds: u64, pc: u64) {
         sched::leave(ThreadStatus::Exited);
     }
     virtual_time::slept(nanoseconds);
+    crate::interpose::process::timers::after_sleep();
     timeouts::idle_call(pc);
 }
 

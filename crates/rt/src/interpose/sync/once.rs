@@ -12,8 +12,9 @@ use raddle_vocab::{MemOrder, OpKind, Outcome};
 
 use crate::arch::entry::export;
 use crate::arch::watched_call;
+use crate::interpose::memory::heap;
 use crate::sched::{self, virtual_time};
-use crate::state::{AnnouncedOp, controlled};
+use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::callers;
 use crate::syscall::libc_real::real;
 
@@ -47,6 +48,43 @@ fn is_finished(op: &AnnouncedOp) -> bool {
     if op.arg == GUARD { *word(op.obj) & 0xff != 0 } else { *word(op.obj) == FINISHED }
 }
 
+/// Once controls in live heap blocks, at most: those beyond are taken for others.
+const MOST_IN_HEAP: usize = 128;
+
+/// Once controls in heap blocks that were used. Their blocks are freed by a transition, behind
+/// which the same memory can hold another control.
+pub struct HeapOnces {
+    controls: [u64; MOST_IN_HEAP],
+    len: usize,
+}
+
+impl HeapOnces {
+    /// None was used.
+    pub const NEW: HeapOnces = HeapOnces { controls: [0; MOST_IN_HEAP], len: 0 };
+
+    fn add(&mut self, control: u64) {
+        if self.len < MOST_IN_HEAP && !self.controls[..self.len].contains(&control) {
+            self.controls[self.len] = control;
+            self.len += 1;
+        }
+    }
+
+    /// Forgets those in a block that is freed; whether there were any.
+    pub fn remove(&mut self, block: u64, bytes: u64) -> bool {
+        let before = self.len;
+        let mut at = 0;
+        while at < self.len {
+            if (block..block + bytes).contains(&self.controls[at]) {
+                self.len -= 1;
+                self.controls[at] = self.controls[self.len];
+            } else {
+                at += 1;
+            }
+        }
+        self.len < before
+    }
+}
+
 real! { hidden:
     fn pthread_once(control: u64, routine: usize) -> i32;
     fn __cxa_guard_acquire(guard: u64) -> i32;
@@ -62,6 +100,9 @@ fn begin(address: u64, what: u64, pc: u64) -> bool {
     let first = !is_finished(&op);
     if first {
         *progress(&op) = RUNNING;
+        if heap::is_in_arena(address as usize) {
+            run().heap_onces.add(address);
+        }
     }
     sched::commit(&op, if first { Outcome::Done } else { Outcome::Already }, 0, 0);
     first

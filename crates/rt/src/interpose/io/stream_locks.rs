@@ -1,0 +1,108 @@
+//! `flockfile` and its kin: each stream has a recursive lock. The C library's own lock of a stream
+//! would stop all threads of the program, so it is never taken by these functions. A recursive
+//! mutex of the runtime stands for it.
+//!
+//! Functions that use a stream take its lock for their own duration. That is modelled only where
+//! another thread holds the lock: then they wait for it.
+
+use core::ffi::c_void;
+
+use raddle_wire::limit;
+
+use crate::arch::entry::export;
+use crate::interpose::sync::mutex;
+use crate::sched::controller::name_limit;
+use crate::state::{controlled, run};
+use crate::syscall::libc_real::real;
+
+real! { hidden:
+    fn flockfile(stream: *mut c_void);
+    fn ftrylockfile(stream: *mut c_void) -> i32;
+    fn funlockfile(stream: *mut c_void);
+}
+
+/// Streams that can be locked in one run.
+const STREAMS: usize = 32;
+/// Room for a mutex.
+const WORDS: usize = 5;
+/// As glibc numbers kinds of mutexes.
+const RECURSIVE: u64 = 1;
+
+/// The locks of streams, by a hash of the stream.
+pub struct StreamLocks {
+    streams: [usize; STREAMS],
+    locks: [[u64; WORDS]; STREAMS],
+    used: bool,
+}
+
+impl StreamLocks {
+    /// No stream was locked. All-zero is a free mutex; its kind is the low half of the third word.
+    pub const NEW: StreamLocks =
+        StreamLocks { streams: [0; STREAMS], locks: [[0, 0, RECURSIVE, 0, 0]; STREAMS], used: false };
+
+    /// The lock of a stream; `None` if there are too many.
+    fn of(&mut self, stream: usize) -> Option<u64> {
+        let first = stream >> 4;
+        let mut places = (0..STREAMS).map(|probe| (first + probe) % STREAMS);
+        let at = places.find(|&at| self.streams[at] == 0 || self.streams[at] == stream)?;
+        self.streams[at] = stream;
+        self.used = true;
+        Some(&raw const self.locks[at] as u64)
+    }
+}
+
+/// The lock of a stream. Beyond the limit a stream is never locked, which is named.
+fn lock_of(stream: *mut c_void) -> Option<u64> {
+    let lock = run().stream_locks.of(stream as usize);
+    if lock.is_none() {
+        name_limit(limit::DESCRIPTORS);
+    }
+    lock
+}
+
+/// Waits while another thread holds the lock of a stream that is about to be used.
+pub fn wait_for(stream: usize, pc: u64) {
+    if !controlled() || !run().stream_locks.used || !run().stream_locks.streams.contains(&stream) {
+        return;
+    }
+    let Some(lock) = run().stream_locks.of(stream) else { return };
+    if !mutex::can_lock(lock, run().hot.tid) {
+        mutex::lock(lock, pc);
+        mutex::unlock(lock, pc);
+    }
+}
+
+extern "C" fn lock(stream: *mut c_void, pc: u64) {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::flockfile(stream) };
+    }
+    if let Some(lock) = lock_of(stream) {
+        mutex::lock(lock, pc);
+    }
+}
+
+extern "C" fn try_lock(stream: *mut c_void, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::ftrylockfile(stream) };
+    }
+    lock_of(stream).map_or(0, |lock| mutex::trylock(lock, pc))
+}
+
+extern "C" fn unlock(stream: *mut c_void, pc: u64) {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::funlockfile(stream) };
+    }
+    if let Some(lock) = lock_of(stream) {
+        mutex::unlock(lock, pc);
+    }
+}
+
+export!(flockfile, 1 => lock);
+export!(ftrylockfile, 1 => try_lock);
+export!(funlockfile, 1 => unlock);
+export!(_IO_flockfile, 1 => lock);
+export!(_IO_ftrylockfile, 1 => try_lock);
+export!(_IO_funlockfile, 1 => unlock);

@@ -1,0 +1,490 @@
+//! Timers in virtual time: `alarm`, `setitimer`, `timer_create`, timer descriptors, and `pause`.
+//!
+//! The kernel's timers would go off at times that no schedule controls. A timer here goes off when
+//! a thread has slept beyond it, or when no thread can go on otherwise: an armed timer is an event
+//! that can still happen, so the threads are not in a deadlock. Other moments at which it could go
+//! off are not explored, which is named as a limit.
+//!
+//! A signal of a timer is sent to the process if every thread has blocked it (`sigwait`), and to a
+//! thread in `pause` or in a sleep if that has not. Elsewhere no handler is called.
+
+use raddle_vocab::{OpKind, Outcome, io};
+use raddle_wire::limit;
+
+use crate::arch::entry::{export, hook};
+use crate::arch::signal::KernelAction;
+use crate::interpose::io::descriptors;
+use crate::interpose::process::signal_masks;
+use crate::interpose::process::sigwait::SIGNALS;
+use crate::sched;
+use crate::sched::controller::note_limit;
+use crate::sched::virtual_time::{self, SECOND};
+use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
+use crate::syscall::libc_real::real;
+use crate::syscall::{set_errno, syscall};
+
+real! { hidden:
+    fn alarm(seconds: u32) -> u32;
+    fn setitimer(which: i32, new: *const libc::itimerval, old: *mut libc::itimerval) -> i32;
+    fn getitimer(which: i32, old: *mut libc::itimerval) -> i32;
+    fn timer_create(clock: i32, event: *const libc::sigevent, timer: *mut usize) -> i32;
+    fn timer_settime(timer: usize, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> i32;
+    fn timer_gettime(timer: usize, old: *mut libc::itimerspec) -> i32;
+    fn timer_delete(timer: usize) -> i32;
+    fn timer_getoverrun(timer: usize) -> i32;
+    fn timerfd_create(clock: i32, flags: i32) -> i32;
+    fn timerfd_settime(descriptor: i32, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> i32;
+    fn timerfd_gettime(descriptor: i32, old: *mut libc::itimerspec) -> i32;
+    fn pause() -> i32;
+    fn raise(signal: i32) -> i32;
+}
+
+/// Timers that a run can have.
+const MOST: usize = 32;
+/// The alarm and the three interval timers of the process have the first places.
+const CREATED: usize = 3;
+
+/// What a timer does when it goes off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// The place is free.
+    None,
+    /// Sends a signal; 0 for none that is modelled.
+    Signal(i32),
+    /// Makes a descriptor readable.
+    Descriptor(i32),
+}
+
+#[derive(Clone, Copy)]
+struct Timer {
+    effect: Effect,
+    /// When it goes off, on the clocks of virtual time; 0 if it is not armed.
+    at: u64,
+    /// Time between two times that it goes off; 0 if it does so once.
+    interval: u64,
+}
+
+/// The timers of the process.
+pub struct Timers {
+    all: [Timer; MOST],
+    /// Whether any was ever armed.
+    used: bool,
+    /// When the last one went off.
+    last: u64,
+}
+
+impl Timers {
+    /// None.
+    pub const NEW: Timers =
+        Timers { all: [Timer { effect: Effect::None, at: 0, interval: 0 }; MOST], used: false, last: 0 };
+
+    /// The timer that goes off next.
+    fn next(&self) -> Option<usize> {
+        (0..MOST).filter(|&index| self.all[index].at != 0).min_by_key(|&index| self.all[index].at)
+    }
+
+    fn of_descriptor(&self, descriptor: i32) -> Option<usize> {
+        (0..MOST).find(|&index| self.all[index].effect == Effect::Descriptor(descriptor))
+    }
+}
+
+/// What can still happen where no thread can step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// No timer is armed.
+    None,
+    /// A timer went off, and threads may go on.
+    Fired,
+    /// A timer is armed, but what it would do is not modelled.
+    NotModelled,
+}
+
+/// Lets the next timer go off.
+pub fn go_on() -> Next {
+    if !run().timers.used {
+        return Next::None;
+    }
+    let Some(index) = run().timers.next() else { return Next::None };
+    let timer = run().timers.all[index];
+    let fired = match timer.effect {
+        Effect::Descriptor(descriptor) => {
+            make_readable(descriptor);
+            sched::changed(descriptors::channel(descriptor));
+            true
+        }
+        Effect::Signal(signal) if is_lethal(signal) => return Next::None,
+        Effect::Signal(signal) => send(signal),
+        Effect::None => false,
+    };
+    if !fired {
+        return Next::NotModelled;
+    }
+    went_off(index);
+    Next::Fired
+}
+
+/// Notes that the timer has gone off.
+fn went_off(index: usize) {
+    let timers = &mut run().timers;
+    let timer = &mut timers.all[index];
+    timers.last = timers.last.max(timer.at);
+    timer.at = if timer.interval == 0 { 0 } else { timer.at.saturating_add(timer.interval) };
+}
+
+/// Whether the signal would only end the process: no thread waits for that.
+fn is_lethal(signal: i32) -> bool {
+    let mut action = KernelAction::DEFAULT;
+    // SAFETY: asks for the present action, into the local.
+    let failed = unsafe { syscall!(libc::SYS_rt_sigaction, signal, 0usize, &raw mut action, 8usize) } < 0;
+    !failed && action.handler <= libc::SIG_IGN && !all_block(signal)
+}
+
+fn is_alive(tid: usize) -> bool {
+    !matches!(
+        run().fibers[tid].status,
+        ThreadStatus::Unused | ThreadStatus::Ended | ThreadStatus::Failed | ThreadStatus::Exited
+    )
+}
+
+fn all_block(signal: i32) -> bool {
+    (0..run().threads).filter(|&tid| is_alive(tid)).all(|tid| signal_masks::blocks(tid, signal))
+}
+
+/// Sends the signal where a thread waits for it; false if none does.
+fn send(signal: i32) -> bool {
+    if all_block(signal) {
+        // SAFETY: every thread has blocked the signal, so it only becomes pending.
+        unsafe { syscall!(libc::SYS_kill, process().pid, signal) };
+        sched::changed(SIGNALS);
+        return true;
+    }
+    let pauses = |&tid: &usize| run().fibers[tid].private.pause >= 0 && !signal_masks::blocks(tid, signal);
+    let Some(tid) = (0..run().threads).find(pauses) else { return false };
+    end_pause(tid, signal);
+    true
+}
+
+/// Makes the thread go on behind its `pause`, with this signal.
+fn end_pause(tid: usize, signal: i32) {
+    let one = 1u64;
+    let private = &mut run().fibers[tid].private;
+    private.pause_signal = signal;
+    // SAFETY: an event counter of the runtime.
+    unsafe { syscall!(libc::SYS_write, private.pause, &raw const one, 8usize) };
+    sched::changed(SIGNALS);
+}
+
+/// Lets the kernel's timer of the descriptor go off.
+fn make_readable(descriptor: i32) {
+    let once = libc::itimerspec {
+        it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+        it_value: libc::timespec { tv_sec: 0, tv_nsec: 1 },
+    };
+    // SAFETY: arms the timer of the descriptor; the kernel refuses other descriptors.
+    let armed = unsafe { syscall!(libc::SYS_timerfd_settime, descriptor, 0usize, &raw const once, 0usize) } >= 0;
+    while armed && !descriptors::is_ready(descriptor, libc::POLLIN) {
+        core::hint::spin_loop();
+    }
+}
+
+/// The running thread is behind a wait that a timer may have ended: it is at least that late.
+pub fn observe() {
+    if run().timers.used {
+        virtual_time::not_before(run().timers.last);
+    }
+}
+
+/// The running thread has slept: timers that went off meanwhile call its handlers.
+pub fn after_sleep() {
+    while run().timers.used {
+        let timers = &run().timers;
+        let Some(index) = timers.next().filter(|&index| timers.all[index].at <= run().me().clock) else { return };
+        let Effect::Signal(signal) = timers.all[index].effect else { return };
+        let tid = usize::from(run().hot.tid);
+        let is_handled = run().handlers[signal as usize].handler > libc::SIG_IGN;
+        if !is_handled || signal_masks::blocks(tid, signal) {
+            return;
+        }
+        went_off(index);
+        // SAFETY: sends the signal to this thread, which has a handler for it.
+        unsafe { hidden::raise(signal) };
+    }
+}
+
+/// The running thread is about to read from the descriptor: a timer that it has outlived goes off.
+pub fn before_reading(descriptor: i32) {
+    if !run().timers.used {
+        return;
+    }
+    if let Some(index) = run().timers.of_descriptor(descriptor) {
+        let at = run().timers.all[index].at;
+        if at != 0 && at <= run().me().clock {
+            make_readable(descriptor);
+            went_off(index);
+        }
+    }
+}
+
+fn nanoseconds(time: &libc::timespec) -> u64 {
+    virtual_time::span(time).unwrap_or(0)
+}
+
+fn parts(nanoseconds: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (nanoseconds / SECOND) as i64, tv_nsec: (nanoseconds % SECOND) as i64 }
+}
+
+/// What is left of a timer, and its interval.
+fn left(index: usize) -> libc::itimerspec {
+    let timer = &run().timers.all[index];
+    let rest = if timer.at == 0 { 0 } else { timer.at.saturating_sub(run().me().clock).max(1) };
+    libc::itimerspec { it_interval: parts(timer.interval), it_value: parts(rest) }
+}
+
+/// Arms or disarms a timer; what was left of it.
+fn arm(index: usize, absolute: bool, new: &libc::itimerspec) -> libc::itimerspec {
+    note_limit(limit::TIMER);
+    let before = left(index);
+    let value = nanoseconds(&new.it_value);
+    let now = run().me().clock;
+    let at = match value {
+        0 => 0,
+        _ if absolute => virtual_time::deadline(&raw const new.it_value).unwrap_or(0).max(1),
+        _ => now.saturating_add(value).max(1),
+    };
+    let timers = &mut run().timers;
+    timers.used = true;
+    timers.all[index].at = at;
+    timers.all[index].interval = nanoseconds(&new.it_interval);
+    before
+}
+
+/// The timer that `alarm` and `setitimer` set, which exists from the start.
+fn of_process(which: i32) -> Option<usize> {
+    let signal = match which {
+        libc::ITIMER_REAL => libc::SIGALRM,
+        libc::ITIMER_VIRTUAL => libc::SIGVTALRM,
+        libc::ITIMER_PROF => libc::SIGPROF,
+        _ => return None,
+    };
+    run().timers.all[which as usize].effect = Effect::Signal(signal);
+    Some(which as usize)
+}
+
+extern "C" fn set_alarm(seconds: u32) -> u32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::alarm(seconds) };
+    }
+    let new = libc::itimerspec { it_interval: parts(0), it_value: parts(u64::from(seconds) * SECOND) };
+    let before = of_process(libc::ITIMER_REAL).map_or(parts(0), |index| arm(index, false, &new).it_value);
+    before.tv_sec as u32 + u32::from(before.tv_nsec != 0)
+}
+
+fn from_val(time: &libc::itimerval) -> libc::itimerspec {
+    let spec = |time: &libc::timeval| libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_usec * 1_000 };
+    libc::itimerspec { it_interval: spec(&time.it_interval), it_value: spec(&time.it_value) }
+}
+
+fn to_val(time: &libc::itimerspec) -> libc::itimerval {
+    let val = |time: &libc::timespec| libc::timeval { tv_sec: time.tv_sec, tv_usec: time.tv_nsec / 1_000 };
+    libc::itimerval { it_interval: val(&time.it_interval), it_value: val(&time.it_value) }
+}
+
+extern "C" fn set_interval(which: i32, new: *const libc::itimerval, old: *mut libc::itimerval) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::setitimer(which, new, old) };
+    }
+    // SAFETY: the caller passes times, and room for them or null.
+    let (new, old) = unsafe { (new.as_ref(), old.as_mut()) };
+    let (Some(index), Some(new)) = (of_process(which), new) else {
+        set_errno(libc::EINVAL);
+        return -1;
+    };
+    let before = arm(index, false, &from_val(new));
+    if let Some(old) = old {
+        *old = to_val(&before);
+    }
+    0
+}
+
+extern "C" fn get_interval(which: i32, old: *mut libc::itimerval) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::getitimer(which, old) };
+    }
+    let Some(index) = of_process(which) else {
+        set_errno(libc::EINVAL);
+        return -1;
+    };
+    // SAFETY: the caller passes room for the times.
+    unsafe { *old = to_val(&left(index)) };
+    0
+}
+
+/// A new timer with this effect.
+fn create(effect: Effect) -> Option<usize> {
+    let timers = &mut run().timers;
+    let index = (CREATED..MOST).find(|&index| timers.all[index].effect == Effect::None)?;
+    timers.all[index] = Timer { effect, at: 0, interval: 0 };
+    Some(index)
+}
+
+extern "C" fn create_timer(clock: i32, event: *const libc::sigevent, timer: *mut usize) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::timer_create(clock, event, timer) };
+    }
+    note_limit(limit::TIMER);
+    // SAFETY: null, or the caller passes an event.
+    let signal = match unsafe { event.as_ref() } {
+        None => libc::SIGALRM,
+        Some(event) if event.sigev_notify == libc::SIGEV_SIGNAL => event.sigev_signo,
+        Some(_) => 0,
+    };
+    let Some(index) = create(Effect::Signal(signal)) else {
+        set_errno(libc::EAGAIN);
+        return -1;
+    };
+    // SAFETY: the caller passes room for a timer.
+    unsafe { *timer = index };
+    0
+}
+
+/// The timer with a number that [`create_timer`] gave.
+fn created(timer: usize) -> Option<usize> {
+    let known = (CREATED..MOST).contains(&timer) && matches!(run().timers.all[timer].effect, Effect::Signal(_));
+    if !known {
+        set_errno(libc::EINVAL);
+    }
+    known.then_some(timer)
+}
+
+/// Arms the timer as the two calls that take times do.
+fn set(index: usize, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> i32 {
+    // SAFETY: the caller passes times, and room for them or null.
+    let (new, old) = unsafe { (new.as_ref(), old.as_mut()) };
+    let Some(new) = new else {
+        set_errno(libc::EINVAL);
+        return -1;
+    };
+    let before = arm(index, flags & libc::TIMER_ABSTIME != 0, new);
+    if let Some(old) = old {
+        *old = before;
+    }
+    0
+}
+
+extern "C" fn set_timer(timer: usize, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::timer_settime(timer, flags, new, old) };
+    }
+    created(timer).map_or(-1, |index| set(index, flags, new, old))
+}
+
+extern "C" fn get_timer(timer: usize, old: *mut libc::itimerspec) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::timer_gettime(timer, old) };
+    }
+    let Some(index) = created(timer) else { return -1 };
+    // SAFETY: the caller passes room for the times.
+    unsafe { *old = left(index) };
+    0
+}
+
+extern "C" fn delete_timer(timer: usize) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::timer_delete(timer) };
+    }
+    let Some(index) = created(timer) else { return -1 };
+    run().timers.all[index] = Timer { effect: Effect::None, at: 0, interval: 0 };
+    0
+}
+
+extern "C" fn overruns(timer: usize) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::timer_getoverrun(timer) };
+    }
+    created(timer).map_or(-1, |_| 0)
+}
+
+extern "C" fn create_descriptor(clock: i32, flags: i32) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    let descriptor = unsafe { hidden::timerfd_create(clock, flags) };
+    if descriptor >= 0 && controlled() {
+        descriptors::set_channel(descriptor, descriptors::new_identity());
+        if let Some(index) = run().timers.of_descriptor(descriptor) {
+            run().timers.all[index] = Timer { effect: Effect::None, at: 0, interval: 0 };
+        }
+        if create(Effect::Descriptor(descriptor)).is_none() {
+            note_limit(limit::DESCRIPTORS);
+        }
+    }
+    descriptor
+}
+
+extern "C" fn set_descriptor(
+    descriptor: i32,
+    flags: i32,
+    new: *const libc::itimerspec,
+    old: *mut libc::itimerspec,
+) -> i32 {
+    match run().timers.of_descriptor(descriptor) {
+        Some(index) if controlled() => set(index, flags, new, old),
+        // SAFETY: passes on what the caller gave.
+        _ => unsafe { hidden::timerfd_settime(descriptor, flags, new, old) },
+    }
+}
+
+extern "C" fn get_descriptor(descriptor: i32, old: *mut libc::itimerspec) -> i32 {
+    match run().timers.of_descriptor(descriptor) {
+        Some(index) if controlled() => {
+            // SAFETY: the caller passes room for the times.
+            unsafe { *old = left(index) };
+            0
+        }
+        // SAFETY: passes on what the caller gave.
+        _ => unsafe { hidden::timerfd_gettime(descriptor, old) },
+    }
+}
+
+/// Waits for a signal that a timer sends.
+extern "C" fn pause(pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: no preconditions.
+        return unsafe { hidden::pause() };
+    }
+    // SAFETY: makes an event counter for the runtime's own use.
+    let counter = unsafe { syscall!(libc::SYS_eventfd2, 0usize, libc::O_CLOEXEC) } as i32;
+    run().me().private.pause = counter;
+    let op = AnnouncedOp::new(OpKind::Io, SIGNALS, io::waits_for(counter, libc::POLLIN), pc);
+    sched::perform(op, Outcome::Done, 0, 0);
+    observe();
+    let private = &mut run().me().private;
+    private.pause = -1;
+    let signal = private.pause_signal;
+    // SAFETY: closes the own descriptor; the thread has a handler for the signal.
+    unsafe {
+        syscall!(libc::SYS_close, counter);
+        hidden::raise(signal);
+    }
+    set_errno(libc::EINTR);
+    -1
+}
+
+hook!(alarm, 1 => set_alarm);
+hook!(setitimer, 3 => set_interval);
+hook!(getitimer, 2 => get_interval);
+hook!(timer_create, 3 => create_timer);
+hook!(timer_settime, 4 => set_timer);
+hook!(timer_gettime, 2 => get_timer);
+hook!(timer_delete, 1 => delete_timer);
+hook!(timer_getoverrun, 1 => overruns);
+hook!(timerfd_create, 2 => create_descriptor);
+hook!(timerfd_settime, 4 => set_descriptor);
+hook!(timerfd_gettime, 2 => get_descriptor);
+export!(pause, 0 => pause);
