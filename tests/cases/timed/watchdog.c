@@ -1,6 +1,6 @@
 // check:
 // verdict: bug
-// finding: deadlock detail=relock line=14
+// finding: deadlock detail=relock line=15
 // findings: at-least
 
 // A timer that would only kill the program does not make it go on.

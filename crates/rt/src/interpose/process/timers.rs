@@ -19,7 +19,7 @@ use crate::interpose::process::sigwait::SIGNALS;
 use crate::sched;
 use crate::sched::controller::note_limit;
 use crate::sched::virtual_time::{self, SECOND};
-use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
+use crate::state::{AnnouncedOp, ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
@@ -153,8 +153,9 @@ fn all_block(signal: i32) -> bool {
 /// Sends the signal where a thread waits for it; false if none does.
 fn send(signal: i32) -> bool {
     if all_block(signal) {
-        // SAFETY: every thread has blocked the signal, so it only becomes pending.
-        unsafe { syscall!(libc::SYS_kill, process().pid, signal) };
+        // SAFETY: every thread has blocked the signal, so it only becomes pending. The number is
+        // that of this process, not the one that the program sees.
+        unsafe { syscall!(libc::SYS_kill, syscall!(libc::SYS_getpid), signal) };
         sched::changed(SIGNALS);
         return true;
     }
@@ -461,6 +462,9 @@ extern "C" fn pause(pc: u64) -> i32 {
     // SAFETY: makes an event counter for the runtime's own use.
     let counter = unsafe { syscall!(libc::SYS_eventfd2, 0usize, libc::O_CLOEXEC) } as i32;
     run().me().private.pause = counter;
+    if run().timers.next().is_none() {
+        note_limit(limit::EXTERNAL_WAIT);
+    }
     let op = AnnouncedOp::new(OpKind::Io, SIGNALS, io::waits_for(counter, libc::POLLIN), pc);
     sched::perform(op, Outcome::Done, 0, 0);
     observe();
