@@ -19,7 +19,9 @@ pub fn next_thread() -> Option<usize> {
     let plan = &mut process().plan;
     if plan.at < plan.len {
         let tid = plan.current.tid as usize;
-        if !can_follow(tid, plan.current.steps) && !(timer_ends_rest() && can_follow(tid, plan.current.steps)) {
+        let steps = plan.current.steps;
+        let follows = can_follow(tid, steps) || timer_ends_rest() && can_follow(tid, steps);
+        if !follows {
             diverge();
         }
         return Some(tid);
