@@ -312,6 +312,14 @@ pub struct SpinKnowledge {
     pub examine_key: AtomicU64,
     /// Code address that it returned to.
     pub examine_place: AtomicU64,
+    /// Key of the read whose round the next attempt at the run under way observes; 0: none.
+    pub proof_key: AtomicU64,
+    /// Which thread.
+    pub proof_thread: AtomicU32,
+    /// Transitions that the thread has made at the beginning of the round, and at its end.
+    pub proof_round: [AtomicU32; 2],
+    /// What the observation has shown.
+    pub proof_answer: AtomicU32,
     /// Entries of the pool whose stacks other threads access, a bit each.
     pub shared_stacks: [AtomicU64; raddle_vocab::policy::MAX_THREADS / 64],
     /// Entries of `polls` in use.

@@ -4,7 +4,7 @@
 //! Another architecture is another folder beside `x86_64` with the same modules:
 //!
 //! * `context`: [`context::switch`] and [`context::prepare`] for fibers;
-//!   [`context::prepare_processor`] at the start.
+//!   [`context::prepare_processor`] at the start; [`context::float_state`].
 //! * `tls`: [`tls::thread_pointer`], and where static thread-local storage lies relative to it
 //!   ([`tls::bytes_to_reach`], [`tls::static_block`]).
 //! * `entry`: the stubs through which the program enters the runtime (`export!`, `hook!`,
@@ -17,7 +17,9 @@
 //!   architecture has ([`syscall::stat`], [`syscall::access`], [`syscall::dup2`],
 //!   [`syscall::poll`]).
 //! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],
-//!   [`signal::return_from_handler`], [`signal::program_counter`] of what was interrupted.
+//!   [`signal::return_from_handler`], [`signal::program_counter`] of what was interrupted, and
+//!   system calls that the kernel reports ([`signal::system_call`],
+//!   [`signal::answer_system_call`], [`signal::repeat_system_call`]).
 //! * `atomic16`: [`atomic16::exchange_16_if`], compare-exchange of 16 bytes.
 //! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by
 //!   unwinding.

@@ -131,8 +131,11 @@ impl Snapshot {
         if self.reheat(page) {
             return true;
         }
-        if self.hot_count == MAX_HOT || !self.holds(page) {
+        if !self.holds(page) {
             return false;
+        }
+        if self.hot_count == MAX_HOT {
+            return self.release();
         }
         let index = self.hot_count;
         // SAFETY: `index` is below MAX_HOT, the room of both lists; the page is readable, being in
@@ -150,6 +153,18 @@ impl Snapshot {
         self.hot_count += 1;
         protect(page, page + PAGE, libc::PROT_READ | libc::PROT_WRITE);
         true
+    }
+
+    /// In a process that makes one run, pages are only watched for a proof about a spin loop. There,
+    /// the snapshot is given up if it is full.
+    fn release(&mut self) -> bool {
+        if process().forks() {
+            self.protected = false;
+            for region in &self.regions[..self.region_count] {
+                protect(region.start, region.end, libc::PROT_READ | libc::PROT_WRITE);
+            }
+        }
+        !self.protected
     }
 
     /// Makes a hot page writable that has become read-only again; `false` if it is not such a page.
@@ -208,6 +223,16 @@ impl Snapshot {
     /// How many pages a saved state has now.
     pub fn hot_pages(&self) -> usize {
         self.hot_count
+    }
+
+    /// Whether the root was taken: every page that was written since is hot.
+    pub fn is_taken(&self) -> bool {
+        self.protected
+    }
+
+    /// Address of a hot page, and its content at the root.
+    pub fn hot_page(&self, index: usize) -> (usize, *mut u8) {
+        (self.hot()[index].address, self.root.wrapping_add(index * PAGE))
     }
 
     /// Saves the present state.

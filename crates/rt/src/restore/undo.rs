@@ -255,6 +255,17 @@ pub fn made_by_run(start: usize, bytes: usize) -> bool {
     root.mappings[..root.mapping_count].iter().any(|&(from, len)| from <= start && start + bytes <= from + len)
 }
 
+/// Whether the run has made mappings.
+pub fn has_mappings() -> bool {
+    root().mapping_count > 0
+}
+
+/// Whether a part of the range lies in a mapping that the run has made.
+pub fn overlaps_mapping(start: usize, end: usize) -> bool {
+    let root = root();
+    root.mappings[..root.mapping_count].iter().any(|&(from, len)| from < end && start < from + len)
+}
+
 /// Undoes the changes of a run.
 pub fn after_run() {
     let root = root();

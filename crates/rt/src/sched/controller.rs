@@ -9,7 +9,7 @@ use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, mode, state};
 
 use crate::arch::context;
 use crate::restore::checkpoint;
-use crate::spinloop::knowledge;
+use crate::spinloop::{knowledge, proof};
 use crate::state::{Handover, ProcessState, process, run};
 use crate::syscall::{self, syscall};
 use crate::trace::RESERVE;
@@ -197,6 +197,10 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
     // SAFETY: `valid` checked that they lie within the file, behind the segments of the schedule.
     checkpoint::expect(job, base, unsafe { process.plan.segments.add(process.plan.len) });
     let start = open_trace(process, job, number, base);
+    if process.forks() && proof::is_wanted() {
+        // Only a snapshot knows which pages are written.
+        let _ = process.snapshot.take_root();
+    }
     let run = run();
     run.hot.controlled = true;
     knowledge::begin_run();
@@ -282,4 +286,5 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };
     job.trace_bytes = (run.hot.next as usize - start as usize) as u64;
     job.awaits = knowledge::places_found();
+    proof::forget();
 }

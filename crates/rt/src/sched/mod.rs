@@ -18,7 +18,7 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 use crate::arch::context;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::spinloop::detector;
+use crate::spinloop::{detector, observation};
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
 use crate::trace;
 
@@ -198,6 +198,7 @@ pub fn yield_in_stretch() {
 pub fn finish(status: RunStatus, code: i32) -> ! {
     let run = run();
     run.hot.controlled = false;
+    observation::end();
     if process().plan.flags & job_flag::DETAIL != 0 {
         dump_stacks();
     }
@@ -309,6 +310,9 @@ pub fn stop_after(count: u32) {
 
 /// Switches to another thread; returns when another thread switches back.
 fn switch_to(next: usize) {
+    if observation::is_active() {
+        observation::leaving();
+    }
     let run = run();
     let from = run.hot.tid as usize;
     run.fibers[from].count = run.hot.count;
@@ -323,6 +327,9 @@ fn switch_to(next: usize) {
     // SAFETY: every fiber that is not running has its stack pointer saved in `sp`.
     unsafe { context::switch(&raw mut run.fibers[from].sp, to, thread_pointer) };
     crate::interpose::process::signal_masks::apply();
+    if observation::is_active() {
+        observation::going_on();
+    }
     while run.me().dump {
         run.me().dump = false;
         trace::stack();

@@ -42,11 +42,11 @@ use crate::interpose::sync::{mutex, rwlock, sem, sem_names, spinlock};
 use crate::interpose::thread::lifecycle;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::knowledge::{
-    self, IS_LOOP, MAX_FRUITLESS, ReadVerdict, has_verdicts, insert, key, knowledge, look_up, note_loop, place,
-    restart_run,
+    self, IS_LOOP, MAX_FRUITLESS, ReadVerdict, examinations, has_verdicts, insert, key, knowledge, look_up,
+    note_fruitless, note_loop, restart_run,
 };
 use crate::spinloop::loop_head::{HISTORY, LoopCandidates, ReadSite};
-use crate::spinloop::{locked_poll, read_set};
+use crate::spinloop::{locked_poll, proof, read_set};
 use crate::state::{AnnouncedOp, ThreadStatus, loop_candidates, process, read_sites, run};
 
 /// Reads that a thread makes alone before it is taken to go on.
@@ -99,6 +99,9 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
         return false;
     }
     let detector = SpinDetector { op, phase: Phase::now(), tid: run().hot.tid as usize };
+    if detector.phase != Phase::Idle {
+        proof::arriving(op.pc);
+    }
     detector.note_shared_data();
     detector.note_progress();
     if !detector.is_spin_read() {
@@ -182,7 +185,7 @@ impl SpinDetector<'_> {
         }
         let candidates = loop_candidates(self.tid);
         let (key, pc) = (candidates.heads[now - 1].key, candidates.heads[now].op.pc);
-        let count = place(pc).map_or(MAX_FRUITLESS, |place| place.load(Relaxed));
+        let count = examinations(pc).unwrap_or(MAX_FRUITLESS);
         if look_up(key).is_some() || (MAX_FRUITLESS..IS_LOOP).contains(&count) {
             return;
         }
@@ -191,7 +194,11 @@ impl SpinDetector<'_> {
             // Alone it would read other values. So this is a round of a known loop if it looks like
             // one.
             let is_known_loop = count == IS_LOOP && !candidates.heads[now - 1].reads_new_data;
-            if is_known_loop && candidates.heads[earlier].differs_only_in_dead(&candidates.heads[now]) {
+            let round = candidates.steps(earlier, now);
+            if is_known_loop
+                && candidates.heads[earlier].differs_only_in_dead(&candidates.heads[now])
+                && proof::holds(key, round, pc)
+            {
                 let locks = candidates.locks_between(earlier, now);
                 conclude_failed_round(key, ReadVerdict::failed_round(now - earlier, locks), pc);
             }
@@ -201,7 +208,7 @@ impl SpinDetector<'_> {
     }
 
     /// If the thread has returned in the same state, the last read of the first such round that
-    /// read no new data ends a failed round.
+    /// read no new data and was proved to change nothing ends a failed round.
     fn conclude(&self, Return { now, .. }: Return) {
         // A loop has as many beginnings as reads: the one that the thread returned to first is
         // taken.
@@ -209,10 +216,16 @@ impl SpinDetector<'_> {
         let candidates = loop_candidates(self.tid);
         let Some(start) = self.start_of_round(candidates, now).filter(|_| is_beginning) else { return };
         let length = now - start;
-        let mut lasts = (candidates.first_round(start, now)..now).skip(length - 1).step_by(length);
-        if let Some(last) = lasts.find(|&last| !candidates.heads[last].reads_new_data) {
+        let lasts = (candidates.first_round(start, now)..now).skip(length - 1).step_by(length);
+        for last in lasts.filter(|&last| !candidates.heads[last].reads_new_data) {
+            let key = candidates.heads[last].key;
+            let known = look_up(key);
+            let round = candidates.steps(last + 1 - length, last + 1);
+            if known == Some(ReadVerdict::GOES_ON) || known.is_none() && !proof::holds(key, round, self.op.pc) {
+                continue;
+            }
             let verdict = ReadVerdict::failed_round(length, candidates.locks_between(start, now));
-            conclude_failed_round(candidates.heads[last].key, verdict, self.op.pc);
+            return conclude_failed_round(key, verdict, self.op.pc);
         }
     }
 
@@ -487,9 +500,7 @@ fn conclude_alone() -> ! {
     let knowledge = knowledge();
     knowledge.examine_at.store(0, Relaxed);
     insert(knowledge.examine_key.load(Relaxed), ReadVerdict::GOES_ON);
-    if let Some(place) = place(knowledge.examine_place.load(Relaxed)) {
-        place.fetch_add(1, Relaxed);
-    }
+    note_fruitless(knowledge.examine_place.load(Relaxed));
     restart_run()
 }
 

@@ -9,13 +9,17 @@ use raddle_wire::{SPIN_ENTRIES, SPIN_OFFSET, SPIN_PLACES, SpinKnowledge};
 
 use crate::sched;
 use crate::spinloop::loop_head::ReadHistory;
-use crate::spinloop::read_set;
+use crate::spinloop::{observation, read_set};
 use crate::state::{AnnouncedOp, Fiber, Handover, process, run};
 
 /// Fruitless examinations after which a place is not examined any more.
 pub const MAX_FRUITLESS: u64 = 8;
 /// Count of a place where a loop was found.
 pub const IS_LOOP: u64 = 1 << 32;
+/// Added to the count of a place when a round there was observed to change something.
+const CHANGE: u64 = 1 << 40;
+/// Such rounds after which no more are observed there: the loop is taken to do more than wait.
+const MAX_CHANGES: u64 = 32;
 /// Bits of a table entry that hold the verdict; the others are the key.
 const VERDICT: u64 = 15;
 
@@ -91,6 +95,7 @@ pub fn examine_at() -> u32 {
 
 /// Abandons the run and starts it again.
 pub fn restart_run() -> ! {
+    observation::end();
     run().hot.controlled = false;
     process().handover = Handover::Restart;
     loop {
@@ -152,9 +157,33 @@ pub fn has_verdicts() -> bool {
     knowledge().used.load(Relaxed) > 0
 }
 
-/// The count of the place that threads return to: fruitless examinations, or [`IS_LOOP`]. `None` if
-/// there are too many places.
-pub fn place(pc: u64) -> Option<&'static AtomicU64> {
+/// Fruitless examinations at the place that threads return to, or [`IS_LOOP`]. `None` if there are
+/// too many places.
+pub fn examinations(pc: u64) -> Option<u64> {
+    place(pc).map(|count| count.load(Relaxed) % CHANGE)
+}
+
+/// An examination at this place was fruitless.
+pub fn note_fruitless(pc: u64) {
+    if let Some(count) = place(pc) {
+        count.fetch_add(1, Relaxed);
+    }
+}
+
+/// A round at this place was observed to change something.
+pub fn note_change(pc: u64) {
+    if let Some(count) = place(pc) {
+        count.fetch_add(CHANGE, Relaxed);
+    }
+}
+
+/// Whether that happened so often that no more rounds are observed there.
+pub fn changes_often(pc: u64) -> bool {
+    place(pc).is_none_or(|count| count.load(Relaxed) / CHANGE >= MAX_CHANGES)
+}
+
+/// The counts of the place that threads return to. `None` if there are too many places.
+fn place(pc: u64) -> Option<&'static AtomicU64> {
     let places = knowledge().places.as_chunks::<2>().0;
     let start = mix(pc) as usize;
     (0..SPIN_PLACES).map(|n| &places[(start.wrapping_add(n)) % SPIN_PLACES]).find_map(|[at, count]| {
@@ -165,7 +194,9 @@ pub fn place(pc: u64) -> Option<&'static AtomicU64> {
 
 /// Threads wait busily at this place.
 pub fn note_loop(pc: u64) {
-    if place(pc).is_some_and(|place| place.swap(IS_LOOP, Relaxed) != IS_LOOP) {
+    let Some(count) = place(pc) else { return };
+    let changes = count.load(Relaxed) / CHANGE * CHANGE;
+    if count.swap(changes | IS_LOOP, Relaxed) % CHANGE != IS_LOOP {
         knowledge().found.fetch_add(1, Relaxed);
     }
 }

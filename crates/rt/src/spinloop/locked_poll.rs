@@ -23,6 +23,7 @@ use crate::sched::controller::name_limit;
 use crate::spinloop::detector::word;
 use crate::spinloop::knowledge::{self, ReadVerdict, knowledge};
 use crate::spinloop::loop_head::LoopHead;
+use crate::spinloop::proof;
 use crate::state::{AnnouncedOp, lock_polls, loop_candidates, run};
 
 /// Transitions of a round: lock and unlock.
@@ -127,7 +128,7 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     if !returned && run().me().read_history.len == 0 {
         loop_candidates(tid).read_set.clear();
     }
-    if returned && !poll.is_open && poll.head.is_equivalent_to(&now) && learn(poll) {
+    if returned && !poll.is_open && poll.head.is_equivalent_to(&now) && proves(poll, &now) && learn(poll) {
         note_polled(op.obj);
         knowledge::note_loop(op.pc);
         knowledge::restart_run();
@@ -136,6 +137,12 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     poll.key = knowledge::key(run().me(), run().hot.values, op, 0);
     (poll.len, poll.is_open) = (0, false);
     knowledge().polls_used.load(Relaxed) > 0
+}
+
+/// Whether the round that the thread has made is new, and proved to change nothing.
+fn proves(poll: &LockPoll, now: &LoopHead) -> bool {
+    let round = [poll.head.steps, now.steps];
+    !is_known(poll) && knowledge::look_up(poll.key).is_none() && proof::holds(poll.key, round, now.op.pc)
 }
 
 /// Records the visit to the lock; whether the thread was here before, a lock and an unlock ago.
@@ -219,18 +226,25 @@ fn known_rounds(key: u64) -> impl Iterator<Item = &'static PollRound> {
     entries(key).take_while(move |round| found(round) != 0).filter(move |round| found(round) == key)
 }
 
-/// Remembers the round that the thread has made; false if it is known, or there is no room.
-fn learn(poll: &LockPoll) -> bool {
+/// The words of a known round for a piece.
+fn words(piece: &Piece) -> [u64; 2] {
+    [piece.address | u64::from(piece.log_size) << ADDRESS.count_ones(), piece.value]
+}
+
+/// Whether the round that the thread has made is known, or there is no room for it.
+fn is_known(poll: &LockPoll) -> bool {
     let pieces = &poll.pieces[..poll.len];
-    let words = |piece: &Piece| [piece.address | u64::from(piece.log_size) << ADDRESS.count_ones(), piece.value];
     let is_this = |round: &PollRound| {
         let known = round.pieces.iter().map(|piece| piece.each_ref().map(|word| word.load(Relaxed)));
         round.len.load(Relaxed) as usize == poll.len && known.zip(pieces).all(|(known, piece)| known == words(piece))
     };
     let is_full = knowledge().polls_used.load(Relaxed) as usize > POLL_ROUNDS * 3 / 4;
-    if is_full || known_rounds(poll.key).any(is_this) {
-        return false;
-    }
+    is_full || known_rounds(poll.key).any(is_this)
+}
+
+/// Remembers the round that the thread has made; false if there is no room.
+fn learn(poll: &LockPoll) -> bool {
+    let pieces = &poll.pieces[..poll.len];
     let Some(round) = entries(poll.key).find(|round| round.key.load(Relaxed) == 0) else { return false };
     for (entry, piece) in round.pieces.iter().zip(pieces) {
         entry.iter().zip(words(piece)).for_each(|(word, value)| word.store(value, Relaxed));

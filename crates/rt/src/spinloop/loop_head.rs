@@ -1,10 +1,11 @@
-//! The state of a thread before a read, and when two such states are the same.
+//! The state of a thread before a read, and when two such states look the same: then the thread may
+//! have made a round that changes nothing, which is left to a proof.
 //!
 //! What is compared: callee-saved registers and stack pointer at the call, and the part of the
 //! stack where a loop keeps its variables: a window above the stack pointer and one below the frame
-//! pointer. What is further up is compared by a hash. Memory outside the own stack needs no
-//! comparison: the write hooks report every write to it, and a write ends the round. Bytes and
-//! registers that differ but are dead ([`liveness`]) make no difference.
+//! pointer. What is further up is compared by a hash. A write outside the own stack that a hook
+//! reports ends the round. Bytes and registers that differ but are dead ([`liveness`]) make no
+//! difference.
 
 use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
@@ -66,6 +67,8 @@ pub struct LoopHead {
     /// The operation.
     pub op: AnnouncedOp,
     registers: Registers,
+    /// Transitions that the thread had made before the operation.
+    pub steps: u32,
     /// What was read.
     pub value: u64,
     /// Key of the read in the table of verdicts.
@@ -89,6 +92,7 @@ impl LoopHead {
     pub const UNUSED: LoopHead = LoopHead {
         op: AnnouncedOp::new(OpKind::AtomicLoad, 0, 0, 0),
         registers: Registers::NONE,
+        steps: 0,
         value: 0,
         key: 0,
         lock_depth: 0,
@@ -106,6 +110,7 @@ impl LoopHead {
         let now = registers();
         let ((sp, above), (frame, below)) = windows(&now);
         self.op = *op;
+        self.steps = run().me().steps;
         self.reads_new_data = false;
         self.registers = now;
         self.stack_len = above as u16;
@@ -182,6 +187,11 @@ impl LoopCandidates {
             first -= length;
         }
         first
+    }
+
+    /// Transitions that the thread had made at the two reads.
+    pub fn steps(&self, earlier: usize, later: usize) -> [u32; 2] {
+        [self.heads[earlier].steps, self.heads[later].steps]
     }
 
     /// Whether mutexes were locked or unlocked between the two reads.

@@ -8,6 +8,14 @@
 //! another value to be read. So a trace contains no failed rounds, and whether a thread can step is
 //! a function of the state.
 //!
+//! # When a round may be folded
+//! **A round is folded only where it was proved that it changes nothing.** The obligation: the thread
+//! is at the end of the round in the very state in which it began (registers, the whole live stack,
+//! all memory that the run may write, the runtime's and the kernel's state), so it repeats the round
+//! while all that it reads stays the same. The proof is one run of that round under
+//! [`observation`]. What makes a round a candidate (returning to a read with the same registers and
+//! the same window of the stack) proves nothing.
+//!
 //! # Literature
 //! * Michalis Kokologiannakis, Xiaowei Ren, Viktor Vafeiadis: *Dynamic Partial Order Reductions for
 //!   Spinloops*, FMCAD 2021. A failed round of a side-effect-free loop is pruned; the thread is
@@ -23,7 +31,8 @@
 //! # Parts
 //! * [`detector`]: the state machine that recognises rounds. It learns in runs that are abandoned
 //!   and restarted, with the knowledge kept in the shared file ([`knowledge`]).
-//! * [`loop_head`]: the state of a thread before a read, and when two such states are the same.
+//! * [`loop_head`]: the state of a thread before a read, and when two such states look the same.
+//! * [`proof`], [`observation`]: whether a round changes nothing.
 //! * [`read_set`]: the data that a thread has read since it last made progress.
 //! * [`locked_poll`]: rounds of `lock; read data; unlock`.
 //! * [`libstdcxx_spin`]: polls of libstdc++ before it sleeps.
@@ -40,7 +49,6 @@
 //! * A loop with more than [`loop_head::HISTORY`] reads in a round, or whose state differs from
 //!   round to round in more than dead bytes (a counter), is not recognised: its rounds are explored
 //!   up to the bound on events.
-//! * A stack frame further up than the compared windows is compared by a hash.
 //! * A round that locks and gives back leaves its thread in the middle of a round, holding locks.
 //!   If other threads wait for them, such an end of a run is covered by executions in which the
 //!   thread begins its round later.
@@ -50,4 +58,6 @@ pub mod knowledge;
 pub mod libstdcxx_spin;
 pub mod locked_poll;
 pub mod loop_head;
+pub mod observation;
+pub mod proof;
 pub mod read_set;

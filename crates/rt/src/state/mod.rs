@@ -31,7 +31,8 @@ pub struct Global<T>(UnsafeCell<T>);
 unsafe impl<T> Sync for Global<T> {}
 
 impl<T> Global<T> {
-    const fn new(value: T) -> Self {
+    /// A static with this value at the start.
+    pub const fn new(value: T) -> Self {
         Global(UnsafeCell::new(value))
     }
 
@@ -121,6 +122,17 @@ pub fn controlled() -> bool {
 /// Where the state of the run is, for a debugger.
 pub const fn run_pointer() -> *const RunState {
     RUN.get()
+}
+
+/// Address and size of what belongs to the run and holds nothing that the program can notice.
+pub fn runtime_ranges() -> [(usize, usize); 5] {
+    [
+        (RUN.get() as usize, size_of_val(&RUN)),
+        (LOOP_CANDIDATES.get() as usize, size_of_val(&LOOP_CANDIDATES)),
+        (LOCK_POLLS.get() as usize, size_of_val(&LOCK_POLLS)),
+        (READ_SITES.get() as usize, size_of_val(&READ_SITES)),
+        (VIEWS.get() as usize, size_of_val(&VIEWS)),
+    ]
 }
 
 /// Address and size of everything that belongs to the run, for the snapshot.

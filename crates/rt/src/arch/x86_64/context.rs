@@ -16,6 +16,17 @@ pub fn prepare_processor() {
     HAS_WRFSBASE.store(features & FSGSBASE != 0, Ordering::Relaxed);
 }
 
+/// Control and status words of the floating point units.
+pub fn float_state() -> u64 {
+    let (mut vector, mut control, mut status) = (0u32, 0u16, 0u16);
+    // SAFETY: the instructions store into the locals.
+    unsafe {
+        asm!("stmxcsr [{}]", "fnstcw [{}]", "fnstsw [{}]",
+             in(reg) &raw mut vector, in(reg) &raw mut control, in(reg) &raw mut status, options(nostack));
+    }
+    u64::from(vector) | u64::from(control) << 32 | u64::from(status) << 48
+}
+
 /// Saves the callee-saved state on the present stack and the stack pointer in `*save`, then
 /// continues from the stack pointer `to`. Sets the thread pointer unless `thread_pointer` is 0.
 ///

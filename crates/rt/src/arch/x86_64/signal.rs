@@ -110,3 +110,21 @@ pub unsafe fn move_frame(
         registers[libc::REG_RAX as usize] = 0;
     }
 }
+
+/// Bytes of the instruction that makes a system call.
+const SYSTEM_CALL_BYTES: i64 = 2;
+
+/// Number of the system call that the kernel reported instead of making it.
+pub fn system_call(context: &libc::ucontext_t) -> i64 {
+    context.uc_mcontext.gregs[libc::REG_RAX as usize]
+}
+
+/// Lets the reported system call return this.
+pub fn answer_system_call(context: &mut libc::ucontext_t, result: isize) {
+    context.uc_mcontext.gregs[libc::REG_RAX as usize] = result as i64;
+}
+
+/// Lets the program make the reported system call once more.
+pub fn repeat_system_call(context: &mut libc::ucontext_t) {
+    context.uc_mcontext.gregs[libc::REG_RIP as usize] -= SYSTEM_CALL_BYTES;
+}

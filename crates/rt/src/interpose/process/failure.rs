@@ -7,6 +7,7 @@ use raddle_vocab::{Failure, OpKind, Outcome};
 use crate::arch::entry::export;
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::process::{handlers, signal_masks};
+use crate::spinloop::observation;
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, syscall};
@@ -211,6 +212,11 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         if process().snapshot.fault(address) {
             return;
         }
+    }
+    if signal == libc::SIGSYS && code == observation::SYS_USER_DISPATCH && observation::is_active() {
+        // SAFETY: the kernel passes a valid pointer.
+        observation::on_system_call(unsafe { &mut *context });
+        return;
     }
     let is_crash = CRASHES.contains(&signal);
     if is_crash && code <= 0 && signal_masks::keep_pending(signal) {

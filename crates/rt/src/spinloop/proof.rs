@@ -1,0 +1,77 @@
+//! Proofs that a round changes nothing.
+//!
+//! A round that looks like a failed one is not folded at once. The run is restarted, and the thread
+//! is observed ([`observation`]) from the beginning of that round to its end, with the same
+//! operations of other threads in between. The schedule is the same, so the thread gets there
+//! again. If it has changed nothing, the round is folded. Otherwise the read goes on, and this is
+//! remembered by the state of the thread, as every verdict is.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::spinloop::knowledge::{self, ReadVerdict, insert, knowledge, restart_run};
+use crate::spinloop::observation;
+use crate::state::run;
+
+/// Values of `proof_answer`.
+const OPEN: u32 = 0;
+const CHANGES_NOTHING: u32 = 1;
+const GOES_ON: u32 = 2;
+
+/// Called when the running thread has entered the runtime for an operation that it would perform at
+/// `pc`, in a run in which states are recorded.
+pub fn arriving(pc: u64) {
+    let knowledge = knowledge();
+    if knowledge.proof_key.load(Relaxed) == 0
+        || knowledge.proof_thread.load(Relaxed) != u32::from(run().hot.tid)
+        || knowledge.proof_answer.load(Relaxed) != OPEN
+    {
+        return;
+    }
+    let [from, to] = knowledge.proof_round.each_ref().map(|steps| steps.load(Relaxed));
+    let steps = run().me().steps;
+    if steps == to {
+        let answer = if observation::has_changed_nothing(pc) { CHANGES_NOTHING } else { GOES_ON };
+        knowledge.proof_answer.store(answer, Relaxed);
+    } else if steps == from {
+        observation::begin();
+    }
+}
+
+/// Whether it is proved that the running thread changed nothing in the round between these two
+/// numbers of its transitions, which would make the read with this key the end of a failed round.
+/// Restarts the run if that has not been observed.
+pub fn holds(key: u64, round: [u32; 2], pc: u64) -> bool {
+    let knowledge = knowledge();
+    let thread = u32::from(run().hot.tid);
+    let observed = knowledge.proof_round.each_ref().map(|steps| steps.load(Relaxed));
+    let is_observed =
+        (knowledge.proof_key.load(Relaxed), knowledge.proof_thread.load(Relaxed), observed) == (key, thread, round);
+    if is_observed {
+        let holds = knowledge.proof_answer.load(Relaxed) == CHANGES_NOTHING;
+        forget();
+        if !holds {
+            knowledge::note_change(pc);
+            insert(key, ReadVerdict::GOES_ON);
+        }
+        return holds;
+    }
+    if knowledge::changes_often(pc) {
+        return false;
+    }
+    knowledge.proof_answer.store(OPEN, Relaxed);
+    knowledge.proof_thread.store(thread, Relaxed);
+    knowledge.proof_round.iter().zip(round).for_each(|(word, steps)| word.store(steps, Relaxed));
+    knowledge.proof_key.store(key, Relaxed);
+    restart_run()
+}
+
+/// Whether the run that starts now is to be observed.
+pub fn is_wanted() -> bool {
+    knowledge().proof_key.load(Relaxed) != 0
+}
+
+/// Nothing is to be proved: called at the end of a run, too, since the next one may have another
+/// schedule.
+pub fn forget() {
+    knowledge().proof_key.store(0, Relaxed);
+}
