@@ -18,7 +18,7 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
 use crate::arch::context;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::spinloop::{detector, observation};
+use crate::spinloop::{detector, last_round, observation};
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
 use crate::trace;
 
@@ -37,6 +37,9 @@ pub fn arrive(op: AnnouncedOp) {
 #[inline(never)]
 fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
     let op = AnnouncedOp { kind, order, log_size, obj, arg, pc };
+    if !process().fold_spins && last_round::is_active() {
+        return last_round::arriving(&op);
+    }
     let may_spin = detector::arriving(&op);
     let run = run();
     let (count, values) = (run.hot.count, run.hot.values);
@@ -136,8 +139,22 @@ pub fn mark(tid: usize) {
 
 /// Runs others until it is this thread's turn.
 pub fn wait_for_turn() {
+    if last_round::is_active() {
+        last_round::goes_on();
+    }
     checkpoint_if_due();
-    let Some(next) = choose::next_thread().or_else(at_rest) else { finish(RunStatus::Rest, 0) };
+    let next = choose::next_thread().or_else(at_rest).unwrap_or_else(beyond_the_end);
+    let_go(next);
+}
+
+/// No thread can step: ends the run, unless a thread is to be let go on beyond its end.
+fn beyond_the_end() -> usize {
+    record_end(RunStatus::Rest);
+    last_round::first().unwrap_or_else(|| hand_over(RunStatus::Rest, 0))
+}
+
+/// Gives the turn to a thread; returns when the running thread has it again.
+pub fn let_go(next: usize) {
     grant(next);
     if next != run().hot.tid as usize {
         switch_to(next);
@@ -194,8 +211,17 @@ pub fn yield_in_stretch() {
     wait_for_turn();
 }
 
-/// Records the pending operation of every thread and ends the run. Does not return.
+/// Ends the run. Does not return.
 pub fn finish(status: RunStatus, code: i32) -> ! {
+    if last_round::is_active() {
+        last_round::goes_on();
+    }
+    record_end(status);
+    hand_over(status, code)
+}
+
+/// Records the pending operation of every thread.
+fn record_end(status: RunStatus) {
     let run = run();
     run.hot.controlled = false;
     observation::end();
@@ -207,8 +233,14 @@ pub fn finish(status: RunStatus, code: i32) -> ! {
     }
     for tid in 0..run.threads {
         let blocked = enabled(tid) == CanStep::No;
+        last_round::note_record(tid, run.hot.next);
         trace::pending(tid, &run.fibers[tid], blocked);
     }
+}
+
+/// Gives the run, whose end is recorded, to the controller.
+pub fn hand_over(status: RunStatus, code: i32) -> ! {
+    run().hot.controlled = false;
     crate::sched::debugger::finished();
     process().handover = Handover::Finished { status, code };
     loop {

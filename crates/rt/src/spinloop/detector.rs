@@ -23,6 +23,12 @@
 //! [`arriving`] takes an operation through [`SpinDetector::observe`], [`SpinDetector::examine`] and
 //! [`SpinDetector::conclude`]. [`performed`] tells the detector the outcome.
 //!
+//! # Where a round is disabled
+//! At the last operation that can find something else: the last read; or, where data is read under a
+//! lock behind the last read, that lock ([`locked_poll`]), because the data can change without a
+//! change of what the read finds. Changes of what was read earlier in the round are found by the
+//! thread if it begins the round later.
+//!
 //! # Which round is disabled
 //! The data that a round reads counts, too: a race may be in the body of the loop. So a round is
 //! performed that reads data which the thread has not read since it last made progress, and only
@@ -172,6 +178,7 @@ impl SpinDetector<'_> {
             let head = &mut loop_candidates(self.tid).heads[now];
             head.record(self.op);
             (head.lock_depth, head.lock_operations) = (history.lock_depth, history.lock_operations);
+            head.locked = history.locked;
         }
         let earlier = sites[..now].iter().rposition(|site| *site == sites[now])?;
         Some(Return { earlier, now })
@@ -196,6 +203,7 @@ impl SpinDetector<'_> {
             let is_known_loop = count == IS_LOOP && !candidates.heads[now - 1].reads_new_data;
             let round = candidates.steps(earlier, now);
             if is_known_loop
+                && !candidates.heads[now - 1].reads_under_lock
                 && candidates.heads[earlier].differs_only_in_dead(&candidates.heads[now])
                 && proof::holds(key, round, pc)
             {
@@ -218,9 +226,15 @@ impl SpinDetector<'_> {
         let length = now - start;
         let lasts = (candidates.first_round(start, now)..now).skip(length - 1).step_by(length);
         for last in lasts.filter(|&last| !candidates.heads[last].reads_new_data) {
+            let round = candidates.steps(last + 1 - length, last + 1);
+            if candidates.heads[last].reads_under_lock {
+                if last + 1 == now {
+                    locked_poll::conclude(round, self.op.pc);
+                }
+                continue;
+            }
             let key = candidates.heads[last].key;
             let known = look_up(key);
-            let round = candidates.steps(last + 1 - length, last + 1);
             if known == Some(ReadVerdict::GOES_ON) || known.is_none() && !proof::holds(key, round, self.op.pc) {
                 continue;
             }
@@ -249,7 +263,7 @@ impl SpinDetector<'_> {
 }
 
 /// Whether the operation may be part of a round that changes nothing.
-fn reads(kind: OpKind) -> bool {
+pub fn reads(kind: OpKind) -> bool {
     matches!(
         kind,
         OpKind::AtomicLoad
@@ -271,7 +285,7 @@ pub fn is_private(op: &AnnouncedOp) -> bool {
 }
 
 /// What the operation of the thread would find now; `None` if that would be progress.
-fn finds(op: &AnnouncedOp, thread: u16) -> Option<u64> {
+pub fn finds(op: &AnnouncedOp, thread: u16) -> Option<u64> {
     const HELD: u64 = 1;
     let unless = |free: bool| (!free).then_some(HELD);
     match op.kind {
@@ -376,10 +390,12 @@ fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
             && me.read_history.len > 0 =>
         {
             me.read_history.lock_depth += if op.kind == OpKind::Lock { 1 } else { -1 };
+            me.read_history.locked += u32::from(op.kind == OpKind::Lock);
             me.read_history.lock_operations = me.read_history.lock_operations.wrapping_add(1);
         }
         None if op.kind == OpKind::TryLock && outcome == Outcome::Done && me.read_history.len > 0 => {
             me.read_history.lock_depth += 1;
+            me.read_history.locked += 1;
             me.read_history.lock_operations = me.read_history.lock_operations.wrapping_add(1);
         }
         _ if is_private(op) => {}
@@ -421,8 +437,10 @@ fn note_data(address: u64, size: u64, reads: bool) {
         candidates.read_set.clear();
     }
     let is_new = candidates.read_set.insert(address, size);
-    if is_new && reads && round > 0 {
-        candidates.heads[round - 1].reads_new_data = true;
+    if reads && round > 0 {
+        let head = &mut candidates.heads[round - 1];
+        head.reads_new_data |= is_new;
+        head.reads_under_lock |= head.locked != run().me().read_history.locked;
     }
     if reads {
         locked_poll::note_read(address, size, is_new);

@@ -9,7 +9,7 @@ use raddle_wire::{SPIN_ENTRIES, SPIN_OFFSET, SPIN_PLACES, SpinKnowledge};
 
 use crate::sched;
 use crate::spinloop::loop_head::ReadHistory;
-use crate::spinloop::{observation, read_set};
+use crate::spinloop::{last_round, observation, read_set};
 use crate::state::{AnnouncedOp, Fiber, Handover, process, run};
 
 /// Fruitless examinations after which a place is not examined any more.
@@ -96,6 +96,7 @@ pub fn examine_at() -> u32 {
 /// Abandons the run and starts it again.
 pub fn restart_run() -> ! {
     observation::end();
+    last_round::cancel();
     run().hot.controlled = false;
     process().handover = Handover::Restart;
     loop {

@@ -3,6 +3,10 @@
 //! more while the data that it read is unchanged. So what it read is remembered, by the state of
 //! the thread before the lock, and the thread stays there until some of that data changes.
 //!
+//! A round may also read atomic words before it locks (`if (stop) break; lock; read data; unlock`);
+//! the thread waits at the lock all the same, being the last operation that can find something
+//! else.
+//!
 //! Only the holder of the lock changes the data (anything else is a race, which is reported). So
 //! whether the thread can go on changes only with operations on the lock, on which its own
 //! operation depends anyway.
@@ -54,7 +58,8 @@ struct Piece {
 
 /// What a thread has read since it stopped before the lock.
 pub struct LockPoll {
-    head: LoopHead,
+    /// The state of the thread before the lock.
+    pub head: LoopHead,
     key: u64,
     pieces: [Piece; POLL_PIECES],
     len: usize,
@@ -74,7 +79,8 @@ impl LockPoll {
     };
 }
 
-fn is_lock(op: &AnnouncedOp) -> bool {
+/// Whether the operation is a lock that threads may poll under.
+pub fn is_lock(op: &AnnouncedOp) -> bool {
     match op.kind {
         OpKind::Lock => op.arg != MutexKind::Spin as u64,
         kind => matches!(kind, OpKind::ReadLock | OpKind::WriteLock),
@@ -128,10 +134,8 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     if !returned && run().me().read_history.len == 0 {
         loop_candidates(tid).read_set.clear();
     }
-    if returned && !poll.is_open && poll.head.is_equivalent_to(&now) && proves(poll, &now) && learn(poll) {
-        note_polled(op.obj);
-        knowledge::note_loop(op.pc);
-        knowledge::restart_run();
+    if returned && !poll.is_open && poll.head.is_equivalent_to(&now) {
+        learn_proved(poll, [poll.head.steps, now.steps], op.pc);
     }
     poll.head = now;
     poll.key = knowledge::key(run().me(), run().hot.values, op, 0);
@@ -139,10 +143,24 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     knowledge().polls_used.load(Relaxed) > 0
 }
 
-/// Whether the round that the thread has made is new, and proved to change nothing.
-fn proves(poll: &LockPoll, now: &LoopHead) -> bool {
-    let round = [poll.head.steps, now.steps];
-    !is_known(poll) && knowledge::look_up(poll.key).is_none() && proof::holds(poll.key, round, now.op.pc)
+/// The running thread has returned to a read at `pc`, in a round between these two numbers of its
+/// transitions that read data under the lock at which it last stopped, behind its last read.
+pub fn conclude(round: [u32; 2], pc: u64) {
+    let poll = lock_polls(usize::from(run().hot.tid));
+    let is_within = (round[0]..round[1]).contains(&poll.head.steps);
+    if is_within && is_under_way() && !poll.is_open {
+        learn_proved(poll, round, pc);
+    }
+}
+
+/// Learns the round with these numbers of transitions, if it is new and proved to change nothing.
+/// The thread is at its end, before an operation at `pc`. Then the run is restarted.
+fn learn_proved(poll: &LockPoll, round: [u32; 2], pc: u64) {
+    if !is_known(poll) && knowledge::look_up(poll.key).is_none() && proof::holds(poll.key, round, pc) && learn(poll) {
+        note_polled(poll.head.op.obj);
+        knowledge::note_loop(pc);
+        knowledge::restart_run();
+    }
 }
 
 /// Records the visit to the lock; whether the thread was here before, a lock and an unlock ago.
@@ -168,10 +186,10 @@ pub fn forget() {
 /// The running thread is about to read data; `is_new` if it had not read it since it last made
 /// progress.
 pub fn note_read(address: u64, size: u64, is_new: bool) {
+    let poll = lock_polls(usize::from(run().hot.tid));
     if !is_under_way() {
         return;
     }
-    let poll = lock_polls(usize::from(run().hot.tid));
     let known = poll.pieces[..poll.len].iter().any(|piece| (piece.address, 1 << piece.log_size) == (address, size));
     if known && !is_new {
         return;

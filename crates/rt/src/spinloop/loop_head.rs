@@ -54,11 +54,13 @@ pub struct ReadHistory {
     pub lock_depth: i32,
     /// Mutexes locked or unlocked since the first of them.
     pub lock_operations: u32,
+    /// Mutexes locked since the first of them.
+    pub locked: u32,
 }
 
 impl ReadHistory {
     /// No operation is remembered.
-    pub const EMPTY: ReadHistory = ReadHistory { len: 0, pending: false, lock_depth: 0, lock_operations: 0 };
+    pub const EMPTY: ReadHistory = ReadHistory { len: 0, pending: false, lock_depth: 0, lock_operations: 0, locked: 0 };
 }
 
 /// A reading operation that may turn out to be the head of a loop, with the state of its thread.
@@ -77,6 +79,8 @@ pub struct LoopHead {
     pub lock_depth: i32,
     /// [`ReadHistory::lock_operations`] before the operation.
     pub lock_operations: u32,
+    /// [`ReadHistory::locked`] before the operation.
+    pub locked: u32,
     stack: [u8; ABOVE_STACK_POINTER],
     frame: [u8; BELOW_FRAME_POINTER],
     stack_len: u16,
@@ -85,6 +89,8 @@ pub struct LoopHead {
     far: u64,
     /// Whether data was read behind it that the thread had not read since it last made progress.
     pub reads_new_data: bool,
+    /// Whether data was read behind it after a mutex was locked behind it.
+    pub reads_under_lock: bool,
 }
 
 impl LoopHead {
@@ -97,12 +103,14 @@ impl LoopHead {
         key: 0,
         lock_depth: 0,
         lock_operations: 0,
+        locked: 0,
         stack: [0; ABOVE_STACK_POINTER],
         frame: [0; BELOW_FRAME_POINTER],
         stack_len: 0,
         frame_len: 0,
         far: 0,
         reads_new_data: false,
+        reads_under_lock: false,
     };
 
     /// Records the state of the running thread before the operation.
@@ -111,7 +119,7 @@ impl LoopHead {
         let ((sp, above), (frame, below)) = windows(&now);
         self.op = *op;
         self.steps = run().me().steps;
-        self.reads_new_data = false;
+        (self.reads_new_data, self.reads_under_lock) = (false, false);
         self.registers = now;
         self.stack_len = above as u16;
         self.frame_len = below as u16;

@@ -32,6 +32,7 @@
 //! * [`detector`]: the state machine that recognises rounds. It learns in runs that are abandoned
 //!   and restarted, with the knowledge kept in the shared file ([`knowledge`]).
 //! * [`loop_head`]: the state of a thread before a read, and when two such states look the same.
+//! * [`last_round`]: which threads are held for good at the end of a run.
 //! * [`proof`], [`observation`]: whether a round changes nothing.
 //! * [`read_set`]: the data that a thread has read since it last made progress.
 //! * [`locked_poll`]: rounds of `lock; read data; unlock`.
@@ -55,6 +56,7 @@
 
 pub mod detector;
 pub mod knowledge;
+pub mod last_round;
 pub mod libstdcxx_spin;
 pub mod locked_poll;
 pub mod loop_head;
