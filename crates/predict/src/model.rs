@@ -315,6 +315,7 @@ impl Builder<'_> {
             } else if has(&["publish", "await"]) {
                 self.location(slot)
             } else {
+                debug_assert!(has(&["lock", "unlock", "busy", "done", "seen"]), "an object without a process");
                 self.mutex(slot)
             };
             processes.push(process);

@@ -68,8 +68,8 @@ byte_enum! {
         /// obj: condition variable, arg: mutex. Second half of a wait: enabled while the mutex is
         /// free and the thread was woken, or timed out, or may wake spuriously.
         CondReacquire = 34,
-        /// obj: condition variable. One successor per waiter: `value` of the step names the thread
-        /// woken.
+        /// obj: condition variable. One successor per waiter. value: set of the threads that it woke,
+        /// old: number of its successors.
         Signal = 35,
         /// obj: condition variable.
         Broadcast = 36,

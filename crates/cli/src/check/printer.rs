@@ -17,7 +17,7 @@ use crate::formats::terminal_width;
 pub struct Printer {
     sources: SourceCache,
     width: usize,
-    /// Standard output belongs to the JSON report.
+    /// Standard output belongs to one of the reports (`-`).
     silent: bool,
     quiet: bool,
     form: Option<ReportForm>,

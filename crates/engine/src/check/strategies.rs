@@ -19,19 +19,27 @@ const PCT_DEPTH: u32 = 3;
 
 /// The strategy with its bounds. `is_shared`: several targets work on it.
 pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>, is_shared: bool) -> Box<dyn Strategy> {
-    let spurious = options.spurious;
-    let strategy: Box<dyn Strategy> = match (options.strategy, options.preemptions) {
-        (StrategyName::Dfs, Some(bound)) => {
-            Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::new(spurious).bounded(bound))))
-        }
-        // What can be left out without a bound is not what can be left out with one.
-        (StrategyName::Optimal | StrategyName::Dpor, Some(bound)) => {
-            Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound))))
-        }
-        (name, _) if is_shared => shared(options, name, knowledge),
-        (name, _) => unbounded(options, name, knowledge),
+    let strategy = match options.preemptions.and_then(|bound| bounded(options, bound)) {
+        Some(strategy) => strategy,
+        None if is_shared => shared(options, options.strategy, knowledge),
+        None => unbounded(options, options.strategy, knowledge),
     };
     within_bounds(options, strategy)
+}
+
+/// The strategy with a bound on preemptions; `None` for those that have no such bound. The options
+/// refuse a bound for them.
+fn bounded(options: &CheckOptions, bound: u32) -> Option<Box<dyn Strategy>> {
+    let spurious = options.spurious;
+    let search: fn(u32) -> Dfs = match options.strategy {
+        StrategyName::Dfs => Dfs::new,
+        // What can be left out without a bound is not what can be left out with one.
+        StrategyName::Optimal | StrategyName::Dpor => Dfs::of_traces,
+        StrategyName::Random | StrategyName::Pct | StrategyName::Pos | StrategyName::Pdp | StrategyName::Dhtc => {
+            return None;
+        }
+    };
+    Some(Box::new(RestartOnSpinloop::new(move |_| Box::new(search(spurious).bounded(bound)))))
 }
 
 fn within_bounds(options: &CheckOptions, mut strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {

@@ -19,10 +19,11 @@ const LARGE: u64 = 1 << 12;
 pub struct ThreadPosition {
     /// Run-local number.
     pub thread: u16,
-    /// Events of the whole execution that may have happened; the thread's later events lie beyond
-    /// the point.
+    /// Number of events of the whole execution before the point: the thread's events from this
+    /// index on lie beyond it.
     pub before: u32,
-    /// If the point lies between two events: number of the thread's next data access there.
+    /// Number of the data access before which the thread stands; `None` if it stands before an
+    /// event.
     pub access: Option<u32>,
 }
 
@@ -38,7 +39,7 @@ impl ThreadPosition {
     }
 }
 
-/// Numbers of the events that must have happened when all threads of `points` stand at theirs;
+/// Numbers of the events that must have happened when each thread of `points` stands at its point;
 /// `None` if some thread would then have to be beyond its point.
 pub fn causal_closure(execution: &Execution, points: &[ThreadPosition]) -> Option<Vec<usize>> {
     let transitions = Transitions::of(execution);
@@ -96,7 +97,7 @@ impl Transitions {
                 }
                 events += 1;
             }
-            // What main does before its first event needs nothing and comes first whatever happens.
+            // What main does before its first event depends on no event and precedes all of them.
             if let Some(event) = last.get(usize::from(access.thread)).copied().flatten() {
                 by_event.entry(event).or_default().push(number);
             }

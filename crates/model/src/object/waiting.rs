@@ -2,7 +2,7 @@
 //! wake-up wakes, and the queues of condition variables and futexes.
 //!
 //! A timed wait in a queue may time out whenever it was not woken (and its mutex is free). Spurious
-//! wake-ups happen only from a queue, at most as often per thread as allowed. A wake-up of `n`
+//! wake-ups happen only from a queue, at most `--spurious` times in each thread. A wake-up of `n`
 //! threads has one successor per subset of `n` waiters, in lexicographic order of their ranks.
 
 use raddle_vocab::{Outcome, ThreadSet, Words};
@@ -33,7 +33,7 @@ impl Patience {
         }
     }
 
-    /// The outcome of an acquisition of something that is free or not.
+    /// The outcome of an acquisition; `free` says that it need not wait.
     pub(super) fn acquire(self, free: bool) -> Option<Outcome> {
         if free { Some(Outcome::Done) } else { self.otherwise() }
     }
@@ -169,7 +169,8 @@ impl Wakes {
     pub const ONE: Wakes = Wakes(1);
     pub const ALL: Wakes = Wakes(u32::MAX);
 
-    /// In how many ways it can choose among so many waiters, at least one.
+    /// The number of subsets that it can choose among so many waiters; 1 if none waits. The number
+    /// of a successor is 16 bits wide, so it ends there.
     pub fn successors(self, waiters: u32) -> u16 {
         u16::try_from(binomial(waiters, self.0.min(waiters))).unwrap_or(u16::MAX)
     }
@@ -184,7 +185,8 @@ impl SyncState {
         }
     }
 
-    /// How a wait can end now: by its wake-up, or else by time-out and spuriously, in this order.
+    /// How a wait can end now. A thread that was woken has one successor. For others the time-out
+    /// comes first, if the wait is timed, then a spurious wake-up.
     pub(super) fn end_of_wait(&self, thread: u16, choice: u16) -> Option<WaitEnd> {
         let thread = self.thread(thread);
         let spurious = thread.spurious < self.spurious_limit();
@@ -242,7 +244,8 @@ impl SyncState {
         });
     }
 
-    /// Wakes these threads. Of those that are not told apart, `most` are woken, in order of rank.
+    /// Wakes these threads. Of those that are not told apart, at most `most` are woken, in order of
+    /// rank.
     pub(super) fn wake_up(&mut self, space: Space, queue: u64, woken: Woken, most: Wakes) {
         if woken.is_empty() {
             return;

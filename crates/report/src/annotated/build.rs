@@ -1,4 +1,4 @@
-//! From an execution to its trace.
+//! From an execution to its annotated trace.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl<'a> TraceAnnotator<'a> {
         let shared = shared_accesses(self.execution, steps);
         let first = (steps + shared.len()).saturating_sub(MOST_EVENTS);
         let mut shared = shared.into_iter().peekable();
-        // The event that each step became, or would have become.
+        // By event of the execution: its index in the annotated trace, 0 if it was left out.
         let mut event_of_step = Vec::with_capacity(steps);
         let mut number = 0;
         for (index, step) in self.execution.events.iter().enumerate().take(steps) {
@@ -192,11 +192,12 @@ impl<'a> TraceAnnotator<'a> {
                 all.push(Interval { thread, object: Some(object), from, to: None });
             }
         }
+        // Intervals that lie wholly in what was left out.
         all.retain(|interval| interval.to != Some(0) || interval.from != 0);
         all
     }
 
-    /// When which thread is blocked, by the semantics of the operation that it makes next.
+    /// When which thread is blocked: as the semantics say of its next operation.
     fn waits(&self, trace: &mut AnnotatedTrace, known: &mut Known, event_of_step: &[usize]) -> Vec<Interval> {
         let steps = &self.execution.events[..event_of_step.len()];
         let mut world = SyncState::new(self.spurious);
@@ -217,7 +218,7 @@ impl<'a> TraceAnnotator<'a> {
                         let is_join = matches!(op.op, Op::Thread(_));
                         let object = (!is_join).then(|| self.object(trace, known, op.op.object(), 1, op.pc));
                         open.insert(thread, all.len());
-                        // It starts to wait once its own event before is over.
+                        // It waits from the event after which its next operation is disabled.
                         let from = event_of_step[number];
                         all.push(Interval { thread: usize::from(thread), object, from, to: None });
                     }
@@ -269,7 +270,7 @@ impl NextSteps {
     }
 }
 
-/// Whether the operation creates, or tries to create, the thread with this number.
+/// Whether the operation creates the thread with this number, even if the creation failed.
 fn creates(op: &Op, number: usize) -> bool {
     matches!(op, Op::Thread(ThreadOp::Create { child, .. }) if usize::from(*child) == number)
 }

@@ -17,9 +17,10 @@
 //!   architecture has ([`syscall::stat`], [`syscall::access`], [`syscall::dup2`],
 //!   [`syscall::poll`]).
 //! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],
-//!   [`signal::return_from_handler`], [`signal::program_counter`] of what was interrupted, and
-//!   system calls that the kernel reports ([`signal::system_call`],
-//!   [`signal::answer_system_call`], [`signal::repeat_system_call`]).
+//!   [`signal::return_from_handler`]; [`signal::program_counter`], [`signal::stack_pointer`] and
+//!   [`signal::frame`] of what was interrupted; [`signal::move_frame`]; system calls that the
+//!   kernel reports ([`signal::system_call`], [`signal::answer_system_call`],
+//!   [`signal::repeat_system_call`]).
 //! * `atomic16`: [`atomic16::exchange_16_if`], compare-exchange of 16 bytes.
 //! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by
 //!   unwinding.
@@ -27,7 +28,7 @@
 //!   that the unwinder and glibc use.
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
-//! and the constants that are re-exported here: [`PAGE`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`],
+//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`],
 //! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`], [`LOW_MAPPINGS`], [`LOW_MAPPINGS_OF_SLOT`].
 
 #[cfg(target_arch = "x86_64")]

@@ -22,14 +22,14 @@ use crate::spinloop::{detector, last_round, observation};
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
 use crate::trace;
 
-/// Accesses without a transition after which a thread that only reads is taken to wait for others.
+/// A thread that makes so many reads without a transition is taken to wait for another thread.
 pub const LONG_STRETCH: u32 = 1 << 20;
 
 /// Waits until it is this thread's turn and the operation is enabled.
 #[inline(always)]
 pub fn arrive(op: AnnouncedOp) {
-    // Passed in registers: the processor stalls if what was just written in parts is read as a
-    // whole.
+    // Passed in registers: the processor cannot forward several small stores to one wide load and
+    // would stall.
     let AnnouncedOp { kind, order, log_size, obj, arg, pc } = op;
     park_before(kind, order, log_size, obj, arg, pc);
 }
@@ -99,6 +99,7 @@ pub fn choice(successors: usize) -> usize {
 /// The state of the object has changed, so operations on it may be enabled now.
 #[inline]
 pub fn changed(obj: u64) {
+    // A wait for a condition variable names its mutex in `arg`.
     mark_waiting(|op| op.obj == obj || op.arg == obj);
 }
 
@@ -107,7 +108,8 @@ pub fn changed_thread(ended: u16) {
     mark_waiting(|op| op.kind == OpKind::Join && op.arg == u64::from(ended));
 }
 
-/// Marks the threads that were found unable to step and whose pending operation is concerned.
+/// Examines those threads again that are blocked, or could go on only by a time-out or spuriously,
+/// and whose pending operation is concerned.
 #[inline]
 fn mark_waiting(is_concerned: impl Fn(&AnnouncedOp) -> bool) {
     let run = run();
@@ -161,8 +163,8 @@ pub fn let_go(next: usize) {
     }
 }
 
-/// No thread can step: a timer that is armed goes off. If it can help no thread by what is
-/// modelled, the run is cut: it is no deadlock.
+/// No thread can step: a timer that is armed goes off. If its effect is not modelled, the run is
+/// cut, because it may be no deadlock.
 #[cold]
 fn at_rest() -> Option<usize> {
     match timers::go_on() {
@@ -199,8 +201,8 @@ pub fn park_at_access() {
     wait_for_turn();
 }
 
-/// Lets other threads run, in the middle of many accesses without a transition that only read: the
-/// thread may wait for one of them.
+/// Lets other threads run after [`LONG_STRETCH`] reads without a transition: the thread may wait
+/// for one of them.
 pub fn yield_in_stretch() {
     let run = run();
     stop_after(run.hot.count.saturating_add(LONG_STRETCH));
@@ -331,8 +333,8 @@ fn grant(next: usize) {
     stop_after(stop_at);
 }
 
-/// The running thread's accesses leave the fast path from this number on, or at once where some of
-/// them are transitions.
+/// From access number `count` on, hooks of the running thread take the slow path; at once if plain
+/// accesses can be transitions.
 pub fn stop_after(count: u32) {
     let run = run();
     run.stop_after = count;

@@ -73,7 +73,7 @@ pub enum ThreadStatus {
     Unused,
     /// Before its pending operation.
     Pending,
-    /// Before a data access, because a segment says so.
+    /// Before a data access: a segment says so, or it has read for long without a transition.
     AtAccess,
     /// Before a read that may be the last of a failed spin round, depending on the value that it
     /// would read (see `spinloop`).

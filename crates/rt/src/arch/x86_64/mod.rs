@@ -13,6 +13,10 @@ pub mod watched_call;
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
+/// Bytes below the stack pointer that code may use.
+pub const RED_ZONE: usize = 128;
+/// Flag of `mmap` that asks for an address in the low 2 GiB.
+pub const MAP_LOW: i32 = libc::MAP_32BIT;
 
 /// Words of 8 bytes in a cache line.
 pub const CACHE_LINE_WORDS: usize = 8;

@@ -11,6 +11,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::arch::RED_ZONE;
 use crate::arch::entry::hook;
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::process::failure::{self, CRASHES};
@@ -31,8 +32,6 @@ real! { hidden:
     fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> i32;
 }
 
-/// Bytes below the stack pointer that code may use.
-const RED_ZONE: usize = 128;
 /// `SIG_HOLD` of `sigset`.
 const HOLD: usize = 2;
 

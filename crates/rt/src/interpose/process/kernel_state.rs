@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_void};
 use raddle_wire::limit;
 
 use crate::arch::entry::hook;
-use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
+use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAP_LOW, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
 use crate::restore::undo::{self, kind};
 use crate::sched::controller::note_limit;
 use crate::state::{controlled, run};
@@ -66,7 +66,7 @@ extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descript
         // SAFETY: passes on what the caller gave, at a free address.
         unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) }
     });
-    let got = if got == usize::MAX && !fixed && flags & libc::MAP_32BIT != 0 {
+    let got = if got == usize::MAX && !fixed && flags & MAP_LOW != 0 {
         // SAFETY: passes on what the caller gave: the kernel finds a low address.
         unsafe { hidden::mmap(0, bytes, protection, flags, descriptor, offset) }
     } else {
@@ -81,7 +81,7 @@ extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descript
 /// The next free address for the running thread's mappings; `None` if there is no low one left.
 fn next_address(bytes: usize, flags: i32) -> Option<usize> {
     let me = run().me();
-    if flags & libc::MAP_32BIT != 0 {
+    if flags & MAP_LOW != 0 {
         let at = LOW_MAPPINGS + me.slot as usize * LOW_MAPPINGS_OF_SLOT + me.private.low_mapped_bytes;
         me.private.low_mapped_bytes += bytes.next_multiple_of(PAGE);
         return (me.private.low_mapped_bytes <= LOW_MAPPINGS_OF_SLOT).then_some(at);
