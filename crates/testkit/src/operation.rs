@@ -89,7 +89,7 @@ impl Lowering<'_> {
     }
 
     fn atomic(&self, place: &AbstractPlace, order: MemOrder, action: AtomicAction) -> Operation {
-        Operation::Atomic(AtomicOp { addr: self.address(place), size: WORD, order, action })
+        Operation::Atomic(AtomicOp { addr: self.address(place), size: WORD, order, action, continues: false })
     }
 
     fn mutex_address(&self, place: &AbstractPlace) -> u64 {

@@ -4,6 +4,7 @@
 //! | bits of `arg` | |
 //! |---|---|
 //! | 0..10 | events of `poll` that the thread waits for; none if it never waits |
+//! | 12 | [`UNORDERED`] |
 //! | 13 | [`SECOND_OBSERVES`] |
 //! | 14 | [`OBSERVES`] |
 //! | 16..32 | descriptor |
@@ -13,6 +14,8 @@
 //! content and an open file's offset are separate things: reading at an offset changes the offset
 //! and observes the content.
 
+/// Orders no memory.
+pub const UNORDERED: u64 = 1 << 12;
 /// The second thing is only observed.
 pub const SECOND_OBSERVES: u64 = 1 << 13;
 /// The object is only observed.

@@ -107,7 +107,8 @@ byte_enum! {
         /// obj: address. value: what was read. arg: 1 if it ended a spin loop, old: a value with
         /// which the loop went round.
         AtomicLoad = 70,
-        /// obj: address. value: what was written, old: what it replaced.
+        /// obj: address. value: what was written, old: what it replaced. arg: 1 if a release
+        /// sequence of the same thread goes on with it, as in C.
         AtomicStore = 71,
         /// obj: address. value: what was written, old: what it replaced.
         AtomicRmw = 72,

@@ -20,6 +20,9 @@ pub struct AtomicOp {
     pub order: MemOrder,
     /// What is done.
     pub action: AtomicAction,
+    /// Whether a store goes on with a release sequence that its own thread began: so it is in C, and
+    /// was in C++ before C++20.
+    pub continues: bool,
 }
 
 /// Kinds of atomic operations, with the values that they saw and wrote.
@@ -184,7 +187,8 @@ impl Operation for AtomicOp {
         match self.action {
             AtomicAction::Load { value, awaited: None } => Words { value, ..words },
             AtomicAction::Load { value, awaited: Some(old) } => Words { arg: AWAITED, value, old, ..words },
-            AtomicAction::Store { value, old } | AtomicAction::Rmw { value, old } => Words { value, old, ..words },
+            AtomicAction::Store { value, old } => Words { arg: u64::from(self.continues), value, old, ..words },
+            AtomicAction::Rmw { value, old } => Words { value, old, ..words },
             AtomicAction::Cas { expected, new, seen, .. } => Words { arg: expected, value: new, old: seen, ..words },
         }
     }
@@ -203,7 +207,8 @@ impl Operation for AtomicOp {
             _ if words.arg > AWAITED => return Err(UnpackError::new(words, "sort of load", words.arg)),
             _ => AtomicAction::Load { value, awaited: (words.arg == AWAITED).then_some(old) },
         };
-        Ok(AtomicOp { addr: words.obj, size: words.size, order: words.order, action })
+        let continues = words.kind == OpKind::AtomicStore && words.arg == 1;
+        Ok(AtomicOp { addr: words.obj, size: words.size, order: words.order, action, continues })
     }
 
     #[inline]

@@ -1,4 +1,6 @@
 //! Input and output that other threads can observe: pipes, sockets, regular files and their names.
+//! Other state of the process that threads share, such as the working directory, is touched in the
+//! same way, but orders no memory.
 
 use raddle_vocab::{OpKind, Outcome, Words, io};
 
@@ -17,6 +19,8 @@ pub struct FileOp {
     pub descriptor: i32,
     /// Events of `poll` that the thread waits for; 0 if it never waits.
     pub events: i16,
+    /// Whether what one thread did before happens before what another does behind it.
+    pub ordered: bool,
 }
 
 /// Something that input or output touches.
@@ -74,6 +78,7 @@ impl Operation for FileOp {
         let flags = flag(Some(self.object), io::OBSERVES) | flag(self.second, io::SECOND_OBSERVES);
         let second = self.second.map_or(0, |second| io::and(second.identity as u32));
         let arg = io::waits_for(self.descriptor, self.events) | second | flags;
+        let arg = if self.ordered { arg } else { arg | io::UNORDERED };
         Words::new(OpKind::Io).on(self.object.identity, arg)
     }
 
@@ -81,7 +86,13 @@ impl Operation for FileOp {
         let (descriptor, events) = io::waited_for(words.arg);
         let touch = |identity, flag| FileTouch { identity, observes: words.arg & flag != 0 };
         let second = io::second(words.arg).map(|second| touch(second, io::SECOND_OBSERVES));
-        Ok(FileOp { object: touch(words.obj, io::OBSERVES), second, descriptor, events })
+        Ok(FileOp {
+            object: touch(words.obj, io::OBSERVES),
+            second,
+            descriptor,
+            events,
+            ordered: words.arg & io::UNORDERED == 0,
+        })
     }
 
     fn attempt(&self, _thread: u16, _state: &SyncState, _choice: u16) -> Option<Outcome> {
@@ -99,7 +110,7 @@ impl Operation for FileOp {
     }
 
     fn order(&self, sink: &mut impl OrderSink) {
-        for touch in self.touches() {
+        for touch in self.touches().filter(|_| self.ordered) {
             sink.acquire(touch.identity, Carrier::Object);
             if !touch.observes {
                 sink.release_apart(touch.identity, Carrier::Object);
@@ -108,6 +119,6 @@ impl Operation for FileOp {
     }
 
     fn phrase(&self, _names: &dyn Namer) -> String {
-        "input or output".to_string()
+        if self.ordered { "input or output" } else { "use of state of the process" }.to_string()
     }
 }

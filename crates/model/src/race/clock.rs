@@ -21,7 +21,13 @@ struct Entry {
     carrier: Carrier,
     addr: u64,
     next: List,
+    /// Of an atomic location: the thread that began all release sequences that it carries, or
+    /// [`SEVERAL`].
+    head: u16,
 }
+
+/// No single thread.
+const SEVERAL: u16 = u16::MAX;
 
 /// Clocks of one execution: all have one entry per thread and lie in one buffer.
 #[derive(Debug, Default)]
@@ -96,20 +102,22 @@ impl Clocks {
     }
 
     /// As [`Clocks::find`]; an empty one is added if there is none.
-    fn slot(&mut self, list: &mut List, addr: u64, carrier: Carrier) -> usize {
+    fn slot(&mut self, thread: u16, list: &mut List, addr: u64, carrier: Carrier) -> usize {
         if let Some(found) = self.find(*list, addr, carrier) {
+            let head = &mut self.entries[found / self.threads].head;
+            *head = if *head == thread { thread } else { SEVERAL };
             return found;
         }
         let at = self.carried.len();
         self.carried.resize(at + self.threads, 0);
-        self.entries.push(Entry { carrier, addr, next: *list });
+        self.entries.push(Entry { carrier, addr, next: *list, head: thread });
         *list = List(self.entries.len() as u32);
         at
     }
 
     /// Adds the thread's clock to the carrier's.
     pub fn release(&mut self, thread: u16, list: &mut List, addr: u64, carrier: Carrier) {
-        let (into, from) = (self.slot(list, addr, carrier), self.at(usize::from(thread), 0));
+        let (into, from) = (self.slot(thread, list, addr, carrier), self.at(usize::from(thread), 0));
         join(&mut self.carried[into..into + self.threads], &self.own[from..from + self.threads]);
     }
 
@@ -129,10 +137,14 @@ impl Clocks {
         join(&mut self.own[into..into + self.threads], &self.carried[from..from + self.threads]);
     }
 
-    /// The carrier carries nothing any more.
-    pub fn clear(&mut self, list: List, addr: u64, carrier: Carrier) {
-        if let Some(at) = self.find(list, addr, carrier) {
-            self.carried[at..at + self.threads].fill(0);
+    /// The thread stores to an atomic location: what that carries ends, unless the thread itself
+    /// began all of it and goes on with it.
+    pub fn start_sequence(&mut self, thread: u16, list: List, addr: u64, continues: bool) {
+        if let Some(at) = self.find(list, addr, Carrier::Atomic) {
+            let head = &mut self.entries[at / self.threads].head;
+            if std::mem::replace(head, thread) != thread || !continues {
+                self.carried[at..at + self.threads].fill(0);
+            }
         }
     }
 
@@ -153,7 +165,7 @@ impl Clocks {
     /// a fence.
     pub fn release_fenced(&mut self, thread: u16, list: &mut List, addr: u64) {
         if self.fenced[usize::from(thread)] {
-            let (into, from) = (self.slot(list, addr, Carrier::Atomic), self.at(usize::from(thread), 1));
+            let (into, from) = (self.slot(thread, list, addr, Carrier::Atomic), self.at(usize::from(thread), 1));
             join(&mut self.carried[into..into + self.threads], &self.own[from..from + self.threads]);
         }
     }

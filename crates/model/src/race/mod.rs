@@ -1,7 +1,7 @@
 //! Data races: pairs of conflicting accesses that happens-before does not order.
 //!
-//! Happens-before is that of C11 with the release sequences of C++20. Executions are sequentially
-//! consistent, so a read sees the last write. These are ordered:
+//! Happens-before is that of C11, where a store says so, otherwise with the release sequences of
+//! C++20. Executions are sequentially consistent, so a read sees the last write. These are ordered:
 //!
 //! * the events of one thread, by program order;
 //! * an unlock before later locks; readers of an rwlock before later writers, and writers before

@@ -111,9 +111,9 @@ impl OrderSink for EventOrder<'_> {
         }
         let detector = &mut *self.detector;
         if !reads {
-            // A store starts a new release sequence; only a read-modify-write continues what it
-            // found.
-            detector.clocks.clear(list, addr, Carrier::Atomic);
+            // A store starts a new release sequence. A read-modify-write continues what it found, in
+            // C also a store of the thread that began it.
+            detector.clocks.start_sequence(thread, list, addr, op.continues);
         }
         detector.carries(at, addr);
         if op.order.releases() {

@@ -163,10 +163,16 @@ pub fn let_go(next: usize) {
     }
 }
 
-/// No thread can step: a timer that is armed goes off. If its effect is not modelled, the run is
-/// cut, because it may be no deadlock.
+/// No thread can step, by what is known: what threads wait for in the kernel is looked at again.
+/// Then a timer that is armed goes off. If its effect is not modelled, the run is cut, because it
+/// may be no deadlock.
 #[cold]
 fn at_rest() -> Option<usize> {
+    let waits = |tid: &usize| run().fibers[*tid].pending.kind == OpKind::Io && enabled(*tid) != CanStep::No;
+    if (0..run().threads).any(|tid| waits(&tid)) {
+        mark_waiting(|op| op.kind == OpKind::Io);
+        return choose::next_thread();
+    }
     match timers::go_on() {
         timers::Next::Fired => choose::next_thread(),
         timers::Next::NotModelled => finish(RunStatus::Cut, 0),

@@ -7,6 +7,7 @@ use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::benign;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::files::Copies;
+use crate::interpose::io::readiness::Queues;
 use crate::interpose::io::regular_files::OpenFile;
 use crate::interpose::io::stream_locks::StreamLocks;
 use crate::interpose::process::timers::Timers;
@@ -308,6 +309,8 @@ pub struct RunState {
     pub timers: Timers,
     /// Once controls in heap blocks.
     pub heap_onces: HeapOnces,
+    /// Queues of `epoll`.
+    pub queues: Queues,
     /// Locks of streams.
     pub stream_locks: StreamLocks,
     /// Clocks that threads published at objects.
@@ -340,6 +343,7 @@ impl RunState {
             handlers: [KernelAction::DEFAULT; 65],
             timers: Timers::NEW,
             heap_onces: HeapOnces::NEW,
+            queues: Queues::NEW,
             stream_locks: StreamLocks::NEW,
             timed: false,
             clocks: PublishedClocks::new(),

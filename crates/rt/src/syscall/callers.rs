@@ -80,6 +80,11 @@ pub fn is_compiler_library(pc: u64) -> bool {
     UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)
 }
 
+/// Whether the program has no part in C++: there is no C++ library in the process.
+pub fn is_c_program() -> bool {
+    STANDARD.end.load(Ordering::Relaxed) == 0
+}
+
 /// Whether the call comes from the C library itself.
 pub fn is_c_library(pc: u64) -> bool {
     C.contains(pc as usize)

@@ -2,6 +2,7 @@
 // options: --hang-timeout 0.5
 // status: 3
 // says: a thread waited in the kernel
+#define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ int main(void) {
     pthread_t thread;
     pthread_create(&thread, 0, writer, 0);
     struct pollfd readable = {ends[0], POLLIN, 0};
-    poll(&readable, 1, -1);
+    ppoll(&readable, 1, 0, 0);
     pthread_join(thread, 0);
     return 0;
 }

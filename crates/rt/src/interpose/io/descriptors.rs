@@ -2,7 +2,7 @@
 //! terminal) is an object of its own: an operation on it is enabled when the kernel would not
 //! block. Regular files never block.
 
-use core::ffi::c_void;
+use core::ffi::{c_char, c_void};
 
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
@@ -35,6 +35,7 @@ real! { hidden:
     fn pipe2(pair: *mut i32, flags: i32) -> i32;
     fn socketpair(domain: i32, kind: i32, protocol: i32, pair: *mut i32) -> i32;
     fn eventfd(value: u32, flags: i32) -> i32;
+    fn memfd_create(name: *const c_char, flags: u32) -> i32;
     fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
     fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
     fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
@@ -89,16 +90,24 @@ pub fn is_ready(descriptor: i32, events: i16) -> bool {
     crate::arch::syscall::poll(&mut poll) != 0
 }
 
-/// Waits until an operation on a descriptor cannot block.
+/// Waits until an operation on a descriptor cannot block. If the descriptor refers to something else
+/// by then, it waits for that.
 fn wait_for(descriptor: i32, events: i16, pc: u64) {
-    let identity = channel(descriptor);
-    if !controlled() {
-        return;
+    while controlled() {
+        let identity = channel(descriptor);
+        if identity == 0 {
+            let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
+            regular_files::touches_at_offset(descriptor, how, pc);
+        } else {
+            wait_for_channel(descriptor, identity, events, pc);
+        }
+        if channel(descriptor) == identity {
+            return;
+        }
     }
-    if identity == 0 {
-        let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
-        return regular_files::touches_at_offset(descriptor, how, pc);
-    }
+}
+
+fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
     crate::interpose::process::timers::before_reading(descriptor);
     // An operation on a nonblocking descriptor never waits.
     let events = if is_nonblocking(descriptor) { 0 } else { events };
@@ -106,6 +115,18 @@ fn wait_for(descriptor: i32, events: i16, pc: u64) {
     sched::arrive(op);
     sched::commit(&op, Outcome::Done, 0, 0);
     crate::interpose::process::timers::observe();
+}
+
+/// A transition on what the descriptor refers to that waits for nothing.
+pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
+    let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
+    match channel(descriptor) {
+        0 => regular_files::touches_flags(descriptor, how, pc),
+        identity => {
+            let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | observes, pc);
+            sched::perform(op, Outcome::Done, 0, 0);
+        }
+    }
 }
 
 fn is_nonblocking(descriptor: i32) -> bool {
@@ -315,6 +336,7 @@ pub fn moves(descriptor: i32) {
 extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
     if controlled() {
         undo::loses(descriptor);
+        crate::interpose::io::readiness::closed(descriptor);
         let identity = channel(descriptor);
         if identity != 0 {
             // Threads that wait at the other end notice that this one is closed.
@@ -337,8 +359,8 @@ extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
     unsafe { hidden::close(descriptor) }
 }
 
-extern "C" fn duplicate_to(from: i32, to: i32) -> i32 {
-    duplicated(from, to);
+extern "C" fn duplicate_to(from: i32, to: i32, pc: u64) -> i32 {
+    duplicated(from, to, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::dup2(from, to) }
 }
@@ -352,7 +374,14 @@ extern "C" fn duplicate(descriptor: i32) -> i32 {
     copy
 }
 
-extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize) -> i32 {
+extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize, pc: u64) -> i32 {
+    if controlled() {
+        match command {
+            libc::F_GETFL => touches(descriptor, FileAccess::Observe, pc),
+            libc::F_SETFL => touches(descriptor, FileAccess::Change, pc),
+            _ => {}
+        }
+    }
     if controlled() && matches!(command, libc::F_GETLK | libc::F_OFD_GETLK) {
         touch(argument as *const u8, size_of::<libc::flock>());
     }
@@ -361,17 +390,24 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize)
     if result >= 0 && controlled() && matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
         copied(descriptor, result);
     }
+    if command == libc::F_SETFL {
+        woke(descriptor);
+    }
     result
 }
 
-extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32) -> i32 {
-    duplicated(from, to);
+extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32, pc: u64) -> i32 {
+    duplicated(from, to, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::dup3(from, to, flags) }
 }
 
-fn duplicated(from: i32, to: i32) {
-    if controlled() {
+/// Replacing a descriptor closes it, and changes what those meet that use it as the other one.
+fn duplicated(from: i32, to: i32, pc: u64) {
+    if controlled() && from != to {
+        // What is replaced comes last: the descriptor changes with no other transition in between.
+        touches(from, FileAccess::Change, pc);
+        touches(to, FileAccess::Change, pc);
         undo::loses(to);
         copied(from, to);
     }
@@ -433,6 +469,15 @@ extern "C" fn make_event_counter(value: u32, flags: i32) -> i32 {
     descriptor
 }
 
+extern "C" fn make_memory_file(name: *const c_char, flags: u32) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    let descriptor = unsafe { hidden::memfd_create(name, flags) };
+    if descriptor >= 0 && controlled() {
+        regular_files::opened_nameless(descriptor);
+    }
+    descriptor
+}
+
 extern "C" fn make_socket(domain: i32, socket_kind: i32, protocol: i32) -> i32 {
     if controlled() {
         note_limit(limit::SOCKET);
@@ -477,4 +522,5 @@ export!(pipe, 1 => make_pipe);
 export!(pipe2, 2 => make_pipe_with_flags);
 export!(socketpair, 4 => make_socket_pair);
 export!(eventfd, 2 => make_event_counter);
+export!(memfd_create, 2 => make_memory_file);
 export!(socket, 3 => make_socket);

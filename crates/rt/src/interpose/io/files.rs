@@ -283,6 +283,7 @@ fn opened(path: &CStr, descriptor: i32) -> i32 {
             regular_files::opened(descriptor, regular_files::content(path));
         } else {
             undo::changed(undo::kind::OTHER);
+            regular_files::opened_other(descriptor);
         }
     }
     descriptor
@@ -363,6 +364,7 @@ extern "C" fn temporary_stream() -> *mut c_void {
         // for reading and writing.
         return unsafe {
             syscall!(libc::SYS_close, held);
+            regular_files::opened_nameless(descriptor);
             hidden::fdopen(descriptor, c"w+".as_ptr())
         };
     }

@@ -29,7 +29,7 @@ pub fn prepare() {
 /// from a checkpoint.
 #[inline(always)]
 fn note_changing_answer(name: &str) {
-    if matches!(name, "getrusage" | "sysinfo" | "ioctl") {
+    if matches!(name, "getrusage" | "sysinfo") {
         undo::changed(undo::kind::OTHER);
     }
 }
@@ -61,7 +61,6 @@ written! {
     fn fstatfs64(descriptor: i32, into: *mut c_void) -> i32 { into => ANY }
     fn readlink(path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
     fn readlinkat(directory: i32, path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
-    fn getcwd(into: *mut c_char, bytes: usize) -> *mut c_char { into => bytes }
     fn uname(into: *mut c_void) -> i32 { into => ANY }
     fn sysinfo(into: *mut c_void) -> i32 { into => ANY }
     fn getgroups(most: i32, into: *mut u32) -> i32 { into => most.max(0) as usize * 4 }
@@ -69,9 +68,6 @@ written! {
     fn getrlimit64(resource: i32, into: *mut c_void) -> i32 { into => 16 }
     fn getrusage(who: i32, into: *mut c_void) -> i32 { into => ANY }
     fn sched_getparam(process: i32, into: *mut c_void) -> i32 { into => 4 }
-    fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32 {
-        into => most.max(0) as usize * 12
-    }
     fn epoll_pwait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 {
         into => most.max(0) as usize * 12
     }
@@ -81,9 +77,6 @@ written! {
     fn getpeername(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
     fn getsockopt(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32) -> i32 {
         value => ANY, bytes => 4
-    }
-    fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32 {
-        argument => ANY.max((request >> 16 & 0x3fff) as usize)
     }
     fn sendfile(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
     fn sendfile64(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }

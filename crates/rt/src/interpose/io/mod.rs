@@ -3,6 +3,7 @@
 pub mod descriptors;
 pub mod files;
 pub mod kernel_buffers;
+pub mod readiness;
 pub mod regular_files;
 pub mod stream_locks;
 mod streams;

@@ -24,7 +24,8 @@ use crate::syscall::syscall;
 pub struct OpenFile {
     /// What is in the file.
     pub content: u32,
-    /// The offset, which copies of the descriptor share.
+    /// The offset, which copies of the descriptor share; 0 if it is no regular file: then only its
+    /// closing matters.
     offset: u32,
 }
 
@@ -45,6 +46,11 @@ pub enum FileAccess {
 fn hash(bytes: &[u8], salt: u64) -> u32 {
     let hash = bytes.iter().fold(salt, |hash, &byte| mix(hash ^ u64::from(byte) ^ 0x100));
     (hash >> 32) as u32 | 1
+}
+
+/// Identity of something that is known by a number.
+pub fn thing(number: u64, salt: u64) -> u32 {
+    hash(&number.to_le_bytes(), salt)
 }
 
 /// The last part of a path. Files of the same name in different directories are taken for one. This
@@ -104,6 +110,20 @@ pub fn opened(descriptor: i32, content: u32) {
     set(descriptor, OpenFile { content, offset });
 }
 
+/// Notes that something was opened that is no regular file and that operations do not wait for.
+pub fn opened_other(descriptor: i32) {
+    let me = run().me();
+    me.channels += 1;
+    let content = thing(me.key ^ u64::from(me.channels), 5);
+    set(descriptor, OpenFile { content, offset: 0 });
+}
+
+/// Notes that a regular file without a name was opened.
+pub fn opened_nameless(descriptor: i32) {
+    let content = thing(run().me().key ^ u64::from(run().me().channels), 6);
+    opened(descriptor, content);
+}
+
 /// Whether operations are transitions now.
 fn counts() -> bool {
     controlled() && run().threads > 1
@@ -151,17 +171,26 @@ pub fn touches_at_offset(descriptor: i32, how: FileAccess, pc: u64) {
         && let Some(file) = open_file(descriptor)
     {
         let second = if file.offset == file.content { 0 } else { io::and(file.offset) };
-        let how = if second == 0 { FileAccess::Change } else { how };
+        let how = match file.offset {
+            0 => FileAccess::Observe,
+            _ if second == 0 => FileAccess::Change,
+            _ => how,
+        };
         perform(file.content, how, second, pc);
     }
 }
 
 /// An operation on the offset alone, or the end of the open file.
 pub fn touches_offset(descriptor: i32, pc: u64) {
+    touches_flags(descriptor, FileAccess::Change, pc);
+}
+
+/// An operation on what belongs to the open file, not to what is in it.
+pub fn touches_flags(descriptor: i32, how: FileAccess, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
     {
-        perform(file.offset, FileAccess::Change, 0, pc);
+        perform(if file.offset == 0 { file.content } else { file.offset }, how, 0, pc);
     }
 }
 

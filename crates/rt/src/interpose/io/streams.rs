@@ -7,11 +7,13 @@ use core::sync::atomic::AtomicPtr;
 
 use crate::arch::entry::intercept;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
-use crate::interpose::io::stream_locks;
+use crate::interpose::io::{descriptors, stream_locks};
+use crate::interpose::process::shared_state::{self, Part};
 use crate::state::controlled;
 
 unsafe extern "C" {
     static stdin: *mut c_void;
+    static stdout: *mut c_void;
     fn __errno_location() -> *mut i32;
     fn fileno(stream: *mut c_void) -> i32;
 }
@@ -33,20 +35,31 @@ fn descriptor(stream: usize) -> Option<i32> {
     }
 }
 
-pub fn input(stream: usize, pc: u64) {
+/// A transition on what the stream reads or writes. One in memory has its buffer; what a stream has
+/// of a pipe may be in its buffer, too.
+fn touch(stream: usize, how: FileAccess, pc: u64) {
     stream_locks::wait_for(stream, pc);
-    if let Some(descriptor) = descriptor(stream) {
-        regular_files::touches_at_offset(descriptor, FileAccess::Observe, pc);
-        crate::interpose::io::descriptors::moves(descriptor);
+    match descriptor(stream) {
+        Some(descriptor) if descriptor < 0 => {
+            shared_state::touch(Part::Stream(stream), FileAccess::Change, pc);
+        }
+        Some(descriptor) if descriptors::channel(descriptor) != 0 => {
+            descriptors::touches(descriptor, FileAccess::Change, pc);
+        }
+        Some(descriptor) => {
+            regular_files::touches_at_offset(descriptor, how, pc);
+            descriptors::moves(descriptor);
+        }
+        None => {}
     }
 }
 
+pub fn input(stream: usize, pc: u64) {
+    touch(stream, FileAccess::Observe, pc);
+}
+
 fn output(stream: usize, pc: u64) {
-    stream_locks::wait_for(stream, pc);
-    if let Some(descriptor) = descriptor(stream) {
-        regular_files::touches_at_offset(descriptor, FileAccess::Change, pc);
-        crate::interpose::io::descriptors::moves(descriptor);
-    }
+    touch(stream, FileAccess::Change, pc);
 }
 
 fn close(stream: usize, pc: u64) {
@@ -54,6 +67,12 @@ fn close(stream: usize, pc: u64) {
     if let Some(descriptor) = descriptor(stream) {
         regular_files::set(descriptor, OpenFile::NONE);
     }
+}
+
+/// The stream that functions without one write to.
+fn standard_output(pc: u64) {
+    // SAFETY: reads the C library's variable.
+    output(unsafe { stdout } as usize, pc);
 }
 
 /// The stream that functions without one read from.
@@ -94,6 +113,8 @@ before! {
         => |_, pc| standard_input(pc);
     fprintf vfprintf __fprintf_chk __vfprintf_chk fflush fflush_unlocked fwprintf => |a, pc| output(a[0], pc);
     fputs fputs_unlocked fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws => |a, pc| output(a[1], pc);
+    printf vprintf __printf_chk __vprintf_chk puts putchar putchar_unlocked wprintf vwprintf
+        => |_, pc| standard_output(pc);
     fwrite fwrite_unlocked => |a, pc| output(a[3], pc);
     fclose => |a, pc| close(a[0], pc);
 }

@@ -12,9 +12,11 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arch::RED_ZONE;
-use crate::arch::entry::hook;
+use crate::arch::entry::{export, hook};
 use crate::arch::signal::{self, KernelAction};
+use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::failure::{self, CRASHES};
+use crate::interpose::process::shared_state::{self, Part};
 use crate::interpose::process::signal_masks;
 use crate::restore::undo;
 use crate::state::{controlled, run};
@@ -93,7 +95,9 @@ fn as_slot(action: &libc::sigaction) -> KernelAction {
 }
 
 /// `sigaction`, under control.
-fn change(number: i32, new: Option<&libc::sigaction>) -> Option<libc::sigaction> {
+fn change(number: i32, new: Option<&libc::sigaction>, pc: u64) -> Option<libc::sigaction> {
+    let how = if new.is_some() { FileAccess::Change } else { FileAccess::Observe };
+    shared_state::touch(Part::Action(number), how, pc);
     if CRASHES.contains(&number) {
         let slot = &mut run().handlers[number as usize];
         let before = as_program_sees(*slot);
@@ -130,13 +134,13 @@ fn change(number: i32, new: Option<&libc::sigaction>) -> Option<libc::sigaction>
     Some(before)
 }
 
-extern "C" fn set_action(number: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32 {
+extern "C" fn set_action(number: i32, new: *const libc::sigaction, old: *mut libc::sigaction, pc: u64) -> i32 {
     if !controlled() || !(1..=64).contains(&number) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigaction(number, new, old) };
     }
     // SAFETY: null, or the caller passes an action.
-    let Some(before) = change(number, unsafe { new.as_ref() }) else { return -1 };
+    let Some(before) = change(number, unsafe { new.as_ref() }, pc) else { return -1 };
     if !old.is_null() {
         // SAFETY: not null, so the caller passes room for an action.
         unsafe { *old = before };
@@ -145,7 +149,7 @@ extern "C" fn set_action(number: i32, new: *const libc::sigaction, old: *mut lib
 }
 
 /// Sets a handler with these flags; the one before, or `SIG_ERR`.
-fn set_with(number: i32, handler: usize, flags: i32) -> usize {
+fn set_with(number: i32, handler: usize, flags: i32, pc: u64) -> usize {
     // SAFETY: all-zero is a valid value.
     let mut new: libc::sigaction = unsafe { core::mem::zeroed() };
     new.sa_sigaction = handler;
@@ -154,24 +158,24 @@ fn set_with(number: i32, handler: usize, flags: i32) -> usize {
         set_errno(libc::EINVAL);
         return libc::SIG_ERR;
     }
-    change(number, Some(&new)).map_or(libc::SIG_ERR, |before| before.sa_sigaction)
+    change(number, Some(&new), pc).map_or(libc::SIG_ERR, |before| before.sa_sigaction)
 }
 
-extern "C" fn set_handler(number: i32, handler: usize) -> usize {
+extern "C" fn set_handler(number: i32, handler: usize, pc: u64) -> usize {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::signal(number, handler) };
     }
-    set_with(number, handler, libc::SA_RESTART)
+    set_with(number, handler, libc::SA_RESTART, pc)
 }
 
 /// `signal` as System V has it, and as `-std=c99` and `_XOPEN_SOURCE` give it: for one signal.
-extern "C" fn set_handler_once(number: i32, handler: usize) -> usize {
+extern "C" fn set_handler_once(number: i32, handler: usize, pc: u64) -> usize {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__sysv_signal(number, handler) };
     }
-    set_with(number, handler, libc::SA_RESETHAND | libc::SA_NODEFER)
+    set_with(number, handler, libc::SA_RESETHAND | libc::SA_NODEFER, pc)
 }
 
 /// Blocks or unblocks one signal; whether it was blocked.
@@ -186,16 +190,16 @@ fn hold(number: i32, how: i32) -> Option<bool> {
     Some(was)
 }
 
-extern "C" fn set_disposition(number: i32, disposition: usize) -> usize {
+extern "C" fn set_disposition(number: i32, disposition: usize, pc: u64) -> usize {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigset(number, disposition) };
     }
     let how = if disposition == HOLD { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
     let before = if disposition == HOLD {
-        change(number, None).map_or(libc::SIG_ERR, |before| before.sa_sigaction)
+        change(number, None, pc).map_or(libc::SIG_ERR, |before| before.sa_sigaction)
     } else {
-        set_with(number, disposition, 0)
+        set_with(number, disposition, 0, pc)
     };
     match hold(number, how) {
         Some(true) if before != libc::SIG_ERR => HOLD,
@@ -220,12 +224,12 @@ extern "C" fn release_signal(number: i32) -> i32 {
     if hold(number, libc::SIG_UNBLOCK).is_some() { 0 } else { -1 }
 }
 
-extern "C" fn ignore_signal(number: i32) -> i32 {
+extern "C" fn ignore_signal(number: i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigignore(number) };
     }
-    if set_with(number, libc::SIG_IGN, 0) == libc::SIG_ERR { -1 } else { 0 }
+    if set_with(number, libc::SIG_IGN, 0, pc) == libc::SIG_ERR { -1 } else { 0 }
 }
 
 /// `sigaltstack`, under control: an error code.
@@ -270,15 +274,15 @@ extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> i
     }
 }
 
-hook!(sigaction, 3 => set_action);
-hook!(__sigaction, 3 => set_action);
-hook!(signal, 2 => set_handler);
-hook!(bsd_signal, 2 => set_handler);
-hook!(ssignal, 2 => set_handler);
-hook!(sysv_signal, 2 => set_handler_once);
-hook!(__sysv_signal, 2 => set_handler_once);
-hook!(sigset, 2 => set_disposition);
+export!(sigaction, 3 => set_action);
+export!(__sigaction, 3 => set_action);
+export!(signal, 2 => set_handler);
+export!(bsd_signal, 2 => set_handler);
+export!(ssignal, 2 => set_handler);
+export!(sysv_signal, 2 => set_handler_once);
+export!(__sysv_signal, 2 => set_handler_once);
+export!(sigset, 2 => set_disposition);
 hook!(sighold, 1 => hold_signal);
 hook!(sigrelse, 1 => release_signal);
-hook!(sigignore, 1 => ignore_signal);
+export!(sigignore, 1 => ignore_signal);
 hook!(sigaltstack, 2 => set_stack);

@@ -4,8 +4,11 @@ use core::ffi::{c_char, c_void};
 
 use raddle_wire::limit;
 
-use crate::arch::entry::hook;
+use crate::arch::entry::{export, hook};
 use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAP_LOW, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
+use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::process::shared_state::{self, Part};
+use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched::controller::note_limit;
 use crate::state::{controlled, run};
@@ -18,6 +21,8 @@ real! { hidden:
     fn mprotect(at: usize, bytes: usize, protection: i32) -> i32;
     fn sbrk(bytes: isize) -> usize;
     fn brk(end: usize) -> i32;
+    fn getcwd(into: *mut c_char, bytes: usize) -> *mut c_char;
+    fn get_current_dir_name() -> *mut c_char;
     fn chdir(path: *const c_char) -> i32;
     fn fchdir(descriptor: i32) -> i32;
     fn umask(mask: u32) -> u32;
@@ -136,19 +141,38 @@ extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
     unsafe { hidden::mprotect(at, bytes, protection) }
 }
 
-extern "C" fn change_directory(path: *const c_char) -> i32 {
+extern "C" fn change_directory(path: *const c_char, pc: u64) -> i32 {
+    shared_state::touch(Part::Directory, FileAccess::Change, pc);
     undo::changed(kind::DIRECTORY);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::chdir(path) }
 }
 
-extern "C" fn change_directory_to(descriptor: i32) -> i32 {
+extern "C" fn change_directory_to(descriptor: i32, pc: u64) -> i32 {
+    shared_state::touch(Part::Directory, FileAccess::Change, pc);
     undo::changed(kind::DIRECTORY);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fchdir(descriptor) }
 }
 
-extern "C" fn set_mask(mask: u32) -> u32 {
+/// The working directory, into the caller's buffer or one that is allocated.
+extern "C" fn get_directory(into: *mut c_char, bytes: usize, pc: u64) -> *mut c_char {
+    shared_state::touch(Part::Directory, FileAccess::Observe, pc);
+    if !into.is_null() {
+        touch(into.cast(), bytes);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::getcwd(into, bytes) }
+}
+
+extern "C" fn get_directory_name(pc: u64) -> *mut c_char {
+    shared_state::touch(Part::Directory, FileAccess::Observe, pc);
+    // SAFETY: no arguments.
+    unsafe { hidden::get_current_dir_name() }
+}
+
+extern "C" fn set_mask(mask: u32, pc: u64) -> u32 {
+    shared_state::touch(Part::Mask, FileAccess::Change, pc);
     undo::changed(kind::MASK);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::umask(mask) }
@@ -332,9 +356,11 @@ hook!(munmap, 2 => unmap);
 hook!(mprotect, 3 => protect);
 hook!(sbrk, 1 => move_break);
 hook!(brk, 1 => set_break);
-hook!(chdir, 1 => change_directory);
-hook!(fchdir, 1 => change_directory_to);
-hook!(umask, 1 => set_mask);
+export!(chdir, 1 => change_directory);
+export!(fchdir, 1 => change_directory_to);
+export!(getcwd, 2 => get_directory);
+export!(get_current_dir_name, 0 => get_directory_name);
+export!(umask, 1 => set_mask);
 hook!(fork, 0 => fork_process);
 hook!(vfork, 0 => fork_process);
 hook!(system, 1 => run_command);

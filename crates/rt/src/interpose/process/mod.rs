@@ -5,6 +5,7 @@ pub mod failure;
 pub mod handlers;
 pub mod kernel_state;
 pub mod random_bytes;
+pub mod shared_state;
 pub mod signal_masks;
 pub mod sigwait;
 mod system_call;

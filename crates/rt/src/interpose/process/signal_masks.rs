@@ -6,8 +6,10 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arch::PAGE;
-use crate::arch::entry::hook;
+use crate::arch::entry::{export, hook};
+use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::failure::CRASHES;
+use crate::interpose::process::shared_state::{self, Part};
 use crate::restore::snapshot::touch;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
@@ -159,16 +161,17 @@ extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void) ->
     change(how, new.cast(), old.cast())
 }
 
-extern "C" fn send_to_self(signal: i32) -> i32 {
+extern "C" fn send_to_self(signal: i32, pc: u64) -> i32 {
     if controlled() {
+        shared_state::touch(Part::Action(signal), FileAccess::Observe, pc);
         make_room_for_frame();
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::raise(signal) }
 }
 
-hook!(raise, 1 => send_to_self);
-hook!(gsignal, 1 => send_to_self);
+export!(raise, 1 => send_to_self);
+export!(gsignal, 1 => send_to_self);
 hook!(sigpending, 1 => pending);
 hook!(sigprocmask, 3 => block);
 hook!(pthread_sigmask, 3 => block_of_thread);

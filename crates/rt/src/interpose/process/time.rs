@@ -3,8 +3,12 @@
 
 use core::ffi::c_void;
 
+use raddle_wire::limit;
+
 use crate::arch::entry::export;
+use crate::interpose::io::readiness;
 use crate::interpose::thread::cancel;
+use crate::sched::controller::note_limit;
 use crate::sched::virtual_time::{self, EPOCH, SECOND};
 use crate::sched::{self, timeouts};
 use crate::state::{ThreadStatus, controlled, run};
@@ -201,17 +205,20 @@ extern "C" fn clock(_pc: u64) -> i64 {
     ((now() - EPOCH) / 1_000) as i64
 }
 
-/// A poll of nothing is a sleep.
+/// A poll of no descriptor is a sleep.
 extern "C-unwind" fn poll(descriptors: *mut c_void, count: u64, milliseconds: i32, pc: u64) -> i32 {
-    if !controlled() || count != 0 || milliseconds < 0 {
+    if !controlled() || count == 0 && milliseconds < 0 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::poll(descriptors, count, milliseconds) };
+    }
+    if count != 0 {
+        return readiness::poll(descriptors.cast(), count, milliseconds, pc);
     }
     sleep_for(milliseconds as u64 * 1_000_000, pc);
     0
 }
 
-/// A select of nothing is a sleep.
+/// A select of no descriptor is a sleep.
 extern "C-unwind" fn select(
     count: i32,
     read: *mut c_void,
@@ -220,15 +227,28 @@ extern "C-unwind" fn select(
     timeout: *mut libc::timeval,
     pc: u64,
 ) -> i32 {
-    if !controlled() || count != 0 || timeout.is_null() {
+    // SAFETY: null, or the caller passes a span.
+    let span = unsafe { timeout.as_ref() }.map(|span| {
+        let nanoseconds = (span.tv_sec as u64).saturating_mul(SECOND);
+        nanoseconds.saturating_add((span.tv_usec as u64).saturating_mul(1_000))
+    });
+    let sets = [read.cast(), write.cast(), except.cast()];
+    match span {
+        Some(nanoseconds) if controlled() && count == 0 => {
+            sleep_for(nanoseconds, pc);
+            0
+        }
+        span if controlled() && count > 0 => {
+            let milliseconds = span.map_or(-1, |span| span.div_ceil(1_000_000).min(i32::MAX as u64) as i32);
+            readiness::select(count, sets, milliseconds, pc).unwrap_or_else(|| {
+                note_limit(limit::DESCRIPTORS);
+                // SAFETY: passes on what the caller gave.
+                unsafe { hidden::select(count, read, write, except, timeout) }
+            })
+        }
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::select(count, read, write, except, timeout) };
+        _ => unsafe { hidden::select(count, read, write, except, timeout) },
     }
-    // SAFETY: not null, so the caller passes a span.
-    let span = unsafe { *timeout };
-    let nanoseconds = (span.tv_sec as u64).saturating_mul(SECOND);
-    sleep_for(nanoseconds.saturating_add((span.tv_usec as u64).saturating_mul(1_000)), pc);
-    0
 }
 
 export!(nanosleep, 2 => nanosleep);

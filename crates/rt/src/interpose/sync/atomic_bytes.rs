@@ -10,7 +10,7 @@ use crate::arch::entry::{export, return_address};
 use crate::interpose::sync::atomics::{cas, load, order, store, update_set};
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, controlled};
-use crate::syscall::syscall;
+use crate::syscall::{callers, syscall};
 
 /// Size announced for an object whose size is no power of two: wider than any word whose value the
 /// host tracks, because the first 8 bytes alone do not say whether a compare-exchange succeeds.
@@ -95,7 +95,7 @@ extern "C" fn store_bytes(bytes: usize, address: u64, value: u64, given: i32, pc
     if !controlled() {
         return with_lock(|| bytes_at(address, bytes).copy_from_slice(bytes_at(value, bytes)));
     }
-    let op = op(OpKind::AtomicStore, address, given, 0, pc);
+    let op = op(OpKind::AtomicStore, address, given, callers::is_c_program().into(), pc);
     sched::arrive(op);
     let old = low(bytes_at(address, bytes));
     bytes_at(address, bytes).copy_from_slice(bytes_at(value, bytes));

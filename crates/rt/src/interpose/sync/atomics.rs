@@ -13,6 +13,7 @@ use crate::arch::entry::{export, return_address};
 use crate::sched::{self, virtual_time};
 use crate::spinloop::libstdcxx_spin;
 use crate::state::{AnnouncedOp, controlled};
+use crate::syscall::callers;
 
 /// An integer that can be accessed atomically.
 pub trait Word: Copy + Eq {
@@ -175,7 +176,7 @@ pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
         real_update(SET, address, value);
         return;
     }
-    let op = op::<W>(OpKind::AtomicStore, address, given, 0, pc);
+    let op = op::<W>(OpKind::AtomicStore, address, given, callers::is_c_program().into(), pc);
     sched::arrive(op);
     let old: W = peek(address);
     poke(address, value);

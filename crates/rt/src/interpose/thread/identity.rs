@@ -8,6 +8,8 @@ use raddle_wire::limit;
 
 use crate::arch::PAGE;
 use crate::arch::entry::export;
+use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::process::shared_state::{self, Part};
 use crate::interpose::thread::lifecycle;
 use crate::sched::controller::note_limit;
 use crate::sched::timeouts;
@@ -41,6 +43,11 @@ fn thread(handle: u64, pc: u64) -> Option<usize> {
     found
 }
 
+/// A transition on the name of a thread.
+fn touch_name(tid: usize, how: FileAccess, pc: u64) {
+    shared_state::touch(Part::Name(run().fibers[tid].key), how, pc);
+}
+
 fn set_name(tid: usize, name: &[u8]) {
     let kept = &mut run().fibers[tid].private.name;
     *kept = [0; NAME_BYTES];
@@ -61,6 +68,7 @@ extern "C" fn setname(handle: u64, name: *const c_char, pc: u64) -> i32 {
     }
     match thread(handle, pc) {
         Some(tid) => {
+            touch_name(tid, FileAccess::Change, pc);
             set_name(tid, name);
             0
         }
@@ -88,6 +96,7 @@ extern "C" fn getname(handle: u64, to: *mut u8, bytes: usize, pc: u64) -> i32 {
     if bytes < NAME_BYTES {
         return libc::ERANGE;
     }
+    touch_name(tid, FileAccess::Observe, pc);
     // SAFETY: the caller passes room for as many bytes.
     unsafe { core::ptr::copy_nonoverlapping(name_of(tid).as_ptr(), to, NAME_BYTES) };
     0

@@ -1,0 +1,249 @@
+//! Asking whether input or output is possible: `poll`, `select`, `epoll_wait`, `FIONREAD`. Each
+//! descriptor that is asked about is observed by a transition of its own.
+//!
+//! A call that may wait for ever waits for its turn until one of its descriptors is ready. One with
+//! a time-out never waits: the time may be over at any moment.
+
+use core::ffi::c_void;
+
+use raddle_vocab::{OpKind, Outcome, io};
+use raddle_wire::limit;
+
+use crate::arch::entry::export;
+use crate::interpose::io::descriptors::{channel, is_ready};
+use crate::interpose::process::timers;
+use crate::restore::snapshot::touch;
+use crate::restore::undo;
+use crate::sched::controller::{name_limit, note_limit};
+use crate::sched::virtual_time;
+use crate::sched::{self, timeouts};
+use crate::state::{AnnouncedOp, controlled, run};
+use crate::syscall::libc_real::real;
+use crate::syscall::syscall;
+
+real! { hidden:
+    fn poll(descriptors: *mut libc::pollfd, count: u64, milliseconds: i32) -> i32;
+    fn epoll_ctl(queue: i32, operation: i32, descriptor: i32, event: *mut c_void) -> i32;
+    fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32;
+    fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32;
+}
+
+/// Members of all epoll queues together.
+const MEMBERS: usize = 128;
+/// Descriptors that one `select` can name.
+const SELECTED: usize = 64;
+const MILLISECOND: u64 = 1_000_000;
+
+/// Which descriptors are in which epoll queue.
+pub struct Queues {
+    members: [(i32, i32); MEMBERS],
+    len: usize,
+}
+
+impl Queues {
+    /// None.
+    pub const NEW: Queues = Queues { members: [(0, 0); MEMBERS], len: 0 };
+
+    fn add(&mut self, queue: i32, descriptor: i32) {
+        if self.members[..self.len].contains(&(queue, descriptor)) {
+            return;
+        }
+        if self.len == MEMBERS {
+            return name_limit(limit::DESCRIPTORS);
+        }
+        self.members[self.len] = (queue, descriptor);
+        self.len += 1;
+    }
+
+    fn remove(&mut self, unwanted: impl Fn(i32, i32) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.len {
+            let (queue, descriptor) = self.members[at];
+            if !unwanted(queue, descriptor) {
+                self.members[kept] = (queue, descriptor);
+                kept += 1;
+            }
+        }
+        self.len = kept;
+    }
+}
+
+/// The descriptor is closed: it is in no queue any more, and is none.
+pub fn closed(descriptor: i32) {
+    if run().queues.len > 0 {
+        run().queues.remove(|queue, member| queue == descriptor || member == descriptor);
+    }
+}
+
+/// A transition that looks at what the descriptor refers to.
+fn observe(descriptor: i32, pc: u64) {
+    let identity = channel(descriptor);
+    if identity == 0 {
+        return;
+    }
+    timers::before_reading(descriptor);
+    let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | io::OBSERVES, pc);
+    sched::perform(op, Outcome::Done, 0, 0);
+    timers::observe();
+}
+
+/// Waits until `descriptor`, which may stand for several, is ready. `about` is what it waits for.
+fn wait_until_ready(descriptor: i32, events: i16, about: u64, pc: u64) {
+    let op = AnnouncedOp::new(OpKind::Io, about, io::waits_for(descriptor, events) | io::OBSERVES, pc);
+    sched::perform(op, Outcome::Done, 0, 0);
+    timers::observe();
+}
+
+/// Waits until one of several is ready.
+fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
+    let Some(about) = entries.iter().map(|entry| channel(entry.fd)).find(|&identity| identity != 0) else {
+        return note_limit(limit::EXTERNAL_WAIT);
+    };
+    if let [only] = entries {
+        return wait_until_ready(only.fd, only.events, about, pc);
+    }
+    // SAFETY: a queue of the runtime, which it closes again; events have the same bits in both
+    // calls.
+    unsafe {
+        let queue = syscall!(libc::SYS_epoll_create1, libc::EPOLL_CLOEXEC) as i32;
+        for entry in entries.iter().filter(|entry| entry.fd >= 0) {
+            let event = libc::epoll_event { events: entry.events as u16 as u32, u64: 0 };
+            syscall!(libc::SYS_epoll_ctl, queue, libc::EPOLL_CTL_ADD, entry.fd, &raw const event);
+        }
+        wait_until_ready(queue, libc::POLLIN, about, pc);
+        syscall!(libc::SYS_close, queue);
+    }
+}
+
+/// A time-out of so many milliseconds is over.
+fn timed_out(milliseconds: i32, pc: u64) {
+    if milliseconds > 0 {
+        virtual_time::slept(milliseconds as u64 * MILLISECOND);
+        timers::after_sleep();
+        timeouts::idle_call(pc);
+    }
+}
+
+/// `poll`, under control.
+fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
+    let is_any_ready =
+        |entry: &libc::pollfd| entry.fd >= 0 && channel(entry.fd) == 0 && is_ready(entry.fd, entry.events);
+    if milliseconds < 0 && !entries.iter().any(is_any_ready) {
+        wait_for_any(entries, pc);
+    }
+    let mut ready = 0;
+    for entry in entries {
+        if milliseconds >= 0 {
+            observe(entry.fd, pc);
+        }
+        // SAFETY: asks about one entry of the caller's; does not wait.
+        ready += unsafe { hidden::poll(entry, 1, 0) }.max(0);
+    }
+    if ready == 0 {
+        timed_out(milliseconds, pc);
+    }
+    ready
+}
+
+/// `poll` with descriptors, under control.
+pub fn poll(descriptors: *mut libc::pollfd, count: u64, milliseconds: i32, pc: u64) -> i32 {
+    touch(descriptors.cast(), count as usize * size_of::<libc::pollfd>());
+    // SAFETY: the caller passes so many entries.
+    ask(unsafe { core::slice::from_raw_parts_mut(descriptors, count as usize) }, milliseconds, pc)
+}
+
+/// The sets of `select`, and the events of `poll` that they stand for.
+const SETS: [i16; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
+
+/// `select` with descriptors, under control; `None` if there are too many.
+pub fn select(count: i32, sets: [*mut libc::fd_set; 3], milliseconds: i32, pc: u64) -> Option<i32> {
+    let mut entries = [libc::pollfd { fd: -1, events: 0, revents: 0 }; SELECTED];
+    let mut len = 0;
+    for fd in 0..count {
+        // SAFETY: each set is null or the caller's, with a bit for every descriptor below `count`.
+        let wants = |set: *mut libc::fd_set| !set.is_null() && unsafe { libc::FD_ISSET(fd, set) };
+        let events = sets.iter().zip(SETS).filter(|&(&set, _)| wants(set)).fold(0, |all, (_, event)| all | event);
+        if events != 0 {
+            *entries.get_mut(len)? = libc::pollfd { fd, events, revents: 0 };
+            len += 1;
+        }
+    }
+    ask(&mut entries[..len], milliseconds, pc);
+    let mut found = 0;
+    for (&set, event) in sets.iter().zip(SETS).filter(|(set, _)| !set.is_null()) {
+        // A closed end can be read from and written to: the call would not wait.
+        let hangs_up = if event == libc::POLLPRI { 0 } else { libc::POLLHUP | libc::POLLERR };
+        // SAFETY: as above.
+        unsafe { libc::FD_ZERO(set) };
+        for entry in entries[..len].iter().filter(|entry| entry.events & event != 0) {
+            if entry.revents & (event | hangs_up) != 0 {
+                // SAFETY: as above.
+                unsafe { libc::FD_SET(entry.fd, set) };
+                found += 1;
+            }
+        }
+    }
+    Some(found)
+}
+
+extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, _pc: u64) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::epoll_ctl(queue, operation, descriptor, event) };
+    if result == 0 && controlled() {
+        match operation {
+            libc::EPOLL_CTL_ADD => run().queues.add(queue, descriptor),
+            libc::EPOLL_CTL_DEL => run().queues.remove(|of, member| (of, member) == (queue, descriptor)),
+            _ => {}
+        }
+    }
+    result
+}
+
+extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::epoll_wait(queue, into, most, milliseconds) };
+    }
+    touch(into.cast(), most.max(0) as usize * size_of::<libc::epoll_event>());
+    let mut about = 0;
+    for at in 0..run().queues.len {
+        let (of, member) = run().queues.members[at];
+        if of == queue {
+            about = if about == 0 { channel(member) } else { about };
+            if milliseconds >= 0 {
+                observe(member, pc);
+            }
+        }
+    }
+    if milliseconds < 0 && about != 0 {
+        wait_until_ready(queue, libc::POLLIN, about, pc);
+    } else if milliseconds < 0 {
+        note_limit(limit::EXTERNAL_WAIT);
+    }
+    let at_most = if milliseconds < 0 && about == 0 { milliseconds } else { 0 };
+    // SAFETY: passes on what the caller gave.
+    let found = unsafe { hidden::epoll_wait(queue, into, most, at_most) };
+    if found == 0 {
+        timed_out(milliseconds, pc);
+    }
+    found
+}
+
+extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc: u64) -> i32 {
+    /// What a request may write at least, whatever its number says.
+    const ANY: usize = 512;
+    if controlled() {
+        if matches!(request, libc::FIONREAD | libc::FIONBIO) {
+            observe(descriptor, pc);
+        }
+        // What it answers may be something else in every run.
+        undo::changed(undo::kind::OTHER);
+        touch(argument as *const u8, ANY.max((request >> 16 & 0x3fff) as usize));
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::ioctl(descriptor, request, argument) }
+}
+
+export!(epoll_ctl, 4 => change_queue);
+export!(epoll_wait, 4 => wait_for_queue);
+export!(ioctl, 3 => control_device);

@@ -1,0 +1,48 @@
+//! State of the process that its threads share and that lies in no memory of the program: the
+//! working directory, the file mode mask, actions of signals, names of threads, streams without a
+//! descriptor. A call that reads or changes such a part is a transition that observes or changes
+//! it. It orders no memory: the kernel promises nothing of the kind.
+//!
+//! While the program has only one thread, such calls are no transitions.
+
+use raddle_vocab::{OpKind, Outcome, io};
+
+use crate::interpose::io::regular_files::{FileAccess, thing};
+use crate::sched;
+use crate::state::{AnnouncedOp, controlled, run};
+
+/// A part of the state.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// The working directory.
+    Directory,
+    /// The file mode mask.
+    Mask,
+    /// The action of a signal.
+    Action(i32),
+    /// The name of the thread with this key.
+    Name(u64),
+    /// A stream that has no descriptor.
+    Stream(usize),
+}
+
+impl Part {
+    fn identity(self) -> u32 {
+        match self {
+            Part::Directory => thing(0, 16),
+            Part::Mask => thing(0, 17),
+            Part::Action(signal) => thing(signal as u64, 18),
+            Part::Name(key) => thing(key, 19),
+            Part::Stream(stream) => thing(stream as u64, 20),
+        }
+    }
+}
+
+/// The running thread reads or changes a part.
+pub fn touch(part: Part, how: FileAccess, pc: u64) {
+    if controlled() && run().threads > 1 {
+        let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
+        let op = AnnouncedOp::new(OpKind::Io, io::file(part.identity()), io::UNORDERED | observes, pc);
+        sched::perform(op, Outcome::Done, 0, 0);
+    }
+}
