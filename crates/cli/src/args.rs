@@ -241,6 +241,9 @@ pub struct CheckArgs {
     /// Treat warnings as errors
     #[arg(long)]
     pub werror: bool,
+    /// Statuses beside 0 that the program may exit with: any other one is an error
+    #[arg(long, value_name = "N,..", value_delimiter = ',', allow_negative_numbers = true)]
+    pub allow_exit: Vec<i32>,
     /// Write the report as JSON; - for standard output
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
@@ -370,7 +373,7 @@ pub struct ReplayArgs {
 }
 
 /// `raddle predict`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = PREDICT_HELP)]
 pub struct PredictArgs {
     /// A program built with raddle, source files to compile first, or a trace in the STD format

@@ -8,10 +8,10 @@ mod printer;
 mod progress;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use raddle_engine::directory::{RunDirectory, load_traces, usual_directory};
-use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress, has_panicked};
+use raddle_engine::directory::{REPORT, RunDirectory, load_traces, usual_directory};
+use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress, granularity_word, has_panicked};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
@@ -23,6 +23,8 @@ use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 use crate::formats::{self, Format};
 use crate::gtest;
+use crate::known::Known;
+use crate::last_resort::{LastResort, StopCause};
 use crate::serve::Live;
 use build::Input;
 use printer::Printer;
@@ -57,6 +59,10 @@ pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
     let input = Input::of(&args.inputs)?;
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
     RunDirectory::create(&directory)?;
+    let (begun, mut options) = (Instant::now(), options(args)?);
+    let words = [options.strategy.word(), granularity_word(options.granularity), options.property().word()];
+    let known = Known::new(&input.name(), &args.args, words);
+    let last_resort = watch(args, &known, &directory);
     let program = args.target.apply(program(args, &input, &directory)?, &args.args);
     let mut line = ProgressLine::new(args.quiet);
     if args.serve {
@@ -64,11 +70,13 @@ pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
         say(&format!("raddle: live view at {}", live.url()));
         line.show_live(live);
     }
-    let options = options(args)?;
+    // Compiling takes from the same time.
+    options.time_limit = options.time_limit.map(|limit| limit.saturating_sub(begun.elapsed()));
     let at_once = options.suppressions.is_empty();
-    let mut display = Display { line, printer: Printer::new(args, &input.name()), at_once };
+    let mut display = Display { line, printer: Printer::new(args, &input.name()), at_once, known };
     let mut checker = Checker::new(program).options(options).directory(&directory);
     let report = checker.run(&mut display)?;
+    last_resort.stand_down();
     let Display { line, printer, .. } = display;
     line.finish();
     let run = ReportBundle { traces: load_traces(&directory, &report.findings), report };
@@ -82,6 +90,29 @@ pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
     }
     line.close(&run.report);
     Ok(run.report)
+}
+
+/// Watches the check, which is to end soon after its time limit or a signal.
+fn watch(args: &CheckArgs, known: &Known, directory: &Path) -> LastResort {
+    let (known, args, directory) = (known.clone(), args.clone(), directory.to_path_buf());
+    let limit = args.time_limit.map(Duration::from_secs_f64);
+    LastResort::watch(limit, move |cause| give_up(&known, cause, &args, &directory))
+}
+
+/// Says what is known so far.
+fn give_up(known: &Known, cause: StopCause, args: &CheckArgs, directory: &Path) -> u8 {
+    let report = known.report(cause, args.werror);
+    let run = ReportBundle { traces: load_traces(directory, &report.findings), report };
+    let saved = formats::write(&run, Format::Json, &directory.join(REPORT));
+    if let Err(error) = saved.and_then(|()| write_reports(args, &run)) {
+        say(&format!("raddle: {error}"));
+    }
+    let printer = Printer::new(args, &run.report.program);
+    if args.suppressions.is_some() {
+        printer.all(&run);
+    }
+    printer.summary(&run.report, directory);
+    status(&run.report)
 }
 
 /// What the arguments ask the engine for.
@@ -100,6 +131,7 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
         seed: args.seed,
         self_check: args.self_check,
         warnings_are_errors: args.werror,
+        allowed_exits: args.allow_exit.clone(),
         suppressions: suppressions(args)?,
     })
 }
@@ -119,10 +151,12 @@ struct Display {
     /// Whether findings are printed at once. With suppressions the search may start again, so that
     /// findings are printed at its end.
     at_once: bool,
+    known: Known,
 }
 
 impl Observer for Display {
     fn finding(&mut self, finding: &Finding, trace: &AnnotatedTrace) {
+        self.known.finding(finding);
         self.line.finding(finding, || {
             if self.at_once {
                 self.printer.finding(finding, trace);
@@ -131,6 +165,7 @@ impl Observer for Display {
     }
 
     fn progress(&mut self, progress: &Progress<'_>) {
+        self.known.progress(progress);
         self.line.update(progress);
     }
 

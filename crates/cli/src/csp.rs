@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_file};
 use raddle_csp::{LimitReached, Limits};
 use raddle_engine::text_file;
+use raddle_exec::interrupt;
 
 use crate::args::CspCheckArgs;
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
+use crate::last_resort::LastResort;
 
 /// Words of memory that go with each state of the budget.
 const CELLS_PER_STATE: u64 = 20;
@@ -16,8 +18,14 @@ const CELLS_PER_STATE: u64 = 20;
 /// Checks every assertion and prints what became of it.
 pub fn check(args: &CspCheckArgs) -> CommandResult {
     let source = text_file::read(&args.file)?;
-    let end = args.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
-    let cancel = move || end.is_some_and(|end| Instant::now() >= end);
+    interrupt::install()?;
+    let limit = args.time_limit.map(Duration::from_secs_f64);
+    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let cancel = move || interrupt::requested() || end.is_some_and(|end| Instant::now() >= end);
+    let last_resort = LastResort::watch(limit, |cause| {
+        say(&format!("raddle: no assertion was decided: {}", cause.reason().text));
+        exit_codes::OPEN
+    });
     let limits = Limits {
         states: usize::try_from(args.max_states).unwrap_or(usize::MAX),
         cells: usize::try_from(args.max_states.saturating_mul(CELLS_PER_STATE)).unwrap_or(usize::MAX).max(1_000_000),
@@ -25,6 +33,7 @@ pub fn check(args: &CspCheckArgs) -> CommandResult {
     };
     let name = args.file.display();
     let outcomes = check_file(&source, &limits).map_err(|error| CommandError(format!("{name}:{error}")))?;
+    last_resort.stand_down();
     if outcomes.is_empty() {
         return Err(CommandError(format!("{name}: there is no assertion to check (`assert P [T= Q`)")));
     }

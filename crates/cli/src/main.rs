@@ -14,6 +14,8 @@ mod facts;
 mod formats;
 mod gdb;
 mod gtest;
+mod known;
+mod last_resort;
 mod log;
 mod man;
 mod predict;

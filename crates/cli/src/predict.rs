@@ -19,6 +19,8 @@ use crate::args::PredictArgs;
 use crate::check::build::Input;
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
+use crate::known::Known;
+use crate::last_resort::LastResort;
 
 /// Width of the text report.
 const WIDTH: usize = 110;
@@ -59,10 +61,14 @@ fn on_program(args: &PredictArgs) -> CommandResult {
     let input = Input::of(&args.inputs)?;
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
     RunDirectory::create(&directory)?;
+    let known = Known::new(&input.name(), &args.args, ["predict", "sync", "all"]);
+    let last_resort = watch(args, &known);
     let program = args.target.apply(input.program(&args.build, &directory)?, &args.args);
     let predictor = Predictor::new(program).options(options(args)).directory(&directory);
-    let mut display = Display { args, sources: SourceCache::new(&std::env::current_dir().unwrap_or_default()) };
+    let sources = SourceCache::new(&std::env::current_dir().unwrap_or_default());
+    let mut display = Display { args, sources, known };
     let predicted = predictor.export(args.export.clone()).run(&mut display)?;
+    last_resort.stand_down();
     write_json(args, &predicted.report)?;
     if !args.quiet {
         say(&predicted.stages());
@@ -75,8 +81,12 @@ fn on_program(args: &PredictArgs) -> CommandResult {
 }
 
 fn on_trace(args: &PredictArgs, path: &Path) -> CommandResult {
+    interrupt::install()?;
     let predictor = Predictor::of_trace(path).options(options(args)).export(args.export.clone());
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let last_resort = watch(args, &Known::new(&name, &[], ["predict", "sync", "all"]));
     let predicted = predictor.run(&mut ())?;
+    last_resort.stand_down();
     let report = &predicted.report;
     write_json(args, report)?;
     if !args.quiet {
@@ -94,14 +104,30 @@ fn on_trace(args: &PredictArgs, path: &Path) -> CommandResult {
     Ok(status(report))
 }
 
+/// Watches the prediction, which is to end soon after its time limit or a signal.
+fn watch(args: &PredictArgs, known: &Known) -> LastResort {
+    let (known, args) = (known.clone(), args.clone());
+    let limit = args.time_limit.map(Duration::from_secs_f64);
+    LastResort::watch(limit, move |cause| {
+        let report = known.report(cause, false);
+        if let Err(error) = write_json(&args, &report) {
+            say(&format!("raddle: {error}"));
+        }
+        print(&args, &text::summary(&report, None));
+        status(&report)
+    })
+}
+
 /// Prints findings as they are confirmed.
 struct Display<'a> {
     args: &'a PredictArgs,
     sources: SourceCache,
+    known: Known,
 }
 
 impl Observer for Display<'_> {
     fn finding(&mut self, finding: &Finding, trace: &AnnotatedTrace) {
+        self.known.finding(&Finding { confirmed: Some(true), ..finding.clone() });
         let text = text::finding(finding, Some(&trace.timeline()), &self.sources, WIDTH);
         print(self.args, &format!("{text}\n"));
     }

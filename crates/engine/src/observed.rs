@@ -18,9 +18,9 @@ pub struct Observed {
     pub text: String,
 }
 
-/// Everything wrong with an execution.
-pub fn observed(execution: &Execution, names: &dyn RecordingNames) -> Vec<Observed> {
-    let defects = DefectFinder::new().find(execution);
+/// Everything that the finder takes for wrong with an execution.
+pub fn observed(execution: &Execution, names: &dyn RecordingNames, mut finder: DefectFinder) -> Vec<Observed> {
+    let defects = finder.find(execution);
     let observed = defects.iter().map(|defect| Observed {
         kind: defect.signature.kind,
         detail: defect.signature.detail,

@@ -127,6 +127,8 @@ pub struct CheckOptions {
     pub self_check: Option<u64>,
     /// Whether a warning makes the verdict a bug.
     pub warnings_are_errors: bool,
+    /// Statuses beside 0 that the program may exit with.
+    pub allowed_exits: Vec<i32>,
     /// What not to report.
     pub suppressions: Suppressions,
 }
@@ -147,6 +149,7 @@ impl Default for CheckOptions {
             seed: 0,
             self_check: None,
             warnings_are_errors: false,
+            allowed_exits: Vec::new(),
             suppressions: Suppressions::default(),
         }
     }

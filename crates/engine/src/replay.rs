@@ -7,7 +7,7 @@ use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
 use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
 use raddle_model::object::MemoryAction;
-use raddle_model::{AccessKind, Execution, Op, PendingState};
+use raddle_model::{AccessKind, DefectFinder, Execution, Op, PendingState};
 use raddle_report::symbols::Symbols;
 use raddle_vocab::RunStatus;
 
@@ -145,7 +145,9 @@ impl Replay {
         if let Some(divergence) = compare(&self.recording.schedule, &execution, &names) {
             return Ok(ReplayOutcome::Diverged(divergence.to_string()));
         }
-        let mut found = observed(&execution, &names);
+        let is_exit = self.finding.as_ref().is_some_and(|finding| finding.detail.as_deref() == Some("exit-status"));
+        let finder = if is_exit { DefectFinder::allowing(&[]) } else { DefectFinder::new() };
+        let mut found = observed(&execution, &names, finder);
         // Of a run that was stopped, only what the threads would do next counts.
         found.retain(|_| !matches!(execution.status, RunStatus::Stopped | RunStatus::Diverged));
         let reproduced = match &self.finding {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use raddle_exec::recording::{self, Recording, Settings, compare, entries_of, plan_of};
 use raddle_exec::{Checkpoints, Granularity, NativeTarget, Options, Output, RestoreMode, RunPlan, selfcheck};
-use raddle_model::{Execution, Request};
+use raddle_model::{DefectFinder, Execution, Request};
 use raddle_report::symbols::Symbols;
 use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 
@@ -147,7 +147,8 @@ impl ControlledRun {
     /// Everything wrong with the execution.
     #[must_use]
     pub fn observed(&self) -> Vec<Observed> {
-        observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution))
+        // The status is the answer of the run, not a finding.
+        observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), DefectFinder::new())
     }
 
     /// What was not modelled.

@@ -22,4 +22,5 @@ mod wait;
 pub use error::StartError;
 pub use native::{NativeTarget, RunPlan, Stop};
 pub use options::{Checkpoints, Options, Output, RestoreMode};
+pub use orphans::end_children;
 pub use raddle_vocab::Granularity;

@@ -29,6 +29,8 @@ pub enum Output {
     Inherit,
     /// To raddle's standard error, both: standard output belongs to a report.
     Error,
+    /// Standard error to the file [`Options::captured`], standard output to nowhere.
+    Captured,
 }
 
 /// Whether runs may start from states in the middle of earlier ones. This changes only how long
@@ -59,6 +61,8 @@ pub struct Options {
     pub stdin: Option<PathBuf>,
     /// Its standard output and error.
     pub output: Output,
+    /// The file for [`Output::Captured`].
+    pub captured: Option<PathBuf>,
     /// Fresh state by snapshot or fork.
     pub mode: RestoreMode,
     /// Whether runs start from the middle of earlier ones; not with real files or visible output.
@@ -111,6 +115,7 @@ impl Options {
             directory: None,
             stdin: None,
             output: Output::default(),
+            captured: None,
             mode: RestoreMode::default(),
             checkpoints: Checkpoints::default(),
             granularity: Granularity::default(),

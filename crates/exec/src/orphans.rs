@@ -61,6 +61,23 @@ pub(crate) fn sweep(pid: i32, mark: &OsString) {
     }
 }
 
+/// Ends every process that this one has started, with what these have started: for a host that is
+/// about to exit.
+pub fn end_children() {
+    become_subreaper();
+    // The children of a process that dies become ours.
+    for _ in 0..64 {
+        let children = children();
+        if children.is_empty() {
+            return;
+        }
+        for child in children {
+            let _ = rustix::process::kill_process(child, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
+        }
+    }
+}
+
 fn is_orphan(child: Pid, known: &BTreeSet<i32>, mark: &OsString) -> bool {
     if known.contains(&child.as_raw_nonzero().get()) {
         return false;

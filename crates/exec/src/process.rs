@@ -254,6 +254,10 @@ fn command(options: &Options, descriptor: &OwnedFd) -> Result<Command, StartErro
             let copy = io::stderr().as_fd().try_clone_to_owned().map_err(resources)?;
             command.stdout(copy).stderr(Stdio::inherit())
         }
+        Output::Captured => {
+            let file = options.captured.as_ref().map(File::create).transpose().map_err(resources)?;
+            command.stdout(Stdio::null()).stderr(file.map_or_else(Stdio::null, Stdio::from))
+        }
     };
     command.process_group(0);
     let setup = ChildSetup { descriptor: descriptor.as_raw_fd(), parent: rustix::process::getpid() };

@@ -49,6 +49,7 @@ pub struct Summary {
     transitions: u64,
     recorded: u64,
     threads: u64,
+    exit: Option<i32>,
 }
 
 impl Summary {
@@ -63,6 +64,7 @@ impl Summary {
             transitions: execution.events.len() as u64,
             recorded: execution.recorded,
             threads: execution.threads.len() as u64,
+            exit: execution.exit,
         }
     }
 
@@ -86,6 +88,11 @@ impl Summary {
         stats.transitions += self.transitions;
         stats.events += self.recorded;
         stats.threads = stats.threads.max(self.threads);
+        if let Some(exit) = self.exit
+            && let Err(place) = stats.exits.binary_search(&exit)
+        {
+            stats.exits.insert(place, exit);
+        }
     }
 }
 

@@ -37,5 +37,6 @@ fn race(name: &str) -> Finding {
         witness_kind: None,
         witness: None,
         confirmed: None,
+        stderr: None,
     }
 }

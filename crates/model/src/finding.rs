@@ -37,6 +37,9 @@ pub struct Report {
     /// What was met and suppressed; races in it were searched as if they were atomic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suppressed: Vec<String>,
+    /// What else a reader of the verdict should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What was found, in the order in which it was found.
     pub findings: Vec<Finding>,
 }
@@ -79,6 +82,9 @@ pub struct Stats {
     pub events: u64,
     /// Threads in one run, at most.
     pub threads: u64,
+    /// Statuses that the program exited with, in increasing order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exits: Vec<i32>,
     /// Wall-clock time.
     pub seconds: f64,
     /// What pruning did.
@@ -300,6 +306,9 @@ pub struct Finding {
     /// Whether a predicted finding was enforced on the program; only in reports of `predict`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
+    /// The end of what the program wrote to standard error in the witness; only for an exit status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
 }
 
 /// Names findings: a letter for the kind and a number within the kind.

@@ -29,6 +29,7 @@ fn report() -> Report {
         stats: Stats { executions: 4096, seconds: 0.5, ..Stats::default() },
         limits: Vec::new(),
         suppressed: Vec::new(),
+        notes: Vec::new(),
         findings: vec![race()],
     }
 }

@@ -83,6 +83,9 @@ fn invocation(report: &Report) -> Value {
     for limit in &report.limits {
         notes.push(json!({ "level": "warning", "message": { "text": limit } }));
     }
+    for note in &report.notes {
+        notes.push(json!({ "level": "note", "message": { "text": note } }));
+    }
     json!({ "executionSuccessful": true, "toolExecutionNotifications": notes })
 }
 

@@ -26,5 +26,6 @@ pub fn race(accesses: Vec<AccessReport>) -> Finding {
         witness_kind: None,
         witness: None,
         confirmed: None,
+        stderr: None,
     }
 }

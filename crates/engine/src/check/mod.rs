@@ -154,7 +154,9 @@ impl Checker {
         let StaticFacts { knowledge, notes } =
             static_facts::gather(options, &target_options.program, target.mappings());
         let confirmer = Confirmer::new(target_options.clone(), options.max_events);
-        let mut collector = Collector::new(&symbols, confirmer, directory, only_races).bounded(options.preemptions);
+        let mut collector = Collector::new(&symbols, confirmer, directory, only_races)
+            .bounded(options.preemptions)
+            .allowing(&options.allowed_exits);
         collector.suppressions = options.suppressions.clone();
         let parallel = parallel_setup(options, &within, observer);
         let searched = Search {
@@ -182,12 +184,16 @@ impl Checker {
     /// verdict from being verified.
     fn report(&self, searched: SearchResult, collector: Collector<'_>) -> Report {
         let SearchResult { stats, mut reason, mut limits } = searched;
-        limits.extend(collector.complaints);
         if reason.is_none()
             && let Some(first) = limits.first()
         {
             reason = Some(Reason { code: "not-modelled".into(), text: first.clone() });
         }
+        if let Some(first) = collector.unreproduced.first() {
+            reason = Some(Reason { code: "unreproduced".into(), text: first.clone() });
+        }
+        limits.extend(collector.unreproduced.into_iter().skip(1));
+        let notes = if stats.threads == 1 { vec![ONE_THREAD.into()] } else { Vec::new() };
         let complete = reason.is_none();
         let findings = collector.findings;
         Report {
@@ -203,10 +209,14 @@ impl Checker {
             stats,
             limits,
             suppressed: Vec::new(),
+            notes,
             findings,
         }
     }
 }
+
+/// Said of a program without concurrency: perhaps it was not started as it is meant to be.
+const ONE_THREAD: &str = "the program never had a second thread: there was nothing to explore";
 
 /// What came of one search.
 struct Round {
@@ -219,7 +229,7 @@ struct Round {
 
 /// When the search gives up waiting for runs: those under way at its end have a moment to finish.
 fn deadline(options: &CheckOptions) -> Option<Instant> {
-    Instant::now().checked_add(options.time_limit?)?.checked_add(Duration::from_secs(1))
+    Instant::now().checked_add(options.time_limit?)?.checked_add(Duration::from_millis(300))
 }
 
 /// The target on which raddle checks itself. It runs every schedule from the beginning.

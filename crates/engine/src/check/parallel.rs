@@ -34,6 +34,7 @@ pub struct ParallelSetup {
     expands: bool,
     spurious: u32,
     self_check: Option<u64>,
+    allowed_exits: Vec<i32>,
 }
 
 impl ParallelSetup {
@@ -45,6 +46,7 @@ impl ParallelSetup {
             expands: options.strategy == StrategyName::Optimal,
             spurious: options.spurious,
             self_check: options.self_check,
+            allowed_exits: options.allowed_exits.clone(),
         }
     }
 
@@ -62,7 +64,8 @@ impl ParallelSetup {
     /// What makes the analyser of a worker.
     fn analyser(&self) -> impl FnOnce() -> Option<Analyser> + Send + use<> {
         let (expands, spurious, self_check) = (self.expands, self.spurious, self.self_check);
-        move || expands.then(|| expander(spurious, self_check))
+        let finder = DefectFinder::allowing(&self.allowed_exits);
+        move || expands.then(|| expander(spurious, self_check, finder))
     }
 }
 
@@ -72,8 +75,8 @@ fn start(options: Options) -> Result<NativeTarget, TargetError> {
 
 /// Finds children and defects where the execution was made. It is kept if it shows something that
 /// this worker has not seen before, or is due for a check of raddle itself.
-fn expander(spurious: u32, self_check: Option<u64>) -> Analyser {
-    let (mut expander, mut finder) = (Expander::new(spurious), DefectFinder::new());
+fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) -> Analyser {
+    let mut expander = Expander::new(spurious);
     let mut known: BTreeSet<Signature> = BTreeSet::new();
     let is_panic_provoked = panics::is_provoked("worker");
     Box::new(move |number, request, execution| {

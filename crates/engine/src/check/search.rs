@@ -145,6 +145,10 @@ impl SearchMonitor<'_, '_> {
         self.observer.examined(execution.events.len());
         let met = self.collector.meet(execution, stats.executions.saturating_sub(1), self.observer);
         self.ended = match met {
+            Err(Error::Target(TargetError::Interrupted)) => {
+                Some(StopReason::Because(reason("interrupted", "the search was interrupted")))
+            }
+            Err(Error::Target(TargetError::Late)) => Some(StopReason::Because(reason_of(IncompleteReason::Time))),
             Err(failure) => Some(StopReason::Failed(failure)),
             Ok(_) if self.stop_at_first && self.collector.has_error() => Some(StopReason::AtFirst),
             Ok(_) if !self.collector.benign.is_empty() => {

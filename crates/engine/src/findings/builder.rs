@@ -92,6 +92,7 @@ impl<'a> FindingBuilder<'a> {
             witness_kind: None,
             witness: None,
             confirmed: None,
+            stderr: None,
         }
     }
 

@@ -24,15 +24,6 @@ use crate::observer::Observer;
 /// instructions.
 type Key = (Kind, Option<String>, Option<String>, Vec<(Option<String>, Option<u32>, Option<String>)>);
 
-/// A finding that an execution added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Collected {
-    /// Its index in [`Collector::findings`].
-    pub index: usize,
-    /// Whether its witness showed it when it was run again.
-    pub confirmed: bool,
-}
-
 /// Findings so far.
 pub struct Collector<'a> {
     symbols: &'a Symbols,
@@ -53,9 +44,8 @@ pub struct Collector<'a> {
     pub benign: Vec<u64>,
     /// In the order in which they were met.
     pub findings: Vec<Finding>,
-    /// What went wrong with witnesses: bugs of raddle, or a program that does not do the same
-    /// twice.
-    pub complaints: Vec<String>,
+    /// What was met, but did not show when its witness was run: sentences that say what to send.
+    pub unreproduced: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -67,7 +57,7 @@ impl<'a> Collector<'a> {
             directory,
             only_races,
             preemptions: None,
-            finder: DefectFinder::new(),
+            finder: DefectFinder::allowing(&[]),
             signatures: BTreeSet::new(),
             keys: BTreeSet::new(),
             numbering: Numbering::default(),
@@ -75,7 +65,7 @@ impl<'a> Collector<'a> {
             suppressed: Vec::new(),
             benign: Vec::new(),
             findings: Vec::new(),
-            complaints: Vec::new(),
+            unreproduced: Vec::new(),
         }
     }
 
@@ -85,18 +75,25 @@ impl<'a> Collector<'a> {
         Collector { preemptions, ..self }
     }
 
+    /// Takes no exit status for wrong but those that are neither 0 nor among these.
+    #[must_use]
+    pub fn allowing(self, exits: &[i32]) -> Self {
+        Collector { finder: DefectFinder::allowing(exits), ..self }
+    }
+
     /// Whether an error was found.
     pub fn has_error(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 
     /// Takes what is new in an execution, and tells the observer each finding with its schedule.
+    /// Returns the indices of the new findings. What its witness does not show again is none.
     pub fn meet(
         &mut self,
         execution: &Execution,
         executions_before: u64,
         observer: &mut dyn Observer,
-    ) -> Result<Vec<Collected>, Error> {
+    ) -> Result<Vec<usize>, Error> {
         let mut collected = Vec::new();
         let mut fresh = self.finder.find(execution);
         fresh.retain(|defect| {
@@ -119,23 +116,37 @@ impl<'a> Collector<'a> {
                 self.suppress(&finding, defect);
                 continue;
             }
+            if !witness.confirmed {
+                self.set_aside(&mut finding, &witness)?;
+                continue;
+            }
             finding.id = self.numbering.next(finding.kind, finding.severity);
             finding.executions_before = executions_before;
+            if finding.detail.as_deref() == Some("exit-status") {
+                let file = self.directory.path().join(format!("{}.stderr", finding.id));
+                finding.stderr = Some(self.confirmer.standard_error(&witness.entries, &file)?);
+            }
             self.note_dependence(&mut finding);
             self.save(&mut finding, &witness)?;
             self.directory.save_trace(&finding.id, &trace)?;
-            if !witness.confirmed {
-                self.complaints.push(format!(
-                    "the witness of {} does not show it when it is run again: the program does not do the same \
-                     twice, or raddle has a bug",
-                    finding.id
-                ));
-            }
-            collected.push(Collected { index: self.findings.len(), confirmed: witness.confirmed });
+            collected.push(self.findings.len());
             self.findings.push(finding.clone());
             observer.finding(&finding, &trace);
         }
         Ok(collected)
+    }
+
+    /// Keeps the schedule of something that did not show again.
+    fn set_aside(&mut self, finding: &mut Finding, witness: &Witness) -> Result<(), Error> {
+        finding.id = format!("u{}", self.unreproduced.len() + 1);
+        self.save(finding, witness)?;
+        self.unreproduced.push(format!(
+            "this was met once and does not show again when its schedule is run: {} (the program does not do the same \
+             twice, or raddle has a bug; please send the program and {})",
+            finding.message,
+            self.directory.witness(&finding.id).display()
+        ));
+        Ok(())
     }
 
     /// Notes what is not reported. The accesses of a race become scheduling points, so that the

@@ -1,13 +1,18 @@
 //! Runs witnesses: a target of its own, beside the one that the search keeps busy.
 
+use std::path::Path;
+
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{ScheduleEntry, choices_of};
-use raddle_exec::{NativeTarget, Options, RunPlan, Stop};
+use raddle_exec::{NativeTarget, Options, Output, RestoreMode, RunPlan, Stop};
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
 use crate::error::Error;
+
+/// Bytes of the program's own output that a finding shows at most.
+const SHOWN_BYTES: usize = 4096;
 
 /// How a witness run goes on behind its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +55,19 @@ impl Confirmer {
     /// Bound on the events of its runs.
     pub fn max_events(&self) -> u64 {
         self.max_events
+    }
+
+    /// Follows a schedule once more, to the end of the program, and returns the end of what it
+    /// writes to standard error, which goes through `file`.
+    pub fn standard_error(&self, entries: &[ScheduleEntry], file: &Path) -> Result<String, Error> {
+        let (mode, output) = (RestoreMode::Fork, Output::Captured);
+        let options = Options { mode, output, captured: Some(file.into()), ..self.options.clone() };
+        let schedule = choices_of(entries)?;
+        let request = Request { schedule, policy: Policy::LeastRank, max_events: self.max_events };
+        NativeTarget::start(options)?.run(RunPlan::from(request), &mut Execution::empty())?;
+        let written = std::fs::read(file).map_err(|error| Error::file(file, error))?;
+        let _ = std::fs::remove_file(file);
+        Ok(String::from_utf8_lossy(&written[written.len().saturating_sub(SHOWN_BYTES)..]).into_owned())
     }
 
     /// Follows a schedule and records stacks.

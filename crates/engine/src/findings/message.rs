@@ -25,6 +25,7 @@ pub fn message(args: &MessageArgs<'_>) -> String {
         Kind::Assertion if args.detail == "exception" => {
             format!("exception of type `{}` is not caught in {}", args.text, thread(args))
         }
+        Kind::Assertion if args.detail == "exit-status" => format!("the program ends with exit status {}", args.text),
         Kind::Assertion => format!("assertion `{}` fails in {}", args.text, thread(args)),
         // For a signal that the program got, the text is its number. Otherwise the text says what
         // ended the run, and no address is known.
@@ -149,6 +150,8 @@ mod tests {
             "data race on `m`: write by T1 at bank.c:14, read by T2 at bank.c:12"
         );
         assert_eq!(say(Kind::Assertion, "assert", &two), "assertion `x > 0` fails in T1");
+        let exits = say_with(Kind::Assertion, "exit-status", "1", &two);
+        assert_eq!(exits, "the program ends with exit status 1");
         assert_eq!(say_with(Kind::Crash, "SIGSEGV", "11", &two), "SIGSEGV at address 0x10 in T1");
         assert_eq!(say_with(Kind::Crash, "SIGXCPU", "it hung", &two), "SIGXCPU in T1: it hung");
         assert_eq!(say(Kind::Livelock, "spin", &two), "livelock: T1 and T2 go round in a loop that no thread can end");

@@ -23,7 +23,7 @@ use super::{Predicted, Predictor, PredictorOptions, export, left_out};
 use crate::check::write_report;
 use crate::directory::RunDirectory;
 use crate::error::Error;
-use crate::findings::collect::{Collected, Collector};
+use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
 use crate::naming::{SourceNames, place_text, symbols};
 use crate::observer::Observer;
@@ -62,7 +62,7 @@ pub fn predict_program(
         return Err(failure);
     }
     let mut limits = target.limits();
-    limits.extend(collector.complaints);
+    limits.extend(collector.unreproduced);
     limits.extend(totals.refinements.disagreements.iter().cloned());
     limits.extend(gaps(&totals));
     let mut findings = collector.findings;
@@ -131,9 +131,8 @@ impl session::PredictionObserver for Watcher<'_> {
         self.runs += 1;
         match collected {
             Ok(collected) => {
-                // A witness that did not replay confirms nothing.
-                for Collected { index, confirmed } in collected {
-                    self.collector.findings[index].confirmed = Some(confirmed);
+                for index in collected {
+                    self.collector.findings[index].confirmed = Some(true);
                 }
                 ControlFlow::Continue(())
             }
@@ -181,6 +180,7 @@ impl session::PredictionObserver for Watcher<'_> {
             witness_kind: None,
             witness: None,
             confirmed: None,
+            stderr: None,
             accesses,
         };
         let key = ledger::key(finding.kind, &finding.accesses);

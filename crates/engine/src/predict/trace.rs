@@ -292,6 +292,7 @@ impl<'a> Teller<'a> {
             witness_kind: None,
             witness: None,
             confirmed: Some(false),
+            stderr: None,
         }
     }
 }

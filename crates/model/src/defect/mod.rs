@@ -7,10 +7,11 @@ mod life;
 mod tests;
 pub mod words;
 
-use raddle_vocab::{Failure, OpKind};
+use raddle_vocab::{Failure, OpKind, RunStatus};
 
 use crate::execution::{Access, AccessKind, Execution, Incident, IncidentKind};
 use crate::finding::{Kind, Severity};
+use crate::object::Op;
 use crate::race::{self, Race, RaceDetector};
 
 pub use held::{Held, Holdings, locks_held};
@@ -123,6 +124,8 @@ pub struct DefectFinder {
     races: RaceDetector,
     holdings: Holdings,
     leftovers: life::Leftovers,
+    /// Statuses beside 0 that the program may exit with; `None`: any.
+    allowed_exits: Option<Vec<i32>>,
 }
 
 impl DefectFinder {
@@ -132,12 +135,19 @@ impl DefectFinder {
         DefectFinder::default()
     }
 
+    /// One that takes exit statuses other than 0 and these for defects.
+    #[must_use]
+    pub fn allowing(exits: &[i32]) -> Self {
+        DefectFinder { allowed_exits: Some(exits.to_vec()), ..DefectFinder::default() }
+    }
+
     /// All defects of an execution, each signature once: races, then failures, then stuck threads,
     /// then what is left over.
     pub fn find(&mut self, execution: &Execution) -> Vec<Defect> {
         let mut found = Vec::new();
         found.extend(self.races.races(execution).iter().map(of_race));
         found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
+        found.extend(self.allowed_exits.as_ref().and_then(|allowed| of_exit(execution, allowed)));
         self.holdings.clear();
         let mut frees = frees(execution).peekable();
         for (number, event) in execution.events.iter().enumerate() {
@@ -204,6 +214,20 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     let object = (incident.obj != 0).then_some(incident.obj);
     let defect = Defect::new(kind, detail, vec![incident.pc]).about(object).with(vec![part]);
     Some(Defect { text: incident.text.clone(), ..defect })
+}
+
+/// A status that the program should not exit with. A thread that failed has a defect of its own.
+fn of_exit(execution: &Execution, allowed: &[i32]) -> Option<Defect> {
+    let status = execution.exit.filter(|status| *status != 0 && !allowed.contains(status))?;
+    let has_failed = execution.incidents.iter().any(|incident| matches!(incident.kind, IncidentKind::Failure(_)));
+    let (number, exit) = execution.events.iter().enumerate().rfind(|(_, event)| matches!(event.op, Op::Exit(_)))?;
+    if has_failed || execution.status != RunStatus::Rest {
+        return None;
+    }
+    let position = PartPosition::Event(number as u32);
+    let part = Part { thread: exit.thread, pc: exit.pc, position, waits: None, locks: Vec::new() };
+    let defect = Defect::new(Kind::Assertion, "exit-status", vec![exit.pc]).with(vec![part]);
+    Some(Defect { text: status.to_string(), ..defect })
 }
 
 /// The runtime gives the number of a signal as text.

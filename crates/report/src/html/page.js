@@ -35,6 +35,7 @@ function head() {
     covers.push('A program with a data race can have more races and failures than listed: fix and check again, or use --granularity access.');
   if (r.reason) covers.push((r.verdict === 'bug' ? 'There may be more: ' : 'Not complete: ') + visible(r.reason.text));
   for (const one of r.suppressed || []) covers.push('Suppressed: ' + visible(one));
+  for (const note of r.notes || []) covers.push('Note: ' + visible(note));
   for (const limit of r.limits) covers.push('Not modelled: ' + visible(limit));
   const dark = () => document.documentElement.dataset.theme
     ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
@@ -145,6 +146,12 @@ function objectPanel(finding) {
   const parts = [sort + (o.name ? ' ' + short(o.name) : '') + (o.size !== null ? ' of ' + o.size + ' bytes' : '') + (o.offset ? ', from byte ' + o.offset : '')];
   if (o.allocated) parts.push('allocated at ' + placeText(o.allocated) + (o.allocated.function ? ' in ' + short(o.allocated.function) : ''));
   return make('section', { class: 'panel' }, make('h3', {}, 'object'), parts.map(text => make('div', {}, text)));
+}
+
+function errorPanel(finding) {
+  if (!finding.stderr || !finding.stderr.trim()) return null;
+  const lines = finding.stderr.split('\n').map(line => make('div', {}, visible(line)));
+  return make('section', { class: 'panel' }, make('h3', {}, 'standard error of the program'), make('div', { class: 'mono' }, lines));
 }
 
 // A word for a shell, whatever is in it.
@@ -350,7 +357,7 @@ function show(index) {
   const panels = finding.accesses.map((access, number) => accessPanel(finding, access, number + 1, source));
   const box = make('article', { class: 'finding ' + finding.severity, id: 'finding' },
     make('h2', {}, make('span', { class: 'id' }, `${finding.severity}[${visible(finding.id)}] `), short(finding.message, 2000)),
-    make('div', { class: 'grid' }, make('div', {}, panels, objectPanel(finding), commands(finding)), source.node),
+    make('div', { class: 'grid' }, make('div', {}, panels, objectPanel(finding), errorPanel(finding), commands(finding)), source.node),
     player ? player.node : make('p', { class: 'faint' }, 'There is no schedule for this finding.'));
   document.querySelector('#main > article, #main > p')?.remove();
   document.getElementById('main').append(box);

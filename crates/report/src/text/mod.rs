@@ -49,6 +49,12 @@ pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceC
     if let Some(object) = &finding.object {
         let _ = writeln!(text, "  {}  {}", paint(HEADING, "object"), words::object(object));
     }
+    if let Some(stderr) = finding.stderr.as_deref().filter(|written| !written.trim().is_empty()) {
+        let _ = writeln!(text, "  {}", paint(HEADING, "standard error of the program"));
+        for line in stderr.lines() {
+            let _ = writeln!(text, "      {}", clean(line));
+        }
+    }
     if let Some(timeline) = timeline.filter(|timeline| !timeline.rows.is_empty()) {
         let _ = writeln!(text, "  {}  {}", paint(HEADING, "schedule"), schedule_note(finding));
         text += &columns::table(timeline, 4, width);

@@ -18,6 +18,9 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
     for limit in &report.limits {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "not modelled:"), clean(limit));
     }
+    for note in &report.notes {
+        let _ = writeln!(text, "  {} {}", paint(WARNING, "note:"), clean(note));
+    }
     for one in &report.suppressed {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "suppressed:"), clean(one));
     }
@@ -109,6 +112,10 @@ fn figures(stats: &Stats) -> String {
         stats.threads,
         duration(stats.seconds)
     );
+    if !stats.exits.is_empty() {
+        let exits: Vec<String> = stats.exits.iter().map(i32::to_string).collect();
+        let _ = write!(text, "; exit status {}", exits.join(", "));
+    }
     text
 }
 

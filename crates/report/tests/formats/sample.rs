@@ -66,6 +66,7 @@ fn finding(name: &str, kind: Kind, severity: Severity, numbers: &mut Numbering) 
         witness_kind: (kind == Kind::DataRace).then_some(WitnessKind::Adjacent),
         witness: Some(format!(".raddle/{name}/r1.json")),
         confirmed: None,
+        stderr: (kind == Kind::Assertion).then(|| name.into()),
     }
 }
 
@@ -118,9 +119,10 @@ pub fn run(name: &str) -> ReportBundle {
         property: "all".into(),
         verdict: Verdict::Bug,
         reason: Some(Reason { code: "time".into(), text: name.into() }),
-        stats: Stats { executions: 7, threads: 3, seconds: 0.25, ..Stats::default() },
+        stats: Stats { executions: 7, threads: 3, exits: vec![0, 3], seconds: 0.25, ..Stats::default() },
         limits: vec![name.into()],
         suppressed: vec![name.into()],
+        notes: vec![name.into()],
         findings,
     };
     ReportBundle { report, traces }
