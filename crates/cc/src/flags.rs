@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | small copies are expanded in line, without a hook | `-fno-builtin-...` | hooked by itself |
 //! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
+//! | odd sizes, wide vectors, arguments by value, own stack: no hook | arguments by value: none | a plug-in |
 //! | volatile is not marked | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
 //! | libstdc++ polls 16 times before it sleeps | a header for the runtime | likewise |
@@ -66,14 +67,28 @@ pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) ->
 }
 
 /// The options that make the hooks complete.
-pub(crate) fn refine(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
+pub(crate) fn refine(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsString> {
     match compiler.family {
         Family::Gcc => refine_gcc(compiler, for_size),
-        Family::Clang if compiler.version.major >= 11 => {
-            strings(&["-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-distinguish-volatile"])
-        }
-        Family::Clang => Vec::new(),
+        Family::Clang => refine_clang(compiler, runtime),
     }
+}
+
+fn refine_clang(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
+    let mut options = Vec::new();
+    if compiler.version.major >= 11 {
+        let own = ["-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-distinguish-volatile"];
+        options.extend(strings(&own));
+    }
+    if let Some(plug_in) = runtime.clang_hooks(compiler) {
+        let mut option = OsString::from("-fpass-plugin=");
+        option.push(plug_in);
+        options.push(option);
+    } else if compiler.architecture() == "x86_64" {
+        // At least loops get no vectors that are too wide for a hook of clang's own.
+        options.push("-mprefer-vector-width=128".into());
+    }
+    options
 }
 
 fn refine_gcc(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
@@ -146,6 +161,7 @@ fn strings(words: &[&str]) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compiler::Version;
     use std::path::Path;
 
     fn compiler(family: Family, major: u32) -> Compiler {
@@ -180,13 +196,15 @@ mod tests {
     fn what_gcc_expands_in_line_is_among_the_wrapped() {
         for name in EXPANDED_BY_GCC {
             assert!(WRAPPED_FUNCTIONS.contains(&name), "{name}");
-            assert!(text(refine(&compiler(Family::Gcc, 12), false)).contains(&format!("-fno-builtin-{name}")));
+            assert!(
+                text(refine(&compiler(Family::Gcc, 12), &runtime(), false)).contains(&format!("-fno-builtin-{name}"))
+            );
         }
     }
 
     #[test]
     fn gccs_options_follow_its_version() {
-        let of = |major| text(refine(&compiler(Family::Gcc, major), false));
+        let of = |major| text(refine(&compiler(Family::Gcc, major), &runtime(), false));
         assert!(of(9).contains("-fno-builtin-strlen") && !of(10).contains("strlen"));
         assert!(!of(10).contains("tsan"));
         assert!(of(11).ends_with("--param tsan-distinguish-volatile=1 -Wno-tsan"));
@@ -195,17 +213,20 @@ mod tests {
     #[test]
     fn gcc_keeps_calls_when_it_optimises_for_size_on_x86() {
         let mut gcc = compiler(Family::Gcc, 12);
-        assert!(text(refine(&gcc, true)).contains("-mstringop-strategy=libcall"));
-        assert!(!text(refine(&gcc, false)).contains("-mstringop-strategy"));
+        assert!(text(refine(&gcc, &runtime(), true)).contains("-mstringop-strategy=libcall"));
+        assert!(!text(refine(&gcc, &runtime(), false)).contains("-mstringop-strategy"));
         gcc.machine = "aarch64-linux-gnu".to_owned();
-        assert!(!text(refine(&gcc, true)).contains("-mstringop-strategy"));
+        assert!(!text(refine(&gcc, &runtime(), true)).contains("-mstringop-strategy"));
     }
 
     #[test]
     fn clangs_options_follow_its_version() {
-        let of = |major| text(refine(&compiler(Family::Clang, major), false));
-        assert_eq!(of(10), "");
-        assert_eq!(of(11), "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile");
+        let runtime = runtime().with_clang_hooks(Version::parse("19"));
+        let of = |major| text(refine(&compiler(Family::Clang, major), &runtime, false));
+        let own = "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile";
+        assert_eq!(of(10), "-mprefer-vector-width=128");
+        assert_eq!(of(11), format!("{own} -mprefer-vector-width=128"));
+        assert_eq!(of(19), format!("{own} -fpass-plugin=/rt,1/raddle-clang-hooks.so"));
     }
 
     #[test]

@@ -2,8 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::compiler::{Compiler, Family, Version};
+
 /// The file name of the runtime library.
 pub const RUNTIME_LIBRARY: &str = "libraddle_rt.so";
+
+/// The file name of the plug-in by which clang hooks what its own sanitizer leaves out.
+pub const CLANG_HOOKS: &str = "raddle-clang-hooks.so";
 
 /// The name of the specs file for gcc.
 const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
@@ -32,12 +37,27 @@ pub struct SupportFile {
 pub struct Runtime {
     /// Invariant: absolute, because the path is stored in every program that is linked.
     directory: PathBuf,
+    /// The version of LLVM that the plug-in for clang was built for; none where it is not there.
+    clang_hooks: Option<Version>,
 }
 
 impl Runtime {
     /// The runtime in this directory, which must be an absolute path; `None` where it is not.
     pub fn in_directory(directory: &Path) -> Option<Self> {
-        directory.is_absolute().then(|| Self { directory: directory.to_path_buf() })
+        directory.is_absolute().then(|| Self { directory: directory.to_path_buf(), clang_hooks: None })
+    }
+
+    /// The same with the plug-in for clang ([`CLANG_HOOKS`]) in its directory.
+    #[must_use]
+    pub fn with_clang_hooks(self, built_for: Option<Version>) -> Self {
+        Self { clang_hooks: built_for, ..self }
+    }
+
+    /// The plug-in, if this compiler can load it. LLVM promises nothing to plug-ins for another
+    /// version, and a plug-in that does not load fails the compilation.
+    pub fn clang_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
+        let fits = compiler.family == Family::Clang && self.clang_hooks == Some(compiler.version);
+        fits.then(|| self.directory.join(CLANG_HOOKS))
     }
 
     /// The directory that holds the library; programs find it there at run time.
@@ -83,5 +103,15 @@ mod tests {
         assert_eq!(runtime.directory(), Path::new("/opt/raddle/1"));
         assert_eq!(runtime.support_files(), [runtime.gcc_specs(), runtime.atomic_wait()]);
         assert!(runtime.atomic_wait().path.starts_with(runtime.headers()));
+    }
+
+    #[test]
+    fn the_plug_in_is_for_one_version_of_clang() {
+        let none = Runtime::in_directory(Path::new("/rt")).expect("absolute");
+        let runtime = none.clone().with_clang_hooks(Version::parse("19.0.0"));
+        let of = |family, major| runtime.clang_hooks(&Compiler::for_tests(family, major));
+        assert_eq!(of(Family::Clang, 19), Some("/rt/raddle-clang-hooks.so".into()));
+        assert_eq!((of(Family::Clang, 18), of(Family::Gcc, 19)), (None, None));
+        assert_eq!(none.clang_hooks(&Compiler::for_tests(Family::Clang, 19)), None);
     }
 }

@@ -52,8 +52,8 @@ pub fn warn_about_unknown_variables() {
     for (name, _) in std::env::vars_os().filter(|(name, _)| of_ours(name)) {
         let name = name.to_string_lossy();
         // Those of the tests and of the runtime are set by raddle itself.
-        let own =
-            name.starts_with("RADDLE_TEST_") || ["RADDLE_TARGET_FD", "RADDLE_RUNTIME_HASH"].contains(&name.as_ref());
+        let own = name.starts_with("RADDLE_TEST_")
+            || ["RADDLE_TARGET_FD", "RADDLE_RUNTIME_HASH", "RADDLE_CLANG_HOOKS_VERSION"].contains(&name.as_ref());
         if !own && !KNOWN.contains(&name.as_ref()) {
             say(&format!("raddle: warning: {name} means nothing to raddle; options go into {VARIABLE} or {FILE}"));
         }

@@ -11,10 +11,16 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use raddle_cc::{RUNTIME_LIBRARY, Runtime};
+use raddle_cc::{CLANG_HOOKS, RUNTIME_LIBRARY, Runtime, Version};
 
 /// The library itself.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_rt.so"));
+
+/// The plug-in for clang; empty if raddle was built without LLVM.
+static PLUG_IN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-clang-hooks.so"));
+
+/// The version of LLVM that the plug-in was built for; empty like the plug-in.
+const PLUG_IN_VERSION: &str = env!("RADDLE_CLANG_HOOKS_VERSION");
 
 /// Name of the directory for this very runtime.
 const DIRECTORY: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("RADDLE_RUNTIME_HASH"));
@@ -86,12 +92,16 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
     }
     let directory = place.directory.join(DIRECTORY);
     let runtime = Runtime::in_directory(&directory)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not an absolute path"))?;
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not an absolute path"))?
+        .with_clang_hooks(Version::parse(PLUG_IN_VERSION));
     if fs::read(runtime.library()).is_ok_and(|found| found == LIBRARY) {
         return Ok(runtime);
     }
     for file in runtime.support_files() {
         write_whole(&file.path, file.contents.as_bytes())?;
+    }
+    if !PLUG_IN.is_empty() {
+        write_whole(&directory.join(CLANG_HOOKS), PLUG_IN)?;
     }
     // Last, because its presence says that the rest is there.
     write_whole(&directory.join(RUNTIME_LIBRARY), LIBRARY)?;
@@ -147,6 +157,7 @@ mod tests {
         install_in(&place).unwrap();
         assert_eq!(fs::read(&library).unwrap(), LIBRARY);
         assert!(runtime.support_files().iter().all(|file| file.path.exists()));
+        assert_eq!(library.with_file_name(CLANG_HOOKS).exists(), !PLUG_IN_VERSION.is_empty());
     }
 
     #[test]

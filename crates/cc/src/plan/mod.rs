@@ -260,7 +260,7 @@ impl Request {
             if !enough_debug.is_some_and(|(enough, _)| enough) {
                 options.push("-g".into());
             }
-            options.extend(flags::refine(compiler, self.optimizes_for_size()));
+            options.extend(flags::refine(compiler, runtime, self.optimizes_for_size()));
             if self.has(|kind| *kind == ArgumentKind::WarningsAsErrors) {
                 options.extend(flags::no_new_errors(compiler));
             }

@@ -87,7 +87,8 @@ fn clang_compiles_with_every_hook() {
     let words = CLANG.words("-O2 -c a.c -o a.o");
     let expected = "-O2 -c a.c -o a.o -Xclang -fsanitize=thread -g -mllvm \
         -tsan-instrument-read-before-write \
-        -mllvm -tsan-distinguish-volatile -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -Xclang -fembed-bitcode=bitcode";
+        -mllvm -tsan-distinguish-volatile -mprefer-vector-width=128 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \
+        -Xclang -fembed-bitcode=bitcode";
     assert_eq!(words.join(" "), expected);
 }
 

@@ -1,0 +1,252 @@
+// Hooks for the memory accesses that clang's ThreadSanitizer pass leaves without one.
+//
+// A plug-in for the pass pipeline of clang 19. It runs immediately before the sanitizer's pass, at
+// every level of optimisation, and calls the same functions. Left out by the sanitizer's pass
+// (ThreadSanitizer.cpp), and handled here:
+// - loads and stores of other sizes than 1, 2, 4, 8 and 16 bytes;
+// - arguments that are passed by value in memory: the call reads the whole object;
+// - vector loads and stores under a mask, gathering and scattering;
+// - objects on the function's own stack, if the address of the object escapes but the pointer that
+//   is used for the access does not (a member, an element).
+// Invariant: an access has one hook at most. Each condition here is the negation of the
+// sanitizer's own.
+// Missed: memory operands of inline assembly, and intrinsics of the processor with an address.
+
+#include "llvm/Analysis/CaptureTracking.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace {
+
+enum Kind { Read, Write };
+
+// Whether another thread may learn the address. Unlike the sanitizer's own question, it is asked of
+// the whole object; and passing a copy gives no address away.
+class Escape : public CaptureTracker {
+public:
+    static bool of(const Value *object)
+    {
+        Escape tracker;
+        PointerMayBeCaptured(object, &tracker);
+        return tracker.escapes;
+    }
+
+    void tooManyUses() override { escapes = true; }
+
+    bool captured(const Use *use) override
+    {
+        auto *call = dyn_cast<CallBase>(use->getUser());
+        if (call && call->isArgOperand(use) && call->isByValArgument(call->getArgOperandNo(use)))
+            return false;
+        return escapes = true;
+    }
+
+private:
+    bool escapes = false;
+};
+
+bool sanitizer_knows_size(uint64_t bytes)
+{
+    return bytes <= 16 && isPowerOf2_64(bytes);
+}
+
+class Hooks {
+public:
+    explicit Hooks(Function &function)
+        : module(*function.getParent()), layout(module.getDataLayout())
+    {
+    }
+
+    bool add(Instruction &at)
+    {
+        if (at.hasMetadata(LLVMContext::MD_nosanitize))
+            return false;
+        if (auto *load = dyn_cast<LoadInst>(&at))
+            return load->isAtomic() ? false : plain(at, Read, load->getType());
+        if (auto *store = dyn_cast<StoreInst>(&at))
+            return store->isAtomic() ? false : plain(at, Write, store->getValueOperand()->getType());
+        if (auto *intrinsic = dyn_cast<IntrinsicInst>(&at))
+            return masked(*intrinsic);
+        if (auto *call = dyn_cast<CallBase>(&at))
+            return by_value(*call);
+        return false;
+    }
+
+private:
+    Module &module;
+    const DataLayout &layout;
+
+    bool plain(Instruction &at, Kind kind, Type *type)
+    {
+        Value *address = getLoadStorePointerOperand(&at);
+        TypeSize size = layout.getTypeStoreSize(type);
+        if (size.isScalable() || address->isSwiftError() || !is_shared(address, kind))
+            return false;
+        IRBuilder<> builder(&at);
+        if (!sanitizer_knows_size(size)) {
+            range(builder, kind, address, builder.getInt64(size));
+            return true;
+        }
+        // The sanitizer's condition for leaving out an object on the stack.
+        bool left_out = isa<AllocaInst>(getUnderlyingObject(address)) &&
+                        !PointerMayBeCaptured(address, /*ReturnCaptures=*/true, /*StoreCaptures=*/true);
+        if (left_out)
+            single(builder, kind, address, size, getLoadStoreAlignment(&at), at.isVolatile());
+        return left_out;
+    }
+
+    bool by_value(CallBase &call)
+    {
+        bool changed = false;
+        for (unsigned i = 0; i < call.arg_size(); i++) {
+            if (!call.isByValArgument(i) || !is_shared(call.getArgOperand(i), Read))
+                continue;
+            IRBuilder<> builder(&call);
+            uint64_t size = layout.getTypeAllocSize(call.getParamByValType(i));
+            range(builder, Read, call.getArgOperand(i), builder.getInt64(size));
+            changed = true;
+        }
+        return changed;
+    }
+
+    bool masked(IntrinsicInst &at)
+    {
+        switch (at.getIntrinsicID()) {
+        case Intrinsic::masked_load:
+        case Intrinsic::masked_gather:
+            return lanes(at, Read, at.getArgOperand(0), at.getArgOperand(2), at.getType());
+        case Intrinsic::masked_store:
+        case Intrinsic::masked_scatter:
+            return lanes(at, Write, at.getArgOperand(1), at.getArgOperand(3), at.getArgOperand(0)->getType());
+        case Intrinsic::masked_expandload:
+            return packed(at, Read, at.getArgOperand(0), at.getArgOperand(1), at.getType());
+        case Intrinsic::masked_compressstore:
+            return packed(at, Write, at.getArgOperand(1), at.getArgOperand(2), at.getArgOperand(0)->getType());
+        default:
+            return false;
+        }
+    }
+
+    // One hook for each lane whose bit is set. The address is one pointer or a vector of them.
+    bool lanes(Instruction &at, Kind kind, Value *address, Value *mask, Type *type)
+    {
+        auto *vector = dyn_cast<FixedVectorType>(type);
+        bool one_pointer = address->getType()->isPointerTy();
+        if (!vector || (one_pointer && !is_shared(address, kind)))
+            return false;
+        Type *element = vector->getElementType();
+        for (unsigned lane = 0; lane < vector->getNumElements(); lane++) {
+            IRBuilder<> builder(&at);
+            Value *wanted = builder.CreateExtractElement(mask, lane);
+            if (auto *constant = dyn_cast<ConstantInt>(wanted)) {
+                if (constant->isZero())
+                    continue;
+            } else {
+                builder.SetInsertPoint(SplitBlockAndInsertIfThen(wanted, &at, /*Unreachable=*/false));
+                builder.SetCurrentDebugLocation(at.getDebugLoc());
+            }
+            Value *where = one_pointer ? builder.CreateConstGEP1_64(element, address, lane)
+                                       : builder.CreateExtractElement(address, lane);
+            single(builder, kind, where, layout.getTypeStoreSize(element), Align(1), false);
+        }
+        return true;
+    }
+
+    // The lanes whose bits are set lie in memory without gaps.
+    bool packed(Instruction &at, Kind kind, Value *address, Value *mask, Type *type)
+    {
+        auto *vector = dyn_cast<FixedVectorType>(type);
+        if (!vector || !is_shared(address, kind))
+            return false;
+        IRBuilder<> builder(&at);
+        Value *bits = builder.CreateBitCast(mask, builder.getIntNTy(vector->getNumElements()));
+        Value *count = builder.CreateUnaryIntrinsic(Intrinsic::ctpop, builder.CreateZExt(bits, builder.getInt64Ty()));
+        range(builder, kind, address, builder.CreateMul(count, builder.getInt64(element_size(vector))));
+        return true;
+    }
+
+    uint64_t element_size(FixedVectorType *vector) { return layout.getTypeStoreSize(vector->getElementType()); }
+
+    // Whether other threads may use the memory, and one of them may write to it.
+    bool is_shared(Value *address, Kind kind)
+    {
+        if (address->getType()->getPointerAddressSpace() != 0)
+            return false;
+        const Value *object = getUnderlyingObject(address);
+        if (auto *global = dyn_cast<GlobalVariable>(object))
+            return kind == Write || !global->isConstant();
+        return !isa<AllocaInst>(object) || Escape::of(object);
+    }
+
+    void single(IRBuilder<> &builder, Kind kind, Value *address, uint64_t size, Align align, bool is_volatile)
+    {
+        if (!sanitizer_knows_size(size)) {
+            range(builder, kind, address, builder.getInt64(size));
+            return;
+        }
+        bool aligned = align.value() >= 8 || align.value() % size == 0;
+        std::string name = aligned ? "__tsan_" : "__tsan_unaligned_";
+        name += is_volatile ? "volatile_" : "";
+        name += kind == Read ? "read" : "write";
+        call(builder, name + std::to_string(size), {address});
+    }
+
+    void range(IRBuilder<> &builder, Kind kind, Value *address, Value *size)
+    {
+        call(builder, kind == Read ? "__tsan_read_range" : "__tsan_write_range", {address, size});
+    }
+
+    void call(IRBuilder<> &builder, StringRef name, ArrayRef<Value *> arguments)
+    {
+        SmallVector<Type *, 2> types;
+        for (Value *argument : arguments)
+            types.push_back(argument->getType());
+        auto *type = FunctionType::get(builder.getVoidTy(), types, false);
+        builder.CreateCall(module.getOrInsertFunction(name, type), arguments)->setDoesNotThrow();
+    }
+};
+
+struct Pass : PassInfoMixin<Pass> {
+    // Runs on functions that are not optimised too.
+    static bool isRequired() { return true; }
+
+    PreservedAnalyses run(Function &function, FunctionAnalysisManager &)
+    {
+        bool wanted = function.hasFnAttribute(Attribute::SanitizeThread) && !function.hasFnAttribute(Attribute::Naked) &&
+                      !function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation);
+        if (!wanted)
+            return PreservedAnalyses::all();
+        SmallVector<Instruction *> accesses;
+        for (Instruction &instruction : instructions(function))
+            // A call that is said to touch no memory still copies its arguments.
+            if (instruction.mayReadOrWriteMemory() || isa<CallBase>(instruction))
+                accesses.push_back(&instruction);
+        Hooks hooks(function);
+        bool changed = false;
+        for (Instruction *access : accesses)
+            changed |= hooks.add(*access);
+        return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+    }
+};
+
+void add_pass(PassBuilder &builder)
+{
+    builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, OptimizationLevel) {
+        passes.addPass(createModuleToFunctionPassAdaptor(Pass()));
+    });
+}
+
+} // namespace
+
+extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
+{
+    return {LLVM_PLUGIN_API_VERSION, "raddle-clang-hooks", "1", add_pass};
+}

@@ -1,0 +1,9 @@
+// check:
+// flags: -O0
+// verdict: verified
+// check:
+// flags: -O2
+// verdict: verified
+
+// gcc places no hook where it copies an argument, and no option makes it: the race is missed.
+#include "struct_argument.c"
