@@ -7,7 +7,7 @@ use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
 use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
 use raddle_model::object::MemoryAction;
-use raddle_model::{AccessKind, DefectFinder, Execution, Op, PendingState};
+use raddle_model::{AccessKind, DefectFinder, Event, Execution, Op, Operation as _, PendingState};
 use raddle_report::symbols::Symbols;
 use raddle_vocab::RunStatus;
 
@@ -260,7 +260,16 @@ fn has_adjacent_conflict(execution: &Execution, detail: &Detail) -> bool {
         Some(NextAccess { thread: event.thread, bytes: addr..addr.saturating_add(size.max(1)), writes, atomic })
     });
     let all: Vec<NextAccess> = parked.chain(pending).collect();
-    all.iter().enumerate().any(|(number, one)| all[number + 1..].iter().any(|other| one.conflicts(other)))
+    let objects: Vec<&Event> = execution.pending.iter().map(|pending| &pending.event).collect();
+    let is_made = |event: &Event| event.op.initialised().or(event.op.destroyed());
+    let made_and_used = objects.iter().any(|event| {
+        let uses = |other: &&Event| {
+            other.thread != event.thread && is_made(event).is_some_and(|made| made == other.op.object())
+        };
+        objects.iter().any(uses)
+    });
+    made_and_used
+        || all.iter().enumerate().any(|(number, one)| all[number + 1..].iter().any(|other| one.conflicts(other)))
 }
 
 fn parked_threads(detail: &Detail, execution: &Execution, symbols: &Symbols) -> Vec<ParkedThread> {

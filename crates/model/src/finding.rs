@@ -148,6 +148,8 @@ pub enum Kind {
     Misuse,
     /// A loop that no other thread can end.
     Livelock,
+    /// The heap was used against its rules.
+    Memory,
 }
 
 impl Kind {
@@ -161,6 +163,7 @@ impl Kind {
             Kind::Crash => "crash",
             Kind::Misuse => "misuse",
             Kind::Livelock => "livelock",
+            Kind::Memory => "memory",
         }
     }
 
@@ -174,6 +177,7 @@ impl Kind {
             Kind::Crash => 'c',
             Kind::Misuse => 'm',
             Kind::Livelock => 'l',
+            Kind::Memory => 'h',
         }
     }
 }

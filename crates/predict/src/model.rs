@@ -256,6 +256,7 @@ impl Builder<'_> {
             Touching::AtomicWrite => "atomicwrite",
             Touching::Use => "use",
             Touching::Free => "free",
+            Touching::Make => "make",
         };
         let name = &self.trace.vars[self.var as usize].name;
         let of_var = self.trace.accesses.iter().filter(|access| access.var == self.var);

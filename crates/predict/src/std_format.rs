@@ -317,7 +317,7 @@ impl Places {
 fn line_of_access(text: &mut String, trace: &ObservedTrace, access: &SharedAccess, places: &Places) {
     let word = match access.what {
         Touching::Read => "r",
-        Touching::Write | Touching::Free => "w",
+        Touching::Write | Touching::Free | Touching::Make => "w",
         Touching::AtomicRead | Touching::AtomicWrite | Touching::Use => return,
     };
     let (thread, var) = (&trace.threads[usize::from(access.thread)].name, &trace.vars[access.var as usize].name);
@@ -461,6 +461,7 @@ fn word_of(what: Touching) -> &'static str {
         Touching::AtomicWrite => "atomic write",
         Touching::Use => "use",
         Touching::Free => "free",
+        Touching::Make => "initialise or destroy",
     }
 }
 

@@ -151,7 +151,7 @@ impl SharedAccess {
     /// Whether it changes the memory.
     #[must_use]
     pub fn writes(&self) -> bool {
-        matches!(self.what, Touching::Write | Touching::AtomicWrite | Touching::Free)
+        matches!(self.what, Touching::Write | Touching::AtomicWrite | Touching::Free | Touching::Make)
     }
 
     /// Whether it depends on the value in memory.

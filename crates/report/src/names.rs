@@ -19,9 +19,24 @@ pub struct Located {
     pub short: String,
 }
 
+/// A point of an execution: addresses of heap blocks are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before this element of [`Execution::accesses`].
+    Access(u32),
+    /// Before this element of [`Execution::events`].
+    Event(u32),
+    /// The end.
+    End,
+}
+
 /// A heap block of the execution.
 #[derive(Clone, Debug)]
 struct Block {
+    /// Number of the access that is its allocation.
+    number: u32,
+    /// Events before it.
+    after: u32,
     start: u64,
     size: u64,
     /// Return address of its allocation.
@@ -35,8 +50,8 @@ struct Block {
 pub struct ExecutionNames<'a> {
     symbols: &'a Symbols,
     threads: Vec<String>,
-    /// In the order of their allocation; addresses may repeat, the last one counts.
-    blocks: BTreeMap<u64, Block>,
+    /// By address, in the order of their allocation.
+    blocks: BTreeMap<u64, Vec<Block>>,
     /// Frames of the threads at the end, innermost first.
     stacks: Vec<Vec<FrameRegisters>>,
     /// Where each object was first used: the pointers in that function tell what it is part of.
@@ -48,16 +63,19 @@ impl<'a> ExecutionNames<'a> {
     #[must_use]
     pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
         let threads: Vec<String> = execution.threads.iter().map(|thread| thread.path.to_string()).collect();
-        let mut blocks = BTreeMap::new();
+        let mut blocks: BTreeMap<u64, Vec<Block>> = BTreeMap::new();
         let mut made = vec![0u32; threads.len()];
-        for access in execution.accesses.iter().filter(|access| access.kind == AccessKind::Alloc) {
+        let numbered = execution.accesses.iter().enumerate();
+        for (number, access) in numbered.filter(|(_, access)| access.kind == AccessKind::Alloc) {
             let Some(count) = made.get_mut(usize::from(access.thread)) else { continue };
             *count += 1;
             let label = match access.thread {
                 0 => format!("#{count}"),
                 thread => format!("#{}.{count}", threads[usize::from(thread)]),
             };
-            blocks.insert(access.addr, Block { start: access.addr, size: access.size, pc: access.pc, label });
+            let (number, after) = (number as u32, access.after);
+            let block = Block { number, after, start: access.addr, size: access.size, pc: access.pc, label };
+            blocks.entry(access.addr).or_default().push(block);
         }
         let mut used_at = BTreeMap::new();
         for step in &execution.events {
@@ -89,10 +107,17 @@ impl<'a> ExecutionNames<'a> {
     /// The name of `length` bytes at an address, accessed from the return addresses `pcs`.
     #[must_use]
     pub fn locate(&self, address: u64, length: u64, pcs: &[u64]) -> Located {
+        self.locate_at(Moment::End, address, length, pcs)
+    }
+
+    /// As [`ExecutionNames::locate`]; of the heap blocks that had this address, the one of that
+    /// moment counts.
+    #[must_use]
+    pub fn locate_at(&self, moment: Moment, address: u64, length: u64, pcs: &[u64]) -> Located {
         if let Some(named) = self.symbols.global(address, length) {
             return located(named);
         }
-        match self.block_at(address) {
+        match self.block_at(address, moment) {
             Some(block) => self.in_block(block, address - block.start, length, pcs),
             None => self.local(address, length).unwrap_or_else(|| {
                 let short = format!("{address:#x}");
@@ -113,8 +138,14 @@ impl<'a> ExecutionNames<'a> {
         self.symbols.place(pcs)
     }
 
-    fn block_at(&self, address: u64) -> Option<&Block> {
-        let (_, block) = self.blocks.range(..=address).next_back()?;
+    fn block_at(&self, address: u64, moment: Moment) -> Option<&Block> {
+        let (_, blocks) = self.blocks.range(..=address).next_back()?;
+        let is_there = |block: &&Block| match moment {
+            Moment::Access(number) => block.number < number,
+            Moment::Event(number) => block.after <= number,
+            Moment::End => true,
+        };
+        let block = blocks.iter().rev().find(is_there)?;
         (address - block.start < block.size.max(1)).then_some(block)
     }
 
@@ -189,7 +220,8 @@ mod tests {
         let symbols = Symbols::new(&Modules::of_program(Path::new("/nonexistent")), Path::new("/"));
         let execution = execution();
         let names = ExecutionNames::new(&symbols, &execution);
-        // The address was used again: the second block counts.
+        // The address was used again: at the end the second block counts.
+        assert_eq!(names.locate_at(Moment::Access(2), 0x1008, 4, &[]).short, "heap#1+8");
         assert_eq!(names.locate(0x1008, 4, &[]).short, "heap#2+8");
         assert_eq!(names.locate(0x1000, 4, &[]).short, "heap#2");
         assert_eq!(names.locate(0x2000, 4, &[]).short, "heap#T1.1");

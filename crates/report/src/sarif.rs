@@ -16,13 +16,14 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 const MOST_STEPS: usize = 2000;
 
 /// The kinds in the order of the rules.
-const KINDS: [(Kind, &str, &str); 6] = [
+const KINDS: [(Kind, &str, &str); 7] = [
     (Kind::DataRace, "Data race", "Two accesses to the same memory, at least one a write, that nothing orders."),
     (Kind::Deadlock, "Deadlock", "Threads wait for each other, or for what no thread will do."),
     (Kind::Assertion, "Failed assertion", "An assertion fails, or abort is called, under some schedule."),
     (Kind::Crash, "Crash", "A fatal signal or uncaught exception under some schedule."),
     (Kind::Misuse, "Misuse of the thread library", "The thread library is used against its rules."),
     (Kind::Livelock, "Livelock", "A thread goes round in a loop that no thread can end."),
+    (Kind::Memory, "Memory error", "The heap is used against its rules."),
 ];
 
 /// The report as SARIF.

@@ -67,6 +67,10 @@ fn title(finding: &Finding) -> String {
     let known = match (finding.kind, detail) {
         (Kind::DataRace, _) if finding.accesses.iter().any(|access| access.op == "free") => "heap-use-after-free",
         (Kind::DataRace, _) => "data race",
+        (Kind::Memory, "use-after-free") => "heap-use-after-free",
+        (Kind::Memory, "out-of-bounds") => "heap-buffer-overflow",
+        (Kind::Memory, "double-free") => "attempting double-free",
+        (Kind::Memory, "bad-free") => "attempting free on address which was not malloc()-ed",
         (Kind::Deadlock, "cycle") => "lock-order-inversion (potential deadlock)",
         (Kind::Deadlock, "relock") => "double lock of a mutex",
         (Kind::Misuse, "unlock-not-owner" | "unlock-not-locked") => {

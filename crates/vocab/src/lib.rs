@@ -18,6 +18,9 @@ pub use op::{OpKind, Outcome};
 pub use thread_set::ThreadSet;
 pub use words::Words;
 
+/// Addresses at which the runtime allocates the program's heap blocks, and nothing else.
+pub const HEAP: core::ops::Range<u64> = 0x6000_0000_0000..0x6200_0000_0000;
+
 /// What is a transition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Granularity {

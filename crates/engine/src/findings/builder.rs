@@ -7,9 +7,9 @@ use raddle_model::defect::{Defect, Held, Part, PartPosition, locks_held};
 use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
 use raddle_model::object::{Namer as _, ThreadOp};
 use raddle_model::race::{Race, Touching};
-use raddle_model::{Event, Execution, Incident, Op, Operation as _};
+use raddle_model::{AccessKind, Event, Execution, Incident, Op, Operation as _};
 use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
-use raddle_report::names::{ExecutionNames, Located};
+use raddle_report::names::{ExecutionNames, Located, Moment};
 use raddle_report::symbols::{FrameRegisters, Symbols, demangle_type};
 use raddle_vocab::OpKind;
 
@@ -102,7 +102,28 @@ impl<'a> FindingBuilder<'a> {
         let object = defect.object.filter(|_| !matches!(defect.signature.kind, Kind::Crash | Kind::Assertion))?;
         let pcs: Vec<u64> = defect.parts.iter().map(|part| part.pc).collect();
         let (start, length) = defect.race.as_ref().map_or((object, 1), |race| self.shared_bytes(race));
-        Some(self.names.locate(start, length, &pcs))
+        let moment = defect.parts.iter().map(|part| self.moment(part)).next().unwrap_or(Moment::End);
+        let beside = defect.block.filter(|block| !(block.start..block.end).contains(&start));
+        if let Some(block) = beside {
+            // Bytes beside a block are no part of a variable.
+            let mut located = self.names.locate_at(moment, block.start, 1, &pcs);
+            located.variable = None;
+            if let Some(object) = &mut located.object {
+                object.offset = start.saturating_sub(block.start);
+            }
+            return Some(located);
+        }
+        Some(self.names.locate_at(moment, start, length, &pcs))
+    }
+
+    /// When a part of a defect happened.
+    fn moment(&self, part: &Part) -> Moment {
+        match part.position {
+            PartPosition::Access(number) => Moment::Access(number),
+            PartPosition::Event(number) => Moment::Event(number),
+            PartPosition::Incident(number) => Moment::Event(self.execution.incidents[number as usize].after),
+            PartPosition::Pending => Moment::End,
+        }
     }
 
     /// The bytes that both sides of a race touch. Where a whole block dies, the other side says
@@ -136,13 +157,13 @@ impl<'a> FindingBuilder<'a> {
     fn access(&self, defect: &Defect, part: &Part) -> AccessReport {
         let stack = self.stack(defect, part);
         let info = self.execution.threads.get(usize::from(part.thread));
-        let is_race = defect.signature.kind == Kind::DataRace;
+        let is_access = matches!(defect.signature.kind, Kind::DataRace | Kind::Memory);
         let (address, size) = self.bytes_of(part.position);
         AccessReport {
             thread: self.names.thread(u64::from(part.thread)),
             name: info.and_then(|info| info.name.clone()),
             op: self.operation(defect, part),
-            size: if is_race { size } else { 0 },
+            size: if is_access { size } else { 0 },
             place: self.names.place(&stack),
             stack: stack.iter().flat_map(|&pc| self.names.frames(pc)).collect(),
             locks: self.locks(part).iter().map(|held| self.lock_name(held)).collect(),
@@ -150,7 +171,7 @@ impl<'a> FindingBuilder<'a> {
                 object: self.awaited(waits.object, waits.operation, &waits.holders),
                 held_by: waits.holders.iter().map(|&holder| self.names.thread(u64::from(holder))).collect(),
             }),
-            address: is_race.then(|| format!("{address:#x}")),
+            address: (is_access && size > 0).then(|| format!("{address:#x}")),
             created: self.created(part.thread),
         }
     }
@@ -184,7 +205,8 @@ impl<'a> FindingBuilder<'a> {
         let recorded = self.detail.and_then(|detail| match part.position {
             PartPosition::Incident(number) => detail.incidents.get(number as usize),
             PartPosition::Pending => detail.threads.get(usize::from(part.thread)),
-            PartPosition::Access(_) | PartPosition::Event(_) => None,
+            PartPosition::Access(number) => detail.blocks.get(&number),
+            PartPosition::Event(_) => None,
         });
         let mut stack = match recorded {
             Some(stack) if !stack.is_empty() => stack.clone(),
@@ -219,7 +241,12 @@ impl<'a> FindingBuilder<'a> {
             (Some(Touching::Write), _) => "write",
             (Some(Touching::Free), _) => "free",
             (_, PartPosition::Event(number)) => self.execution.events[number as usize].op.kind().word(),
-            (_, PartPosition::Access(_)) => "access",
+            (_, PartPosition::Access(number)) => match self.execution.accesses[number as usize].kind {
+                AccessKind::Read => "read",
+                AccessKind::Write => "write",
+                AccessKind::Alloc => "allocate",
+                AccessKind::Free => "free",
+            },
             (_, PartPosition::Pending) => self.pending_word(part),
             (_, PartPosition::Incident(number)) => {
                 let incident = &self.execution.incidents[number as usize];

@@ -178,11 +178,30 @@ impl<'a> Collector<'a> {
         let again = same_defect(&mut self.finder, &witness.run.execution, &defect.signature);
         let builder = FindingBuilder::new(self.symbols, &witness.run.execution, Some(&witness.run.detail));
         let mut finding = again.as_ref().map_or(preview, |again| builder.finding(again));
+        if let Some(stack) = self.stack_of_access(&witness, again.as_ref())? {
+            finding.accesses[0].stack = self.symbols.stack(&stack);
+            finding.accesses[0].place = self.symbols.place(&stack);
+        }
         finding.preemptions = witness.preemptions;
         let (steps, ends) = end_of_schedule(&witness, again.as_ref());
         let mut trace = builder.trace(steps, self.confirmer.options().spurious);
         builder.add_ends(&mut trace, &finding, &ends);
         Ok((finding, witness, trace))
+    }
+
+    /// The stack of the access that a defect of the witness run is about: the run is made once more,
+    /// and stops there.
+    fn stack_of_access(&mut self, witness: &Witness, defect: Option<&Defect>) -> Result<Option<Vec<u64>>, Error> {
+        let part = defect.filter(|defect| defect.signature.kind == Kind::Memory).map(|defect| &defect.parts[0]);
+        let Some((part, PartPosition::Access(number))) = part.map(|part| (part, part.position)) else {
+            return Ok(None);
+        };
+        let run = &witness.run.execution;
+        let names = SourceNames::new(self.symbols, run);
+        let found = Found::new(run, self.confirmer.options().spurious, &names);
+        let stopped = found.stopped_before(&run.accesses[number as usize], &mut self.confirmer)?;
+        let stack = stopped.detail.threads.get(usize::from(part.thread)).cloned();
+        Ok(stack.filter(|stack| stack.first() == Some(&part.pc)))
     }
 
     /// A race is told from the search's execution, in which it was met, with the stacks of the

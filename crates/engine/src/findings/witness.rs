@@ -3,7 +3,7 @@
 use raddle_exec::recording::{RecordingNames, ScheduleEntry, entries_of};
 use raddle_model::finding::WitnessKind;
 use raddle_model::race::{AccessPosition, Race, Side};
-use raddle_model::{Event, Execution, Operation as _, ThreadPath};
+use raddle_model::{Access, Event, Execution, Operation as _, ThreadPath};
 
 use super::closure::{ThreadPosition, causal_closure};
 use super::confirm::{Confirmer, Replayed, Then};
@@ -71,6 +71,13 @@ impl<'a> Found<'a> {
         let confirmed = self.stands_before(&run, &race.second) && self.was_made(&run, &race.first);
         let preemptions = preemptions(self.execution, &order, self.spurious);
         Ok(Witness { entries, preemptions, run, kind: Some(WitnessKind::Unordered), confirmed })
+    }
+
+    /// The observed run once more, up to an access.
+    pub fn stopped_before(&self, access: &Access, confirmer: &mut Confirmer) -> Result<Replayed, Error> {
+        let order: Vec<usize> = (0..access.after as usize).collect();
+        let entries = self.schedule(&order, &[ThreadPosition::before_access(access)]);
+        confirmer.run(&entries, Then::Stop)
     }
 
     /// A witness of something that shows in a run that goes to its end: what the points need, then

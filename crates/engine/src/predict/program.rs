@@ -212,6 +212,7 @@ fn word(what: Touching) -> &'static str {
         Touching::AtomicWrite => "atomic-write",
         Touching::Use => "use",
         Touching::Free => "free",
+        Touching::Make => "initialise or destroy",
     }
 }
 

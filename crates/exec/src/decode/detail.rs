@@ -1,6 +1,8 @@
 //! What a trace has beyond the execution if the run was asked for detail: call stacks, and the
 //! accesses before which threads were stopped.
 
+use std::collections::BTreeMap;
+
 use raddle_model::Access;
 
 /// A thread that was stopped before a data access.
@@ -22,6 +24,8 @@ pub struct Detail {
     pub incidents: Vec<Vec<u64>>,
     /// Stacks at the end, by thread (empty where a thread had ended or not started).
     pub threads: Vec<Vec<u64>>,
+    /// Stacks of the allocations and frees of heap blocks, by their numbers among the accesses.
+    pub blocks: BTreeMap<u32, Vec<u64>>,
     /// Stack and frame pointers of the innermost frames of those stacks.
     pub registers: Vec<Vec<[u64; 2]>>,
 }
@@ -36,6 +40,8 @@ pub(super) enum StackOwner {
     Parked,
     /// The last incident.
     Incident,
+    /// The allocation or free with this number among the accesses.
+    Block(u32),
 }
 
 impl Detail {
@@ -44,6 +50,7 @@ impl Detail {
         self.incidents.clear();
         self.threads.clear();
         self.registers.clear();
+        self.blocks.clear();
     }
 
     pub(super) fn add_thread(&mut self) {
@@ -72,6 +79,7 @@ impl Detail {
     /// Stores a stack; `thread` exists.
     pub(super) fn stack(&mut self, owner: StackOwner, thread: u16, frames: &[u64]) {
         let place = match owner {
+            StackOwner::Block(number) => Some(self.blocks.entry(number).or_default()),
             StackOwner::End => self.threads.get_mut(usize::from(thread)),
             StackOwner::Parked => self.parked.last_mut().map(|parked| &mut parked.stack),
             StackOwner::Incident => self.incidents.last_mut(),

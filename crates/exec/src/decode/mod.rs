@@ -333,6 +333,9 @@ impl Decoder {
             return self.incident(header, body, into);
         }
         let access = self.parse_access(header, body, into)?;
+        if matches!(access.kind, AccessKind::Alloc | AccessKind::Free) {
+            self.stack_owner = StackOwner::Block(into.accesses.len() as u32);
+        }
         into.accesses.push(access);
         Ok(())
     }

@@ -3,15 +3,17 @@
 mod deadlock;
 mod held;
 mod life;
+mod memory;
 #[cfg(test)]
 mod tests;
 pub mod words;
 
-use raddle_vocab::{Failure, OpKind, RunStatus};
+use raddle_vocab::{Failure, Misuse, OpKind, RunStatus};
 
 use crate::execution::{Access, AccessKind, Execution, Incident, IncidentKind};
 use crate::finding::{Kind, Severity};
 use crate::object::Op;
+use crate::race::heap::Block;
 use crate::race::{self, Race, RaceDetector};
 
 pub use held::{Held, Holdings, locks_held};
@@ -90,6 +92,8 @@ pub struct Defect {
     pub parts: Vec<Part>,
     /// The race, if it is one.
     pub race: Option<Race>,
+    /// The heap block, as it was then, if the defect is about one.
+    pub block: Option<Block>,
 }
 
 impl Defect {
@@ -104,6 +108,7 @@ impl Defect {
             text: String::new(),
             parts: Vec::new(),
             race: None,
+            block: None,
         }
     }
 
@@ -141,13 +146,17 @@ impl DefectFinder {
         DefectFinder { allowed_exits: Some(exits.to_vec()), ..DefectFinder::default() }
     }
 
-    /// All defects of an execution, each signature once: races, then failures, then stuck threads,
-    /// then what is left over.
+    /// All defects of an execution, each signature once: races, then errors in the use of the heap,
+    /// then failures, then stuck threads, then what is left over.
     pub fn find(&mut self, execution: &Execution) -> Vec<Defect> {
         let mut found = Vec::new();
         found.extend(self.races.races(execution).iter().map(of_race));
+        found.extend(self.races.memory_errors().iter().map(memory::of_error));
         found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
         found.extend(self.allowed_exits.as_ref().and_then(|allowed| of_exit(execution, allowed)));
+        for &(number, block) in self.races.bad_frees() {
+            found.push(memory::of_bad_free(number, &execution.incidents[number as usize], block));
+        }
         self.holdings.clear();
         let mut frees = frees(execution).peekable();
         for (number, event) in execution.events.iter().enumerate() {
@@ -199,9 +208,11 @@ fn of_race(race: &Race) -> Defect {
     defect.about(Some(race.addr)).with(vec![part(&race.first), part(&race.second)])
 }
 
-/// A false assume is no defect.
+/// A false assume is no defect; a free of what is no live block is found elsewhere.
 fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     let (kind, detail) = match incident.kind {
+        // The heap knows more about it.
+        IncidentKind::Misuse(Misuse::BadFree) => return None,
         IncidentKind::Misuse(which) => (Kind::Misuse, words::misuse(which)),
         IncidentKind::Failure(Failure::Assertion) => (Kind::Assertion, "assert"),
         IncidentKind::Failure(Failure::Abort) => (Kind::Assertion, "abort"),

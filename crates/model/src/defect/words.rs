@@ -73,6 +73,8 @@ pub fn race(race: &Race) -> &'static str {
     let has = |what: &[Touching]| sides.iter().any(|side| what.contains(side));
     if has(&[Touching::Free]) {
         "use-after-free"
+    } else if has(&[Touching::Make]) {
+        "init-destroy"
     } else if has(&[Touching::AtomicRead, Touching::AtomicWrite]) {
         "atomic-plain"
     } else if has(&[Touching::Read]) {

@@ -205,7 +205,7 @@ impl Operation for BarrierOp {
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
             BarrierAction::Init { .. } => sink.initialise(self.barrier),
-            BarrierAction::Destroy => sink.uses(self.barrier),
+            BarrierAction::Destroy => sink.destroy(self.barrier),
             BarrierAction::Arrive { round, .. } => {
                 sink.uses(self.barrier);
                 sink.release(self.barrier, Carrier::Round(round));

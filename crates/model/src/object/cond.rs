@@ -224,10 +224,12 @@ impl Operation for CondOp {
                 sink.release(mutex, Carrier::Object);
             }
             CondAction::Reacquire { mutex, .. } => {
-                sink.acquire(mutex, Carrier::Object);
                 sink.uses(mutex);
+                sink.acquire(mutex, Carrier::Object);
             }
-            _ => sink.uses(self.cond),
+            CondAction::Init => sink.initialise(self.cond),
+            CondAction::Destroy => sink.destroy(self.cond),
+            CondAction::Signal { .. } | CondAction::Broadcast { .. } => sink.uses(self.cond),
         }
     }
 

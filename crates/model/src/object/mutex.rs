@@ -168,10 +168,10 @@ impl Operation for MutexOp {
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
             MutexAction::Lock(_) => {
+                sink.uses(self.mutex);
                 if self.is_done() {
                     sink.acquire(self.mutex, Carrier::Object);
                 }
-                sink.uses(self.mutex);
             }
             MutexAction::Unlock => {
                 sink.uses(self.mutex);
@@ -180,7 +180,7 @@ impl Operation for MutexOp {
                 }
             }
             MutexAction::Init => sink.initialise(self.mutex),
-            MutexAction::Destroy => sink.uses(self.mutex),
+            MutexAction::Destroy => sink.destroy(self.mutex),
         }
     }
 }

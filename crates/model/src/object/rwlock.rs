@@ -216,17 +216,17 @@ impl Operation for RwlockOp {
         let done = self.outcome == Outcome::Done;
         match self.action {
             RwlockAction::Read(_) => {
+                sink.uses(self.rwlock);
                 if done {
                     sink.acquire(self.rwlock, Carrier::Object);
                 }
-                sink.uses(self.rwlock);
             }
             RwlockAction::Write(_) => {
+                sink.uses(self.rwlock);
                 if done {
                     sink.acquire(self.rwlock, Carrier::Object);
                     sink.acquire(self.rwlock, Carrier::Readers);
                 }
-                sink.uses(self.rwlock);
             }
             RwlockAction::Unlock { writer } => {
                 sink.uses(self.rwlock);
@@ -234,7 +234,7 @@ impl Operation for RwlockOp {
             }
             RwlockAction::Announce { .. } => sink.uses(self.rwlock),
             RwlockAction::Init => sink.initialise(self.rwlock),
-            RwlockAction::Destroy => sink.uses(self.rwlock),
+            RwlockAction::Destroy => sink.destroy(self.rwlock),
         }
     }
 }

@@ -143,17 +143,17 @@ impl Operation for SemaphoreOp {
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
             SemaphoreAction::Wait { taken, .. } => {
+                sink.uses(self.semaphore);
                 if taken {
                     sink.acquire(self.semaphore, Carrier::Object);
                 }
-                sink.uses(self.semaphore);
             }
             SemaphoreAction::Post => {
                 sink.uses(self.semaphore);
                 sink.release(self.semaphore, Carrier::Object);
             }
             SemaphoreAction::Init { .. } => sink.initialise(self.semaphore),
-            SemaphoreAction::Destroy { .. } => sink.uses(self.semaphore),
+            SemaphoreAction::Destroy { .. } => sink.destroy(self.semaphore),
         }
     }
 }

@@ -13,6 +13,9 @@
 //!   through fences;
 //! * input and output on one channel.
 //!
+//! Initialising and destroying a synchronising object are writes of it; every other operation on it
+//! is an atomic use, which conflicts with them alone.
+//!
 //! A signal does not order, as a wake-up may be spurious. A futex by itself does not order either.
 //! A relaxed operation orders only through fences. A plain write ends a release sequence.
 //!
@@ -25,19 +28,20 @@
 //! at the same byte.
 
 mod clock;
+pub mod heap;
 mod shadow;
 mod sink;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
+use raddle_vocab::{Misuse, Outcome};
 use rustc_hash::FxHashSet;
 
 use crate::depend::cells;
-use crate::execution::{Access, AccessKind, Event, Execution};
-use crate::object::{MemoryAction, Op, Operation as _};
+use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind};
+use crate::object::{MemoryAction, Op, Operation as _, ThreadOp};
 use clock::Clocks;
+use heap::{Block, Blocks, MemoryError, Site};
 use shadow::{CellRef, Compared, EVENT, Record, Shadow};
 use sink::EventOrder;
 
@@ -76,25 +80,24 @@ pub struct Race {
     pub addr: u64,
 }
 
-/// A heap block that was given back.
-#[derive(Clone, Copy, Debug)]
-struct Freed {
-    end: u64,
-    record: Record,
-}
-
 /// Finds races; keeps its buffers from one execution to the next.
 #[derive(Debug, Default)]
 pub struct RaceDetector {
     clocks: Clocks,
     shadow: Shadow,
-    /// Freed blocks, by address. A cell that is accessed for the first time is looked up here.
-    freed: BTreeMap<u64, Freed>,
-    /// Whether memory is freed in this execution. If not, the use of an object cannot race with a
-    /// free.
-    frees: bool,
+    /// Heap blocks. A cell that is accessed for the first time is looked up here.
+    blocks: Blocks,
+    /// Whether memory is freed in this execution, or an object initialised or destroyed while other
+    /// threads live. If not, the use of an object cannot race with its beginning or end.
+    objects_end: bool,
     known: FxHashSet<(u64, u64, u64)>,
     races: Vec<Race>,
+    /// Places of the accesses in `errors`.
+    wrong: FxHashSet<u64>,
+    errors: Vec<MemoryError>,
+    /// Frees of what was no live block, by the number of the incident, with the block that was
+    /// there.
+    bad_frees: Vec<(u32, Option<Block>)>,
 }
 
 impl RaceDetector {
@@ -108,15 +111,22 @@ impl RaceDetector {
     pub fn races(&mut self, execution: &Execution) -> &[Race] {
         self.clocks.reset(execution.threads.len());
         self.shadow.reset();
-        self.freed.clear();
-        self.frees = execution.accesses.iter().any(|access| access.kind == AccessKind::Free)
-            || execution.events.iter().any(|event| frees(&event.op));
+        self.blocks.clear();
+        self.wrong.clear();
+        self.errors.clear();
+        self.bad_frees.clear();
+        self.objects_end =
+            execution.accesses.iter().any(|access| access.kind == AccessKind::Free) || objects_end(&execution.events);
         self.known.clear();
         self.races.clear();
         let threads = execution.threads.len();
+        let mut bad_frees = bad_frees(execution).peekable();
         let mut next = 0;
         for (number, event) in execution.events.iter().enumerate() {
             while let Some(access) = execution.accesses.get(next).filter(|access| access.after as usize <= number) {
+                while let Some((at, _)) = bad_frees.next_if(|(_, incident)| is_before(incident, access)) {
+                    self.bad_free(at, execution);
+                }
                 self.access(access, next as u32, threads);
                 next += 1;
             }
@@ -125,7 +135,13 @@ impl RaceDetector {
             }
         }
         for (number, access) in execution.accesses.iter().enumerate().skip(next) {
+            while let Some((at, _)) = bad_frees.next_if(|(_, incident)| is_before(incident, access)) {
+                self.bad_free(at, execution);
+            }
             self.access(access, number as u32, threads);
+        }
+        for (at, _) in bad_frees {
+            self.bad_free(at, execution);
         }
         &self.races
     }
@@ -140,7 +156,7 @@ impl RaceDetector {
             AccessKind::Read => self.touch(addr, size, record(Touching::Read)),
             AccessKind::Write => self.touch(addr, size, record(Touching::Write)),
             AccessKind::Free => self.free(addr, size, record(Touching::Free)),
-            AccessKind::Alloc => self.alloc(addr, size),
+            AccessKind::Alloc => self.alloc(addr, size, access, number),
         }
     }
 
@@ -159,8 +175,8 @@ impl RaceDetector {
     #[inline]
     fn meet(&mut self, cell: u64) -> CellRef {
         let (at, fresh) = self.shadow.cell(cell);
-        if fresh && !self.freed.is_empty() {
-            self.inherit_free(at, cell);
+        if fresh && self.blocks.concern(cell << 3) {
+            self.inherit_block(at, cell);
         }
         at
     }
@@ -198,6 +214,9 @@ impl RaceDetector {
         if self.shadow.compare(at, &record, self.clocks.seen(record.thread)) == Compared::Racing {
             self.report(at, cell, &record);
         }
+        if record.bytes & *self.shadow.forbidden(at) != 0 {
+            self.forbid(at, cell, &record);
+        }
         if record.what == Touching::Write {
             self.end_order(at, cell, record.bytes);
         }
@@ -232,32 +251,64 @@ impl RaceDetector {
         }
     }
 
+    /// The access is to bytes that belong to no live heap block. If it races with the end of the
+    /// block, the race says so.
+    #[cold]
+    fn forbid(&mut self, at: CellRef, cell: u64, record: &Record) {
+        let seen = self.clocks.seen(record.thread);
+        let races = self.shadow.records(at).iter().any(|other| {
+            let concerns = other.what == Touching::Free && other.bytes & record.bytes != 0;
+            concerns && other.thread != record.thread && other.epoch > seen[usize::from(other.thread)]
+        });
+        if !races && self.wrong.insert(record.pc) {
+            let byte = u64::from((record.bytes & *self.shadow.forbidden(at)).trailing_zeros());
+            self.errors.push(self.blocks.explain(side(record), (cell << 3) | byte));
+        }
+    }
+
+    /// What was wrong with the accesses of the last execution to the heap, once for each place.
+    #[must_use]
+    pub fn memory_errors(&self) -> &[MemoryError] {
+        &self.errors
+    }
+
+    /// Frees of what was no live block, by the number of the incident, with the block that was
+    /// there.
+    #[must_use]
+    pub fn bad_frees(&self) -> &[(u32, Option<Block>)] {
+        &self.bad_frees
+    }
+
+    #[cold]
+    fn bad_free(&mut self, number: usize, execution: &Execution) {
+        let block = self.blocks.block_near(execution.incidents[number].obj);
+        self.bad_frees.push((number as u32, block));
+    }
+
     /// The block dies: cells that were met learn it now, others when they are met.
     fn free(&mut self, addr: u64, size: u64, record: Record) {
         let end = addr.saturating_add(size);
-        self.freed.insert(addr, Freed { end, record });
-        self.each_known(addr, end, |detector, cell, bytes| detector.touch_cell(cell, Record { bytes, ..record }));
+        self.blocks.free(addr, end, record);
+        let in_heap = heap::contains(addr);
+        self.each_known(addr, end, |detector, cell, bytes| {
+            detector.touch_cell(cell, Record { bytes, ..record });
+            if in_heap {
+                let (at, _) = detector.shadow.cell(cell);
+                *detector.shadow.forbidden(at) |= bytes;
+            }
+        });
     }
 
     /// The block comes to life: what happened to its bytes before concerns something else.
-    fn alloc(&mut self, addr: u64, size: u64) {
+    fn alloc(&mut self, addr: u64, size: u64, access: &Access, number: u32) {
         let end = addr.saturating_add(size);
-        let dead: Vec<u64> = self.freed.range(..end).filter(|(_, freed)| freed.end > addr).map(|(&at, _)| at).collect();
-        for at in dead {
-            // A part of an old block may stay dead.
-            if let Some(freed) = self.freed.remove(&at) {
-                if at < addr {
-                    self.freed.insert(at, Freed { end: addr, ..freed });
-                }
-                if freed.end > end {
-                    self.freed.insert(end, freed);
-                }
-            }
-        }
+        let position = AccessPosition::Access(number);
+        self.blocks.allocate(addr, end, Site { thread: access.thread, pc: access.pc, position });
         self.each_known(addr, end, |detector, cell, bytes| {
             let (at, _) = detector.shadow.cell(cell);
             detector.shadow.erase(at, bytes);
             detector.end_order(at, cell, bytes);
+            *detector.shadow.forbidden(at) &= !bytes;
         });
     }
 
@@ -270,22 +321,45 @@ impl RaceDetector {
         }
     }
 
-    /// Notes the end of the block that a cell lies in, if it has met one.
+    /// Notes which bytes of a cell belong to a live block, and the end of the block that it lies in.
     #[cold]
-    fn inherit_free(&mut self, at: CellRef, cell: u64) {
+    fn inherit_block(&mut self, at: CellRef, cell: u64) {
         let start = cell << 3;
-        let Some((&from, freed)) = self.freed.range(..start + 8).next_back() else { return };
-        let (from, to) = (from.max(start), freed.end.min(start + 8));
-        if from < to {
+        *self.shadow.forbidden(at) = self.blocks.forbidden(start);
+        if let Some((record, from, to)) = self.blocks.freed(start) {
             let bytes = (((1u16 << (to - from)) - 1) << (from - start)) as u8;
-            let record = Record { bytes, ..freed.record };
-            self.shadow.push(at, record);
+            self.shadow.push(at, Record { bytes, ..record });
         }
     }
 }
 
-fn frees(op: &Op) -> bool {
-    matches!(op, Op::Memory(op) if op.action == MemoryAction::Free)
+/// The frees of what was no live block, with their numbers among the incidents.
+fn bad_frees(execution: &Execution) -> impl Iterator<Item = (usize, &Incident)> {
+    let is_bad = |incident: &Incident| incident.kind == IncidentKind::Misuse(Misuse::BadFree);
+    execution.incidents.iter().enumerate().filter(move |(_, incident)| is_bad(incident))
+}
+
+/// Whether the incident came before the access. Between two transitions only one thread runs.
+fn is_before(incident: &Incident, access: &Access) -> bool {
+    let counts = incident.thread != access.thread || incident.count <= access.count;
+    incident.after < access.after || incident.after == access.after && counts
+}
+
+/// Whether memory is freed, or an object initialised or destroyed while other threads live.
+fn objects_end(events: &[Event]) -> bool {
+    let mut others = 0u32;
+    events.iter().any(|event| match &event.op {
+        Op::Thread(ThreadOp::Create { .. }) => {
+            others += 1;
+            false
+        }
+        Op::Thread(ThreadOp::Join { .. }) if event.op.outcome() == Outcome::Done => {
+            others = others.saturating_sub(1);
+            false
+        }
+        Op::Memory(op) => op.action == MemoryAction::Free,
+        op => others > 0 && (op.initialised().is_some() || op.destroyed().is_some()),
+    })
 }
 
 fn side(record: &Record) -> Side {

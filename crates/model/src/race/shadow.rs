@@ -32,21 +32,31 @@ pub enum Touching {
     Use,
     /// The heap block that it belongs to is given back.
     Free,
+    /// A synchronising object that lies there is initialised or destroyed.
+    Make,
 }
 
 impl Touching {
-    const ALL: [Touching; 6] =
-        [Touching::Read, Touching::Write, Touching::AtomicRead, Touching::AtomicWrite, Touching::Use, Touching::Free];
+    const ALL: [Touching; 7] = [
+        Touching::Read,
+        Touching::Write,
+        Touching::AtomicRead,
+        Touching::AtomicWrite,
+        Touching::Use,
+        Touching::Free,
+        Touching::Make,
+    ];
 
     /// All that it conflicts with, one bit each.
     #[inline]
     fn conflicting(self) -> u8 {
-        const TABLE: [u8; 6] = {
-            let mut table = [0; 6];
+        const KINDS: usize = Touching::ALL.len();
+        const TABLE: [u8; KINDS] = {
+            let mut table = [0; KINDS];
             let mut a = 0;
-            while a < 6 {
+            while a < KINDS {
                 let mut b = 0;
-                while b < 6 {
+                while b < KINDS {
                     table[a] |= (Touching::ALL[a].conflicts(Touching::ALL[b]) as u8) << b;
                     b += 1;
                 }
@@ -60,9 +70,9 @@ impl Touching {
     /// Whether two accesses by different threads must be ordered.
     #[must_use]
     pub const fn conflicts(self, other: Touching) -> bool {
-        use Touching::{AtomicRead, AtomicWrite, Free, Read, Use, Write};
+        use Touching::{AtomicRead, AtomicWrite, Free, Make, Read, Use, Write};
         match (self, other) {
-            (Free, _) | (_, Free) => true,
+            (Free | Make, _) | (_, Free | Make) => true,
             (Use, _) | (_, Use) => false,
             (AtomicRead | AtomicWrite, AtomicRead | AtomicWrite) => false,
             (Write | AtomicWrite, _) | (_, Write | AtomicWrite) => true,
@@ -114,11 +124,13 @@ struct Cell {
     room: u16,
     /// Bytes at which something that carries a clock starts.
     carriers: u8,
+    /// Bytes that the program may not access: outside of every heap block, or in a freed one.
+    forbidden: u8,
     /// Their clocks.
     clocks: List,
 }
 
-const UNMET: Cell = Cell { run: 0, start: 0, len: 0, room: 0, carriers: 0, clocks: List::NONE };
+const UNMET: Cell = Cell { run: 0, start: 0, len: 0, room: 0, carriers: 0, forbidden: 0, clocks: List::NONE };
 
 /// All cells of one address space.
 #[derive(Debug, Default)]
@@ -260,6 +272,12 @@ impl Shadow {
     #[inline]
     pub fn carriers(&mut self, at: CellRef) -> &mut u8 {
         &mut self.state(at).carriers
+    }
+
+    /// Bytes of the cell that the program may not access.
+    #[inline]
+    pub fn forbidden(&mut self, at: CellRef) -> &mut u8 {
+        &mut self.state(at).forbidden
     }
 
     /// Clocks of what lies in the cell.

@@ -67,10 +67,11 @@ impl OrderSink for EventOrder<'_> {
         self.detector.clocks.tick(self.event.thread);
     }
 
-    /// Matters only if something is given back to the heap in this execution.
+    /// Matters only if something is given back to the heap in this execution, or initialised or
+    /// destroyed while other threads live.
     #[inline]
     fn uses(&mut self, addr: u64) {
-        if self.detector.frees {
+        if self.detector.objects_end {
             let record = self.record(Touching::Use);
             self.detector.touch(addr, 1, record);
         }
@@ -79,7 +80,14 @@ impl OrderSink for EventOrder<'_> {
     fn initialise(&mut self, addr: u64) {
         let at = self.detector.meet(addr >> 3);
         self.detector.forget_order(at, addr);
-        self.uses(addr);
+        self.destroy(addr);
+    }
+
+    fn destroy(&mut self, addr: u64) {
+        if self.detector.objects_end {
+            let record = self.record(Touching::Make);
+            self.detector.touch(addr, 1, record);
+        }
     }
 
     fn fence(&mut self, order: MemOrder) {

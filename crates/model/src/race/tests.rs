@@ -157,3 +157,69 @@ fn a_big_block_costs_what_is_in_it() {
     }
     assert_eq!(story.races(), []);
 }
+
+/// Words and addresses of what is wrong in the use of the heap.
+fn memory_errors(story: &Story) -> Vec<(&'static str, u64)> {
+    let mut detector = RaceDetector::new();
+    detector.races(&story.0);
+    let found: Vec<_> = detector.memory_errors().iter().map(|error| (error.word(), error.addr)).collect();
+    detector.races(&story.0);
+    let again: Vec<_> = detector.memory_errors().iter().map(|error| (error.word(), error.addr)).collect();
+    assert_eq!(found, again, "buffers of an earlier execution show");
+    found
+}
+
+const BLOCK: u64 = raddle_vocab::HEAP.start + 0x1000;
+
+#[test]
+fn accesses_outside_of_live_blocks_are_errors_in_the_heap_only() {
+    let mut story = Story::new();
+    story.access(0, AccessKind::Alloc, BLOCK, 10);
+    story.access(0, AccessKind::Write, BLOCK, 10);
+    story.access(0, AccessKind::Read, BLOCK + 8, 2);
+    story.access(0, AccessKind::Write, 0x100, 64);
+    assert_eq!(memory_errors(&story), []);
+    story.access(0, AccessKind::Write, BLOCK + 8, 4);
+    story.access(0, AccessKind::Read, BLOCK - 1, 1);
+    let outside = [("out-of-bounds", BLOCK + 10), ("out-of-bounds", BLOCK - 1)];
+    assert_eq!(memory_errors(&story), outside);
+    story.access(0, AccessKind::Free, BLOCK, 10);
+    story.access(0, AccessKind::Read, BLOCK + 2, 1);
+    assert_eq!(memory_errors(&story)[2..], [("use-after-free", BLOCK + 2)]);
+    // The room is given out again: what is behind the new block is outside of it.
+    story.access(0, AccessKind::Alloc, BLOCK, 4);
+    story.access(0, AccessKind::Write, BLOCK, 4);
+    story.access(0, AccessKind::Write, BLOCK + 4, 1);
+    assert_eq!(memory_errors(&story)[3..], [("out-of-bounds", BLOCK + 4)]);
+}
+
+#[test]
+fn a_use_that_races_with_the_free_is_a_race_and_no_memory_error() {
+    let mut story = Story::new();
+    story.access(0, AccessKind::Alloc, BLOCK, 8);
+    story.step(0, OpKind::Create, 0, 2);
+    story.access(1, AccessKind::Free, BLOCK, 8);
+    story.access(2, AccessKind::Read, BLOCK, 8);
+    assert_eq!(memory_errors(&story), []);
+    assert_eq!(story.races(), [(Touching::Free, Touching::Read, BLOCK)]);
+}
+
+#[test]
+fn initialising_and_destroying_race_with_unordered_uses() {
+    for (end, kind) in [(OpKind::MutexInit, 0), (OpKind::MutexDestroy, 0)] {
+        let mut story = Story::new();
+        story.step(1, end, LOCK, kind);
+        story.step(2, OpKind::Lock, LOCK, kind);
+        story.step(2, OpKind::Unlock, LOCK, kind);
+        let made = (Touching::Make, Touching::Use, LOCK);
+        assert_eq!(story.races(), [made, made], "lock and unlock at two places");
+    }
+    // Uses do not race with each other, nor with an object that was made before.
+    let mut story = Story::new();
+    story.step(1, OpKind::Lock, LOCK, 0);
+    story.step(1, OpKind::Unlock, LOCK, 0);
+    story.step(2, OpKind::Lock, LOCK, 0);
+    story.step(2, OpKind::Unlock, LOCK, 0);
+    story.step(2, OpKind::MutexDestroy, LOCK, 0);
+    assert_eq!(story.races(), []);
+}

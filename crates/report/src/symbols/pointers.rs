@@ -3,7 +3,8 @@
 //! A block has no name. But the function that touches it usually has a pointer to it, and the
 //! pointer's type says what the block is made of. If exactly one pointer type in the function fits
 //! the size of the block, it is taken as the type of the block. If only one variable has that type,
-//! the block is named after the variable. Nothing is guessed if several types fit.
+//! the block is named after the variable. Nothing is guessed if several types fit, those included
+//! that members of what the function points at point to.
 
 use super::debug::{Debug, DieRef};
 use super::elf::Elf;
@@ -67,6 +68,12 @@ pub(super) fn name_in_block(elf: &Elf, linked: u64, block: u64, offset: u64, len
     let fitting = if is_exact { exact } else { parts };
     let (first, rest) = fitting.split_first()?;
     if rest.iter().any(|other| other.target != first.target) || offset % first.size + length > first.size {
+        return None;
+    }
+    // The function reaches other blocks through the members of what it points at.
+    let is_other = |target: &DieRef| *target != first.target && types::size_of(debug, *target) == Some(block);
+    if is_exact && pointers.iter().any(|pointer| types::pointees_of_members(debug, pointer.target).iter().any(is_other))
+    {
         return None;
     }
     Some(BlockName {

@@ -87,6 +87,12 @@ pub(super) fn pointee(debug: &Debug, kind: DieRef) -> Option<DieRef> {
     strip(debug, target).map(|(definition, _)| definition)
 }
 
+/// Types that the members of a structure point to.
+pub(super) fn pointees_of_members(debug: &Debug, class: DieRef) -> Vec<DieRef> {
+    let members = debug.children(class).into_iter().filter(|(_, entry)| entry.tag() == gimli::DW_TAG_member);
+    members.filter_map(|(member, _)| pointee(debug, debug.type_of(member)?)).collect()
+}
+
 /// Whether the type only adds a name or a qualifier to another.
 fn is_transparent(tag: gimli::DwTag) -> bool {
     matches!(

@@ -103,7 +103,8 @@ pub fn trace(name: &str, count: usize) -> AnnotatedTrace {
 /// A report with a finding of each kind, in which all names are `name`.
 pub fn run(name: &str) -> ReportBundle {
     let mut numbers = Numbering::default();
-    let kinds = [Kind::DataRace, Kind::DataRace, Kind::Deadlock, Kind::Assertion, Kind::Crash, Kind::Livelock];
+    let kinds =
+        [Kind::DataRace, Kind::DataRace, Kind::Deadlock, Kind::Assertion, Kind::Crash, Kind::Livelock, Kind::Memory];
     let mut findings: Vec<Finding> =
         kinds.into_iter().map(|kind| finding(name, kind, Severity::Error, &mut numbers)).collect();
     findings.push(finding(name, Kind::Misuse, Severity::Warning, &mut numbers));

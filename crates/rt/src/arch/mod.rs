@@ -26,6 +26,8 @@
 //!   unwinding.
 //! * `unwind`: [`unwind::FRAME_POINTER_REGISTER`] and [`unwind::CLEANUP_LINK`], numbers and offsets
 //!   that the unwinder and glibc use.
+//! * `variadic`: functions with any number of arguments (`variadic!`, [`variadic::VariadicCall`],
+//!   [`variadic::ArgumentList`]).
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
 //! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`],

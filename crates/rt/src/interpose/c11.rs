@@ -2,6 +2,7 @@
 //! those of POSIX, as in glibc.
 
 use crate::arch::entry::export;
+use crate::interpose::buffers;
 use crate::interpose::process::time;
 use crate::interpose::sync::{cond, mutex, once};
 use crate::interpose::thread::{keys, lifecycle, unwind};
@@ -100,6 +101,7 @@ extern "C-unwind" fn thread_join(thread: u64, result: *mut i32, pc: u64) -> i32 
     if posix == 0 && !result.is_null() {
         // SAFETY: the caller passes room for the result.
         unsafe { *result = returned as i32 };
+        buffers::writes(result as usize, size_of::<i32>(), pc);
     }
     code(posix)
 }

@@ -6,6 +6,8 @@
 //! says when its operations can be performed.
 
 pub mod annotations;
+pub mod before;
+pub mod buffers;
 mod c11;
 pub mod io;
 pub mod memory;

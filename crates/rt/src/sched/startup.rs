@@ -10,12 +10,19 @@ use raddle_wire::{Control, MAGIC, PROTOCOL_VERSION, config_flag};
 use crate::arch::{PAGE, context, tls};
 use crate::sched::{self, controller};
 use crate::state::{AnnouncedOp, Fiber, PoolEntry, ReadySet, ThreadStatus, WaitStage, process, run};
+use crate::syscall::libc_real::real;
 use crate::syscall::{self, syscall};
 
 const CONTROLLER_STACK: usize = 1 << 18;
 const SIGNAL_STACK: usize = 1 << 16;
 /// Room for the parked thread's own frames at the top of a stack.
 const PARKED_FRAME: usize = 4096;
+
+real! { hidden:
+    fn pthread_attr_init(attr: *mut libc::pthread_attr_t) -> i32;
+    fn pthread_attr_destroy(attr: *mut libc::pthread_attr_t) -> i32;
+    fn pthread_attr_setstacksize(attr: *mut libc::pthread_attr_t, bytes: usize) -> i32;
+}
 
 /// Runs before the constructors of everything that depends on this library.
 #[used]
@@ -156,8 +163,8 @@ fn create_pool() {
         // returns.
         let created = unsafe {
             let mut attr: libc::pthread_attr_t = core::mem::zeroed();
-            libc::pthread_attr_init(&raw mut attr);
-            libc::pthread_attr_setstacksize(&raw mut attr, stack_bytes.max(1 << 16));
+            hidden::pthread_attr_init(&raw mut attr);
+            hidden::pthread_attr_setstacksize(&raw mut attr, stack_bytes.max(1 << 16));
             let mut handle = 0u64;
             let entry = (&raw mut process.pool[slot]).cast();
             let result = crate::interpose::thread::lifecycle::create_real(
@@ -166,7 +173,7 @@ fn create_pool() {
                 park as *const c_void,
                 entry,
             );
-            libc::pthread_attr_destroy(&raw mut attr);
+            hidden::pthread_attr_destroy(&raw mut attr);
             result
         };
         if created != 0 {

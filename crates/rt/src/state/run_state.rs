@@ -317,6 +317,10 @@ pub struct RunState {
     pub clocks: PublishedClocks,
     /// Named semaphores.
     pub names: Names,
+    /// Stacks of allocations and frees that were recorded.
+    pub block_stacks: u32,
+    /// Where `strtok` goes on.
+    pub token_position: usize,
 }
 
 impl RunState {
@@ -348,6 +352,8 @@ impl RunState {
             timed: false,
             clocks: PublishedClocks::new(),
             names: Names::new(),
+            token_position: 0,
+            block_stacks: 0,
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }
     }

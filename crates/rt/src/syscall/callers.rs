@@ -1,5 +1,11 @@
-//! Which calls come from the libraries that belong to the compiler. Their own one-time
-//! initialisation is not part of the program: it is no transition, whichever thread is first.
+//! Which calls come from the program, and which from libraries.
+//!
+//! One-time initialisation in the libraries that belong to the compiler is not part of the program:
+//! it is no transition, whichever thread is first.
+//!
+//! The program is what was linked with the runtime: the executable, and the libraries that need the
+//! runtime. Memory that other libraries pass to the C library is no access of the program: they
+//! have no hooks, so what keeps their threads apart may be invisible.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -67,11 +73,116 @@ static UNWINDER: Library = Library::with(c"_Unwind_Backtrace");
 static STANDARD: Library = Library::with(c"__cxa_throw");
 static C: Library = Library::with(c"gnu_get_libc_version");
 
+/// Code of the program that can be told apart, in segments.
+const MAX_SEGMENTS: usize = 64;
+
+/// Segments by start and end, up to the first that ends at 0.
+type Segments = [[AtomicUsize; 2]; MAX_SEGMENTS];
+
+/// No segment.
+const fn no_segments() -> Segments {
+    [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; MAX_SEGMENTS]
+}
+
+/// The executable segments of the program.
+static CODE: Segments = no_segments();
+
+/// The segments of the program that are not writable.
+static CONSTANTS: Segments = no_segments();
+
 /// Looks up the libraries, before the first run, because this allocates.
 pub fn prepare() {
     UNWINDER.find();
     STANDARD.find();
     C.find();
+    find_program();
+}
+
+/// Notes which code belongs to the program; called again when a library was loaded.
+pub fn find_program() {
+    let mut found = [0usize; 2];
+    // SAFETY: the callback writes to `found` and to atomics.
+    unsafe { dl_iterate_phdr(note_module, (&raw mut found).cast()) };
+}
+
+/// Adds the code of a module that was linked with the runtime.
+extern "C" fn note_module(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
+    // SAFETY: the dynamic loader passes a valid description; `data` is that of `find_program`.
+    let (info, found) = unsafe { (&*info, &mut *data.cast::<[usize; 2]>()) };
+    // SAFETY: as above.
+    let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    if !needs_runtime(info, headers) {
+        return 0;
+    }
+    for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
+        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+        let end = start + header.p_memsz as usize;
+        if header.p_flags & libc::PF_X != 0 {
+            add(&CODE, &mut found[0], start, end);
+        }
+        if header.p_flags & libc::PF_W == 0 {
+            add(&CONSTANTS, &mut found[1], start, end);
+        }
+    }
+    0
+}
+
+fn add(segments: &Segments, count: &mut usize, start: usize, end: usize) {
+    if let Some([from, to]) = segments.get(*count) {
+        from.store(start, Ordering::Relaxed);
+        to.store(end, Ordering::Relaxed);
+        *count += 1;
+    }
+}
+
+fn lies_in(segments: &Segments, address: usize) -> bool {
+    segments
+        .iter()
+        .map(|[from, to]| (from.load(Ordering::Relaxed), to.load(Ordering::Relaxed)))
+        .take_while(|&(_, to)| to != 0)
+        .any(|(from, to)| (from..to).contains(&address))
+}
+
+/// Whether the runtime is among the libraries that the module names as needed.
+fn needs_runtime(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> bool {
+    const PT_DYNAMIC: u32 = 2;
+    const DT_NEEDED: u64 = 1;
+    const DT_STRTAB: u64 = 5;
+    let Some(dynamic) = headers.iter().find(|header| header.p_type == PT_DYNAMIC) else { return false };
+    let entry = |index: usize| {
+        let address = info.dlpi_addr as usize + dynamic.p_vaddr as usize + index * 16;
+        // SAFETY: the loader has mapped the dynamic section, of which `count` entries are read.
+        unsafe { *(address as *const [u64; 2]) }
+    };
+    let count = dynamic.p_memsz as usize / 16;
+    let entries = || (0..count).map(entry).take_while(|[tag, _]| *tag != 0);
+    let Some([_, names]) = entries().find(|[tag, _]| *tag == DT_STRTAB) else { return false };
+    // The loader adds the module's address to what the file says, except in what the kernel provides.
+    let names = if names < info.dlpi_addr { names + info.dlpi_addr } else { names };
+    entries().filter(|[tag, _]| *tag == DT_NEEDED).any(|[_, offset]| {
+        // SAFETY: the string table of the module, which ends every name with a zero.
+        let path = unsafe { CStr::from_ptr((names + offset) as *const core::ffi::c_char) };
+        path.to_bytes().ends_with(b"libraddle_rt.so")
+    })
+}
+
+/// Whether the address lies in a segment of the executable or of a library.
+pub fn is_in_module(address: usize) -> bool {
+    let mut search = Search { address, start: 0, end: 0 };
+    // SAFETY: the callback writes to `search` only.
+    unsafe { dl_iterate_phdr(find_segment, (&raw mut search).cast()) };
+    search.end != 0
+}
+
+/// Whether the call comes from the program, not from a library without hooks.
+pub fn is_program(pc: u64) -> bool {
+    lies_in(&CODE, pc as usize)
+}
+
+/// Whether the address is that of a constant of the program, as a literal is: no thread writes to
+/// it.
+pub fn is_constant(address: usize) -> bool {
+    lies_in(&CONSTANTS, address)
 }
 
 /// Whether the call comes from the unwinder or the C++ standard library itself (not from what its

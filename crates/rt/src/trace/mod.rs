@@ -12,6 +12,8 @@ use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
 
 /// Bytes kept free behind `Hot::end` for the records at the end of a run.
 pub const RESERVE: usize = 1 << 18;
+/// Stacks of allocations and frees that are recorded in a run, at most.
+const MAX_BLOCK_STACKS: u32 = 1 << 12;
 /// Frames of a stack that are recorded, at most.
 const MAX_FRAMES: usize = 128;
 /// Frames whose registers are recorded: local variables of outer ones are known by address only.
@@ -99,7 +101,13 @@ pub fn block(kind: u8, address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;
     let count = hot.count;
     hot.count += 1;
+    // An access that was made before is another one now: its bytes have another owner.
+    hot.epoch += 1;
     push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
+    if process().plan.flags & raddle_wire::job_flag::DETAIL != 0 && run().block_stacks < MAX_BLOCK_STACKS {
+        run().block_stacks += 1;
+        stack();
+    }
 }
 
 /// Records that the running thread failed.

@@ -8,6 +8,7 @@ pub mod signal;
 pub mod syscall;
 pub mod tls;
 pub mod unwind;
+pub mod variadic;
 pub mod vector;
 pub mod watched_call;
 

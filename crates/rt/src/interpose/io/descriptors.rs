@@ -8,6 +8,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::{export, return_address};
+use crate::interpose::buffers::{reads, reads_pieces, writes, writes_pieces};
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
@@ -60,7 +61,6 @@ real! { hidden:
     fn sendmsg(descriptor: i32, message: *const libc::msghdr, flags: i32) -> isize;
     fn dup(descriptor: i32) -> i32;
     fn fcntl(descriptor: i32, command: i32, argument: usize) -> i32;
-    fn fread(into: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
 }
 
 /// Descriptors below this number are objects of the search.
@@ -150,11 +150,13 @@ extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u6
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::read(descriptor, into, bytes) };
+    writes(into as usize, result.max(0) as usize, pc);
     woke(descriptor);
     result
 }
 
 extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u64) -> isize {
+    reads(from as usize, bytes, pc);
     wait_for(descriptor, libc::POLLOUT, pc);
     moves(descriptor);
     // SAFETY: passes on what the caller gave.
@@ -169,10 +171,13 @@ extern "C" fn read_at(descriptor: i32, into: *mut c_void, bytes: usize, offset: 
         touch(into.cast(), bytes);
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::pread(descriptor, into, bytes, offset) }
+    let result = unsafe { hidden::pread(descriptor, into, bytes, offset) };
+    writes(into as usize, result.max(0) as usize, pc);
+    result
 }
 
 extern "C" fn write_at(descriptor: i32, from: *const c_void, bytes: usize, offset: i64, pc: u64) -> isize {
+    reads(from as usize, bytes, pc);
     regular_files::touches(descriptor, FileAccess::Change, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::pwrite(descriptor, from, bytes, offset) }
@@ -189,6 +194,7 @@ extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -
         regular_files::touches(descriptor, FileAccess::Observe, pc);
         touch(into.cast(), size_of::<libc::stat>());
     }
+    writes(into as usize, size_of::<libc::stat>(), pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fstat(descriptor, into) }
 }
@@ -200,11 +206,13 @@ extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::recv(descriptor, into, bytes, flags) };
+    writes(into as usize, result.max(0) as usize, pc);
     woke(descriptor);
     result
 }
 
 extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, pc: u64) -> isize {
+    reads(from as usize, bytes, pc);
     wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::send(descriptor, from, bytes, flags) };
@@ -230,11 +238,13 @@ extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i3
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::readv(descriptor, pieces, count) };
+    writes_pieces(pieces, count.max(0) as usize, result.max(0) as usize, pc);
     woke(descriptor);
     result
 }
 
 extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
+    reads_pieces(pieces, count.max(0) as usize, usize::MAX, pc);
     wait_for(descriptor, libc::POLLOUT, pc);
     moves(descriptor);
     // SAFETY: passes on what the caller gave.
@@ -249,10 +259,13 @@ extern "C" fn read_pieces_at(descriptor: i32, pieces: *const libc::iovec, count:
         touch_pieces(pieces, count.max(0) as usize);
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::preadv(descriptor, pieces, count, offset) }
+    let result = unsafe { hidden::preadv(descriptor, pieces, count, offset) };
+    writes_pieces(pieces, count.max(0) as usize, result.max(0) as usize, pc);
+    result
 }
 
 extern "C" fn write_pieces_at(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64, pc: u64) -> isize {
+    reads_pieces(pieces, count.max(0) as usize, usize::MAX, pc);
     regular_files::touches(descriptor, FileAccess::Change, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::pwritev(descriptor, pieces, count, offset) }
@@ -266,7 +279,8 @@ extern "C" fn receive_from(
     address: *mut c_void,
     length: *mut u32,
 ) -> isize {
-    wait_for(descriptor, libc::POLLIN, return_address());
+    let pc = return_address();
+    wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch(into.cast(), bytes);
         touch(address.cast(), size_of::<libc::sockaddr_storage>());
@@ -274,6 +288,7 @@ extern "C" fn receive_from(
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::recvfrom(descriptor, into, bytes, flags, address, length) };
+    writes(into as usize, result.max(0) as usize, pc);
     woke(descriptor);
     result
 }
@@ -290,6 +305,10 @@ extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::recvmsg(descriptor, message, flags) };
+    // SAFETY: the caller passes a description of buffers.
+    if let Some(message) = unsafe { message.as_ref() } {
+        writes_pieces(message.msg_iov, message.msg_iovlen, result.max(0) as usize, pc);
+    }
     woke(descriptor);
     result
 }
@@ -302,7 +321,9 @@ extern "C" fn send_to_address(
     address: *const c_void,
     length: u32,
 ) -> isize {
-    wait_for(descriptor, libc::POLLOUT, return_address());
+    let pc = return_address();
+    reads(from as usize, bytes, pc);
+    wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sendto(descriptor, from, bytes, flags, address, length) };
     woke(descriptor);
@@ -310,20 +331,15 @@ extern "C" fn send_to_address(
 }
 
 extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags: i32, pc: u64) -> isize {
+    // SAFETY: the caller passes a description of buffers.
+    if let Some(message) = unsafe { message.as_ref() } {
+        reads_pieces(message.msg_iov, message.msg_iovlen, usize::MAX, pc);
+    }
     wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sendmsg(descriptor, message, flags) };
     woke(descriptor);
     result
-}
-
-extern "C" fn read_stream(into: *mut c_void, size: usize, count: usize, stream: *mut c_void, pc: u64) -> usize {
-    if controlled() {
-        crate::interpose::io::streams::input(stream as usize, pc);
-        touch(into.cast(), size.saturating_mul(count));
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::fread(into, size, count, stream) }
 }
 
 /// Notes that the state of a descriptor from before the run is about to change.
@@ -442,20 +458,23 @@ fn paired(result: i32, pair: *const i32) -> i32 {
     result
 }
 
-extern "C" fn make_pipe(pair: *mut i32) -> i32 {
+extern "C" fn make_pipe(pair: *mut i32, pc: u64) -> i32 {
     touch(pair.cast(), 8);
+    writes(pair as usize, 8, pc);
     // SAFETY: passes on what the caller gave.
     paired(unsafe { hidden::pipe(pair) }, pair)
 }
 
-extern "C" fn make_pipe_with_flags(pair: *mut i32, flags: i32) -> i32 {
+extern "C" fn make_pipe_with_flags(pair: *mut i32, flags: i32, pc: u64) -> i32 {
     touch(pair.cast(), 8);
+    writes(pair as usize, 8, pc);
     // SAFETY: passes on what the caller gave.
     paired(unsafe { hidden::pipe2(pair, flags) }, pair)
 }
 
-extern "C" fn make_socket_pair(domain: i32, socket_kind: i32, protocol: i32, pair: *mut i32) -> i32 {
+extern "C" fn make_socket_pair(domain: i32, socket_kind: i32, protocol: i32, pair: *mut i32, pc: u64) -> i32 {
     touch(pair.cast(), 8);
+    writes(pair as usize, 8, pc);
     // SAFETY: passes on what the caller gave.
     paired(unsafe { hidden::socketpair(domain, socket_kind, protocol, pair) }, pair)
 }
@@ -509,7 +528,6 @@ export!(recvfrom, many => receive_from);
 export!(recvmsg, 3 => receive_message);
 export!(sendto, many => send_to_address);
 export!(sendmsg, 3 => send_message);
-export!(fread, 4 => read_stream);
 export!(close, 1 => close_descriptor);
 export!(dup, 1 => duplicate);
 export!(dup2, 2 => duplicate_to);

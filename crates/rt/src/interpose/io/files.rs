@@ -12,6 +12,7 @@ use raddle_wire::{config_flag, limit};
 
 use crate::arch;
 use crate::arch::entry::export;
+use crate::interpose::buffers;
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::restore::undo;
 use crate::sched::controller::note_limit;
@@ -474,6 +475,7 @@ fn stat_private(path: *const c_char, into: *mut libc::stat) -> Option<i32> {
 extern "C" fn stat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
     regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
     crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
+    buffers::writes(into as usize, size_of::<libc::stat>(), pc);
     // SAFETY: passes on what the caller gave.
     stat_private(path, into).unwrap_or_else(|| unsafe { hidden::stat(path, into) })
 }
@@ -481,6 +483,7 @@ extern "C" fn stat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> 
 extern "C" fn lstat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
     regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
     crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
+    buffers::writes(into as usize, size_of::<libc::stat>(), pc);
     // SAFETY: passes on what the caller gave.
     stat_private(path, into).unwrap_or_else(|| unsafe { hidden::lstat(path, into) })
 }
@@ -499,6 +502,7 @@ extern "C" fn stat_at(directory: i32, path: *const c_char, into: *mut libc::stat
         regular_files::touches(directory, FileAccess::Observe, pc);
     }
     crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
+    buffers::writes(into as usize, size_of::<libc::stat>(), pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fstatat(directory, path, into, flags) }
 }

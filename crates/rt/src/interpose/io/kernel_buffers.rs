@@ -1,9 +1,11 @@
 //! Functions that let the kernel write into the program's memory. Where the snapshot has made a
 //! page read-only, the kernel does not raise a fault but fails with EFAULT. So such memory is made
-//! writable first.
+//! writable first. What the kernel has written is an access of the caller.
 
 use core::ffi::{c_char, c_void};
 
+use crate::arch::entry::export;
+use crate::interpose::buffers::{reads_text, writes};
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
 use crate::state::controlled;
@@ -34,51 +36,85 @@ fn note_changing_answer(name: &str) {
     }
 }
 
-/// Functions and what the kernel writes: first byte and number of bytes of each piece.
+/// Functions: how many arguments they have, what has to be writable (first byte and number of bytes
+/// of each piece), and which accesses a call was that returned `result`.
 macro_rules! written {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $ret:ty { $($at:expr => $bytes:expr),+ })*) => {
+    ($(fn $name:ident, $count:tt($($arg:ident: $type:ty),*) -> $ret:ty { $($at:expr => $bytes:expr),+ }
+        |$result:ident, $pc:ident| $accesses:expr;)*) => {
         real! { hidden: $(fn $name($($arg: $type),*) -> $ret;)* }
         $(
-            /// As the C library's function.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name($($arg: $type),*) -> $ret {
-                if controlled() {
-                    $(touch($at as *const u8, $bytes as usize);)+
-                    note_changing_answer(stringify!($name));
+            const _: () = {
+                extern "C" fn body($($arg: $type,)* $pc: u64) -> $ret {
+                    if controlled() {
+                        $(touch($at as *const u8, $bytes as usize);)+
+                        note_changing_answer(stringify!($name));
+                    }
+                    // SAFETY: passes on what the caller gave.
+                    let $result = unsafe { hidden::$name($($arg),*) };
+                    $accesses;
+                    $result
                 }
-                // SAFETY: passes on what the caller gave.
-                unsafe { hidden::$name($($arg),*) }
-            }
+                export!($name, $count => body);
+            };
         )*
     };
 }
 
+/// The call has written so many bytes if it succeeded.
+fn filled<T>(result: i32, into: *mut T, bytes: usize, pc: u64) {
+    if result >= 0 {
+        writes(into as usize, bytes, pc);
+    }
+}
+
+/// The call has written a value and how long it is.
+fn filled_sized(result: i32, into: *mut c_void, bytes: *mut u32, pc: u64) {
+    if result >= 0 && !into.is_null() && !bytes.is_null() {
+        // SAFETY: the call succeeded, so it has stored the length.
+        writes(into as usize, unsafe { *bytes } as usize, pc);
+        writes(bytes as usize, 4, pc);
+    }
+}
+
 written! {
-    fn statx(directory: i32, path: *const c_char, flags: i32, wanted: u32, into: *mut c_void) -> i32 { into => ANY }
-    fn statfs(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
-    fn statfs64(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
-    fn fstatfs(descriptor: i32, into: *mut c_void) -> i32 { into => ANY }
-    fn fstatfs64(descriptor: i32, into: *mut c_void) -> i32 { into => ANY }
-    fn readlink(path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
-    fn readlinkat(directory: i32, path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
-    fn uname(into: *mut c_void) -> i32 { into => ANY }
-    fn sysinfo(into: *mut c_void) -> i32 { into => ANY }
-    fn getgroups(most: i32, into: *mut u32) -> i32 { into => most.max(0) as usize * 4 }
-    fn getrlimit(resource: i32, into: *mut c_void) -> i32 { into => 16 }
-    fn getrlimit64(resource: i32, into: *mut c_void) -> i32 { into => 16 }
-    fn getrusage(who: i32, into: *mut c_void) -> i32 { into => ANY }
-    fn sched_getparam(process: i32, into: *mut c_void) -> i32 { into => 4 }
-    fn epoll_pwait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 {
+    fn statx, 5(directory: i32, path: *const c_char, flags: i32, wanted: u32, into: *mut c_void) -> i32 { into => ANY }
+        |result, pc| { reads_text(path as usize, pc); filled(result, into, 256, pc) };
+    fn statfs, 2(path: *const c_char, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 120, pc);
+    fn statfs64, 2(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
+        |result, pc| filled(result, into, 120, pc);
+    fn fstatfs, 2(descriptor: i32, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 120, pc);
+    fn fstatfs64, 2(descriptor: i32, into: *mut c_void) -> i32 { into => ANY }
+        |result, pc| filled(result, into, 120, pc);
+    fn readlink, 3(path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
+        |result, pc| { reads_text(path as usize, pc); writes(into as usize, result.max(0) as usize, pc) };
+    fn readlinkat, 4(directory: i32, path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
+        |result, pc| { reads_text(path as usize, pc); writes(into as usize, result.max(0) as usize, pc) };
+    fn uname, 1(into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 390, pc);
+    fn sysinfo, 1(into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 112, pc);
+    fn getgroups, 2(most: i32, into: *mut u32) -> i32 { into => most.max(0) as usize * 4 }
+        |result, pc| if most > 0 { filled(result, into, result.max(0) as usize * 4, pc) };
+    fn getrlimit, 2(resource: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
+    fn getrlimit64, 2(resource: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
+    fn getrusage, 2(who: i32, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 144, pc);
+    fn sched_getparam, 2(process: i32, into: *mut c_void) -> i32 { into => 4 } |result, pc| filled(result, into, 4, pc);
+    fn epoll_pwait, 5(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 {
         into => most.max(0) as usize * 12
-    }
-    fn accept(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
-    fn accept4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32 { address => ANY, bytes => 4 }
-    fn getsockname(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
-    fn getpeername(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
-    fn getsockopt(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32) -> i32 {
+    } |result, pc| filled(result, into, result.max(0) as usize * 12, pc);
+    fn accept, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
+        |result, pc| filled_sized(result, address, bytes, pc);
+    fn accept4, 4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32 { address => ANY, bytes => 4 }
+        |result, pc| filled_sized(result, address, bytes, pc);
+    fn getsockname, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
+        |result, pc| filled_sized(result, address, bytes, pc);
+    fn getpeername, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
+        |result, pc| filled_sized(result, address, bytes, pc);
+    fn getsockopt, 5(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32) -> i32 {
         value => ANY, bytes => 4
-    }
-    fn sendfile(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
-    fn sendfile64(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
-    fn setvbuf(stream: *mut c_void, buffer: *mut c_char, mode: i32, bytes: usize) -> i32 { buffer => bytes }
+    } |result, pc| filled_sized(result, value, bytes, pc);
+    fn sendfile, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
+        |result, pc| writes(offset as usize, 8, pc);
+    fn sendfile64, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
+        |result, pc| writes(offset as usize, 8, pc);
+    fn setvbuf, 4(stream: *mut c_void, buffer: *mut c_char, mode: i32, bytes: usize) -> i32 { buffer => bytes }
+        |result, pc| filled(result, buffer, 0, pc);
 }

@@ -6,4 +6,4 @@ pub mod kernel_buffers;
 pub mod readiness;
 pub mod regular_files;
 pub mod stream_locks;
-mod streams;
+pub mod streams;

@@ -12,6 +12,7 @@ use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
+use crate::interpose::buffers::reads_text;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::restore::undo;
 use crate::sched;
@@ -136,6 +137,7 @@ fn perform(obj: u32, first: FileAccess, arg: u64, pc: u64) {
 
 /// An operation on a name.
 pub fn looks_up(path: &CStr, how: FileAccess, pc: u64) {
+    reads_text(path.as_ptr() as usize, pc);
     if counts() {
         perform(name(path), how, 0, pc);
     }
@@ -143,6 +145,7 @@ pub fn looks_up(path: &CStr, how: FileAccess, pc: u64) {
 
 /// An operation on a name and on the content of the file.
 pub fn looks_into(path: &CStr, how: FileAccess, content_too: FileAccess, pc: u64) {
+    reads_text(path.as_ptr() as usize, pc);
     if counts() {
         let observes = if content_too == FileAccess::Observe { io::SECOND_OBSERVES } else { 0 };
         perform(name(path), how, io::and(content(path)) | observes, pc);
@@ -151,6 +154,8 @@ pub fn looks_into(path: &CStr, how: FileAccess, content_too: FileAccess, pc: u64
 
 /// A file gets another name.
 pub fn moves_name(from: &CStr, to: &CStr, pc: u64) {
+    reads_text(from.as_ptr() as usize, pc);
+    reads_text(to.as_ptr() as usize, pc);
     if counts() {
         perform(name(from), FileAccess::Change, io::and(name(to)), pc);
     }

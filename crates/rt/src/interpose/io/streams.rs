@@ -2,10 +2,10 @@
 //! operation on a stream is modelled as one on its descriptor, at its offset. Writes to standard
 //! output and error are invisible to other threads.
 
-use core::ffi::{CStr, c_void};
-use core::sync::atomic::AtomicPtr;
+use core::ffi::c_void;
 
-use crate::arch::entry::intercept;
+use crate::interpose::before::before;
+use crate::interpose::buffers::{reads, reads_text};
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::interpose::io::{descriptors, stream_locks};
 use crate::interpose::process::shared_state::{self, Part};
@@ -17,9 +17,6 @@ unsafe extern "C" {
     fn __errno_location() -> *mut i32;
     fn fileno(stream: *mut c_void) -> i32;
 }
-
-/// Arguments of a call.
-type Arguments = [usize; 4];
 
 fn descriptor(stream: usize) -> Option<i32> {
     if !controlled() || stream == 0 {
@@ -54,11 +51,13 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
     }
 }
 
+/// The program reads from the stream.
 pub fn input(stream: usize, pc: u64) {
     touch(stream, FileAccess::Observe, pc);
 }
 
-fn output(stream: usize, pc: u64) {
+/// The program writes to the stream.
+pub fn output(stream: usize, pc: u64) {
     touch(stream, FileAccess::Change, pc);
 }
 
@@ -70,51 +69,29 @@ fn close(stream: usize, pc: u64) {
 }
 
 /// The stream that functions without one write to.
-fn standard_output(pc: u64) {
+pub fn standard_output(pc: u64) {
     // SAFETY: reads the C library's variable.
     output(unsafe { stdout } as usize, pc);
 }
 
 /// The stream that functions without one read from.
-fn standard_input(pc: u64) {
+pub fn standard_input(pc: u64) {
     // SAFETY: reads the C library's variable.
     input(unsafe { stdin } as usize, pc);
 }
 
-/// Exports C functions that act before they continue as the C library's function, with all
-/// arguments that they were given: some take any number.
-macro_rules! before {
-    ($($($name:ident)+ => $act:expr;)+) => { $($(
-        const _: () = {
-            /// Acts, and returns where to continue.
-            extern "C" fn act(a: usize, b: usize, c: usize, d: usize, pc: u64) -> *mut c_void {
-                static REAL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-                const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!("a name without a zero inside"),
-                };
-                let act: fn(Arguments, u64) = $act;
-                act([a, b, c, d], pc);
-                crate::syscall::libc_real::find(&REAL, NAME)
-            }
-
-            intercept!($name => act);
-        };
-    )+)+ };
-}
-
 before! {
-    fgetc getc _IO_getc fgetc_unlocked getc_unlocked fscanf __isoc99_fscanf __isoc23_fscanf vfscanf __isoc99_vfscanf
-    fgetwc getwc fseek fseeko fseeko64 rewind fsetpos => |a, pc| input(a[0], pc);
+    fgetc getc _IO_getc fgetc_unlocked getc_unlocked fgetwc getwc fseek fseeko fseeko64 rewind fsetpos
+        => |a, pc| input(a[0], pc);
     ungetc => |a, pc| input(a[1], pc);
-    fgets fgets_unlocked getline fgetws => |a, pc| input(a[2], pc);
-    getdelim __getdelim fread_unlocked => |a, pc| input(a[3], pc);
-    getchar getchar_unlocked scanf __isoc99_scanf __isoc23_scanf vscanf __isoc99_vscanf getwchar
-        => |_, pc| standard_input(pc);
-    fprintf vfprintf __fprintf_chk __vfprintf_chk fflush fflush_unlocked fwprintf => |a, pc| output(a[0], pc);
-    fputs fputs_unlocked fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws => |a, pc| output(a[1], pc);
-    printf vprintf __printf_chk __vprintf_chk puts putchar putchar_unlocked wprintf vwprintf
-        => |_, pc| standard_output(pc);
-    fwrite fwrite_unlocked => |a, pc| output(a[3], pc);
+    fgetws => |a, pc| input(a[2], pc);
+    getchar getchar_unlocked getwchar => |_, pc| standard_input(pc);
+    fflush fflush_unlocked fwprintf => |a, pc| output(a[0], pc);
+    fputs fputs_unlocked => |a, pc| { reads_text(a[0], pc); output(a[1], pc); };
+    fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws => |a, pc| output(a[1], pc);
+    fwrite fwrite_unlocked => |a, pc| { reads(a[0], a[1].saturating_mul(a[2]), pc); output(a[3], pc); };
+    puts => |a, pc| { reads_text(a[0], pc); standard_output(pc); };
+    putchar putchar_unlocked wprintf vwprintf => |_, pc| standard_output(pc);
+    perror => |a, pc| reads_text(a[0], pc);
     fclose => |a, pc| close(a[0], pc);
 }

@@ -11,7 +11,8 @@
 
 use core::ffi::c_void;
 
-use raddle_vocab::Misuse;
+use raddle_vocab::policy::MAX_THREADS;
+use raddle_vocab::{HEAP, Misuse};
 use raddle_wire::record;
 
 use crate::arch::entry::hook;
@@ -34,6 +35,9 @@ const FILL: u8 = 0xa5;
 
 const LIVE: u64 = 0x5a;
 const FREED: u64 = 0xf3;
+
+// The host knows the heap by these addresses.
+const _: () = assert!(BASE as u64 == HEAP.start && (BASE + MAX_THREADS * ARENA) as u64 <= HEAP.end);
 
 /// First words of an arena.
 #[repr(C)]
@@ -211,6 +215,10 @@ fn fill(block: usize, size: usize, room: usize, zeroed: bool, fresh: bool) {
 /// Frees a block; reports what is no live block.
 fn release(block: usize, pc: u64) {
     let Some(slot) = slot_of(block) else {
+        if is_variable(block) {
+            trace::misuse(Misuse::BadFree, block as u64, 0, pc);
+            return;
+        }
         // SAFETY: not from an arena: it was allocated before the runtime took over, by libc.
         unsafe { __libc_free(block as *mut c_void) };
         return;
@@ -227,9 +235,14 @@ fn release(block: usize, pc: u64) {
     } else {
         hooks::block_freed(freed, bytes, pc);
     }
-    let start = block - header.link;
     let class = header.class();
     let size = header.size();
+    if header.link >= room_of(class) || !header.link.is_multiple_of(16) {
+        // The program has written over it: the block is not used again.
+        header.set(size, class, FREED);
+        return;
+    }
+    let start = block - header.link;
     header.set(size, class, FREED);
     if start != block {
         Header::of(start).set(size, class, FREED);
@@ -241,6 +254,13 @@ fn release(block: usize, pc: u64) {
         Header::of(start).link = me.foreign_frees;
         me.foreign_frees = start;
     }
+}
+
+/// Whether the address is that of a variable: on the stack of a thread, or of a module.
+fn is_variable(address: usize) -> bool {
+    let run = run();
+    let on_stack = |tid: usize| (run.fibers[tid].stack.0..run.fibers[tid].stack.1).contains(&address);
+    (0..run.threads).any(on_stack) || callers::is_in_module(address)
 }
 
 fn reuse(slot: usize, class: usize, start: usize) {

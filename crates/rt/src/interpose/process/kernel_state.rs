@@ -12,6 +12,7 @@ use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched::controller::note_limit;
 use crate::state::{controlled, run};
+use crate::syscall::callers;
 use crate::syscall::libc_real::real;
 
 real! { hidden:
@@ -162,7 +163,9 @@ extern "C" fn get_directory(into: *mut c_char, bytes: usize, pc: u64) -> *mut c_
         touch(into.cast(), bytes);
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::getcwd(into, bytes) }
+    let result = unsafe { hidden::getcwd(into, bytes) };
+    crate::interpose::buffers::writes_text(result as usize, pc);
+    result
 }
 
 extern "C" fn get_directory_name(pc: u64) -> *mut c_char {
@@ -293,7 +296,11 @@ extern "C" fn load_library(path: *const c_char, flags: i32) -> *mut c_void {
         undo::needs_own_process();
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::dlopen(path, flags) }
+    let library = unsafe { hidden::dlopen(path, flags) };
+    if controlled() {
+        callers::find_program();
+    }
+    library
 }
 
 extern "C" fn set_limit(resource: i32, limit: *const c_void) -> i32 {

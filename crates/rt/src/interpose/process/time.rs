@@ -6,6 +6,7 @@ use core::ffi::c_void;
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::writes;
 use crate::interpose::io::readiness;
 use crate::interpose::thread::cancel;
 use crate::sched::controller::note_limit;
@@ -130,7 +131,8 @@ fn parts(nanoseconds: u64) -> libc::timespec {
 }
 
 /// `clock_gettime`.
-pub extern "C" fn clock_gettime(clock: i32, time: *mut libc::timespec, _pc: u64) -> i32 {
+pub extern "C" fn clock_gettime(clock: i32, time: *mut libc::timespec, pc: u64) -> i32 {
+    writes(time as usize, size_of::<libc::timespec>(), pc);
     let shown = if controlled() { show(clock) } else { None };
     let Some(shown) = shown else {
         // SAFETY: passes on what the caller gave.
@@ -146,7 +148,8 @@ fn now() -> u64 {
     EPOCH + virtual_time::read()
 }
 
-extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut c_void, _pc: u64) -> i32 {
+extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut c_void, pc: u64) -> i32 {
+    writes(time as usize, size_of::<libc::timeval>(), pc);
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::gettimeofday(time, zone) };
@@ -159,7 +162,8 @@ extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut c_void, _pc: u64
     0
 }
 
-extern "C" fn time(time: *mut i64, _pc: u64) -> i64 {
+extern "C" fn time(time: *mut i64, pc: u64) -> i64 {
+    writes(time as usize, size_of::<i64>(), pc);
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::time(time) };
@@ -172,8 +176,9 @@ extern "C" fn time(time: *mut i64, _pc: u64) -> i64 {
     seconds
 }
 
-extern "C" fn timespec_get(time: *mut libc::timespec, base: i32, _pc: u64) -> i32 {
+extern "C" fn timespec_get(time: *mut libc::timespec, base: i32, pc: u64) -> i32 {
     const UTC: i32 = 1;
+    writes(time as usize, size_of::<libc::timespec>(), pc);
     if !controlled() || base != UTC {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::timespec_get(time, base) };
@@ -183,7 +188,8 @@ extern "C" fn timespec_get(time: *mut libc::timespec, base: i32, _pc: u64) -> i3
     base
 }
 
-extern "C" fn times(times: *mut libc::tms, _pc: u64) -> i64 {
+extern "C" fn times(times: *mut libc::tms, pc: u64) -> i64 {
+    writes(times as usize, size_of::<libc::tms>(), pc);
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::times(times) };

@@ -245,6 +245,7 @@ extern "C" fn getvalue(address: u64, value: *mut i32, pc: u64) -> i32 {
     // SAFETY: the caller passes room for the value.
     unsafe { *value = seen as i32 };
     sched::commit(&op, Outcome::Done, u64::from(seen), 0);
+    crate::interpose::buffers::writes(value as usize, size_of::<i32>(), pc);
     0
 }
 

@@ -23,6 +23,9 @@ real! { hidden:
     fn pthread_setname_np(thread: u64, name: *const c_char) -> i32;
     fn pthread_getname_np(thread: u64, name: *mut c_char, bytes: usize) -> i32;
     fn pthread_getattr_np(thread: u64, attr: *mut libc::pthread_attr_t) -> i32;
+    fn pthread_attr_init(attr: *mut libc::pthread_attr_t) -> i32;
+    fn pthread_attr_setdetachstate(attr: *mut libc::pthread_attr_t, state: i32) -> i32;
+    fn pthread_attr_setstack(attr: *mut libc::pthread_attr_t, low: *mut core::ffi::c_void, bytes: usize) -> i32;
     fn pthread_kill(thread: u64, signal: i32) -> i32;
     fn pthread_setschedparam(thread: u64, policy: i32, parameter: *const libc::sched_param) -> i32;
     fn pthread_getschedparam(thread: u64, policy: *mut i32, parameter: *mut libc::sched_param) -> i32;
@@ -118,9 +121,9 @@ extern "C" fn getattr(handle: u64, attr: *mut libc::pthread_attr_t, pc: u64) -> 
     let low = low.next_multiple_of(PAGE);
     // SAFETY: the caller passes room for an attribute object.
     unsafe {
-        libc::pthread_attr_init(attr);
-        libc::pthread_attr_setdetachstate(attr, state);
-        libc::pthread_attr_setstack(attr, low as *mut _, high - low)
+        hidden::pthread_attr_init(attr);
+        hidden::pthread_attr_setdetachstate(attr, state);
+        hidden::pthread_attr_setstack(attr, low as *mut _, high - low)
     }
 }
 

@@ -49,7 +49,8 @@ real! { hidden:
 }
 
 /// `pthread_key_create` and its C11 form.
-pub extern "C" fn create(key: *mut u32, destructor: usize, _pc: u64) -> i32 {
+pub extern "C" fn create(key: *mut u32, destructor: usize, pc: u64) -> i32 {
+    crate::interpose::buffers::writes(key as usize, size_of::<u32>(), pc);
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_key_create(key, destructor) };

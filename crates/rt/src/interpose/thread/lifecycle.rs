@@ -7,6 +7,7 @@ use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome, RunStatus};
 
 use crate::arch::context;
 use crate::arch::entry::export;
+use crate::interpose::buffers::{reads, writes};
 use crate::interpose::memory::heap;
 use crate::interpose::process::failure;
 use crate::interpose::sync::mutex;
@@ -25,10 +26,11 @@ real! { hidden:
     fn pthread_timedjoin_np(thread: u64, result: *mut usize, until: *const libc::timespec) -> i32;
     fn pthread_clockjoin_np(thread: u64, result: *mut usize, clock: i32, until: *const libc::timespec) -> i32;
     fn pthread_detach(thread: u64) -> i32;
-}
-
-unsafe extern "C" {
+    fn pthread_attr_init(attr: *mut libc::pthread_attr_t) -> i32;
+    fn pthread_attr_destroy(attr: *mut libc::pthread_attr_t) -> i32;
     fn pthread_attr_getdetachstate(attr: *const libc::pthread_attr_t, state: *mut i32) -> i32;
+    fn pthread_attr_getstack(attr: *const libc::pthread_attr_t, address: *mut *mut c_void, bytes: *mut usize) -> i32;
+    fn pthread_attr_getstacksize(attr: *const libc::pthread_attr_t, bytes: *mut usize) -> i32;
 }
 
 /// Creates a real thread, for the pool.
@@ -58,8 +60,8 @@ impl Attributes {
         let (mut state, mut address, mut bytes) = (0, core::ptr::null_mut(), 0);
         // SAFETY: the caller passes an attribute object; the results are locals.
         unsafe {
-            pthread_attr_getdetachstate(attr, &raw mut state);
-            libc::pthread_attr_getstack(attr, &raw mut address, &raw mut bytes);
+            hidden::pthread_attr_getdetachstate(attr, &raw mut state);
+            hidden::pthread_attr_getstack(attr, &raw mut address, &raw mut bytes);
         }
         attributes.detached = state == libc::PTHREAD_CREATE_DETACHED;
         // Without a stack provided by the program, address plus size is 0.
@@ -78,9 +80,9 @@ fn default_stack_bytes() -> usize {
     // SAFETY: the object is initialised before it is asked, and destroyed after.
     unsafe {
         let mut attr: libc::pthread_attr_t = core::mem::zeroed();
-        libc::pthread_attr_init(&raw mut attr);
-        libc::pthread_attr_getstacksize(&raw const attr, &raw mut bytes);
-        libc::pthread_attr_destroy(&raw mut attr);
+        hidden::pthread_attr_init(&raw mut attr);
+        hidden::pthread_attr_getstacksize(&raw const attr, &raw mut bytes);
+        hidden::pthread_attr_destroy(&raw mut attr);
     }
     bytes
 }
@@ -97,6 +99,9 @@ pub extern "C" fn create(
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_create(handle, attr.cast(), entry as *const c_void, argument as *mut c_void) };
     }
+    // The handle is there before the new thread starts.
+    writes(handle as usize, size_of::<u64>(), pc);
+    reads(attr as usize, size_of::<libc::pthread_attr_t>(), pc);
     let mut op = AnnouncedOp::new(OpKind::Create, entry as u64, 0, pc);
     sched::arrive(op);
     if run().threads == MAX_THREADS {
@@ -327,6 +332,7 @@ fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
         run().fibers[tid].private.next_reusable = former;
     }
     sched::commit(&op, Outcome::Done, 0, 0);
+    writes(result as usize, size_of::<usize>(), pc);
     0
 }
 

@@ -1,7 +1,7 @@
 // check:
 // verdict: bug
 // findings: at-least
-// finding: misuse detail=bad-free line=17
+// finding: memory detail=double-free line=17
 
 // Two threads take turns under a lock, and both free: the second frees what is no longer a live
 // block.
