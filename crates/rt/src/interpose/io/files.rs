@@ -81,6 +81,11 @@ impl Copies {
         Copies { list: [Copy { place: Place::NOWHERE, identity: (0, 0), descriptor: -1 }; MAX_COPIES], len: 0 }
     }
 
+    /// Whether the run has made, changed or removed any file.
+    pub fn has_any(&self) -> bool {
+        self.len > 0
+    }
+
     fn find(&mut self, path: &CStr) -> Option<&mut Copy> {
         if self.len == 0 {
             return None;
@@ -118,7 +123,6 @@ real! { hidden:
     fn rmdir(path: *const c_char) -> i32;
     fn link(from: *const c_char, to: *const c_char) -> i32;
     fn symlink(from: *const c_char, to: *const c_char) -> i32;
-    fn chmod(path: *const c_char, mode: u32) -> i32;
 }
 
 unsafe extern "C" {
@@ -127,7 +131,7 @@ unsafe extern "C" {
 }
 
 /// Whether files have private copies now.
-fn private() -> bool {
+pub fn private() -> bool {
     controlled() && process().config_flags & config_flag::SHARE_FILES == 0
 }
 
@@ -566,13 +570,19 @@ extern "C" fn symlink_path(from: *const c_char, to: *const c_char) -> i32 {
     unsafe { hidden::symlink(from, to) }
 }
 
-extern "C" fn change_mode(path: *const c_char, mode: u32) -> i32 {
-    if private() && run().copies.find(text(path)).is_some() {
-        return 0;
+/// Descriptor of the private copy of a file whose attributes shall change, or an error code; `None`
+/// if it has none and can have none.
+pub fn copy_to_change(path: &CStr) -> Option<Result<i32, i32>> {
+    if run().copies.find(path).is_none() {
+        let opened = open_private(path, libc::O_RDWR, 0)?;
+        if opened < 0 {
+            return Some(Err(libc::ENOENT));
+        }
+        // SAFETY: closes the descriptor that was just opened; the copy is held open elsewhere.
+        unsafe { syscall!(libc::SYS_close, opened) };
     }
-    changes_files();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::chmod(path, mode) }
+    let held = run().copies.find(path)?.descriptor;
+    Some(if held < 0 { Err(libc::ENOENT) } else { Ok(held) })
 }
 
 export!(open, 3 => open_path);
@@ -603,4 +613,3 @@ export!(mkdir, 2 => make_directory);
 export!(rmdir, 1 => remove_directory);
 export!(link, 2 => link_path);
 export!(symlink, 2 => symlink_path);
-export!(chmod, 2 => change_mode);

@@ -1,5 +1,6 @@
 //! Files, descriptors and streams.
 
+mod attributes;
 pub mod descriptors;
 pub mod files;
 pub mod kernel_buffers;
