@@ -15,7 +15,10 @@ const SENTENCES: [(u64, &str); 14] = [
     (limit::SHARED_OBJECT, "a robust or process-shared object was used; it was treated as an ordinary one"),
     (limit::SYSTEM_CALL, "a system call was made that raddle does not know"),
     (limit::EXIT_EVENTS, "threads went on after the process had exited for longer than --exit-events allows"),
-    (limit::FILES, "a file was changed that is not a private copy: later runs see the change"),
+    (
+        limit::FILES,
+        "a file was changed that is not a private copy, or a directory was listed without what the run changed there",
+    ),
     (limit::EXTERNAL_WAIT, "a thread waited in the kernel for something outside the program"),
     (limit::DLOPEN, "a library was loaded during the run: what it does is seen only if it was built with raddle"),
     (limit::DESCRIPTORS, "descriptors above 255 were used: the order of what threads do with them was not searched"),
