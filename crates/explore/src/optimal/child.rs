@@ -1,4 +1,4 @@
-//! One child: which steps it makes instead, and whether the execution is its parent.
+//! One child: which events it makes instead, and whether the execution is its parent.
 
 use smallvec::SmallVec;
 
@@ -7,16 +7,16 @@ use super::cursor::{ChosenEvent, Cursor, Pick};
 use super::expand::{Expander, SleepEntry, SleepSummary, meets};
 use super::ranks::Ranks;
 
-/// A run beside the execution, in which one of its steps sleeps.
+/// A run beside the execution, in which one of its events sleeps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sim {
     cursor: Cursor,
     /// Numbers in [`Expander::slept`].
     asleep: Vec<u32>,
-    /// Index in `asleep` of the step that sleeps.
+    /// Index in `asleep` of the event that sleeps.
     z: usize,
     sleep_summary: SleepSummary,
-    /// Steps made beside the execution.
+    /// Events made beside the execution.
     path: Vec<u32>,
 }
 
@@ -41,22 +41,22 @@ impl Expander {
     }
 
     fn asleep<'a>(&'a self, sim: &'a Sim) -> impl Iterator<Item = &'a ChosenEvent> {
-        sim.asleep.iter().map(|&number| &self.slept[number as usize].event)
+        sim.asleep.iter().map(|&number| &self.slept[number as usize].chosen)
     }
 
-    fn fall_asleep(&mut self, sim: &mut Sim, event: ChosenEvent) {
+    fn fall_asleep(&mut self, sim: &mut Sim, chosen: ChosenEvent) {
         sim.asleep.push(self.slept.len() as u32);
-        self.slept.push(SleepEntry::new(event, sim.cursor.made, &mut self.trace, &self.replay));
+        self.slept.push(SleepEntry::new(chosen, sim.cursor.made, &mut self.trace, &self.replay));
     }
 
     /// Goes on by the policy without the events asleep, as long as the execution does the same.
-    /// Stops at an event that depends on the step that sleeps.
+    /// Stops at an event that depends on the one that sleeps.
     fn simulate(&mut self, position: usize, sim: &mut Sim, children: &mut Vec<WorkItem>) {
         loop {
             let Sim { cursor, asleep, sleep_summary, .. } = &mut *sim;
             let is_asleep = |thread, choice| {
-                let is_it = |event: &ChosenEvent| (event.step.thread, event.choice) == (thread, choice);
-                asleep.iter().any(|&number| is_it(&self.slept[number as usize].event))
+                let is_it = |chosen: &ChosenEvent| (chosen.event.thread, chosen.choice) == (thread, choice);
+                asleep.iter().any(|&number| is_it(&self.slept[number as usize].chosen))
             };
             match cursor.pick(self.facts(), &sleep_summary.sleeping_threads, is_asleep) {
                 Pick::Nothing => return,
@@ -76,19 +76,19 @@ impl Expander {
                     }
                 }
                 Pick::Other(thread, choice) => {
-                    let Some(event) = sim.cursor.event(&self.trace, &self.replay, thread, choice) else { return };
-                    if event.is_dependent_with(&self.slept[sim.asleep[sim.z] as usize].event) {
-                        self.stop(position, sim, &event, children);
+                    let Some(chosen) = sim.cursor.event(&self.trace, &self.replay, thread, choice) else { return };
+                    if chosen.is_dependent_with(&self.slept[sim.asleep[sim.z] as usize].chosen) {
+                        self.stop(position, sim, &chosen, children);
                     }
-                    let z = &self.slept[sim.asleep[sim.z] as usize].event;
+                    let z = &self.slept[sim.asleep[sim.z] as usize].chosen;
                     let stays_asleep = || {
-                        !self.is_delicate(&event, z)
-                            && !self.may_be_woken(position, &event, |step| sim.cursor.has(&self.trace, step))
+                        !self.is_delicate(&chosen, z)
+                            && !self.may_be_woken(position, &chosen, |other| sim.cursor.has(&self.trace, other))
                     };
-                    if self.is_always_reinserted(position, &event, sim) || stays_asleep() {
+                    if self.is_always_reinserted(position, &chosen, sim) || stays_asleep() {
                         return;
                     }
-                    self.fall_asleep(sim, event);
+                    self.fall_asleep(sim, chosen);
                     sim.sleep_summary = self.sleep_summary(&sim.asleep);
                 }
             }
@@ -96,24 +96,24 @@ impl Expander {
     }
 
     /// Whether the event, once asleep, would be reinserted in every child: what wakes it also
-    /// depends on the step that sleeps.
-    fn is_always_reinserted(&self, position: usize, event: &ChosenEvent, sim: &Sim) -> bool {
+    /// depends on the event that sleeps.
+    fn is_always_reinserted(&self, position: usize, chosen: &ChosenEvent, sim: &Sim) -> bool {
         !self.thorough
-            && event.step.op.has_one_successor()
-            && !event.step.op.is_arrival()
-            && self.covers(position, &event.touches)
-            && self.asleep(sim).all(|sleeper| event.is_dependent_with(sleeper))
+            && chosen.event.op.has_one_successor()
+            && !chosen.event.op.is_arrival()
+            && self.covers(position, &chosen.touches)
+            && self.asleep(sim).all(|sleeper| chosen.is_dependent_with(sleeper))
     }
 
-    /// Makes a step that the execution makes, too; false if it wakes the step that sleeps, which
+    /// Makes an event that the execution makes, too; false if it wakes the event that sleeps, which
     /// cannot happen in a sound execution.
     fn take(&mut self, next: u32, sim: &mut Sim) -> bool {
         let woken = if self.trace.mask(next as usize) & sim.sleep_summary.cells == 0 {
             Some(SmallVec::new())
         } else if self.trace.events[next as usize].op.is_arrival() {
-            let mut event = self.own_event(next as usize);
-            self.reconsider(&mut event);
-            self.woken(sim, |number| event.is_dependent_with(&self.slept[number as usize].event))
+            let mut chosen = self.own_event(next as usize);
+            self.reconsider(&mut chosen);
+            self.woken(sim, |number| chosen.is_dependent_with(&self.slept[number as usize].chosen))
         } else {
             self.woken(sim, |number| self.wakes(next as usize, number))
         };
@@ -130,30 +130,30 @@ impl Expander {
         true
     }
 
-    /// Indices of the events that wake; `None` if the step that sleeps is among them.
+    /// Indices of the events that wake; `None` if the event that sleeps is among them.
     fn woken(&self, sim: &Sim, wakes: impl Fn(u32) -> bool) -> Option<SmallVec<[usize; 4]>> {
         let woken: SmallVec<_> = (0..sim.asleep.len()).filter(|&index| wakes(sim.asleep[index])).collect();
         (!woken.contains(&sim.z)).then_some(woken)
     }
 
-    /// Which arrival is the last of a round is the one thing about a step that others change
+    /// Which arrival is the last of a round is the one thing about an event that others change
     /// without conflict.
-    fn reconsider(&self, event: &mut ChosenEvent) {
-        if event.step.op.is_arrival() {
-            event.step = self.replay.world().outcome_of(&event.step, event.choice);
+    fn reconsider(&self, chosen: &mut ChosenEvent) {
+        if chosen.event.op.is_arrival() {
+            chosen.event = self.replay.world().outcome_of(&chosen.event, chosen.choice);
         }
     }
 
-    /// Whether a step that the execution makes here could be among those reinserted together.
+    /// Whether an event that the execution makes here could be among those reinserted together.
     fn may_stay_asleep(&self, next: u32, sim: &Sim) -> bool {
         let touches = self.trace.touches(next as usize);
         let thread = self.trace.events[next as usize].thread;
         self.fragile.iter().any(|(other, cells)| {
             *other != thread
                 && meets(cells, touches)
-                && self
-                    .asleep(sim)
-                    .any(|event| meets(cells, &event.touches) && !self.trace.conflicts(next as usize, &event.touches))
+                && self.asleep(sim).any(|chosen| {
+                    meets(cells, &chosen.touches) && !self.trace.conflicts(next as usize, &chosen.touches)
+                })
         })
     }
 
@@ -180,24 +180,24 @@ impl Expander {
     /// Whether making the sleeping event here wakes all events that fell asleep before it: by
     /// itself (`Some(None)`), or together with what `x` becomes behind it.
     fn reinsert(&mut self, index: usize, sim: &Sim, x: &ChosenEvent) -> Option<Option<ChosenEvent>> {
-        let mut event = self.slept[sim.asleep[index] as usize].event.clone();
-        self.reconsider(&mut event);
-        if self.asleep(sim).take(index).all(|sleeper| event.is_dependent_with(sleeper)) {
+        let mut chosen = self.slept[sim.asleep[index] as usize].chosen.clone();
+        self.reconsider(&mut chosen);
+        if self.asleep(sim).take(index).all(|sleeper| chosen.is_dependent_with(sleeper)) {
             return Some(None);
         }
-        if x.step.thread == event.step.thread {
+        if x.event.thread == chosen.event.thread {
             return None;
         }
         let mark = self.replay.leave();
-        self.replay.apply(&event.step);
-        let again = sim.cursor.event_behind(&self.trace, &self.replay, x, &event);
+        self.replay.apply(&chosen.event);
+        let again = sim.cursor.event_behind(&self.trace, &self.replay, x, &chosen);
         self.replay.come_back(mark);
         let again = again?;
-        let mut rest = self.asleep(sim).take(index).filter(|sleeper| !event.is_dependent_with(sleeper));
+        let mut rest = self.asleep(sim).take(index).filter(|sleeper| !chosen.is_dependent_with(sleeper));
         rest.all(|sleeper| again.is_dependent_with(sleeper)).then_some(Some(again))
     }
 
-    /// Whether the policy continues as the execution does from the state in which the step that
+    /// Whether the policy continues as the execution does from the state in which the event that
     /// slept is reinserted (and `again` made behind it).
     fn is_host(&mut self, sim: &Sim, again: Option<&ChosenEvent>, position: usize) -> bool {
         let mut cursor = std::mem::take(&mut self.host);
@@ -209,11 +209,11 @@ impl Expander {
     }
 
     /// Makes the event if the execution does.
-    fn repeat(&mut self, cursor: &mut Cursor, event: &ChosenEvent) -> bool {
-        let thread = usize::from(event.step.thread);
+    fn repeat(&mut self, cursor: &mut Cursor, chosen: &ChosenEvent) -> bool {
+        let thread = usize::from(chosen.event.thread);
         let next = self.trace.positions[thread].get(cursor.next[thread] as usize).copied();
         match next {
-            Some(next) if cursor.is_ready(&self.trace, next) && self.choices[next as usize] == event.choice => {
+            Some(next) if cursor.is_ready(&self.trace, next) && self.choices[next as usize] == chosen.choice => {
                 cursor.take(&self.trace, &mut self.replay, next);
                 true
             }

@@ -1,4 +1,4 @@
-//! A state that some of an execution's steps lead to, and what each thread could do there.
+//! A state that some of an execution's events lead to, and what each thread could do there.
 
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::object::{AtomicAction, AtomicOp};
@@ -14,7 +14,7 @@ use super::trace_index::{Entry, TraceIndex};
 #[derive(Clone, Debug)]
 pub(super) struct ChosenEvent {
     /// The transition as it would be.
-    pub step: Event,
+    pub event: Event,
     /// Which successor of the operation.
     pub choice: u16,
     /// What it would touch.
@@ -24,26 +24,26 @@ pub(super) struct ChosenEvent {
 impl ChosenEvent {
     /// Whether making this event changes what the other one is or would do.
     pub fn is_dependent_with(&self, other: &ChosenEvent) -> bool {
-        is_dependent_with(&self.step, &self.touches, other)
+        is_dependent_with(&self.event, &self.touches, other)
     }
 }
 
-/// Whether making a step that touches this changes what the event is or would do.
-pub(super) fn is_dependent_with(step: &Event, touches: &[Touch], other: &ChosenEvent) -> bool {
-    step.thread == other.step.thread || conflict(touches, &other.touches) || step.op.closes_round_of(&other.step.op)
+/// Whether making an event that touches this changes what the other one is or would do.
+pub(super) fn is_dependent_with(event: &Event, touches: &[Touch], other: &ChosenEvent) -> bool {
+    event.thread == other.event.thread || conflict(touches, &other.touches) || event.op.closes_round_of(&other.event.op)
 }
 
 /// Order in which the policy prefers what could be done: time-outs last, then by rank.
 #[inline]
-pub(super) fn class_of(step: &Event) -> u8 {
-    u8::from(matches!(step.op.outcome(), Outcome::TimedOut | Outcome::Spurious))
+pub(super) fn class_of(event: &Event) -> u8 {
+    u8::from(matches!(event.op.outcome(), Outcome::TimedOut | Outcome::Spurious))
 }
 
-/// What became of an attempt to make the step that the policy would choose.
+/// What became of an attempt to make the event that the policy would choose.
 pub(super) enum Pick {
     /// No thread can step.
     Nothing,
-    /// The execution goes on with this step, too.
+    /// The execution goes on with this event, too.
     Next(u32),
     /// It is something that the execution does not do here: this successor of the thread's
     /// operation.
@@ -54,7 +54,7 @@ pub(super) enum Pick {
 #[derive(Debug)]
 pub(super) struct Replay {
     world: SyncState,
-    /// How many steps are in.
+    /// How many events are in.
     at: usize,
     /// State before each of them.
     marks: Vec<Mark>,
@@ -75,7 +75,7 @@ impl Replay {
         }
     }
 
-    /// Prepares for an execution of which the first `common` steps are those of the last one.
+    /// Prepares for an execution of which the first `common` events are those of the last one.
     pub fn load(&mut self, execution: &raddle_model::Execution, common: usize) {
         let futexes = execution.events.iter().any(|event| matches!(event.op, Op::Futex(op) if op.is_wait()));
         if common == 0 || futexes || self.keeps_memory {
@@ -98,7 +98,7 @@ impl Replay {
         self.at = position;
     }
 
-    /// Goes to the state before the step at `position`.
+    /// Goes to the state before the event at `position`.
     pub fn seek(&mut self, events: &[Event], position: usize) {
         if self.at > position {
             self.back_to(position);
@@ -120,9 +120,9 @@ impl Replay {
         self.world.rollback(mark);
     }
 
-    pub fn apply(&mut self, step: &Event) {
-        if self.keeps_memory || !step.op.is_memory_access() {
-            self.world.apply(step);
+    pub fn apply(&mut self, event: &Event) {
+        if self.keeps_memory || !event.op.is_memory_access() {
+            self.world.apply(event);
         }
     }
 
@@ -140,16 +140,16 @@ impl Replay {
 /// How far each thread is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cursor {
-    /// Steps made, by thread.
+    /// Events made, by thread.
     pub next: Vec<u32>,
-    /// Steps made in all.
+    /// Events made in all.
     pub made: u32,
     /// No position before this one is missing.
     low: u32,
     /// Threads of which nothing is known. What is known of another thread stays true until it
-    /// steps, or until a step touches what its operation touches.
+    /// makes an event, or until an event touches what its operation touches.
     unknown: Ranks,
-    /// Threads that can only make the step that the execution makes next, too.
+    /// Threads that can only make the event that the execution makes next, too.
     ready: Ranks,
     /// Threads that can do something else, or have several successors.
     open: Ranks,
@@ -160,12 +160,12 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// Stands before the step at `position`, and knows nothing of any thread.
+    /// Stands before the event at `position`, and knows nothing of any thread.
     pub fn stand(&mut self, trace: &TraceIndex, position: usize) {
         self.next.clear();
         self.next.resize(trace.positions.len(), 0);
-        for step in &trace.events[..position] {
-            self.next[usize::from(step.thread)] += 1;
+        for event in &trace.events[..position] {
+            self.next[usize::from(event.thread)] += 1;
         }
         (self.made, self.low) = (position as u32, position as u32);
         self.know_nothing(trace);
@@ -199,13 +199,13 @@ impl Cursor {
         self.wants.clone_from(&other.wants);
     }
 
-    /// Whether the step is in.
+    /// Whether the event is in.
     pub fn has(&self, trace: &TraceIndex, position: u32) -> bool {
         let position = position as usize;
         trace.summaries[position].seq < self.next[usize::from(trace.events[position].thread)]
     }
 
-    /// Whether everything that happens before the step is in. The step is its thread's next.
+    /// Whether everything that happens before the event is in. The event is its thread's next.
     pub fn is_ready(&self, trace: &TraceIndex, position: u32) -> bool {
         // Of the thread itself one more than it has made.
         let missing =
@@ -213,13 +213,13 @@ impl Cursor {
         missing.sum::<u32>() == 1
     }
 
-    /// Makes the step at `position`.
+    /// Makes the event at `position`.
     pub fn take(&mut self, trace: &TraceIndex, replay: &mut Replay, position: u32) {
         replay.apply(&trace.events[position as usize]);
         self.advance(trace, position);
     }
 
-    /// How many steps are in, if they are the first ones of the execution.
+    /// How many events are in, if they are the first ones of the execution.
     pub fn is_along(&mut self, trace: &TraceIndex) -> Option<u32> {
         while (self.low as usize) < trace.events.len() && self.has(trace, self.low) {
             self.low += 1;
@@ -227,12 +227,12 @@ impl Cursor {
         (self.low == self.made).then_some(self.low)
     }
 
-    /// Counts the step as made and forgets what it may have changed.
+    /// Counts the event as made and forgets what it may have changed.
     pub fn advance(&mut self, trace: &TraceIndex, position: u32) {
         let thread = trace.events[position as usize].thread;
         let mask = trace.mask(position as usize);
         for word in 0..self.unknown.words() {
-            // `ready` needs no update: a step that depends on a ready one cannot come before it.
+            // `ready` needs no update: an event that depends on a ready one cannot come before it.
             let mut settled = self.blocked.word(word) | self.open.word(word);
             let mut affected = 0;
             while settled != 0 {
@@ -291,24 +291,24 @@ impl Cursor {
         }
         let ready = self.next_of(trace, thread).filter(|&position| self.is_ready(trace, position));
         for choice in 0.. {
-            let Some(event) = self.event(trace, replay, thread, choice) else { break };
+            let Some(chosen) = self.event(trace, replay, thread, choice) else { break };
             if asleep(thread, choice) {
                 continue;
             }
-            let class = class_of(&event.step);
+            let class = class_of(&chosen.event);
             let next = ready.filter(|&ready| choices[ready as usize] == choice);
             return (next.map_or(Pick::Other(thread, choice), Pick::Next), class);
         }
         (Pick::Nothing, 0)
     }
 
-    /// Position of the thread's next step in the execution.
+    /// Position of the thread's next event in the execution.
     fn next_of(&self, trace: &TraceIndex, thread: u16) -> Option<u32> {
         let number = usize::from(thread);
         trace.positions[number].get(self.next[number] as usize).copied()
     }
 
-    /// Finds out what sort of step the thread could make here, if that is not known.
+    /// Finds out what sort of event the thread could make here, if that is not known.
     fn look(&mut self, facts: Facts<'_>, rank: usize) {
         if !self.unknown.has(rank) {
             return;
@@ -339,7 +339,7 @@ impl Cursor {
         self.ready.has(rank) || self.open.has(rank)
     }
 
-    /// Whether the thread, whose next step in the execution is at `next`, can do anything here.
+    /// Whether the thread, whose next event in the execution is at `next`, can do anything here.
     fn is_possible(&self, trace: &TraceIndex, replay: &Replay, thread: u16, next: Option<u32>) -> bool {
         let Some(op) = trace.operation(thread, self.next[usize::from(thread)]) else { return false };
         let world = replay.world();
@@ -370,12 +370,12 @@ impl Cursor {
                 self.predict_exchange(trace, access);
             }
         }
-        let step = if op.op.has_one_successor() {
+        let event = if op.op.has_one_successor() {
             world.outcome(&op, 0).filter(|_| choice == 0)?
         } else {
             (choice < world.successors(&op)).then(|| world.outcome_of(&op, choice))?
         };
-        Some(ChosenEvent { step, choice, touches: footprint(&step) })
+        Some(ChosenEvent { event, choice, touches: footprint(&event) })
     }
 
     /// What the thread of `x` would do here behind the event `first` of another thread, with the
@@ -387,16 +387,16 @@ impl Cursor {
         x: &ChosenEvent,
         first: &ChosenEvent,
     ) -> Option<ChosenEvent> {
-        let mut event = self.event(trace, replay, x.step.thread, x.choice)?;
-        if let (Op::Atomic(op), Op::Atomic(other)) = (event.step.op, first.step.op)
+        let mut chosen = self.event(trace, replay, x.event.thread, x.choice)?;
+        if let (Op::Atomic(op), Op::Atomic(other)) = (chosen.event.op, first.event.op)
             && matches!(op.action, AtomicAction::Cas { .. })
             && op.is_at(other.addr, other.size)
             && other.writes()
         {
-            event.step.op = Op::Atomic(op.with_seen(other.value()));
-            event.touches = footprint(&event.step);
+            chosen.event.op = Op::Atomic(op.with_seen(other.value()));
+            chosen.touches = footprint(&chosen.event);
         }
-        Some(event)
+        Some(chosen)
     }
 
     /// Whether the load is busy waiting that would not end here.
@@ -451,6 +451,6 @@ impl Cursor {
 pub(super) struct Facts<'a> {
     pub trace: &'a TraceIndex,
     pub replay: &'a Replay,
-    /// Which successor each step of the execution was.
+    /// Which successor each event of the execution was.
     pub choices: &'a [u16],
 }

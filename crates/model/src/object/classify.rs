@@ -402,6 +402,72 @@ impl Op {
         }
     }
 
+    /// Whether an event of another thread may disable the operation, or change what it touches,
+    /// so that a third event no longer depends on it. `is_mixed`: whether accesses to the eight
+    /// bytes around an address differ in the bytes that they access.
+    #[must_use]
+    #[inline]
+    pub fn is_fragile(&self, is_mixed: impl FnOnce(u64) -> bool) -> bool {
+        match self {
+            Op::Rwlock(op) => op.is_fragile(),
+            Op::Cond(_) => self.ends_wait(),
+            Op::Futex(_) => self.begins_wait() || self.ends_wait(),
+            Op::Atomic(op) => matches!(op.action, AtomicAction::Cas { .. }) && is_mixed(op.addr),
+            Op::Thread(_)
+            | Op::Mutex(_)
+            | Op::Semaphore(_)
+            | Op::Barrier(_)
+            | Op::Once(_)
+            | Op::Fence(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => false,
+        }
+    }
+
+    /// Whether the operation, once enabled, stays enabled with the same outcome whatever events are
+    /// made that do not depend on what enabled it.
+    #[must_use]
+    #[inline]
+    pub fn stays_enabled(&self) -> bool {
+        match self {
+            Op::Rwlock(op) => op.stays_enabled(),
+            op => !op.ends_wait(),
+        }
+    }
+
+    /// Whether the cells that the operation touches depend on the state.
+    #[must_use]
+    #[inline]
+    pub fn touches_vary(&self) -> bool {
+        !self.has_one_successor() || self.woken().is_some() || self.is_arrival() || matches!(self, Op::Futex(_))
+    }
+
+    /// Whether the other operation cannot happen before this one although they conflict. `owned`:
+    /// this one releases what its thread holds.
+    #[must_use]
+    #[inline]
+    pub fn is_never_overtaken_by(&self, other: &Op, owned: bool) -> bool {
+        match (self, other) {
+            (Op::Thread(op), Op::Thread(other)) if op.always_precedes(other) => true,
+            _ => owned && (other.is_lock() || other.takes_mutex_again()),
+        }
+    }
+
+    /// Whether it is the end of a wait for a condition variable, which takes the mutex again.
+    #[must_use]
+    #[inline]
+    pub fn takes_mutex_again(&self) -> bool {
+        matches!(self, Op::Cond(op) if matches!(op.action, CondAction::Reacquire { .. }))
+    }
+
+    /// Whether it is an acquisition of a mutex, successful or not.
+    #[must_use]
+    #[inline]
+    pub fn tries_mutex(&self) -> bool {
+        matches!(self, Op::Mutex(op) if matches!(op.action, MutexAction::Lock(_))) || self.takes_mutex_again()
+    }
+
     /// Whether it is a plain write.
     #[must_use]
     #[inline]

@@ -69,6 +69,27 @@ impl RwlockOp {
         patience.acquire(writer.is_none() && (shared || readers == 0) && !stopped)
     }
 
+    /// As [`Op::is_fragile`](super::Op::is_fragile): another reader takes the lock from a writer, and
+    /// where writers come first, an announcement stops a reader.
+    #[must_use]
+    pub fn is_fragile(&self) -> bool {
+        match self.action {
+            RwlockAction::Write(Patience::Block) => true,
+            RwlockAction::Read(Patience::Block) => self.writers_first,
+            _ => false,
+        }
+    }
+
+    /// As [`Op::stays_enabled`](super::Op::stays_enabled).
+    #[must_use]
+    pub fn stays_enabled(&self) -> bool {
+        match self.action {
+            RwlockAction::Write(Patience::Block | Patience::Timed) => false,
+            RwlockAction::Read(Patience::Block | Patience::Timed) => !self.writers_first,
+            _ => true,
+        }
+    }
+
     /// Whether its announcement is over with it.
     fn ends_wait(&self) -> bool {
         self.writers_first && matches!(self.action, RwlockAction::Write(Patience::Block | Patience::Timed))

@@ -54,6 +54,17 @@ pub enum ThreadOp {
 }
 
 impl ThreadOp {
+    /// Whether the other operation on the same thread cannot happen before this one: a thread
+    /// starts when it was created, and is joined when it has ended.
+    #[must_use]
+    pub fn always_precedes(&self, other: &ThreadOp) -> bool {
+        matches!(
+            (self, other),
+            (ThreadOp::End | ThreadOp::Start | ThreadOp::Create { .. }, ThreadOp::Join { .. })
+                | (ThreadOp::Create { .. }, ThreadOp::Start | ThreadOp::End)
+        )
+    }
+
     /// The other thread that a creation, join or detach is about.
     #[must_use]
     pub fn peer(&self) -> Option<u16> {

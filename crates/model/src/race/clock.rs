@@ -4,6 +4,7 @@
 //! head is kept with the cell. Hardly any cell has more than two, so finding one is cheap. A
 //! barrier has a clock per round; the latest is at the front.
 
+use crate::clock::{ClockTable, join};
 use crate::object::Carrier;
 
 /// The first clock of a list, or none.
@@ -15,7 +16,7 @@ impl List {
     pub const NONE: List = List(0);
 }
 
-/// A clock in a list; the clock itself has the same number among the carried ones.
+/// A clock in a list; the clock itself is the carried one with the same number.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     carrier: Carrier,
@@ -29,72 +30,70 @@ struct Entry {
 /// No single thread.
 const SEVERAL: u16 = u16::MAX;
 
-/// Clocks of one execution: all have one entry per thread and lie in one buffer.
+/// The clocks of a thread in [`Clocks::own`].
+const OWN: usize = 0;
+const RELEASED: usize = 1;
+const TO_ACQUIRE: usize = 2;
+
+/// The row of one of a thread's clocks.
+fn row(thread: usize, which: usize) -> usize {
+    3 * thread + which
+}
+
+/// Clocks of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    threads: usize,
     /// Three clocks per thread: its own, what its last release fence published, and what its next
     /// acquire fence will take.
-    own: Vec<u32>,
+    own: ClockTable,
     entries: Vec<Entry>,
-    carried: Vec<u32>,
+    carried: ClockTable,
     /// Whether the thread has made a release fence.
     fenced: Vec<bool>,
 }
 
 impl Clocks {
     pub fn reset(&mut self, threads: usize) {
-        self.threads = threads;
-        self.own.clear();
-        self.own.resize(3 * threads * threads, 0);
+        self.own.reset(threads);
+        self.own.push_zeros(3 * threads);
         self.entries.clear();
-        self.carried.clear();
+        self.carried.reset(threads);
         self.fenced.clear();
         self.fenced.resize(threads, false);
         for thread in 0..threads {
-            self.own[3 * thread * threads + thread] = 1;
+            self.own.row_mut(row(thread, OWN))[thread] = 1;
         }
-    }
-
-    /// How many clocks lie before the thread's.
-    fn at(&self, thread: usize, which: usize) -> usize {
-        (3 * thread + which) * self.threads
     }
 
     /// The thread's own time.
     pub fn epoch(&self, thread: u16) -> u32 {
-        self.own[self.at(usize::from(thread), 0) + usize::from(thread)]
+        self.own.time(row(usize::from(thread), OWN), usize::from(thread))
     }
 
     /// How much of each thread's time has happened before this thread's position.
     #[inline]
     pub fn seen(&self, thread: u16) -> &[u32] {
-        let at = self.at(usize::from(thread), 0);
-        &self.own[at..at + self.threads]
+        self.own.row(row(usize::from(thread), OWN))
     }
 
     /// What the thread does from now on is not covered by what it has published.
     pub fn tick(&mut self, thread: u16) {
-        let at = self.at(usize::from(thread), 0) + usize::from(thread);
-        self.own[at] += 1;
+        self.own.row_mut(row(usize::from(thread), OWN))[usize::from(thread)] += 1;
     }
 
     /// Everything that the other thread has done happens before what this thread does from now on.
     pub fn follow(&mut self, thread: u16, other: u16) {
-        let (into, from) = (self.at(usize::from(thread), 0), self.at(usize::from(other), 0));
-        for index in 0..self.threads {
-            self.own[into + index] = self.own[into + index].max(self.own[from + index]);
-        }
+        self.own.join(row(usize::from(thread), OWN), row(usize::from(other), OWN));
     }
 
-    /// The place of a clock of the list among the carried ones.
+    /// The number of a clock of the list among the carried ones.
     #[inline]
     fn find(&self, list: List, addr: u64, carrier: Carrier) -> Option<usize> {
         let mut at = list;
         while let Some(number) = at.0.checked_sub(1) {
             let entry = &self.entries[number as usize];
             if entry.addr == addr && entry.carrier == carrier {
-                return Some(number as usize * self.threads);
+                return Some(number as usize);
             }
             at = entry.next;
         }
@@ -104,46 +103,45 @@ impl Clocks {
     /// As [`Clocks::find`]; an empty one is added if there is none.
     fn slot(&mut self, thread: u16, list: &mut List, addr: u64, carrier: Carrier) -> usize {
         if let Some(found) = self.find(*list, addr, carrier) {
-            let head = &mut self.entries[found / self.threads].head;
+            let head = &mut self.entries[found].head;
             *head = if *head == thread { thread } else { SEVERAL };
             return found;
         }
-        let at = self.carried.len();
-        self.carried.resize(at + self.threads, 0);
+        let number = self.entries.len();
+        self.carried.push_zeros(1);
         self.entries.push(Entry { carrier, addr, next: *list, head: thread });
-        *list = List(self.entries.len() as u32);
-        at
+        *list = List(number as u32 + 1);
+        number
     }
 
     /// Adds the thread's clock to the carrier's.
     pub fn release(&mut self, thread: u16, list: &mut List, addr: u64, carrier: Carrier) {
-        let (into, from) = (self.slot(thread, list, addr, carrier), self.at(usize::from(thread), 0));
-        join(&mut self.carried[into..into + self.threads], &self.own[from..from + self.threads]);
+        let into = self.slot(thread, list, addr, carrier);
+        join(self.carried.row_mut(into), self.own.row(row(usize::from(thread), OWN)));
     }
 
     /// Takes over the carrier's clock.
     pub fn acquire(&mut self, thread: u16, list: List, addr: u64, carrier: Carrier) {
-        self.take(thread, 0, list, addr, carrier);
+        self.take(thread, OWN, list, addr, carrier);
     }
 
     /// Remembers the clock of an atomic location for the thread's next acquire fence.
     pub fn acquire_later(&mut self, thread: u16, list: List, addr: u64) {
-        self.take(thread, 2, list, addr, Carrier::Atomic);
+        self.take(thread, TO_ACQUIRE, list, addr, Carrier::Atomic);
     }
 
     fn take(&mut self, thread: u16, which: usize, list: List, addr: u64, carrier: Carrier) {
         let Some(from) = self.find(list, addr, carrier) else { return };
-        let into = self.at(usize::from(thread), which);
-        join(&mut self.own[into..into + self.threads], &self.carried[from..from + self.threads]);
+        join(self.own.row_mut(row(usize::from(thread), which)), self.carried.row(from));
     }
 
     /// The thread stores to an atomic location: what that carries ends, unless the thread itself
     /// began all of it and goes on with it.
     pub fn start_sequence(&mut self, thread: u16, list: List, addr: u64, continues: bool) {
         if let Some(at) = self.find(list, addr, Carrier::Atomic) {
-            let head = &mut self.entries[at / self.threads].head;
+            let head = &mut self.entries[at].head;
             if std::mem::replace(head, thread) != thread || !continues {
-                self.carried[at..at + self.threads].fill(0);
+                self.carried.row_mut(at).fill(0);
             }
         }
     }
@@ -154,8 +152,7 @@ impl Clocks {
         while let Some(number) = at.0.checked_sub(1) {
             let entry = self.entries[number as usize];
             if entry.addr == addr {
-                let at = number as usize * self.threads;
-                self.carried[at..at + self.threads].fill(0);
+                self.carried.row_mut(number as usize).fill(0);
             }
             at = entry.next;
         }
@@ -165,27 +162,18 @@ impl Clocks {
     /// a fence.
     pub fn release_fenced(&mut self, thread: u16, list: &mut List, addr: u64) {
         if self.fenced[usize::from(thread)] {
-            let (into, from) = (self.slot(thread, list, addr, Carrier::Atomic), self.at(usize::from(thread), 1));
-            join(&mut self.carried[into..into + self.threads], &self.own[from..from + self.threads]);
+            let into = self.slot(thread, list, addr, Carrier::Atomic);
+            join(self.carried.row_mut(into), self.own.row(row(usize::from(thread), RELEASED)));
         }
     }
 
     pub fn release_fence(&mut self, thread: u16) {
-        let (from, into) = (self.at(usize::from(thread), 0), self.at(usize::from(thread), 1));
-        self.own.copy_within(from..from + self.threads, into);
+        // What the thread has seen only grows, so this is a copy.
+        self.own.join(row(usize::from(thread), RELEASED), row(usize::from(thread), OWN));
         self.fenced[usize::from(thread)] = true;
     }
 
     pub fn acquire_fence(&mut self, thread: u16) {
-        let (into, from) = (self.at(usize::from(thread), 0), self.at(usize::from(thread), 2));
-        for index in 0..self.threads {
-            self.own[into + index] = self.own[into + index].max(self.own[from + index]);
-        }
-    }
-}
-
-fn join(into: &mut [u32], from: &[u32]) {
-    for (mine, theirs) in into.iter_mut().zip(from) {
-        *mine = (*mine).max(*theirs);
+        self.own.join(row(usize::from(thread), OWN), row(usize::from(thread), TO_ACQUIRE));
     }
 }
