@@ -19,6 +19,19 @@ impl ThreadSet {
         ThreadSet { words: [0; ThreadSet::WORDS] }
     }
 
+    /// The set of all members below `limit`.
+    #[must_use]
+    pub const fn below(limit: usize) -> Self {
+        let mut set = ThreadSet::new();
+        let mut word = 0;
+        while word < ThreadSet::WORDS && word * 64 < limit {
+            let members = limit - word * 64;
+            set.words[word] = if members < 64 { (1 << members) - 1 } else { u64::MAX };
+            word += 1;
+        }
+        set
+    }
+
     /// Adds a thread. Members beyond [`MAX_THREADS`] are ignored: no run has so many.
     #[inline]
     pub const fn insert(&mut self, member: usize) {
@@ -85,6 +98,12 @@ impl ThreadSet {
     pub const fn words(&self) -> &[u64; ThreadSet::WORDS] {
         &self.words
     }
+
+    /// The same, to be changed.
+    #[inline]
+    pub const fn words_mut(&mut self) -> &mut [u64; ThreadSet::WORDS] {
+        &mut self.words
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +122,15 @@ mod tests {
         set.remove(3);
         assert!(!set.contains(3) && set.contains(64) && !set.contains(MAX_THREADS));
         assert_eq!((set.len(), set.first()), (2, Some(64)));
+    }
+
+    #[test]
+    fn a_set_of_all_members_ends_at_its_limit() {
+        for limit in [0, 1, 63, 64, 65, 128, 200, 256, 300] {
+            let set = ThreadSet::below(limit);
+            assert_eq!(set.len() as usize, limit.min(MAX_THREADS));
+            assert!(!set.contains(limit) && (limit == 0 || limit > MAX_THREADS || set.contains(limit - 1)));
+        }
     }
 
     #[test]

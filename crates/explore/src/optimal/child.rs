@@ -1,11 +1,11 @@
 //! One child: which events it makes instead, and whether the execution is its parent.
 
+use raddle_vocab::ThreadSet;
 use smallvec::SmallVec;
 
 use super::WorkItem;
 use super::cursor::{ChosenEvent, Cursor, Pick};
 use super::expand::{Expander, SleepEntry, SleepSummary, meets};
-use super::ranks::Ranks;
 
 /// A run beside the execution, in which one of its events sleeps.
 #[derive(Clone, Debug, Default)]
@@ -222,7 +222,7 @@ impl Expander {
     }
 
     fn follows_policy(&mut self, cursor: &mut Cursor) -> bool {
-        let none_asleep = Ranks::none(self.trace.by_rank.len());
+        let none_asleep = ThreadSet::new();
         let follows = loop {
             // Behind the forced part the execution itself shows what the policy does.
             if cursor.is_along(&self.trace).is_some_and(|made| made as usize >= self.forced) {

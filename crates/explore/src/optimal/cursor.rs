@@ -4,10 +4,9 @@ use raddle_model::depend::{conflict, footprint};
 use raddle_model::object::{AtomicAction, AtomicOp};
 use raddle_model::semantics::Mark;
 use raddle_model::{Event, Footprint, Mode, Op, Operation as _, SyncState, Touch};
-use raddle_vocab::Outcome;
+use raddle_vocab::{Outcome, ThreadSet};
 
 use super::long_lists::OfThread;
-use super::ranks::Ranks;
 use super::trace_index::{Entry, TraceIndex};
 
 /// Something that a thread could do in a state.
@@ -148,13 +147,13 @@ pub(super) struct Cursor {
     low: u32,
     /// Threads of which nothing is known. What is known of another thread stays true until it
     /// makes an event, or until an event touches what its operation touches.
-    unknown: Ranks,
+    unknown: ThreadSet,
     /// Threads that can only make the event that the execution makes next, too.
-    ready: Ranks,
+    ready: ThreadSet,
     /// Threads that can do something else, or have several successors.
-    open: Ranks,
+    open: ThreadSet,
     /// Threads that cannot step until another thread does.
-    blocked: Ranks,
+    blocked: ThreadSet,
     /// What each thread's operation touches, as [`TraceIndex::mask`] says it, by rank.
     wants: Vec<u64>,
 }
@@ -180,10 +179,10 @@ impl Cursor {
     }
 
     fn know_nothing(&mut self, trace: &TraceIndex) {
-        self.unknown.fill(trace.by_rank.len());
-        self.ready.clear(trace.by_rank.len());
-        self.open.clear(trace.by_rank.len());
-        self.blocked.clear(trace.by_rank.len());
+        self.unknown = ThreadSet::below(trace.by_rank.len());
+        self.ready = ThreadSet::new();
+        self.open = ThreadSet::new();
+        self.blocked = ThreadSet::new();
         self.wants.clear();
         let next = &self.next;
         self.wants.extend(trace.by_rank.iter().map(|&thread| trace.mask_of(thread, next[usize::from(thread)])));
@@ -192,10 +191,8 @@ impl Cursor {
     pub fn copy_from(&mut self, other: &Cursor) {
         self.next.clone_from(&other.next);
         (self.made, self.low) = (other.made, other.low);
-        self.unknown.copy_from(&other.unknown);
-        self.ready.copy_from(&other.ready);
-        self.open.copy_from(&other.open);
-        self.blocked.copy_from(&other.blocked);
+        (self.unknown, self.ready) = (other.unknown, other.ready);
+        (self.open, self.blocked) = (other.open, other.blocked);
         self.wants.clone_from(&other.wants);
     }
 
@@ -231,18 +228,18 @@ impl Cursor {
     pub fn advance(&mut self, trace: &TraceIndex, position: u32) {
         let thread = trace.events[position as usize].thread;
         let mask = trace.mask(position as usize);
-        for word in 0..self.unknown.words() {
+        for word in 0..trace.by_rank.len().div_ceil(64) {
             // `ready` needs no update: an event that depends on a ready one cannot come before it.
-            let mut settled = self.blocked.word(word) | self.open.word(word);
+            let mut settled = self.blocked.words()[word] | self.open.words()[word];
             let mut affected = 0;
             while settled != 0 {
                 let bit = settled.trailing_zeros();
                 settled &= settled - 1;
                 affected |= u64::from(self.wants[word * 64 + bit as usize] & mask != 0) << bit;
             }
-            *self.unknown.word_mut(word) |= affected;
-            *self.open.word_mut(word) &= !affected;
-            *self.blocked.word_mut(word) &= !affected;
+            self.unknown.words_mut()[word] |= affected;
+            self.open.words_mut()[word] &= !affected;
+            self.blocked.words_mut()[word] &= !affected;
         }
         self.next[usize::from(thread)] += 1;
         self.made += 1;
@@ -256,10 +253,10 @@ impl Cursor {
 
     /// What the policy would do here without the threads in `sleeping_threads` and the events for
     /// which `asleep` holds.
-    pub fn pick(&mut self, facts: Facts<'_>, sleeping_threads: &Ranks, asleep: impl Fn(u16, u16) -> bool) -> Pick {
+    pub fn pick(&mut self, facts: Facts<'_>, sleeping_threads: &ThreadSet, asleep: impl Fn(u16, u16) -> bool) -> Pick {
         let mut late = Pick::Nothing;
-        for word in 0..self.unknown.words() {
-            let mut left = self.may_step(word) & !sleeping_threads.word(word);
+        for word in 0..facts.trace.by_rank.len().div_ceil(64) {
+            let mut left = self.may_step(word) & !sleeping_threads.words()[word];
             while left != 0 {
                 let rank = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
@@ -282,11 +279,11 @@ impl Cursor {
         let Facts { trace, replay, choices } = facts;
         let thread = trace.by_rank[rank];
         self.look(facts, rank);
-        if self.ready.has(rank) {
+        if self.ready.contains(rank) {
             let ready = self.next_of(trace, thread).unwrap_or_default();
             return (Pick::Next(ready), trace.summaries[ready as usize].key.0);
         }
-        if !self.open.has(rank) {
+        if !self.open.contains(rank) {
             return (Pick::Nothing, 0);
         }
         let ready = self.next_of(trace, thread).filter(|&position| self.is_ready(trace, position));
@@ -310,7 +307,7 @@ impl Cursor {
 
     /// Finds out what sort of event the thread could make here, if that is not known.
     fn look(&mut self, facts: Facts<'_>, rank: usize) {
-        if !self.unknown.has(rank) {
+        if !self.unknown.contains(rank) {
             return;
         }
         self.unknown.remove(rank);
@@ -330,13 +327,13 @@ impl Cursor {
 
     /// Threads of ranks `64 * word` and on that are not known to be blocked, a bit each.
     pub fn may_step(&self, word: usize) -> u64 {
-        self.unknown.word(word) | self.ready.word(word) | self.open.word(word)
+        self.unknown.words()[word] | self.ready.words()[word] | self.open.words()[word]
     }
 
     /// Whether the thread of this rank can step here.
     pub fn can_step(&mut self, facts: Facts<'_>, rank: usize) -> bool {
         self.look(facts, rank);
-        self.ready.has(rank) || self.open.has(rank)
+        self.ready.contains(rank) || self.open.contains(rank)
     }
 
     /// Whether the thread, whose next event in the execution is at `next`, can do anything here.

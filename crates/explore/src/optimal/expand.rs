@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use raddle_model::{Choice, Execution, Footprint, Op, Operation as _, Touch};
+use raddle_vocab::ThreadSet;
 use smallvec::SmallVec;
 
 use super::WorkItem;
@@ -10,7 +11,6 @@ use super::child::Sim;
 use super::cursor::{ChosenEvent, Cursor, Facts, Replay, class_of, is_dependent_with};
 use super::dismissal::DismissalCounts;
 use super::host_cache::HostCache;
-use super::ranks::Ranks;
 use super::schedule::{Schedule, ScheduleMaker};
 use super::trace_index::{EventSummary, TraceIndex, mask};
 
@@ -34,7 +34,7 @@ pub(super) struct SleepEntry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SleepSummary {
     /// Threads that cannot step because their only successor is asleep.
-    pub sleeping_threads: Ranks,
+    pub sleeping_threads: ThreadSet,
     /// An event that touches none of these cells wakes nothing; as [`TraceIndex::mask`] encodes
     /// them.
     pub cells: u64,
@@ -197,8 +197,8 @@ impl Expander {
     }
 
     /// Threads that cannot step because their only successor is among those asleep.
-    fn sleeping_threads(&self, asleep: &[u32]) -> Ranks {
-        let mut sleeping_threads = Ranks::none(self.trace.by_rank.len());
+    fn sleeping_threads(&self, asleep: &[u32]) -> ThreadSet {
+        let mut sleeping_threads = ThreadSet::new();
         for sleeper in asleep.iter().map(|&number| &self.slept[number as usize]).filter(|sleeper| sleeper.is_alone) {
             sleeping_threads.insert(usize::from(sleeper.rank));
         }
@@ -265,7 +265,7 @@ impl Expander {
         let (first, inherited) = (self.first_of_set[position] as usize, self.slept.len());
         let sleeping_threads = self.sleeping_threads(&self.sleep_sets[first..]);
         for word in 0..last.div_ceil(64) {
-            let mut left = cursor.may_step(word) & !sleeping_threads.word(word);
+            let mut left = cursor.may_step(word) & !sleeping_threads.words()[word];
             while left != 0 {
                 let rank = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;

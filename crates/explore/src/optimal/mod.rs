@@ -82,7 +82,6 @@ mod frontier;
 mod host_cache;
 mod long_lists;
 mod overtake;
-mod ranks;
 mod schedule;
 mod trace_index;
 

@@ -6,7 +6,9 @@
 
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::object::{CondAction, MutexAction, Patience, ThreadOp};
-use raddle_model::{Cell, Event, Execution, Footprint, Mode, Op, Operation as _, PendingState, ThreadPath, Touch};
+use raddle_model::{
+    Cell, ClockTable, Event, Execution, Footprint, Mode, Op, Operation as _, PendingState, ThreadPath, Touch,
+};
 use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -160,7 +162,7 @@ pub(super) struct TraceIndex {
     pending_masks: Vec<u64>,
     paths: Vec<ThreadPath>,
     touches: Vec<Touch>,
-    clocks: Vec<u32>,
+    clocks: ClockTable,
     cells: FxHashMap<Cell, u32>,
     lists: Vec<CellList>,
     /// Lists that each event is in, to take it out again.
@@ -214,7 +216,7 @@ impl TraceIndex {
 
     /// Whether the last event is behind all others.
     fn is_behind_all(&self) -> bool {
-        let clock = &self.clocks[self.clocks.len() - self.positions.len()..];
+        let clock = self.clock(self.events.len() - 1);
         clock.iter().zip(&self.positions).all(|(&clock, positions)| clock as usize == positions.len())
     }
 
@@ -223,6 +225,7 @@ impl TraceIndex {
         self.paths.clear();
         self.paths.extend(execution.threads.iter().map(|thread| thread.path.clone()));
         self.positions.resize(count, Vec::new());
+        self.clocks.reset(count);
         self.cached.resize_with(count, Vec::new);
         self.by_rank.clear();
         self.by_rank.extend(0..count as u16);
@@ -270,7 +273,7 @@ impl TraceIndex {
             self.touches.truncate(summary.first_touch as usize);
         }
         self.events.truncate(len);
-        self.clocks.truncate(len * self.positions.len());
+        self.clocks.truncate(len);
     }
 
     fn push(&mut self, event: &Event) {
@@ -280,16 +283,14 @@ impl TraceIndex {
             self.cache(event, thread, seq);
         }
         let cached = &self.cached[thread][seq];
-        let threads = self.positions.len();
-        let row = self.clocks.len();
         match self.positions[thread].last() {
-            Some(&last) => self.clocks.extend_from_within(last as usize * threads..(last as usize + 1) * threads),
-            None => self.clocks.resize(row + threads, 0),
+            Some(&last) => self.clocks.push_copy(last as usize),
+            None => self.clocks.push_zeros(1),
         }
         for (touch, entered) in cached.touches.iter().zip(&cached.lists) {
-            join_list(&mut self.clocks, row, &self.lists[entered.list as usize], *touch, &self.summaries);
+            join_list(&mut self.clocks, position, &self.lists[entered.list as usize], *touch, &self.summaries);
         }
-        self.clocks[row + thread] += 1;
+        self.clocks.row_mut(position as usize)[thread] += 1;
         self.positions[thread].push(position);
         self.events.push(*event);
         self.summaries.push(EventSummary {
@@ -365,14 +366,13 @@ impl TraceIndex {
 
     /// How many events of each thread happen before the event or are the event.
     pub fn clock(&self, position: usize) -> &[u32] {
-        let threads = self.positions.len();
-        &self.clocks[position * threads..(position + 1) * threads]
+        self.clocks.row(position)
     }
 
     /// Whether the first event happens before the second or is it.
     pub fn is_before(&self, first: usize, second: usize) -> bool {
         let summary = &self.summaries[first];
-        self.clocks[second * self.positions.len() + usize::from(summary.thread)] > summary.seq
+        self.clocks.time(second, usize::from(summary.thread)) > summary.seq
     }
 
     /// The list of a cell.
@@ -529,9 +529,8 @@ fn is_first_half(op: &Op) -> bool {
     }
 }
 
-/// Joins the clocks of all events in the list that the new event depends on into the last row,
-/// which is its clock.
-fn join_list(clocks: &mut [u32], row: usize, list: &CellList, touch: Touch, summaries: &[EventSummary]) {
+/// Joins the clocks of all events in the list that the event in `row` depends on into its clock.
+fn join_list(clocks: &mut ClockTable, row: u32, list: &CellList, touch: Touch, summaries: &[EventSummary]) {
     // A write that covers the bytes is behind everything before it.
     let mut at = list.last_write;
     let mut barrier = 0;
@@ -567,15 +566,10 @@ fn join_list(clocks: &mut [u32], row: usize, list: &CellList, touch: Touch, summ
     }
 }
 
-/// Joins the clock of the event at `position` into the last row.
-fn join(clocks: &mut [u32], row: usize, position: u32, summaries: &[EventSummary]) {
+/// Joins the clock of the event at `position` into a later one.
+fn join(clocks: &mut ClockTable, row: u32, position: u32, summaries: &[EventSummary]) {
     let summary = &summaries[position as usize];
-    if clocks[row + usize::from(summary.thread)] > summary.seq {
-        return;
-    }
-    let (before, mine) = clocks.split_at_mut(row);
-    let other = &before[position as usize * mine.len()..(position as usize + 1) * mine.len()];
-    for (mine, other) in mine.iter_mut().zip(other) {
-        *mine = (*mine).max(*other);
+    if clocks.time(row as usize, usize::from(summary.thread)) <= summary.seq {
+        clocks.join(row as usize, position as usize);
     }
 }

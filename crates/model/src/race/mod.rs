@@ -37,7 +37,7 @@ mod tests;
 use raddle_vocab::{Misuse, Outcome};
 use rustc_hash::FxHashSet;
 
-use crate::depend::cells;
+use crate::depend::{bytes_within, cells};
 use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind};
 use crate::object::{MemoryAction, Op, Operation as _, ThreadOp};
 use clock::Clocks;
@@ -315,9 +315,7 @@ impl RaceDetector {
     /// Calls for every cell of the range that was met, with the bytes that lie in the range.
     fn each_known(&mut self, addr: u64, end: u64, mut act: impl FnMut(&mut Self, u64, u8)) {
         for cell in self.shadow.known_cells(addr >> 3, end.div_ceil(8)) {
-            let from = addr.saturating_sub(cell << 3).min(8);
-            let to = (end - (cell << 3)).min(8);
-            act(self, cell, (((1u16 << (to - from)) - 1) << from) as u8);
+            act(self, cell, bytes_within(cell, addr, end));
         }
     }
 
@@ -327,7 +325,7 @@ impl RaceDetector {
         let start = cell << 3;
         *self.shadow.forbidden(at) = self.blocks.forbidden(start);
         if let Some((record, from, to)) = self.blocks.freed(start) {
-            let bytes = (((1u16 << (to - from)) - 1) << (from - start)) as u8;
+            let bytes = bytes_within(cell, from, to);
             self.shadow.push(at, Record { bytes, ..record });
         }
     }
