@@ -23,8 +23,8 @@
 //!   have taken s first. So if y depends on z, no child differs first at z (unless y can be x', the
 //!   event that is made behind z to wake the others).
 //!   Example: `1:w(p) 2:r(p) 2:w(x) | 1:w(x)`, and z is `1:w(p)`. The event `2:w(x)` wakes the
-//!   preferred `1:w(x)` and depends on z by `2:r(p)`. The trace that begins with `2:r(p)` is a child
-//!   of the root instead, in which `1:w(x)` comes first.
+//!   preferred `1:w(x)` and depends on z by `2:r(p)`. The trace that begins with `2:r(p)` is a
+//!   child of the root instead, in which `1:w(x)` comes first.
 //! * **Unraced** (`is_raced`). Lemma: x is of another thread and conflicts with z, or is another
 //!   successor of the operation of z, and x or an event of A wakes every event that is asleep at z.
 //!   Where the thread of x can go on to x whatever other threads do, and only events dependent on z
@@ -34,9 +34,9 @@
 //! * **Barred** (`is_excluded_by_sleeper`). Let y be in A for every child at z, as in *Inversion*,
 //!   and let y be independent of z. Let s be an event that the policy takes before y if z is left
 //!   out, that H does not take there, and that no event independent of z wakes. Lemma: if no
-//!   operation is fragile, no child differs first at z. For s falls asleep in such a child, and only
-//!   x can wake it. Behind s, x still wakes z, so reinserting s is good, and the parent reinserts s
-//!   or an event that fell asleep later.
+//!   operation is fragile, no child differs first at z. For s falls asleep in such a child, and
+//!   only x can wake it. Behind s, x still wakes z, so reinserting s is good, and the parent
+//!   reinserts s or an event that fell asleep later.
 //!   Example: `1:w(p) 3:w(x) 1:w(x) 1:w(q) | 2:w(pq)`, where `pq` covers p and q, and z is
 //!   `1:w(p)`. The event `3:w(x)` is in A, and the policy takes `2:w(pq)` before it. Only `1:w(q)`
 //!   could wake `2:w(pq)`, but it depends on z.
@@ -58,7 +58,7 @@ use super::overtake::is_unconditional;
 use super::trace_index::EventSummary;
 
 /// Decisions about longer executions are not compared with a simulation.
-const MOST_CHECKED_EVENTS: usize = 24;
+const MOST_CHECKED_EVENTS: usize = 16;
 
 /// A rule by which a position is dismissed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

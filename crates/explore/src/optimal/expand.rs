@@ -321,8 +321,8 @@ impl Expander {
         }
     }
 
-    /// Positions of the events that a child which differs first at `position` must have made when it
-    /// departs.
+    /// Positions of the events that a child which differs first at `position` must have made when
+    /// it departs.
     pub(super) fn required(&self, position: usize) -> impl Iterator<Item = usize> {
         let inversions =
             self.inversions.iter().filter(move |inversion| inversion.positions.contains(&(position as u32)));

@@ -5,9 +5,9 @@
 //! is a function of the execution alone; the reuse only saves work.
 
 use raddle_model::depend::{conflict, footprint};
-use raddle_model::object::{CondAction, MutexAction, Patience, ThreadOp};
+use raddle_model::object::OrdinaryUse;
 use raddle_model::{
-    Cell, ClockTable, Event, Execution, Footprint, Mode, Op, Operation as _, PendingState, ThreadPath, Touch,
+    Cell, ClockTable, Event, Execution, Footprint, Mode, Operation as _, PendingState, ThreadPath, Touch,
 };
 use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
@@ -85,40 +85,7 @@ struct Membership {
     bytes: u8,
     mode: Option<Mode>,
     may_write: bool,
-    usual: Usual,
-}
-
-/// When an event is one of the ordinary operations on threads and plain mutexes.
-#[derive(Clone, Copy, Debug)]
-enum Usual {
-    Always,
-    Never,
-    /// If it is the first in its list.
-    First,
-    /// If its thread has locked what lies in the cell.
-    Owner,
-}
-
-impl Usual {
-    /// `is_cell_of` says whether an object lies in the cell of the list.
-    fn of(op: &Op, is_cell_of: impl Fn(u64) -> bool) -> Self {
-        match op {
-            Op::Thread(ThreadOp::Detach { .. } | ThreadOp::Poll { .. }) => Usual::Never,
-            Op::Thread(_) => Usual::Always,
-            Op::Mutex(op) => match op.action {
-                MutexAction::Lock(Patience::Block) => Usual::Always,
-                MutexAction::Init => Usual::First,
-                MutexAction::Unlock => Usual::Owner,
-                MutexAction::Lock(_) | MutexAction::Destroy => Usual::Never,
-            },
-            Op::Cond(op) => match op.action {
-                CondAction::Reacquire { mutex, .. } if is_cell_of(mutex) => Usual::Always,
-                CondAction::Wait { mutex, .. } if is_cell_of(mutex) => Usual::Owner,
-                _ => Usual::Never,
-            },
-            _ => Usual::Never,
-        }
-    }
+    usual: OrdinaryUse,
 }
 
 /// What follows from an event alone, cached: threads repeat the same events in other orders.
@@ -193,6 +160,10 @@ impl TraceIndex {
         let alone = if self.stopped.is_empty() { start_of_the_end(&execution.events) } else { execution.events.len() };
         for event in &execution.events[common..] {
             if self.events.len() > alone && self.is_behind_all() {
+                // The rest is one thread's, and it is behind all that others did.
+                debug_assert!(
+                    execution.events[self.events.len() - 1..].windows(2).all(|two| two[0].thread == two[1].thread)
+                );
                 break;
             }
             self.push(event);
@@ -308,10 +279,10 @@ impl TraceIndex {
             self.member.push(entered.list);
             let list = &mut self.lists[entered.list as usize];
             let is_usual = match entered.usual {
-                Usual::Always => true,
-                Usual::Never => false,
-                Usual::First => list.entries.is_empty(),
-                Usual::Owner => list.is_locked_by(event.thread, &self.events),
+                OrdinaryUse::Always => true,
+                OrdinaryUse::Never => false,
+                OrdinaryUse::First => list.entries.is_empty(),
+                OrdinaryUse::Owner => list.is_locked_by(event.thread, &self.events),
             };
             list.enter(position, entered, is_usual);
         }
@@ -329,7 +300,7 @@ impl TraceIndex {
             bytes: touch.bytes,
             mode,
             may_write: may_write || mode != Some(Mode::Observe),
-            usual: Usual::of(&event.op, |object| mode.is_some() && touch.cell == object >> 3),
+            usual: event.op.ordinary_use(|object| mode.is_some() && touch.cell == object >> 3),
         });
         let lists = lists.collect();
         let cached = CachedEvent {
@@ -339,7 +310,7 @@ impl TraceIndex {
             lists,
             class: class_of(event),
             is_last: event.op.outcome() == Outcome::Last,
-            is_first_half: is_first_half(&event.op),
+            is_first_half: event.op.is_first_half(),
             may_choose: event.op.choices().is_some() || event.op.ends_wait(),
         };
         match self.cached[thread].get_mut(seq) {
@@ -519,14 +490,6 @@ fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Ce
         lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE, unusual: 0, uneven: 0 });
         lists.len() as u32 - 1
     })
-}
-
-/// Whether the operation is the first half of something of which others do the second half.
-fn is_first_half(op: &Op) -> bool {
-    match op {
-        Op::Thread(op) => matches!(op, ThreadOp::Create { .. } | ThreadOp::Start | ThreadOp::End),
-        op => op.released_mutex().is_some(),
-    }
 }
 
 /// Joins the clocks of all events in the list that the event in `row` depends on into its clock.

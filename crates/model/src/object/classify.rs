@@ -42,6 +42,20 @@ impl LockChange {
     }
 }
 
+/// When an operation is an ordinary use of a thread or a plain mutex. If all uses of an object are,
+/// each first half (see [`Op::is_first_half`]) comes before what waits for it in every order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrdinaryUse {
+    /// In every state.
+    Always,
+    /// In none.
+    Never,
+    /// If it is the first use.
+    First,
+    /// If its thread holds the mutex.
+    Owner,
+}
+
 impl Op {
     /// The atomic operation, if it is one.
     #[must_use]
@@ -466,6 +480,34 @@ impl Op {
     #[inline]
     pub fn tries_mutex(&self) -> bool {
         matches!(self, Op::Mutex(op) if matches!(op.action, MutexAction::Lock(_))) || self.takes_mutex_again()
+    }
+
+    /// When it is an ordinary use of a thread or a plain mutex. `is_meant`: whether the question is
+    /// about the object at an address, where the operation is about two.
+    #[must_use]
+    #[inline]
+    pub fn ordinary_use(&self, is_meant: impl Fn(u64) -> bool) -> OrdinaryUse {
+        match self {
+            Op::Thread(op) => op.ordinary_use(),
+            Op::Mutex(op) => op.ordinary_use(),
+            Op::Cond(op) => match op.action {
+                CondAction::Reacquire { mutex, .. } if is_meant(mutex) => OrdinaryUse::Always,
+                CondAction::Wait { mutex, .. } if is_meant(mutex) => OrdinaryUse::Owner,
+                _ => OrdinaryUse::Never,
+            },
+            _ => OrdinaryUse::Never,
+        }
+    }
+
+    /// Whether it is the first half of something of which other threads do the second half: a
+    /// creation and the start, a start or an end and the join, an unlock and the next lock.
+    #[must_use]
+    #[inline]
+    pub fn is_first_half(&self) -> bool {
+        match self {
+            Op::Thread(op) => matches!(op, ThreadOp::Create { .. } | ThreadOp::Start | ThreadOp::End),
+            op => op.released_mutex().is_some(),
+        }
     }
 
     /// Whether it is a plain write.

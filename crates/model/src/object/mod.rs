@@ -33,7 +33,7 @@ use crate::semantics::SyncState;
 
 pub use atomic::{AtomicAction, AtomicOp};
 pub use barrier::{BarrierAction, BarrierOp};
-pub use classify::LockChange;
+pub use classify::{LockChange, OrdinaryUse};
 pub use cond::{CondAction, CondOp};
 pub use fence::FenceOp;
 pub use file::{FileOp, FileTouch};

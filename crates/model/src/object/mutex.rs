@@ -6,7 +6,7 @@
 
 use raddle_vocab::{MutexKind, OpKind, Outcome, Words};
 
-use super::{Carrier, Operation, OrderSink, Patience, UnpackError, allowed};
+use super::{Carrier, Operation, OrderSink, OrdinaryUse, Patience, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, object_touch};
 use crate::semantics::{State, SyncState};
 
@@ -37,6 +37,17 @@ pub enum MutexAction {
 }
 
 impl MutexOp {
+    /// As [`Op::ordinary_use`](super::Op::ordinary_use).
+    #[must_use]
+    pub fn ordinary_use(&self) -> OrdinaryUse {
+        match self.action {
+            MutexAction::Lock(Patience::Block) => OrdinaryUse::Always,
+            MutexAction::Init => OrdinaryUse::First,
+            MutexAction::Unlock => OrdinaryUse::Owner,
+            MutexAction::Lock(_) | MutexAction::Destroy => OrdinaryUse::Never,
+        }
+    }
+
     /// Whether the mutex changed hands: it was taken or given back, not only nested.
     #[must_use]
     pub fn is_done(&self) -> bool {

@@ -69,8 +69,8 @@ impl RwlockOp {
         patience.acquire(writer.is_none() && (shared || readers == 0) && !stopped)
     }
 
-    /// As [`Op::is_fragile`](super::Op::is_fragile): another reader takes the lock from a writer, and
-    /// where writers come first, an announcement stops a reader.
+    /// As [`Op::is_fragile`](super::Op::is_fragile): a reader stops a writer, and where writers
+    /// come first, an announcement stops a reader.
     #[must_use]
     pub fn is_fragile(&self) -> bool {
         match self.action {

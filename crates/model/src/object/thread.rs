@@ -4,7 +4,7 @@
 
 use raddle_vocab::{MemOrder, OpKind, Outcome, Words};
 
-use super::{Namer, Operation, OrderSink, UnpackError, allowed};
+use super::{Namer, Operation, OrderSink, OrdinaryUse, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, thread_touch};
 use crate::semantics::{Life, SyncState};
 
@@ -54,6 +54,15 @@ pub enum ThreadOp {
 }
 
 impl ThreadOp {
+    /// As [`Op::ordinary_use`](super::Op::ordinary_use).
+    #[must_use]
+    pub fn ordinary_use(&self) -> OrdinaryUse {
+        match self {
+            ThreadOp::Detach { .. } | ThreadOp::Poll { .. } => OrdinaryUse::Never,
+            ThreadOp::Create { .. } | ThreadOp::Start | ThreadOp::End | ThreadOp::Join { .. } => OrdinaryUse::Always,
+        }
+    }
+
     /// Whether the other operation on the same thread cannot happen before this one: a thread
     /// starts when it was created, and is joined when it has ended.
     #[must_use]
