@@ -30,7 +30,8 @@
 //!   [`variadic::ArgumentList`]).
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
-//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`],
+//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`],
+//! [`CACHE_LINE_WORDS`], [`HEAP_BASE`],
 //! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`], [`LOW_MAPPINGS`], [`LOW_MAPPINGS_OF_SLOT`].
 
 #[cfg(target_arch = "x86_64")]

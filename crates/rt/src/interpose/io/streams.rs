@@ -8,7 +8,7 @@ use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, reads_text};
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::interpose::io::{descriptors, stream_locks};
-use crate::interpose::process::shared_state::{self, Part};
+use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::state::controlled;
 
 unsafe extern "C" {
@@ -38,7 +38,7 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
     stream_locks::wait_for(stream, pc);
     match descriptor(stream) {
         Some(descriptor) if descriptor < 0 => {
-            shared_state::touch(Part::Stream(stream), FileAccess::Change, pc);
+            shared_state::touch(SharedPart::Stream(stream), FileAccess::Change, pc);
         }
         Some(descriptor) if descriptors::channel(descriptor) != 0 => {
             descriptors::touches(descriptor, FileAccess::Change, pc);

@@ -16,7 +16,7 @@ use crate::arch::entry::{export, hook};
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::failure::{self, CRASHES};
-use crate::interpose::process::shared_state::{self, Part};
+use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::process::signal_masks;
 use crate::restore::undo;
 use crate::state::{controlled, run};
@@ -97,7 +97,7 @@ fn as_slot(action: &libc::sigaction) -> KernelAction {
 /// `sigaction`, under control.
 fn change(number: i32, new: Option<&libc::sigaction>, pc: u64) -> Option<libc::sigaction> {
     let how = if new.is_some() { FileAccess::Change } else { FileAccess::Observe };
-    shared_state::touch(Part::Action(number), how, pc);
+    shared_state::touch(SharedPart::Action(number), how, pc);
     if CRASHES.contains(&number) {
         let slot = &mut run().handlers[number as usize];
         let before = as_program_sees(*slot);

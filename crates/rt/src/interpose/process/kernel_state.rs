@@ -7,7 +7,7 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, hook};
 use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAP_LOW, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
 use crate::interpose::io::regular_files::FileAccess;
-use crate::interpose::process::shared_state::{self, Part};
+use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched::controller::note_limit;
@@ -143,14 +143,14 @@ extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
 }
 
 extern "C" fn change_directory(path: *const c_char, pc: u64) -> i32 {
-    shared_state::touch(Part::Directory, FileAccess::Change, pc);
+    shared_state::touch(SharedPart::Directory, FileAccess::Change, pc);
     undo::changed(kind::DIRECTORY);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::chdir(path) }
 }
 
 extern "C" fn change_directory_to(descriptor: i32, pc: u64) -> i32 {
-    shared_state::touch(Part::Directory, FileAccess::Change, pc);
+    shared_state::touch(SharedPart::Directory, FileAccess::Change, pc);
     undo::changed(kind::DIRECTORY);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fchdir(descriptor) }
@@ -158,7 +158,7 @@ extern "C" fn change_directory_to(descriptor: i32, pc: u64) -> i32 {
 
 /// The working directory, into the caller's buffer or one that is allocated.
 extern "C" fn get_directory(into: *mut c_char, bytes: usize, pc: u64) -> *mut c_char {
-    shared_state::touch(Part::Directory, FileAccess::Observe, pc);
+    shared_state::touch(SharedPart::Directory, FileAccess::Observe, pc);
     if !into.is_null() {
         touch(into.cast(), bytes);
     }
@@ -169,13 +169,13 @@ extern "C" fn get_directory(into: *mut c_char, bytes: usize, pc: u64) -> *mut c_
 }
 
 extern "C" fn get_directory_name(pc: u64) -> *mut c_char {
-    shared_state::touch(Part::Directory, FileAccess::Observe, pc);
+    shared_state::touch(SharedPart::Directory, FileAccess::Observe, pc);
     // SAFETY: no arguments.
     unsafe { hidden::get_current_dir_name() }
 }
 
 extern "C" fn set_mask(mask: u32, pc: u64) -> u32 {
-    shared_state::touch(Part::Mask, FileAccess::Change, pc);
+    shared_state::touch(SharedPart::Mask, FileAccess::Change, pc);
     undo::changed(kind::MASK);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::umask(mask) }

@@ -13,7 +13,7 @@ use crate::state::{AnnouncedOp, controlled, run};
 
 /// A part of the state.
 #[derive(Clone, Copy)]
-pub enum Part {
+pub enum SharedPart {
     /// The working directory.
     Directory,
     /// The file mode mask.
@@ -26,20 +26,20 @@ pub enum Part {
     Stream(usize),
 }
 
-impl Part {
+impl SharedPart {
     fn identity(self) -> u32 {
         match self {
-            Part::Directory => thing(0, 16),
-            Part::Mask => thing(0, 17),
-            Part::Action(signal) => thing(signal as u64, 18),
-            Part::Name(key) => thing(key, 19),
-            Part::Stream(stream) => thing(stream as u64, 20),
+            SharedPart::Directory => thing(0, 16),
+            SharedPart::Mask => thing(0, 17),
+            SharedPart::Action(signal) => thing(signal as u64, 18),
+            SharedPart::Name(key) => thing(key, 19),
+            SharedPart::Stream(stream) => thing(stream as u64, 20),
         }
     }
 }
 
 /// The running thread reads or changes a part.
-pub fn touch(part: Part, how: FileAccess, pc: u64) {
+pub fn touch(part: SharedPart, how: FileAccess, pc: u64) {
     if controlled() && run().threads > 1 {
         let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
         let op = AnnouncedOp::new(OpKind::Io, io::file(part.identity()), io::UNORDERED | observes, pc);

@@ -9,7 +9,7 @@ use crate::arch::PAGE;
 use crate::arch::entry::{export, hook};
 use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::failure::CRASHES;
-use crate::interpose::process::shared_state::{self, Part};
+use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::snapshot::touch;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
@@ -163,7 +163,7 @@ extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void) ->
 
 extern "C" fn send_to_self(signal: i32, pc: u64) -> i32 {
     if controlled() {
-        shared_state::touch(Part::Action(signal), FileAccess::Observe, pc);
+        shared_state::touch(SharedPart::Action(signal), FileAccess::Observe, pc);
         make_room_for_frame();
     }
     // SAFETY: passes on what the caller gave.

@@ -9,7 +9,7 @@ use raddle_wire::limit;
 use crate::arch::PAGE;
 use crate::arch::entry::export;
 use crate::interpose::io::regular_files::FileAccess;
-use crate::interpose::process::shared_state::{self, Part};
+use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::thread::lifecycle;
 use crate::sched::controller::note_limit;
 use crate::sched::timeouts;
@@ -48,7 +48,7 @@ fn thread(handle: u64, pc: u64) -> Option<usize> {
 
 /// A transition on the name of a thread.
 fn touch_name(tid: usize, how: FileAccess, pc: u64) {
-    shared_state::touch(Part::Name(run().fibers[tid].key), how, pc);
+    shared_state::touch(SharedPart::Name(run().fibers[tid].key), how, pc);
 }
 
 fn set_name(tid: usize, name: &[u8]) {
