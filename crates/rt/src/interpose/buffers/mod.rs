@@ -7,8 +7,9 @@
 //! its result. Copies and searches that compilers expand in line are in
 //! [`super::memory`].
 //!
-//! Only calls from the program count ([`callers::is_program`]), and no reads of constants. An access is recorded before the
-//! call where its size is known then, because at access granularity it is a transition.
+//! Only calls from the program count ([`callers::is_program`]), and no reads of constants. An
+//! access is recorded before the call where its size is known then, because at access granularity
+//! it is a transition.
 
 mod attributes;
 mod conversions;

@@ -79,7 +79,8 @@ fn filled_sized(result: i32, into: *mut c_void, bytes: *mut u32, pc: u64) {
 written! {
     fn statx, 5(directory: i32, path: *const c_char, flags: i32, wanted: u32, into: *mut c_void) -> i32 { into => ANY }
         |result, pc| { reads_text(path as usize, pc); filled(result, into, 256, pc) };
-    fn statfs, 2(path: *const c_char, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 120, pc);
+    fn statfs, 2(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
+        |result, pc| filled(result, into, 120, pc);
     fn statfs64, 2(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
         |result, pc| filled(result, into, 120, pc);
     fn fstatfs, 2(descriptor: i32, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 120, pc);
@@ -102,8 +103,8 @@ written! {
     } |result, pc| filled(result, into, result.max(0) as usize * 12, pc);
     fn accept, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
         |result, pc| filled_sized(result, address, bytes, pc);
-    fn accept4, 4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32 { address => ANY, bytes => 4 }
-        |result, pc| filled_sized(result, address, bytes, pc);
+    fn accept4, 4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32
+        { address => ANY, bytes => 4 } |result, pc| filled_sized(result, address, bytes, pc);
     fn getsockname, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
         |result, pc| filled_sized(result, address, bytes, pc);
     fn getpeername, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
