@@ -4,8 +4,8 @@
 #   raddle_add_test(NAME bank SOURCES bank.c)                 # compiled by raddle
 #   raddle_add_test(NAME pool TARGET pool_test ARGS 2)        # a target built by raddle-cc
 #
-# Further arguments: OPTIONS (of `raddle check`), CFLAGS (for SOURCES), WILL_FAIL (the test passes if
-# raddle finds an error), ALLOW_INCOMPLETE (a search that did not finish and found nothing counts as
+# Further arguments: OPTIONS (of `raddle check`), CFLAGS (for SOURCES), WILL_FAIL (the test passes
+# if raddle finds an error), ALLOW_INCOMPLETE (a search that did not finish and found nothing counts as
 # skipped instead of failed).
 # The tests carry the label `raddle`: `ctest -L raddle` runs them alone.
 include_guard(GLOBAL)

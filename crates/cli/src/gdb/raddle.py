@@ -1,10 +1,33 @@
 # Commands of gdb over the threads of a program that raddle runs: fibers of one kernel thread.
 import gdb
 
-STANDING = ["unused", "before", "at an access", "before", "in an endless loop", "ended", "failed", "left the process"]
-PENDING, AT_ACCESS, WATCHING, AWAITING = 1, 2, 3, 4
+# The runtime's `ThreadStatus`, in its order, and what is shown for each.
+STATUS_TEXT = [
+    "unused",
+    "before",
+    "at an access",
+    "before",
+    "in an endless loop",
+    "ended",
+    "failed",
+    "left the process",
+]
+PENDING, AT_ACCESS, AT_SPIN_READ, ENDLESS_LOOP = 1, 2, 3, 4
 SAVED = ["r15", "r14", "r13", "r12", "rbx", "rbp"]
-FIELDS = ["version", "run", "fibers", "stride", "sp", "standing", "kind", "pc", "parent", "threads", "running"]
+# Words of the runtime's `__raddle_debug`, in their order.
+FIELDS = [
+    "version",
+    "run",
+    "fibers",
+    "stride",
+    "sp",
+    "status",
+    "kind",
+    "pc",
+    "parent",
+    "threads",
+    "running",
+]
 
 
 def word(address, size=8):
@@ -33,16 +56,30 @@ class Fiber:
         at = t["run"] + t["fibers"] + number * t["stride"]
         self.number = number
         self.sp = word(at + t["sp"])
-        self.standing = word(at + t["standing"], 1)
+        self.status = word(at + t["status"], 1)
         self.kind = KINDS.get(word(at + t["kind"], 1), "?")
         self.pc = word(at + t["pc"])
         self.parent = word(at + t["parent"], 2)
         self.name = "T0"
 
     def is_there(self):
-        return self.standing in (PENDING, AT_ACCESS, WATCHING, AWAITING) and self.kind != "start"
+        live = (PENDING, AT_ACCESS, AT_SPIN_READ, ENDLESS_LOOP)
+        return self.status in live and self.kind != "start"
 
-    # What the switch to another thread left on its stack: control words, six registers, the return address.
+    # What it does while it has no stack to look at.
+    def absence(self):
+        if self.kind == "start" and self.status == PENDING:
+            return "has not started"
+        return STATUS_TEXT[self.status]
+
+    # What it does while it has a stack.
+    def presence(self, running):
+        if self.status != PENDING:
+            return STATUS_TEXT[self.status]
+        return "runs" if self.number == running else "before %s" % self.kind
+
+    # What the switch to another thread left on its stack: control words, six registers, the
+    # return address.
     def registers(self):
         values = {name: word(self.sp + 8 + 8 * index) for index, name in enumerate(SAVED)}
         values["rip"] = word(self.sp + 56)
@@ -66,7 +103,8 @@ def find(name):
     for fiber in found:
         if name in (fiber.name, str(fiber.number)):
             return fiber, running
-    raise gdb.GdbError("there is no thread %s; there are %s" % (name, ", ".join(fiber.name for fiber in found)))
+    names = ", ".join(fiber.name for fiber in found)
+    raise gdb.GdbError("there is no thread %s; there are %s" % (name, names))
 
 
 # Registers of the thread that really runs, while another one is looked at.
@@ -93,7 +131,7 @@ def enter(fiber, running):
     if fiber.number == running:
         return
     if not fiber.is_there():
-        raise gdb.GdbError("%s has no stack: it %s" % (fiber.name, "has not started" if fiber.kind == "start" else STANDING[fiber.standing]))
+        raise gdb.GdbError("%s has no stack: it %s" % (fiber.name, fiber.absence()))
     gdb.newest_frame().select()
     own = {name: evaluate("(unsigned long)$" + name) for name in SAVED + ["rip", "rsp"]}
     put(fiber.registers())
@@ -122,6 +160,14 @@ def place(frame):
     return "%s%s" % (frame.name() or hex(frame.pc()), where)
 
 
+# Stops when the counter of events changes.
+def watch_heartbeat():
+    counter = "*(unsigned long *)%d" % HEARTBEAT
+    watch = gdb.Breakpoint(counter, gdb.BP_WATCHPOINT, gdb.WP_WRITE, True)
+    watch.silent = True
+    return watch
+
+
 class Raddle(gdb.Command):
     """Commands over the threads of the program: raddle threads, where, switch, next."""
 
@@ -141,14 +187,12 @@ class Threads(gdb.Command):
         for fiber in found:
             mark = "*" if fiber.number == running else " "
             if fiber.number != running and not fiber.is_there():
-                what = "has not started" if fiber.kind == "start" and fiber.standing == PENDING else STANDING[fiber.standing]
-                print("%s %-6s %s" % (mark, fiber.name, what))
+                print("%s %-6s %s" % (mark, fiber.name, fiber.absence()))
                 continue
             enter(fiber, running)
             where = place(select_program())
             restore()
-            what = "before %s" % fiber.kind if fiber.standing == PENDING and fiber.number != running else STANDING[fiber.standing]
-            print("%s %-6s %-22s %s" % (mark, fiber.name, "runs" if fiber.number == running and fiber.standing == PENDING else what, where))
+            print("%s %-6s %-22s %s" % (mark, fiber.name, fiber.presence(running), where))
         gdb.newest_frame().select()
         select_program()
 
@@ -172,7 +216,10 @@ class Where(gdb.Command):
 
 
 class Switch(gdb.Command):
-    """Looks at another thread: raddle switch T1. Everything that only looks works on it; going on goes back first."""
+    """Looks at another thread: raddle switch T1.
+
+    Commands that only look work on it; `raddle restore` and commands that run the program go back
+    to the thread that runs."""
 
     def __init__(self):
         super().__init__("raddle switch", gdb.COMMAND_STACK)
@@ -184,7 +231,7 @@ class Switch(gdb.Command):
 
 
 class Next(gdb.Command):
-    """Runs to the next transition, of whatever thread."""
+    """Runs to the next transition of any thread."""
 
     def __init__(self):
         super().__init__("raddle next", gdb.COMMAND_RUNNING)
@@ -193,8 +240,7 @@ class Next(gdb.Command):
         restore()
         before = word(HEARTBEAT)
         gdb.execute("set language c", to_string=True)
-        watch = gdb.Breakpoint("*(unsigned long *)%d" % HEARTBEAT, gdb.BP_WATCHPOINT, gdb.WP_WRITE, True)
-        watch.silent = True
+        watch = watch_heartbeat()
         gdb.execute("set language auto", to_string=True)
         try:
             gdb.execute("continue", to_string=True)
@@ -222,7 +268,8 @@ class Restore(gdb.Command):
 
 
 Raddle(), Threads(), Where(), Switch(), Next(), Restore()
-for command in ("continue", "step", "next", "stepi", "nexti", "finish", "until", "kill", "detach", "call"):
+HOOKED = "continue step next stepi nexti finish until kill detach call"
+for command in HOOKED.split():
     gdb.execute("define hook-%s\nraddle restore\nend" % command, to_string=True)
 
 
@@ -233,7 +280,7 @@ def start(event):
     if event is None:
         places = [gdb.Breakpoint("__raddle_parked"), gdb.Breakpoint("__raddle_finished")]
     else:
-        places = [gdb.Breakpoint("*(unsigned long *)%d" % HEARTBEAT, gdb.BP_WATCHPOINT, gdb.WP_WRITE, True)]
+        places = [watch_heartbeat()]
         places[0].condition = "*(unsigned long *)%d == %d" % (HEARTBEAT, event)
     for breakpoint in places:
         breakpoint.silent = True
@@ -244,4 +291,7 @@ def start(event):
     gdb.execute("set language auto", to_string=True)
     print("raddle: stopped before %s" % ("the access" if event is None else "event %d" % event))
     Threads.invoke(None, "", False)
-    print("raddle: `raddle threads`, `raddle where T1`, `raddle switch T1`, `raddle next`; `continue` runs on")
+    print(
+        "raddle: `raddle threads`, `raddle where T1`, `raddle switch T1`, `raddle next`; "
+        "`continue` runs on"
+    )

@@ -35,7 +35,7 @@ pub fn drive(script: &str, address: &str) -> Done {
     require("node");
     require("chromium");
     let place = Place::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(script);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/reports").join(script);
     let mut command = place.command("node");
     command.env("PLAYWRIGHT", playwright()).arg(path).arg(address);
     let done = finish(&mut command);

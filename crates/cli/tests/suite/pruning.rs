@@ -1,14 +1,12 @@
 //! Pruning through the whole pipeline: generated C programs, built with clang, analysed, searched;
 //! and what happens without facts.
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::analyser::analyser;
-use common::{Place, finish, for_each, raddle};
+use crate::common::analyser::analyser;
+use crate::common::{Place, finish, for_each, raddle};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::restart::optimal_with_dpor_fallback;
 use raddle_explore::{WorkerPool, explore};

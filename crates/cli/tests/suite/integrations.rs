@@ -1,12 +1,9 @@
 //! raddle inside other people's tools: each example is run with the real tool.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Done, Place, finish, raddle};
+use crate::common::{Done, Place, finish, raddle};
 use raddle_testkit::tools::require;
 
 /// A copy of the share folder, with raddle and its compiler names in the path.

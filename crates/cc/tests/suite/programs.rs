@@ -1,8 +1,6 @@
 //! Real programs, built with real compilers through the wrapper, and run.
 
-mod common;
-
-use common::{Workshop, runtime_directory, silent, succeeded};
+use crate::common::{self, Workshop, runtime_directory, silent, succeeded};
 use raddle_cc::{REFUSED_STATUS, Runtime, SourceBuild, execute};
 
 /// Two threads add under a lock; the sum and the status are fixed.

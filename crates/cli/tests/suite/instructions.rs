@@ -2,12 +2,10 @@
 //! the host per execution, as callgrind counts them, compared with those that were written down
 //! (`bench/instructions.json`). `docs/performance.md` says how to write down new ones.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use common::{Place, built, finish, raddle};
+use crate::common::{Place, built, finish, raddle};
 use raddle_testkit::tools::require;
 use serde_json::{Value, json};
 

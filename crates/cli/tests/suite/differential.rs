@@ -5,12 +5,10 @@
 //! * With races, everything agrees at access granularity; at sync granularity a race is reported
 //!   exactly where there is one, and every report is real.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use common::{Place, for_each};
+use crate::common::{Place, for_each};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::{WorkerPool, explore};

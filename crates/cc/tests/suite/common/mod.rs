@@ -5,9 +5,6 @@
 //! | `RADDLE_TEST_RT_DIR` | a directory with the real runtime; without it a stand-in is built |
 //! | `RADDLE_TEST_COMPILERS` | C compilers to test with, separated by blanks |
 
-// Each test file uses a part of it only.
-#![allow(dead_code)]
-
 use raddle_cc::{Compiler, Environment, Family, Language, RUNTIME_LIBRARY, find_named_compiler};
 use raddle_testkit::tools::require;
 use std::ffi::OsStr;
@@ -229,7 +226,7 @@ fn build_standin() -> PathBuf {
     // A comma and a blank, because a user's directory may have them too.
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runtime, {}", own_name()));
     fs::create_dir_all(&directory).expect("created");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/common/standin_runtime.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/common/standin_runtime.c");
     let compiler = ["cc", "gcc", "clang", "clang-19"].iter().find_map(|name| Toolchain::named(name));
     let mut command = Command::new(compiler.expect("a C compiler").cc.program);
     command.args(["-shared", "-fPIC", "-O1", "-fno-builtin", "-w", "-o"]);

@@ -1,6 +1,7 @@
-//! Rules for the whole project that no compiler checks.
+//! Rules for the whole project that no compiler checks, and the in-memory target.
 
 mod dependencies;
+mod memory_target;
 mod tidy;
 mod walk;
 

@@ -1,9 +1,7 @@
 //! Projects that build unchanged with `CC=raddle-cc`: a configure script with make, CMake, Meson.
 //! Each runs programs while it is configured and built, as ordinary programs without raddle.
 
-mod common;
-
-use common::{Workshop, output, succeeded};
+use crate::common::{Workshop, output, succeeded};
 use raddle_testkit::tools::require;
 use std::fs;
 use std::path::Path;
@@ -11,7 +9,7 @@ use std::process::Command;
 
 /// Copies the project and the program that all projects build.
 fn check_out(shop: &Workshop, project: &str) {
-    let projects = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects");
+    let projects = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/projects");
     fs::create_dir(shop.path("src")).expect("created");
     for folder in ["shared", project] {
         for entry in fs::read_dir(projects.join(folder)).expect("listed") {

@@ -3,15 +3,13 @@
 //! right results under random schedules. Objects stay in the target directory, so that only the
 //! first call of the tests builds them.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::{Place, finish, for_each, kept, raddle, sources};
+use crate::common::{Place, finish, for_each, kept, raddle, sources};
 
 /// Random schedules for each program.
 const SEEDS: u32 = 10;

@@ -1,8 +1,6 @@
 //! A panic of raddle itself: the user is told what to report, and keeps what was found.
 
-mod common;
-
-use common::{Done, Place, finish, raddle};
+use crate::common::{Done, Place, finish, raddle};
 
 /// A race, and enough schedules that further workers are started.
 const PROGRAM: &str = "\

@@ -1,8 +1,6 @@
 //! `RADDLE_LOG` shows what a search decides; without it nothing is logged.
 
-mod common;
-
-use common::{Place, built, raddle};
+use crate::common::{Place, built, finish, raddle};
 
 /// A thread that waits in a spin loop: the search starts again when it is discovered.
 const SPINS: &str = r#"
@@ -31,7 +29,7 @@ fn a_restart_is_logged_only_if_asked_for() {
         if let Some(log) = log {
             command.env("RADDLE_LOG", log);
         }
-        common::finish(&mut command)
+        finish(&mut command)
     };
     let logged = check(Some("explore=debug"));
     assert!(logged.stderr.contains("search restarts"), "{}", logged.all());

@@ -5,13 +5,11 @@
 //! variable must not be), `deadlock: N` (confirmed, of N threads), `infeasible: VAR`, `safe: VAR`
 //! (not even predicted), `counterexample: EVENTS`, `options: O`.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use common::{Done, Place, all_sources, finish, for_each, raddle};
+use crate::common::{Done, Place, all_sources, finish, for_each, raddle, sources};
 use serde_json::Value;
 
 /// What a scenario says about itself.
@@ -185,7 +183,7 @@ fn a_trace_without_a_program_is_predicted_and_not_confirmed() {
 #[test]
 fn what_is_exported_can_be_used_again() {
     let place = Place::new();
-    let source = common::sources("predict").join("listing.c");
+    let source = sources("predict").join("listing.c");
     let done = place.raddle(["predict", "--quiet", "--export", "out", &source.to_string_lossy()]);
     assert_eq!(done.code(), Some(1), "{}", done.all());
     let model = place.path("out/trace-y-t1-t2.csp");

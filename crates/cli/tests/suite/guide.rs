@@ -4,11 +4,9 @@
 //! commands; the lines below must appear in what the command prints, in this order, each as the
 //! start of a line or within one. All blocks of a page share a directory.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{Place, finish, raddle};
+use crate::common::{Place, finish, for_each, raddle};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -86,7 +84,7 @@ fn readme_and_guide_tell_the_truth() {
     let mut pages = vec![root().join("README.md")];
     pages.extend(std::fs::read_dir(root().join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()));
     pages.sort();
-    common::for_each(&pages, |page| {
+    for_each(&pages, |page| {
         let result = std::panic::catch_unwind(|| run(page));
         result.map(|count| println!("{}: {count} commands", page.display())).map_err(|cause| {
             cause.downcast_ref::<String>().cloned().unwrap_or_else(|| format!("{} failed", page.display()))

@@ -1,8 +1,5 @@
 //! Reports of real runs: every format, the live view, and the page in a real browser.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod browser;
 mod debugger;
 mod live;
@@ -10,10 +7,10 @@ mod live;
 use std::io::Write;
 use std::process::Stdio;
 
-use common::{Done, Place, finish, raddle};
+use crate::common::{Done, Place, finish, raddle};
 
 /// The program that `raddle demo` writes.
-const BANK: &str = include_str!("../../src/demo/bank.c");
+const BANK: &str = include_str!("../../../src/demo/bank.c");
 
 /// A place in which the demo was checked.
 fn checked(options: &[&str]) -> (Place, Done) {

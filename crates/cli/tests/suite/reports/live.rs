@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use crate::browser::drive;
+use super::browser::drive;
 use crate::common::{Place, raddle};
 
 /// A search that takes a while: five threads that each take a lock twice.

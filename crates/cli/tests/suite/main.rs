@@ -1,0 +1,16 @@
+//! The command from end to end, apart from the folders of programs (`cases`, `engine`,
+//! `reexecution`). One executable: linking each file alone would take longer than most tests.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod differential;
+mod guide;
+mod instructions;
+mod integrations;
+mod log;
+mod panics;
+mod predict;
+mod pruning;
+mod real_programs;
+mod reports;

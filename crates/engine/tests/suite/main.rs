@@ -1,0 +1,4 @@
+//! The library as a program uses it.
+
+mod example;
+mod panics;
