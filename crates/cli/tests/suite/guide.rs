@@ -1,4 +1,5 @@
-//! Every command in the README and the guide is run, and says what the page says it says.
+//! Every command in a block of a page is run, and prints what the page says that it prints. Every
+//! command that a page names in a sentence exists, with its options.
 //!
 //! A block `c file=NAME` is written to NAME. In a block `console`, lines that start with `$ ` are
 //! commands; the lines below must appear in what the command prints, in this order, each as the
@@ -10,6 +11,17 @@ use crate::common::{Place, finish, for_each, raddle};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All pages that show commands: README, CONTRIBUTING, `docs` and its folders; sorted.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    for folder in ["docs", "docs/guide", "docs/decisions"] {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        pages.extend(entries.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    }
+    pages.sort();
+    pages
 }
 
 /// A command of a page with what must follow.
@@ -80,11 +92,8 @@ fn run(page: &Path) -> usize {
 }
 
 #[test]
-fn readme_and_guide_tell_the_truth() {
-    let mut pages = vec![root().join("README.md")];
-    pages.extend(std::fs::read_dir(root().join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()));
-    pages.sort();
-    for_each(&pages, |page| {
+fn pages_tell_the_truth() {
+    for_each(&pages(), |page| {
         let result = std::panic::catch_unwind(|| run(page));
         result.map(|count| println!("{}: {count} commands", page.display())).map_err(|cause| {
             cause.downcast_ref::<String>().cloned().unwrap_or_else(|| format!("{} failed", page.display()))
@@ -95,9 +104,7 @@ fn readme_and_guide_tell_the_truth() {
 /// Links between pages lead somewhere.
 #[test]
 fn links_lead_somewhere() {
-    let mut pages = vec![root().join("README.md"), root().join("docs/limits.md"), root().join("docs/architecture.md")];
-    pages.extend(std::fs::read_dir(root().join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()));
-    for page in pages {
+    for page in pages() {
         let text = std::fs::read_to_string(&page).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
             if !target.is_empty() && !target.contains("://") && !target.contains(' ') {
@@ -107,20 +114,49 @@ fn links_lead_somewhere() {
     }
 }
 
-/// What the pages name of `./x` and of the command is there.
+/// Commands that a page names in a sentence: what is between backquotes, if it starts so.
+fn named<'a>(page: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    page.split('`').skip(1).step_by(2).filter_map(move |text| text.strip_prefix(start))
+}
+
+/// What the pages name of `./x` is there.
 #[test]
-fn commands_that_are_named_exist() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+fn commands_of_x_that_are_named_exist() {
     let x = std::fs::read_to_string(root().join("x")).unwrap();
-    for word in readme.split("`./x ").skip(1).filter_map(|rest| rest.split('`').next()) {
-        assert!(x.contains(&format!("    {word}) ")), "./x {word}");
-    }
-    let help = finish(Place::new().command(raddle()).arg("--help")).stdout;
-    for row in readme.lines().filter(|line| line.starts_with("| `raddle ")) {
-        for command in row.split("`raddle ").skip(1).filter_map(|rest| rest.split(['`', ' ']).next()) {
-            assert!(help.contains(&format!("  {command}")), "raddle {command}");
+    let mut count = 0;
+    for page in pages() {
+        for words in named(&std::fs::read_to_string(&page).unwrap(), "./x ") {
+            let command = words.split(' ').next().unwrap_or_default();
+            assert!(x.contains(&format!("    {command}) ")), "{}: ./x {words}", page.display());
+            count += 1;
         }
     }
+    assert!(count > 10, "only {count} commands were found");
+}
+
+/// What the pages name of the command is there, with its options, or is a command of the debugger.
+#[test]
+fn commands_that_are_named_exist() {
+    let place = Place::new();
+    let help = |words: &[&str]| finish(place.command(raddle()).args(words).arg("--help")).stdout;
+    let (all, debugger) = (help(&[]), include_str!("../../src/gdb/raddle.py"));
+    let mut count = 0;
+    for page in pages() {
+        for words in named(&std::fs::read_to_string(&page).unwrap(), "raddle ") {
+            let at = format!("{}: raddle {words}", page.display());
+            let command = words.split(' ').next().unwrap_or_default();
+            if debugger.contains(&format!("\"raddle {command}\"")) {
+                continue;
+            }
+            assert!(all.contains(&format!("  {command} ")), "{at}");
+            let known = if words.contains(" --") { help(&[command]) } else { String::new() };
+            for option in words.split(' ').filter(|word| word.starts_with("--")) {
+                assert!(known.contains(option), "{at}: there is no {option}");
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 30, "only {count} commands were found");
 }
 
 /// The tests that the page of limits names are there.
