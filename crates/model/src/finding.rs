@@ -91,7 +91,7 @@ pub struct Stats {
     pub prune: Prune,
     /// What prediction did; only in reports of `predict`.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub prediction: Option<Prediction>,
+    pub prediction: Option<PredictionStats>,
 }
 
 /// Figures of the pruning strategies.
@@ -111,7 +111,7 @@ pub struct Prune {
 
 /// Figures of `predict`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prediction {
+pub struct PredictionStats {
     /// Candidates.
     pub predicted: u64,
     /// Candidates whose witness was enforced on the program.

@@ -1,7 +1,8 @@
 //! Findings and reports: their JSON form, the verdict, ids.
 
 use raddle_model::finding::{
-    AccessReport, Finding, Kind, Numbering, Prediction, Report, SCHEMA, Severity, Stats, Verdict, WitnessKind, verdict,
+    AccessReport, Finding, Kind, Numbering, PredictionStats, Report, SCHEMA, Severity, Stats, Verdict, WitnessKind,
+    verdict,
 };
 
 fn race() -> Finding {
@@ -58,7 +59,7 @@ fn reading_back_gives_the_same() {
     let text = serde_json::to_string(&original).unwrap();
     assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), original);
 
-    original.stats.prediction = Some(Prediction { predicted: 3, confirmed: 2, infeasible: 1, undecided: 0 });
+    original.stats.prediction = Some(PredictionStats { predicted: 3, confirmed: 2, infeasible: 1, undecided: 0 });
     original.findings[0].confirmed = Some(true);
     let text = serde_json::to_string(&original).unwrap();
     assert!(text.contains(r#""predicted":3"#), "{text}");

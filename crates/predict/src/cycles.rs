@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::label::EventLabel;
 use crate::order::MustHappenBefore;
 use crate::trace::{ObservedTrace, Slot, SyncOp, Tid};
 
@@ -67,7 +68,7 @@ fn nodes(trace: &ObservedTrace, window: std::ops::Range<u32>) -> Vec<Node> {
             _ => continue,
         };
         let held = trace.threads[usize::from(event.thread)].held[event.index as usize];
-        if held != 0 && event.word != "try" && window.contains(&(number as u32)) {
+        if held != 0 && event.label != EventLabel::Try && window.contains(&(number as u32)) {
             keyed.entry((event.thread, event.place, slot, writes, held)).or_default().push(event.index);
         }
     }

@@ -20,6 +20,7 @@ pub mod checks;
 pub mod closure;
 pub mod cycles;
 mod flips;
+pub mod label;
 mod lockset;
 pub mod model;
 pub mod observe;

@@ -8,28 +8,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::depend::bytes_within;
 use raddle_model::object::{
-    AtomicAction, BarrierAction, BarrierOp, CondAction, CondOp, FutexAction, FutexOp, MutexAction, MutexOp, OnceAction,
-    Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd,
+    BarrierAction, BarrierOp, CondAction, CondOp, FutexAction, FutexOp, MutexAction, MutexOp, OnceAction,
+    RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd,
 };
 use raddle_model::race::Touching;
-use raddle_model::{AccessKind, Event as RunEvent, Execution, Op as RunOp, Operation as _, PendingState};
+use raddle_model::{AccessKind, Event, Execution, Op, Operation as _, PendingState};
 use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
 
-use crate::trace::{
-    ObservedTrace as Trace, SharedAccess as Access, Slot, SyncOp as Op, ThreadTrace as Thread, Tid, Var, VarInfo,
-};
+use crate::label::EventLabel;
+use crate::trace::{ObservedTrace, SharedAccess, Slot, SyncOp, ThreadTrace, Tid, Var, VarInfo};
 
 /// An access to more bytes is compared only in cells that other accesses touch.
 const LARGE: u64 = 1 << 12;
 
-/// The trace of an execution. Objects and variables are named by address until [`Trace::rename`].
+/// The trace of an execution. Objects and variables are named by address until
+/// [`ObservedTrace::rename`].
 #[must_use]
-pub fn observe(execution: &Execution) -> Trace {
-    let mut trace = Trace { recorded: execution.recorded, ..Trace::default() };
+pub fn observe(execution: &Execution) -> ObservedTrace {
+    let mut trace = ObservedTrace { recorded: execution.recorded, ..ObservedTrace::default() };
     for thread in &execution.threads {
         let name = format!("t{}", thread.path.to_string().trim_start_matches('T').replace('.', "_"));
-        trace.threads.push(Thread { name, ..Thread::default() });
+        trace.threads.push(ThreadTrace { name, ..ThreadTrace::default() });
     }
     let mut builder = Builder {
         execution,
@@ -88,8 +88,8 @@ struct Builder<'a> {
     /// How often the memory of a cell was allocated.
     lives: FxHashMap<u64, u32>,
     vars: FxHashMap<(u64, u32), Var>,
-    touches: Vec<Access>,
-    trace: Trace,
+    touches: Vec<SharedAccess>,
+    trace: ObservedTrace,
 }
 
 impl Builder<'_> {
@@ -104,10 +104,10 @@ impl Builder<'_> {
             self.touch_of_event(event);
             let op = self.op(event.thread, &event.op, &awaited);
             self.note(event.thread, &op);
-            if event.op == RunOp::Thread(ThreadOp::End) {
+            if event.op == Op::Thread(ThreadOp::End) {
                 self.trace.threads[usize::from(event.thread)].ended = true;
             }
-            self.trace.push(event.thread, op, event.pc, word(&event.op));
+            self.trace.push(event.thread, op, event.pc, EventLabel::of(&event.op));
         }
         self.accesses(next, u32::MAX);
         for (thread, pending) in self.execution.pending.iter().enumerate() {
@@ -162,17 +162,17 @@ impl Builder<'_> {
             let var = *self.vars.entry((cell, life)).or_insert(next);
             let after = self.trace.events.len() as u32;
             let own_event = matches!(what, Touching::AtomicRead | Touching::AtomicWrite | Touching::Use);
-            self.touches.push(Access { thread, position, var, bytes, what, place, after, own_event, reads_too: false });
+            self.touches.push(SharedAccess { thread, position, var, bytes, what, place, after, own_event, reads_too: false });
         }
     }
 
     /// What an event itself does to memory.
-    fn touch_of_event(&mut self, event: &RunEvent) {
+    fn touch_of_event(&mut self, event: &Event) {
         let what = match event.op {
-            RunOp::Atomic(op) if op.writes() => Touching::AtomicWrite,
-            RunOp::Atomic(_) => Touching::AtomicRead,
-            RunOp::Futex(op) if op.is_wait() => Touching::AtomicRead,
-            RunOp::Mutex(_) | RunOp::Rwlock(_) | RunOp::Cond(_) | RunOp::Semaphore(_) | RunOp::Barrier(_)
+            Op::Atomic(op) if op.writes() => Touching::AtomicWrite,
+            Op::Atomic(_) => Touching::AtomicRead,
+            Op::Futex(op) if op.is_wait() => Touching::AtomicRead,
+            Op::Mutex(_) | Op::Rwlock(_) | Op::Cond(_) | Op::Semaphore(_) | Op::Barrier(_)
                 if uses_object(&event.op) =>
             {
                 Touching::Use
@@ -201,121 +201,121 @@ impl Builder<'_> {
     }
 
     /// What an operation of the run is for the analysis.
-    fn op(&mut self, thread: Tid, op: &RunOp, awaited: &BTreeMap<u64, u64>) -> Op {
+    fn op(&mut self, thread: Tid, op: &Op, awaited: &BTreeMap<u64, u64>) -> SyncOp {
         match *op {
-            RunOp::Thread(
+            Op::Thread(
                 ThreadOp::Join { thread: other, refused: false } | ThreadOp::Poll { thread: other, ended: true },
-            ) => self.thread(other).map_or(Op::Free, Op::Join),
-            RunOp::Thread(_) => op.created().and_then(|child| self.thread(child)).map_or(Op::Free, Op::Fork),
-            RunOp::Mutex(op) => self.mutex_op(thread, op),
-            RunOp::Rwlock(op) => self.rwlock_op(op),
-            RunOp::Cond(op) => self.cond_op(op),
-            RunOp::Futex(op) => self.futex_op(op),
-            RunOp::Semaphore(op) => self.semaphore_op(op),
-            RunOp::Barrier(op) => self.barrier_op(op),
-            RunOp::Once(op) => {
+            ) => self.thread(other).map_or(SyncOp::Free, SyncOp::Join),
+            Op::Thread(_) => op.created().and_then(|child| self.thread(child)).map_or(SyncOp::Free, SyncOp::Fork),
+            Op::Mutex(op) => self.mutex_op(thread, op),
+            Op::Rwlock(op) => self.rwlock_op(op),
+            Op::Cond(op) => self.cond_op(op),
+            Op::Futex(op) => self.futex_op(op),
+            Op::Semaphore(op) => self.semaphore_op(op),
+            Op::Barrier(op) => self.barrier_op(op),
+            Op::Once(op) => {
                 let slot = self.slot(op.control, Sort::Once);
                 match op.action {
-                    OnceAction::Begin { already: false } => Op::Lock(slot),
-                    OnceAction::Begin { already: true } => Op::OnceSeen(slot),
-                    OnceAction::End => Op::OnceEnd(slot),
-                    OnceAction::Abort => Op::Unlock(slot),
+                    OnceAction::Begin { already: false } => SyncOp::Lock(slot),
+                    OnceAction::Begin { already: true } => SyncOp::OnceSeen(slot),
+                    OnceAction::End => SyncOp::OnceEnd(slot),
+                    OnceAction::Abort => SyncOp::Unlock(slot),
                 }
             }
-            RunOp::Atomic(op) => {
+            Op::Atomic(op) => {
                 let first = awaited.get(&op.addr);
                 if op.writes() && first.is_some() {
-                    Op::Publish(self.slot(op.addr, Sort::Location))
+                    SyncOp::Publish(self.slot(op.addr, Sort::Location))
                 } else if op.awaited().is_some_and(|value| first == Some(&value)) {
-                    Op::Await(self.slot(op.addr, Sort::Location))
+                    SyncOp::Await(self.slot(op.addr, Sort::Location))
                 } else {
-                    Op::Free
+                    SyncOp::Free
                 }
             }
-            RunOp::Fence(_) | RunOp::Memory(_) | RunOp::File(_) | RunOp::Exit(_) => Op::Free,
+            Op::Fence(_) | Op::Memory(_) | Op::File(_) | Op::Exit(_) => SyncOp::Free,
         }
     }
 
-    fn mutex_op(&mut self, thread: Tid, op: MutexOp) -> Op {
+    fn mutex_op(&mut self, thread: Tid, op: MutexOp) -> SyncOp {
         match op.action {
-            MutexAction::Lock(_) if op.is_done() => Op::Lock(self.slot(op.mutex, Sort::Mutex)),
+            MutexAction::Lock(_) if op.is_done() => SyncOp::Lock(self.slot(op.mutex, Sort::Mutex)),
             MutexAction::Lock(_) if gave_up(op.outcome) => self.busy(thread, op.mutex),
-            MutexAction::Unlock if op.is_done() => Op::Unlock(self.slot(op.mutex, Sort::Mutex)),
+            MutexAction::Unlock if op.is_done() => SyncOp::Unlock(self.slot(op.mutex, Sort::Mutex)),
             MutexAction::Init => self.forget(op.mutex, Sort::Mutex),
-            _ => Op::Free,
+            _ => SyncOp::Free,
         }
     }
 
-    fn rwlock_op(&mut self, op: RwlockOp) -> Op {
+    fn rwlock_op(&mut self, op: RwlockOp) -> SyncOp {
         let gave_up = gave_up(op.outcome);
         match op.action {
-            RwlockAction::Read(_) if op.acquires() => Op::ReadLock(self.slot(op.rwlock, Sort::Rwlock)),
-            RwlockAction::Read(_) if gave_up => Op::BusyRead(self.slot(op.rwlock, Sort::Rwlock)),
-            RwlockAction::Write(_) if op.acquires() => Op::WriteLock(self.slot(op.rwlock, Sort::Rwlock)),
-            RwlockAction::Write(_) if gave_up => Op::BusyWrite(self.slot(op.rwlock, Sort::Rwlock)),
-            RwlockAction::Unlock { writer: true } => Op::WriteUnlock(self.slot(op.rwlock, Sort::Rwlock)),
-            RwlockAction::Unlock { writer: false } => Op::ReadUnlock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Read(_) if op.acquires() => SyncOp::ReadLock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Read(_) if gave_up => SyncOp::BusyRead(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Write(_) if op.acquires() => SyncOp::WriteLock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Write(_) if gave_up => SyncOp::BusyWrite(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Unlock { writer: true } => SyncOp::WriteUnlock(self.slot(op.rwlock, Sort::Rwlock)),
+            RwlockAction::Unlock { writer: false } => SyncOp::ReadUnlock(self.slot(op.rwlock, Sort::Rwlock)),
             RwlockAction::Init => self.forget(op.rwlock, Sort::Rwlock),
-            _ => Op::Free,
+            _ => SyncOp::Free,
         }
     }
 
-    fn cond_op(&mut self, op: CondOp) -> Op {
+    fn cond_op(&mut self, op: CondOp) -> SyncOp {
         match op.action {
             CondAction::Wait { mutex, .. } => {
-                Op::Enqueue { queue: self.slot(op.cond, Sort::Queue), mutex: Some(self.slot(mutex, Sort::Mutex)) }
+                SyncOp::Enqueue { queue: self.slot(op.cond, Sort::Queue), mutex: Some(self.slot(mutex, Sort::Mutex)) }
             }
             CondAction::Reacquire { mutex, end } => {
                 let mutex = Some(self.slot(mutex, Sort::Mutex));
-                Op::Resume { queue: self.slot(op.cond, Sort::Queue), mutex, woken: end == WaitEnd::Woken }
+                SyncOp::Resume { queue: self.slot(op.cond, Sort::Queue), mutex, woken: end == WaitEnd::Woken }
             }
-            CondAction::Signal { .. } => Op::Wake { queue: self.slot(op.cond, Sort::Queue), all: false },
-            CondAction::Broadcast { .. } => Op::Wake { queue: self.slot(op.cond, Sort::Queue), all: true },
+            CondAction::Signal { .. } => SyncOp::Wake { queue: self.slot(op.cond, Sort::Queue), all: false },
+            CondAction::Broadcast { .. } => SyncOp::Wake { queue: self.slot(op.cond, Sort::Queue), all: true },
             CondAction::Init => self.forget(op.cond, Sort::Queue),
-            CondAction::Destroy => Op::Free,
+            CondAction::Destroy => SyncOp::Free,
         }
     }
 
-    fn futex_op(&mut self, op: FutexOp) -> Op {
+    fn futex_op(&mut self, op: FutexOp) -> SyncOp {
         match op.action {
-            FutexAction::Wait { queued: false, .. } => Op::Free,
+            FutexAction::Wait { queued: false, .. } => SyncOp::Free,
             FutexAction::Wait { queued: true, .. } => {
-                Op::Enqueue { queue: self.slot(op.word, Sort::Queue), mutex: None }
+                SyncOp::Enqueue { queue: self.slot(op.word, Sort::Queue), mutex: None }
             }
             FutexAction::Resume { end } => {
-                Op::Resume { queue: self.slot(op.word, Sort::Queue), mutex: None, woken: end == WaitEnd::Woken }
+                SyncOp::Resume { queue: self.slot(op.word, Sort::Queue), mutex: None, woken: end == WaitEnd::Woken }
             }
-            FutexAction::Wake { count, .. } => Op::Wake { queue: self.slot(op.word, Sort::Queue), all: count != 1 },
+            FutexAction::Wake { count, .. } => SyncOp::Wake { queue: self.slot(op.word, Sort::Queue), all: count != 1 },
         }
     }
 
-    fn semaphore_op(&mut self, op: SemaphoreOp) -> Op {
+    fn semaphore_op(&mut self, op: SemaphoreOp) -> SyncOp {
         match op.action {
             SemaphoreAction::Init { count, .. } => {
                 self.slots.remove(&(op.semaphore, Sort::Semaphore));
                 let count = u32::try_from(count).unwrap_or(u32::MAX);
-                Op::SetSem(self.slot(op.semaphore, Sort::Semaphore), count)
+                SyncOp::SetSem(self.slot(op.semaphore, Sort::Semaphore), count)
             }
-            SemaphoreAction::Post => Op::Post(self.slot(op.semaphore, Sort::Semaphore)),
-            SemaphoreAction::Wait { taken: true, .. } => Op::Take(self.slot(op.semaphore, Sort::Semaphore)),
-            SemaphoreAction::Wait { taken: false, .. } => Op::Empty(self.slot(op.semaphore, Sort::Semaphore)),
-            SemaphoreAction::Destroy { .. } => Op::Free,
+            SemaphoreAction::Post => SyncOp::Post(self.slot(op.semaphore, Sort::Semaphore)),
+            SemaphoreAction::Wait { taken: true, .. } => SyncOp::Take(self.slot(op.semaphore, Sort::Semaphore)),
+            SemaphoreAction::Wait { taken: false, .. } => SyncOp::Empty(self.slot(op.semaphore, Sort::Semaphore)),
+            SemaphoreAction::Destroy { .. } => SyncOp::Free,
         }
     }
 
-    fn barrier_op(&mut self, op: BarrierOp) -> Op {
+    fn barrier_op(&mut self, op: BarrierOp) -> SyncOp {
         let BarrierOp { barrier, action } = op;
         match action {
             BarrierAction::Arrive { round, .. } => self.arrive(barrier, round),
             BarrierAction::Leave { round, .. } => {
                 let round = self.slot(barrier, Sort::Round(round));
-                Op::Leave { round, count: self.arrivals(round) }
+                SyncOp::Leave { round, count: self.arrivals(round) }
             }
             BarrierAction::Init { .. } => {
                 self.slots.retain(|&(other, sort), _| other != barrier || !matches!(sort, Sort::Round(_)));
-                Op::Free
+                SyncOp::Free
             }
-            BarrierAction::Destroy => Op::Free,
+            BarrierAction::Destroy => SyncOp::Free,
         }
     }
 
@@ -324,30 +324,30 @@ impl Builder<'_> {
     }
 
     /// A thread that fails to take what it holds itself always fails.
-    fn busy(&mut self, thread: Tid, mutex: u64) -> Op {
+    fn busy(&mut self, thread: Tid, mutex: u64) -> SyncOp {
         let slot = self.slot(mutex, Sort::Mutex);
-        if self.owners.get(&slot) == Some(&thread) { Op::Free } else { Op::Busy(slot) }
+        if self.owners.get(&slot) == Some(&thread) { SyncOp::Free } else { SyncOp::Busy(slot) }
     }
 
-    fn note(&mut self, thread: Tid, op: &Op) {
+    fn note(&mut self, thread: Tid, op: &SyncOp) {
         match *op {
-            Op::Lock(slot) | Op::Resume { mutex: Some(slot), .. } => {
+            SyncOp::Lock(slot) | SyncOp::Resume { mutex: Some(slot), .. } => {
                 self.owners.insert(slot, thread);
             }
-            Op::Unlock(slot) | Op::Enqueue { mutex: Some(slot), .. } => {
+            SyncOp::Unlock(slot) | SyncOp::Enqueue { mutex: Some(slot), .. } => {
                 self.owners.remove(&slot);
             }
-            Op::Arrive { round, .. } => *self.arrived.entry(round).or_insert(0) += 1,
+            SyncOp::Arrive { round, .. } => *self.arrived.entry(round).or_insert(0) += 1,
             _ => {}
         }
     }
 
-    fn arrive(&mut self, obj: u64, round: u64) -> Op {
+    fn arrive(&mut self, obj: u64, round: u64) -> SyncOp {
         let previous = round.checked_sub(1).map(|previous| {
             let slot = self.slot(obj, Sort::Round(previous));
             (slot, self.arrivals(slot))
         });
-        Op::Arrive { round: self.slot(obj, Sort::Round(round)), previous }
+        SyncOp::Arrive { round: self.slot(obj, Sort::Round(round)), previous }
     }
 
     /// Number of arrivals of the round so far. When a thread leaves the round, or arrives for the
@@ -356,13 +356,13 @@ impl Builder<'_> {
         self.arrived.get(&round).copied().unwrap_or(0)
     }
 
-    fn forget(&mut self, obj: u64, sort: Sort) -> Op {
+    fn forget(&mut self, obj: u64, sort: Sort) -> SyncOp {
         self.slots.remove(&(obj, sort));
-        Op::Free
+        SyncOp::Free
     }
 
     /// Cuts cells into variables, keeps what is shared, and names it by its first byte.
-    fn finish(mut self) -> Trace {
+    fn finish(mut self) -> ObservedTrace {
         let mut parts: Vec<[u8; 8]> = vec![[0; 8]; self.vars.len()];
         for access in &self.touches {
             join_bytes(&mut parts[access.var as usize], access.bytes);
@@ -385,7 +385,7 @@ impl Builder<'_> {
         for access in self.touches {
             let part = parts[access.var as usize][access.bytes.trailing_zeros() as usize];
             if let Some(&var) = numbers.get(&(access.var, part)) {
-                self.trace.accesses.push(Access { var, ..access });
+                self.trace.accesses.push(SharedAccess { var, ..access });
             }
         }
         self.trace.finish();
@@ -402,7 +402,7 @@ struct Use {
 }
 
 impl Use {
-    fn add(&mut self, access: &Access) {
+    fn add(&mut self, access: &SharedAccess) {
         self.shared |= self.thread.is_some_and(|thread| thread != access.thread);
         self.thread = Some(access.thread);
         self.written |= access.writes();
@@ -451,35 +451,11 @@ fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
 
 /// Whether the operation uses an object that must be alive, and neither initialises nor destroys
 /// it.
-fn uses_object(op: &RunOp) -> bool {
-    let leaves = matches!(op, RunOp::Barrier(BarrierOp { action: BarrierAction::Leave { .. }, .. }));
+fn uses_object(op: &Op) -> bool {
+    let leaves = matches!(op, Op::Barrier(BarrierOp { action: BarrierAction::Leave { .. }, .. }));
     op.initialised().is_none() && op.destroyed().is_none() && !op.ends_wait() && !leaves
 }
 
 fn gave_up(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Failed | Outcome::TimedOut)
-}
-
-/// A word for people where the operation says nothing.
-fn word(op: &RunOp) -> &'static str {
-    match op {
-        RunOp::Thread(ThreadOp::Start) => "start",
-        RunOp::Thread(ThreadOp::End) => "end",
-        RunOp::Thread(ThreadOp::Poll { .. }) => "load",
-        RunOp::Atomic(op) => match op.action {
-            AtomicAction::Load { .. } => "load",
-            AtomicAction::Store { .. } => "store",
-            AtomicAction::Rmw { .. } => "exchange",
-            AtomicAction::Cas { .. } => "compare",
-        },
-        RunOp::Fence(_) => "fence",
-        RunOp::Semaphore(SemaphoreOp {
-            action: SemaphoreAction::Wait { patience: Patience::Try | Patience::Timed, .. },
-            ..
-        }) => "try",
-        RunOp::File(_) => "io",
-        RunOp::Exit(_) => "exit",
-        op if op.is_lock_attempt() => "try",
-        _ => "step",
-    }
 }

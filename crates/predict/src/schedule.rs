@@ -4,12 +4,12 @@ use raddle_model::object::Woken;
 use raddle_model::{Choice, Event, Execution, Op, Operation as _, SyncState};
 use raddle_vocab::Outcome;
 
-use crate::search::ReorderedEvent as Taken;
+use crate::search::ReorderedEvent;
 
 /// The choices that make the events of `execution` in another order. Threads are numbered in the
 /// order in which the new schedule creates them.
 #[must_use]
-pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
+pub fn choices(execution: &Execution, order: &[ReorderedEvent]) -> Vec<Choice> {
     let mut world = SyncState::new(0);
     world.prepare(execution);
     let mut numbers: Vec<u16> = vec![0; execution.threads.len()];
@@ -30,7 +30,7 @@ pub fn choices(execution: &Execution, order: &[Taken]) -> Vec<Choice> {
 
 /// The number that a thread of `execution` has when its events are made in another order.
 #[must_use]
-pub fn number_in(execution: &Execution, order: &[Taken], thread: u16) -> Option<u16> {
+pub fn number_in(execution: &Execution, order: &[ReorderedEvent], thread: u16) -> Option<u16> {
     if thread == 0 {
         return Some(0);
     }
@@ -40,7 +40,7 @@ pub fn number_in(execution: &Execution, order: &[Taken], thread: u16) -> Option<
 }
 
 /// Which successor of its operation the event shall be.
-fn choice(world: &SyncState, event: &Event, taken: &Taken) -> u16 {
+fn choice(world: &SyncState, event: &Event, taken: &ReorderedEvent) -> u16 {
     let find = |fits: &dyn Fn(Op) -> bool| {
         (0..world.successors(event)).find(|&choice| fits(world.outcome_of(event, choice).op)).unwrap_or(0)
     };
@@ -66,7 +66,7 @@ pub struct Divergence {
 /// Compares a run with the reordering that it was meant to follow. The values of atomic operations
 /// may differ as long as the thread takes the same path.
 #[must_use]
-pub fn followed(observed: &Execution, order: &[Taken], run: &Execution) -> Option<Divergence> {
+pub fn followed(observed: &Execution, order: &[ReorderedEvent], run: &Execution) -> Option<Divergence> {
     for (at, taken) in order.iter().enumerate() {
         let expected = &observed.events[taken.event as usize];
         let Some(found) = run.events.get(at) else { return Some(Divergence { at, found: None }) };

@@ -67,6 +67,19 @@ pub enum CandidateStatus {
     Undecided(&'static str),
 }
 
+impl CandidateStatus {
+    /// Whether this says more for the candidate: what one run shows outweighs what others do not.
+    #[must_use]
+    pub fn outweighs(&self, other: &Self) -> bool {
+        let rank = |status: &Self| match status {
+            CandidateStatus::Infeasible(_) => 0,
+            CandidateStatus::Undecided(_) => 1,
+            CandidateStatus::Confirmed => 2,
+        };
+        rank(self) > rank(other)
+    }
+}
+
 /// Where a run left the path that it was meant to follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
@@ -90,7 +103,7 @@ pub struct PredictedDefect {
     /// Name of the variable.
     pub variable: Option<String>,
     /// The result.
-    pub fate: CandidateStatus,
+    pub status: CandidateStatus,
     /// The witness as events of the CSP model, without creation and start.
     pub counterexample: Vec<String>,
 }
@@ -387,10 +400,10 @@ impl Session<'_> {
         decision: Decision,
     ) -> Result<(), TargetError> {
         let key = wanted.key();
-        if self.over || self.settled.get(&key).is_some_and(|known| known.fate == CandidateStatus::Confirmed) {
+        if self.over || self.settled.get(&key).is_some_and(|known| known.status == CandidateStatus::Confirmed) {
             return Ok(());
         }
-        let (fate, witness) = match decision {
+        let (status, witness) = match decision {
             Decision::Impossible => return Ok(()),
             Decision::Open(reason) => (CandidateStatus::Undecided(reason), None),
             Decision::Possible(witness) if self.shown.contains(&key) => (CandidateStatus::Confirmed, Some(witness)),
@@ -398,13 +411,13 @@ impl Session<'_> {
                 (CandidateStatus::Undecided(TIME), Some(witness))
             }
             Decision::Possible(witness) => {
-                let fate = self.enforce(execution, analysis, window, wanted, witness.clone())?;
-                (fate, Some(witness))
+                let status = self.enforce(execution, analysis, window, wanted, witness.clone())?;
+                (status, Some(witness))
             }
         };
-        let prediction = describe(analysis.trace, wanted, witness.as_ref(), fate);
+        let prediction = describe(analysis.trace, wanted, witness.as_ref(), status);
         // Another trace may have settled the candidate already.
-        let better = self.settled.get(&key).is_none_or(|known| rank(&known.fate) < rank(&prediction.fate));
+        let better = self.settled.get(&key).is_none_or(|known| prediction.status.outweighs(&known.status));
         if better {
             self.observer.settled(execution, &prediction);
             self.settled.insert(key, prediction);
@@ -494,14 +507,6 @@ impl Session<'_> {
 const ATTEMPTS: &str = "no order that was tried could be followed, and there are more";
 const UNKNOWN: &str = "no run was made";
 
-fn rank(fate: &CandidateStatus) -> u8 {
-    match fate {
-        CandidateStatus::Infeasible(_) => 0,
-        CandidateStatus::Undecided(_) => 1,
-        CandidateStatus::Confirmed => 2,
-    }
-}
-
 fn key_of(defect: &Defect) -> Key {
     let mut places = defect.signature.places.clone();
     places.sort_unstable();
@@ -567,7 +572,7 @@ fn describe(
     trace: &ObservedTrace,
     wanted: &Wanted<'_>,
     witness: Option<&Reordering>,
-    fate: CandidateStatus,
+    status: CandidateStatus,
 ) -> PredictedDefect {
     let (kind, places) = wanted.key();
     let (sides, variable) = match wanted {
@@ -589,7 +594,7 @@ fn describe(
     };
     let counterexample =
         witness.map(|witness| crate::words::counterexample(trace, &witness.events)).unwrap_or_default();
-    PredictedDefect { kind, places, sides, variable, fate, counterexample }
+    PredictedDefect { kind, places, sides, variable, status, counterexample }
 }
 
 /// Hash of a path: what each thread does, independent of the order between threads.

@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 
 use raddle_model::race::Touching;
 
+use crate::label::EventLabel;
 use crate::trace::{ObservedTrace, SharedAccess, Slot, SyncOp, ThreadTrace, Tid, Var, VarInfo};
 
 /// Threads of one trace, at most: there is a table of all pairs of them.
@@ -181,7 +182,7 @@ impl Reader {
         let access =
             SharedAccess { thread, position, var, bytes: 1, what, place, reads_too: false, after, own_event: true };
         self.trace.accesses.push(access);
-        self.trace.push(thread, SyncOp::Free, place, if what == Touching::Read { "read" } else { "write" });
+        self.trace.push(thread, SyncOp::Free, place, if what == Touching::Read { EventLabel::Read } else { EventLabel::Write });
         Ok(())
     }
 
@@ -215,7 +216,7 @@ impl Reader {
                 SyncOp::Lock(lock.slot)
             }
         };
-        self.trace.push(thread, op, place, "step");
+        self.trace.push(thread, op, place, EventLabel::Other);
         Ok(())
     }
 
@@ -242,7 +243,7 @@ impl Reader {
                 });
             }
         };
-        self.trace.push(thread, op, place, "step");
+        self.trace.push(thread, op, place, EventLabel::Other);
         Ok(())
     }
 
@@ -257,7 +258,7 @@ impl Reader {
             return self.wrong(format!("{name} is forked after its first event in line {first}"));
         }
         life.forked = Some(line);
-        self.trace.push(thread, SyncOp::Fork(child), place, "step");
+        self.trace.push(thread, SyncOp::Fork(child), place, EventLabel::Other);
         Ok(())
     }
 
@@ -271,7 +272,7 @@ impl Reader {
             return self.wrong(format!("{name} is joined a second time; the first time was in line {before}"));
         }
         life.joined = Some(line);
-        self.trace.push(thread, SyncOp::Join(child), place, "step");
+        self.trace.push(thread, SyncOp::Join(child), place, EventLabel::Other);
         Ok(())
     }
 }
@@ -442,8 +443,8 @@ pub fn table(trace: &ObservedTrace, place: &dyn Fn(u64) -> String) -> String {
         let events = crate::words::parts(&event.op);
         let names = events.iter().map(|(channel, about)| format!("{channel} {}", crate::words::name_of(trace, *about)));
         let names: Vec<String> = names.collect();
-        if !names.is_empty() || !matches!(event.word, "read" | "write") {
-            let what = if names.is_empty() { event.word.to_owned() } else { names.join(", ") };
+        if !names.is_empty() || !event.label.is_access() {
+            let what = if names.is_empty() { event.label.word().to_owned() } else { names.join(", ") };
             row(event.thread, &what, event.place);
         }
     }

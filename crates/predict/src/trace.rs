@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use raddle_model::race::Touching;
 
+use crate::label::EventLabel;
 use crate::lockset::LockSets;
 
 /// Number of a thread in a trace.
@@ -120,8 +121,8 @@ pub struct SyncEvent {
     pub place: u64,
     /// Its number among the thread's events, from 0.
     pub index: u32,
-    /// A word to print (`load`, `try`, ...) where the operation alone does not say it.
-    pub word: &'static str,
+    /// What the operation alone does not say.
+    pub label: EventLabel,
 }
 
 /// A data access, or an atomic access, which is part of an event.
@@ -259,7 +260,7 @@ impl ObservedTrace {
     }
 
     /// Appends an event.
-    pub(crate) fn push(&mut self, thread: Tid, op: SyncOp, place: u64, word: &'static str) {
+    pub(crate) fn push(&mut self, thread: Tid, op: SyncOp, place: u64, label: EventLabel) {
         let number = self.events.len() as u32;
         let own = &mut self.threads[usize::from(thread)].events;
         let index = own.len() as u32;
@@ -269,7 +270,7 @@ impl ObservedTrace {
         {
             child.fork = Some(number);
         }
-        self.events.push(SyncEvent { thread, op, place, index, word });
+        self.events.push(SyncEvent { thread, op, place, index, label });
     }
 
     /// Names everything that has an address. If a name occurs again, a number is appended.
@@ -348,7 +349,7 @@ impl ObservedTrace {
 fn noticed(event: &SyncEvent) -> Option<Slot> {
     match event.op {
         SyncOp::Lock(slot) | SyncOp::ReadLock(slot) | SyncOp::WriteLock(slot) | SyncOp::Take(slot) => {
-            (event.word == "try").then_some(slot)
+            (event.label == EventLabel::Try).then_some(slot)
         }
         SyncOp::Busy(slot)
         | SyncOp::BusyRead(slot)

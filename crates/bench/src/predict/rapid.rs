@@ -58,7 +58,7 @@ impl RapidComparison {
         settled
     }
 
-    fn fate(&self, access: &Access) -> RapidVerdict {
+    fn verdict(&self, access: &Access) -> RapidVerdict {
         if self.confirmed.contains(access) {
             RapidVerdict::Confirmed
         } else if self.infeasible.contains(access) {
@@ -127,7 +127,7 @@ impl Row {
             *found = (accesses.len(), variables.len());
         }
         for access in races.iter().flatten().collect::<BTreeSet<_>>() {
-            match settled.fate(access) {
+            match settled.verdict(access) {
                 RapidVerdict::Confirmed => row.confirmed += 1,
                 RapidVerdict::Infeasible => row.infeasible += 1,
                 RapidVerdict::Missing => drop(row.lost.insert(access.clone())),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::finding::{
-    AccessReport, Finding, Kind, Place, Prediction as Figures, Reason, Report, SCHEMA, Severity, Stats, verdict,
+    AccessReport, Finding, Kind, Place, PredictionStats, Reason, Report, SCHEMA, Severity, Stats, verdict,
 };
 use raddle_predict::candidates::FilterCounts;
 use raddle_predict::session::{CandidateStatus, Totals};
@@ -15,7 +15,7 @@ pub type Key = (Kind, Vec<(Option<String>, Option<u32>, Option<String>)>);
 #[derive(Clone, Debug)]
 pub struct NamedPrediction {
     pub key: Key,
-    pub fate: CandidateStatus,
+    pub status: CandidateStatus,
     /// The event at which the run left the path, or why nothing is known.
     pub why: String,
     pub finding: Finding,
@@ -62,13 +62,8 @@ pub struct Ledger {
 impl Ledger {
     /// Adds a prediction, unless something as good is known of it.
     pub fn add(&mut self, prediction: NamedPrediction) {
-        let rank = |fate: &CandidateStatus| match fate {
-            CandidateStatus::Infeasible(_) => 0,
-            CandidateStatus::Undecided(_) => 1,
-            CandidateStatus::Confirmed => 2,
-        };
-        let better =
-            self.predictions.get(&prediction.key).is_none_or(|known| rank(&known.fate) < rank(&prediction.fate));
+        let known = self.predictions.get(&prediction.key);
+        let better = known.is_none_or(|known| prediction.status.outweighs(&known.status));
         if better {
             self.predictions.insert(prediction.key.clone(), prediction);
         }
@@ -76,14 +71,14 @@ impl Ledger {
 
     /// Completes the findings: says which prediction led to a confirmed one, and adds those that
     /// are not confirmed.
-    pub fn complete(self, findings: &mut Vec<Finding>) -> Figures {
-        let mut figures = Figures::default();
+    pub fn complete(self, findings: &mut Vec<Finding>) -> PredictionStats {
+        let mut figures = PredictionStats::default();
         let mut shown = BTreeSet::new();
         for finding in findings.iter_mut() {
             let key = key(finding.kind, &finding.accesses);
             finding.confirmed.get_or_insert(true);
             if let Some(prediction) =
-                self.predictions.get(&key).filter(|prediction| prediction.fate == CandidateStatus::Confirmed)
+                self.predictions.get(&key).filter(|prediction| prediction.status == CandidateStatus::Confirmed)
             {
                 finding.message += &format!(" (counterexample: {})", prediction.trace());
             }
@@ -93,7 +88,7 @@ impl Ledger {
         }
         let mut number = 0;
         for (key, prediction) in self.predictions {
-            match prediction.fate {
+            match prediction.status {
                 _ if shown.contains(&key) => continue,
                 CandidateStatus::Confirmed => figures.confirmed += 1,
                 CandidateStatus::Infeasible(_) => figures.infeasible += 1,
@@ -109,7 +104,7 @@ impl Ledger {
 
 fn unconfirmed(prediction: NamedPrediction, number: u32) -> Finding {
     let trace = prediction.trace();
-    let message = match &prediction.fate {
+    let message = match &prediction.status {
         CandidateStatus::Infeasible(_) => {
             format!("infeasible: {}: {} (counterexample: {trace})", prediction.finding.message, prediction.why)
         }

@@ -161,7 +161,7 @@ impl session::PredictionObserver for Watcher<'_> {
 
     fn settled(&mut self, execution: &Execution, prediction: &PredictedDefect) {
         let names = SourceNames::new(self.symbols, execution);
-        let why = match &prediction.fate {
+        let why = match &prediction.status {
             CandidateStatus::Confirmed => String::new(),
             CandidateStatus::Undecided(reason) => (*reason).to_string(),
             CandidateStatus::Infeasible(departure) => left(departure, execution, &names),
@@ -184,8 +184,8 @@ impl session::PredictionObserver for Watcher<'_> {
             accesses,
         };
         let key = ledger::key(finding.kind, &finding.accesses);
-        let (fate, counterexample) = (prediction.fate.clone(), prediction.counterexample.clone());
-        self.ledger.add(NamedPrediction { key, fate, why, finding, counterexample });
+        let (status, counterexample) = (prediction.status.clone(), prediction.counterexample.clone());
+        self.ledger.add(NamedPrediction { key, status, why, finding, counterexample });
     }
 }
 

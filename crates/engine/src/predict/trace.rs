@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use raddle_model::finding::{AccessReport, Finding, Kind, Place, Prediction as Figures, Report, Severity, Stats};
+use raddle_model::finding::{AccessReport, Finding, Kind, Place, PredictionStats, Report, Severity, Stats};
 use raddle_model::race::Touching;
 use raddle_predict::analysis::{Budget, Decision, Reordering, TraceAnalysis};
 use raddle_predict::candidates::RaceCandidate;
@@ -38,7 +38,7 @@ const ORDERS: &str = "no order that was tried keeps what every read sees, and th
 
 /// What became of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum PredictionStatus {
     Predicted,
     Infeasible,
     Undecided,
@@ -68,7 +68,7 @@ pub fn predict_trace(predictor: &Predictor, path: &Path) -> Result<Predicted, Er
         (teller.race(candidate, &decision, window.events.start, false), decision.without_events())
     });
     // What is left open costs more; the first ones, as many as the length of the trace allows.
-    let open = (0..races.len()).filter(|&number| matches!(races[number].0, Some((_, Fate::Undecided))));
+    let open = (0..races.len()).filter(|&number| matches!(races[number].0, Some((_, PredictionStatus::Undecided))));
     let open: Vec<usize> = open.take(MOST_EVENTS / read.trace.events.len().max(1)).collect();
     let settled = analysis.in_parallel(open.len(), |number| {
         let (candidate, window) = candidates[open[number]];
@@ -77,7 +77,7 @@ pub fn predict_trace(predictor: &Predictor, path: &Path) -> Result<Predicted, Er
     for (number, settled) in open.into_iter().zip(settled) {
         races[number].0 = settled;
     }
-    let mut found: Vec<(Finding, Fate)> = races.iter().filter_map(|(finding, _)| finding.clone()).collect();
+    let mut found: Vec<(Finding, PredictionStatus)> = races.iter().filter_map(|(finding, _)| finding.clone()).collect();
     let decisions =
         candidates.iter().zip(races).map(|(&(candidate, window), (_, decision))| (candidate, window, decision));
     totals.refinements = refine(&analysis, &decisions.collect::<Vec<_>>());
@@ -101,13 +101,13 @@ pub fn predict_trace(predictor: &Predictor, path: &Path) -> Result<Predicted, Er
     Ok(Predicted { report: report(path, begun, &totals, found), totals })
 }
 
-fn report(path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, Fate)>) -> Report {
-    let count = |wanted: Fate| found.iter().filter(|(_, fate)| *fate == wanted).count() as u64;
-    let figures = Figures {
-        predicted: count(Fate::Predicted),
+fn report(path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, PredictionStatus)>) -> Report {
+    let count = |wanted: PredictionStatus| found.iter().filter(|(_, status)| *status == wanted).count() as u64;
+    let figures = PredictionStats {
+        predicted: count(PredictionStatus::Predicted),
         confirmed: 0,
-        infeasible: count(Fate::Infeasible),
-        undecided: count(Fate::Undecided),
+        infeasible: count(PredictionStatus::Infeasible),
+        undecided: count(PredictionStatus::Undecided),
     };
     let mut findings: Vec<Finding> = found.into_iter().map(|(finding, _)| finding).collect();
     for (number, finding) in findings.iter_mut().enumerate() {
@@ -176,7 +176,7 @@ impl<'a> Teller<'a> {
         decision: &Decision,
         start: u32,
         thorough: bool,
-    ) -> Option<(Finding, Fate)> {
+    ) -> Option<(Finding, PredictionStatus)> {
         let mut instance = candidate.instances[0];
         if let Decision::Possible(Reordering { accesses: Some(found), .. }) = decision {
             instance = *found;
@@ -200,7 +200,7 @@ impl<'a> Teller<'a> {
         self.judge(finding, &sentence, decision, kept)
     }
 
-    fn deadlock(&self, cycle: &Cycle, decision: &Decision) -> Option<(Finding, Fate)> {
+    fn deadlock(&self, cycle: &Cycle, decision: &Decision) -> Option<(Finding, PredictionStatus)> {
         let kept = self.kept(decision, 0, |values| {
             let mut all = Reachability::Unreachable;
             for goal in &cycle.instances {
@@ -226,21 +226,21 @@ impl<'a> Teller<'a> {
         sentence: &str,
         decision: &Decision,
         kept: Reachability,
-    ) -> Option<(Finding, Fate)> {
-        let (text, fate) = match (kept, decision) {
+    ) -> Option<(Finding, PredictionStatus)> {
+        let (text, status) = match (kept, decision) {
             (_, Decision::Impossible) => return None,
             (Reachability::Reachable(order), _) => {
                 let events = ledger::trace(&counterexample(&self.read.trace, &order));
-                (format!("predicted: {sentence} (counterexample: {events})"), Fate::Predicted)
+                (format!("predicted: {sentence} (counterexample: {events})"), PredictionStatus::Predicted)
             }
-            (Reachability::Unreachable, _) => (format!("infeasible: {sentence}: {VALUES}"), Fate::Infeasible),
+            (Reachability::Unreachable, _) => (format!("infeasible: {sentence}: {VALUES}"), PredictionStatus::Infeasible),
             (Reachability::Unknown, Decision::Open(reason)) => {
-                (format!("undecided: {sentence}: {reason}"), Fate::Undecided)
+                (format!("undecided: {sentence}: {reason}"), PredictionStatus::Undecided)
             }
-            (Reachability::Unknown, _) => (format!("undecided: {sentence}: {ORDERS}"), Fate::Undecided),
+            (Reachability::Unknown, _) => (format!("undecided: {sentence}: {ORDERS}"), PredictionStatus::Undecided),
         };
         finding.message = text;
-        Some((finding, fate))
+        Some((finding, status))
     }
 
     /// Whether it is possible although every read keeps its writer, if that matters.

@@ -23,16 +23,6 @@ impl Operation for FenceOp {
         0
     }
 
-    #[inline]
-    fn outcome(&self) -> Outcome {
-        Outcome::Done
-    }
-
-    #[inline]
-    fn with_outcome(self, _outcome: Outcome) -> Self {
-        self
-    }
-
     fn pack(&self) -> Words {
         Words { order: self.order, ..Words::new(OpKind::Fence) }
     }

@@ -60,16 +60,6 @@ impl Operation for FileOp {
         self.object.identity
     }
 
-    #[inline]
-    fn outcome(&self) -> Outcome {
-        Outcome::Done
-    }
-
-    #[inline]
-    fn with_outcome(self, _outcome: Outcome) -> Self {
-        self
-    }
-
     fn pack(&self) -> Words {
         let flag = |touch: Option<FileTouch>, flag: u64| match touch {
             Some(FileTouch { observes: true, .. }) => flag,

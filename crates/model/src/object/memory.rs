@@ -46,16 +46,6 @@ impl Operation for MemoryOp {
         self.addr
     }
 
-    #[inline]
-    fn outcome(&self) -> Outcome {
-        Outcome::Done
-    }
-
-    #[inline]
-    fn with_outcome(self, _outcome: Outcome) -> Self {
-        self
-    }
-
     fn pack(&self) -> Words {
         Words { order: self.order, ..Words::new(self.kind()) }.on(self.addr, self.size)
     }

@@ -85,13 +85,19 @@ pub trait Operation: Copy + PartialEq {
     /// The address or identity of what it is about, as it goes over the wire; 0 if there is none.
     fn object(&self) -> u64;
 
-    /// What became of it.
-    fn outcome(&self) -> Outcome;
+    /// What became of it. Operations that always succeed keep this and [`Operation::with_outcome`].
+    #[inline]
+    fn outcome(&self) -> Outcome {
+        Outcome::Done
+    }
 
     /// The same operation with another outcome. An outcome that the operation cannot have leaves it
     /// as if it had done what its name says.
+    #[inline]
     #[must_use]
-    fn with_outcome(self, outcome: Outcome) -> Self;
+    fn with_outcome(self, _outcome: Outcome) -> Self {
+        self
+    }
 
     /// Its words on the wire.
     fn pack(&self) -> Words;

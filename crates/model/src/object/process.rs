@@ -23,16 +23,6 @@ impl Operation for ExitOp {
         0
     }
 
-    #[inline]
-    fn outcome(&self) -> Outcome {
-        Outcome::Done
-    }
-
-    #[inline]
-    fn with_outcome(self, _outcome: Outcome) -> Self {
-        self
-    }
-
     fn pack(&self) -> Words {
         Words::new(OpKind::Exit).on(0, u64::from(self.status as u32))
     }

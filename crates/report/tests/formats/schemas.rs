@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use raddle_model::finding::{Prediction, Verdict};
+use raddle_model::finding::{PredictionStats, Verdict};
 use raddle_report::bundle::ReportBundle;
 use raddle_report::sarif;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn reports_keep_to_the_published_schema() {
     for mut run in runs() {
         assert_valid(&validator, &serde_json::to_value(&run.report).unwrap());
         run.report.reason = None;
-        run.report.stats.prediction = Some(Prediction::default());
+        run.report.stats.prediction = Some(PredictionStats::default());
         run.report.findings.iter_mut().for_each(|finding| finding.confirmed = Some(true));
         assert_valid(&validator, &serde_json::to_value(&run.report).unwrap());
     }
