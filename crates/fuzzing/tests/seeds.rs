@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use raddle_fuzzing::TARGETS;
+use raddle_testkit::effort::examples;
 
-/// Damaged copies of each seed; ten times as many with `RADDLE_TEST_MORE`.
+/// Damaged copies of each seed; ten times as many with `--more`.
 const COPIES: u64 = 1_000;
 
 /// Numbers that follow from a seed (SplitMix64).
@@ -46,7 +47,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 
 #[test]
 fn bodies_hold_on_seeds_and_damaged_copies() {
-    let copies = if std::env::var_os("RADDLE_TEST_MORE").is_some() { 10 * COPIES } else { COPIES };
+    let copies = examples(COPIES);
     for (target, body) in TARGETS {
         let seeds = seeds(target);
         assert!(!seeds.is_empty(), "{target} has no seeds");

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::depend::bytes_within;
 use raddle_model::object::{
-    BarrierAction, BarrierOp, CondAction, CondOp, FutexAction, FutexOp, MutexAction, MutexOp, OnceAction,
-    RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd,
+    BarrierAction, BarrierOp, CondAction, CondOp, FutexAction, FutexOp, MutexAction, MutexOp, OnceAction, RwlockAction,
+    RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd,
 };
 use raddle_model::race::Touching;
 use raddle_model::{AccessKind, Event, Execution, Op, Operation as _, PendingState};
@@ -162,7 +162,17 @@ impl Builder<'_> {
             let var = *self.vars.entry((cell, life)).or_insert(next);
             let after = self.trace.events.len() as u32;
             let own_event = matches!(what, Touching::AtomicRead | Touching::AtomicWrite | Touching::Use);
-            self.touches.push(SharedAccess { thread, position, var, bytes, what, place, after, own_event, reads_too: false });
+            self.touches.push(SharedAccess {
+                thread,
+                position,
+                var,
+                bytes,
+                what,
+                place,
+                after,
+                own_event,
+                reads_too: false,
+            });
         }
     }
 

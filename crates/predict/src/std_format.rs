@@ -182,7 +182,12 @@ impl Reader {
         let access =
             SharedAccess { thread, position, var, bytes: 1, what, place, reads_too: false, after, own_event: true };
         self.trace.accesses.push(access);
-        self.trace.push(thread, SyncOp::Free, place, if what == Touching::Read { EventLabel::Read } else { EventLabel::Write });
+        self.trace.push(
+            thread,
+            SyncOp::Free,
+            place,
+            if what == Touching::Read { EventLabel::Read } else { EventLabel::Write },
+        );
         Ok(())
     }
 

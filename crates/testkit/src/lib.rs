@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod code;
+pub mod effort;
 pub mod facts;
 pub mod finding;
 pub mod generate;

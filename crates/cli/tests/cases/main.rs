@@ -14,6 +14,7 @@ mod process;
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use raddle_testkit::effort::is_more;
 
 use directives::{Case, Run};
 
@@ -52,7 +53,7 @@ fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
             let label =
                 [format!("{name} {compiler} {}", number + 1), run.options.join(" "), run.flags.join(" ")].join(" ");
             let (path, run, compiler) = (path.to_path_buf(), run.clone(), compiler.clone());
-            let is_left_out = run.long && std::env::var_os("RADDLE_TEST_MORE").is_none();
+            let is_left_out = run.long && !is_more();
             let test = move || one(&path, &compiler, &run);
             trials.push(Trial::test(label.trim_end(), test).with_ignored_flag(is_left_out));
         }

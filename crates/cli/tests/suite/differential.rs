@@ -14,6 +14,7 @@ use raddle_explore::dfs::Dfs;
 use raddle_explore::{WorkerPool, explore};
 use raddle_model::DefectFinder;
 use raddle_model::finding::Severity;
+use raddle_testkit::effort::examples;
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::print::{Printed, print};
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
@@ -21,8 +22,8 @@ use serde_json::Value;
 
 /// Programs with more prefixes than this are left out, so that the truth is known quickly.
 const PREFIXES: u64 = 1500;
-/// Programs that are compared; ten times as many with `RADDLE_TEST_MORE`.
-const PROGRAMS: usize = 220;
+/// Programs that are compared; ten times as many with `--more`.
+const PROGRAMS: u64 = 220;
 
 /// An error: kind, detail and lines.
 type Error = (String, String, BTreeSet<u64>);
@@ -141,15 +142,15 @@ fn compare(seed: u64) -> Result<bool, String> {
 
 #[test]
 fn the_pipeline_agrees_with_exhaustive_search() {
-    let wanted = if std::env::var_os("RADDLE_TEST_MORE").is_some() { 10 * PROGRAMS } else { PROGRAMS };
-    let compared = std::sync::atomic::AtomicUsize::new(0);
-    let seeds: Vec<u64> = (0..4 * wanted as u64).collect();
+    let wanted = examples(PROGRAMS);
+    let compared = std::sync::atomic::AtomicU64::new(0);
+    let seeds: Vec<u64> = (0..4 * wanted).collect();
     for_each(&seeds, |&seed| {
         if compared.load(std::sync::atomic::Ordering::Relaxed) >= wanted {
             return Ok(());
         }
         let counts = compare(seed)?;
-        compared.fetch_add(usize::from(counts), std::sync::atomic::Ordering::Relaxed);
+        compared.fetch_add(u64::from(counts), std::sync::atomic::Ordering::Relaxed);
         Ok(())
     });
     let compared = compared.into_inner();

@@ -11,6 +11,7 @@ use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::restart::optimal_with_dpor_fallback;
 use raddle_explore::{WorkerPool, explore};
 use raddle_model::RaceDetector;
+use raddle_testkit::effort::is_more;
 use raddle_testkit::guarded::{Class, generate};
 use raddle_testkit::print::print;
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
@@ -76,11 +77,11 @@ fn compare(class: Class, forks: bool, seed: u64, counts: &Counts) -> Result<(), 
     Ok(())
 }
 
-/// 72 programs, 504 with RADDLE_TEST_MORE.
+/// 72 programs, or 504 with `--more`.
 #[test]
 fn generated_programs_through_the_whole_pipeline() {
     analyser();
-    let each = if std::env::var_os("RADDLE_TEST_MORE").is_some() { 21 } else { 3 };
+    let each = if is_more() { 21 } else { 3 };
     let kinds = Class::ALL.iter().flat_map(|&class| [(class, false), (class, true)]);
     let all: Vec<(Class, bool, u64)> =
         kinds.flat_map(|(class, forks)| (0..each).map(move |seed| (class, forks, seed))).collect();

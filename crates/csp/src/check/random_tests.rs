@@ -1,6 +1,7 @@
 //! The checks against brute force over thousands of random processes.
 
 use proptest::prelude::*;
+use raddle_testkit::effort::sample;
 
 use super::brute::{EVENTS, Proc, TICK, Traces, build, finite, recursive, traces};
 use super::refine::refines_system;
@@ -62,7 +63,7 @@ fn compare(specification: &Proc, implementation: &Proc) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sample(3000) as u32))]
 
     #[test]
     fn unrelated_processes(specification in finite(5), implementation in finite(5)) {

@@ -1,6 +1,7 @@
 //! Printing and parsing are inverse: over random trees, and over text.
 
 use proptest::prelude::*;
+use raddle_testkit::effort::sample;
 
 use super::ast::*;
 use super::parse;
@@ -193,7 +194,7 @@ fn script() -> impl Strategy<Value = Script> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sample(2000) as u32))]
 
     #[test]
     fn a_printed_tree_parses_to_itself(script in script()) {

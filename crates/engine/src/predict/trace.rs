@@ -233,7 +233,9 @@ impl<'a> Teller<'a> {
                 let events = ledger::trace(&counterexample(&self.read.trace, &order));
                 (format!("predicted: {sentence} (counterexample: {events})"), PredictionStatus::Predicted)
             }
-            (Reachability::Unreachable, _) => (format!("infeasible: {sentence}: {VALUES}"), PredictionStatus::Infeasible),
+            (Reachability::Unreachable, _) => {
+                (format!("infeasible: {sentence}: {VALUES}"), PredictionStatus::Infeasible)
+            }
             (Reachability::Unknown, Decision::Open(reason)) => {
                 (format!("undecided: {sentence}: {reason}"), PredictionStatus::Undecided)
             }

@@ -9,6 +9,7 @@ use raddle_model::finding::Kind;
 use raddle_model::{DefectFinder, Execution};
 use raddle_predict::analysis::{Budget, TraceAnalysis};
 use raddle_predict::session::{CandidateStatus, PredictOptions, PredictedDefect, PredictionObserver, Totals, predict};
+use raddle_testkit::effort::examples;
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::policy::Policy;
@@ -68,15 +69,14 @@ fn confirmed(totals: &Totals) -> Found {
     let wanted = |kind: Kind, detail: &str| kind == Kind::DataRace || (kind == Kind::Deadlock && detail == "cycle");
     let shown = totals.shown.iter().filter(|shown| wanted(shown.kind, shown.detail));
     let shown: Found = shown.map(|shown| (shown.kind, shown.places.clone())).collect();
-    for prediction in totals.predictions.iter().filter(|prediction| prediction.fate == CandidateStatus::Confirmed) {
+    for prediction in totals.predictions.iter().filter(|prediction| prediction.status == CandidateStatus::Confirmed) {
         assert!(shown.contains(&(prediction.kind, prediction.places.clone())), "{prediction:?}");
     }
     shown
 }
 
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    let factor = if std::env::var_os("RADDLE_TEST_MORE").is_some() { 10 } else { 1 };
-    0..count * factor
+    0..examples(count)
 }
 
 /// For a program without branches on shared values.
@@ -94,7 +94,7 @@ fn one_run_is_enough_where_no_branch_depends_on_shared_data() {
         let program = generate(seed, &knobs);
         let Some(expected) = exhaustive(&program) else { continue };
         let totals = predicted(&program, 1, seed);
-        let open: Vec<_> = totals.predictions.iter().filter(|one| one.fate != CandidateStatus::Confirmed).collect();
+        let open: Vec<_> = totals.predictions.iter().filter(|one| one.status != CandidateStatus::Confirmed).collect();
         assert!(open.is_empty(), "seed {seed}: {open:#?} {program:#?}");
         assert_eq!(confirmed(&totals), expected, "seed {seed}: {program:#?}");
         compared += 1;

@@ -13,6 +13,7 @@ use raddle_explore::{Classification, Strategy, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
 use raddle_model::{DefectFinder, Execution, PendingState, SyncState, semantics};
+pub use raddle_testkit::effort::sample;
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
 
@@ -82,10 +83,9 @@ pub fn all_traces(program: &AbstractProgram, granularity: Granularity) -> Seen {
     seen
 }
 
-/// How many random programs to try: ten times as many with `RADDLE_TEST_MORE`.
+/// Seeds of random programs.
 pub fn seeds(count: u64) -> std::ops::Range<u64> {
-    let factor = if std::env::var_os("RADDLE_TEST_MORE").is_some() { 10 } else { 1 };
-    0..count * factor
+    0..sample(count)
 }
 
 /// Every step did what it should; here all changes of memory that atomic operations see are steps,
