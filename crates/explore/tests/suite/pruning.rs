@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{sample, seeds};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dhtc::dhtc;
 use raddle_explore::pdp::{Knowledge, PlainSites, pdp, unpruned};
@@ -12,6 +11,7 @@ use raddle_model::RaceDetector;
 use raddle_model::facts::suffix::Flow;
 use raddle_model::finding::Stats;
 use raddle_model::object::Patience;
+use raddle_testkit::effort::examples;
 use raddle_testkit::facts::facts;
 use raddle_testkit::guarded::{Class, generate};
 use raddle_testkit::program::build::{lock, locked, not, num, read, reg, unlock, when, write};
@@ -127,7 +127,7 @@ struct Sums {
 fn compare(class: Class, forks: bool, count: u64) -> Sums {
     let mut sums = Sums::default();
     let runs = |stats: &Stats| stats.executions + stats.assumed;
-    for seed in seeds(count) {
+    for seed in 0..examples(count) {
         let program = generate(seed, class, forks);
         let limit = 3000;
         let Some((racy, exact)) = race(optimal_with_dpor_fallback(0), &program, limit) else {
@@ -159,15 +159,15 @@ fn compare(class: Class, forks: bool, count: u64) -> Sums {
     sums
 }
 
-/// Each program is searched exhaustively, too. Where nothing is pruned, the search meets each
-/// trace once; where it prunes, it needs a third of that at most (two thirds if main works beside
-/// its threads).
+/// 10,200 programs, each searched exhaustively, too: fewer would not show that pruning pays. Where
+/// nothing is pruned, the search meets each trace once; where it prunes, it needs a third of that at
+/// most (two thirds if main works beside its threads).
 fn no_race_is_missed(forks: bool) {
     for class in Class::ALL {
         let sums = compare(class, forks, 850);
         println!("{class:?} forks {forks}: {sums:?}");
         assert!(
-            sums.racy > sample(50) && sums.free > sample(50) && sums.late > sample(10),
+            sums.racy > examples(50) && sums.free > examples(50) && sums.late > examples(10),
             "{class:?} {forks} {sums:?}"
         );
         assert_eq!(sums.pdp, sums.dhtc);
