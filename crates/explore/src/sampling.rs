@@ -16,6 +16,10 @@ use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 /// Steps that PCT expects before it has seen a run.
 const FIRST_HORIZON: u32 = 64;
 
+/// Events of one run, at most. A sample learns more from many runs than from a long one, and a run
+/// that does not come to rest is most often a loop that no choice of threads ends.
+const MAX_EVENTS: u64 = 100_000;
+
 /// Which sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sampler {
@@ -66,7 +70,7 @@ impl Strategy for Sampling {
             Sampler::Pct { depth } => Policy::Pct { seed, depth, horizon: self.horizon },
             Sampler::Pos => Policy::Pos { seed },
         };
-        Some(Request { schedule: Vec::new(), policy, max_events: u64::MAX })
+        Some(Request { schedule: Vec::new(), policy, max_events: MAX_EVENTS })
     }
 
     fn learn(&mut self, observation: Observation<'_>) -> Classification {

@@ -6,7 +6,7 @@ use raddle_wire::job_flag;
 
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{diverge, finish, mark, timeouts};
+use crate::sched::{diverge, fairness, finish, mark, timeouts};
 use crate::spinloop::detector;
 use crate::state::{ThreadStatus, process, run};
 
@@ -31,21 +31,22 @@ pub fn next_thread() -> Option<usize> {
     }
     match plan.chooser.policy() {
         Policy::LeastRank => least_rank(),
-        Policy::Stay => last_thread().or_else(least_rank),
-        policy => {
-            let ranks = 0..run().threads;
-            let step = run().steps;
-            // A thread that polls, with a fixed priority, would do so for ever: threads that have
-            // not yielded go first.
-            let yielded = |rank: &usize| run().fibers[run().by_rank[*rank] as usize].private.yielded;
-            let first = match policy {
-                Policy::Random { .. } => None,
-                _ => plan.chooser.choose(step, ranks.clone().filter(|rank| !yielded(rank)).filter_map(candidate)),
-            };
-            let rank = first.or_else(|| plan.chooser.choose(step, ranks.filter_map(candidate)))?;
-            Some(run().by_rank[rank] as usize)
-        }
+        Policy::Stay => last_thread().filter(|&tid| !fairness::was_left(tid)).or_else(least_rank),
+        _ => by_policy(),
     }
+}
+
+/// The choice of a policy that samples.
+fn by_policy() -> Option<usize> {
+    let run = run();
+    let chooser = &mut process().plan.chooser;
+    let is_uniform = matches!(chooser.policy(), Policy::Random { .. });
+    // A thread that polls, with a fixed priority, would do so for ever: the most patient ones first.
+    let reluctance = |rank: usize| fairness::reluctance(run.by_rank[rank] as usize, is_uniform);
+    let candidates = || (0..run.threads).filter_map(candidate);
+    let least = candidates().map(|candidate| reluctance(candidate.rank)).min()?;
+    let rank = chooser.choose(run.steps, candidates().filter(|candidate| reluctance(candidate.rank) == least))?;
+    Some(run.by_rank[rank] as usize)
 }
 
 /// Whether no thread could step, and a timer went off.
@@ -87,7 +88,7 @@ fn least_rank() -> Option<usize> {
         // Any thread may have changed what they would read.
         (0..run.threads).filter(|&tid| run.fibers[tid].status == ThreadStatus::AtSpinRead).for_each(mark);
     }
-    while let Some(rank) = run.runnable.first() {
+    while let Some(rank) = fairness::first(&run.runnable) {
         let tid = run.by_rank[rank] as usize;
         if run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == CanStep::Yes {
             return Some(tid);
@@ -97,7 +98,8 @@ fn least_rank() -> Option<usize> {
     // Threads that go round in loops take turns.
     let reluctant =
         (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
-    reluctant.filter(|&tid| enabled(tid) != CanStep::No).min_by_key(|&tid| timeouts::stalled_rounds(tid))
+    let order = |&tid: &usize| (timeouts::stalled_rounds(tid), fairness::idles(tid));
+    reluctant.filter(|&tid| enabled(tid) != CanStep::No).min_by_key(order)
 }
 
 fn candidate(rank: usize) -> Option<Candidate> {

@@ -6,6 +6,7 @@ mod choose;
 pub mod controller;
 pub mod debugger;
 pub mod enabled;
+mod fairness;
 pub mod ranks;
 pub mod startup;
 pub mod timeouts;
@@ -333,6 +334,7 @@ fn grant(next: usize) {
         let fiber = &mut run.fibers[next];
         fiber.steps += 1;
         run.steps += 1;
+        fairness::granted(next);
         // SAFETY: the control page stays mapped; it is an atomic there.
         unsafe { (*process.control).heartbeat.store(u64::from(run.steps), core::sync::atomic::Ordering::Relaxed) };
     }

@@ -18,9 +18,9 @@ use raddle_vocab::{OpKind, Outcome};
 
 use crate::arch::entry::{Registers, registers};
 use crate::sched::{self, virtual_time};
-use crate::spinloop::detector;
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
-use crate::state::{AnnouncedOp, ThreadStatus, run, views};
+use crate::spinloop::{detector, observation};
+use crate::state::{AnnouncedOp, ThreadStatus, process, run, views};
 
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
 const OBJECTS: usize = 12;
@@ -207,8 +207,8 @@ fn count_yield(tid: usize) {
 
 /// Yielding calls without a transition in between after which other threads run.
 const YIELD_AFTER: u32 = 64;
-/// Such calls after which a thread that comes back to the same place in the same state is taken to
-/// do so for ever.
+/// Such calls after which a thread that comes back to the same place, and was observed to change
+/// nothing, is taken to do so for ever.
 const ENDLESS_AFTER: u32 = 1 << 16;
 
 /// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no
@@ -223,19 +223,25 @@ pub fn idle_call(pc: u64) {
     if calls.is_multiple_of(YIELD_AFTER) {
         sched::yield_in_stretch();
     }
-    if calls < ENDLESS_AFTER || run().hot.wrote {
+    // Registers are those of this call only if no other thread has run in between.
+    if calls < ENDLESS_AFTER || run().hot.wrote || calls.is_multiple_of(YIELD_AFTER) {
         return;
     }
     let view = views(run().hot.tid as usize);
     let came_back = view.timeouts.pc == pc && calls > ENDLESS_AFTER;
     let same = if came_back { view.compare(entered) } else { Sameness::Different };
-    view.take(entered);
-    view.timeouts.pc = pc;
-    if same != Sameness::Different {
+    // Without a snapshot, what can be seen of the stack has to do. A schedule that wants a step of
+    // the thread cannot be followed in any case.
+    let is_scheduled = process().plan.at < process().plan.len;
+    let unchanged = observation::has_changed_nothing(pc) || is_scheduled || !process().snapshot.is_taken();
+    if same != Sameness::Different && unchanged {
         let me = run().me();
         me.pending = AnnouncedOp::new(OpKind::Fence, 0, 0, pc);
         sched::leave(ThreadStatus::EndlessLoop);
     }
+    view.take(entered);
+    view.timeouts.pc = pc;
+    observation::begin();
 }
 
 /// Whether the thread's wait may not time out once more.

@@ -25,6 +25,9 @@ const TICK: u64 = 1_037;
 /// Readings without progress of the thread after which each advances the clock by [`GROWTH`] times
 /// as much as the last. So a loop that waits for a certain time ends after a few rounds.
 const PATIENCE: u32 = 3;
+/// Readings after each of which a tick is [`GROWTH`] times as long, whether the thread makes progress
+/// or not: a loop that wakes others until a certain time ends, too.
+const LONG_PATIENCE: u32 = 256;
 const GROWTH: u64 = 16;
 const LARGEST_TICK: u64 = 3_600 * SECOND;
 
@@ -102,7 +105,8 @@ pub fn read() -> u64 {
     timeouts::note_yield();
     let me = run().me();
     me.private.readings = me.private.readings.saturating_add(1);
-    let further = me.private.readings.saturating_sub(PATIENCE).min(16);
+    me.private.all_readings = me.private.all_readings.saturating_add(1);
+    let further = me.private.readings.saturating_sub(PATIENCE).max(me.private.all_readings / LONG_PATIENCE).min(16);
     let tick = TICK.saturating_mul(GROWTH.saturating_pow(further)).min(LARGEST_TICK);
     me.clock = me.clock.saturating_add(tick);
     let now = me.clock;

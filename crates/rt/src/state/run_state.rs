@@ -277,6 +277,10 @@ pub struct RunState {
     /// Ranks of the threads that were found unable to step; checked again when their object
     /// changes.
     pub blocked: ThreadSet,
+    /// The thread that made the last transition, and how many it has made in a row.
+    pub streak: (u16, u32),
+    /// Whether a thread was left because it had gone on for long.
+    pub any_left: bool,
     /// Number of threads with the status [`ThreadStatus::AtSpinRead`].
     pub at_spin_reads: u32,
     /// The thread to go back to after a stack was dumped.
@@ -339,6 +343,8 @@ impl RunState {
             slot_children: [0; MAX_THREADS],
             exit: None,
             heap_bytes: 0,
+            streak: (0, 0),
+            any_left: false,
             at_spin_reads: 0,
             dump_for: 0,
             channels: [0; MAX_CHANNELS],

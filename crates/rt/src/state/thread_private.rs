@@ -42,8 +42,13 @@ pub struct ThreadPrivate {
     pub idle_calls: u32,
     /// Transitions in a row before which it yielded, without progress.
     pub stalled: u16,
+    /// How often it was left because it had gone on for long while others could: those that were left
+    /// less often go first.
+    pub left: u16,
     /// Clock readings since it last made progress.
     pub readings: u32,
+    /// Clock readings.
+    pub all_readings: u32,
     /// Keys for thread-specific data that it has created.
     pub keys: u32,
     /// Random words that it has been given.
@@ -84,7 +89,9 @@ impl ThreadPrivate {
         yielded: false,
         idle_calls: 0,
         stalled: 0,
+        left: 0,
         readings: 0,
+        all_readings: 0,
         keys: 0,
         random_words: 0,
         pending_crashes: 0,
