@@ -24,11 +24,12 @@
 //!   **w is the work item of T**. The run with empty w is the root.
 //! * *Parent*. Let z_1 … z_m be the events that x wakes, in the order in which they entered the
 //!   sleep set, and w = u_i A_i x where z_i entered it behind u_i. Everything in A_i is
-//!   independent of z_i, so u_i z_i A_i can be run: z_i is *reinserted*. That is *good* if each of
-//!   z_1 … z_{i-1} is dependent on z_i, or on what the thread of x does next behind u_i z_i A_i
-//!   (x'; it may be disabled or another event, as z_i came before). Reinserting z_1 is always
-//!   good. Let i be the greatest for which it is good. The parent of T is the trace of the run
-//!   that makes u_i z_i A_i (and x', if that was needed) and then follows the policy.
+//!   independent of z_i, so u_i z_i A_i can be run: z_i is *reinserted*. Let x' be the next event
+//!   of x's thread behind u_i z_i A_i. It may differ from x, or be disabled, because z_i came
+//!   first. The reinsertion is *good* if each of z_1 … z_{i-1} depends on z_i or on x'.
+//!   Reinserting z_1 is always good. Let i be the greatest for which it is good. The parent of T is
+//!   the trace of the run that makes u_i z_i A_i (and x', if that was needed) and then follows the
+//!   policy.
 //!
 //! # Why each trace is found once
 //! The parent H is complete, as its sleep set is empty in the end. Every event that enters the
@@ -39,15 +40,15 @@
 //!
 //! Given H and the position of z = z_i in it, a simulation finds the children (`child`): behind
 //! u, with z asleep, follow the policy. If the event f that it prefers is also H's next here, f is
-//! in A: were it left out, something in A would have to wake it, but H runs A first and still has
-//! f next. If f is not H's next, it cannot be in A, as H contains A: f is x, if it wakes z, or
+//! in A. Otherwise f would fall asleep and an event of A would have to wake it. But H runs A first,
+//! and f is still H's next event. If f is not H's next, it cannot be in A, as H contains A: f is x, if it wakes z, or
 //! enters the sleep set. In the end x has to wake all of the sleep set, reinserting z has to be
 //! good, and reinserting an event that entered later must not be. Moreover, H has to be what the
 //! policy makes of u z A (x'), which a second simulation checks. What an event would be in such a
 //! state is asked of `raddle_model::SyncState`.
 //!
-//! The simulation branches only where reinserting a later event failed (f may sleep though H
-//! takes it). That needs an x which independent events can disable or change, as readers do with a
+//! The simulation has one path, except where the reinsertion of a later event is not good: there f
+//! may also be put to sleep although H takes it. That needs an x which independent events can disable or change, as readers do with a
 //! writer's lock; `expand` calls such operations fragile. There an execution can have as many
 //! children as there are sets of readers.
 //!
@@ -66,8 +67,8 @@
 //! * Arrivals at a barrier commute, but the arrival that fills a round decides which threads are
 //!   left for the next. So the last arrival of a round also wakes a sleeping arrival of it.
 //! * Spin loops: a read that ended a folded loop counts as disabled where the location holds
-//!   another value than it ended with, a thread that still waits where the location holds a value
-//!   that did not end the loop. An execution that diverges from its schedule (the loop went on) is
+//!   another value than it ended with. A thread that still waits counts as disabled where the
+//!   location holds a value that did not end the loop. An execution that diverges from its schedule (the loop went on) is
 //!   redundant and has no children. With loops that several values can end, or that a run passed
 //!   without waiting, traces may be missed or met twice. So [`crate::restart`] falls back to DPOR.
 //! * Programs whose threads behave differently under equivalent schedules (data races at sync
@@ -136,9 +137,10 @@ pub struct Optimal {
     redundant: u64,
 }
 
-/// Redundant runs that are accepted without any execution, and for each execution. A search that
+/// A search gives up when it has made more redundant runs than `REDUNDANT_ALLOWED` and
+/// `REDUNDANT_EACH` for each execution. A search that
 /// makes more of them cannot tell which spin loops would end where.
-const REDUNDANT_AT_ALL: u64 = 5_000;
+const REDUNDANT_ALLOWED: u64 = 5_000;
 const REDUNDANT_EACH: u64 = 4;
 
 impl Optimal {
@@ -159,7 +161,7 @@ impl Optimal {
     fn diverged(&mut self) -> Classification {
         self.redundant += 1;
         self.frontier.explored(std::iter::empty());
-        if self.redundant > REDUNDANT_AT_ALL + REDUNDANT_EACH * self.counted {
+        if self.redundant > REDUNDANT_ALLOWED + REDUNDANT_EACH * self.counted {
             self.frontier.close();
             self.incomplete = Some(IncompleteReason::BusyWaiting);
         }
