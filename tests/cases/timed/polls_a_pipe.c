@@ -1,12 +1,13 @@
 // compilers: gcc clang
 // check: --max-executions 5
 // flags: -O0
-// verdict: verified
+// verdict: incomplete
 // check: --strategy random --max-executions 5
 // flags: -O2
 // verdict: incomplete
 
-// A thread that polls a pipe without waiting. It is left after a while, so that another thread can
+// A thread that polls a pipe without waiting. Every number of failed polls is a trace of its own.
+// The thread is left after a while, so that another thread can
 // write.
 #include <assert.h>
 #include <poll.h>
