@@ -1,7 +1,7 @@
 //! Fairness: a thread that goes on for long while others could is left after a while. Otherwise one
 //! that only wakes others, polls or times out would go on for ever.
 //!
-//! Whether a thread is left depends on the transitions made so far, whoever chose them: a run that
+//! Whether a thread is left depends on the transitions made so far, whatever chose them: a run that
 //! repeats the beginning of another goes on as that one did. A schedule is followed in any case.
 
 use raddle_vocab::ThreadSet;
