@@ -41,16 +41,16 @@
 //! Given H and the position of z = z_i in it, a simulation finds the children (`child`): behind
 //! u, with z asleep, follow the policy. If the event f that it prefers is also H's next here, f is
 //! in A. Otherwise f would fall asleep and an event of A would have to wake it. But H runs A first,
-//! and f is still H's next event. If f is not H's next, it cannot be in A, as H contains A: f is x, if it wakes z, or
-//! enters the sleep set. In the end x has to wake all of the sleep set, reinserting z has to be
-//! good, and reinserting an event that entered later must not be. Moreover, H has to be what the
-//! policy makes of u z A (x'), which a second simulation checks. What an event would be in such a
-//! state is asked of `raddle_model::SyncState`.
+//! and f is still H's next event. If f is not H's next, it cannot be in A, as H contains A: f is
+//! x, if it wakes z, or enters the sleep set. In the end x has to wake all of the sleep set,
+//! reinserting z has to be good, and reinserting an event that entered later must not be.
+//! Moreover, H has to be what the policy makes of u z A (x'), which a second simulation checks.
+//! What an event would be in such a state is asked of `raddle_model::SyncState`.
 //!
 //! The simulation has one path, except where the reinsertion of a later event is not good: there f
-//! may also be put to sleep although H takes it. That needs an x which independent events can disable or change, as readers do with a
-//! writer's lock; `expand` calls such operations fragile. There an execution can have as many
-//! children as there are sets of readers.
+//! may also be put to sleep although H takes it. That needs an x which independent events can
+//! disable or change, as readers do with a writer's lock; `expand` calls such operations fragile.
+//! There an execution can have as many children as there are sets of readers.
 //!
 //! # Invariants
 //! * The children of a work item are a function of its schedule and its execution.
@@ -68,9 +68,10 @@
 //!   left for the next. So the last arrival of a round also wakes a sleeping arrival of it.
 //! * Spin loops: a read that ended a folded loop counts as disabled where the location holds
 //!   another value than it ended with. A thread that still waits counts as disabled where the
-//!   location holds a value that did not end the loop. An execution that diverges from its schedule (the loop went on) is
-//!   redundant and has no children. With loops that several values can end, or that a run passed
-//!   without waiting, traces may be missed or met twice. So [`crate::restart`] falls back to DPOR.
+//!   location holds a value that did not end the loop. An execution that diverges from its
+//!   schedule (the loop went on) is redundant and has no children. With loops that several values
+//!   can end, or that a run passed without waiting, traces may be missed or met twice. So
+//!   [`crate::restart`] falls back to DPOR.
 //! * Programs whose threads behave differently under equivalent schedules (data races at sync
 //!   granularity) have no well-defined traces. Nothing is promised but that the search ends.
 //! * It reports nothing false: every execution is a real run.
