@@ -95,10 +95,9 @@ impl SharedFile {
     #[must_use]
     pub fn word32(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4) && offset < self.map.len() && self.map.len() - offset >= 4);
-        // SAFETY: the four bytes lie inside the mapping (checked above), which lives as long as
-        // `self`, is readable and writable, cannot shrink (sealed), and starts at a page, so that
-        // the address is aligned. Any bit pattern is a valid u32, and atomics allow writes by
-        // another process.
+        // SAFETY: the four bytes lie inside the mapping and are aligned (checked above; it starts
+        // at a page). The mapping lives as long as `self`, is writable, and cannot shrink (sealed).
+        // Any bit pattern is a valid u32; atomics allow writes by another process.
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
     }
 
