@@ -21,7 +21,10 @@ const SENTENCES: [(u64, &str); 14] = [
     ),
     (limit::EXTERNAL_WAIT, "a thread waited in the kernel for something outside the program"),
     (limit::DLOPEN, "a library was loaded during the run: what it does is seen only if it was built with raddle"),
-    (limit::DESCRIPTORS, "descriptors above 255 were used: the order of what threads do with them was not searched"),
+    (
+        limit::DESCRIPTORS,
+        "descriptors above 255, or dup2 of a pipe over a pipe: the order of what threads do with them was not searched",
+    ),
     (
         limit::REQUEUE,
         "FUTEX_REQUEUE would have moved threads to another futex; they were woken instead, so that a wake-up that they \

@@ -120,7 +120,8 @@ impl<'a> ExecutionNames<'a> {
         match self.block_at(address, moment) {
             Some(block) => self.in_block(block, address - block.start, length, pcs),
             None => self.local(address, length).unwrap_or_else(|| {
-                let short = format!("{address:#x}");
+                let is_descriptor = raddle_vocab::DESCRIPTORS.contains(&address);
+                let short = if is_descriptor { "a file descriptor".into() } else { format!("{address:#x}") };
                 Located { variable: None, object: None, short }
             }),
         }

@@ -7,6 +7,7 @@
 //! | 12 | [`UNORDERED`] |
 //! | 13 | [`SECOND_OBSERVES`] |
 //! | 14 | [`OBSERVES`] |
+//! | 15 | [`BLIND`] |
 //! | 16..32 | descriptor |
 //! | 32..64 | a second thing that is touched, as [`second`] gives it; 0 if there is none |
 //!
@@ -20,6 +21,9 @@ pub const UNORDERED: u64 = 1 << 12;
 pub const SECOND_OBSERVES: u64 = 1 << 13;
 /// The object is only observed.
 pub const OBSERVES: u64 = 1 << 14;
+
+/// Tells the thread nothing of what others did, as closing does not.
+pub const BLIND: u64 = 1 << 15;
 
 /// Where the identities of files lie, apart from those of pipes and from addresses.
 const FILES: u64 = 1 << 55;

@@ -21,6 +21,9 @@ pub use words::Words;
 /// Addresses at which the runtime allocates the program's heap blocks, and nothing else.
 pub const HEAP: core::ops::Range<u64> = 0x6000_0000_0000..0x6200_0000_0000;
 
+/// Addresses that stand for file descriptors: a use of one reads there, its end writes there.
+pub const DESCRIPTORS: core::ops::Range<u64> = 0x6300_0000_0000..0x6301_0000_0000;
+
 /// What is a transition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Granularity {

@@ -3,10 +3,11 @@
 // verdict: bug
 // executions: 2
 // finding: assertion
+// finding: data-race detail=descriptor
 // check:
 // flags: -DREPLACE
 // verdict: bug
-// findings: at-least
+// executions: 2
 // finding: assertion
 // check:
 // flags: -DFLAGS

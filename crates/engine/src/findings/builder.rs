@@ -236,6 +236,10 @@ impl<'a> FindingBuilder<'a> {
         let side = defect.race.as_ref().map(|race| [&race.first, &race.second]);
         let side =
             side.and_then(|sides| sides.into_iter().find(|side| PartPosition::from(side.position) == part.position));
+        if defect.signature.detail == "descriptor" {
+            let is_use = side.is_some_and(|side| side.what == Touching::Read);
+            return if is_use { "use" } else { "close" }.to_string();
+        }
         let text = match (side.map(|side| side.what), part.position) {
             (Some(Touching::Read), _) => "read",
             (Some(Touching::Write), _) => "write",

@@ -62,9 +62,11 @@ fn race(args: &MessageArgs<'_>) -> String {
         format!("{} by {} at {place}", access.op, access.thread)
     };
     let sides: Vec<String> = args.accesses.iter().map(side).collect();
-    let what = if args.detail == "use-after-free" { "race between a use and the end" } else { "data race" };
-    let on = if args.detail == "use-after-free" { "of" } else { "on" };
-    format!("{what} {on} {}: {}", args.object, sides.join(", "))
+    let what = match args.detail {
+        "use-after-free" | "descriptor" => "race between a use and the end of",
+        _ => "data race on",
+    };
+    format!("{what} {}: {}", args.object, sides.join(", "))
 }
 
 fn deadlock(args: &MessageArgs<'_>) -> String {
@@ -133,6 +135,7 @@ fn misuse(args: &MessageArgs<'_>) -> String {
         "barrier-count" => format!("{thread} initialises {object} for no thread"),
         "free-locked" => format!("{thread} frees memory that contains {object}, which is held"),
         "reinit-in-use" => format!("{thread} initialises {object}, which is in use"),
+        "initialised-twice" => format!("{thread} initialises {object} again, which was not destroyed"),
         "sem-overflow" => format!("{thread} posts {object} beyond its greatest value"),
         "lock-held-at-exit" => format!("{thread} ends while it holds {object}"),
         "main-returns-early" => "main returns while threads run".into(),

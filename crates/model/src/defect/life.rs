@@ -1,15 +1,17 @@
 //! What is left over at the end: locks of threads that have ended, threads that were never joined,
 //! objects that were never destroyed.
 
-use raddle_vocab::RunStatus;
-use rustc_hash::FxHashMap;
+use raddle_vocab::{Outcome, RunStatus};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::held::{Held, Holdings};
 use super::{Defect, Part, PartPosition};
 use crate::depend::{Footprint, conflict, footprint};
 use crate::execution::{Access, AccessKind, Event, Execution, Pending, PendingState};
 use crate::finding::{Kind, Severity};
-use crate::object::{MemoryAction, Op, Operation as _, Patience, SemaphoreAction, SemaphoreOp, ThreadOp};
+use crate::object::{
+    MemoryAction, MutexAction, MutexOp, Op, Operation as _, Patience, SemaphoreAction, SemaphoreOp, ThreadOp,
+};
 
 /// A thread, as far as others have to do with its life.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +29,11 @@ pub(super) struct Leftovers {
     /// Objects that were initialised by a call and not destroyed since, with the number of that
     /// event.
     live: FxHashMap<u64, u32>,
+    /// Events that initialise an object, each with the one that had initialised it before; one of
+    /// each place.
+    again: Vec<(u32, u32)>,
+    /// Places of these events.
+    places: FxHashSet<u64>,
     /// The first event of main that ends the process.
     end_of_main: Option<u32>,
     /// The threads that run at the end of main.
@@ -45,6 +52,7 @@ pub(super) fn locks_misused(event: &Event, number: u32, holdings: &mut Holdings,
             if let Some(object) = event.op.initialised() {
                 initialised_again(event, number, object, holdings, into);
             }
+            refused_unlock(event, number, holdings, into);
         }
         Op::Memory(op) if op.action == MemoryAction::Free => {
             let position = PartPosition::Event(number);
@@ -108,6 +116,19 @@ fn initialised_again(event: &Event, number: u32, object: u64, holdings: &Holding
         let defect = Defect::new(Kind::Misuse, "reinit-in-use", vec![event.pc]).about(Some(object));
         into.push(defect.with(call.and(held)));
     }
+}
+
+/// Error-checking and recursive mutexes refuse to be unlocked by a thread that does not hold them.
+/// The program is told by a code, which it may expect.
+fn refused_unlock(event: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
+    let Op::Mutex(MutexOp { mutex, action: MutexAction::Unlock, outcome: Outcome::Refused, .. }) = event.op else {
+        return;
+    };
+    let held = holdings.of_object(mutex).next().is_some();
+    let detail = if held { "unlock-not-owner" } else { "unlock-not-locked" };
+    let position = PartPosition::Event(number);
+    let part = Part { thread: event.thread, pc: event.pc, position, waits: None, locks: Vec::new() };
+    into.push(Defect::warning(detail, vec![event.pc]).about(Some(mutex)).with(vec![part]));
 }
 
 /// The semaphore that a blocked thread waits for.
@@ -175,6 +196,7 @@ pub(super) fn warnings(execution: &Execution, leftovers: &mut Leftovers, into: &
         leftovers.main_returns_early(execution, into);
         leftovers.never_joined(execution, into);
     }
+    leftovers.initialised_twice(execution, into);
     leftovers.not_destroyed(execution, into);
 }
 
@@ -183,6 +205,8 @@ impl Leftovers {
         self.children.clear();
         self.children.resize(execution.threads.len(), Child::default());
         self.live.clear();
+        self.again.clear();
+        self.places.clear();
         self.running.clear();
         (self.end_of_main, self.on_purpose) = (None, false);
         for (number, event) in execution.events.iter().enumerate() {
@@ -210,7 +234,11 @@ impl Leftovers {
             }
             op => {
                 if let Some(object) = op.initialised() {
-                    self.live.insert(object, number);
+                    if let Some(before) = self.live.insert(object, number)
+                        && self.places.insert(event.pc)
+                    {
+                        self.again.push((before, number));
+                    }
                 } else if let Some(object) = op.destroyed() {
                     self.live.remove(&object);
                 }
@@ -260,6 +288,26 @@ impl Leftovers {
             let created = Part { thread: event.thread, pc: event.pc, position, waits: None, locks: Vec::new() };
             let child = Part { thread: thread as u16, ..created.clone() };
             into.push(Defect::warning("never-joined", vec![event.pc]).with(vec![created, child]));
+        }
+    }
+
+    /// Objects that were initialised by a call, and then by another one without being destroyed.
+    fn initialised_twice(&self, execution: &Execution, into: &mut Vec<Defect>) {
+        for &(first, second) in &self.again {
+            let [before, event] = [first, second].map(|number| &execution.events[number as usize]);
+            let object = event.op.object();
+            let is_new = execution.accesses.iter().any(|access| {
+                let covers = access.addr <= object && object < access.addr.saturating_add(access.size);
+                access.kind == AccessKind::Free && covers && first < access.after && access.after <= second
+            });
+            if !is_new {
+                let part = |event: &Event, number| {
+                    let position = PartPosition::Event(number);
+                    Part { thread: event.thread, pc: event.pc, position, waits: None, locks: Vec::new() }
+                };
+                let defect = Defect::warning("initialised-twice", vec![event.pc]).about(Some(object));
+                into.push(defect.with(vec![part(event, second), part(before, first)]));
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The fixed words by which findings are told apart.
 
-use raddle_vocab::Misuse;
+use raddle_vocab::{DESCRIPTORS, Misuse};
 
 use crate::race::{Race, Touching};
 
@@ -71,7 +71,9 @@ pub fn signal(number: u64) -> &'static str {
 pub fn race(race: &Race) -> &'static str {
     let sides = [race.first.what, race.second.what];
     let has = |what: &[Touching]| sides.iter().any(|side| what.contains(side));
-    if has(&[Touching::Free]) {
+    if DESCRIPTORS.contains(&race.addr) {
+        "descriptor"
+    } else if has(&[Touching::Free]) {
         "use-after-free"
     } else if has(&[Touching::Make]) {
         "init-destroy"

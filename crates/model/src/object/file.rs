@@ -21,6 +21,8 @@ pub struct FileOp {
     pub events: i16,
     /// Whether what one thread did before happens before what another does behind it.
     pub ordered: bool,
+    /// Whether it tells the thread nothing of what others did.
+    pub blind: bool,
 }
 
 /// Something that input or output touches.
@@ -69,6 +71,7 @@ impl Operation for FileOp {
         let second = self.second.map_or(0, |second| io::and(second.identity as u32));
         let arg = io::waits_for(self.descriptor, self.events) | second | flags;
         let arg = if self.ordered { arg } else { arg | io::UNORDERED };
+        let arg = if self.blind { arg | io::BLIND } else { arg };
         Words::new(OpKind::Io).on(self.object.identity, arg)
     }
 
@@ -82,6 +85,7 @@ impl Operation for FileOp {
             descriptor,
             events,
             ordered: words.arg & io::UNORDERED == 0,
+            blind: words.arg & io::BLIND != 0,
         })
     }
 
@@ -101,7 +105,9 @@ impl Operation for FileOp {
 
     fn order(&self, sink: &mut impl OrderSink) {
         for touch in self.touches().filter(|_| self.ordered) {
-            sink.acquire(touch.identity, Carrier::Object);
+            if !self.blind {
+                sink.acquire(touch.identity, Carrier::Object);
+            }
             if !touch.observes {
                 sink.release_apart(touch.identity, Carrier::Object);
             }

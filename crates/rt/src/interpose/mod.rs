@@ -9,6 +9,7 @@ pub mod annotations;
 pub mod before;
 pub mod buffers;
 mod c11;
+mod exceptions;
 pub mod io;
 pub mod memory;
 pub mod process;

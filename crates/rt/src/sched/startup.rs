@@ -33,7 +33,9 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     let Some(descriptor) = descriptor(environment) else { return };
     attach(descriptor);
     create_pool();
-    if let Err(reason) = crate::interpose::memory::heap::map_arenas(process().pool_len) {
+    let mapped = crate::interpose::memory::heap::map_arenas(process().pool_len)
+        .and_then(|()| crate::interpose::io::descriptor_ends::map_words());
+    if let Err(reason) = mapped {
         controller::refuse(reason);
     }
     crate::syscall::callers::prepare();

@@ -5,6 +5,7 @@ use raddle_vocab::{OpKind, ThreadSet};
 
 use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::benign;
+use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::files::Copies;
 use crate::interpose::io::readiness::Queues;
@@ -305,6 +306,8 @@ pub struct RunState {
     pub channels: [u64; MAX_CHANNELS],
     /// Regular files that descriptors refer to.
     pub open_files: [OpenFile; MAX_CHANNELS],
+    /// Words whose accesses are the uses and ends of descriptors.
+    pub descriptor_words: DescriptorWords,
     /// Private copies of files.
     pub copies: Copies,
     /// Actions that the program wants for the signals that the runtime handles.
@@ -349,6 +352,7 @@ impl RunState {
             dump_for: 0,
             channels: [0; MAX_CHANNELS],
             open_files: [OpenFile::NONE; MAX_CHANNELS],
+            descriptor_words: DescriptorWords::NEW,
             copies: Copies::new(),
             handlers: [KernelAction::DEFAULT; 65],
             timers: Timers::NEW,

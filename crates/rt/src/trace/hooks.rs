@@ -98,9 +98,13 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
 }
 
-/// A heap block is freed: conflicts with every access to it.
+/// A heap block is freed: conflicts with every access to it, unless the program wants its accesses
+/// to be ignored.
 pub fn block_freed(address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;
+    if hot.ignoring {
+        return;
+    }
     if process().access_granularity {
         crate::trace::access_granularity::free(address, size, pc);
         return;

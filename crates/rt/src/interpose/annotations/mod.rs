@@ -38,6 +38,12 @@ pub extern "C" fn acquire(address: u64, pc: u64) {
     ordering(OpKind::AtomicLoad, MemOrder::Acquire, address, pc);
 }
 
+/// A release and an acquisition of the address in one: the last thread to do it has seen what all
+/// did before.
+pub fn exchange(address: u64, pc: u64) {
+    ordering(OpKind::AtomicRmw, MemOrder::AcqRel, address, pc);
+}
+
 extern "C" fn happens_before(_file: *const c_char, _line: i32, address: u64, pc: u64) {
     release(address, pc);
 }

@@ -9,7 +9,8 @@ use raddle_wire::limit;
 
 use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers::{reads, reads_pieces, writes, writes_pieces};
-use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
+use crate::interpose::io::descriptor_ends;
+use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
@@ -93,6 +94,7 @@ pub fn is_ready(descriptor: i32, events: i16) -> bool {
 /// Waits until an operation on a descriptor cannot block. If the descriptor refers to something else
 /// by then, it waits for that.
 fn wait_for(descriptor: i32, events: i16, pc: u64) {
+    descriptor_ends::uses(descriptor, pc);
     while controlled() {
         let identity = channel(descriptor);
         if identity == 0 {
@@ -119,6 +121,7 @@ fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
 
 /// A transition on what the descriptor refers to that waits for nothing.
 pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
+    descriptor_ends::uses(descriptor, pc);
     let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
     match channel(descriptor) {
         0 => regular_files::touches_flags(descriptor, how, pc),
@@ -355,21 +358,17 @@ extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
         crate::interpose::io::readiness::closed(descriptor);
         let identity = channel(descriptor);
         if identity != 0 {
+            descriptor_ends::ends(descriptor, pc);
             // Threads that wait at the other end notice that this one is closed.
-            sched::perform(
-                AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0), pc),
-                Outcome::Done,
-                0,
-                0,
-            );
+            let arg = io::waits_for(descriptor, 0) | io::BLIND;
+            sched::perform(AnnouncedOp::new(OpKind::Io, identity, arg, pc), Outcome::Done, 0, 0);
             set_channel(descriptor, 0);
             // SAFETY: passes on what the caller gave.
             let result = unsafe { hidden::close(descriptor) };
             sched::changed(identity);
             return result;
         }
-        regular_files::touches_offset(descriptor, pc);
-        regular_files::set(descriptor, OpenFile::NONE);
+        regular_files::closes(descriptor, pc);
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::close(descriptor) }
@@ -381,11 +380,13 @@ extern "C" fn duplicate_to(from: i32, to: i32, pc: u64) -> i32 {
     unsafe { hidden::dup2(from, to) }
 }
 
-extern "C" fn duplicate(descriptor: i32) -> i32 {
+extern "C" fn duplicate(descriptor: i32, pc: u64) -> i32 {
+    descriptor_ends::uses(descriptor, pc);
     // SAFETY: passes on what the caller gave.
     let copy = unsafe { hidden::dup(descriptor) };
     if copy >= 0 && controlled() {
         copied(descriptor, copy);
+        descriptor_ends::made(copy);
     }
     copy
 }
@@ -405,6 +406,7 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
     let result = unsafe { hidden::fcntl(descriptor, command, argument) };
     if result >= 0 && controlled() && matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
         copied(descriptor, result);
+        descriptor_ends::made(result);
     }
     if command == libc::F_SETFL {
         woke(descriptor);
@@ -421,12 +423,32 @@ extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32, pc: u64) -> i
 /// Replacing a descriptor closes it, and changes what those meet that use it as the other one.
 fn duplicated(from: i32, to: i32, pc: u64) {
     if controlled() && from != to {
-        // What is replaced comes last: the descriptor changes with no other transition in between.
-        touches(from, FileAccess::Change, pc);
-        touches(to, FileAccess::Change, pc);
+        descriptor_ends::uses(from, pc);
+        descriptor_ends::replaces(to, pc);
+        touches_both(from, to, pc);
         undo::loses(to);
         copied(from, to);
     }
+}
+
+/// One transition on what both descriptors refer to: it depends on uses of the one that is replaced
+/// before and behind it.
+fn touches_both(from: i32, to: i32, pc: u64) {
+    let (channel, file) = match (channel(from), channel(to)) {
+        (0, 0) => return regular_files::touches_both(from, to, pc),
+        (channel, 0) => (channel, regular_files::of_open_file(to)),
+        (0, channel) => (channel, regular_files::of_open_file(from)),
+        (channel, replaced) => {
+            if channel != replaced && run().threads > 1 {
+                // One transition has no room for two channels.
+                note_limit(limit::DESCRIPTORS);
+                touches(from, FileAccess::Change, pc);
+            }
+            (replaced, None)
+        }
+    };
+    let arg = io::waits_for(from, 0) | file.map_or(0, io::and);
+    sched::perform(AnnouncedOp::new(OpKind::Io, channel, arg, pc), Outcome::Done, 0, 0);
 }
 
 /// The second descriptor refers to what the first does.
@@ -453,6 +475,8 @@ fn paired(result: i32, pair: *const i32) -> i32 {
         unsafe {
             set_channel(*pair, identity);
             set_channel(*pair.add(1), identity);
+            descriptor_ends::made(*pair);
+            descriptor_ends::made(*pair.add(1));
         }
     }
     result
@@ -484,6 +508,7 @@ extern "C" fn make_event_counter(value: u32, flags: i32) -> i32 {
     let descriptor = unsafe { hidden::eventfd(value, flags) };
     if descriptor >= 0 && controlled() {
         set_channel(descriptor, new_identity());
+        descriptor_ends::made(descriptor);
     }
     descriptor
 }

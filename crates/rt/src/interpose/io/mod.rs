@@ -1,6 +1,7 @@
 //! Files, descriptors and streams.
 
 mod attributes;
+pub mod descriptor_ends;
 pub mod descriptors;
 pub mod files;
 pub mod kernel_buffers;

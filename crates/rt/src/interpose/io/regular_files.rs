@@ -13,6 +13,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::interpose::buffers::reads_text;
+use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::restore::undo;
 use crate::sched;
@@ -109,6 +110,7 @@ pub fn opened(descriptor: i32, content: u32) {
     me.channels += 1;
     let offset = hash(&(me.key ^ u64::from(me.channels)).to_le_bytes(), 4);
     set(descriptor, OpenFile { content, offset });
+    descriptor_ends::made(descriptor);
 }
 
 /// Notes that something was opened that is no regular file and that operations do not wait for.
@@ -117,6 +119,7 @@ pub fn opened_other(descriptor: i32) {
     me.channels += 1;
     let content = thing(me.key ^ u64::from(me.channels), 5);
     set(descriptor, OpenFile { content, offset: 0 });
+    descriptor_ends::made(descriptor);
 }
 
 /// Notes that a regular file without a name was opened.
@@ -163,6 +166,7 @@ pub fn moves_name(from: &CStr, to: &CStr, pc: u64) {
 
 /// An operation on the content of an open file.
 pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
+    descriptor_ends::uses(descriptor, pc);
     if counts()
         && let Some(file) = open_file(descriptor)
     {
@@ -172,6 +176,7 @@ pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
 
 /// An operation on the content of an open file at its offset, which moves.
 pub fn touches_at_offset(descriptor: i32, how: FileAccess, pc: u64) {
+    descriptor_ends::uses(descriptor, pc);
     if counts()
         && let Some(file) = open_file(descriptor)
     {
@@ -185,17 +190,44 @@ pub fn touches_at_offset(descriptor: i32, how: FileAccess, pc: u64) {
     }
 }
 
-/// An operation on the offset alone, or the end of the open file.
+/// An operation on the offset alone.
 pub fn touches_offset(descriptor: i32, pc: u64) {
     touches_flags(descriptor, FileAccess::Change, pc);
 }
 
 /// An operation on what belongs to the open file, not to what is in it.
 pub fn touches_flags(descriptor: i32, how: FileAccess, pc: u64) {
+    descriptor_ends::uses(descriptor, pc);
+    touches_open_file(descriptor, how, 0, pc);
+}
+
+/// An operation on what belongs to both open files.
+pub fn touches_both(one: i32, other: i32, pc: u64) {
+    match (of_open_file(one), of_open_file(other)) {
+        _ if !counts() => {}
+        (Some(one), Some(other)) if one != other => perform(one, FileAccess::Change, io::and(other), pc),
+        (Some(only), _) | (None, Some(only)) => perform(only, FileAccess::Change, 0, pc),
+        (None, None) => {}
+    }
+}
+
+/// The end of the open file.
+pub fn closes(descriptor: i32, pc: u64) {
+    descriptor_ends::ends(descriptor, pc);
+    touches_open_file(descriptor, FileAccess::Change, io::BLIND, pc);
+    set(descriptor, OpenFile::NONE);
+}
+
+/// What belongs to the open file, not to what is in it.
+pub fn of_open_file(descriptor: i32) -> Option<u32> {
+    open_file(descriptor).map(|file| if file.offset == 0 { file.content } else { file.offset })
+}
+
+fn touches_open_file(descriptor: i32, how: FileAccess, arg: u64, pc: u64) {
     if counts()
-        && let Some(file) = open_file(descriptor)
+        && let Some(thing) = of_open_file(descriptor)
     {
-        perform(if file.offset == 0 { file.content } else { file.offset }, how, 0, pc);
+        perform(thing, how, arg, pc);
     }
 }
 

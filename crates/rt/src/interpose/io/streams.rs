@@ -6,6 +6,7 @@ use core::ffi::c_void;
 
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, reads_text};
+use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::interpose::io::{descriptors, stream_locks};
 use crate::interpose::process::shared_state::{self, SharedPart};
@@ -62,8 +63,12 @@ pub fn output(stream: usize, pc: u64) {
 }
 
 fn close(stream: usize, pc: u64) {
+    let descriptor = descriptor(stream);
+    if let Some(descriptor) = descriptor {
+        descriptor_ends::ends(descriptor, pc);
+    }
     output(stream, pc);
-    if let Some(descriptor) = descriptor(stream) {
+    if let Some(descriptor) = descriptor {
         regular_files::set(descriptor, OpenFile::NONE);
     }
 }

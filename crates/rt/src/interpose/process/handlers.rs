@@ -96,8 +96,11 @@ fn as_slot(action: &libc::sigaction) -> KernelAction {
 
 /// `sigaction`, under control.
 fn change(number: i32, new: Option<&libc::sigaction>, pc: u64) -> Option<libc::sigaction> {
-    let how = if new.is_some() { FileAccess::Change } else { FileAccess::Observe };
-    shared_state::touch(SharedPart::Action(number), how, pc);
+    if new.is_some() {
+        shared_state::installs_handler(number, pc);
+    } else {
+        shared_state::touch(SharedPart::Action(number), FileAccess::Observe, pc);
+    }
     if CRASHES.contains(&number) {
         let slot = &mut run().handlers[number as usize];
         let before = as_program_sees(*slot);

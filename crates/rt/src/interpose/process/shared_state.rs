@@ -1,7 +1,8 @@
 //! State of the process that its threads share and that lies in no memory of the program: the
 //! working directory, the file mode mask, actions of signals, names of threads, streams without a
 //! descriptor. A call that reads or changes such a part is a transition that observes or changes
-//! it. It orders no memory: the kernel promises nothing of the kind.
+//! it. It orders no memory: the kernel promises nothing of the kind. The one exception is a signal's
+//! action: what a thread did before it installed a handler happens before the handler runs.
 //!
 //! While the program has only one thread, such calls are no transitions.
 
@@ -40,9 +41,23 @@ impl SharedPart {
 
 /// The running thread reads or changes a part.
 pub fn touch(part: SharedPart, how: FileAccess, pc: u64) {
+    let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
+    perform(part, io::UNORDERED | observes, pc);
+}
+
+/// The running thread installs a handler for the signal.
+pub fn installs_handler(signal: i32, pc: u64) {
+    perform(SharedPart::Action(signal), io::BLIND, pc);
+}
+
+/// The running thread gets the signal, for which there may be a handler.
+pub fn gets_signal(signal: i32, pc: u64) {
+    perform(SharedPart::Action(signal), io::OBSERVES, pc);
+}
+
+fn perform(part: SharedPart, arg: u64, pc: u64) {
     if controlled() && run().threads > 1 {
-        let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
-        let op = AnnouncedOp::new(OpKind::Io, io::file(part.identity()), io::UNORDERED | observes, pc);
+        let op = AnnouncedOp::new(OpKind::Io, io::file(part.identity()), arg, pc);
         sched::perform(op, Outcome::Done, 0, 0);
     }
 }

@@ -7,9 +7,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arch::PAGE;
 use crate::arch::entry::{export, hook};
-use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::failure::CRASHES;
-use crate::interpose::process::shared_state::{self, SharedPart};
+use crate::interpose::process::shared_state;
 use crate::restore::snapshot::touch;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
@@ -163,7 +162,7 @@ extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void) ->
 
 extern "C" fn send_to_self(signal: i32, pc: u64) -> i32 {
     if controlled() {
-        shared_state::touch(SharedPart::Action(signal), FileAccess::Observe, pc);
+        shared_state::gets_signal(signal, pc);
         make_room_for_frame();
     }
     // SAFETY: passes on what the caller gave.

@@ -14,6 +14,7 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, hook};
 use crate::arch::signal::KernelAction;
 use crate::interpose::io::descriptors;
+use crate::interpose::process::shared_state;
 use crate::interpose::process::signal_masks;
 use crate::interpose::process::sigwait::SIGNALS;
 use crate::sched;
@@ -99,9 +100,9 @@ pub enum Next {
     NotModelled,
 }
 
-/// Lets the next timer go off.
+/// Lets the next timer go off. Those of a process that has exited are gone.
 pub fn go_on() -> Next {
-    if !run().timers.used {
+    if !run().timers.used || run().exit.is_some() {
         return Next::None;
     }
     let Some(index) = run().timers.next() else { return Next::None };
@@ -146,8 +147,10 @@ fn is_alive(tid: usize) -> bool {
     )
 }
 
+/// Whether there are threads, and all have blocked the signal.
 fn all_block(signal: i32) -> bool {
-    (0..run().threads).filter(|&tid| is_alive(tid)).all(|tid| signal_masks::blocks(tid, signal))
+    let mut alive = (0..run().threads).filter(|&tid| is_alive(tid)).peekable();
+    alive.peek().is_some() && alive.all(|tid| signal_masks::blocks(tid, signal))
 }
 
 /// Sends the signal where a thread waits for it; false if none does.
@@ -207,6 +210,7 @@ pub fn after_sleep() {
             return;
         }
         went_off(index);
+        shared_state::gets_signal(signal, run().me().pending.pc);
         // SAFETY: sends the signal to this thread, which has a handler for it.
         unsafe { hidden::raise(signal) };
     }
@@ -418,6 +422,7 @@ extern "C" fn create_descriptor(clock: i32, flags: i32) -> i32 {
     let descriptor = unsafe { hidden::timerfd_create(clock, flags) };
     if descriptor >= 0 && controlled() {
         descriptors::set_channel(descriptor, descriptors::new_identity());
+        crate::interpose::io::descriptor_ends::made(descriptor);
         if let Some(index) = run().timers.of_descriptor(descriptor) {
             run().timers.all[index] = Timer { effect: Effect::None, at: 0, interval: 0 };
         }
@@ -471,6 +476,7 @@ extern "C" fn pause(pc: u64) -> i32 {
     let private = &mut run().me().private;
     private.pause = -1;
     let signal = private.pause_signal;
+    shared_state::gets_signal(signal, pc);
     // SAFETY: closes the own descriptor; the thread has a handler for the signal.
     unsafe {
         syscall!(libc::SYS_close, counter);

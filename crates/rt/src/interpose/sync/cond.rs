@@ -2,7 +2,8 @@
 //! once woken or timed out.
 //!
 //! Each thread's own entry says whether it waits ([`WaitStage`]). So the object holds nothing but
-//! its tag, in bytes 0..8, where glibc has a sequence number that static initialisers set to 0.
+//! its tag, in bytes 0..8, where glibc has a sequence number that static initialisers set to 0, as
+//! they do with all other bytes.
 
 use core::ffi::c_void;
 
@@ -35,10 +36,18 @@ fn tag(address: u64) -> &'static mut u64 {
     unsafe { &mut *(address as *mut u64) }
 }
 
+/// Whether all words are those of a static initialiser.
+fn is_static(address: u64) -> bool {
+    const WORDS: usize = size_of::<libc::pthread_cond_t>() / 8;
+    // SAFETY: as for `tag`; the object has so many words.
+    unsafe { &*(address as *const [u64; WORDS]) }.iter().all(|&word| word == 0)
+}
+
 /// Reports use of an invalid condition variable, and initialises it.
 fn require(address: u64, pc: u64) {
     let misuse = match *tag(address) {
-        0 | LIVE => return,
+        LIVE => return,
+        0 if is_static(address) => return,
         DEAD => Misuse::CondDestroyed,
         _ => Misuse::CondUninitialised,
     };

@@ -140,19 +140,24 @@ real! { hidden:
     fn pthread_mutex_consistent(mutex: u64) -> i32;
 }
 
-/// The kind that an attribute object asks for: glibc keeps everything in its only word.
-fn kind_of(attr: *const u32) -> u32 {
+/// The kind that an attribute object asks for: glibc keeps everything in its only word. A robust
+/// mutex with a priority ceiling is not supported.
+fn kind_of(attr: *const u32) -> Result<u32, i32> {
+    const ATTR_CEILING: u32 = 0x2000_0000;
     const ATTR_ROBUST: u32 = 0x4000_0000;
     const ATTR_SHARED: u32 = 0x8000_0000;
     if attr.is_null() {
-        return 0;
+        return Ok(0);
     }
     // SAFETY: the caller passes an attribute object.
     let word = unsafe { *attr };
+    if word & ATTR_CEILING != 0 && word & ATTR_ROBUST != 0 {
+        return Err(libc::ENOTSUP);
+    }
     if word & ATTR_SHARED != 0 {
         note_limit(limit::SHARED_OBJECT);
     }
-    word & 3 | if word & ATTR_ROBUST != 0 { ROBUST } else { 0 }
+    Ok(word & 3 | if word & ATTR_ROBUST != 0 { ROBUST } else { 0 })
 }
 
 extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
@@ -160,8 +165,13 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_mutex_init(address, attr.cast()) };
     }
-    init_as(address, kind_of(attr), pc);
-    0
+    match kind_of(attr) {
+        Ok(kind) => {
+            init_as(address, kind, pc);
+            0
+        }
+        Err(code) => code,
+    }
 }
 
 /// Initialises with a kind as glibc numbers them.

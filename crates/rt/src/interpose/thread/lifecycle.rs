@@ -238,6 +238,11 @@ pub fn by_handle(handle: u64) -> Option<usize> {
     (0..run.threads).rev().find(|&tid| process().pool[run.fibers[tid].slot as usize].handle == handle)
 }
 
+/// The thread with this handle, unless it was joined: then the handle names none any more.
+pub fn by_live_handle(handle: u64) -> Option<usize> {
+    by_handle(handle).filter(|&tid| !run().fibers[tid].joined)
+}
+
 /// Whether a join of this thread is enabled: it has ended, or may not be joined.
 pub fn can_join(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
