@@ -125,6 +125,8 @@ byte_enum! {
         BadFree = 28,
         /// A thread handle that names no thread of this run.
         BadThread = 29,
+        /// A lock of the program's own that is announced as acquired while another thread holds it.
+        LockNotFree = 30,
     }
 }
 

@@ -120,6 +120,7 @@ fn misuse(args: &MessageArgs<'_>) -> String {
             format!("{thread} uses {object}, which was destroyed")
         }
         "unlock-not-owner" => format!("{thread} unlocks {object}, which another thread holds"),
+        "lock-not-free" => format!("{thread} has acquired {object}, which is held already"),
         "unlock-not-locked" => format!("{thread} unlocks {object}, which no thread holds"),
         "rwlock-unlock-not-held" => format!("{thread} unlocks {object}, which it does not hold"),
         "destroy-locked" | "rwlock-destroy-locked" => format!("{thread} destroys {object}, which is held"),

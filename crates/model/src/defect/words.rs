@@ -10,6 +10,7 @@ pub fn misuse(which: Misuse) -> &'static str {
     match which {
         Misuse::MutexUninitialised => "mutex-uninitialised",
         Misuse::MutexDestroyed => "mutex-destroyed",
+        Misuse::LockNotFree => "lock-not-free",
         Misuse::UnlockNotOwner => "unlock-not-owner",
         Misuse::UnlockNotLocked => "unlock-not-locked",
         Misuse::DestroyLocked => "destroy-locked",

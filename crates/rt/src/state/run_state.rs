@@ -5,6 +5,7 @@ use raddle_vocab::{OpKind, ThreadSet};
 
 use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::benign;
+use crate::interpose::annotations::locks::AnnouncedLocks;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::files::Copies;
@@ -300,6 +301,8 @@ pub struct RunState {
     pub slot_children: [u16; MAX_THREADS],
     /// Threads by run-local number.
     pub fibers: [Fiber; MAX_THREADS],
+    /// Locks that the program has announced.
+    pub announced_locks: AnnouncedLocks,
     /// Bytes on which the program declares races benign.
     pub benign: benign::Ranges,
     /// Identity of what each descriptor refers to, if operations on it can block.
@@ -335,6 +338,7 @@ impl RunState {
         RunState {
             hot: Hot::NEW,
             stop_after: u32::MAX,
+            announced_locks: AnnouncedLocks::NEW,
             benign: benign::Ranges::NEW,
             threads: 0,
             steps: 0,

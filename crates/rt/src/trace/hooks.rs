@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 
 use raddle_wire::record;
 
-use crate::arch::entry::{hook, read_hook};
+use crate::arch::entry::{export, hook, read_hook};
 use crate::spinloop::detector;
 use crate::state::{process, run};
 use crate::trace;
@@ -242,6 +242,50 @@ hook!(__tsan_unaligned_read_write8, 1 => read_write::<8>);
 hook!(__tsan_unaligned_read_write16, 1 => read_write::<16>);
 hook!(__tsan_read_range, 2 => read_range);
 hook!(__tsan_write_range, 2 => write_range);
+/// Accesses that a generator of code announces for another place of the program.
+macro_rules! placed_hooks {
+    ($($name:ident => $kind:ident $size:literal;)*) => { $(
+        const _: () = {
+            extern "C" fn placed(address: u64, pc: u64, _caller: u64) {
+                access::<$kind, $size, 0>(address, pc);
+            }
+            export!($name, 2 => placed);
+        };
+    )* };
+}
+
+placed_hooks! {
+    __tsan_read1_pc => R 1; __tsan_read2_pc => R 2; __tsan_read4_pc => R 4; __tsan_read8_pc => R 8;
+    __tsan_read16_pc => R 16;
+    __tsan_write1_pc => W 1; __tsan_write2_pc => W 2; __tsan_write4_pc => W 4; __tsan_write8_pc => W 8;
+    __tsan_write16_pc => W 16;
+}
+
+/// Accesses that the program asks for by name.
+macro_rules! unaligned {
+    ($($load:ident $store:ident $type:ty;)*) => { $(
+        const _: () = {
+            extern "C" fn load(address: u64, pc: u64) -> $type {
+                access::<R, { size_of::<$type>() as u16 }, 0>(address, pc);
+                // SAFETY: the program asks for this access.
+                unsafe { (address as *const $type).read_unaligned() }
+            }
+            extern "C" fn store(address: u64, value: $type, pc: u64) {
+                access::<W, { size_of::<$type>() as u16 }, 0>(address, pc);
+                // SAFETY: the program asks for this access.
+                unsafe { (address as *mut $type).write_unaligned(value) };
+            }
+            export!($load, 1 => load);
+            export!($store, 2 => store);
+        };
+    )* };
+}
+
+unaligned! {
+    __sanitizer_unaligned_load16 __sanitizer_unaligned_store16 u16;
+    __sanitizer_unaligned_load32 __sanitizer_unaligned_store32 u32;
+    __sanitizer_unaligned_load64 __sanitizer_unaligned_store64 u64;
+}
 hook!(__tsan_vptr_read, 1 => plain::<R, 8>);
 hook!(__tsan_vptr_update, 2 => vptr_update);
 

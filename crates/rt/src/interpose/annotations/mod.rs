@@ -2,7 +2,7 @@
 //! the functions of the Software Verification Competition. Without raddle they do nothing.
 
 pub mod benign;
-mod locks;
+pub mod locks;
 
 use core::ffi::c_char;
 

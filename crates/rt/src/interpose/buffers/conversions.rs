@@ -17,6 +17,7 @@ real! { hidden:
     fn ctime(clock: *const i64) -> *mut c_char;
     fn asctime(time: *const c_void) -> *mut c_char;
     fn __xpg_strerror_r(number: i32, into: *mut c_char, bytes: usize) -> i32;
+    fn strerror_r(number: i32, into: *mut c_char, bytes: usize) -> *mut c_char;
     fn realpath(path: *const c_char, into: *mut c_char) -> *mut c_char;
 }
 
@@ -96,6 +97,16 @@ extern "C" fn describe_error(number: i32, into: *mut c_char, bytes: usize, pc: u
     result
 }
 
+/// The GNU variant has a text of its own for most numbers.
+extern "C" fn describe_error_somewhere(number: i32, into: *mut c_char, bytes: usize, pc: u64) -> *mut c_char {
+    // SAFETY: passes on what the caller gave.
+    let result = unsafe { hidden::strerror_r(number, into, bytes) };
+    if bytes > 0 && result == into {
+        writes_text(into as usize, pc);
+    }
+    result
+}
+
 extern "C" fn resolve_path(path: *const c_char, into: *mut c_char, pc: u64) -> *mut c_char {
     reads_text(path as usize, pc);
     // SAFETY: passes on what the caller gave.
@@ -106,6 +117,7 @@ extern "C" fn resolve_path(path: *const c_char, into: *mut c_char, pc: u64) -> *
 
 export!(strftime, 4 => format_time);
 export!(__xpg_strerror_r, 3 => describe_error);
+export!(strerror_r, 3 => describe_error_somewhere);
 export!(realpath, 2 => resolve_path);
 
 before! {

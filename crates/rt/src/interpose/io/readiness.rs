@@ -1,5 +1,6 @@
 //! Asking whether input or output is possible: `poll`, `select`, `epoll_wait`, `FIONREAD`. Each
-//! descriptor that is asked about is observed by a transition of its own.
+//! descriptor that is asked about is observed by a transition of its own. Which descriptors are in an
+//! epoll queue, and for what, is state of the queue, which `epoll_ctl` changes.
 //!
 //! A call that may wait for ever waits for its turn until one of its descriptors is ready. One with
 //! a time-out never waits: the time may be over at any moment.
@@ -11,6 +12,7 @@ use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::io::descriptors::{channel, is_ready};
+use crate::interpose::io::{descriptor_ends, regular_files};
 use crate::interpose::process::timers;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -75,23 +77,31 @@ pub fn closed(descriptor: i32) {
     }
 }
 
-/// A transition that looks at what the descriptor refers to.
-fn observe(descriptor: i32, pc: u64) {
+/// A transition that looks at what the descriptor refers to, and at what `second` says. False if it
+/// refers to nothing that operations wait for: then there is none.
+fn observe(descriptor: i32, second: u64, pc: u64) -> bool {
     let identity = channel(descriptor);
     if identity == 0 {
-        return;
+        return false;
     }
     timers::before_reading(descriptor);
-    let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | io::OBSERVES, pc);
+    let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | io::OBSERVES | second, pc);
+    sched::perform(op, Outcome::Done, 0, 0);
+    timers::observe();
+    true
+}
+
+/// Waits until `descriptor`, which may stand for several, is ready. `about` is what it waits for.
+fn wait_until_ready(descriptor: i32, events: i16, about: u64, second: u64, pc: u64) {
+    let op = AnnouncedOp::new(OpKind::Io, about, io::waits_for(descriptor, events) | io::OBSERVES | second, pc);
     sched::perform(op, Outcome::Done, 0, 0);
     timers::observe();
 }
 
-/// Waits until `descriptor`, which may stand for several, is ready. `about` is what it waits for.
-fn wait_until_ready(descriptor: i32, events: i16, about: u64, pc: u64) {
-    let op = AnnouncedOp::new(OpKind::Io, about, io::waits_for(descriptor, events) | io::OBSERVES, pc);
-    sched::perform(op, Outcome::Done, 0, 0);
-    timers::observe();
+/// Identity of an epoll queue. One whose number was used before is taken for the same, which only
+/// adds dependences.
+fn thing_of_queue(queue: i32) -> u32 {
+    regular_files::thing(queue as u64, 21)
 }
 
 /// Waits until one of several is ready.
@@ -100,7 +110,7 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
         return note_limit(limit::EXTERNAL_WAIT);
     };
     if let [only] = entries {
-        return wait_until_ready(only.fd, only.events, about, pc);
+        return wait_until_ready(only.fd, only.events, about, 0, pc);
     }
     // SAFETY: a queue of the runtime, which it closes again; events have the same bits in both
     // calls.
@@ -110,7 +120,7 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
             let event = libc::epoll_event { events: entry.events as u16 as u32, u64: 0 };
             syscall!(libc::SYS_epoll_ctl, queue, libc::EPOLL_CTL_ADD, entry.fd, &raw const event);
         }
-        wait_until_ready(queue, libc::POLLIN, about, pc);
+        wait_until_ready(queue, libc::POLLIN, about, 0, pc);
         syscall!(libc::SYS_close, queue);
     }
 }
@@ -134,7 +144,7 @@ fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
     let mut ready = 0;
     for entry in entries {
         if milliseconds >= 0 {
-            observe(entry.fd, pc);
+            observe(entry.fd, 0, pc);
         }
         // SAFETY: asks about one entry of the caller's; does not wait.
         ready += unsafe { hidden::poll(entry, 1, 0) }.max(0);
@@ -186,7 +196,12 @@ pub fn select(count: i32, sets: [*mut libc::fd_set; 3], milliseconds: i32, pc: u
     Some(found)
 }
 
-extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, _pc: u64) -> i32 {
+extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, pc: u64) -> i32 {
+    descriptor_ends::uses(descriptor, pc);
+    if controlled() && run().threads > 1 {
+        let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), 0, pc);
+        sched::perform(op, Outcome::Done, 0, 0);
+    }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::epoll_ctl(queue, operation, descriptor, event) };
     if result == 0 && controlled() {
@@ -194,6 +209,13 @@ extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *
             libc::EPOLL_CTL_ADD => run().queues.add(queue, descriptor),
             libc::EPOLL_CTL_DEL => run().queues.remove(|of, member| (of, member) == (queue, descriptor)),
             _ => {}
+        }
+        for at in 0..run().queues.len {
+            let (of, member) = run().queues.members[at];
+            if of == queue {
+                // A thread that waits for the queue names one of its members.
+                sched::changed(channel(member));
+            }
         }
     }
     result
@@ -205,18 +227,23 @@ extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseco
         return unsafe { hidden::epoll_wait(queue, into, most, milliseconds) };
     }
     touch(into.cast(), most.max(0) as usize * size_of::<libc::epoll_event>());
-    let mut about = 0;
+    let of_queue = io::and(thing_of_queue(queue)) | io::SECOND_OBSERVES;
+    let (mut about, mut is_observed) = (0, false);
     for at in 0..run().queues.len {
         let (of, member) = run().queues.members[at];
         if of == queue {
             about = if about == 0 { channel(member) } else { about };
             if milliseconds >= 0 {
-                observe(member, pc);
+                is_observed |= observe(member, if is_observed { 0 } else { of_queue }, pc);
             }
         }
     }
+    if milliseconds >= 0 && !is_observed && run().threads > 1 {
+        let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), io::OBSERVES, pc);
+        sched::perform(op, Outcome::Done, 0, 0);
+    }
     if milliseconds < 0 && about != 0 {
-        wait_until_ready(queue, libc::POLLIN, about, pc);
+        wait_until_ready(queue, libc::POLLIN, about, of_queue, pc);
     } else if milliseconds < 0 {
         note_limit(limit::EXTERNAL_WAIT);
     }
@@ -234,7 +261,7 @@ extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc:
     const ANY: usize = 512;
     if controlled() {
         if matches!(request, libc::FIONREAD | libc::FIONBIO) {
-            observe(descriptor, pc);
+            observe(descriptor, 0, pc);
         }
         // What it answers may be something else in every run.
         undo::changed(undo::kind::OTHER);
