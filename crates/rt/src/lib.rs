@@ -24,6 +24,7 @@
 //! | `sched` | taking over the process, the host's jobs, which thread runs next, virtual time |
 //! | `spinloop` | detecting threads that wait busily |
 //! | `state` | all state of the runtime |
+//! | `state_key` | keys by which a search recognises states |
 //! | `syscall` | direct system calls, and what lies behind the functions that the runtime hides |
 //! | `trace` | the records of a run, and the compiler's hooks for plain accesses |
 #![no_std]
@@ -36,6 +37,7 @@ mod restore;
 mod sched;
 mod spinloop;
 mod state;
+mod state_key;
 mod syscall;
 mod trace;
 

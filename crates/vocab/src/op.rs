@@ -168,6 +168,30 @@ byte_enum! {
 }
 
 impl OpKind {
+    /// Whether the operation can only enable others, and no other order of it with operations of
+    /// other threads has to be tried first: it gives, begins or ends something.
+    #[must_use]
+    pub const fn gives(self) -> bool {
+        matches!(
+            self,
+            OpKind::ThreadStart
+                | OpKind::ThreadEnd
+                | OpKind::Create
+                | OpKind::Join
+                | OpKind::Unlock
+                | OpKind::RwUnlock
+                | OpKind::SemPost
+                | OpKind::SemInit
+                | OpKind::BarrierInit
+                | OpKind::BarrierArrive
+                | OpKind::BarrierLeave
+                | OpKind::OnceEnd
+                | OpKind::MutexInit
+                | OpKind::RwInit
+                | OpKind::CondInit
+        )
+    }
+
     /// The fixed word for the operation, as reports and the debugger use it.
     #[must_use]
     pub const fn word(self) -> &'static str {

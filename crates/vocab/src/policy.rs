@@ -16,6 +16,10 @@ pub enum Policy {
     /// The thread that made the last step for as long as it can step without a time-out, then as
     /// `LeastRank`: no preemption.
     Stay,
+    /// As `LeastRank`, but threads whose operation only gives come first
+    /// ([`OpKind::gives`](crate::OpKind::gives)). For searches that recognise states: the fewer states
+    /// differ only in what was given, the more are alike. Runs get the keys of their states.
+    GiveFirst,
     /// Uniformly among all that can step (time-outs included).
     Random {
         /// Start of the pseudo-random sequence.
@@ -51,6 +55,8 @@ pub mod number {
     pub const POS: u32 = 3;
     /// [`Policy::Stay`](super::Policy::Stay)
     pub const STAY: u32 = 4;
+    /// [`Policy::GiveFirst`](super::Policy::GiveFirst)
+    pub const GIVE_FIRST: u32 = 5;
 }
 
 /// What the policy needs to know of a thread that can step.
@@ -75,11 +81,12 @@ impl Policy {
         Chooser::new(self).choose(step, candidates)
     }
 
-    /// Which of its successors a step shall have. `LeastRank` and `Stay` take the first.
+    /// Which of its successors a step shall have. `LeastRank`, `Stay` and
+    /// `GiveFirst` take the first.
     #[must_use]
     pub const fn successor(self, step: u32, successors: u16) -> u16 {
         match self {
-            Policy::LeastRank | Policy::Stay => 0,
+            Policy::LeastRank | Policy::Stay | Policy::GiveFirst => 0,
             Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
                 let random = mix(seed ^ (step as u64).wrapping_mul(31));
                 (random % if successors == 0 { 1 } else { successors as u64 }) as u16
@@ -117,8 +124,8 @@ impl Chooser {
     /// transitions. To be called once for each of them, in order.
     pub fn choose(&mut self, step: u32, candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
         match self.policy {
-            // The caller knows which thread ran last.
-            Policy::LeastRank | Policy::Stay => candidates.map(|c| c.rank).next(),
+            // The caller knows which thread ran last, and what each is about to do.
+            Policy::LeastRank | Policy::Stay | Policy::GiveFirst => candidates.map(|c| c.rank).next(),
             Policy::Random { seed } => {
                 let count = candidates.clone().count() as u64;
                 if count == 0 {

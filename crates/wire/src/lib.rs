@@ -25,7 +25,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 8;
+pub const PROTOCOL_VERSION: u32 = 9;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -214,6 +214,8 @@ pub mod job_flag {
     /// End the run where its schedule ends, with the status `Stopped`, instead of continuing by the
     /// policy.
     pub const STOP_AFTER_SCHEDULE: u32 = 4;
+    /// Record the key of each state behind the schedule.
+    pub const KEYS: u32 = 8;
 }
 
 /// One run: the request and the result.

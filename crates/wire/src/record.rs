@@ -13,6 +13,7 @@
 //! | [`TEXT`] | 1 + n | bytes, zero-padded; count = their number | | | | |
 //! | [`THREAD_NAME`] | as text | | | | | |
 //! | [`STACK`] | 1 + count | return addresses | | | | |
+//! | [`KEY`] | 3 | low half | high half | | | |
 //! | [`FRAMES`] | 1 + 2 count | stack pointer, frame pointer | | | | |
 //!
 //! An access record with [`flag::PENDING`] was not performed: a segment stopped the thread before
@@ -49,6 +50,9 @@ pub const THREAD_NAME: u8 = 138;
 pub const STACK: u8 = 139;
 /// Stack and frame pointer of the innermost frames of the stack before it, two words for each.
 pub const FRAMES: u8 = 140;
+/// The key of the state behind the steps before it, if the job asked for keys; 0: the state cannot
+/// be compared with others. With [`flag::PENDING`]: none of the run's states can.
+pub const KEY: u8 = 141;
 
 /// Bits of the flags byte.
 pub mod flag {
@@ -77,7 +81,7 @@ pub mod flag {
 pub const STEP_WORDS: usize = 6;
 /// Which of them holds the value: what was read or written, or what a pending operation found.
 pub const STEP_VALUE: usize = 4;
-/// Words of a plain access record.
+/// Words of a plain access or key record.
 pub const ACCESS_WORDS: usize = 3;
 /// Words of range, alloc, free, failure and misuse records.
 pub const LONG_WORDS: usize = 4;
@@ -123,7 +127,7 @@ pub const fn parse_step_extra(extra: u16) -> (u8, u8, u8) {
 #[must_use]
 pub const fn words(kind: u8, count: u32) -> Option<usize> {
     match kind {
-        READ | WRITE => Some(ACCESS_WORDS),
+        READ | WRITE | KEY => Some(ACCESS_WORDS),
         READ_RANGE | WRITE_RANGE | ALLOC | FREE | FAILURE | MISUSE => Some(LONG_WORDS),
         TEXT | THREAD_NAME => Some(1 + (count as usize).div_ceil(8)),
         STACK => Some(1 + count as usize),

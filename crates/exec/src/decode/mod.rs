@@ -12,7 +12,8 @@ mod thread;
 
 use raddle_model::object::{ThreadOp, UnpackError};
 use raddle_model::{
-    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState, ThreadInfo,
+    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState, StateKey,
+    ThreadInfo,
 };
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
@@ -167,6 +168,7 @@ impl Decoder {
         into.diverged_at = result.diverged_at;
         into.awaits = result.awaits;
         into.recorded = 0;
+        into.keys.clear();
         self.add_thread(into, None);
     }
 
@@ -312,6 +314,10 @@ impl Decoder {
         }
         if header.kind == record::STACK {
             self.detail.stack(std::mem::take(&mut self.stack_owner), header.tid, body);
+            return Ok(());
+        }
+        if header.kind == record::KEY {
+            key(header, body, into);
             return Ok(());
         }
         if header.kind == record::FRAMES {
@@ -557,6 +563,16 @@ impl Header {
     fn parse(word: u64) -> Self {
         let (kind, flags, tid, count) = record::parse_header(word);
         Header { kind, flags, tid, count }
+    }
+}
+
+/// The key of the state behind the events so far.
+fn key(header: Header, body: &[u64], into: &mut Execution) {
+    if header.flags & flag::PENDING != 0 {
+        into.keys.clear();
+    } else if into.keys.len() <= into.events.len() {
+        into.keys.resize(into.events.len(), StateKey::UNKNOWN);
+        into.keys.push(StateKey(u128::from(body[0]) | u128::from(body[1]) << 64));
     }
 }
 

@@ -61,6 +61,7 @@ fn execution() -> Execution {
         diverged_at: Some(4),
         recorded: 13,
         awaits: 0,
+        keys: Vec::new(),
     }
 }
 

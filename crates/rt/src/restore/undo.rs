@@ -142,6 +142,12 @@ pub fn note_address_space() {
     root().address_space = address_space();
 }
 
+/// Whether the run has changed, as far as it was noted, what is not in memory or in mappings of the
+/// root.
+pub fn has_changes() -> bool {
+    root().changed != 0 || root().mapping_count > 0
+}
+
 /// Whether everything that the run has changed so far is in memory.
 pub fn is_nothing_to_undo() -> bool {
     let root = root();

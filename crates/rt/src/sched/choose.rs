@@ -31,6 +31,7 @@ pub fn next_thread() -> Option<usize> {
     }
     match plan.chooser.policy() {
         Policy::LeastRank => least_rank(),
+        Policy::GiveFirst => giver().or_else(least_rank),
         Policy::Stay => last_thread().filter(|&tid| !fairness::was_left(tid)).or_else(least_rank),
         _ => by_policy(),
     }
@@ -79,6 +80,22 @@ fn last_thread() -> Option<usize> {
         return None;
     }
     (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == CanStep::Yes).then_some(tid)
+}
+
+/// The thread of least rank whose operation gives.
+fn giver() -> Option<usize> {
+    let run = run();
+    let mut rest = run.runnable;
+    while let Some(rank) = rest.first() {
+        rest.remove(rank);
+        let tid = run.by_rank[rank] as usize;
+        let fiber = &run.fibers[tid];
+        let gives = fiber.status == ThreadStatus::Pending && fiber.pending.kind.gives();
+        if gives && enabled(tid) == CanStep::Yes {
+            return Some(tid);
+        }
+    }
+    None
 }
 
 /// The sets hold what was true when a thread was marked; it is checked again here.

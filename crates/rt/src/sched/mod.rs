@@ -21,6 +21,7 @@ use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::{detector, last_round, observation};
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
+use crate::state_key;
 use crate::trace;
 
 /// A thread that makes so many reads without a transition is taken to wait for another thread.
@@ -42,6 +43,9 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
         return last_round::arriving(&op);
     }
     let may_spin = detector::arriving(&op);
+    if process().plan.flags & job_flag::KEYS != 0 {
+        state_key::arrived(&op);
+    }
     let run = run();
     let (count, values) = (run.hot.count, run.hot.values);
     let me = run.me();
@@ -65,6 +69,7 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
 /// Records the operation that [`arrive`] let through, as performed.
 pub fn commit(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
+    run().used_files |= op.kind == OpKind::Io;
     detector::performed(op, outcome, value, old);
     if run().timed {
         crate::sched::timeouts::performed(op, outcome);
@@ -146,6 +151,9 @@ pub fn wait_for_turn() {
         last_round::goes_on();
     }
     checkpoint_if_due();
+    if process().plan.flags & job_flag::KEYS != 0 {
+        state_key::record();
+    }
     let next = choose::next_thread().or_else(at_rest).unwrap_or_else(beyond_the_end);
     let_go(next);
 }
@@ -236,6 +244,9 @@ fn record_end(status: RunStatus) {
     observation::end();
     if process().plan.flags & job_flag::DETAIL != 0 {
         dump_stacks();
+    }
+    if process().plan.flags & job_flag::KEYS != 0 {
+        state_key::check_end();
     }
     if status == RunStatus::Rest {
         crate::interpose::sync::sem::report_stuck();

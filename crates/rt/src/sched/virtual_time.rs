@@ -45,6 +45,11 @@ impl PublishedClocks {
         PublishedClocks { used: false, entries: [(0, 0); ENTRIES] }
     }
 
+    /// Whether any clock was published.
+    pub fn is_used(&self) -> bool {
+        self.used
+    }
+
     /// The entry of a key, or the one that it would get.
     fn find(&mut self, key: u64) -> &mut (u64, u64) {
         let first = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;

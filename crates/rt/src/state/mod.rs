@@ -20,6 +20,7 @@ use crate::interpose::thread::keys::Keys;
 use crate::sched::timeouts::View;
 use crate::spinloop::locked_poll::LockPoll;
 use crate::spinloop::loop_head::{LoopCandidates, NO_READ_SITES, ReadSites};
+use crate::state_key::Entry;
 
 /// A static that only the one running fiber accesses.
 #[repr(C, align(4096))]
@@ -98,6 +99,15 @@ pub fn views(tid: usize) -> &'static mut View {
     unsafe { &mut (*VIEWS.get())[tid] }
 }
 
+static ENTRIES: Global<[Entry; MAX_THREADS]> = Global::new([Entry::NONE; MAX_THREADS]);
+
+/// How a thread entered the runtime for the operation that it is before; part of the state of the
+/// run.
+pub fn entries(tid: usize) -> &'static mut Entry {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut (*ENTRIES.get())[tid] }
+}
+
 static AFFINITIES: Global<[Affinity; MAX_THREADS]> = Global::new([NOT_ASKED; MAX_THREADS]);
 
 /// Processors that a thread asked for; part of the state of the run.
@@ -125,18 +135,19 @@ pub const fn run_pointer() -> *const RunState {
 }
 
 /// Address and size of what belongs to the run and holds nothing that the program can notice.
-pub fn runtime_ranges() -> [(usize, usize); 5] {
+pub fn runtime_ranges() -> [(usize, usize); 6] {
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (LOOP_CANDIDATES.get() as usize, size_of_val(&LOOP_CANDIDATES)),
         (LOCK_POLLS.get() as usize, size_of_val(&LOCK_POLLS)),
         (READ_SITES.get() as usize, size_of_val(&READ_SITES)),
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
+        (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
     ]
 }
 
 /// Address and size of everything that belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 7] {
+pub fn run_ranges() -> [(usize, usize); 8] {
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (LOOP_CANDIDATES.get() as usize, size_of_val(&LOOP_CANDIDATES)),
@@ -145,5 +156,6 @@ pub fn run_ranges() -> [(usize, usize); 7] {
         (KEYS.get() as usize, size_of_val(&KEYS)),
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
         (AFFINITIES.get() as usize, size_of_val(&AFFINITIES)),
+        (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
     ]
 }

@@ -289,6 +289,8 @@ pub struct RunState {
     pub dump_for: u16,
     /// Whether a thread has timed out or read its clock.
     pub timed: bool,
+    /// Whether there was input or output that is a transition.
+    pub used_files: bool,
     /// Whether the process has exited, and how.
     pub exit: Option<i32>,
     /// Bytes of all heap blocks ever handed out fresh.
@@ -364,6 +366,7 @@ impl RunState {
             queues: Queues::NEW,
             stream_locks: StreamLocks::NEW,
             timed: false,
+            used_files: false,
             clocks: PublishedClocks::new(),
             names: Names::new(),
             token_position: 0,

@@ -96,6 +96,21 @@ pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     ]);
 }
 
+/// Records the key of the present state, which is no event; nothing if there is no room.
+pub fn key(flags: u8, key: [u64; 2]) {
+    let hot = &mut run().hot;
+    let words = [record::header(record::KEY, flags, hot.tid, 0), key[0], key[1]];
+    // SAFETY: `next` lies within the arena or at its end.
+    let after = unsafe { hot.next.add(words.len()) };
+    if after <= hot.end {
+        for (index, word) in words.into_iter().enumerate() {
+            // SAFETY: checked against the end just above.
+            unsafe { hot.next.add(index).write(word) };
+        }
+        hot.next = after;
+    }
+}
+
 /// Records a heap block's birth or death, which is an access of the running thread.
 pub fn block(kind: u8, address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;

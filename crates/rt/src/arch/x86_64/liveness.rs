@@ -4,8 +4,10 @@
 
 use raddle_x86::{CodeReader, FrameStorage, LONGEST};
 
+use raddle_vocab::policy::mix;
+
 use crate::arch::entry::Registers;
-use crate::state::{process, run};
+use crate::state::{Global, process, run};
 use crate::syscall::maps::Maps;
 
 /// Functions on the stack that are decoded.
@@ -28,7 +30,56 @@ pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
 /// with these registers and continues at `pc`. Functions without a frame pointer are taken to need
 /// all their bytes.
 pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
-    let (low, high) = run().hot.stack;
+    let decode = |pc, storage| raddle_x86::is_dead(pc, storage, &mut Program);
+    is_dead_by(decode, run().hot.stack, registers, pc, address)
+}
+
+/// As [`is_dead`], for any thread with this stack. Answers about code are remembered, so the code
+/// must be that of the root.
+pub fn is_dead_at_root(stack: (usize, usize), registers: &Registers, pc: u64, address: usize) -> bool {
+    is_dead_by(is_dead_cached, stack, registers, pc, address)
+}
+
+/// Answers that are remembered.
+const REMEMBERED: usize = 1 << 14;
+
+/// Place in the code, and storage with the answer in the lowest bit; by a hash of both. It belongs to
+/// the process: code does not change.
+static ANSWERS: Global<[(u64, u64); REMEMBERED]> = Global::new([(0, 0); REMEMBERED]);
+
+fn is_dead_cached(pc: u64, storage: FrameStorage) -> bool {
+    let code = match storage {
+        FrameStorage::Byte(distance) => u64::from(distance.cast_unsigned()) << 1,
+        FrameStorage::Register(number) => 1 << 40 | u64::from(number) << 1,
+    };
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    let answers = unsafe { &mut *ANSWERS.get() };
+    let entry = &mut answers[mix(pc ^ code.rotate_left(24)) as usize % REMEMBERED];
+    if (entry.0, entry.1 & !1) != (pc, code) {
+        *entry = (pc, code | u64::from(raddle_x86::is_dead(pc, storage, &mut Program)));
+    }
+    entry.1 & 1 != 0
+}
+
+/// The registers with which a thread called the runtime, for one that continues at `pc`; 0 in place
+/// of those that are dead.
+pub fn live_registers(registers: &Registers, pc: u64) -> [u64; 6] {
+    let mut live = registers.saved;
+    for (value, number) in live.iter_mut().zip(SAVED) {
+        if is_dead_cached(pc, FrameStorage::Register(number)) {
+            *value = 0;
+        }
+    }
+    live
+}
+
+fn is_dead_by(
+    is_dead: impl Fn(u64, FrameStorage) -> bool,
+    (low, high): (usize, usize),
+    registers: &Registers,
+    pc: u64,
+    address: usize,
+) -> bool {
     let (mut frame, mut pc) = (registers.frame_pointer(), pc);
     if frame <= registers.sp as usize {
         return false;
@@ -39,7 +90,7 @@ pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
         }
         if address < frame {
             let Ok(distance) = i32::try_from(address.wrapping_sub(frame).cast_signed()) else { return false };
-            return raddle_x86::is_dead(pc, FrameStorage::Byte(distance), &mut Program);
+            return is_dead(pc, FrameStorage::Byte(distance));
         }
         // SAFETY: the caller's frame pointer and where it goes on; both words lie within the own
         // stack.

@@ -36,6 +36,11 @@ pub struct StreamLocks {
 }
 
 impl StreamLocks {
+    /// Whether any stream was locked.
+    pub fn is_used(&self) -> bool {
+        self.used
+    }
+
     /// No stream was locked. All-zero is a free mutex; its kind is the low half of the third word.
     pub const NEW: StreamLocks =
         StreamLocks { streams: [0; STREAMS], locks: [[0, 0, RECURSIVE, 0, 0]; STREAMS], used: false };

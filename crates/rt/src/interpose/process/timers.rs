@@ -75,6 +75,11 @@ pub struct Timers {
 }
 
 impl Timers {
+    /// Whether any was ever armed.
+    pub fn is_used(&self) -> bool {
+        self.used
+    }
+
     /// None.
     pub const NEW: Timers =
         Timers { all: [Timer { effect: Effect::None, at: 0, interval: 0 }; MOST], used: false, last: 0 };

@@ -37,6 +37,11 @@ pub struct Names {
 }
 
 impl Names {
+    /// Whether any name is known.
+    pub fn is_used(&self) -> bool {
+        self.entries.iter().any(|entry| entry.semaphore != 0)
+    }
+
     /// No name is known.
     pub const fn new() -> Self {
         Names { entries: [const { Entry { semaphore: 0, name: [0; NAME_BYTES], name_len: 0 } }; ENTRIES] }

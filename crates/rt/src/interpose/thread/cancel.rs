@@ -49,6 +49,13 @@ impl Cancel {
     /// Not requested; enabled and deferred.
     pub const NEW: Cancel = Cancel { requested: false, acting: false, waits_for: 0, state: 0, kind: 0 };
 
+    /// A number for the state.
+    pub fn digest(&self) -> u64 {
+        let flags = u64::from(self.requested) | u64::from(self.acting) << 1;
+        let numbers = u64::from(self.state.cast_unsigned()) << 2 | u64::from(self.kind.cast_unsigned()) << 34;
+        self.waits_for.rotate_left(32) ^ numbers ^ flags
+    }
+
     /// Whether a request would have an effect.
     fn listens(&self) -> bool {
         !self.acting && self.state != DISABLED

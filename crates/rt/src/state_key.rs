@@ -1,0 +1,273 @@
+//! The key of the state between two transitions, by which a search recognises states.
+//!
+//! Equal keys must mean equal futures. So the key covers all that the future of a run depends on,
+//! and leaves out only what it cannot depend on:
+//!
+//! | part of the state | in the key |
+//! |---|---|
+//! | memory that differs from the root | each word with its address |
+//! | stack of a live thread | from its stack pointer up, without bytes that are dead ([`liveness`]) |
+//! | stack and thread-local storage of a thread that has ended | no: nothing reads them |
+//! | stack of a thread that has not started | no: it is empty |
+//! | callee-saved registers, floating point control | as they were when the thread entered the runtime, without dead ones |
+//! | what the runtime keeps for each thread | pending operation, wait, and what the program can notice, by spawn path |
+//! | tables of the runtime about objects | no: they follow from the events, and the host adds their state |
+//! | knowledge about spin loops | no: a search with spin loops does not compare states |
+//! | the kernel's state, virtual time, timers, named semaphores | no: a run that has used them has no keys from there on |
+//!
+//! All threads stand before an operation when a key is made. A thread on a stack of its own making,
+//! or that has entered the runtime by another way than its stubs, has registers that are not known:
+//! then there is no key.
+
+use raddle_vocab::OpKind;
+use raddle_vocab::policy::mix;
+use raddle_wire::record::flag;
+
+use crate::arch::PAGE;
+use crate::arch::context::float_state;
+use crate::arch::entry::{Registers, registers};
+use crate::arch::liveness;
+use crate::restore::undo;
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
+use crate::trace;
+
+/// How a thread entered the runtime for the operation that it is before.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    registers: Registers,
+    /// Floating point units.
+    float: u64,
+    /// Whether the rest is what the thread goes on with.
+    is_known: bool,
+}
+
+impl Entry {
+    /// Of no call.
+    pub const NONE: Entry = Entry { registers: Registers::NONE, float: 0, is_known: false };
+}
+
+/// The running thread is about to stop before the operation.
+pub fn arrived(op: &AnnouncedOp) {
+    let run = run();
+    let (low, high) = run.hot.stack;
+    let entry = entries(run.hot.tid as usize);
+    let (now, here) = (registers(), &raw const low as usize);
+    let is_own = |address: usize| (low..high).contains(&address);
+    // In the second half of an operation other threads have entered the runtime since.
+    if is_own(now.sp as usize) {
+        entry.registers = now;
+        entry.float = float_state();
+    }
+    let sp = entry.registers.sp as usize;
+    // SAFETY: the stack pointer of a call lies within the thread's stack, so the word can be read.
+    entry.is_known = is_own(here) && is_own(sp) && unsafe { *(sp as *const u64) } == op.pc;
+}
+
+/// Records the key of the present state, unless a schedule leads on from it.
+pub fn record() {
+    let plan = &process().plan;
+    if plan.at >= plan.len {
+        trace::key(0, if is_comparable() { key() } else { [0; 2] });
+    }
+}
+
+/// At the end of a run: its keys mean nothing if it has changed something that was not noticed.
+pub fn check_end() {
+    if !undo::is_nothing_to_undo() {
+        trace::key(flag::PENDING, [0; 2]);
+    }
+}
+
+/// Whether the state is all in memory, and known.
+fn is_comparable() -> bool {
+    let run = run();
+    process().snapshot.is_taken()
+        && !undo::has_changes()
+        && !run.used_files
+        && !run.timed
+        && !run.clocks.is_used()
+        && !run.timers.is_used()
+        && !run.stream_locks.is_used()
+        && !run.names.is_used()
+        && run.at_spin_reads == 0
+        && (0..run.threads).all(|tid| !is_live(&run.fibers[tid]) || is_fresh(&run.fibers[tid]) || entries(tid).is_known)
+}
+
+/// Whether the thread can still do something.
+fn is_live(fiber: &Fiber) -> bool {
+    !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Exited | ThreadStatus::Failed)
+}
+
+/// Whether the thread has not begun, or has nothing left to do.
+fn is_fresh(fiber: &Fiber) -> bool {
+    matches!(fiber.pending.kind, OpKind::ThreadStart | OpKind::ThreadEnd)
+}
+
+/// Two sums of hashes, so that the order of what is added does not matter.
+struct Sum([u64; 2]);
+
+impl Sum {
+    #[inline(always)]
+    fn add(&mut self, name: u64, value: u64) {
+        const ODD: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
+        let spread = name.wrapping_mul(ODD[0]) ^ value.rotate_left(32).wrapping_mul(ODD[1]);
+        self.0[0] = self.0[0].wrapping_add(mix(spread ^ value));
+        self.0[1] = self.0[1].wrapping_add(mix(spread.wrapping_add(name).wrapping_mul(ODD[1]) ^ !value));
+    }
+}
+
+fn key() -> [u64; 2] {
+    let mut sum = Sum([1, 0]);
+    let run = run();
+    for tid in 0..run.threads {
+        sum.add(run.fibers[tid].key, thread(tid));
+    }
+    let shared = [run.token_position as u64, run.exit.map_or(0, |exit| 1 + u64::from(exit.cast_unsigned()))];
+    sum.add(1, words(0, &shared));
+    for rank in 0..run.threads {
+        sum.add(2 + rank as u64, u64::from(run.slot_children[rank]));
+    }
+    memory(&mut sum);
+    sum.0
+}
+
+fn words(start: u64, words: &[u64]) -> u64 {
+    words.iter().fold(start, |hash, &word| mix(hash ^ word))
+}
+
+/// What the runtime keeps for a thread, and its registers.
+fn thread(tid: usize) -> u64 {
+    let fiber = &run().fibers[tid];
+    let private = &fiber.private;
+    let status = fiber.status as u64 | u64::from(fiber.joined) << 8 | u64::from(fiber.detached) << 9;
+    let hash = words(status, &[u64::from(fiber.slot), u64::from(fiber.children)]);
+    if !is_live(fiber) {
+        let result = if fiber.joined { 0 } else { fiber.result as u64 };
+        return words(hash, &[result, u64::from(private.reusable), u64::from(private.next_reusable)]);
+    }
+    let op = &fiber.pending;
+    let wait = match fiber.wait {
+        WaitStage::None => [0, 0],
+        WaitStage::Queued { obj, timed } => [1 + u64::from(timed), obj],
+        WaitStage::Woken => [3, 0],
+        WaitStage::Arrived { obj } => [4, obj],
+        WaitStage::Released { serial } => [5 + u64::from(serial), 0],
+    };
+    let hash = words(
+        hash,
+        &[
+            op.kind as u64 | u64::from(op.order) << 8 | u64::from(op.log_size) << 16,
+            op.obj,
+            op.arg,
+            op.pc,
+            wait[0],
+            wait[1],
+            fiber.clock,
+            fiber.blocked,
+            u64::from(fiber.spurious_left) | u64::from(fiber.ignoring) << 32,
+            u64::from(fiber.channels) | u64::from(fiber.temporary_files) << 32,
+            fiber.mapped_bytes as u64,
+            fiber.foreign_frees as u64,
+        ],
+    );
+    let hash = words(
+        hash,
+        &[
+            u64::from(private.reusable) | u64::from(private.next_reusable) << 16 | u64::from(private.keys) << 32,
+            private.exit_pc,
+            private.spare_semaphore,
+            private.cleanup as u64,
+            private.robust,
+            u64::from(private.random_words) | u64::from(private.signalled) << 32,
+            private.pending_crashes,
+            private.signal_stack.0 as u64,
+            private.cancel.digest(),
+            u64::from_le_bytes(*private.name.first_chunk().unwrap_or(&[0; 8])),
+            u64::from_le_bytes(*private.name.last_chunk().unwrap_or(&[0; 8])),
+        ],
+    );
+    if is_fresh(fiber) {
+        return words(hash, &[fiber.entry.0 as u64, fiber.entry.1 as u64, fiber.result as u64]);
+    }
+    let entry = entries(tid);
+    let hash = words(hash, &[entry.float, entry.registers.sp]);
+    liveness::live_registers(&entry.registers, op.pc).iter().fold(hash, |hash, &word| mix(hash ^ word))
+}
+
+/// A range of memory of a thread.
+#[derive(Clone, Copy)]
+struct ThreadMemory {
+    tid: usize,
+    /// Stack, and behind it thread-local storage.
+    low: usize,
+    /// Where what is live begins.
+    live: usize,
+    stack_end: usize,
+    end: usize,
+}
+
+/// Bytes behind a thread pointer that belong to the thread.
+const THREAD_BLOCK: usize = 0x1000;
+/// Threads whose memory is told apart; a run with more has their whole memory in its keys.
+const MOST: usize = 64;
+
+/// Adds what the pages that were written hold now, where that differs from the root.
+fn memory(sum: &mut Sum) {
+    let mut table = [const { ThreadMemory { tid: 0, low: 0, live: 0, stack_end: 0, end: 0 } }; MOST];
+    let mut len = 0;
+    for tid in 0..run().threads.min(MOST) {
+        let fiber = &run().fibers[tid];
+        let (low, high) = fiber.stack;
+        let live = if !is_live(fiber) || is_fresh(fiber) { high } else { entries(tid).registers.sp as usize };
+        // The storage of main is elsewhere.
+        let storage = fiber.thread_pointer as usize + THREAD_BLOCK;
+        let end = if tid == 0 || storage < high || is_live(fiber) { high } else { storage };
+        let memory = ThreadMemory { tid, low, live, stack_end: high, end };
+        // A later user of a stack takes its place.
+        let at = (0..len).find(|&at| table[at].low == low).unwrap_or(len);
+        table[at] = memory;
+        len = len.max(at + 1);
+    }
+    let snapshot = &process().snapshot;
+    for index in 0..snapshot.hot_pages() {
+        let (address, root) = snapshot.hot_page(index);
+        if runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address)) {
+            continue;
+        }
+        let owner = table[..len].iter().find(|memory| memory.low <= address && address < memory.end);
+        if owner.is_some_and(|memory| address + PAGE <= memory.live || address >= memory.stack_end) {
+            continue;
+        }
+        page(sum, address, root, owner);
+    }
+}
+
+/// Words of a page.
+const WORDS: usize = PAGE / size_of::<u64>();
+
+fn page(sum: &mut Sum, address: usize, root: *mut u8, owner: Option<&ThreadMemory>) {
+    // SAFETY: both are pages that can be read.
+    let (now, before) = unsafe { (&*(address as *const [u64; WORDS]), &*root.cast::<[u64; WORDS]>()) };
+    if now == before {
+        return;
+    }
+    for (index, (&word, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
+        let at = address + index * size_of::<u64>();
+        let mask = match owner {
+            Some(memory) if at < memory.live || at >= memory.stack_end => 0,
+            Some(memory) => live_bytes(memory, at),
+            None => u64::MAX,
+        };
+        if mask != 0 {
+            sum.add(at as u64, word & mask);
+        }
+    }
+}
+
+/// The bytes of a word of the thread's stack that are not dead.
+fn live_bytes(memory: &ThreadMemory, at: usize) -> u64 {
+    let (entry, op) = (entries(memory.tid), &run().fibers[memory.tid].pending);
+    let stack = (memory.low, memory.stack_end);
+    let dead = |byte: &usize| liveness::is_dead_at_root(stack, &entry.registers, op.pc, at + byte);
+    (0..size_of::<u64>()).filter(|byte| !dead(byte)).fold(0, |mask, byte| mask | 0xff << (8 * byte))
+}
