@@ -38,7 +38,7 @@ impl<S: Strategy> MaxExecutions<S> {
         self.under_way = self.under_way.saturating_sub(1);
         match class {
             Classification::Restarted if !self.counts_all => self.counted = 0,
-            Classification::Counted => self.counted += 1,
+            Classification::Counted | Classification::Matched => self.counted += 1,
             _ => self.counted += u64::from(self.counts_all),
         }
         class
@@ -76,6 +76,10 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
 
     fn prune(&self) -> Prune {
         self.inner.prune()
+    }
+
+    fn states(&self) -> u64 {
+        self.inner.states()
     }
 }
 
@@ -125,6 +129,10 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
     fn prune(&self) -> Prune {
         self.inner.prune()
     }
+
+    fn states(&self) -> u64 {
+        self.inner.states()
+    }
 }
 
 /// At most so many events in a run. What a run that was cut leaves out, the strategy itself says.
@@ -161,5 +169,9 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
 
     fn prune(&self) -> Prune {
         self.inner.prune()
+    }
+
+    fn states(&self) -> u64 {
+        self.inner.states()
     }
 }

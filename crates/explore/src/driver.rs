@@ -78,6 +78,7 @@ impl Summary {
             (Classification::Redundant | Classification::OutOfBound, _) | (_, RunStatus::Diverged) => {
                 &mut stats.blocked
             }
+            (Classification::Matched, _) => &mut stats.matched,
             _ if self.is_stale => &mut stats.blocked,
             _ if self.is_assumed => &mut stats.assumed,
             (_, RunStatus::Assumed) => &mut stats.assumed,
@@ -119,6 +120,7 @@ impl Search {
         }
         run.summary.count(&mut self.progress.stats, class);
         self.progress.stats.prune = strategy.prune();
+        self.progress.stats.states = strategy.states();
         self.is_crowded |= run.summary.is_crowded;
         class
     }

@@ -18,6 +18,7 @@ pub mod pool;
 pub mod preemptions;
 pub mod restart;
 pub mod sampling;
+pub(crate) mod stateful;
 pub mod strategy;
 pub mod trace;
 pub mod unpredictability;

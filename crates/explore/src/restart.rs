@@ -189,4 +189,8 @@ impl Strategy for RestartOnSpinloop {
     fn prune(&self) -> Prune {
         if self.takeover > 0 { self.prune } else { self.search.prune() }
     }
+
+    fn states(&self) -> u64 {
+        self.search.states()
+    }
 }

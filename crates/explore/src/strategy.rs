@@ -20,6 +20,8 @@ pub enum Classification {
     /// It belongs to a search that was given up: the strategy starts again, and nothing that was
     /// counted so far counts.
     Restarted,
+    /// It reached a state below which everything was explored before.
+    Matched,
     /// It lies outside of what is searched, and nothing may be concluded from it.
     OutOfBound,
 }
@@ -123,6 +125,11 @@ pub trait Strategy {
     fn prune(&self) -> Prune {
         Prune::default()
     }
+
+    /// How many states were remembered, in strategies that recognise states.
+    fn states(&self) -> u64 {
+        0
+    }
 }
 
 impl<S: Strategy + ?Sized> Strategy for Box<S> {
@@ -144,6 +151,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn prune(&self) -> Prune {
         (**self).prune()
+    }
+
+    fn states(&self) -> u64 {
+        (**self).states()
     }
 }
 

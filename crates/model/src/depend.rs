@@ -51,6 +51,12 @@ pub struct Touch {
 }
 
 impl Touch {
+    /// Whether it is the place where a thread that waits in a queue learns that it was woken.
+    #[must_use]
+    pub fn is_wait(&self) -> bool {
+        self.cell >> 60 == WAIT_CELLS >> 60
+    }
+
     /// Whether the two touches order their transitions.
     #[must_use]
     pub fn conflicts(&self, other: &Touch) -> bool {

@@ -130,6 +130,22 @@ pub enum IncidentKind {
     Misuse(Misuse),
 }
 
+/// Identifies the state of a program. Equal keys mean equal states: the same threads can make the
+/// same transitions, with the same effects, for ever after. A key does not cover happens-before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StateKey(pub u128);
+
+impl StateKey {
+    /// The state cannot be compared with others.
+    pub const UNKNOWN: StateKey = StateKey(0);
+
+    /// Whether the state can be compared with others.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self != StateKey::UNKNOWN
+    }
+}
+
 /// One run from the start to its end.
 #[derive(Clone, Debug)]
 pub struct Execution {
@@ -155,6 +171,9 @@ pub struct Execution {
     /// a read is enabled depends on the value to be read. The more loops are known, the more rounds
     /// are recognised as failed.
     pub awaits: u32,
+    /// The state before each event, and the one at the end; empty if the target was not asked for
+    /// keys.
+    pub keys: Vec<StateKey>,
 }
 
 impl Execution {
@@ -172,6 +191,7 @@ impl Execution {
             diverged_at: None,
             recorded: 0,
             awaits: 0,
+            keys: Vec::new(),
         }
     }
 

@@ -76,6 +76,12 @@ pub struct Stats {
     pub assumed: u64,
     /// Runs stopped by a bound.
     pub cut: u64,
+    /// Runs that reached a state below which everything was explored before.
+    #[serde(default)]
+    pub matched: u64,
+    /// States that were remembered.
+    #[serde(default)]
+    pub states: u64,
     /// Transitions in all.
     pub transitions: u64,
     /// Everything recorded, in all.

@@ -21,7 +21,7 @@ pub mod thread;
 pub use clock::{ClockTable, VectorClock};
 pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
-pub use execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState};
+pub use execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, StateKey};
 pub use object::{Op, Operation};
 pub use race::{Race, RaceDetector};
 pub use semantics::{Enabled, SyncState};

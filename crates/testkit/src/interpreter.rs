@@ -5,7 +5,7 @@ use raddle_model::object::{
 };
 use raddle_model::{
     Access, AccessKind, Choice, Enabled, Event, Execution, Incident, IncidentKind, Op as Operation, Operation as _,
-    Pending, PendingState, Request, SyncState, ThreadInfo, ThreadPath, depend, footprint,
+    Pending, PendingState, Request, StateKey, SyncState, ThreadInfo, ThreadPath, depend, footprint,
 };
 use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
 use raddle_vocab::{Failure, Outcome, RunStatus};
@@ -33,6 +33,8 @@ pub(super) struct Interpreter {
     world: SyncState,
     memory: Vec<i32>,
     threads: Vec<Thread>,
+    /// Whether executions get keys of their states.
+    pub keys: bool,
 }
 
 impl Interpreter {
@@ -45,6 +47,7 @@ impl Interpreter {
             world: SyncState::new(spurious),
             memory: Vec::new(),
             threads: Vec::new(),
+            keys: false,
         }
     }
 
@@ -62,6 +65,7 @@ impl Interpreter {
         if self.threads.iter().any(|thread| thread.state == PendingState::Exited) {
             out.exit = Some(0);
         }
+        self.note_key(out);
         out.recorded = (out.events.len() + out.accesses.len()) as u64;
         for number in 0..self.threads.len() {
             out.pending.push(self.pending(number));
@@ -133,11 +137,17 @@ impl Interpreter {
 
     fn choose(&self, policy: Policy, chooser: &mut Chooser, events: &[Event]) -> Option<u16> {
         let by_rank = self.world.by_rank();
-        if matches!(policy, Policy::LeastRank | Policy::Stay) {
+        if matches!(policy, Policy::LeastRank | Policy::Stay | Policy::GiveFirst) {
             let can = |wanted| move |&&thread: &&u16| self.enabled(thread) == wanted;
             let last = events.last().map(|event| event.thread).filter(|_| policy == Policy::Stay);
             if let Some(last) = last.filter(|&last| self.enabled(last) == Enabled::Yes) {
                 return Some(last);
+            }
+            let gives = |thread: &&u16| self.threads[usize::from(**thread)].pending.op.kind().gives();
+            if let Some(giver) = by_rank.iter().filter(can(Enabled::Yes)).find(gives)
+                && policy == Policy::GiveFirst
+            {
+                return Some(*giver);
             }
             let willing = by_rank.iter().find(can(Enabled::Yes));
             return willing.or_else(|| by_rank.iter().find(can(Enabled::TimeOut))).copied();
@@ -189,6 +199,7 @@ impl Interpreter {
 
     /// Makes the thread's pending transition and lets it run on to the next.
     fn step(&mut self, number: u16, choice: u16, out: &mut Execution) {
+        self.note_key(out);
         let thread = &self.threads[usize::from(number)];
         let (body, at, pending) = (thread.body, thread.at, thread.pending);
         let mut event = pending;
@@ -212,6 +223,23 @@ impl Interpreter {
         if self.threads[usize::from(number)].state == PendingState::Enabled && !self.second_half(&event) {
             self.arrive(number, out);
         }
+    }
+
+    /// Adds the key of the present state, if keys are wanted.
+    fn note_key(&self, out: &mut Execution) {
+        if self.keys {
+            out.keys.push(self.key());
+        }
+    }
+
+    /// Memory, and each thread's own state. The state of objects is that of `SyncState`.
+    fn key(&self) -> StateKey {
+        let memory = self.memory.iter().enumerate();
+        let memory = memory.map(|(cell, &value)| mix(mix(cell as u64 ^ 0xabc) ^ bits(value)));
+        let name = |number: u16| self.threads[usize::from(number)].key;
+        let threads = self.threads.iter().map(|thread| thread.digest(name));
+        let sum = memory.chain(threads).fold(1u64, u64::wrapping_add);
+        StateKey(u128::from(mix(sum)) << 64 | u128::from(mix(!sum)) | 1)
     }
 
     /// Which integer lies at an address.

@@ -56,6 +56,13 @@ impl MemoryTarget {
         MemoryTarget { interpreter, requests: VecDeque::new(), window }
     }
 
+    /// Gives executions the keys of their states.
+    #[must_use]
+    pub fn with_keys(mut self) -> Self {
+        self.interpreter.keys = true;
+        self
+    }
+
     /// Addresses of the program's objects.
     #[must_use]
     pub fn layout(&self) -> &Layout {

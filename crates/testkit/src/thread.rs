@@ -1,7 +1,8 @@
 //! One thread of a running program.
 
 use raddle_model::object::ThreadOp;
-use raddle_model::{Event, Op, PendingState};
+use raddle_model::{Event, Op, Operation as _, PendingState};
+use raddle_vocab::policy::mix;
 
 use super::program::{HANDLES, REGISTERS};
 
@@ -39,6 +40,28 @@ pub(super) struct Thread {
 }
 
 impl Thread {
+    /// A number for all that the thread's future depends on and that it does not share. Registers
+    /// count even if they are dead.
+    pub fn digest(&self, name: impl Fn(u16) -> u64) -> u64 {
+        let mut sum = mix(self.key);
+        let mut add = |value: u64| sum = mix(sum ^ mix(value.wrapping_add(0x51)));
+        add(self.state as u64);
+        if self.state != PendingState::Enabled {
+            return sum;
+        }
+        let words = [self.body as u64, self.at as u64, u64::from(self.children), self.pending.op.kind() as u64];
+        words.into_iter().for_each(&mut add);
+        add(self.pending.op.object());
+        self.regs.iter().for_each(|&register| add(register as u64));
+        for registers in self.outer.iter().chain(&self.frames) {
+            add(7);
+            registers.iter().for_each(|&register| add(register as u64));
+        }
+        self.handles.iter().for_each(|handle| add(handle.map_or(0, &name)));
+        add(u64::from(self.awaiting.is_some()));
+        sum
+    }
+
     /// A thread that is about to start.
     pub fn new(number: u16, body: usize, arg: i32, key: u64) -> Self {
         let mut regs = [0; REGISTERS];

@@ -42,12 +42,16 @@ mod races;
 mod tree;
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use raddle_model::depend::footprint;
 use raddle_model::semantics::Mark;
-use raddle_model::{Choice, Event, Execution, PendingState, Request, SyncState};
+use raddle_model::{Access, Choice, Event, Execution, PendingState, Request, SyncState};
 use raddle_vocab::RunStatus;
+use raddle_vocab::policy::Policy;
 
+use crate::stateful::summary::{PathEvent, StateSummary};
+use crate::stateful::{SleepKey, StateMatcher, begins_timed_wait, pending_at_end};
 use crate::strategy::{
     Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless, scheduled,
 };
@@ -82,6 +86,10 @@ pub struct Dpor {
     choices: Vec<u16>,
     runs: u64,
     incomplete: Option<IncompleteReason>,
+    /// Recognises states, if the search shall.
+    matcher: Option<Box<StateMatcher>>,
+    /// The events of the execution that is looked at, for the matcher.
+    events: Vec<Rc<PathEvent>>,
 }
 
 impl Dpor {
@@ -99,7 +107,16 @@ impl Dpor {
             choices: Vec::new(),
             runs: 0,
             incomplete: None,
+            matcher: None,
+            events: Vec::new(),
         }
+    }
+
+    /// A search that is cut where it meets a state below which everything was explored. It remembers
+    /// states in so many bytes, roughly. Executions need keys.
+    #[must_use]
+    pub fn matching_states(spurious: u32, bytes: usize) -> Self {
+        Dpor { matcher: Some(Box::new(StateMatcher::new(bytes))), ..Dpor::new(spurious) }
     }
 
     /// Collects what is to be run next.
@@ -108,14 +125,34 @@ impl Dpor {
             self.started = true;
             self.batch.push_back(Task { from: None, schedule: Vec::new(), hinted: false });
         }
-        while self.batch.len() < BATCH {
-            let Some((node, Attempt { choice, then })) = self.tree.take() else { return };
-            let mut schedule = self.tree.schedule(node);
-            schedule.push(choice);
-            let hinted = !then.is_empty();
-            schedule.extend(then);
-            self.batch.push_back(Task { from: Some((node, choice)), schedule, hinted });
+        // States are recognised only when they are finished, so such a search goes depth first.
+        let room = if self.matcher.is_some() { 1 } else { BATCH };
+        while self.batch.len() < room {
+            let Some((node, attempt)) = self.tree.take() else { return };
+            let hinted = !attempt.then.is_empty();
+            let schedule = self.schedule(node, &attempt);
+            self.batch.push_back(Task { from: Some((node, attempt.choice)), schedule, hinted });
         }
+    }
+
+    /// The choices that lead to a node, and the attempt, with run-local numbers of threads.
+    fn schedule(&self, node: u32, attempt: &Attempt) -> Vec<Choice> {
+        let mut schedule = self.tree.schedule(node);
+        schedule.push(attempt.choice);
+        schedule.extend(attempt.then.iter().map(|hinted| hinted.choice));
+        if self.matcher.is_some() {
+            let matching = self.tree.path(node).into_iter().filter_map(|id| self.tree.node(id).matching.as_ref());
+            let created = matching.filter_map(|matching| Some(matching.incoming()?.event.op.created()));
+            let hinted = attempt.then.iter().map(|hinted| hinted.creates);
+            let created = created.chain(std::iter::once(attempt.creates)).chain(hinted);
+            let mut local = vec![0];
+            for (choice, created) in schedule.iter_mut().zip(created) {
+                let number = local.iter().position(|&thread| thread == choice.thread);
+                choice.thread = number.map_or(choice.thread, |number| number as u16);
+                local.extend(created);
+            }
+        }
+        schedule
     }
 
     /// A run that did not follow its schedule: either its choice is impossible, or only the hint
@@ -125,7 +162,7 @@ impl Dpor {
         match task.from {
             Some((node, choice)) if at > self.tree.node(node).depth && task.hinted => {
                 self.tree.want_again(node, choice);
-                self.tree.close(node);
+                self.close(node);
             }
             Some((node, _)) if at >= self.tree.node(node).depth => {
                 // Other threads may have been left out because of this choice: here, and before
@@ -134,72 +171,112 @@ impl Dpor {
                 let (mut path, end) = (self.tree.path(node), execution.events.len());
                 if end + 1 == path.len() {
                     self.walk(execution, task, &mut path);
-                    self.analyse(execution, &path, end, end, false);
+                    self.analyse(execution, &path, end, end, false, None);
                 }
-                self.tree.close(node);
+                self.open_path(&path);
+                self.close(node);
             }
             _ => self.incomplete = self.incomplete.or(Some(IncompleteReason::Diverged)),
         }
     }
 
-    /// Goes through the states of the execution and adds nodes for new ones. Returns the position
-    /// of the first event that is asleep, or the number of events.
-    fn walk(&mut self, execution: &Execution, task: &Task, path: &mut Vec<u32>) -> usize {
+    /// Something below these nodes is not known.
+    fn open_path(&mut self, path: &[u32]) {
+        for &id in path {
+            if let Some(matching) = &mut self.tree.node_mut(id).matching {
+                matching.open();
+            }
+        }
+    }
+
+    /// Goes through the states of the execution and adds nodes for new ones, up to the first event
+    /// that is asleep or the first known state.
+    fn walk(&mut self, execution: &Execution, task: &Task, path: &mut Vec<u32>) -> WalkEnd {
         let from = task.from.map_or(0, |(node, _)| self.tree.node(node).depth as usize);
         self.world.prepare(execution);
         self.order.load(execution);
         self.marks.clear();
         self.choices.clear();
+        self.events.clear();
+        let mut segments = Segments::of(execution);
         let mut next = vec![0; execution.threads.len()];
         for (index, event) in execution.events.iter().enumerate() {
             self.marks.push(self.world.mark());
             let choice = Choice { thread: event.thread, choice: self.world.choice_of(event) };
             self.choices.push(choice.choice);
-            if index == path.len() {
-                self.add_node(execution, &next, path);
+            if index == path.len()
+                && let Some(summary) = self.enter(execution, &next, path)
+            {
+                return WalkEnd::Known(index, summary);
             }
             if index >= from {
                 let node = self.tree.node_mut(path[index]);
                 if node.is_asleep(choice) {
-                    return index;
+                    return WalkEnd::Asleep(index);
                 }
                 let chosen = chosen_event(event, choice.choice);
                 node.asked.push(choice);
                 node.done.push(chosen);
                 if task.from.is_none_or(|_| index > from) {
                     // Whatever else may come of the same operation.
-                    self.tree.want(path[index], event.thread, 0, Vec::new());
+                    self.tree.want(path[index], event.thread, 0, None, Vec::new());
                 }
+            }
+            if let Some(matcher) = &mut self.matcher {
+                let node = path.get(index + 1).and_then(|&id| self.tree.node(id).matching.as_ref());
+                let known = node.and_then(|node| node.incoming());
+                self.events.push(matcher.follow_known(event, segments.next(), known));
             }
             next[usize::from(event.thread)] += 1;
             self.world.apply(event);
         }
-        execution.events.len()
+        WalkEnd::Rest
     }
 
     /// Requests the reversals that the execution shows from event `from` to `end`. [`Dpor::walk`]
     /// must have gone through them before.
-    fn analyse(&mut self, execution: &Execution, path: &[u32], from: usize, end: usize, stopped: bool) {
+    fn analyse(
+        &mut self,
+        execution: &Execution,
+        path: &[u32],
+        from: usize,
+        end: usize,
+        stopped: bool,
+        below: Option<&StateSummary>,
+    ) {
         let (order, world, marks, tree) = (&self.order, &mut self.world, &self.marks[..], &mut self.tree);
-        let mut analysis = Analysis { execution, order, world, marks, choices: &self.choices, path, tree };
-        analysis.run(from as u32, end as u32, stopped);
+        let renames = self.matcher.is_none();
+        let choices = &self.choices;
+        let mut analysis = Analysis { execution, order, world, marks, choices, path, tree, renames };
+        analysis.run(from as u32, end as u32, stopped, below);
     }
 
-    /// Adds a node for the current state, below the last one of the path.
-    fn add_node(&mut self, execution: &Execution, next: &[usize], path: &mut Vec<u32>) {
+    /// Enters a new state, below the last one of the path: adds a node, unless all that lies below
+    /// it is known.
+    fn enter(&mut self, execution: &Execution, next: &[usize], path: &mut Vec<u32>) -> Option<Rc<StateSummary>> {
         let enabled = self.enabled(execution, next);
-        let Some(&parent) = path.last() else {
-            path.push(self.tree.add(None, enabled, Vec::new()));
-            return;
-        };
-        let node = self.tree.node(parent);
         let (mut sleep, mut via) = (Vec::new(), None);
-        if let Some((event, earlier)) = node.done.split_last() {
+        if let Some(&parent) = path.last()
+            && let node = self.tree.node(parent)
+            && let Some((event, earlier)) = node.done.split_last()
+        {
             let asleep = node.sleep.iter().chain(earlier).filter(|other| !event.is_dependent_with(other));
             sleep.extend(asleep.cloned());
             via = Some((parent, Choice { thread: event.step.thread, choice: event.choice }));
         }
-        path.push(self.tree.add(via, enabled, sleep));
+        let mut matching = None;
+        if let Some(matcher) = &mut self.matcher {
+            let key = execution.keys.get(path.len()).copied().unwrap_or_default();
+            matcher.enter(key, self.world.digest());
+            if let Some(known) = matcher.find(&sleep_key(&sleep), execution.threads.len(), &self.events) {
+                return Some(known);
+            }
+            matching = Some(Box::new(matcher.node(self.events.last().cloned())));
+        }
+        let id = self.tree.add(via, enabled, sleep);
+        self.tree.node_mut(id).matching = matching;
+        path.push(id);
+        None
     }
 
     /// The threads that are enabled in the current state, in the order of the policy.
@@ -224,9 +301,184 @@ impl Dpor {
         let state = self.tree.node(node);
         let awake = state.enabled.iter().find(|enabled| !state.covers(enabled.thread));
         if let Some(thread) = awake.map(|enabled| enabled.thread) {
-            self.tree.want(node, thread, 0, Vec::new());
+            self.tree.want(node, thread, 0, None, Vec::new());
         }
     }
+
+    /// A run from the node, or a child of it, is finished. Removes nodes that are no longer needed.
+    fn close(&mut self, id: u32) {
+        let mut at = Some(id);
+        while let Some(id) = at
+            && self.tree.release(id)
+        {
+            if let Some(matcher) = &mut self.matcher {
+                let node = self.tree.node_mut(id);
+                let (sleep, matching) = (sleep_key(&node.sleep), node.matching.take());
+                let parent = self.tree.parent(id);
+                let parent = parent.and_then(|parent| self.tree.node_mut(parent).matching.as_deref_mut());
+                if let Some(matching) = matching {
+                    matcher.finish(*matching, sleep, parent);
+                }
+            }
+            at = self.tree.remove(id);
+        }
+    }
+
+    /// Adds the events `from..end` and what lies below the last state to the summaries of the nodes.
+    fn summarise(&mut self, execution: &Execution, path: &[u32], from: usize, end: &WalkEnd) {
+        let Some(matcher) = &self.matcher else { return };
+        let mut timed = vec![false; execution.threads.len()];
+        let last = end.position(execution);
+        for (index, event) in self.events.iter().enumerate().take(last) {
+            let thread = usize::from(event.event.thread);
+            if index >= from
+                && let Some(matching) = &mut self.tree.node_mut(path[index]).matching
+            {
+                matcher.explored(matching, event, timed[thread]);
+            }
+            timed[thread] = begins_timed_wait(&event.event.op);
+        }
+        let is_timed = |thread: u16| timed[usize::from(thread)];
+        let node = |at: usize| path.get(at).copied();
+        match end {
+            WalkEnd::Asleep(at) => {
+                let pending = self.pending_at(execution, *at, is_timed);
+                if let Some(matching) = node(*at).and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
+                    matcher.pending(matching, &pending);
+                }
+            }
+            WalkEnd::Known(..) | WalkEnd::Rest if last == 0 => {}
+            WalkEnd::Known(at, summary) => {
+                if let Some(matching) = node(at - 1).and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
+                    matcher.behind(matching, &self.events[at - 1], summary);
+                }
+            }
+            WalkEnd::Rest => {
+                let pending = pending_at_end(execution, is_timed);
+                if let Some(matching) = node(last - 1).and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
+                    matcher.behind(matching, &self.events[last - 1], &pending);
+                }
+            }
+        }
+    }
+
+    /// What each thread stands before behind so many events.
+    fn pending_at(&self, execution: &Execution, end: usize, is_timed: impl Fn(u16) -> bool) -> StateSummary {
+        let mut summary = pending_at_end(execution, &is_timed);
+        for thread in 0..execution.threads.len() as u16 {
+            let positions = self.order.events_of(thread);
+            let next = positions.partition_point(|&position| (position as usize) < end);
+            if let Some(&position) = positions.get(next) {
+                let event = execution.events[position as usize];
+                summary.replace_thread(thread, event, is_timed(thread));
+            }
+        }
+        summary
+    }
+
+    fn learn_from(&mut self, execution: &Execution, task: &Task) -> Classification {
+        if execution.status == RunStatus::Diverged {
+            self.diverged(task, execution);
+            return Classification::Redundant;
+        }
+        self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
+        let mut path = task.from.map_or(Vec::new(), |(node, _)| self.tree.path(node));
+        if is_endless(execution) {
+            self.open_path(&path);
+            if let Some((node, _)) = task.from {
+                self.close(node);
+            }
+            return Classification::Counted;
+        }
+        let known = path.len();
+        let from = known.saturating_sub(1);
+        let walk = self.walk(execution, task, &mut path);
+        let end = walk.position(execution);
+        let is_blocked = matches!(walk, WalkEnd::Asleep(_));
+        if is_blocked && end >= known {
+            self.wake(path[end]);
+        }
+        if from < execution.events.len() {
+            let goes_on = execution.pending.iter().any(|pending| pending.state == PendingState::Enabled);
+            let stopped = matches!(walk, WalkEnd::Rest) && execution.status != RunStatus::Rest && goes_on;
+            self.analyse(execution, &path, from, end, stopped, walk.known());
+            if stopped {
+                self.open_path(&path);
+            }
+            self.summarise(execution, &path, from, &walk);
+        }
+        if path.len() > known
+            && let Some(&leaf) = path.last()
+        {
+            self.tree.hold(leaf);
+            self.close(leaf);
+        }
+        if let Some((node, _)) = task.from {
+            self.close(node);
+        }
+        match walk {
+            WalkEnd::Asleep(_) => Classification::Redundant,
+            WalkEnd::Known(..) => Classification::Matched,
+            WalkEnd::Rest => Classification::Counted,
+        }
+    }
+}
+
+/// How far the states of an execution were gone through.
+#[derive(Debug)]
+enum WalkEnd {
+    /// To its end.
+    Rest,
+    /// To an event that is asleep.
+    Asleep(usize),
+    /// To a state below which everything is known.
+    Known(usize, Rc<StateSummary>),
+}
+
+impl WalkEnd {
+    /// The number of events before it.
+    fn position(&self, execution: &Execution) -> usize {
+        match self {
+            WalkEnd::Rest => execution.events.len(),
+            WalkEnd::Asleep(at) | WalkEnd::Known(at, _) => *at,
+        }
+    }
+
+    fn known(&self) -> Option<&StateSummary> {
+        match self {
+            WalkEnd::Known(_, summary) => Some(summary),
+            WalkEnd::Rest | WalkEnd::Asleep(_) => None,
+        }
+    }
+}
+
+/// The data accesses behind each event of an execution.
+struct Segments<'a> {
+    accesses: &'a [Access],
+    events: u32,
+}
+
+impl<'a> Segments<'a> {
+    fn of(execution: &'a Execution) -> Self {
+        let first = execution.accesses.partition_point(|access| access.after == 0);
+        Segments { accesses: &execution.accesses[first..], events: 0 }
+    }
+
+    /// Those behind the next event.
+    fn next(&mut self) -> &'a [Access] {
+        self.events += 1;
+        let count = self.accesses.partition_point(|access| access.after <= self.events);
+        let (segment, rest) = self.accesses.split_at(count);
+        self.accesses = rest;
+        segment
+    }
+}
+
+fn sleep_key(sleep: &[ChosenEvent]) -> SleepKey {
+    let mut key: SleepKey =
+        sleep.iter().map(|event| Choice { thread: event.step.thread, choice: event.choice }).collect();
+    key.sort_unstable();
+    key
 }
 
 fn chosen_event(event: &Event, choice: u16) -> ChosenEvent {
@@ -241,46 +493,15 @@ impl Strategy for Dpor {
         let mut task = self.batch.pop_front()?;
         let request = scheduled(std::mem::take(&mut task.schedule));
         self.under_way.push_back(task);
-        Some(request)
+        Some(if self.matcher.is_some() { Request { policy: Policy::GiveFirst, ..request } } else { request })
     }
 
     fn learn(&mut self, observation: Observation<'_>) -> Classification {
         let execution = observation.execution();
         let Some(task) = self.under_way.pop_front() else { return Classification::Redundant };
         self.runs += 1;
-        if execution.status == RunStatus::Diverged {
-            self.diverged(&task, execution);
-            return Classification::Redundant;
-        }
-        self.incomplete = self.incomplete.or(incomplete_reason_of(execution.status));
-        if is_endless(execution) {
-            if let Some((node, _)) = task.from {
-                self.tree.close(node);
-            }
-            return Classification::Counted;
-        }
-        let mut path = task.from.map_or(Vec::new(), |(node, _)| self.tree.path(node));
-        let known = path.len();
-        let from = known.saturating_sub(1);
-        let end = self.walk(execution, &task, &mut path);
-        let is_blocked = end < execution.events.len();
-        if is_blocked && end >= known {
-            self.wake(path[end]);
-        }
-        if from < execution.events.len() {
-            let goes_on = execution.pending.iter().any(|pending| pending.state == PendingState::Enabled);
-            let stopped = !is_blocked && execution.status != RunStatus::Rest && goes_on;
-            self.analyse(execution, &path, from, end, stopped);
-        }
-        if path.len() > known
-            && let Some(&leaf) = path.last()
-        {
-            self.tree.close_leaf(leaf);
-        }
-        if let Some((node, _)) = task.from {
-            self.tree.close(node);
-        }
-        if is_blocked { Classification::Redundant } else { Classification::Counted }
+        let translated = self.matcher.as_mut().and_then(|matcher| matcher.translate(execution));
+        self.learn_from(translated.as_ref().unwrap_or(execution), &task)
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
@@ -289,5 +510,9 @@ impl Strategy for Dpor {
 
     fn estimate(&self) -> Option<f64> {
         self.tree.progress().filter(|&behind| behind > 0.0).map(|behind| self.runs as f64 / behind)
+    }
+
+    fn states(&self) -> u64 {
+        self.matcher.as_ref().map_or(0, |matcher| matcher.states())
     }
 }

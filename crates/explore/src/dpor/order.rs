@@ -1,5 +1,6 @@
 //! Causal order of one execution: vector clocks, and the events that touched each cell.
 
+use raddle_model::clock::join;
 use raddle_model::depend::{Cell, footprint};
 use raddle_model::{ClockTable, Event, Execution, Footprint, Mode, Touch, VectorClock};
 use rustc_hash::FxHashMap;
@@ -75,6 +76,21 @@ impl Order {
             }
             if entry.mode == Mode::Write && entry.bytes & touch.bytes == touch.bytes {
                 return;
+            }
+        }
+    }
+
+    /// Joins the clocks of the events before `end` that conflict with these touches.
+    pub fn join_conflicting(&self, touches: &[Touch], end: u32, clock: &mut [u32]) {
+        for touch in touches {
+            let Some(entries) = self.cells.get(&touch.cell) else { continue };
+            for entry in entries.iter().rev().filter(|entry| entry.position < end && entry.bytes & touch.bytes != 0) {
+                if !entry.mode.commutes(touch.mode) {
+                    join(clock, self.clock(entry.position));
+                }
+                if entry.mode == Mode::Write && entry.bytes & touch.bytes == touch.bytes {
+                    break;
+                }
             }
         }
     }

@@ -1,17 +1,19 @@
 //! Which reversals of an execution's races have to be tried, and where.
 
+use raddle_model::clock::join;
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::semantics::Mark;
-use raddle_model::{Choice, Event, Execution, Footprint, Operation as _, Pending, PendingState, SyncState};
+use raddle_model::{Choice, Event, Execution, Footprint, Operation as _, Pending, PendingState, SyncState, Touch};
 use raddle_vocab::Outcome;
 
 use super::order::Order;
-use super::tree::Tree;
+use super::tree::{HintedChoice, Tree};
+use crate::stateful::summary::{LateOperation, StateSummary};
 
-/// An operation that may be reversed with earlier events: an event of the execution, or an
-/// operation that is pending at its end.
+/// An operation that may be reversed with earlier events: an event of the execution, an operation
+/// that is pending at its end, or one below a known state that the execution reaches.
 #[derive(Debug)]
-struct Late {
+struct Late<'a> {
     thread: u16,
     op: Event,
     /// Its position, or the number of events.
@@ -24,6 +26,8 @@ struct Late {
     /// Whether the thread was stopped before its next operation is known, so that it may conflict
     /// with anything.
     is_open: bool,
+    /// What is known of an operation below a known state.
+    below: Option<&'a LateOperation>,
 }
 
 /// One pair to look at.
@@ -45,18 +49,28 @@ pub(super) struct Analysis<'a> {
     /// Node of the state before each event.
     pub path: &'a [u32],
     pub tree: &'a mut Tree,
+    /// Whether threads are numbered in the order of their creation, so that another order has other
+    /// numbers.
+    pub renames: bool,
 }
 
 impl Analysis<'_> {
     /// Analyses the events `from..end`, and the operation that each thread is about to make at
-    /// `end`. If the run was `stopped` there, threads that could have gone on may conflict with
-    /// anything.
-    pub fn run(&mut self, from: u32, end: u32, stopped: bool) {
-        let mut late: Vec<Late> = (from..end).map(|at| self.executed(at)).collect();
-        late.extend((0..self.execution.threads.len() as u16).filter_map(|thread| self.pending(thread, end, stopped)));
+    /// `end`; if the state there is known, all operations below it. If the run was `stopped` there,
+    /// threads that could have gone on may conflict with anything.
+    pub fn run(&mut self, from: u32, end: u32, stopped: bool, below: Option<&StateSummary>) {
+        let mut late: Vec<Late<'_>> = (from..end).map(|at| self.executed(at)).collect();
+        match below {
+            Some(summary) => late.extend(summary.operations().into_iter().map(|op| self.below(op, end))),
+            None => {
+                let threads = 0..self.execution.threads.len() as u16;
+                late.extend(threads.filter_map(|thread| self.pending(thread, end, stopped)));
+            }
+        }
         let (mut pairs, mut rivals) = (Vec::new(), Vec::new());
         for (number, op) in late.iter().enumerate() {
-            let clock = self.order.clock_before(op.thread, op.seq);
+            let past = op.below.map(|below| self.past_clock(below, end));
+            let clock = past.as_deref().unwrap_or_else(|| self.order.clock_before(op.thread, op.seq));
             if op.is_open {
                 let is_past = |at: u32| clock[usize::from(self.order.thread(at))] > self.order.seq(at);
                 rivals.clear();
@@ -68,26 +82,60 @@ impl Analysis<'_> {
         }
         // From the end, so that the states between are gone through once.
         pairs.sort_unstable_by(|a, b| b.early.cmp(&a.early).then(a.late.cmp(&b.late)));
+        let mut before: Option<Reversal> = None;
         for pair in pairs {
             let op = &late[pair.late];
             // The other reversal shows this one again.
             if op.reversed.iter().any(|&later| self.order.is_before(pair.early, later)) {
                 continue;
             }
-            if self.reverse(pair.early, op) && !op.is_open {
+            let reversal = match before.take() {
+                Some(reversal) if (reversal.early, reversal.at) == (pair.early, op.at) => reversal,
+                _ => self.prepare(pair.early, op.at),
+            };
+            if self.reverse(&reversal, op) && !op.is_open {
                 late[pair.late].reversed.push(pair.early);
             }
+            before = Some(reversal);
         }
     }
 
-    fn executed(&self, at: u32) -> Late {
+    /// Goes to the state before `early`, and makes the events up to `at` that do not follow it.
+    fn prepare(&mut self, early: u32, at: u32) -> Reversal {
+        let between: Vec<u32> = (early + 1..at).filter(|&at| !self.order.is_before(early, at)).collect();
+        self.world.rollback(self.marks[early as usize]);
+        for &at in &between {
+            self.world.apply(&self.execution.events[at as usize]);
+        }
+        Reversal { early, at, between, state: self.world.mark() }
+    }
+
+    /// An operation below the state at `end`.
+    fn below<'b>(&self, below: &'b LateOperation, end: u32) -> Late<'b> {
+        let (thread, op, touches) = (below.event.thread, below.event, below.touches.clone());
+        let seq = self.order.events_of(thread).partition_point(|&position| position < end);
+        Late { thread, op, at: end, seq, touches, reversed: Vec::new(), is_open: false, below: Some(below) }
+    }
+
+    /// The clock of all events that happen before the past of an operation below the state at `end`.
+    fn past_clock(&self, below: &LateOperation, end: u32) -> Vec<u32> {
+        let mut clock = vec![0; self.execution.threads.len()];
+        for thread in (0..clock.len() as u16).filter(|thread| below.past_threads & (1 << thread) != 0) {
+            let seq = self.order.events_of(thread).partition_point(|&position| position < end);
+            join(&mut clock, self.order.clock_before(thread, seq));
+        }
+        self.order.join_conflicting(&below.past_touches, end, &mut clock);
+        clock
+    }
+
+    fn executed(&self, at: u32) -> Late<'static> {
         let op = self.execution.events[at as usize];
         let (seq, touches) = (self.order.seq(at) as usize, self.order.touches(at).clone());
-        Late { thread: op.thread, op, at, seq, touches, reversed: Vec::new(), is_open: false }
+        Late { thread: op.thread, op, at, seq, touches, reversed: Vec::new(), is_open: false, below: None }
     }
 
     /// What a thread stands before behind `end` events, if it could ever go on.
-    fn pending(&self, thread: u16, end: u32, stopped: bool) -> Option<Late> {
+    fn pending(&self, thread: u16, end: u32, stopped: bool) -> Option<Late<'static>> {
         let positions = self.order.events_of(thread);
         let seq = positions.partition_point(|&position| position < end);
         let op = match positions.get(seq) {
@@ -101,32 +149,58 @@ impl Analysis<'_> {
             }
         };
         let is_open = stopped && seq == positions.len();
-        Some(Late { thread, op, at: end, seq, touches: footprint(&op), reversed: Vec::new(), is_open })
+        let touches = footprint(&op);
+        Some(Late { thread, op, at: end, seq, touches, reversed: Vec::new(), is_open, below: None })
     }
 
     /// Requests that the operation is tried before the earlier event; false if it cannot come
     /// before it.
-    fn reverse(&mut self, early: u32, late: &Late) -> bool {
-        let between: Vec<u32> = (early + 1..late.at).filter(|&at| !self.order.is_before(early, at)).collect();
-        self.world.rollback(self.marks[early as usize]);
-        for &at in &between {
-            self.world.apply(&self.execution.events[at as usize]);
-        }
-        let possible = self.is_possible(late);
+    fn reverse(&mut self, reversal: &Reversal, late: &Late<'_>) -> bool {
+        let Reversal { early, between, state, .. } = reversal;
+        let (early, between) = (*early, between.as_slice());
+        self.world.rollback(*state);
+        let possible = self.follow_past(late) && self.is_possible(late);
         let there = footprint(&self.world.outcome_of(&late.op, 0));
-        self.world.rollback(self.marks[early as usize]);
-        if possible {
-            self.request(early, late, &between, &there);
+        match late.below {
+            Some(below) if possible => self.request_below(early, late, below, between, &there),
+            // An event that the operation conflicts with may enable it, in an order that no entry
+            // knows.
+            Some(below) if self.execution.events[early as usize].op.may_enable(&below.event.op) => {
+                self.tree.want_all(self.path[early as usize]);
+            }
+            None if possible => self.request(early, late, between, &there),
+            Some(_) | None => {}
         }
         possible
     }
 
-    fn is_possible(&self, late: &Late) -> bool {
+    /// Makes the events below the known state that have to come before the operation; false if
+    /// that is impossible.
+    fn follow_past(&mut self, late: &Late<'_>) -> bool {
+        let mut past = late.below.and_then(|below| below.past.as_deref());
+        while let Some(list) = past {
+            let event = &list.first.event;
+            if !self.world.is_alive(event.thread) || !self.world.enabled(event).possible() {
+                return false;
+            }
+            self.world.apply(event);
+            past = list.rest.as_deref();
+        }
+        true
+    }
+
+    fn is_possible(&self, late: &Late<'_>) -> bool {
         if !self.world.is_alive(late.thread) {
             return false;
         }
-        let is_last = late.seq == self.order.events_of(late.thread).len();
-        match self.execution.pending.get(usize::from(late.thread)).filter(|_| is_last) {
+        let pending = match late.below {
+            Some(below) => below.pending.as_ref(),
+            None => {
+                let is_last = late.seq == self.order.events_of(late.thread).len();
+                self.execution.pending.get(usize::from(late.thread)).filter(|_| is_last)
+            }
+        };
+        match pending {
             Some(pending) => self.world.enabled_pending(pending).possible(),
             None => self.world.enabled(&late.op).possible(),
         }
@@ -134,8 +208,7 @@ impl Analysis<'_> {
 
     /// Requests a thread in the state before `early` that can start the sequence of the events
     /// between and the late operation.
-    fn request(&mut self, early: u32, late: &Late, between: &[u32], there: &Footprint) {
-        let node = self.path[early as usize];
+    fn request(&mut self, early: u32, late: &Late<'_>, between: &[u32], there: &Footprint) {
         let mut starters = self.starters(between);
         let is_free = !between.iter().any(|&at| {
             self.order.thread(at) == late.thread
@@ -147,14 +220,50 @@ impl Analysis<'_> {
         if is_free {
             starters.insert(0, (late.thread, None));
         }
-        starters.retain(|&(thread, _)| self.tree.node(node).successors(thread) > 0);
+        self.want_one(early, &starters, |analysis, first| analysis.hint(early, first, between, late));
+    }
+
+    /// The same for an operation below a known state, behind its past.
+    fn request_below(
+        &mut self,
+        early: u32,
+        late: &Late<'_>,
+        below: &LateOperation,
+        between: &[u32],
+        there: &Footprint,
+    ) {
+        let mut starters = Starters::default();
+        for &at in between {
+            starters.push(self.order.thread(at), self.order.touches(at), Some(at));
+        }
+        let mut past = below.past.as_deref();
+        while let Some(list) = past {
+            starters.push(list.first.event.thread, &list.first.touches, None);
+            past = list.rest.as_deref();
+        }
+        let mut touches = late.touches.clone();
+        touches.extend(there.iter().copied());
+        starters.push(late.thread, &touches, None);
+        let mut starters = starters.starters;
+        // If possible the thread of the operation.
+        starters.sort_by_key(|&(thread, _)| thread != late.thread);
+        self.want_one(early, &starters, |_, _| Hint::default());
+    }
+
+    /// Requests one of these threads in the state before `early`, unless one was or will be tried.
+    fn want_one(&mut self, early: u32, starters: &[(u16, Option<u32>)], hint: impl FnOnce(&Self, Option<u32>) -> Hint) {
+        let node = self.path[early as usize];
+        let can_start = |&&(thread, _): &&(u16, Option<u32>)| self.tree.node(node).successors(thread) > 0;
+        let starters: Vec<_> = starters.iter().filter(can_start).copied().collect();
         if starters.iter().any(|&(thread, _)| self.tree.node(node).covers(thread)) {
             return;
         }
         match starters.first() {
             Some(&(thread, first)) => {
-                let (hinted, then) = self.hint(early, first, between, late.thread);
-                self.tree.want(node, thread, hinted, then);
+                // States inside a schedule have no keys.
+                let hint = if self.renames { hint(self, first) } else { Hint::default() };
+                let Hint { choice, creates, then } = hint;
+                self.tree.want(node, thread, choice, creates, then);
             }
             // Nothing is known about how to get there.
             None => self.tree.want_all(node),
@@ -177,39 +286,83 @@ impl Analysis<'_> {
 
     /// The choice to start with, and those behind it that lead to the reversal: `first` if it is
     /// not the late operation itself, the other events between, and the late operation.
-    fn hint(&self, early: u32, first: Option<u32>, between: &[u32], late: u16) -> (u16, Vec<Choice>) {
+    fn hint(&self, early: u32, first: Option<u32>, between: &[u32], late: &Late<'_>) -> Hint {
         let events = first.into_iter().chain(between.iter().copied().filter(|&at| Some(at) != first));
-        let mut renaming = Renaming::behind(&self.execution.events[..early as usize]);
-        let late = Choice::of(late);
+        let mut renaming = Renaming::behind(&self.execution.events[..early as usize], self.renames);
         let choose = |at: u32| {
             let event = &self.execution.events[at as usize];
             let choice = Choice { thread: renaming.name(event.thread), choice: self.choices[at as usize] };
             renaming.note(event);
-            choice
+            HintedChoice { choice, creates: event.op.created() }
         };
-        let mut all: Vec<Choice> = events.map(choose).collect();
-        let late = Choice { thread: renaming.name(late.thread), ..late };
+        let mut all: Vec<HintedChoice> = events.map(choose).collect();
+        let choice = Choice::of(renaming.name(late.thread));
+        let late = HintedChoice { choice, creates: late.op.op.created() };
         if first.is_some() {
             all.push(late)
         } else {
             all.insert(0, late)
         }
         let start = all.remove(0);
-        (start.choice, all)
+        Hint { choice: start.choice.choice, creates: start.creates, then: all }
+    }
+}
+
+/// What is to be reversed with an event: the state in which the late operation would be made.
+#[derive(Debug)]
+struct Reversal {
+    early: u32,
+    /// Where the late operation is.
+    at: u32,
+    /// The events between that do not follow the early one.
+    between: Vec<u32>,
+    state: Mark,
+}
+
+/// How a request may go on.
+#[derive(Debug, Default)]
+struct Hint {
+    /// Which successor to start with.
+    choice: u16,
+    /// The thread that it creates.
+    creates: Option<u16>,
+    then: Vec<HintedChoice>,
+}
+
+/// Threads that can start a sequence of events.
+#[derive(Debug, Default)]
+struct Starters {
+    starters: Vec<(u16, Option<u32>)>,
+    met: Vec<u16>,
+    touched: Vec<Touch>,
+}
+
+impl Starters {
+    /// Adds the next event of the sequence.
+    fn push(&mut self, thread: u16, touches: &[Touch], at: Option<u32>) {
+        if !self.met.contains(&thread) {
+            if !conflict(&self.touched, touches) {
+                self.starters.push((thread, at));
+            }
+            self.met.push(thread);
+        }
+        self.touched.extend_from_slice(touches);
     }
 }
 
 /// Numbers of threads in another order of creation.
 struct Renaming {
+    /// Whether there are other numbers at all.
+    renames: bool,
     created: u16,
     names: Vec<(u16, u16)>,
 }
 
 impl Renaming {
     /// Behind these events, up to which nothing changes.
-    fn behind(events: &[Event]) -> Self {
+    fn behind(events: &[Event], renames: bool) -> Self {
         let created = events.iter().filter(|event| event.op.created().is_some()).count() as u16 + 1;
-        Renaming { created, names: Vec::new() }
+        Renaming { renames, created, names: Vec::new() }
     }
 
     fn name(&self, thread: u16) -> u16 {
@@ -217,7 +370,7 @@ impl Renaming {
     }
 
     fn note(&mut self, event: &Event) {
-        if let Some(child) = event.op.created() {
+        if let Some(child) = event.op.created().filter(|_| self.renames) {
             self.names.push((child, self.created));
             self.created += 1;
         }

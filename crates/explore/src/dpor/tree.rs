@@ -5,6 +5,8 @@ use raddle_model::depend::conflict;
 use raddle_model::{Choice, Event, Footprint};
 use std::collections::BTreeSet;
 
+use crate::stateful::NodeMatching;
+
 /// A transition out of a state, as some run made it.
 #[derive(Clone, Debug)]
 pub(super) struct ChosenEvent {
@@ -33,11 +35,21 @@ pub(super) struct EnabledThread {
     pub successors: u16,
 }
 
+/// A choice that is known to be possible behind another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HintedChoice {
+    pub choice: Choice,
+    /// The thread that it creates.
+    pub creates: Option<u16>,
+}
+
 /// Something to be tried: a choice, and further ones that are known to be possible behind it.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
     pub choice: Choice,
-    pub then: Vec<Choice>,
+    /// The thread that the choice creates, if something follows.
+    pub creates: Option<u16>,
+    pub then: Vec<HintedChoice>,
 }
 
 /// A state.
@@ -60,6 +72,8 @@ pub(super) struct Node {
     untried: Vec<Attempt>,
     /// Runs under way and children that are still of interest.
     open: u32,
+    /// In a search that recognises states.
+    pub matching: Option<Box<NodeMatching>>,
 }
 
 impl Node {
@@ -144,14 +158,14 @@ impl Tree {
     }
 
     /// Requests every successor of the thread's operation. `then` is the hint for the successor
-    /// with number `hinted`.
-    pub fn want(&mut self, id: u32, thread: u16, hinted: u16, then: Vec<Choice>) {
+    /// with number `hinted`, which creates the thread `creates`.
+    pub fn want(&mut self, id: u32, thread: u16, hinted: u16, creates: Option<u16>, then: Vec<HintedChoice>) {
         let mut then = Some(then);
         let node = &mut self.nodes[id as usize];
         for choice in (0..node.successors(thread)).map(|choice| Choice { thread, choice }) {
             if !node.is_covered(choice) {
                 let then = if choice.choice == hinted { then.take().unwrap_or_default() } else { Vec::new() };
-                node.untried.push(Attempt { choice, then });
+                node.untried.push(Attempt { choice, creates, then });
             }
         }
         if !node.untried.is_empty() {
@@ -162,7 +176,7 @@ impl Tree {
     /// Requests every enabled thread.
     pub fn want_all(&mut self, id: u32) {
         for enabled in self.node(id).enabled.clone() {
-            self.want(id, enabled.thread, 0, Vec::new());
+            self.want(id, enabled.thread, 0, None, Vec::new());
         }
     }
 
@@ -170,7 +184,7 @@ impl Tree {
     pub fn want_again(&mut self, id: u32, choice: Choice) {
         let node = &mut self.nodes[id as usize];
         node.asked.retain(|&asked| asked != choice);
-        node.untried.insert(0, Attempt { choice, then: Vec::new() });
+        node.untried.insert(0, Attempt { choice, creates: None, then: Vec::new() });
         self.waiting.insert((node.serial, id));
     }
 
@@ -187,19 +201,23 @@ impl Tree {
         Some((id, attempt))
     }
 
-    /// A run from the node, or a child of it, is finished. Removes nodes that are no longer needed.
-    pub fn close(&mut self, id: u32) {
-        let mut at = Some(id);
-        while let Some(id) = at {
-            let node = &mut self.nodes[id as usize];
-            node.open = node.open.saturating_sub(1);
-            if node.open > 0 || !node.untried.is_empty() {
-                return;
-            }
-            at = node.parent;
-            self.nodes[id as usize] = Node::default();
-            self.free.push(id);
-        }
+    /// A run from the node, or a child of it, is finished; whether the node is, too.
+    pub fn release(&mut self, id: u32) -> bool {
+        let node = &mut self.nodes[id as usize];
+        node.open = node.open.saturating_sub(1);
+        node.open == 0 && node.untried.is_empty()
+    }
+
+    /// Removes a finished node and returns its parent.
+    pub fn remove(&mut self, id: u32) -> Option<u32> {
+        let node = std::mem::take(&mut self.nodes[id as usize]);
+        self.free.push(id);
+        node.parent
+    }
+
+    /// The parent of a node.
+    pub fn parent(&self, id: u32) -> Option<u32> {
+        self.node(id).parent
     }
 
     /// The share of the search that is done: for each state on the path to the youngest request,
@@ -216,9 +234,8 @@ impl Tree {
         Some(behind)
     }
 
-    /// Gives a node up that was never asked for anything, if it is of no interest.
-    pub fn close_leaf(&mut self, id: u32) {
+    /// Keeps a node of interest until it is released.
+    pub fn hold(&mut self, id: u32) {
         self.node_mut(id).open += 1;
-        self.close(id);
     }
 }

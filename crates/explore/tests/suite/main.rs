@@ -14,3 +14,4 @@ mod preemptions;
 mod pruning;
 mod races;
 mod sampling;
+mod stateful;

@@ -141,6 +141,54 @@ impl Op {
         }
     }
 
+    /// Whether the other operation, which conflicts with this one, may be enabled by something that
+    /// does not: a post by another post, a writer by the end of any reader, a timed wait by its
+    /// time-out.
+    #[must_use]
+    pub fn may_enable(&self, other: &Op) -> bool {
+        match other {
+            Op::Semaphore(other) => !matches!(other.action, SemaphoreAction::Post) && matches!(self, Op::Semaphore(_)),
+            Op::Rwlock(_) => matches!(self, Op::Rwlock(_)),
+            Op::Cond(_) | Op::Futex(_) => other.ends_wait() && self.woken().is_some(),
+            _ => false,
+        }
+    }
+
+    /// The same operation where threads have other numbers.
+    #[must_use]
+    pub fn renumbered(self, number: &impl Fn(u16) -> u16) -> Self {
+        let map = |woken: Woken| {
+            let told_apart = woken.iter().filter(|&thread| thread < Woken::LIMIT);
+            let bits = told_apart.fold(0, |bits, thread| bits | 1 << number(thread).min(Woken::LIMIT));
+            Woken::from_bits(bits | u64::from(woken.has_others()) << Woken::LIMIT)
+        };
+        match self {
+            Op::Thread(op) => Op::Thread(op.renumbered(number)),
+            Op::Cond(mut op) => {
+                if let CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } = &mut op.action {
+                    *woken = map(*woken);
+                }
+                Op::Cond(op)
+            }
+            Op::Futex(mut op) => {
+                if let FutexAction::Wake { woken, .. } = &mut op.action {
+                    *woken = map(*woken);
+                }
+                Op::Futex(op)
+            }
+            Op::Mutex(_)
+            | Op::Rwlock(_)
+            | Op::Semaphore(_)
+            | Op::Barrier(_)
+            | Op::Once(_)
+            | Op::Atomic(_)
+            | Op::Fence(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_) => self,
+        }
+    }
+
     /// The threads that it woke, if it is a wake-up.
     #[must_use]
     #[inline]

@@ -74,6 +74,18 @@ impl ThreadOp {
         )
     }
 
+    /// The same operation where threads have other numbers.
+    pub(super) fn renumbered(mut self, number: &impl Fn(u16) -> u16) -> Self {
+        match &mut self {
+            ThreadOp::Create { child: thread, .. }
+            | ThreadOp::Join { thread, .. }
+            | ThreadOp::Detach { thread }
+            | ThreadOp::Poll { thread, .. } => *thread = number(*thread),
+            ThreadOp::Start | ThreadOp::End => {}
+        }
+        self
+    }
+
     /// The other thread that a creation, join or detach is about.
     #[must_use]
     pub fn peer(&self) -> Option<u16> {

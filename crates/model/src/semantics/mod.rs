@@ -18,6 +18,7 @@ mod tests;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use raddle_vocab::Outcome;
+use raddle_vocab::policy::mix;
 
 use crate::execution::{Event, Execution, Pending, PendingState};
 use crate::object::{Op, Operation as _};
@@ -291,6 +292,17 @@ impl SyncState {
     #[inline]
     pub fn apply(&mut self, event: &Event) {
         event.op.apply(event.thread, self);
+    }
+
+    /// A number for the state of all objects and threads. Equal states of one `SyncState` have equal
+    /// numbers, also after [`SyncState::reset`]. Memory is left out: it is known only in part.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let objects = self.touched.iter().map(|&place| (u64::from(place), self.states[place as usize].digest()));
+        let objects = objects.filter(|(_, digest)| *digest != 0).map(|(place, digest)| mix(place ^ mix(digest)));
+        let threads = self.threads.iter().enumerate();
+        let threads = threads.map(|(number, thread)| mix(mix(!(number as u64)) ^ thread.digest()));
+        objects.chain(threads).fold(0, u64::wrapping_add)
     }
 
     /// Starts to note changes, so that they can be taken back.

@@ -2,6 +2,7 @@
 //! change are plain assignments.
 
 use raddle_vocab::ThreadSet;
+use raddle_vocab::policy::mix;
 
 use crate::object::Holds;
 
@@ -26,6 +27,27 @@ pub(crate) enum State {
     Once { runner: Option<u16>, finished: bool },
     /// Eight bytes of memory, of which only those in `known` have a value that we have seen.
     Memory { known: u8, bits: u64 },
+}
+
+impl State {
+    /// A number for the state; 0 if it is as good as untouched.
+    pub fn digest(&self) -> u64 {
+        let owned = |owner: Option<u16>| owner.map_or(0, |owner| 1 + u64::from(owner));
+        let set = |set: &ThreadSet| set.words().iter().fold(0, |sum, &word| mix(sum ^ word));
+        match self {
+            State::Untouched | State::Memory { .. } | State::Mutex { owner: None, .. } => 0,
+            State::Queue { waiters } if waiters.is_empty() => 0,
+            State::Rwlock(holds) if *holds == Holds::default() => 0,
+            State::Mutex { owner, depth } => mix(1 ^ mix(owned(*owner) ^ mix(u64::from(*depth)))),
+            State::Rwlock(Holds { writer, readers, waiting }) => {
+                mix(2 ^ mix(owned(*writer) ^ mix(u64::from(*readers) ^ mix(u64::from(*waiting)))))
+            }
+            State::Queue { waiters } => mix(3 ^ set(waiters)),
+            State::Semaphore { count } => mix(4 ^ mix(*count)),
+            State::Barrier { size, round, arrived } => mix(5 ^ mix(u64::from(*size) ^ mix(*round ^ set(arrived)))),
+            State::Once { runner, finished } => mix(6 ^ mix(owned(*runner) ^ mix(u64::from(*finished)))),
+        }
+    }
 }
 
 /// How far a thread is.
@@ -71,4 +93,19 @@ pub(crate) struct Thread {
     pub claimed: bool,
     /// Spurious wake-ups it has had.
     pub spurious: u32,
+}
+
+impl Thread {
+    /// A number for the state.
+    pub fn digest(&self) -> u64 {
+        let wait = match self.wait {
+            Wait::No => 0,
+            Wait::Queued { timed } => 1 + u64::from(timed),
+            Wait::Woken => 3,
+            Wait::Arrived => 4,
+            Wait::Released { serial } => 5 + u64::from(serial),
+        };
+        let life = self.life as u64 + 3 * u64::from(self.claimed);
+        mix(wait ^ mix(life ^ mix(u64::from(self.spurious))))
+    }
 }

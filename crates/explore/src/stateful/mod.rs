@@ -1,0 +1,235 @@
+//! State matching for [`crate::dpor`]: a search that recognises states.
+//!
+//! After stateful DPOR (Yang, Chen, Gopalakrishnan and Kirby, SPIN 2008), for native executions and
+//! with races by happens-before. Where a run reaches a state below which everything was explored,
+//! the search is cut. Equal states have equal futures, so filling each cut subtree back in gives a
+//! tree of source-DPOR. What that subtree would have told the way to it is kept in a summary
+//! ([`StateSummary`]):
+//!
+//! * operations below the state, each with its past below the state: they are reversed with events
+//!   on the way as if they had been met;
+//! * accesses below the state, each with the clocks in the state that happen before it: if one of
+//!   them races with an access on the way, the race is real. Then the search is not cut, so that
+//!   it shows the race.
+//!
+//! Deviations from the paper: summaries keep causal pasts instead of a graph of visible operations,
+//! happens-before is part of them, and sleep sets are used: a state matches if what slept there
+//! before sleeps now.
+//!
+//! Invariants:
+//! * Only finished nodes are matched, so cycles of states do no harm.
+//! * Not to match is always right. So the cache may forget, and a state whose key is unknown, a
+//!   program with spin loops and a search with more than 63 threads do without.
+//! * A summary lists accesses to memory that was known to be shared when it was made. When more
+//!   memory turns out to be shared, everything remembered so far is given up.
+
+mod cache;
+mod flow;
+mod path_clocks;
+mod sharing;
+pub(crate) mod summary;
+mod threads;
+
+use std::rc::Rc;
+
+use raddle_model::object::{CondAction, FutexAction};
+use raddle_model::{Access, Event, Execution, Op, PendingState, StateKey, footprint};
+use raddle_vocab::policy::mix;
+
+use cache::StateCache;
+use flow::{FlowBuilder, Heads};
+use path_clocks::PathClocks;
+use sharing::Sharing;
+use summary::{LateOperation, PathEvent, StateSummary};
+use threads::ThreadNumbers;
+
+pub(crate) use cache::SleepKey;
+
+/// What a node of the search keeps for matching.
+#[derive(Debug)]
+pub(crate) struct NodeMatching {
+    key: StateKey,
+    /// Which state of knowledge about sharing the summary belongs to.
+    era: u32,
+    /// Whether something below is not in the summary.
+    is_open: bool,
+    /// The event that led here.
+    incoming: Option<Rc<PathEvent>>,
+    summary: StateSummary,
+}
+
+impl NodeMatching {
+    /// The event that led here.
+    pub fn incoming(&self) -> Option<&Rc<PathEvent>> {
+        self.incoming.as_ref()
+    }
+
+    /// Something below is not known: the state is never matched.
+    pub fn open(&mut self) {
+        self.is_open = true;
+    }
+}
+
+/// Recognises states.
+#[derive(Debug)]
+pub(crate) struct StateMatcher {
+    numbers: ThreadNumbers,
+    sharing: Sharing,
+    heads: Heads,
+    /// Atomic locations whose release sequences relaxed stores may continue.
+    relaxed: Vec<u64>,
+    cache: StateCache,
+    era: u32,
+    /// Whether `heads` covers the present execution from its start.
+    has_heads: bool,
+    /// The key of the present state.
+    key: StateKey,
+    is_off: bool,
+}
+
+impl StateMatcher {
+    /// A matcher that uses at most so many bytes, roughly.
+    pub fn new(bytes: usize) -> Self {
+        StateMatcher {
+            numbers: ThreadNumbers::default(),
+            sharing: Sharing::default(),
+            heads: Heads::default(),
+            relaxed: Vec::new(),
+            cache: StateCache::new(bytes),
+            era: 0,
+            has_heads: true,
+            key: StateKey::UNKNOWN,
+            is_off: false,
+        }
+    }
+
+    /// How many states are remembered or were.
+    pub fn states(&self) -> u64 {
+        self.cache.stored()
+    }
+
+    /// The execution with numbers of threads that hold in the whole search, if they differ.
+    pub fn translate(&mut self, execution: &Execution) -> Option<Execution> {
+        let translated = self.numbers.translate(execution);
+        self.is_off |= self.numbers.is_crowded() || execution.awaits > 0;
+        self.heads = Heads::default();
+        self.has_heads = true;
+        translated
+    }
+
+    /// Goes over an event that leads to a node and is known from there.
+    pub fn follow_known(&mut self, event: &Event, segment: &[Access], known: Option<&Rc<PathEvent>>) -> Rc<PathEvent> {
+        match known {
+            // What relaxed stores continue has to be worked out from the start.
+            Some(known) if self.relaxed.is_empty() => {
+                self.has_heads = false;
+                Rc::clone(known)
+            }
+            _ => self.follow(event, segment),
+        }
+    }
+
+    /// Goes over an event of the execution that is looked at.
+    pub fn follow(&mut self, event: &Event, segment: &[Access]) -> Rc<PathEvent> {
+        let (flow, relaxed) = FlowBuilder::build(event, segment, &mut self.heads);
+        let mut is_news = false;
+        for access in &flow.accesses {
+            is_news |= self.sharing.note(access.access);
+        }
+        for addr in relaxed {
+            if let Err(place) = self.relaxed.binary_search(&addr) {
+                self.relaxed.insert(place, addr);
+                is_news = true;
+            }
+        }
+        if is_news {
+            self.era += 1;
+            self.cache.clear();
+        }
+        Rc::new(PathEvent { event: *event, touches: footprint(event), flow })
+    }
+
+    /// Enters a state: `key` covers memory and threads, `objects` the state of objects.
+    pub fn enter(&mut self, key: StateKey, objects: u64) {
+        let rest = mix(objects ^ mix(self.heads.digest(&self.relaxed)));
+        let is_known = key.is_known() && !self.is_off && (self.has_heads || self.relaxed.is_empty());
+        self.key = if is_known { StateKey(key.0 ^ u128::from(rest) << 32) } else { StateKey::UNKNOWN };
+    }
+
+    /// What lies below the present state, if that is known and `path` leads to it without a race.
+    pub fn find(&mut self, sleep: &SleepKey, threads: usize, path: &[Rc<PathEvent>]) -> Option<Rc<StateSummary>> {
+        if !self.key.is_known() {
+            return None;
+        }
+        let summary = self.cache.find(self.key, sleep)?;
+        if summary.has_accesses() {
+            let mut clocks = PathClocks::new(threads);
+            path.iter().for_each(|event| clocks.push(event, &self.sharing));
+            if summary.accesses().any(|late| clocks.races(&late)) {
+                return None;
+            }
+        }
+        Some(summary)
+    }
+
+    /// What a node for the present state keeps.
+    pub fn node(&self, incoming: Option<Rc<PathEvent>>) -> NodeMatching {
+        let summary = StateSummary::default();
+        NodeMatching { key: self.key, era: self.era, is_open: false, incoming, summary }
+    }
+
+    /// Adds an event that was explored from a node.
+    pub fn explored(&self, node: &mut NodeMatching, event: &Rc<PathEvent>, is_timed: bool) {
+        node.summary.add_event(event, is_timed, &self.sharing);
+    }
+
+    /// Adds what lies below the state behind an event.
+    pub fn behind(&self, node: &mut NodeMatching, event: &Rc<PathEvent>, summary: &StateSummary) {
+        node.summary.add_behind(summary, event);
+    }
+
+    /// Adds the operations that are pending in the node's own state.
+    pub fn pending(&self, node: &mut NodeMatching, pending: &StateSummary) {
+        pending.operations().into_iter().for_each(|operation| node.summary.add_operation(Rc::clone(operation)));
+    }
+
+    /// The node is finished: remembers its state, and tells its parent what lies below.
+    pub fn finish(&mut self, node: NodeMatching, sleep: SleepKey, parent: Option<&mut NodeMatching>) {
+        let is_current = node.era == self.era && !node.is_open;
+        if let (Some(parent), Some(incoming)) = (parent, &node.incoming) {
+            if is_current {
+                parent.summary.add_behind(&node.summary, incoming);
+            } else {
+                parent.is_open = true;
+            }
+        }
+        if is_current && node.key.is_known() {
+            self.cache.store(node.key, sleep, node.summary);
+        }
+    }
+}
+
+/// The operations that threads stand before at the end of an execution.
+pub(crate) fn pending_at_end(execution: &Execution, is_timed: impl Fn(u16) -> bool) -> StateSummary {
+    let mut summary = StateSummary::default();
+    for pending in &execution.pending {
+        let is_over = matches!(pending.state, PendingState::Failed | PendingState::Ended | PendingState::Exited);
+        if !is_over {
+            let event = pending.event;
+            let touches = footprint(&event);
+            for operation in LateOperation::of(event, Some(*pending), &touches, is_timed(event.thread)) {
+                summary.add_operation(Rc::new(operation));
+            }
+        }
+    }
+    summary
+}
+
+/// Whether the operation begins a wait that may time out.
+pub(crate) fn begins_timed_wait(op: &Op) -> bool {
+    match op {
+        Op::Cond(op) => matches!(op.action, CondAction::Wait { timed: true, .. }),
+        Op::Futex(op) => matches!(op.action, FutexAction::Wait { timed: true, .. }),
+        _ => false,
+    }
+}
