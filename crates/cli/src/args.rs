@@ -78,6 +78,8 @@ pub struct WrapperArgs {
 pub enum StrategyArg {
     /// Each class of equivalent schedules exactly once
     Optimal,
+    /// Dynamic partial-order reduction that recognises states
+    Stateful,
     /// Dynamic partial-order reduction with sleep sets
     Dpor,
     /// Data races only, with pruning by locksets
@@ -98,6 +100,7 @@ impl From<StrategyArg> for StrategyName {
     fn from(arg: StrategyArg) -> Self {
         match arg {
             StrategyArg::Optimal => StrategyName::Optimal,
+            StrategyArg::Stateful => StrategyName::Stateful,
             StrategyArg::Dpor => StrategyName::Dpor,
             StrategyArg::Pdp => StrategyName::Pdp,
             StrategyArg::Dhtc => StrategyName::Dhtc,
@@ -232,6 +235,10 @@ pub struct CheckArgs {
     /// Start of the pseudo-random sequence
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    /// Memory for the states that --strategy stateful remembers, such as 500M or 2G [default: a
+    /// quarter of the free memory]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub cache: Option<u64>,
     /// Check raddle itself on every N-th execution: run it again, and in another equivalent order
     #[arg(long, value_name = "N", value_parser = positive())]
     pub self_check: Option<u64>,
@@ -489,6 +496,21 @@ pub struct ShowArgs {
 /// A positive number.
 fn positive() -> RangedU64ValueParser<u64> {
     clap::value_parser!(u64).range(1..)
+}
+
+/// A number of bytes, with K, M or G behind it.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err("give a number of bytes, such as 500M or 2G".into()),
+    };
+    let number = digits.parse::<u64>().ok().filter(|&number| number > 0);
+    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "give a number of bytes, such as 500M or 2G".into())
 }
 
 /// A positive number of seconds.

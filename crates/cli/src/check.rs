@@ -129,6 +129,7 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
         spurious: args.spurious,
         jobs: args.jobs.map(|jobs| jobs as usize),
         seed: args.seed,
+        cache: args.cache,
         self_check: args.self_check,
         warnings_are_errors: args.werror,
         allowed_exits: args.allow_exit.clone(),

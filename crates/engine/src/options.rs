@@ -14,6 +14,8 @@ pub enum StrategyName {
     /// Each class of equivalent schedules exactly once.
     #[default]
     Optimal,
+    /// Dynamic partial-order reduction that recognises states.
+    Stateful,
     /// Dynamic partial-order reduction with sleep sets.
     Dpor,
     /// Data races only, with pruning by locksets.
@@ -36,6 +38,7 @@ impl StrategyName {
     pub fn word(self) -> &'static str {
         match self {
             StrategyName::Optimal => "optimal",
+            StrategyName::Stateful => "stateful",
             StrategyName::Dpor => "dpor",
             StrategyName::Pdp => "pdp",
             StrategyName::Dhtc => "dhtc",
@@ -64,7 +67,11 @@ impl StrategyName {
     pub fn can_share(self) -> bool {
         match self {
             StrategyName::Optimal | StrategyName::Random | StrategyName::Pct | StrategyName::Pos => true,
-            StrategyName::Dpor | StrategyName::Dfs | StrategyName::Pdp | StrategyName::Dhtc => false,
+            StrategyName::Stateful
+            | StrategyName::Dpor
+            | StrategyName::Dfs
+            | StrategyName::Pdp
+            | StrategyName::Dhtc => false,
         }
     }
 }
@@ -123,6 +130,8 @@ pub struct CheckOptions {
     pub jobs: Option<usize>,
     /// Start of the pseudo-random sequence.
     pub seed: u64,
+    /// Bytes in which a search remembers states, roughly; `None` for a quarter of the free memory.
+    pub cache: Option<u64>,
     /// Every so many executions, raddle checks itself on one.
     pub self_check: Option<u64>,
     /// Whether a warning makes the verdict a bug.
@@ -147,6 +156,7 @@ impl Default for CheckOptions {
             spurious: 0,
             jobs: None,
             seed: 0,
+            cache: None,
             self_check: None,
             warnings_are_errors: false,
             allowed_exits: Vec::new(),

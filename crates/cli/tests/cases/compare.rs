@@ -30,6 +30,10 @@ pub fn differences(run: &Run, ended: &Ended) -> Vec<String> {
             wrong.push(format!("{name}: {found:?} instead of {expected:?}"));
         }
     }
+    let runs: u64 = ["executions", "matched", "blocked"].iter().filter_map(|name| report["stats"][name].as_u64()).sum();
+    if let Some(most) = run.most_runs.filter(|&most| runs > most) {
+        wrong.push(format!("{runs} runs, more than {most}"));
+    }
     compare_findings(run, report, &mut wrong);
     wrong
 }

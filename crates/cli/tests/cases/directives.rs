@@ -21,6 +21,8 @@ pub struct Run {
     pub verdict: String,
     pub executions: Option<u64>,
     pub blocked: Option<u64>,
+    /// All runs of the search, at most.
+    pub most_runs: Option<u64>,
     /// It takes long: made only if more is asked for.
     pub long: bool,
     pub exit: Option<i32>,
@@ -85,6 +87,7 @@ impl Run {
             "verdict" if matches!(value, "verified" | "bug" | "incomplete") => self.verdict = value.into(),
             "executions" => self.executions = Some(parsed(value)?),
             "blocked" => self.blocked = Some(parsed(value)?),
+            "most-runs" => self.most_runs = Some(parsed(value)?),
             "long" if value.is_empty() => self.long = true,
             "exit" => self.exit = Some(parsed(value)?),
             "finding" => self.findings.push(Expected::parse(value)?),

@@ -14,6 +14,8 @@ use crate::options::{CheckOptions, StrategyName};
 
 /// Runs of a sampling strategy that has no other bound.
 const SAMPLES: u64 = 10_000;
+/// Memory for the states that a search remembers, where the system does not say how much is free.
+const CACHE_BYTES: u64 = 1 << 30;
 /// Bug depth that `pct` aims at.
 const PCT_DEPTH: u32 = 3;
 
@@ -34,7 +36,7 @@ fn bounded(options: &CheckOptions, bound: u32) -> Option<Box<dyn Strategy>> {
     let search: fn(u32) -> Dfs = match options.strategy {
         StrategyName::Dfs => Dfs::new,
         // What can be left out without a bound is not what can be left out with one.
-        StrategyName::Optimal | StrategyName::Dpor => Dfs::of_traces,
+        StrategyName::Optimal | StrategyName::Dpor | StrategyName::Stateful => Dfs::of_traces,
         StrategyName::Random | StrategyName::Pct | StrategyName::Pos | StrategyName::Pdp | StrategyName::Dhtc => {
             return None;
         }
@@ -68,7 +70,7 @@ fn shared(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowledg
         StrategyName::Pct => samples(Sampling::pct(options.seed, PCT_DEPTH)),
         StrategyName::Pos => samples(Sampling::pos(options.seed)),
         // These cannot be shared.
-        StrategyName::Dpor | StrategyName::Dfs | StrategyName::Pdp | StrategyName::Dhtc => {
+        StrategyName::Stateful | StrategyName::Dpor | StrategyName::Dfs | StrategyName::Pdp | StrategyName::Dhtc => {
             unbounded(options, name, knowledge)
         }
     }
@@ -79,6 +81,12 @@ fn unbounded(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowl
     let spurious = options.spurious;
     match name {
         StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious)),
+        StrategyName::Stateful => {
+            let cache = usize::try_from(options.cache.unwrap_or_else(free_memory_quarter)).unwrap_or(usize::MAX);
+            Box::new(RestartOnSpinloop::new(move |loops| {
+                Box::new(if loops == 0 { Dpor::matching_states(spurious, cache) } else { Dpor::new(spurious) })
+            }))
+        }
         StrategyName::Dpor => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dpor::new(spurious)))),
         StrategyName::Dfs => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::new(spurious)))),
         StrategyName::Pdp => Box::new(pdp(knowledge, spurious)),
@@ -87,4 +95,12 @@ fn unbounded(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowl
         StrategyName::Pct => Box::new(Sampling::pct(options.seed, PCT_DEPTH)),
         StrategyName::Pos => Box::new(Sampling::pos(options.seed)),
     }
+}
+
+/// A quarter of the memory that the system has left.
+fn free_memory_quarter() -> u64 {
+    let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let free = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = free.and_then(|text| text.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.map_or(CACHE_BYTES, |kilobytes| kilobytes.saturating_mul(1024) / 4)
 }

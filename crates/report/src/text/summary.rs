@@ -99,7 +99,12 @@ fn coverage(report: &Report) -> Vec<String> {
 
 fn figures(stats: &Stats) -> String {
     let mut text = format!("{} executions", grouped(stats.executions));
-    for (count, what) in [(stats.blocked, "redundant"), (stats.assumed, "ended by an assumption"), (stats.cut, "cut")] {
+    for (count, what) in [
+        (stats.matched, "cut at a known state"),
+        (stats.blocked, "redundant"),
+        (stats.assumed, "ended by an assumption"),
+        (stats.cut, "cut"),
+    ] {
         if count > 0 {
             let _ = write!(text, ", {} {what}", grouped(count));
         }
