@@ -66,6 +66,7 @@ impl Clocks {
     }
 
     /// The thread's own time.
+    #[inline]
     pub fn epoch(&self, thread: u16) -> u32 {
         self.own.time(row(usize::from(thread), OWN), usize::from(thread))
     }
@@ -77,6 +78,7 @@ impl Clocks {
     }
 
     /// What the thread does from now on is not covered by what it has published.
+    #[inline]
     pub fn tick(&mut self, thread: u16) {
         self.own.row_mut(row(usize::from(thread), OWN))[usize::from(thread)] += 1;
     }

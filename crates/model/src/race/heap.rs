@@ -145,6 +145,29 @@ impl Blocks {
         (from < to).then_some((freed.record, from, to))
     }
 
+    /// The freed blocks that have a byte between the two addresses (the second excluded): their
+    /// ends, from where to where.
+    pub(super) fn freed_within(&self, start: u64, end: u64) -> impl Iterator<Item = (&Record, u64, u64)> {
+        let before = self.freed.range(..end).filter(move |(_, freed)| freed.end > start);
+        before.map(move |(&from, freed)| (&freed.record, from.max(start), freed.end.min(end)))
+    }
+
+    /// The first bytes of the heap between the two addresses (the second excluded) that belong to no
+    /// live block: from where to where.
+    pub(super) fn gap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let (mut at, end) = (start.max(HEAP.start), end.min(HEAP.end));
+        while at < end {
+            match self.live.range(..=at).next_back().filter(|(_, block)| at < block.end) {
+                Some((_, block)) => at = block.end,
+                None => {
+                    let next = self.live.range(at..).find(|(_, block)| block.start < block.end);
+                    return Some((at, next.map_or(end, |(&start, _)| start.min(end))));
+                }
+            }
+        }
+        None
+    }
+
     pub(super) fn explain(&self, access: Side, addr: u64) -> MemoryError {
         MemoryError { access, addr, block: self.block_near(addr) }
     }

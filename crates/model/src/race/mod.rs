@@ -29,6 +29,7 @@
 
 mod clock;
 pub mod heap;
+mod long;
 mod shadow;
 mod sink;
 #[cfg(test)]
@@ -42,7 +43,8 @@ use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentK
 use crate::object::{MemoryAction, Op, Operation as _, ThreadOp};
 use clock::Clocks;
 use heap::{Block, Blocks, MemoryError, Site};
-use shadow::{CellRef, Compared, EVENT, Record, Shadow};
+use long::{LONG, LongAccesses};
+use shadow::{CellRef, Compared, EVENT, Marks, Record, Shadow};
 use sink::EventOrder;
 
 pub use shadow::Touching;
@@ -87,6 +89,8 @@ pub struct RaceDetector {
     shadow: Shadow,
     /// Heap blocks. A cell that is accessed for the first time is looked up here.
     blocks: Blocks,
+    /// The same for accesses to many bytes.
+    long: LongAccesses,
     /// Whether memory is freed in this execution, or an object initialised or destroyed while other
     /// threads live. If not, the use of an object cannot race with its beginning or end.
     objects_end: bool,
@@ -109,24 +113,12 @@ impl RaceDetector {
 
     /// Every pair of places that races in the execution, once per cell.
     pub fn races(&mut self, execution: &Execution) -> &[Race] {
-        self.clocks.reset(execution.threads.len());
-        self.shadow.reset();
-        self.blocks.clear();
-        self.wrong.clear();
-        self.errors.clear();
-        self.bad_frees.clear();
-        self.objects_end =
-            execution.accesses.iter().any(|access| access.kind == AccessKind::Free) || objects_end(&execution.events);
-        self.known.clear();
-        self.races.clear();
         let threads = execution.threads.len();
-        let mut bad_frees = bad_frees(execution).peekable();
-        let mut next = 0;
+        self.reset(execution);
+        let (mut next, mut incident) = (0, 0);
         for (number, event) in execution.events.iter().enumerate() {
             while let Some(access) = execution.accesses.get(next).filter(|access| access.after as usize <= number) {
-                while let Some((at, _)) = bad_frees.next_if(|(_, incident)| is_before(incident, access)) {
-                    self.bad_free(at, execution);
-                }
+                self.bad_frees_before(Some(access), execution, &mut incident);
                 self.access(access, next as u32, threads);
                 next += 1;
             }
@@ -135,15 +127,25 @@ impl RaceDetector {
             }
         }
         for (number, access) in execution.accesses.iter().enumerate().skip(next) {
-            while let Some((at, _)) = bad_frees.next_if(|(_, incident)| is_before(incident, access)) {
-                self.bad_free(at, execution);
-            }
+            self.bad_frees_before(Some(access), execution, &mut incident);
             self.access(access, number as u32, threads);
         }
-        for (at, _) in bad_frees {
-            self.bad_free(at, execution);
-        }
+        self.bad_frees_before(None, execution, &mut incident);
         &self.races
+    }
+
+    fn reset(&mut self, execution: &Execution) {
+        self.clocks.reset(execution.threads.len());
+        self.shadow.reset();
+        self.blocks.clear();
+        self.long.clear();
+        self.wrong.clear();
+        self.errors.clear();
+        self.bad_frees.clear();
+        self.objects_end =
+            execution.accesses.iter().any(|access| access.kind == AccessKind::Free) || objects_end(&execution.events);
+        self.known.clear();
+        self.races.clear();
     }
 
     fn access(&mut self, access: &Access, number: u32, threads: usize) {
@@ -151,17 +153,23 @@ impl RaceDetector {
             return;
         }
         let (addr, size) = (access.addr, access.size);
-        let record = |what| self.record(access.thread, what, access.pc, number);
-        match access.kind {
-            AccessKind::Read => self.touch(addr, size, record(Touching::Read)),
-            AccessKind::Write => self.touch(addr, size, record(Touching::Write)),
-            AccessKind::Free => self.free(addr, size, record(Touching::Free)),
-            AccessKind::Alloc => self.alloc(addr, size, access, number),
+        let what = match access.kind {
+            AccessKind::Read => Touching::Read,
+            AccessKind::Write => Touching::Write,
+            AccessKind::Free => Touching::Free,
+            AccessKind::Alloc => return self.alloc(addr, size, access, number),
+        };
+        let mut record = self.record(access.thread, what, access.pc, number);
+        if what == Touching::Free {
+            self.free(addr, size, record);
+        } else {
+            self.touch(addr, size, &mut record);
         }
     }
 
+    #[inline]
     fn record(&self, thread: u16, what: Touching, pc: u64, position: u32) -> Record {
-        Record { thread, what, bytes: 0, epoch: self.clocks.epoch(thread), pc, position }
+        Record::new(thread, what, self.clocks.epoch(thread), pc, position)
     }
 
     /// One event: what it takes over, what it touches, what it publishes.
@@ -171,19 +179,20 @@ impl RaceDetector {
     }
 
     /// The cell that an address lies in. A cell that is accessed for the first time may lie in a
-    /// freed block.
+    /// freed block, or where a long access was.
     #[inline]
     fn meet(&mut self, cell: u64) -> CellRef {
         let (at, fresh) = self.shadow.cell(cell);
-        if fresh && self.blocks.concern(cell << 3) {
-            self.inherit_block(at, cell);
+        if fresh && (self.blocks.concern(cell << 3) || !self.long.is_empty()) {
+            self.inherit(at, cell);
         }
         at
     }
 
     /// Notes that there is a clock for the address, so that writing over it ends that.
+    #[inline]
     fn carries(&mut self, at: CellRef, addr: u64) {
-        *self.shadow.carriers(at) |= 1 << (addr & 7);
+        self.shadow.marks(at).carriers |= 1 << (addr & 7);
     }
 
     /// What lies at the address is new from now on: nothing has been published through it.
@@ -191,63 +200,117 @@ impl RaceDetector {
         self.clocks.clear_all(*self.shadow.clocks(at), addr);
     }
 
-    /// Compares an access with all before it and remembers it.
+    /// Compares an access with all before it and remembers it. Its bytes are set here.
     #[inline]
-    fn touch(&mut self, addr: u64, size: u64, record: Record) {
+    fn touch(&mut self, addr: u64, size: u64, record: &mut Record) {
         if (1..=8 - (addr & 7)).contains(&size) {
-            let bytes = (((1u16 << size) - 1) << (addr & 7)) as u8;
-            self.touch_cell(addr >> 3, Record { bytes, ..record });
+            record.bytes = (((1u16 << size) - 1) << (addr & 7)) as u8;
+            self.touch_cell(addr >> 3, record);
         } else {
             self.touch_cells(addr, size, record);
         }
     }
 
-    fn touch_cells(&mut self, addr: u64, size: u64, record: Record) {
+    fn touch_cells(&mut self, addr: u64, size: u64, record: &mut Record) {
+        if size >= LONG {
+            return self.touch_range(addr, addr.saturating_add(size), *record);
+        }
         for (cell, bytes) in cells(addr, size) {
-            self.touch_cell(cell, Record { bytes, ..record });
+            record.bytes = bytes;
+            self.touch_cell(cell, record);
         }
     }
 
-    #[inline]
-    fn touch_cell(&mut self, cell: u64, record: Record) {
+    fn touch_cell(&mut self, cell: u64, record: &Record) {
         let at = self.meet(cell);
-        if self.shadow.compare(at, &record, self.clocks.seen(record.thread)) == Compared::Racing {
-            self.report(at, cell, &record);
+        if self.shadow.compare(at, record, self.clocks.seen(record.thread)) == Compared::Racing {
+            self.report(at, cell, record);
         }
-        if record.bytes & *self.shadow.forbidden(at) != 0 {
-            self.forbid(at, cell, &record);
+        let Marks { forbidden, carriers } = *self.shadow.marks(at);
+        if record.bytes & forbidden != 0 {
+            self.forbid(at, cell, record);
         }
-        if record.what == Touching::Write {
+        if record.bytes & carriers != 0 && record.what == Touching::Write {
             self.end_order(at, cell, record.bytes);
         }
     }
 
     /// A plain write gives atomic locations a value that was not published, and makes synchronising
     /// objects new.
+    #[cold]
     fn end_order(&mut self, at: CellRef, cell: u64, bytes: u8) {
-        let carriers = *self.shadow.carriers(at) & bytes;
+        let carriers = self.shadow.marks(at).carriers & bytes;
         if carriers != 0 {
             for byte in (0..8).filter(|byte| carriers & (1 << byte) != 0) {
                 self.forget_order(at, (cell << 3) | byte);
             }
-            *self.shadow.carriers(at) &= !bytes;
+            self.shadow.marks(at).carriers &= !bytes;
         }
+    }
+
+    /// A long access: the cells that were met get a record of it.
+    #[cold]
+    fn touch_range(&mut self, start: u64, end: u64, record: Record) {
+        let seen = self.clocks.seen(record.thread);
+        let racing = self.blocks.freed_within(start, end).filter(|(freed, ..)| freed.races_with(&record, seen));
+        let racing: Vec<(Record, u64, u64)> = racing.map(|(freed, from, to)| (*freed, from, to)).collect();
+        // Before the cells, so that the first wrong byte is the one that is named.
+        if let Some(byte) = self.first_forbidden(start, end, &racing) {
+            self.forbid_byte(byte, &record);
+        }
+        self.each_known(start, end, |detector, cell, bytes| detector.touch_cell(cell, &record.to(bytes)));
+        self.compare_with_long(start, end, &record);
+        for (freed, from, _) in &racing {
+            self.report_pair(freed, &record, *from);
+        }
+        self.long.add(start, end, record);
+    }
+
+    /// Compares an access to a range with the long accesses before it.
+    fn compare_with_long(&mut self, start: u64, end: u64, record: &Record) {
+        if self.long.is_empty() {
+            return;
+        }
+        let seen = self.clocks.seen(record.thread);
+        let racing = self.long.within(start, end).filter(|long| long.record.races_with(record, seen));
+        let racing: Vec<(Record, u64)> = racing.map(|long| (long.record, long.start.max(start))).collect();
+        for (first, addr) in racing {
+            self.report_pair(&first, record, addr);
+        }
+    }
+
+    /// The first byte of a range that belongs to no live heap block, but for those whose end races
+    /// with the access.
+    fn first_forbidden(&self, start: u64, end: u64, racing: &[(Record, u64, u64)]) -> Option<u64> {
+        let mut at = start;
+        while let Some((mut from, to)) = self.blocks.gap(at, end) {
+            while let Some((.., behind)) = racing.iter().find(|&&(_, first, behind)| first <= from && from < behind) {
+                from = *behind;
+            }
+            if from < to {
+                return Some(from);
+            }
+            at = to;
+        }
+        None
     }
 
     /// Reports every pair that the access makes with one before it.
     #[cold]
     fn report(&mut self, at: CellRef, cell: u64, second: &Record) {
         let seen = self.clocks.seen(second.thread);
-        for first in self.shadow.records(at).iter() {
-            let racing = first.thread != second.thread
-                && first.what.conflicts(second.what)
-                && first.bytes & second.bytes != 0
-                && first.epoch > seen[usize::from(first.thread)];
-            let pair = (first.pc.min(second.pc), first.pc.max(second.pc), cell);
-            if racing && self.known.insert(pair) {
-                let byte = u64::from((first.bytes & second.bytes).trailing_zeros());
-                self.races.push(Race { first: side(first), second: side(second), addr: (cell << 3) | byte });
-            }
+        let racing = |first: &&Record| first.bytes & second.bytes != 0 && first.races_with(second, seen);
+        let racing: Vec<Record> = self.shadow.records(at).filter(racing).copied().collect();
+        for first in racing {
+            let byte = u64::from((first.bytes & second.bytes).trailing_zeros());
+            self.report_pair(&first, second, (cell << 3) | byte);
+        }
+    }
+
+    /// Reports a race, once for each pair of places and cell. `addr`: the first common byte.
+    fn report_pair(&mut self, first: &Record, second: &Record, addr: u64) {
+        if self.known.insert((first.pc.min(second.pc), first.pc.max(second.pc), addr >> 3)) {
+            self.races.push(Race { first: side(first), second: side(second), addr });
         }
     }
 
@@ -256,13 +319,18 @@ impl RaceDetector {
     #[cold]
     fn forbid(&mut self, at: CellRef, cell: u64, record: &Record) {
         let seen = self.clocks.seen(record.thread);
-        let races = self.shadow.records(at).iter().any(|other| {
-            let concerns = other.what == Touching::Free && other.bytes & record.bytes != 0;
-            concerns && other.thread != record.thread && other.epoch > seen[usize::from(other.thread)]
+        let races = self.shadow.records(at).any(|other| {
+            other.what == Touching::Free && other.bytes & record.bytes != 0 && other.races_with(record, seen)
         });
-        if !races && self.wrong.insert(record.pc) {
-            let byte = u64::from((record.bytes & *self.shadow.forbidden(at)).trailing_zeros());
-            self.errors.push(self.blocks.explain(side(record), (cell << 3) | byte));
+        if !races {
+            let byte = u64::from((record.bytes & self.shadow.marks(at).forbidden).trailing_zeros());
+            self.forbid_byte((cell << 3) | byte, record);
+        }
+    }
+
+    fn forbid_byte(&mut self, addr: u64, record: &Record) {
+        if self.wrong.insert(record.pc) {
+            self.errors.push(self.blocks.explain(side(record), addr));
         }
     }
 
@@ -279,10 +347,18 @@ impl RaceDetector {
         &self.bad_frees
     }
 
-    #[cold]
-    fn bad_free(&mut self, number: usize, execution: &Execution) {
-        let block = self.blocks.block_near(execution.incidents[number].obj);
-        self.bad_frees.push((number as u32, block));
+    /// Takes the frees of what was no live block, up to the access, or all that are left.
+    #[inline]
+    fn bad_frees_before(&mut self, access: Option<&Access>, execution: &Execution, next: &mut usize) {
+        while let Some(incident) = execution.incidents.get(*next) {
+            if access.is_some_and(|access| !is_before(incident, access)) {
+                break;
+            }
+            if incident.kind == IncidentKind::Misuse(Misuse::BadFree) {
+                self.bad_frees.push((*next as u32, self.blocks.block_near(incident.obj)));
+            }
+            *next += 1;
+        }
     }
 
     /// The block dies: cells that were met learn it now, others when they are met.
@@ -291,12 +367,13 @@ impl RaceDetector {
         self.blocks.free(addr, end, record);
         let in_heap = heap::contains(addr);
         self.each_known(addr, end, |detector, cell, bytes| {
-            detector.touch_cell(cell, Record { bytes, ..record });
+            detector.touch_cell(cell, &record.to(bytes));
             if in_heap {
                 let (at, _) = detector.shadow.cell(cell);
-                *detector.shadow.forbidden(at) |= bytes;
+                detector.shadow.marks(at).forbidden |= bytes;
             }
         });
+        self.compare_with_long(addr, end, &record);
     }
 
     /// The block comes to life: what happened to its bytes before concerns something else.
@@ -304,11 +381,12 @@ impl RaceDetector {
         let end = addr.saturating_add(size);
         let position = AccessPosition::Access(number);
         self.blocks.allocate(addr, end, Site { thread: access.thread, pc: access.pc, position });
+        self.long.erase(addr, end);
         self.each_known(addr, end, |detector, cell, bytes| {
             let (at, _) = detector.shadow.cell(cell);
             detector.shadow.erase(at, bytes);
             detector.end_order(at, cell, bytes);
-            *detector.shadow.forbidden(at) &= !bytes;
+            detector.shadow.marks(at).forbidden &= !bytes;
         });
     }
 
@@ -319,22 +397,19 @@ impl RaceDetector {
         }
     }
 
-    /// Notes which bytes of a cell belong to a live block, and the end of the block that it lies in.
+    /// Notes which bytes of a cell belong to a live block, the end of the block that it lies in, and
+    /// the long accesses to it.
     #[cold]
-    fn inherit_block(&mut self, at: CellRef, cell: u64) {
+    fn inherit(&mut self, at: CellRef, cell: u64) {
         let start = cell << 3;
-        *self.shadow.forbidden(at) = self.blocks.forbidden(start);
+        self.shadow.marks(at).forbidden = self.blocks.forbidden(start);
         if let Some((record, from, to)) = self.blocks.freed(start) {
-            let bytes = bytes_within(cell, from, to);
-            self.shadow.push(at, Record { bytes, ..record });
+            self.shadow.push(at, &record.to(bytes_within(cell, from, to)));
+        }
+        for long in self.long.within(start, start.saturating_add(8)) {
+            self.shadow.push(at, &long.record.to(bytes_within(cell, long.start, long.end)));
         }
     }
-}
-
-/// The frees of what was no live block, with their numbers among the incidents.
-fn bad_frees(execution: &Execution) -> impl Iterator<Item = (usize, &Incident)> {
-    let is_bad = |incident: &Incident| incident.kind == IncidentKind::Misuse(Misuse::BadFree);
-    execution.incidents.iter().enumerate().filter(move |(_, incident)| is_bad(incident))
 }
 
 /// Whether the incident came before the access. Between two transitions only one thread runs.
@@ -356,6 +431,7 @@ fn objects_end(events: &[Event]) -> bool {
             false
         }
         Op::Memory(op) => op.action == MemoryAction::Free,
+        Op::Atomic(_) => false,
         op => others > 0 && (op.initialised().is_some() || op.destroyed().is_some()),
     })
 }

@@ -6,16 +6,18 @@
 //! in the execution.
 //!
 //! Pages stay from one execution to the next, because addresses do. A number in each cell says
-//! whether its content is of this execution.
+//! whether its content is of this execution. The records of a cell form a list, oldest first.
 
 use rustc_hash::FxHashMap;
 
 use super::clock::List;
 
 /// Cells in a page.
-const PAGE: usize = 64;
+const PAGE: u64 = 64;
 /// Pages that are found without hashing, at most.
-const RECENT: usize = 64;
+const RECENT: u64 = 64;
+/// The number of no record, and of no page.
+const NONE: u32 = u32::MAX;
 
 /// What an access does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,15 +91,38 @@ pub(super) struct Record {
     pub bytes: u8,
     pub epoch: u32,
     pub pc: u64,
-    /// Number of the access, or of the step with [`EVENT`] set.
+    /// Number of the access, or of the event with [`EVENT`] set.
     pub position: u32,
+    /// The next record of the cell.
+    next: u32,
 }
 
 impl Record {
+    /// An access to no byte yet.
+    #[inline]
+    pub fn new(thread: u16, what: Touching, epoch: u32, pc: u64, position: u32) -> Self {
+        Record { thread, what, bytes: 0, epoch, pc, position, next: NONE }
+    }
+
+    /// The access, as far as it is to these bytes of a cell.
+    #[inline]
+    pub fn to(self, bytes: u8) -> Self {
+        Record { bytes, ..self }
+    }
+
     /// Whether both are the same sort of access, so that the later one stands for both.
     #[inline]
-    fn is_like(&self, other: &Record) -> bool {
+    pub fn is_like(&self, other: &Record) -> bool {
         (self.thread, self.what, self.bytes, self.pc) == (other.thread, other.what, other.bytes, other.pc)
+    }
+
+    /// Whether the two accesses, if a byte is common to them, race. `seen` is the clock of the
+    /// thread that made the later one.
+    #[inline]
+    pub fn races_with(&self, later: &Record, seen: &[u32]) -> bool {
+        self.thread != later.thread
+            && later.what.conflicting() >> (self.what as u8) & 1 != 0
+            && self.epoch > seen[usize::from(self.thread)]
     }
 }
 
@@ -107,48 +132,58 @@ pub(super) const EVENT: u32 = 1 << 31;
 /// What becomes of an access that is compared with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// It is ordered behind all that conflict with it.
+    /// It is ordered behind all that conflict with it, or was compared before.
     Ordered,
     /// It is not.
     Racing,
-    /// It is one that was compared before.
-    Known,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     run: u32,
-    /// Where its records lie, how many there are, and for how many there is room.
-    start: u32,
-    len: u16,
-    room: u16,
-    /// Bytes at which something that carries a clock starts.
-    carriers: u8,
-    /// Bytes that the program may not access: outside of every heap block, or in a freed one.
-    forbidden: u8,
-    /// Their clocks.
+    /// Its oldest and its newest record.
+    first: u32,
+    last: u32,
+    /// Clocks of what lies in it.
     clocks: List,
+    marks: Marks,
 }
 
-const UNMET: Cell = Cell { run: 0, start: 0, len: 0, room: 0, carriers: 0, forbidden: 0, clocks: List::NONE };
+/// What has to be known of the bytes of a cell, a bit for each byte.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    /// Something that carries a clock starts there.
+    pub carriers: u8,
+    /// The program may not access it: outside of every heap block, or in a freed one.
+    pub forbidden: u8,
+}
+
+const UNMET: Cell =
+    Cell { run: 0, first: NONE, last: NONE, clocks: List::NONE, marks: Marks { carriers: 0, forbidden: 0 } };
 
 /// All cells of one address space.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shadow {
-    pages: Vec<[Cell; PAGE]>,
-    numbers: FxHashMap<u64, u32>,
-    /// Pages looked up lately and where they are, by the low bits of their numbers.
-    recent: Vec<(u64, u32)>,
+    /// Cells of all pages, one page behind the other.
+    cells: Vec<Cell>,
+    /// The first cell of each page, by the page's number.
+    pages: FxHashMap<u64, u32>,
+    /// Pages looked up lately and their first cells, by the low bits of their numbers.
+    recent: [(u64, u32); RECENT as usize],
     records: Vec<Record>,
     run: u32,
 }
 
+impl Default for Shadow {
+    fn default() -> Self {
+        let recent = [(u64::MAX, NONE); RECENT as usize];
+        Shadow { cells: Vec::new(), pages: FxHashMap::default(), recent, records: Vec::new(), run: 0 }
+    }
+}
+
 /// A cell of this execution.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CellRef {
-    page: u32,
-    index: u32,
-}
+pub(super) struct CellRef(u32);
 
 impl Shadow {
     /// Forgets everything.
@@ -158,18 +193,15 @@ impl Shadow {
         }
         self.run += 1;
         self.records.clear();
-        self.recent.resize(RECENT, (u64::MAX, 0));
     }
 
     /// The cell, and whether it is met for the first time.
     #[inline]
     pub fn cell(&mut self, cell: u64) -> (CellRef, bool) {
-        let page = cell / PAGE as u64;
-        let slot = page as usize % RECENT;
-        if self.recent[slot].0 != page {
-            self.recent[slot] = (page, self.page(page));
-        }
-        let at = CellRef { page: self.recent[slot].1, index: (cell % PAGE as u64) as u32 };
+        let page = cell / PAGE;
+        let (recent, first) = self.recent[(page % RECENT) as usize];
+        let first = if recent == page { first } else { self.page(page) };
+        let at = CellRef(first + (cell % PAGE) as u32);
         let run = self.run;
         let state = self.state(at);
         let fresh = state.run != run;
@@ -179,24 +211,27 @@ impl Shadow {
         (at, fresh)
     }
 
+    #[cold]
     fn page(&mut self, page: u64) -> u32 {
-        let pages = &mut self.pages;
-        *self.numbers.entry(page).or_insert_with(|| {
-            pages.push([UNMET; PAGE]);
-            pages.len() as u32 - 1
-        })
+        let cells = &mut self.cells;
+        let first = *self.pages.entry(page).or_insert_with(|| {
+            let first = cells.len();
+            cells.resize(first + PAGE as usize, UNMET);
+            first as u32
+        });
+        self.recent[(page % RECENT) as usize] = (page, first);
+        first
     }
 
     #[inline]
     fn state(&mut self, at: CellRef) -> &mut Cell {
-        &mut self.pages[at.page as usize][at.index as usize]
+        &mut self.cells[at.0 as usize]
     }
 
     /// The records of the cell.
-    #[inline]
-    pub fn records(&mut self, at: CellRef) -> &mut [Record] {
-        let Cell { start, len, .. } = *self.state(at);
-        &mut self.records[start as usize..start as usize + usize::from(len)]
+    pub fn records(&self, at: CellRef) -> impl Iterator<Item = &Record> {
+        let first = self.records.get(self.cells[at.0 as usize].first as usize);
+        std::iter::successors(first, |record| self.records.get(record.next as usize))
     }
 
     /// Compares a new access with the cell's records and adds it to them. `seen` is the clock of
@@ -205,16 +240,19 @@ impl Shadow {
     pub fn compare(&mut self, at: CellRef, new: &Record, seen: &[u32]) -> Compared {
         let conflicting = new.what.conflicting();
         let mut compared = Compared::Ordered;
-        let mut same = None;
-        for (number, old) in self.records(at).iter_mut().enumerate() {
+        let mut is_known = false;
+        let mut next = self.state(at).first;
+        while let Some(old) = self.records.get_mut(next as usize) {
+            next = old.next;
             if old.thread == new.thread {
                 if old.is_like(new) {
-                    // The thread has published nothing since, so an access in between raced with
+                    // If the thread has published nothing since, an access in between raced with
                     // the old one and was reported then.
                     if old.epoch == new.epoch {
-                        return Compared::Known;
+                        return Compared::Ordered;
                     }
-                    same = Some(number);
+                    (old.epoch, old.position) = (new.epoch, new.position);
+                    is_known = true;
                 }
             } else if conflicting >> (old.what as u8) & 1 != 0
                 && old.bytes & new.bytes != 0
@@ -223,61 +261,49 @@ impl Shadow {
                 compared = Compared::Racing;
             }
         }
-        match same {
-            Some(number) => self.records(at)[number] = *new,
-            None => self.push(at, *new),
+        if !is_known {
+            self.push(at, new);
         }
         compared
     }
 
     /// Adds a record.
-    pub fn push(&mut self, at: CellRef, record: Record) {
-        let cell = *self.state(at);
-        if cell.room == 0 {
-            // Most cells have one record.
-            let start = self.records.len() as u32;
-            *self.state(at) = Cell { start, len: 1, room: 1, ..cell };
-            self.records.push(record);
-            return;
+    #[inline]
+    pub fn push(&mut self, at: CellRef, record: &Record) {
+        let number = self.records.len() as u32;
+        let state = &mut self.cells[at.0 as usize];
+        match self.records.get_mut(state.last as usize) {
+            Some(last) => last.next = number,
+            None => state.first = number,
         }
-        if cell.len == cell.room {
-            // Moves to the end of the buffer, with twice the room.
-            let (from, end) = (cell.start as usize, self.records.len());
-            let room = cell.room * 2;
-            self.records.extend_from_within(from..from + usize::from(cell.len));
-            self.records.resize(end + usize::from(room), record);
-            *self.state(at) = Cell { start: end as u32, room, ..cell };
-        }
-        let state = self.state(at);
-        state.len += 1;
-        let place = state.start as usize + usize::from(state.len) - 1;
-        self.records[place] = record;
+        state.last = number;
+        self.records.push(Record { next: NONE, ..*record });
     }
 
     /// Forgets the records of the bytes.
     pub fn erase(&mut self, at: CellRef, bytes: u8) {
-        let mut kept = 0;
-        let records = self.records(at);
-        for number in 0..records.len() {
-            let record = Record { bytes: records[number].bytes & !bytes, ..records[number] };
+        let mut next = self.state(at).first;
+        let (mut first, mut last) = (NONE, NONE);
+        while let Some(record) = self.records.get_mut(next as usize) {
+            let number = std::mem::replace(&mut next, record.next);
+            record.bytes &= !bytes;
+            record.next = NONE;
             if record.bytes != 0 {
-                records[kept] = record;
-                kept += 1;
+                match self.records.get_mut(last as usize) {
+                    Some(last) => last.next = number,
+                    None => first = number,
+                }
+                last = number;
             }
         }
-        self.state(at).len = kept as u16;
+        let state = self.state(at);
+        (state.first, state.last) = (first, last);
     }
 
-    /// Bytes of the cell at which something that carries a clock starts.
+    /// What has to be known of the bytes of the cell.
     #[inline]
-    pub fn carriers(&mut self, at: CellRef) -> &mut u8 {
-        &mut self.state(at).carriers
-    }
-
-    /// Bytes of the cell that the program may not access.
-    #[inline]
-    pub fn forbidden(&mut self, at: CellRef) -> &mut u8 {
-        &mut self.state(at).forbidden
+    pub fn marks(&mut self, at: CellRef) -> &mut Marks {
+        &mut self.state(at).marks
     }
 
     /// Clocks of what lies in the cell.
@@ -288,20 +314,15 @@ impl Shadow {
 
     /// The cells between two (the second excluded) that were met in this execution, in order.
     pub fn known_cells(&self, from: u64, to: u64) -> Vec<u64> {
-        let size = PAGE as u64;
-        let pages = from / size..to.div_ceil(size);
-        let mut found: Vec<(u64, u32)> = if pages.end - pages.start <= self.numbers.len() as u64 {
-            pages.filter_map(|page| self.numbers.get(&page).map(|&number| (page, number))).collect()
+        let pages = from / PAGE..to.div_ceil(PAGE);
+        let mut found: Vec<(u64, u32)> = if pages.end - pages.start <= self.pages.len() as u64 {
+            pages.filter_map(|page| self.pages.get(&page).map(|&first| (page, first))).collect()
         } else {
-            self.numbers
-                .iter()
-                .map(|(&page, &number)| (page, number))
-                .filter(|(page, _)| pages.contains(page))
-                .collect()
+            self.pages.iter().map(|(&page, &first)| (page, first)).filter(|(page, _)| pages.contains(page)).collect()
         };
         found.sort_unstable();
-        let cells = found.into_iter().flat_map(|(page, number)| (0..PAGE).map(move |index| (page, number, index)));
-        let met = cells.filter(|&(_, number, index)| self.pages[number as usize][index].run == self.run);
-        met.map(|(page, _, index)| page * size + index as u64).filter(|cell| (from..to).contains(cell)).collect()
+        let cells = found.into_iter().flat_map(|(page, first)| (0..PAGE).map(move |index| (page, first, index)));
+        let met = cells.filter(|&(_, first, index)| self.cells[first as usize + index as usize].run == self.run);
+        met.map(|(page, _, index)| page * PAGE + index).filter(|cell| (from..to).contains(cell)).collect()
     }
 }

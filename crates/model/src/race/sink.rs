@@ -18,6 +18,7 @@ pub(super) struct EventOrder<'a> {
 }
 
 impl EventOrder<'_> {
+    #[inline]
     fn record(&self, what: Touching) -> Record {
         self.detector.record(self.event.thread, what, self.event.pc, self.number | EVENT)
     }
@@ -72,8 +73,8 @@ impl OrderSink for EventOrder<'_> {
     #[inline]
     fn uses(&mut self, addr: u64) {
         if self.detector.objects_end {
-            let record = self.record(Touching::Use);
-            self.detector.touch(addr, 1, record);
+            let mut record = self.record(Touching::Use);
+            self.detector.touch(addr, 1, &mut record);
         }
     }
 
@@ -85,8 +86,8 @@ impl OrderSink for EventOrder<'_> {
 
     fn destroy(&mut self, addr: u64) {
         if self.detector.objects_end {
-            let record = self.record(Touching::Make);
-            self.detector.touch(addr, 1, record);
+            let mut record = self.record(Touching::Make);
+            self.detector.touch(addr, 1, &mut record);
         }
     }
 
@@ -112,8 +113,8 @@ impl OrderSink for EventOrder<'_> {
         } else if reads {
             self.detector.clocks.acquire_later(thread, list, addr);
         }
-        let record = self.record(if writes { Touching::AtomicWrite } else { Touching::AtomicRead });
-        self.detector.touch(addr, u64::from(op.size), record);
+        let mut record = self.record(if writes { Touching::AtomicWrite } else { Touching::AtomicRead });
+        self.detector.touch(addr, u64::from(op.size), &mut record);
         if !writes {
             return;
         }
@@ -134,8 +135,8 @@ impl OrderSink for EventOrder<'_> {
 
     #[inline]
     fn access(&mut self, addr: u64, size: u64, what: Touching) {
-        let record = self.record(what);
-        self.detector.touch(addr, size, record);
+        let mut record = self.record(what);
+        self.detector.touch(addr, size, &mut record);
     }
 
     fn free(&mut self, addr: u64, size: u64) {

@@ -1,5 +1,8 @@
 //! Cases that abstract programs do not have: bytes, blocks, objects that lie in them.
 
+use std::collections::BTreeSet;
+
+use raddle_vocab::policy::mix;
 use raddle_vocab::{MemOrder, OpKind, Words};
 
 use super::{AccessPosition, RaceDetector, Touching};
@@ -27,7 +30,11 @@ impl Story {
     }
 
     fn access(&mut self, thread: u16, kind: AccessKind, addr: u64, size: u64) {
-        let (after, pc) = (self.0.events.len() as u32, self.0.accesses.len() as u64);
+        self.access_at(self.0.accesses.len() as u64, thread, kind, addr, size);
+    }
+
+    fn access_at(&mut self, pc: u64, thread: u16, kind: AccessKind, addr: u64, size: u64) {
+        let after = self.0.events.len() as u32;
         self.0.accesses.push(Access { thread, kind, volatile: false, addr, size, pc, after, count: 0 });
     }
 
@@ -158,6 +165,91 @@ fn a_big_block_costs_what_is_in_it() {
         story.access(1, AccessKind::Free, 0x10_0000, 1 << 40);
     }
     assert_eq!(story.races(), []);
+}
+
+#[test]
+fn an_access_costs_what_other_accesses_have_met_of_it() {
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, 0x2000, 4);
+    story.access(2, AccessKind::Write, 0x1000, u64::MAX - 0x1000);
+    story.access(1, AccessKind::Read, 0x1000, 1 << 60);
+    story.access(1, AccessKind::Read, 1 << 61, 8);
+    let at = |second, addr| (Touching::Write, second, addr);
+    let expected = [
+        at(Touching::Write, 0x2000),
+        at(Touching::Read, 0x2000),
+        at(Touching::Read, 0x1000),
+        at(Touching::Read, 1 << 61),
+    ];
+    assert_eq!(story.races(), expected);
+}
+
+/// Whether a block lies outside of all these.
+fn is_apart(blocks: &[(u64, u64)], addr: u64, size: u64) -> bool {
+    blocks.iter().all(|&(other, length)| addr + size <= other || other + length <= addr)
+}
+
+/// A random execution twice: with long accesses, and with the same accesses in short pieces.
+fn with_pieces(seed: u64) -> (Story, Story) {
+    let (mut whole, mut pieces) = (Story::new(), Story::new());
+    let mut draws = 0;
+    let mut draw = |below: u64| {
+        draws += 1;
+        mix(seed.wrapping_mul(1000) + draws) % below
+    };
+    let base = if draw(2) == 0 { BLOCK } else { 0x1000 };
+    // A freed block may come to life again as a whole.
+    let (mut live, mut freed): (Vec<(u64, u64)>, Vec<(u64, u64)>) = (Vec::new(), Vec::new());
+    for pc in 0..16 {
+        let thread = draw(3) as u16;
+        let (addr, size) = (base + 64 * draw(12), [8, 64, 192, 256, 320, 640][draw(6) as usize]);
+        match draw(8) {
+            0 => {
+                for story in [&mut whole, &mut pieces] {
+                    story.step(thread, OpKind::Lock, LOCK, 0);
+                    story.step(thread, OpKind::Unlock, LOCK, 0);
+                }
+            }
+            1 | 2 if is_apart(&live, addr, size) => {
+                freed.retain(|block| *block != (addr, size));
+                if is_apart(&freed, addr, size) {
+                    live.push((addr, size));
+                    whole.access_at(pc, thread, AccessKind::Alloc, addr, size);
+                    pieces.access_at(pc, thread, AccessKind::Alloc, addr, size);
+                }
+            }
+            3 if !live.is_empty() => {
+                let (addr, size) = live.swap_remove(draw(live.len() as u64) as usize);
+                freed.push((addr, size));
+                whole.access_at(pc, thread, AccessKind::Free, addr, size);
+                pieces.access_at(pc, thread, AccessKind::Free, addr, size);
+            }
+            other => {
+                let kind = if other < 6 { AccessKind::Read } else { AccessKind::Write };
+                whole.access_at(pc, thread, kind, addr, size);
+                for piece in (0..size).step_by(64) {
+                    pieces.access_at(pc, thread, kind, addr + piece, (size - piece).min(64));
+                }
+            }
+        }
+    }
+    (whole, pieces)
+}
+
+/// The pairs of places that race, and the places of wrong accesses with the first wrong byte.
+fn verdict(story: &Story) -> (BTreeSet<[u64; 2]>, Vec<(u64, u64)>) {
+    let mut detector = RaceDetector::new();
+    let pair = |race: &super::Race| [race.first.pc.min(race.second.pc), race.first.pc.max(race.second.pc)];
+    let races = detector.races(&story.0).iter().map(pair).collect();
+    (races, detector.memory_errors().iter().map(|error| (error.access.pc, error.addr)).collect())
+}
+
+#[test]
+fn a_long_access_is_what_its_pieces_are() {
+    for seed in 0..3000 {
+        let (whole, pieces) = with_pieces(seed);
+        assert_eq!(verdict(&whole), verdict(&pieces), "{seed}: {:?} {:?}", whole.0.events, whole.0.accesses);
+    }
 }
 
 /// Words and addresses of what is wrong in the use of the heap.
