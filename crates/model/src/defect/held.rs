@@ -35,6 +35,7 @@ impl Holdings {
     }
 
     /// Follows one event.
+    #[inline]
     pub fn apply(&mut self, event: &Event, number: u32) {
         match event.op.lock_change() {
             Some(LockChange::Acquire { object, shared, once }) => {
@@ -43,7 +44,9 @@ impl Holdings {
             }
             Some(LockChange::Release(object)) => self.release(event.thread, object),
             Some(LockChange::FinishGuard(guard)) => {
-                self.all.retain(|held| held.thread != event.thread || held.object != guard);
+                if !self.all.is_empty() {
+                    self.all.retain(|held| held.thread != event.thread || held.object != guard);
+                }
             }
             Some(LockChange::Reset(object)) => self.all.retain(|held| held.object != object),
             None => {}

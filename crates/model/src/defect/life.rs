@@ -179,43 +179,44 @@ fn comes_after(events: &[Event], thread: u16) -> bool {
     later.iter().any(|(other, _)| *other == thread)
 }
 
-/// Warnings about a process that ended without a failure.
-///
-/// A process that was ended on purpose (`exit`, `_exit`) need not have joined its threads. The
-/// event of such an end has a call site, that of a return from main has none. The system reclaims
-/// everything else too, but an object that was initialised by a call should be destroyed by one.
-pub(super) fn warnings(execution: &Execution, leftovers: &mut Leftovers, into: &mut Vec<Defect>) {
+/// Whether the process ended without a failure, so that what it leaves over is worth a warning.
+pub(super) fn ends_orderly(execution: &Execution) -> bool {
     let main_is_over =
         matches!(execution.pending.first(), Some(p) if matches!(p.state, PendingState::Exited | PendingState::Ended));
-    let orderly = execution.pending.iter().all(|pending| pending.state != PendingState::Failed);
-    if execution.status != RunStatus::Rest || !main_is_over || !orderly {
-        return;
-    }
-    leftovers.follow(execution);
-    if !leftovers.on_purpose {
-        leftovers.main_returns_early(execution, into);
-        leftovers.never_joined(execution, into);
-    }
-    leftovers.initialised_twice(execution, into);
-    leftovers.not_destroyed(execution, into);
+    let orderly = || execution.pending.iter().all(|pending| pending.state != PendingState::Failed);
+    execution.status == RunStatus::Rest && main_is_over && orderly()
 }
 
 impl Leftovers {
-    fn follow(&mut self, execution: &Execution) {
+    /// Forgets the last execution. The next one has so many threads.
+    pub(super) fn reset(&mut self, threads: usize) {
         self.children.clear();
-        self.children.resize(execution.threads.len(), Child::default());
+        self.children.resize(threads, Child::default());
         self.live.clear();
         self.again.clear();
         self.places.clear();
         self.running.clear();
         (self.end_of_main, self.on_purpose) = (None, false);
-        for (number, event) in execution.events.iter().enumerate() {
-            self.event(event, number as u32);
-        }
     }
 
+    /// Warnings about a process that ended without a failure.
+    ///
+    /// A process that was ended on purpose (`exit`, `_exit`) need not have joined its threads. The
+    /// event of such an end has a call site, that of a return from main has none. The system
+    /// reclaims everything else too, but an object that was initialised by a call should be
+    /// destroyed by one.
+    pub(super) fn warnings(&mut self, execution: &Execution, into: &mut Vec<Defect>) {
+        if !self.on_purpose {
+            self.main_returns_early(execution, into);
+            self.never_joined(execution, into);
+        }
+        self.initialised_twice(execution, into);
+        self.not_destroyed(execution, into);
+    }
+
+    /// Follows one event.
     #[inline]
-    fn event(&mut self, event: &Event, number: u32) {
+    pub(super) fn event(&mut self, event: &Event, number: u32) {
         match &event.op {
             Op::Thread(op) => self.thread(event, *op, number),
             Op::Exit(_) => {

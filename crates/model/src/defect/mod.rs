@@ -157,23 +157,44 @@ impl DefectFinder {
         for &(number, block) in self.races.bad_frees() {
             found.push(memory::of_bad_free(number, &execution.incidents[number as usize], block));
         }
-        self.holdings.clear();
-        let mut frees = frees(execution).peekable();
-        for (number, event) in execution.events.iter().enumerate() {
-            while let Some((at, freed)) = frees.next_if(|(_, freed)| freed.after as usize <= number) {
-                life::locks_in_freed_memory(at, freed, &mut self.holdings, &mut found);
-            }
-            life::locks_misused(event, number as u32, &mut self.holdings, &mut found);
-            self.holdings.apply(event, number as u32);
-        }
-        for (at, freed) in frees {
-            life::locks_in_freed_memory(at, freed, &mut self.holdings, &mut found);
-        }
+        let warns = life::ends_orderly(execution);
+        self.follow(execution, warns, &mut found);
         deadlock::find(execution, &self.holdings, &mut found);
         life::waiting_for_destroyed(execution, &mut found);
-        life::warnings(execution, &mut self.leftovers, &mut found);
+        if warns {
+            self.leftovers.warnings(execution, &mut found);
+        }
         once_each(&mut found);
         found
+    }
+
+    /// Follows the events: which locks are held, and what is left over if that `warns`.
+    fn follow(&mut self, execution: &Execution, warns: bool, found: &mut Vec<Defect>) {
+        self.holdings.clear();
+        self.leftovers.reset(execution.threads.len());
+        let mut frees = frees(execution);
+        let mut next = frees.next();
+        for (number, event) in execution.events.iter().enumerate() {
+            while let Some((at, freed)) = next.filter(|(_, freed)| freed.after as usize <= number) {
+                life::locks_in_freed_memory(at, freed, &mut self.holdings, found);
+                next = frees.next();
+            }
+            let number = number as u32;
+            // An atomic operation begins and ends the life of nothing.
+            if !matches!(event.op, Op::Atomic(_)) {
+                life::locks_misused(event, number, &mut self.holdings, found);
+                if warns {
+                    self.leftovers.event(event, number);
+                }
+            }
+            // What a thread holds at its end, it holds for ever.
+            if !matches!(event.op, Op::Thread(_)) {
+                self.holdings.apply(event, number);
+            }
+        }
+        for (at, freed) in next.into_iter().chain(frees) {
+            life::locks_in_freed_memory(at, freed, &mut self.holdings, found);
+        }
     }
 }
 
