@@ -8,7 +8,7 @@ use raddle_explore::WorkerPool;
 use raddle_explore::optimal::{Expander, WorkItem};
 use raddle_explore::pool::{Analyser, Analysis, Warmup};
 use raddle_model::defect::Signature;
-use raddle_model::{DefectFinder, TargetError, semantics};
+use raddle_model::{DefectFinder, SyncState, TargetError};
 
 use super::search::is_compared;
 use crate::options::{CheckOptions, StrategyName};
@@ -77,6 +77,7 @@ fn start(options: Options) -> Result<NativeTarget, TargetError> {
 /// this worker has not seen before, or is due for a check of raddle itself.
 fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) -> Analyser {
     let mut expander = Expander::new(spurious);
+    let mut semantics = SyncState::new(spurious);
     let mut known: BTreeSet<Signature> = BTreeSet::new();
     let is_panic_provoked = panics::is_provoked("worker");
     Box::new(move |number, request, execution| {
@@ -87,7 +88,7 @@ fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) ->
         for defect in finder.find(execution) {
             keep |= known.insert(defect.signature);
         }
-        let disagreement = is_compared(number + 1).then(|| semantics::check(execution, spurious).err()).flatten();
+        let disagreement = is_compared(number + 1).then(|| semantics.check(execution).err()).flatten();
         let note = disagreement.map(|disagreement| disagreement.to_string());
         Analysis { expansion: Some(expansion), keep, note }
     })

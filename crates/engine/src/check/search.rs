@@ -7,7 +7,7 @@ use raddle_explore::driver::{self, SearchOutcome};
 use raddle_explore::pool::RunOutcome;
 use raddle_explore::{Classification, IncompleteReason, Strategy, WorkerPool, explore};
 use raddle_model::finding::{Reason, Stats};
-use raddle_model::{Choice, Execution, Request, SyncState, TargetError, semantics};
+use raddle_model::{Choice, Execution, Request, SyncState, TargetError};
 use raddle_vocab::policy::{Policy, mix};
 
 use super::parallel::ParallelSetup;
@@ -75,6 +75,7 @@ impl Search<'_, '_> {
             self_check,
             stop_at_first,
             spurious,
+            semantics: SyncState::new(spurious),
             last,
             ended,
             seen,
@@ -105,6 +106,8 @@ struct SearchMonitor<'a, 'b> {
     self_check: Option<SelfCheck>,
     stop_at_first: bool,
     spurious: u32,
+    /// Replays executions.
+    semantics: SyncState,
     last: Stats,
     ended: Option<StopReason>,
     seen: u64,
@@ -162,7 +165,7 @@ impl SearchMonitor<'_, '_> {
     }
 
     fn doubts(&mut self, execution: &Execution, fresh: bool, compare: bool) -> Option<Reason> {
-        if compare && let Err(disagreement) = semantics::check(execution, self.spurious) {
+        if compare && let Err(disagreement) = self.semantics.check(execution) {
             return Some(disagrees(&disagreement.to_string()));
         }
         // A race makes the order of independent operations matter.

@@ -15,27 +15,28 @@ pub struct Disagreement {
     pub expected: Option<Event>,
 }
 
-/// Replays an execution and compares each outcome. Memory is written by the program itself, so
-/// values are compared only where every change of them is an event.
-///
-/// # Errors
-/// The first event that the semantics does not allow.
-pub fn check(execution: &Execution, spurious: u32) -> Result<(), Box<Disagreement>> {
-    let mut state = SyncState::new(spurious);
-    state.prepare(execution);
-    for (index, event) in execution.events.iter().enumerate() {
-        if !is_allowed(&state, event) {
-            let expected = state.outcome(event, 0);
-            if let Some(object) = reused(execution, index) {
-                state.set_object(object, State::Untouched);
+impl SyncState {
+    /// Replays an execution and compares each outcome. Memory is written by the program itself, so
+    /// values are compared only where every change of them is an event.
+    ///
+    /// # Errors
+    /// The first event that the semantics does not allow.
+    pub fn check(&mut self, execution: &Execution) -> Result<(), Box<Disagreement>> {
+        self.prepare(execution);
+        for (index, event) in execution.events.iter().enumerate() {
+            if !is_allowed(self, event) {
+                let expected = self.outcome(event, 0);
+                if let Some(object) = reused(execution, index) {
+                    self.set_object(object, State::Untouched);
+                }
+                if !is_allowed(self, event) {
+                    return Err(Box::new(Disagreement { index, found: *event, expected }));
+                }
             }
-            if !is_allowed(&state, event) {
-                return Err(Box::new(Disagreement { index, found: *event, expected }));
-            }
+            self.apply(event);
         }
-        state.apply(event);
+        Ok(())
     }
-    Ok(())
 }
 
 fn is_allowed(state: &SyncState, event: &Event) -> bool {

@@ -25,7 +25,7 @@ use crate::object::{Op, Operation as _};
 use crate::thread::{ThreadInfo, ThreadPath};
 use state::Thread;
 
-pub use check::{Disagreement, check};
+pub use check::Disagreement;
 pub(crate) use state::{Life, State, Wait};
 
 /// Whether a thread can make its pending transition.
@@ -106,20 +106,24 @@ impl SyncState {
 
     /// Back to the start of a run that has no thread but main. Marks become invalid.
     pub fn reset(&mut self) {
-        for place in self.touched.drain(..) {
-            self.states[place as usize] = State::Untouched;
-            self.listed[place as usize] = false;
-        }
+        self.forget_run();
         self.threads.clear();
         self.paths.clear();
         self.by_rank.clear();
         self.ranks.clear();
-        self.undo.clear();
-        self.recording = false;
-        self.guards = false;
-        self.opaque.clear();
         self.add_thread(ThreadPath::default());
         self.threads[0].life = Life::Alive;
+    }
+
+    /// Forgets everything but the threads.
+    fn forget_run(&mut self) {
+        for place in self.touched.drain(..) {
+            self.states[place as usize] = State::Untouched;
+            self.listed[place as usize] = false;
+        }
+        self.forget_marks();
+        self.guards = false;
+        self.opaque.clear();
     }
 
     /// Back to the start of a run with the threads of this execution, and with the initial values
@@ -128,7 +132,7 @@ impl SyncState {
     /// A location that is also written plainly (or by code without hooks) shows values that no
     /// event has written. Its content then counts as unknown throughout.
     pub fn prepare(&mut self, execution: &Execution) {
-        self.reset();
+        self.forget_run();
         self.set_threads(&execution.threads);
         let start = self.mark();
         for step in &execution.events {
@@ -168,6 +172,10 @@ impl SyncState {
         self.threads.clear();
         self.threads.resize(threads.len().max(1), Thread::default());
         self.threads[0].life = Life::Alive;
+        // Nearly always those of the last run.
+        if self.paths.iter().eq(threads.iter().map(|thread| &thread.path)) {
+            return;
+        }
         self.paths.clear();
         self.paths.extend(threads.iter().map(|thread| thread.path.clone()));
         self.paths.resize(self.threads.len(), ThreadPath::default());

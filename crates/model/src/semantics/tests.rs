@@ -2,7 +2,7 @@
 
 use raddle_vocab::{MutexKind, OpKind, Outcome, Words};
 
-use super::{Enabled, SyncState, check};
+use super::{Enabled, SyncState};
 use crate::execution::{Event, Execution, Pending, PendingState};
 use crate::fixture::{edit, event};
 use crate::object::{Op, Operation as _, ThreadOp};
@@ -451,12 +451,14 @@ fn disagreement_is_told() {
     let mut execution = Execution::empty();
     execution.threads = vec![ThreadInfo::default()];
     execution.events = vec![op(0, OpKind::TryLock, MUTEX, 0), op(0, OpKind::TryLock, MUTEX, 0)];
-    let wrong = check(&execution, 0).unwrap_err();
+    // One state for all: nothing is left of the execution before.
+    let mut state = SyncState::new(0);
+    let wrong = state.check(&execution).unwrap_err();
     assert_eq!((wrong.index, wrong.expected.unwrap().op.outcome()), (1, Outcome::Failed));
     execution.events[1] = op(0, OpKind::Lock, MUTEX, 0);
-    assert_eq!(check(&execution, 0).unwrap_err().expected, None);
+    assert_eq!(state.check(&execution).unwrap_err().expected, None);
     execution.events[1] = op(0, OpKind::Unlock, MUTEX, 0);
-    assert_eq!(check(&execution, 0), Ok(()));
+    assert_eq!(state.check(&execution), Ok(()));
 }
 
 #[test]
@@ -478,7 +480,7 @@ fn memory_that_changes_without_a_step_is_opaque() {
     assert!(w.has_opaque_memory());
     assert_eq!(w.value_at(OBJ, 4), None);
     assert!(!w.is_certain(&cas) && w.outcome_of(&cas, 0).op.outcome() == Outcome::Failed);
-    assert_eq!(check(&execution, 0), Ok(()));
+    assert_eq!(SyncState::new(0).check(&execution), Ok(()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The in-memory target by itself: what single schedules do.
 
-use raddle_model::{Choice, Execution, Operation as _, PendingState, Request, Target, semantics};
+use raddle_model::{Choice, Execution, Operation as _, PendingState, Request, SyncState, Target};
 use raddle_testkit::program::build::{add, assert_that, eq, fetch_add, lock, locked, num, read, reg, unlock, write};
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::policy::Policy;
@@ -12,7 +12,7 @@ fn run(program: &AbstractProgram, granularity: Granularity, schedule: &[u16]) ->
     target.submit(Request { schedule, policy: Policy::LeastRank, max_events: 1000 });
     let mut execution = Execution::empty();
     target.finish(&mut execution).unwrap();
-    semantics::check(&execution, 0).unwrap();
+    SyncState::new(0).check(&execution).unwrap();
     execution
 }
 

@@ -12,7 +12,7 @@ use raddle_explore::trace::TraceHasher;
 use raddle_explore::{Classification, Strategy, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::Severity;
-use raddle_model::{DefectFinder, Execution, PendingState, SyncState, semantics};
+use raddle_model::{DefectFinder, Execution, PendingState, SyncState};
 pub use raddle_testkit::effort::sample;
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
@@ -91,7 +91,7 @@ pub fn seeds(count: u64) -> std::ops::Range<u64> {
 /// Every step did what it should; here all changes of memory that atomic operations see are steps,
 /// unless accesses are plain.
 pub fn obeys_the_semantics(execution: &Execution, spurious: u32) {
-    semantics::check(execution, spurious).unwrap();
+    SyncState::new(spurious).check(execution).unwrap();
     let mut world = SyncState::new(spurious);
     world.prepare(execution);
     let plain = execution.events.iter().any(|event| event.op.is_plain_write()) || !execution.accesses.is_empty();
