@@ -103,6 +103,11 @@ struct CachedEvent {
     may_choose: bool,
 }
 
+/// Events that are kept for one place beside the latest, at most.
+const SPARE_EVENTS: usize = 4;
+/// Places for which such events are kept, at most.
+const SPARE_PLACES: usize = 1 << 14;
+
 /// The index of one execution.
 #[derive(Debug, Default)]
 pub(super) struct TraceIndex {
@@ -137,6 +142,8 @@ pub(super) struct TraceIndex {
     long: LongLists,
     /// The cached event, by thread and number within the thread.
     cached: Vec<Vec<CachedEvent>>,
+    /// Other events that came at the same place earlier, by the same.
+    spare: FxHashMap<(usize, usize), Vec<CachedEvent>>,
 }
 
 impl TraceIndex {
@@ -250,8 +257,13 @@ impl TraceIndex {
     fn push(&mut self, event: &Event) {
         let (position, thread) = (self.events.len() as u32, usize::from(event.thread));
         let seq = self.positions[thread].len();
-        if self.cached[thread].get(seq).is_none_or(|cached| cached.event != *event) {
-            self.cache(event, thread, seq);
+        match self.cached[thread].get(seq) {
+            Some(cached) if cached.event == *event => {}
+            Some(_) => self.exchange(event, thread, seq),
+            None => {
+                let new = self.cached_event(event);
+                self.cached[thread].push(new);
+            }
         }
         let cached = &self.cached[thread][seq];
         match self.positions[thread].last() {
@@ -289,7 +301,28 @@ impl TraceIndex {
         self.touches.extend_from_slice(&cached.touches);
     }
 
-    fn cache(&mut self, event: &Event, thread: usize, seq: usize) {
+    /// Caches another event for the place. The one that was there is kept, as values and outcomes
+    /// alternate from one execution to the next.
+    fn exchange(&mut self, event: &Event, thread: usize, seq: usize) {
+        let may_grow = self.spare.len() < SPARE_PLACES;
+        let known = self.spare.get_mut(&(thread, seq));
+        let found = known.as_deref().and_then(|known| known.iter().position(|spare| spare.event == *event));
+        if let (Some(known), Some(found)) = (known, found) {
+            std::mem::swap(&mut known[found], &mut self.cached[thread][seq]);
+            return;
+        }
+        let new = self.cached_event(event);
+        let old = std::mem::replace(&mut self.cached[thread][seq], new);
+        if may_grow {
+            let spare = self.spare.entry((thread, seq)).or_default();
+            if spare.len() == SPARE_EVENTS {
+                spare.remove(0);
+            }
+            spare.push(old);
+        }
+    }
+
+    fn cached_event(&mut self, event: &Event) -> CachedEvent {
         let touches = footprint(event);
         let potential = event.op.potential(event.thread);
         let may_write = event.op.may_write();
@@ -303,7 +336,7 @@ impl TraceIndex {
             usual: event.op.ordinary_use(|object| mode.is_some() && touch.cell == object >> 3),
         });
         let lists = lists.collect();
-        let cached = CachedEvent {
+        CachedEvent {
             event: *event,
             mask: mask(&touches),
             touches,
@@ -312,10 +345,6 @@ impl TraceIndex {
             is_last: event.op.outcome() == Outcome::Last,
             is_first_half: event.op.is_first_half(),
             may_choose: event.op.choices().is_some() || event.op.ends_wait(),
-        };
-        match self.cached[thread].get_mut(seq) {
-            Some(old) => *old = cached,
-            None => self.cached[thread].push(cached),
         }
     }
 
