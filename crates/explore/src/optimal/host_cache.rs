@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// Steps of one walk from which on states are looked up and kept. Short walks cost less than that.
+/// Events of one walk from which on states are looked up and kept. Short walks cost less than that.
 const LOOK_AFTER: u32 = 32;
 
 /// Every state of which `made` is a multiple of this is looked up and kept.
@@ -22,7 +22,7 @@ pub(super) struct HostCache {
     known: FxHashMap<Box<[u32]>, bool>,
     /// States of the walk under way.
     walked: Vec<Box<[u32]>>,
-    steps: u32,
+    made: u32,
 }
 
 impl HostCache {
@@ -30,14 +30,14 @@ impl HostCache {
     pub fn reset(&mut self) {
         self.known.clear();
         self.walked.clear();
-        self.steps = 0;
+        self.made = 0;
     }
 
-    /// The walk under way comes to a state: how far each thread is, and how many steps that is in
+    /// The walk under way comes to a state: how far each thread is, and how many events that is in
     /// all. Returns the answer if it is known.
     pub fn visit(&mut self, next: &[u32], made: u32) -> Option<bool> {
-        self.steps += 1;
-        if self.steps < LOOK_AFTER || !made.is_multiple_of(STRIDE) {
+        self.made += 1;
+        if self.made < LOOK_AFTER || !made.is_multiple_of(STRIDE) {
             return None;
         }
         let known = self.known.get(next).copied();
@@ -49,7 +49,7 @@ impl HostCache {
 
     /// The walk under way ends with this answer.
     pub fn decide(&mut self, answer: bool) {
-        self.steps = 0;
+        self.made = 0;
         for state in self.walked.drain(..) {
             self.known.insert(state, answer);
         }

@@ -23,34 +23,38 @@
 //!   x. The sleep set is empty from there on, so T is the run that follows w and then the policy:
 //!   **w is the work item of T**. The run with empty w is the root.
 //! * *Parent*. Let z_1 … z_m be the events that x wakes, in the order in which they entered the
-//!   sleep set, and w = u_i A_i x where z_i entered it behind u_i. Everything in A_i is
-//!   independent of z_i, so u_i z_i A_i can be run: z_i is *reinserted*. Let x' be the next event
-//!   of x's thread behind u_i z_i A_i. It may differ from x, or be disabled, because z_i came
-//!   first. The reinsertion is *good* if each of z_1 … z_{i-1} depends on z_i or on x'.
-//!   Reinserting z_1 is always good. Let i be the greatest for which it is good. The parent of T is
-//!   the trace of the run that makes u_i z_i A_i (and x', if that was needed) and then follows the
-//!   policy.
+//!   sleep set. Let w = u_i A_i x, where z_i entered the sleep set behind u_i. No event of A_i
+//!   depends on z_i, so u_i z_i A_i can be run: z_i is *reinserted*. Let x' be the next event of
+//!   x's thread behind u_i z_i A_i. Because z_i came first, x' may differ from x or be disabled.
+//!   The reinsertion is *good* if each of z_1 … z_{i-1} depends on z_i or on x'. Reinserting z_1
+//!   is always good. Let i be the greatest number for which it is good. The run makes u_i z_i A_i,
+//!   then x' if x' was needed, and then follows the policy. Its trace is the parent of T.
 //!
 //! # Why each trace is found once
-//! The parent H is complete, as its sleep set is empty in the end. Every event that enters the
-//! sleep set along u_i also does so in H: the event that wakes it in T is in u_i A_i, or it is one
-//! of z_1 … z_{i-1} and z_i or x' wakes it. So the normal form of H begins with u_i z_i, that of T
-//! with u_i and something less preferred. Parents are smaller, chains end at the root, and every
-//! trace has exactly one parent.
+//! The parent H is complete, because its sleep set is empty in the end. An event that enters the
+//! sleep set along u_i in T does so in H too. Something wakes it there: what wakes it in T, if that
+//! is in u_i A_i; otherwise it is one of z_1 … z_{i-1}, and z_i or x' wakes it. So the normal form
+//! of H begins with u_i z_i. That of T begins with u_i and an event that the policy prefers less.
+//! Parents are therefore smaller, chains of parents end at the root, and every trace has exactly
+//! one parent.
 //!
-//! Given H and the position of z = z_i in it, a simulation finds the children (`child`): behind
-//! u, with z asleep, follow the policy. If the event f that it prefers is also H's next here, f is
-//! in A. Otherwise f would fall asleep and an event of A would have to wake it. But H runs A first,
-//! and f is still H's next event. If f is not H's next, it cannot be in A, as H contains A: f is
-//! x, if it wakes z, or enters the sleep set. In the end x has to wake all of the sleep set,
-//! reinserting z has to be good, and reinserting an event that entered later must not be.
-//! Moreover, H has to be what the policy makes of u z A (x'), which a second simulation checks.
-//! What an event would be in such a state is asked of `raddle_model::SyncState`.
+//! Given H and the position of z = z_i in it, a simulation finds the children (`child`). It starts
+//! behind u, with z asleep, and follows the policy. Let f be the event that the policy prefers.
 //!
-//! The simulation has one path, except where the reinsertion of a later event is not good: there f
-//! may also be put to sleep although H takes it. That needs an x which independent events can
-//! disable or change, as readers do with a writer's lock; `expand` calls such operations fragile.
-//! There an execution can have as many children as there are sets of readers.
+//! * f is also H's next event here: f is in A. If f fell asleep instead, an event of A would have
+//!   to wake it. But H makes all of A, and f is still next in H.
+//! * f is not H's next event: f is not in A, because H contains A. If f wakes z, it is x. If not,
+//!   it enters the sleep set.
+//!
+//! In the end x has to wake the whole sleep set. Reinserting z has to be good, and reinserting an
+//! event that entered later must not be. H also has to be what the policy makes of u z A (x'),
+//! which a second simulation checks. What an event would be in such a state is asked of
+//! `raddle_model::SyncState`.
+//!
+//! The simulation has one path, with one exception. If reinserting a later event is not good, f may
+//! be put to sleep although H makes it. That needs an x that independent events can disable or
+//! change, as readers do with a writer's lock. `expand` calls such operations fragile. There an
+//! execution can have as many children as there are sets of readers.
 //!
 //! # Invariants
 //! * The children of a work item are a function of its schedule and its execution.
@@ -138,9 +142,8 @@ pub struct Optimal {
     redundant: u64,
 }
 
-/// A search gives up when it has made more redundant runs than `REDUNDANT_ALLOWED` and
-/// `REDUNDANT_EACH` for each execution. A search that
-/// makes more of them cannot tell which spin loops would end where.
+/// A search may make so many redundant runs, and so many more for each execution. If it makes more
+/// than that, it cannot tell which spin loops would end where, and gives up.
 const REDUNDANT_ALLOWED: u64 = 5_000;
 const REDUNDANT_EACH: u64 = 4;
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use raddle_model::Choice;
 
-/// Steps from which on the children of an execution share its steps. Their schedules are its
-/// prefixes: written out, they would take memory that grows with the square of its length.
+/// A child whose schedule begins with so many transitions of its parent shares them. Written out,
+/// the schedules of all children would take memory that grows with the square of the length.
 const SHARED_FROM: usize = 256;
 
-/// The first steps of the execution of the parent, then steps of its own.
+/// The first transitions of the parent's execution, then transitions of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// The steps of the parent's execution, and how many of them.
+    /// The transitions of the parent's execution, and how many of them.
     parent: Option<(Arc<[Choice]>, usize)>,
     own: Vec<Choice>,
 }
@@ -32,7 +32,7 @@ impl PartialEq for Schedule {
 impl Eq for Schedule {}
 
 impl Schedule {
-    /// How many steps.
+    /// How many transitions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inherited().len() + self.own.len()
@@ -44,12 +44,12 @@ impl Schedule {
         self.len() == 0
     }
 
-    /// The steps.
+    /// The transitions.
     pub fn iter(&self) -> impl Iterator<Item = Choice> {
         self.inherited().iter().chain(&self.own).copied()
     }
 
-    /// The steps, one behind the other in memory.
+    /// The transitions, one behind the other in memory.
     #[must_use]
     pub fn into_vec(self) -> Vec<Choice> {
         match self.parent {
@@ -62,7 +62,7 @@ impl Schedule {
         self.parent.as_ref().map_or(&[], |(parent, count)| &parent[..*count])
     }
 
-    /// The order of the steps, the first that differs decides.
+    /// The order of the transitions: the first that differs decides.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         match (&self.parent, &other.parent) {
             (None, None) => self.own.cmp(&other.own),
@@ -78,7 +78,7 @@ impl Schedule {
 /// Makes the schedules of the children of one execution.
 #[derive(Debug, Default)]
 pub(super) struct ScheduleMaker {
-    /// The steps of the execution, once a child shares them.
+    /// The transitions of the execution, once a child shares them.
     shared: Option<Arc<[Choice]>>,
 }
 
@@ -88,15 +88,15 @@ impl ScheduleMaker {
         self.shared = None;
     }
 
-    /// The first `position` steps of the execution, then `own`. `steps`: all steps of the execution.
-    pub fn child(&mut self, position: usize, own: Vec<Choice>, steps: impl Iterator<Item = Choice>) -> Schedule {
+    /// The first `position` transitions of the execution, then `own`. `all`: those of the execution.
+    pub fn child(&mut self, position: usize, own: Vec<Choice>, all: impl Iterator<Item = Choice>) -> Schedule {
         if position < SHARED_FROM {
             let mut schedule = Vec::with_capacity(position + own.len());
-            schedule.extend(steps.take(position));
+            schedule.extend(all.take(position));
             schedule.extend(own);
             return Schedule::from(schedule);
         }
-        let shared = self.shared.get_or_insert_with(|| steps.collect());
+        let shared = self.shared.get_or_insert_with(|| all.collect());
         Schedule { parent: Some((Arc::clone(shared), position)), own }
     }
 }
