@@ -4,35 +4,36 @@
 // check:
 // flags: -DTWICE
 // verdict: bug
-// finding: misuse detail=lock-not-free var=lock line=52
+// finding: misuse detail=lock-not-free var=lock line=53
 // check:
 // flags: -DREAD
 // verdict: bug
-// finding: misuse detail=lock-not-free var=lock line=54
+// finding: misuse detail=lock-not-free var=lock line=55
 // check:
 // flags: -DUNLOCKED
 // verdict: bug
-// finding: misuse detail=unlock-not-locked var=lock line=56
+// finding: misuse detail=unlock-not-locked var=lock line=57
 // check:
 // flags: -DOTHER
 // verdict: bug
-// finding: misuse detail=unlock-not-owner var=lock line=58
+// finding: misuse detail=unlock-not-owner var=lock line=59
 // check:
 // flags: -DDESTROYED
 // verdict: bug
-// finding: misuse detail=destroy-locked var=lock line=60
+// finding: misuse detail=destroy-locked var=lock line=61
 
 // A lock of the program's own, which it announces: what the announcements say has to fit together.
 #include <pthread.h>
 #include <stdatomic.h>
 
 void AnnotateRWLockCreate(const char *file, int line, void *lock);
+void AnnotateRWLockCreateStatic(const char *file, int line, void *lock);
 void AnnotateRWLockAcquired(const char *file, int line, void *lock, long writes);
 void AnnotateRWLockReleased(const char *file, int line, void *lock, long writes);
 void AnnotateRWLockDestroy(const char *file, int line, void *lock);
 
 static atomic_int lock;
-static int guarded;
+static int guarded, used_always;
 
 static void *worker(void *arg)
 {
@@ -65,6 +66,13 @@ static void *wrong(void *arg)
 int main(void)
 {
     pthread_t t;
+    /* A static lock is in use before its constructor and behind its destructor. */
+    AnnotateRWLockAcquired(__FILE__, __LINE__, &used_always, 1);
+    AnnotateRWLockCreateStatic(__FILE__, __LINE__, &used_always);
+    AnnotateRWLockReleased(__FILE__, __LINE__, &used_always, 1);
+    AnnotateRWLockAcquired(__FILE__, __LINE__, &used_always, 1);
+    AnnotateRWLockDestroy(__FILE__, __LINE__, &used_always);
+    AnnotateRWLockReleased(__FILE__, __LINE__, &used_always, 1);
     AnnotateRWLockCreate(__FILE__, __LINE__, &lock);
     pthread_create(&t, NULL, worker, NULL);
     worker(NULL);

@@ -91,7 +91,10 @@ fn created(address: u64, flags: u32) {
     if controlled()
         && let Some(lock) = run().announced_locks.at(address)
     {
-        *lock = AnnouncedLock::new(address, flags);
+        // A static variable may be in use before its constructor has run.
+        let is_static = flags & flag::LINKER_INIT != 0;
+        let before = if is_static { *lock } else { AnnouncedLock::new(address, 0) };
+        *lock = AnnouncedLock { flags: flags as u16, ..before };
     }
 }
 
@@ -99,10 +102,14 @@ fn destroyed(address: u64, flags: u32, pc: u64) {
     if !controlled() {
         return;
     }
-    let Some(lock) = run().announced_locks.remove(address) else { return };
+    let Some(lock) = run().announced_locks.at(address) else { return };
     let created = u32::from(lock.flags);
-    let counts = (flags | created) & flag::LINKER_INIT == 0 && flags & flag::NOT_STATIC & !created == 0;
-    if counts && (lock.writer != 0 || lock.readers != 0) {
+    if (flags | created) & flag::LINKER_INIT != 0 || flags & flag::NOT_STATIC & !created != 0 {
+        // Static variables are in use behind their destructors, too.
+        return;
+    }
+    let Some(lock) = run().announced_locks.remove(address) else { return };
+    if lock.writer != 0 || lock.readers != 0 {
         trace::misuse(Misuse::DestroyLocked, address, u64::from(lock.writer.wrapping_sub(1)), pc);
     }
 }
