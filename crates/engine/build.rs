@@ -1,16 +1,18 @@
-//! Builds the runtime and the plug-in for clang, so that this crate can carry them inside itself.
+//! Builds the runtime and the plug-ins for clang and gcc, so that this crate can carry them inside
+//! itself.
 //!
 //! The runtime is a shared library with a profile of its own (no_std, abort on panic, always
 //! optimised). A second cargo builds it into a directory of its own: sharing the outer one would
 //! wait for its lock for ever.
 //!
-//! The plug-in needs the headers of LLVM 19. Where they are not there, an empty file takes its place.
+//! The plug-ins need the headers of LLVM 19 and of the gcc that is called `gcc`. Where they are not
+//! there, an empty file takes the place of a plug-in.
 
 use std::env;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Variables by which the outer cargo would change what the inner one does (lints instead of code,
 /// foreign flags).
@@ -27,6 +29,9 @@ const FOREIGN: [&str; 7] = [
 /// Says where the headers of LLVM are.
 const LLVM_CONFIG: &str = "llvm-config-19";
 
+/// The gcc that the plug-in is built for.
+const GCC: &str = "gcc";
+
 /// The profile of the runtime, in the workspace's Cargo.toml.
 const PROFILE: &str = "runtime";
 
@@ -41,11 +46,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let built = build_runtime(workspace, &out.join("runtime"))?;
     let mut bytes = fs::read(&built)?;
     fs::write(out.join("libraddle_rt.so"), &bytes)?;
-    let plug_in = out.join("raddle-clang-hooks.so");
-    let version = build_plug_in(&own.join("clang/hooks.cpp"), &plug_in)?;
+    println!("cargo::rerun-if-env-changed=CXX");
+    println!("cargo::rerun-if-changed={}", own.join("assembly.h").display());
+    let for_clang = out.join("raddle-clang-hooks.so");
+    let version = build_clang_hooks(&own.join("clang/hooks.cpp"), &for_clang)?;
     println!("cargo::rustc-env=RADDLE_CLANG_HOOKS_VERSION={version}");
-    bytes.extend(fs::read(&plug_in)?);
-    // Part of the path under which both are installed: another runtime never replaces one in use.
+    bytes.extend(fs::read(&for_clang)?);
+    let for_gcc = out.join("raddle-gcc-hooks.so");
+    let build = build_gcc_hooks(&own.join("gcc/hooks.cpp"), &for_gcc)?;
+    println!("cargo::rustc-env=RADDLE_GCC_HOOKS_BUILD={build}");
+    bytes.extend(fs::read(&for_gcc)?);
+    // Part of the path under which all are installed: another runtime never replaces one in use.
     println!("cargo::rustc-env=RADDLE_RUNTIME_HASH={:016x}", hash(&bytes));
     Ok(())
 }
@@ -73,11 +84,10 @@ fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Err
     Ok(target.join(PROFILE).join("libraddle_rt.so"))
 }
 
-/// Builds the plug-in and returns the version of LLVM that it is for; an empty one where there is
-/// no LLVM. Nothing is linked to it: it finds LLVM in the clang that loads it.
-fn build_plug_in(source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
+/// Builds the plug-in for clang and returns the version of LLVM that it is for; an empty one where
+/// there is no LLVM.
+fn build_clang_hooks(source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
     println!("cargo::rerun-if-changed={}", source.display());
-    println!("cargo::rerun-if-env-changed=CXX");
     let about = llvm_config("--version").zip(llvm_config("--includedir"));
     let header = |include: &str| Path::new(include).join("llvm/Passes/PassPlugin.h");
     let Some((version, include)) = about.filter(|(_, include)| header(include).exists()) else {
@@ -85,18 +95,52 @@ fn build_plug_in(source: &Path, built: &Path) -> Result<String, Box<dyn Error>> 
         return Ok(String::new());
     };
     println!("cargo::rerun-if-changed={}", header(&include).display());
-    let mut compiler = Command::new(env::var_os("CXX").unwrap_or_else(|| "c++".into()));
-    compiler.args(["-std=c++17", "-O2", "-fPIC", "-shared", "-s", "-fno-exceptions", "-fno-rtti", "-isystem"]);
-    let status = compiler.arg(include).arg(source).arg("-o").arg(built).status()?;
-    if !status.success() {
-        return Err(format!("the plug-in for clang could not be built: the compiler ended with {status}").into());
+    if !compile_plug_in(Path::new(&include), source, built)? {
+        return Err("the plug-in for clang could not be built".into());
     }
     Ok(version)
 }
 
+/// Builds the plug-in for gcc and returns the build of gcc that it is for; an empty one where
+/// there are no headers. gcc promises nothing to plug-ins from one version to the next, so a plug-in
+/// that cannot be built is as one that is not there.
+fn build_gcc_hooks(source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", source.display());
+    let include = asked(Command::new(GCC).arg("-print-file-name=plugin/include"), |output| &output.stdout);
+    let about = include.zip(gcc_build()).filter(|(include, _)| Path::new(include).join("gcc-plugin.h").exists());
+    if let Some((include, build)) = about {
+        println!("cargo::rerun-if-changed={}", Path::new(&include).join("gcc-plugin.h").display());
+        if compile_plug_in(Path::new(&include), source, built)? {
+            return Ok(build);
+        }
+        println!("cargo::warning=the plug-in for gcc could not be built");
+    }
+    fs::write(built, [])?;
+    Ok(String::new())
+}
+
+/// What `raddle_cc::Compiler` tells builds of gcc apart by: the two lines of `gcc -v`.
+fn gcc_build() -> Option<String> {
+    let answer = asked(Command::new(GCC).arg("-v").env("LC_ALL", "C"), |output| &output.stderr)?;
+    let line = |start: &str| answer.lines().find(|line| line.starts_with(start)).map(|line| line.trim().to_owned());
+    Some(format!("{} {}", line("gcc version ")?, line("Configured with: ")?))
+}
+
+/// Nothing is linked: a plug-in finds what it needs in the compiler that loads it.
+fn compile_plug_in(include: &Path, source: &Path, built: &Path) -> Result<bool, Box<dyn Error>> {
+    let mut compiler = Command::new(env::var_os("CXX").unwrap_or_else(|| "c++".into()));
+    compiler.args(["-std=c++17", "-O2", "-fPIC", "-shared", "-s", "-fno-exceptions", "-fno-rtti", "-isystem"]);
+    Ok(compiler.arg(include).arg(source).arg("-o").arg(built).status()?.success())
+}
+
 fn llvm_config(question: &str) -> Option<String> {
-    let answer = Command::new(LLVM_CONFIG).arg(question).output().ok()?;
-    answer.status.success().then(|| String::from_utf8_lossy(&answer.stdout).trim().to_owned())
+    asked(Command::new(LLVM_CONFIG).arg(question), |output| &output.stdout)
+}
+
+/// What a program answers; nothing if there is no such program or it fails.
+fn asked(command: &mut Command, stream: fn(&Output) -> &Vec<u8>) -> Option<String> {
+    let output = command.output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(stream(&output)).trim().to_owned())
 }
 
 /// FNV-1a: names versions apart, guards against nothing.

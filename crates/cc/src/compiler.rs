@@ -86,6 +86,9 @@ pub struct Compiler {
     pub version: Version,
     /// The machine it compiles for, for example `x86_64-linux-gnu`.
     pub machine: String,
+    /// What tells two builds of one version apart: the lines of `-v` about version and
+    /// configuration.
+    pub build: String,
 }
 
 impl Compiler {
@@ -94,7 +97,10 @@ impl Compiler {
     pub fn from_verbose_output(program: PathBuf, leading: Vec<OsString>, output: &str) -> Option<Self> {
         let machine = output.lines().find_map(|line| line.strip_prefix("Target: "))?.trim().to_owned();
         let (family, version) = output.lines().find_map(family_and_version)?;
-        Some(Self { program, leading, family, version, machine })
+        let stated = output.lines().find(|line| family_and_version(line).is_some()).unwrap_or_default();
+        let configured = output.lines().find(|line| line.starts_with("Configured with: ")).unwrap_or_default();
+        let build = format!("{} {}", stated.trim(), configured.trim());
+        Some(Self { program, leading, family, version, machine, build })
     }
 
     /// The first part of the machine's name.
@@ -113,6 +119,7 @@ impl Compiler {
             family,
             version: Version { major, minor: 0, patch: 0 },
             machine: "x86_64-linux-gnu".to_owned(),
+            build: format!("{family} version {major}"),
         }
     }
 }
@@ -145,6 +152,16 @@ mod tests {
         let output = "Using built-in specs.\nCOLLECT_GCC=gcc\nTarget: x86_64-linux-gnu\nThread model: posix\n\
                       gcc version 12.2.0 (Debian 12.2.0-14+deb12u1) \n";
         assert_eq!(parsed(output), Some((Family::Gcc, version(12, 2, 0), "x86_64-linux-gnu".to_owned())));
+    }
+
+    #[test]
+    fn builds_of_one_version_are_told_apart() {
+        let build = |options: &str| {
+            let output = format!("Configured with: {options}\nTarget: x86_64-linux-gnu\ngcc version 12.2.0 (Debian)\n");
+            Compiler::from_verbose_output(PathBuf::from("cc"), Vec::new(), &output).expect("gcc").build
+        };
+        assert_eq!(build("../configure -v"), "gcc version 12.2.0 (Debian) Configured with: ../configure -v");
+        assert_ne!(build("../configure"), build("../configure -v"));
     }
 
     #[test]

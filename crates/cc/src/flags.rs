@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | small copies are expanded in line, without a hook | `-fno-builtin-...` | hooked by itself |
 //! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
-//! | odd sizes, wide vectors, arguments by value, own stack: no hook | arguments by value: none | a plug-in |
+//! | odd sizes, wide vectors, own stack: no hook | does not happen | a plug-in |
+//! | arguments by value, results, `__builtin_memcpy`: no hook | a plug-in | arguments: a plug-in |
 //! | volatile is not marked | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
 //! | libstdc++ polls 16 times before it sleeps | a header for the runtime | likewise |
@@ -13,6 +14,7 @@
 use crate::compiler::{Compiler, Family};
 use crate::runtime::Runtime;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// The functions of the C library whose calls the linker redirects to the runtime's `__wrap_`
 /// versions, which report the memory that they touch. Both compilers leave calls of them in
@@ -57,11 +59,7 @@ const NO_FORTIFY: [&str; 2] = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"];
 pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) -> Vec<OsString> {
     match compiler.family {
         Family::Clang => strings(&["-Xclang", "-fsanitize=thread"]),
-        Family::Gcc if links => {
-            let mut option = OsString::from("-specs=");
-            option.push(runtime.gcc_specs().path);
-            vec![option]
-        }
+        Family::Gcc if links => vec![with("-specs=", runtime.gcc_specs().path)],
         Family::Gcc => strings(&["-fsanitize=thread"]),
     }
 }
@@ -69,7 +67,7 @@ pub(crate) fn instrument(compiler: &Compiler, runtime: &Runtime, links: bool) ->
 /// The options that make the hooks complete.
 pub(crate) fn refine(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsString> {
     match compiler.family {
-        Family::Gcc => refine_gcc(compiler, for_size),
+        Family::Gcc => refine_gcc(compiler, runtime, for_size),
         Family::Clang => refine_clang(compiler, runtime),
     }
 }
@@ -80,10 +78,8 @@ fn refine_clang(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
         let own = ["-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-distinguish-volatile"];
         options.extend(strings(&own));
     }
-    if let Some(plug_in) = runtime.clang_hooks(compiler) {
-        let mut option = OsString::from("-fpass-plugin=");
-        option.push(plug_in);
-        options.push(option);
+    if let Some(plug_in) = runtime.hooks(compiler) {
+        options.push(with("-fpass-plugin=", plug_in));
     } else if compiler.architecture() == "x86_64" {
         // At least loops get no vectors that are too wide for a hook of clang's own.
         options.push("-mprefer-vector-width=128".into());
@@ -91,7 +87,7 @@ fn refine_clang(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
     options
 }
 
-fn refine_gcc(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
+fn refine_gcc(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsString> {
     let no_builtin = |name: &&str| OsString::from(format!("-fno-builtin-{name}"));
     let mut options: Vec<OsString> = EXPANDED_BY_GCC.iter().map(no_builtin).collect();
     if compiler.version.major < 10 {
@@ -105,6 +101,9 @@ fn refine_gcc(compiler: &Compiler, for_size: bool) -> Vec<OsString> {
     // twice.
     if for_size && compiler.architecture() == "x86_64" {
         options.push("-mstringop-strategy=libcall".into());
+    }
+    if let Some(plug_in) = runtime.hooks(compiler) {
+        options.push(with("-fplugin=", plug_in));
     }
     options
 }
@@ -152,6 +151,12 @@ pub(crate) fn link(runtime: &Runtime) -> Vec<OsString> {
         runtime.directory().into(),
         format!("-Wl{wrapped}").into(),
     ]
+}
+
+fn with(option: &str, path: PathBuf) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(path);
+    word
 }
 
 fn strings(words: &[&str]) -> Vec<OsString> {
@@ -208,6 +213,14 @@ mod tests {
         assert!(of(9).contains("-fno-builtin-strlen") && !of(10).contains("strlen"));
         assert!(!of(10).contains("tsan"));
         assert!(of(11).ends_with("--param tsan-distinguish-volatile=1 -Wno-tsan"));
+    }
+
+    #[test]
+    fn gcc_gets_the_plug_in_that_was_built_for_it() {
+        let runtime = runtime().with_gcc_hooks(Some("gcc version 12".into()));
+        let of = |major| text(refine(&compiler(Family::Gcc, major), &runtime, false));
+        assert!(of(12).ends_with(" -fplugin=/rt,1/raddle-gcc-hooks.so"));
+        assert!(!of(13).contains("-fplugin"));
     }
 
     #[test]

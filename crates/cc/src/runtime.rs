@@ -10,6 +10,9 @@ pub const RUNTIME_LIBRARY: &str = "libraddle_rt.so";
 /// The file name of the plug-in by which clang hooks what its own sanitizer leaves out.
 pub const CLANG_HOOKS: &str = "raddle-clang-hooks.so";
 
+/// The file name of the plug-in by which gcc does.
+pub const GCC_HOOKS: &str = "raddle-gcc-hooks.so";
+
 /// The name of the specs file for gcc.
 const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
 
@@ -39,12 +42,14 @@ pub struct Runtime {
     directory: PathBuf,
     /// The version of LLVM that the plug-in for clang was built for; none where it is not there.
     clang_hooks: Option<Version>,
+    /// The build of gcc that the plug-in for gcc was built for; none where it is not there.
+    gcc_hooks: Option<String>,
 }
 
 impl Runtime {
     /// The runtime in this directory, which must be an absolute path; `None` where it is not.
     pub fn in_directory(directory: &Path) -> Option<Self> {
-        directory.is_absolute().then(|| Self { directory: directory.to_path_buf(), clang_hooks: None })
+        directory.is_absolute().then(|| Self { directory: directory.to_path_buf(), clang_hooks: None, gcc_hooks: None })
     }
 
     /// The same with the plug-in for clang ([`CLANG_HOOKS`]) in its directory.
@@ -53,10 +58,29 @@ impl Runtime {
         Self { clang_hooks: built_for, ..self }
     }
 
-    /// The plug-in, if this compiler can load it. LLVM promises nothing to plug-ins for another
-    /// version, and a plug-in that does not load fails the compilation.
-    pub fn clang_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
-        let fits = compiler.family == Family::Clang && self.clang_hooks == Some(compiler.version);
+    /// The same with the plug-in for gcc ([`GCC_HOOKS`]) in its directory. See [`Compiler::build`].
+    #[must_use]
+    pub fn with_gcc_hooks(self, built_for: Option<String>) -> Self {
+        Self { gcc_hooks: built_for, ..self }
+    }
+
+    /// The plug-in that this compiler can load. A plug-in that does not load fails the compilation:
+    /// LLVM promises nothing to plug-ins for another version, and gcc refuses those for another
+    /// build.
+    pub fn hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
+        match compiler.family {
+            Family::Clang => self.clang_hooks(compiler),
+            Family::Gcc => self.gcc_hooks(compiler),
+        }
+    }
+
+    fn gcc_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
+        let fits = self.gcc_hooks.as_ref() == Some(&compiler.build);
+        fits.then(|| self.directory.join(GCC_HOOKS))
+    }
+
+    fn clang_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
+        let fits = self.clang_hooks == Some(compiler.version);
         fits.then(|| self.directory.join(CLANG_HOOKS))
     }
 
@@ -106,12 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn the_plug_in_is_for_one_version_of_clang() {
+    fn a_plug_in_is_for_one_version_of_clang_or_one_build_of_gcc() {
         let none = Runtime::in_directory(Path::new("/rt")).expect("absolute");
         let runtime = none.clone().with_clang_hooks(Version::parse("19.0.0"));
-        let of = |family, major| runtime.clang_hooks(&Compiler::for_tests(family, major));
+        let runtime = runtime.with_gcc_hooks(Some("gcc version 12".into()));
+        let of = |family, major| runtime.hooks(&Compiler::for_tests(family, major));
         assert_eq!(of(Family::Clang, 19), Some("/rt/raddle-clang-hooks.so".into()));
+        assert_eq!(of(Family::Gcc, 12), Some("/rt/raddle-gcc-hooks.so".into()));
         assert_eq!((of(Family::Clang, 18), of(Family::Gcc, 19)), (None, None));
-        assert_eq!(none.clang_hooks(&Compiler::for_tests(Family::Clang, 19)), None);
+        assert_eq!(none.hooks(&Compiler::for_tests(Family::Clang, 19)), None);
+        assert_eq!(none.hooks(&Compiler::for_tests(Family::Gcc, 12)), None);
     }
 }

@@ -46,14 +46,17 @@ pub fn complete(words: Vec<OsString>) -> Result<Vec<OsString>, CommandError> {
     Ok(all)
 }
 
+/// Variables of the runtime and of the build.
+const SET_BY_RADDLE: [&str; 4] =
+    ["RADDLE_TARGET_FD", "RADDLE_RUNTIME_HASH", "RADDLE_CLANG_HOOKS_VERSION", "RADDLE_GCC_HOOKS_BUILD"];
+
 /// Warns about variables that look as if they were meant for raddle, but are not.
 pub fn warn_about_unknown_variables() {
     let of_ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with("RADDLE_"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| of_ours(name)) {
         let name = name.to_string_lossy();
         // Those of the tests and of the runtime are set by raddle itself.
-        let own = name.starts_with("RADDLE_TEST_")
-            || ["RADDLE_TARGET_FD", "RADDLE_RUNTIME_HASH", "RADDLE_CLANG_HOOKS_VERSION"].contains(&name.as_ref());
+        let own = name.starts_with("RADDLE_TEST_") || SET_BY_RADDLE.contains(&name.as_ref());
         if !own && !KNOWN.contains(&name.as_ref()) {
             say(&format!("raddle: warning: {name} means nothing to raddle; options go into {VARIABLE} or {FILE}"));
         }

@@ -7,14 +7,19 @@
 // - arguments that are passed by value in memory: the call reads the whole object;
 // - vector loads and stores under a mask, gathering and scattering;
 // - objects on the function's own stack, if the address of the object escapes but the pointer that
-//   is used for the access does not (a member, an element).
+//   is used for the access does not (a member, an element);
+// - memory operands of inline assembly.
+// Assembly that is atomic or says no more than "memory", and intrinsics of the processor with an
+// address, are named to the runtime instead.
 // Invariant: an access has one hook at most. Each condition here is the negation of the
 // sanitizer's own.
-// Missed: memory operands of inline assembly, and intrinsics of the processor with an address.
+
+#include "../assembly.h"
 
 #include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -76,7 +81,7 @@ public:
         if (auto *intrinsic = dyn_cast<IntrinsicInst>(&at))
             return masked(*intrinsic);
         if (auto *call = dyn_cast<CallBase>(&at))
-            return by_value(*call);
+            return call->isInlineAsm() ? inline_assembly(*call) : by_value(*call);
         return false;
     }
 
@@ -117,6 +122,63 @@ private:
         return changed;
     }
 
+    bool inline_assembly(CallBase &at)
+    {
+        auto *assembly = cast<InlineAsm>(at.getCalledOperand());
+        std::string text(assembly->getAsmString());
+        if (assembly::touches_no_memory(text))
+            return false;
+        InlineAsm::ConstraintInfoVector constraints = assembly->ParseConstraints();
+        bool unseen_memory = assembly::may_be_atomic(text);
+        for (const InlineAsm::ConstraintInfo &constraint : constraints)
+            for (const std::string &code : constraint.Codes)
+                unseen_memory |= constraint.Type == InlineAsm::isClobber && code == "{memory}";
+        if (unseen_memory)
+            return unseen(at, "raddle_unseen_assembly");
+        bool changed = false;
+        unsigned argument = 0;
+        for (const InlineAsm::ConstraintInfo &constraint : constraints) {
+            if (constraint.Type == InlineAsm::isClobber || !constraint.hasArg())
+                continue;
+            if (constraint.isIndirect)
+                changed |= operand(at, constraint.Type == InlineAsm::isOutput ? Write : Read, argument);
+            argument++;
+        }
+        return changed;
+    }
+
+    bool operand(CallBase &at, Kind kind, unsigned argument)
+    {
+        Value *address = at.getArgOperand(argument);
+        if (!is_shared(address, kind))
+            return false;
+        IRBuilder<> builder(&at);
+        single(builder, kind, address, layout.getTypeStoreSize(at.getParamElementType(argument)), Align(1), false);
+        return true;
+    }
+
+    // An intrinsic of the processor.
+    bool of_processor(IntrinsicInst &at)
+    {
+        StringRef name = at.getCalledFunction()->getName();
+        bool harmless = false;
+        for (const char *word : {"clflush", "clwb", "cldemote", "prefetch", "mxcsr"})
+            harmless |= name.contains(word);
+        if (harmless || !name.starts_with("llvm.x86.") || !at.mayReadOrWriteMemory())
+            return false;
+        for (Value *argument : at.args())
+            if (argument->getType()->isPointerTy() && is_shared(argument, Write))
+                return unseen(at, "raddle_unseen_intrinsic");
+        return false;
+    }
+
+    bool unseen(Instruction &at, StringRef name)
+    {
+        IRBuilder<> builder(&at);
+        call(builder, name, {});
+        return true;
+    }
+
     bool masked(IntrinsicInst &at)
     {
         switch (at.getIntrinsicID()) {
@@ -131,7 +193,7 @@ private:
         case Intrinsic::masked_compressstore:
             return packed(at, Write, at.getArgOperand(1), at.getArgOperand(2), at.getArgOperand(0)->getType());
         default:
-            return false;
+            return of_processor(at);
         }
     }
 

@@ -11,16 +11,22 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use raddle_cc::{CLANG_HOOKS, RUNTIME_LIBRARY, Runtime, Version};
+use raddle_cc::{CLANG_HOOKS, GCC_HOOKS, RUNTIME_LIBRARY, Runtime, Version};
 
 /// The library itself.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_rt.so"));
 
 /// The plug-in for clang; empty if raddle was built without LLVM.
-static PLUG_IN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-clang-hooks.so"));
+static FOR_CLANG: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-clang-hooks.so"));
 
 /// The version of LLVM that the plug-in was built for; empty like the plug-in.
-const PLUG_IN_VERSION: &str = env!("RADDLE_CLANG_HOOKS_VERSION");
+const FOR_CLANG_VERSION: &str = env!("RADDLE_CLANG_HOOKS_VERSION");
+
+/// The plug-in for gcc; empty if raddle was built without its headers.
+static FOR_GCC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-gcc-hooks.so"));
+
+/// The build of gcc that the plug-in was built for; empty like the plug-in.
+const FOR_GCC_BUILD: &str = env!("RADDLE_GCC_HOOKS_BUILD");
 
 /// Name of the directory for this very runtime.
 const DIRECTORY: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("RADDLE_RUNTIME_HASH"));
@@ -93,15 +99,18 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
     let directory = place.directory.join(DIRECTORY);
     let runtime = Runtime::in_directory(&directory)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not an absolute path"))?
-        .with_clang_hooks(Version::parse(PLUG_IN_VERSION));
+        .with_clang_hooks(Version::parse(FOR_CLANG_VERSION))
+        .with_gcc_hooks(Some(FOR_GCC_BUILD.to_owned()).filter(|build| !build.is_empty()));
     if fs::read(runtime.library()).is_ok_and(|found| found == LIBRARY) {
         return Ok(runtime);
     }
     for file in runtime.support_files() {
         write_whole(&file.path, file.contents.as_bytes())?;
     }
-    if !PLUG_IN.is_empty() {
-        write_whole(&directory.join(CLANG_HOOKS), PLUG_IN)?;
+    for (name, plug_in) in [(CLANG_HOOKS, FOR_CLANG), (GCC_HOOKS, FOR_GCC)] {
+        if !plug_in.is_empty() {
+            write_whole(&directory.join(name), plug_in)?;
+        }
     }
     // Last, because its presence says that the rest is there.
     write_whole(&directory.join(RUNTIME_LIBRARY), LIBRARY)?;
@@ -157,7 +166,8 @@ mod tests {
         install_in(&place).unwrap();
         assert_eq!(fs::read(&library).unwrap(), LIBRARY);
         assert!(runtime.support_files().iter().all(|file| file.path.exists()));
-        assert_eq!(library.with_file_name(CLANG_HOOKS).exists(), !PLUG_IN_VERSION.is_empty());
+        assert_eq!(library.with_file_name(CLANG_HOOKS).exists(), !FOR_CLANG_VERSION.is_empty());
+        assert_eq!(library.with_file_name(GCC_HOOKS).exists(), !FOR_GCC_BUILD.is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 14] = [
+const SENTENCES: [(u64, &str); 16] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -34,6 +34,11 @@ const SENTENCES: [(u64, &str); 14] = [
         limit::POLLED,
         "a thread polls under a lock that another one only tries, or waits for with a time-out: rounds that make no \
          progress were left out, which that one could have noticed",
+    ),
+    (limit::ASSEMBLY, "inline assembly that may access memory was executed: its accesses are not seen"),
+    (
+        limit::INTRINSIC,
+        "an intrinsic of the processor accessed memory under a mask or by a list of addresses: its accesses are not seen",
     ),
 ];
 

@@ -16,6 +16,7 @@ pub fn command_line(data: &[u8]) {
             family,
             version: Version { major, minor: 0, patch: 0 },
             machine: "x86_64-linux-gnu".into(),
+            build: String::new(),
         };
         for language in [Language::C, Language::Cxx] {
             let invocation = Invocation { language, args: args.clone(), hide_tsan: true };

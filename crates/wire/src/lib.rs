@@ -203,6 +203,10 @@ pub mod limit {
     /// Rounds of polling under a lock were left out that threads which only try the lock could
     /// notice.
     pub const POLLED: u64 = 8192;
+    /// Inline assembly ran whose accesses to memory have no hooks.
+    pub const ASSEMBLY: u64 = 1 << 14;
+    /// An intrinsic of the processor ran whose accesses to memory have no hooks.
+    pub const INTRINSIC: u64 = 1 << 15;
 }
 
 /// Bits of [`Job::flags`].

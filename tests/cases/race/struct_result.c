@@ -1,4 +1,4 @@
-// compilers: clang
+// compilers: gcc clang
 // check:
 // flags: -O0
 // verdict: bug

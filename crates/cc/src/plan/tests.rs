@@ -29,6 +29,7 @@ impl Setting {
             family: self.family,
             version: Version { major: self.major, minor: 0, patch: 0 },
             machine: "x86_64-linux-gnu".to_owned(),
+            build: String::new(),
         };
         plan(&invocation, &compiler, &Runtime::in_directory(Path::new("/rt")).expect("absolute"))
     }

@@ -9,6 +9,7 @@ mod guide;
 mod instructions;
 mod integrations;
 mod log;
+mod objects;
 mod panics;
 mod predict;
 mod pruning;

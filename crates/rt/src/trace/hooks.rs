@@ -6,7 +6,7 @@
 
 use core::cell::UnsafeCell;
 
-use raddle_wire::record;
+use raddle_wire::{limit, record};
 
 use crate::arch::entry::{export, hook, read_hook};
 use crate::spinloop::detector;
@@ -308,3 +308,21 @@ pub extern "C" fn __tsan_ignore_thread_begin() {}
 /// See [`__tsan_ignore_thread_begin`].
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_ignore_thread_end() {}
+
+/// Inline assembly follows that may access memory, in ways that the compiler does not know.
+#[unsafe(no_mangle)]
+pub extern "C" fn raddle_unseen_assembly() {
+    unseen(limit::ASSEMBLY);
+}
+
+/// An intrinsic of the processor follows that accesses memory in part, as under a mask.
+#[unsafe(no_mangle)]
+pub extern "C" fn raddle_unseen_intrinsic() {
+    unseen(limit::INTRINSIC);
+}
+
+fn unseen(bit: u64) {
+    if run().hot.controlled {
+        crate::sched::controller::name_limit(bit);
+    }
+}

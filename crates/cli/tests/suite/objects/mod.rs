@@ -1,0 +1,73 @@
+//! Every access to a shared object has a hook, however the object is copied and whatever its type:
+//! random programs, with both compilers at several levels of optimisation.
+
+mod generate;
+
+use crate::common::{Place, for_each};
+use generate::{VARIABLES, generate};
+use raddle_testkit::effort::examples;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Programs for each compiler and level; ten times as many with `--more`.
+const PROGRAMS: u64 = 3;
+
+const COMPILERS: [&str; 2] = ["gcc", "clang-19"];
+
+/// The last needs a processor with these vectors to run, which the tests with masks need as well.
+const LEVELS: [&str; 4] = ["-O0", "-O1", "-O2", "-O3 -mavx2"];
+
+/// What two threads do, as the generator's `MODE`.
+const RACE: &str = "-DMODE=0";
+const UNDER_A_LOCK: &str = "-DMODE=1";
+const NEIGHBOURS: &str = "-DMODE=2";
+
+fn check(place: &Place, compiler: &str, flags: &str) -> Result<Value, String> {
+    let done =
+        place.raddle(["check", "--json", "-", "--quiet", "--compiler", compiler, "--cflags", flags, "program.c"]);
+    serde_json::from_str(&done.stdout).map_err(|error| format!("{error}: {}", done.all()))
+}
+
+/// The numbers of the variables that are reported to be in a race.
+fn racing(report: &Value) -> BTreeSet<usize> {
+    let findings = report["findings"].as_array().into_iter().flatten();
+    let races = findings.filter(|finding| finding["kind"] == "data-race");
+    races.filter_map(|finding| variable(finding["variable"].as_str()?)).collect()
+}
+
+/// The number in `v12.of[0]`.
+fn variable(name: &str) -> Option<usize> {
+    let digits = name.strip_prefix('v')?;
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Compares one program; what it says on failure is enough to look into it.
+fn compare(seed: u64, compiler: &str, level: &str) -> Result<(), String> {
+    let place = Place::new();
+    let text = generate(seed);
+    place.write("program.c", &text);
+    for mode in [RACE, UNDER_A_LOCK, NEIGHBOURS] {
+        // The size of vectors as arguments depends on options: the compilers warn.
+        let flags = format!("-w {level} {mode}");
+        let report = check(&place, compiler, &flags)?;
+        let (expected, verdict) =
+            if mode == RACE { ((0..VARIABLES).collect(), "bug") } else { (BTreeSet::new(), "verified") };
+        if report["verdict"] != verdict || racing(&report) != expected {
+            return Err(format!("seed {seed}, {compiler} {flags}: {:?}\n{report}\n{text}", racing(&report)));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_copy_of_a_shared_object_is_seen() {
+    let mut runs = Vec::new();
+    for seed in 0..examples(PROGRAMS) {
+        for compiler in COMPILERS {
+            runs.extend(LEVELS.map(|level| (seed, compiler, level)));
+        }
+    }
+    // A program of its own for each.
+    let numbered: Vec<(u64, (u64, &str, &str))> = (0..).zip(runs).collect();
+    for_each(&numbered, |&(number, (seed, compiler, level))| compare(seed * 1000 + number, compiler, level));
+}
