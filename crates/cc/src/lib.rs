@@ -50,5 +50,5 @@ pub use flags::WRAPPED_FUNCTIONS;
 pub use plan::{Action, CommandPlan, Invocation, Refusal, plan};
 pub use probe::ProbeError;
 pub use run::{ExecuteError, REFUSED_STATUS, execute, wrap};
-pub use runtime::{CLANG_HOOKS, GCC_HOOKS, RUNTIME_LIBRARY, Runtime, SupportFile};
+pub use runtime::{CLANG_HOOKS, GCC_HOOKS, RUNTIME_LIBRARY, Runtime, SupportFile, lacks_gcc_hooks};
 pub use source_build::{SourceBuild, SourceBuildError, is_source_file};

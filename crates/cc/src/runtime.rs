@@ -13,6 +13,15 @@ pub const CLANG_HOOKS: &str = "raddle-clang-hooks.so";
 /// The file name of the plug-in by which gcc does.
 pub const GCC_HOOKS: &str = "raddle-gcc-hooks.so";
 
+/// Whether gcc placed hooks in a unit without the plug-in, by the producer that its debug information
+/// names: gcc records its switches there.
+#[must_use]
+pub fn lacks_gcc_hooks(producer: &str) -> bool {
+    let mut words = producer.split(' ');
+    let instrumented = producer.starts_with("GNU C") && words.clone().any(|word| word == "-fsanitize=thread");
+    instrumented && !words.any(|word| word.starts_with("-fplugin=") && word.ends_with(GCC_HOOKS))
+}
+
 /// The name of the specs file for gcc.
 const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
 
@@ -127,6 +136,16 @@ mod tests {
         assert_eq!(runtime.directory(), Path::new("/opt/raddle/1"));
         assert_eq!(runtime.support_files(), [runtime.gcc_specs(), runtime.atomic_wait()]);
         assert!(runtime.atomic_wait().path.starts_with(runtime.headers()));
+    }
+
+    #[test]
+    fn producers_tell_of_the_plug_in() {
+        assert!(lacks_gcc_hooks("GNU C17 12.2.0 -g -fsanitize=thread -fno-builtin-memcpy"));
+        assert!(lacks_gcc_hooks("GNU C++17 12.2.0 -fsanitize=thread -fplugin=/other.so"));
+        assert!(!lacks_gcc_hooks("GNU C17 12.2.0 -fsanitize=thread -fplugin=/rt/raddle-gcc-hooks.so -O2"));
+        for other in ["GNU C17 12.2.0 -g", "clang version 19", "GNU AS 2.40 -fsanitize=thread", ""] {
+            assert!(!lacks_gcc_hooks(other), "{other}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use raddle_cc::{Compiler, Environment, Language, Runtime, SourceBuild, execute, find_named_compiler};
+use raddle_cc::{Compiler, Environment, Family, Language, Runtime, SourceBuild, execute, find_named_compiler};
 use raddle_engine::{Program, RunOptions, Runner, runtime};
 use raddle_exec::{Options, RestoreMode};
 use raddle_vocab::RunStatus;
@@ -143,7 +143,7 @@ fn compilers(runtime: &Runtime) -> Vec<Line> {
             Some(compiler) => match probe(&compiler, language, runtime) {
                 Ok(text) => {
                     any = true;
-                    lines.push(line(State::Good, name, text, None));
+                    lines.push(with_hooks(name, text, &compiler, runtime));
                 }
                 Err(failure) => lines.push(line(State::Bad, name, failure.0, None)),
             },
@@ -154,6 +154,19 @@ fn compilers(runtime: &Runtime) -> Vec<Line> {
         lines.push(line(State::Bad, "compiler", "none that works", Some("apt-get install gcc libc6-dev")));
     }
     lines
+}
+
+/// A compiler that works, and whether it can load the plug-in that makes its hooks complete.
+fn with_hooks(name: &str, text: String, compiler: &Compiler, runtime: &Runtime) -> Line {
+    if runtime.hooks(compiler).is_some() {
+        return line(State::Good, name, text, None);
+    }
+    let package = match compiler.family {
+        Family::Gcc => format!("gcc-{}-plugin-dev", compiler.version.major),
+        Family::Clang => "llvm-19-dev and clang-19".into(),
+    };
+    let advice = format!("some copies of structs are not seen: apt-get install {package}, then build raddle again");
+    line(State::Fair, name, format!("{text}; raddle has no plug-in for it"), Some(&advice))
 }
 
 /// The compiler of that name, or else its newest version with a number behind the name.

@@ -57,3 +57,16 @@ pub fn place_text(place: &Place) -> Option<String> {
         (None, _) => place.function.clone(),
     }
 }
+
+/// What is said of units that gcc compiled without the plug-in and in which structs are copied as
+/// arguments or results: these copies have no hooks. Nothing where there are none.
+pub fn unhooked_copies(symbols: &Symbols) -> Option<String> {
+    let units = symbols.units_with_copies(&raddle_cc::lacks_gcc_hooks);
+    (!units.is_empty()).then(|| {
+        format!(
+            "{}: compiled by a gcc that raddle has no plug-in for; arguments and results that are structs are copied \
+             unseen (`raddle doctor` says more)",
+            units.join(", ")
+        )
+    })
+}

@@ -19,7 +19,7 @@ use crate::directory::{REPORT, RunDirectory, usual_directory};
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
-use crate::naming::symbols;
+use crate::naming::{symbols, unhooked_copies};
 use crate::observer::Observer;
 use crate::options::{CheckOptions, Property, StrategyName, granularity_word};
 use crate::program::Program;
@@ -159,7 +159,7 @@ impl Checker {
             .allowing(&options.allowed_exits);
         collector.suppressions = options.suppressions.clone();
         let parallel = parallel_setup(options, &within, observer);
-        let searched = Search {
+        let mut searched = Search {
             strategy: strategies::build(options, knowledge, parallel.is_some()),
             parallel,
             self_check: self_check(options, target_options)?,
@@ -170,6 +170,7 @@ impl Checker {
             spurious: options.spurious,
         }
         .run()?;
+        searched.limits.extend(unhooked_copies(&symbols));
         let suppressions = std::mem::take(&mut collector.suppressions);
         let suppressed = std::mem::take(&mut collector.suppressed);
         let benign = std::mem::take(&mut collector.benign);

@@ -87,7 +87,7 @@ impl Elf {
 
     /// Whether it is part of the system, so that its internals do not matter to the user.
     pub fn is_system(&self) -> bool {
-        ["/usr/lib", "/lib"].iter().any(|directory| self.path.starts_with(directory))
+        is_system(&self.path)
     }
 
     /// The address as linked, if the address of the process lies in this file.
@@ -123,6 +123,18 @@ impl Elf {
             (debug, variables)
         })
     }
+}
+
+/// Whether a file is part of the system.
+pub(super) fn is_system(path: &Path) -> bool {
+    ["/usr/lib", "/lib"].iter().any(|directory| path.starts_with(directory))
+}
+
+/// The debug information of a file alone.
+pub(super) fn debug_at(path: &Path) -> Option<Debug> {
+    let bytes = read(path)?;
+    let file = ElfFile64::<object::Endianness>::parse(&bytes[..]).ok()?;
+    Some(Debug::new(Arc::new(dwarf_of(&file, path))))
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {

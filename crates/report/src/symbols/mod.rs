@@ -5,6 +5,7 @@
 //! files may be damaged in any way: lookups are bounded, and a dangling reference only makes the
 //! answer shorter.
 
+mod by_value;
 mod debug;
 mod demangle;
 mod elf;
@@ -93,6 +94,16 @@ impl Symbols {
     pub fn place(&self, pcs: &[u64]) -> Place {
         let stack = self.stack(pcs);
         stack.iter().find(|place| is_own_code(place)).or(stack.first()).cloned().unwrap_or_default()
+    }
+
+    /// Units of the program and its own libraries in which structs are passed or returned by value,
+    /// of those whose producer is asked for.
+    #[must_use]
+    pub fn units_with_copies(&self, is_asked: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let own = self.files.iter().map(|(module, _)| module).filter(|module| !elf::is_system(&module.path));
+        own.filter_map(|module| elf::debug_at(&module.path))
+            .flat_map(|debug| by_value::units(&debug, is_asked))
+            .collect()
     }
 
     /// The variable with static storage that holds `length` bytes at an address.

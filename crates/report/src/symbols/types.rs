@@ -114,7 +114,7 @@ fn complete(debug: &Debug, kind: DieRef, entry: &Die) -> Option<DieRef> {
 }
 
 /// The type behind names and qualifiers.
-fn strip(debug: &Debug, kind: DieRef) -> Option<(DieRef, Die)> {
+pub(super) fn strip(debug: &Debug, kind: DieRef) -> Option<(DieRef, Die)> {
     let mut at = kind;
     for _ in 0..MAX_HOPS {
         let entry = debug.entry(at)?;

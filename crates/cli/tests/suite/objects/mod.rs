@@ -71,3 +71,60 @@ fn every_copy_of_a_shared_object_is_seen() {
     let numbered: Vec<(u64, (u64, &str, &str))> = (0..).zip(runs).collect();
     for_each(&numbered, |&(number, (seed, compiler, level))| compare(seed * 1000 + number, compiler, level));
 }
+
+const BY_VALUE: &str = "\
+#include <pthread.h>
+struct Block { long parts[10]; };
+static struct Block shared;
+static long part(struct Block block) { return block.parts[9]; }
+static void *set(void *argument) { shared.parts[9] = 1; return argument; }
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, set, 0);
+#if COPY
+    part(shared);
+#endif
+    pthread_join(thread, 0);
+    return (int)part(shared) - 1;
+}
+";
+
+const BY_ADDRESS: &str = "\
+#include <pthread.h>
+static void *nothing(void *argument) { return argument; }
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, nothing, 0);
+    return pthread_join(thread, 0);
+}
+";
+
+/// A gcc that says that it is another build.
+const OTHER_GCC: &str = "\
+#!/bin/sh
+if [ \"$*\" = -v ]; then
+    gcc -v 2>&1 | sed 's/^gcc version \\([^ ]*\\).*/gcc version \\1 (another build)/' >&2
+else
+    exec gcc \"$@\"
+fi
+";
+
+/// Without the plug-in, copies that are not seen keep the verdict from being *verified*.
+#[test]
+fn copies_without_the_plug_in_are_named() {
+    let place = Place::new();
+    let other = place.write_program("other-gcc", OTHER_GCC);
+    let other = other.to_str().expect("text");
+    place.write("program.c", BY_VALUE);
+    let named = check(&place, other, "-DCOPY=1").unwrap();
+    assert_eq!(named["verdict"], "incomplete", "{named:#}");
+    let said = named["limits"][0].as_str().unwrap_or_default();
+    assert!(said.contains("program.c: compiled by a gcc that raddle has no plug-in for"), "{named:#}");
+    assert_eq!(check(&place, "gcc", "-DCOPY=1").unwrap()["verdict"], "bug");
+    assert_eq!(check(&place, "gcc", "-DCOPY=0").unwrap()["verdict"], "verified");
+    place.write("program.c", BY_ADDRESS);
+    let verified = check(&place, other, "").unwrap();
+    assert_eq!(verified["verdict"], "verified", "{verified:#}");
+}
