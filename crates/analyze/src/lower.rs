@@ -8,7 +8,7 @@ use raddle_model::facts::{
 };
 
 use crate::ir::{FuncId, Inst, InstId, InstOp, InstOperand, Loc, WholeProgram};
-use crate::library::{KnownFunction, known};
+use crate::library::{KnownFunction, buffers, known};
 use crate::points::{AbstractObject, PointsTo, PointsToSet, UNKNOWN_OFFSET, cxx_bodies};
 use crate::taint::Taint;
 
@@ -377,23 +377,22 @@ impl Lowering<'_> {
         let first = args.first().copied().unwrap_or(InstOperand::Plain);
         let Some(what) = known(name) else { return self.anything(func, last, loc, &format!("a call of {name}")) };
         let tainted = self.taint.value(func, first);
+        // What a thread returned is stored once it has ended.
+        let last = if what == KnownFunction::Join { last } else { self.buffers(func, last, name, args, loc) };
         let act = match what {
-            KnownFunction::Nothing | KnownFunction::Alloc | KnownFunction::World | KnownFunction::AtExit => {
+            KnownFunction::Nothing
+            | KnownFunction::Alloc
+            | KnownFunction::World
+            | KnownFunction::AtExit
+            | KnownFunction::Read
+            | KnownFunction::Parse
+            | KnownFunction::Copy
+            | KnownFunction::Fill
+            | KnownFunction::Free
+            | KnownFunction::Realloc => {
                 return self.quiet(func, last, loc, what);
             }
-            KnownFunction::Read | KnownFunction::Io => {
-                let last = args.iter().fold(last, |last, &arg| self.touch(func, last, arg, false, loc));
-                return if what == KnownFunction::Io {
-                    self.push(func, last, Act::Sync { at: Spans::default() }, (0, 0, 0))
-                } else {
-                    last
-                };
-            }
-            KnownFunction::Copy | KnownFunction::Fill => {
-                let last = args.iter().skip(1).fold(last, |last, &arg| self.touch(func, last, arg, false, loc));
-                return self.touch(func, last, first, true, loc);
-            }
-            KnownFunction::Free | KnownFunction::Realloc => return self.touch(func, last, first, true, loc),
+            KnownFunction::Io => return self.push(func, last, Act::Sync { at: Spans::default() }, (0, 0, 0)),
             KnownFunction::Exit => {
                 let end = if name == "exit" { self.at_exit(func, last) } else { last };
                 // An exception continues at the other successors of the call.
@@ -420,7 +419,7 @@ impl Lowering<'_> {
                 {
                     self.joins.push((node, self.points.eval(func, ptr)));
                 }
-                return node;
+                return self.buffers(func, node, name, args, loc);
             }
             KnownFunction::Once => return self.once(func, last, args, loc),
         };
@@ -444,6 +443,13 @@ impl Lowering<'_> {
 
     fn acquire(&mut self, func: FuncId, lock: InstOperand, hold: Hold, may_fail: bool) -> Act {
         Act::Acquire { lock: self.sync_object(func, lock), hold, may_fail }
+    }
+
+    /// A library function's accesses to the memory of its arguments.
+    fn buffers(&mut self, func: FuncId, last: NodeId, name: &str, args: &[InstOperand], loc: Loc) -> NodeId {
+        let buffers = buffers(name);
+        let last = buffers.read(args).fold(last, |last, arg| self.touch(func, last, arg, false, loc));
+        buffers.written(args).fold(last, |last, arg| self.touch(func, last, arg, true, loc))
     }
 
     /// A library function's access to an argument's memory, of any size.

@@ -221,6 +221,11 @@ impl PointsTo {
                 let to = arg(self, 0);
                 self.set(func, inst, &to);
             }
+            Some(KnownFunction::Parse) => {
+                let (from, to) = (arg(self, 0), arg(self, 1));
+                let within: PointsToSet = from.iter().map(|&(object, _)| (object, UNKNOWN_OFFSET)).collect();
+                self.store(&to, &within);
+            }
             Some(KnownFunction::Create) => {
                 let entries = self.callees(func, args.get(2).copied().unwrap_or(InstOperand::Plain)).0;
                 for entry in entries {

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::ir::{FuncId, InstOp, InstOperand, WholeProgram};
-use crate::library::{KnownFunction, known};
+use crate::library::{KnownFunction, buffers, known};
 use crate::points::{AbstractObject, PointsTo, cxx_bodies};
 
 /// Results of the analysis.
@@ -137,15 +137,13 @@ impl Taint {
         args: &[InstOperand],
     ) -> bool {
         let reads = |taint: &Self| args.iter().any(|&arg| taint.value(func, arg) || taint.holds(points, func, arg));
-        match known(name) {
-            Some(KnownFunction::Copy | KnownFunction::Fill) => {
-                if reads(self)
-                    && let Some(&to) = args.first()
-                {
-                    self.store(points, func, to);
-                }
-                args.first().is_some_and(|&to| self.value(func, to))
-            }
+        let what = known(name);
+        // The result of a thread may depend on any thread.
+        if reads(self) || matches!(what, Some(KnownFunction::World | KnownFunction::Join)) {
+            buffers(name).written(args).for_each(|to| self.store(points, func, to));
+        }
+        match what {
+            Some(KnownFunction::Copy | KnownFunction::Fill) => args.first().is_some_and(|&to| self.value(func, to)),
             Some(
                 KnownFunction::Alloc
                 | KnownFunction::Nothing
@@ -153,8 +151,8 @@ impl Taint {
                 | KnownFunction::AtExit
                 | KnownFunction::Exit
                 | KnownFunction::ThreadExit,
-            ) => name == "strdup" && reads(self),
-            Some(KnownFunction::Read | KnownFunction::Realloc) => reads(self),
+            ) => buffers(name).read != 0 && known(name) == Some(KnownFunction::Alloc) && reads(self),
+            Some(KnownFunction::Read | KnownFunction::Parse | KnownFunction::Realloc) => reads(self),
             Some(KnownFunction::Create) => {
                 let entries = points.callees(func, args.get(2).copied().unwrap_or(InstOperand::Plain)).0;
                 for entry in entries.into_iter().filter(|&entry| !program.funcs[entry].insts.is_empty()) {
@@ -170,14 +168,7 @@ impl Taint {
                 | KnownFunction::WriteLock
                 | KnownFunction::CxxCreate,
             ) => false,
-            Some(KnownFunction::Join) => {
-                // The result of the thread may depend on any thread.
-                if let Some(&result) = args.get(1) {
-                    self.store(points, func, result);
-                }
-                false
-            }
-            Some(KnownFunction::Free) => false,
+            Some(KnownFunction::Join | KnownFunction::Free) => false,
             Some(KnownFunction::Sync) => matches!(name, "sem_trywait" | "sem_timedwait" | "pthread_barrier_wait"),
             Some(KnownFunction::Wait) => name != "pthread_cond_wait",
             Some(
@@ -251,7 +242,7 @@ fn written_late(program: &WholeProgram, points: &PointsTo, bodies: &BTreeSet<Fun
             if !late[func] && !behind[number] {
                 continue;
             }
-            if let Some(pointer) = written_through(program, points, func, &inst.op) {
+            for pointer in written_through(program, points, func, &inst.op) {
                 written.extend(points.eval(func, pointer).into_iter().map(|(object, _)| object));
             }
         }
@@ -259,23 +250,17 @@ fn written_late(program: &WholeProgram, points: &PointsTo, bodies: &BTreeSet<Fun
     written
 }
 
-/// The pointer through which an instruction of `func` writes, if it does.
-fn written_through(program: &WholeProgram, points: &PointsTo, func: FuncId, op: &InstOp) -> Option<InstOperand> {
+/// The pointers through which an instruction of `func` writes, or frees memory.
+fn written_through(program: &WholeProgram, points: &PointsTo, func: FuncId, op: &InstOp) -> Vec<InstOperand> {
     match op {
-        InstOp::Store { ptr, .. } | InstOp::Rmw { ptr, .. } => Some(*ptr),
+        InstOp::Store { ptr, .. } | InstOp::Rmw { ptr, .. } => vec![*ptr],
         InstOp::Call { callee, args, .. } => {
-            let writes = points.callees(func, *callee).0.iter().any(|&target| writes_first_argument(program, target));
-            args.first().copied().filter(|_| writes)
+            let targets = points.callees(func, *callee).0.into_iter().map(|target| &program.funcs[target]);
+            let library = targets.filter(|target| target.insts.is_empty() && known(&target.name).is_some());
+            library.flat_map(|target| buffers(&target.name).written(args).collect::<Vec<_>>()).collect()
         }
-        _ => None,
+        _ => Vec::new(),
     }
-}
-
-/// Whether it is a library function that writes to, or frees, the memory of its first argument.
-fn writes_first_argument(program: &WholeProgram, target: FuncId) -> bool {
-    use KnownFunction::{Copy, Fill, Free, Join, Realloc};
-    let func = &program.funcs[target];
-    func.insts.is_empty() && matches!(known(&func.name), Some(Copy | Fill | Free | Realloc | Join))
 }
 
 /// Functions in which a thread may be created, directly or not.
