@@ -2,7 +2,8 @@
 //!
 //! Rule: an entry covers every access that the runtime records for the function, and every pointer
 //! that it stores. A function that does more has no entry: nothing is pruned around it. So have no
-//! entry functions that take a `va_list`, scan, sort, or use memory that the C library keeps.
+//! entry functions that take a `va_list`, scan, sort, or use memory that the C library keeps, and
+//! `__cxa_end_catch`, which may end an exception that threads share.
 
 /// The effect of a library function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,7 +195,6 @@ pub fn known(name: &str) -> Option<KnownFunction> {
         | "__cxa_allocate_exception"
         | "__cxa_free_exception"
         | "__cxa_begin_catch"
-        | "__cxa_end_catch"
         | "__gxx_personality_v0"
         | "_ZSt9terminatev"
         | "__errno_location" => KnownFunction::Nothing,
