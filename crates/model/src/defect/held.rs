@@ -43,10 +43,10 @@ impl Holdings {
                 self.acquire(Held { thread, object, pc, shared, depth: 1, once, event: number });
             }
             Some(LockChange::Release(object)) => self.release(event.thread, object),
+            // A store to any atomic location: mostly, no lock is held.
+            Some(LockChange::FinishGuard(_)) if self.all.is_empty() => {}
             Some(LockChange::FinishGuard(guard)) => {
-                if !self.all.is_empty() {
-                    self.all.retain(|held| held.thread != event.thread || held.object != guard);
-                }
+                self.all.retain(|held| held.thread != event.thread || held.object != guard);
             }
             Some(LockChange::Reset(object)) => self.all.retain(|held| held.object != object),
             None => {}

@@ -199,7 +199,8 @@ fn with_pieces(seed: u64) -> (Story, Story) {
     };
     let base = if draw(2) == 0 { BLOCK } else { 0x1000 };
     // A freed block may come to life again as a whole.
-    let (mut live, mut freed): (Vec<(u64, u64)>, Vec<(u64, u64)>) = (Vec::new(), Vec::new());
+    let mut live: Vec<(u64, u64)> = Vec::new();
+    let mut freed = live.clone();
     for pc in 0..16 {
         let thread = draw(3) as u16;
         let (addr, size) = (base + 64 * draw(12), [8, 64, 192, 256, 320, 640][draw(6) as usize]);
