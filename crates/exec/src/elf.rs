@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
-use object::{Endianness, elf};
+use object::{Endianness, Object as _, ObjectSymbol as _, elf};
+use raddle_wire::role;
 
 use crate::error::StartError;
 
@@ -37,6 +38,51 @@ pub fn check(program: &Path) -> Result<(), StartError> {
         Ok(false) => Err(StartError::NotBuiltWithRaddle(path())),
         Err(why) => Err(StartError::NotExecutable(path(), why)),
     }
+}
+
+/// Functions of a program that are known by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownFunctions {
+    /// Start and end, relative to the entry point of the program, and one of [`role`].
+    pub all: Vec<[u64; 3]>,
+    /// Whether the program has atomic sections.
+    pub has_sections: bool,
+}
+
+/// How the names of functions begin whose bodies are atomic sections.
+const SECTION_PREFIX: &str = "__VERIFIER_atomic_";
+/// Functions that abort if an assumption does not hold.
+const ASSUMPTIONS: [&str; 3] = ["assume_abort_if_not", "__VERIFIER_assume", "assume"];
+
+/// The functions of a program that are known by their names. A file that cannot be read has none.
+#[must_use]
+pub fn known_functions(program: &Path) -> KnownFunctions {
+    let data = std::fs::read(program).unwrap_or_default();
+    parse(&data).map(|elf| functions_of(&elf)).unwrap_or_default()
+}
+
+fn functions_of(elf: &Elf<'_>) -> KnownFunctions {
+    let mut known = KnownFunctions::default();
+    for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
+        let Ok(name) = symbol.name() else { continue };
+        // Compilers append to the names of copies that they make.
+        let name = name.split(['.', '@']).next().unwrap_or(name);
+        let is_section = name.starts_with(SECTION_PREFIX);
+        known.has_sections |= is_section;
+        let role = if is_section {
+            role::SECTION
+        } else if ASSUMPTIONS.contains(&name) {
+            role::ASSUME
+        } else {
+            continue;
+        };
+        let start = symbol.address().wrapping_sub(elf.entry());
+        let entry = [start, start.wrapping_add(symbol.size()), role];
+        if symbol.is_definition() && symbol.size() > 0 && !known.all.contains(&entry) {
+            known.all.push(entry);
+        }
+    }
+    known
 }
 
 type Elf<'data> = ElfFile64<'data, Endianness, &'data [u8]>;
@@ -121,6 +167,7 @@ mod tests {
             }
             if let Ok(elf) = parse(&data) {
                 let _ = needs_runtime(&elf);
+                let _ = functions_of(&elf);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Why a target could not be started.
 
+use raddle_wire::MAX_FUNCTIONS;
 use std::path::PathBuf;
 
 /// A message for the user. Each variant is something the user can act on.
@@ -11,6 +12,9 @@ pub enum StartError {
     /// The file exists, but cannot be executed here.
     #[error("{path} is not a program that can be run: {1}", path = .0.display())]
     NotExecutable(PathBuf, String),
+    /// More functions with known names than there is room for.
+    #[error("the program has {0} functions whose names begin with __VERIFIER_atomic_: {MAX_FUNCTIONS} are possible")]
+    TooManySections(usize),
     /// A program without raddle's runtime.
     #[error(
         "{path} was not built with raddle: compile and link it with `raddle cc` or `raddle c++`",

@@ -8,6 +8,7 @@ pub mod interrupt;
 pub mod limits;
 pub mod mappings;
 pub mod native;
+pub mod open_values;
 pub mod options;
 mod orphans;
 #[expect(unsafe_code, reason = "what the child does to itself between fork and exec")]
@@ -21,6 +22,6 @@ mod wait;
 
 pub use error::StartError;
 pub use native::{NativeTarget, RunPlan, Stop};
-pub use options::{Checkpoints, Options, Output, RestoreMode};
+pub use options::{Checkpoints, LoadedLibraries, Options, Output, RestoreMode};
 pub use orphans::end_children;
 pub use raddle_vocab::Granularity;

@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 16] = [
+const SENTENCES: [(u64, &str); 18] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -20,7 +20,11 @@ const SENTENCES: [(u64, &str); 16] = [
         "a file was changed that is not a private copy, or a directory was listed without what the run changed there",
     ),
     (limit::EXTERNAL_WAIT, "a thread waited in the kernel for something outside the program"),
-    (limit::DLOPEN, "a library was loaded during the run: what it does is seen only if it was built with raddle"),
+    (
+        limit::DLOPEN,
+        "libraries were loaded during the run whose names found no room: what they do is seen only if they were built \
+         with raddle",
+    ),
     (
         limit::DESCRIPTORS,
         "descriptors above 255, or dup2 of a pipe over a pipe: the order of what threads do with them was not searched",
@@ -35,10 +39,13 @@ const SENTENCES: [(u64, &str); 16] = [
         "a thread polls under a lock that another one only tries, or waits for with a time-out: rounds that make no \
          progress were left out, which that one could have noticed",
     ),
+    (limit::THREADS, "a run was ended because it has more than 256 threads"),
+    (limit::SEMAPHORES, "a run was ended because it opened more named semaphores than raddle has room for"),
     (limit::ASSEMBLY, "inline assembly that may access memory was executed: its accesses are not seen"),
     (
         limit::INTRINSIC,
-        "an intrinsic of the processor accessed memory under a mask or by a list of addresses: its accesses are not seen",
+        "an intrinsic of the processor accessed memory under a mask or by a list of addresses: its accesses are not \
+         seen",
     ),
 ];
 
@@ -52,6 +59,28 @@ pub fn sentences(bits: u64) -> Vec<String> {
         all.push(format!("limits without a name were met ({:#x})", unnamed(bits)));
     }
     all
+}
+
+/// What stands before the return address of a call.
+const CALLED_AT: &str = " was called at ";
+/// What stands behind it.
+const BEHIND: &str = ": its effect is not part of the search";
+
+/// The message for a call that was not modelled, with its return address for [`with_place`].
+#[must_use]
+pub fn of_call(name: &str, pc: u64) -> String {
+    format!("{name}{CALLED_AT}{pc:#x}{BEHIND}")
+}
+
+/// A message with a place of the source instead of the return address, if it has one.
+#[must_use]
+pub fn with_place(sentence: &str, place_of: impl Fn(u64) -> Option<String>) -> String {
+    let place = || {
+        let (name, rest) = sentence.split_once(CALLED_AT)?;
+        let pc = u64::from_str_radix(rest.strip_suffix(BEHIND)?.strip_prefix("0x")?, 16).ok()?;
+        Some(format!("{name}{CALLED_AT}{}{BEHIND}", place_of(pc)?))
+    };
+    place().unwrap_or_else(|| sentence.to_owned())
 }
 
 /// Those of the bits that have no name.
@@ -69,5 +98,14 @@ mod tests {
         assert!(sentences(0).is_empty());
         assert_eq!(sentences(u64::MAX).len(), SENTENCES.len() + 1);
         assert!(sentences(limit::SOCKET)[0].contains("socket"));
+    }
+
+    #[test]
+    fn a_call_is_shown_at_its_place() {
+        let sentence = of_call("getaddrinfo", 0x1234);
+        let shown = with_place(&sentence, |pc| (pc == 0x1234).then(|| "a.c:7".into()));
+        assert_eq!(shown, "getaddrinfo was called at a.c:7: its effect is not part of the search");
+        assert_eq!(with_place(&sentence, |_| None), sentence);
+        assert_eq!(with_place("a socket was used", |_| Some("a.c:7".into())), "a socket was used");
     }
 }

@@ -1,12 +1,17 @@
 //! How a target runs: program, environment, limits.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_vocab::Granularity;
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_wire::{Config, config_flag, mode};
+
+use crate::elf::KnownFunctions;
+use crate::open_values::OpenValues;
 
 /// How a new run gets a fresh state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +88,10 @@ pub struct Options {
     pub fold_spins: bool,
     /// Return addresses of accesses that may race: each is a transition, as a relaxed atomic is.
     pub benign: Vec<u64>,
+    /// Functions of the program that are known by their names; found when it is started.
+    pub functions: KnownFunctions,
+    /// Values that are tried where the program leaves one open.
+    pub open_values: OpenValues,
     /// Bytes of a trace arena to start with; grows when a trace does not fit.
     pub trace_bytes: u64,
     /// Bound on that growth: a longer trace is cut.
@@ -99,6 +108,28 @@ pub struct Options {
     /// Whether target and host work alternately, because they have one CPU. Otherwise the target
     /// makes runs while the host reads earlier ones.
     pub takes_turns: bool,
+    /// Takes the files that are mapped at the start, and the libraries that runs load. All targets with
+    /// clones of these options share it.
+    pub loaded: LoadedLibraries,
+}
+
+/// Files that are mapped at the start of a target, and libraries that its runs loaded.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedLibraries(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl LoadedLibraries {
+    /// Adds paths.
+    pub fn add(&self, paths: Vec<PathBuf>) {
+        if !paths.is_empty() {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+        }
+    }
+
+    /// All of them, in order.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
 }
 
 impl Options {
@@ -126,6 +157,8 @@ impl Options {
             share_files: false,
             fold_spins: true,
             benign: Vec::new(),
+            open_values: OpenValues::default(),
+            functions: KnownFunctions::default(),
             trace_bytes: 8 << 20,
             max_trace_bytes: 2 << 30,
             memory_limit: crate::procfs::sensible_memory_limit(),
@@ -133,6 +166,7 @@ impl Options {
             hang_timeout: Duration::from_secs(10),
             deadline: None,
             takes_turns: false,
+            loaded: LoadedLibraries::default(),
         }
     }
 
@@ -149,6 +183,7 @@ impl Options {
                 | flag(self.share_files, config_flag::SHARE_FILES)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
                 | flag(self.fold_spins, config_flag::FOLD_SPINS)
+                | flag(self.functions.has_sections, config_flag::SECTIONS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),
             spurious: self.spurious,

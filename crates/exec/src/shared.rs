@@ -5,14 +5,19 @@
 //! against shrinking, because access to a mapping whose file was cut short would kill the host with
 //! SIGBUS.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use memmap2::MmapRaw;
-use raddle_wire::{Config, Control, DETAIL_BYTES, DETAIL_OFFSET, Job, Segment};
+use raddle_wire::{
+    CALL_NAME_BYTES, Config, Control, DETAIL_BYTES, DETAIL_OFFSET, Job, LOADED_BYTES, MAX_CALLS, Segment,
+    UnmodelledCall,
+};
 use rustix::fs::{MemfdFlags, SealFlags};
 
 /// Bytes of a word of the trace.
@@ -59,7 +64,31 @@ impl SharedFile {
             shared.word64(at + number * WORD).store(place, Ordering::Relaxed);
         }
         shared.word64(offset_of!(Control, benign_count)).store(benign.len() as u64, Ordering::Relaxed);
+        shared.write_open_values(options);
+        shared.write_functions(options);
         Ok(shared)
+    }
+
+    fn write_open_values(&self, options: &crate::options::Options) {
+        let (spans, values) = options.open_values.table();
+        let at = offset_of!(Control, open_spans);
+        for (number, (first, count)) in spans.into_iter().enumerate() {
+            self.word32(at + number * WORD).store(first, Ordering::Relaxed);
+            self.word32(at + number * WORD + WORD / 2).store(count, Ordering::Relaxed);
+        }
+        let at = offset_of!(Control, open_values);
+        for (number, value) in values.into_iter().enumerate().take(raddle_wire::MAX_OPEN_VALUES) {
+            self.word64(at + number * WORD).store(value as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn write_functions(&self, options: &crate::options::Options) {
+        let functions = options.functions.all.iter().take(raddle_wire::MAX_FUNCTIONS);
+        self.word64(offset_of!(Control, function_count)).store(functions.len() as u64, Ordering::Relaxed);
+        let at = offset_of!(Control, functions);
+        for (number, word) in functions.flatten().enumerate() {
+            self.word64(at + number * WORD).store(*word, Ordering::Relaxed);
+        }
     }
 
     fn write_config(&self, config: &Config) {
@@ -221,25 +250,56 @@ control_words! {
     heartbeat: word64 -> AtomicU64;
     /// Limits met.
     limits: word64 -> AtomicU64;
+    /// Types of which values were left open.
+    open_types: word64 -> AtomicU64;
     /// Bytes of memory that checkpoints take.
     checkpoint_bytes: word64 -> AtomicU64;
 }
 
 impl ControlWords<'_> {
+    /// The calls that were not modelled: name and return address. Names that are none end the list.
+    #[must_use]
+    pub fn calls(self) -> Vec<(String, u64)> {
+        const WORDS: usize = size_of::<UnmodelledCall>() / WORD;
+        const NAME_WORDS: usize = CALL_NAME_BYTES / WORD;
+        let mut words = Vec::new();
+        self.file.copy_words(offset_of!(Control, calls), MAX_CALLS * WORDS, &mut words);
+        words
+            .chunks_exact(WORDS)
+            .map_while(|call| {
+                let bytes: Vec<u8> = call[..NAME_WORDS].iter().flat_map(|word| word.to_le_bytes()).collect();
+                let name = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+                let is_name = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
+                is_name.then(|| (String::from_utf8_lossy(name).into_owned(), call[NAME_WORDS]))
+            })
+            .collect()
+    }
+
     /// The target's message, up to its first zero byte.
     #[must_use]
     pub fn message(self) -> String {
-        let offset = offset_of!(Control, message);
-        let length = size_of_val(&[0u8; 512]);
+        let bytes = self.bytes(offset_of!(Control, message), 512);
+        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    /// Paths of libraries that runs loaded.
+    #[must_use]
+    pub fn loaded(self) -> Vec<PathBuf> {
+        let bytes = self.bytes(offset_of!(Control, loaded), LOADED_BYTES);
+        let names = bytes.split(|&byte| byte == 0).take_while(|name| !name.is_empty());
+        names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()
+    }
+
+    /// A copy of bytes of the control block.
+    fn bytes(self, offset: usize, length: usize) -> Vec<u8> {
         // The field may not be aligned to words: copy the whole words that contain it and cut.
         let start = offset / WORD * WORD;
         let end = (offset + length).next_multiple_of(WORD);
         let mut words = Vec::new();
         self.file.copy_words(start, (end - start) / WORD, &mut words);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let text = &bytes[offset - start..offset - start + length];
-        let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(text).into_owned()
+        bytes[offset - start..offset - start + length].to_vec()
     }
 }
 

@@ -77,7 +77,7 @@ fn a_target_that_is_not_right_is_found() {
     let mut target = Forgetful { inner: MemoryTarget::new(&program(3), Granularity::Sync), runs: 0 };
     let (request, execution) = random_run(&mut target, 1);
     let difference = repeat(&mut target, &request, &execution).unwrap().unwrap().to_string();
-    assert!(difference.contains("Thread(End)") && difference.starts_with("step"), "{difference}");
+    assert!(difference.contains("end of thread") && difference.starts_with("step"), "{difference}");
     let difference = reorder(&mut target, &execution, 0, 1).unwrap().unwrap().to_string();
     assert!(difference.contains("of thread T"), "{difference}");
 }

@@ -20,6 +20,7 @@
 //! |---|---|
 //! | `arch` | everything that depends on the processor architecture, one folder for each |
 //! | `interpose` | the functions of the C and C++ libraries that the runtime replaces, by theme |
+//! | `library` | what the functions of the C library and the system calls are to the search |
 //! | `restore` | restoring an earlier state of the process: snapshot, checkpoints, kernel state |
 //! | `sched` | taking over the process, the host's jobs, which thread runs next, virtual time |
 //! | `spinloop` | detecting threads that wait busily |
@@ -33,6 +34,7 @@
 
 mod arch;
 mod interpose;
+mod library;
 mod restore;
 mod sched;
 mod spinloop;

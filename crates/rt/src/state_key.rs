@@ -3,17 +3,20 @@
 //! Equal keys must mean equal futures. So the key covers all that the future of a run depends on,
 //! and leaves out only what it cannot depend on:
 //!
-//! | part of the state | in the key |
-//! |---|---|
-//! | memory that differs from the root | each word with its address |
-//! | stack of a live thread | from its stack pointer up, without bytes that are dead ([`liveness`]) |
-//! | stack and thread-local storage of a thread that has ended | no: nothing reads them |
-//! | stack of a thread that has not started | no: it is empty |
-//! | callee-saved registers, floating point control | as they were when the thread entered the runtime, without dead ones |
-//! | what the runtime keeps for each thread | pending operation, wait, and what the program can notice, by spawn path |
-//! | tables of the runtime about objects | no: they follow from the events, and the host adds their state |
-//! | knowledge about spin loops | no: a search with spin loops does not compare states |
-//! | the kernel's state, virtual time, timers, named semaphores | no: a run that has used them has no keys from there on |
+//! * Memory that differs from the root: each word with its address.
+//! * The stack of a live thread: from its stack pointer up, without bytes that are dead ([`liveness`])
+//!   in a frame that nothing points to.
+//! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
+//!   started, are left out: nothing reads them.
+//! * Callee-saved registers and floating point control: as they were when the thread entered the
+//!   runtime, without dead ones.
+//! * What the runtime keeps for each thread: pending operation, wait, and what the program can notice,
+//!   by spawn path.
+//! * The tables of the runtime about objects are left out. They follow from the events, and the host
+//!   adds their state.
+//! * Knowledge about spin loops is left out: a search with spin loops does not compare states.
+//! * The kernel's state, virtual time, timers and named semaphores are left out: a run that has used
+//!   them has no keys from there on. Nor has a state inside an atomic section.
 //!
 //! All threads stand before an operation when a key is made. A thread on a stack of its own making,
 //! or that has entered the runtime by another way than its stubs, has registers that are not known:
@@ -28,7 +31,7 @@ use crate::arch::context::float_state;
 use crate::arch::entry::{Registers, registers};
 use crate::arch::liveness;
 use crate::restore::undo;
-use crate::state::{AnnouncedOp, Fiber, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
+use crate::state::{AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
 use crate::trace;
 
 /// How a thread entered the runtime for the operation that it is before.
@@ -89,6 +92,7 @@ fn is_comparable() -> bool {
         && !run.timers.is_used()
         && !run.stream_locks.is_used()
         && !run.names.is_used()
+        && !run.section.is_entered()
         && run.at_spin_reads == 0
         && (0..run.threads).all(|tid| !is_live(&run.fibers[tid]) || is_fresh(&run.fibers[tid]) || entries(tid).is_known)
 }
@@ -228,46 +232,109 @@ fn memory(sum: &mut Sum) {
         table[at] = memory;
         len = len.max(at + 1);
     }
+    let table = &table[..len];
+    let pointers = pointers();
+    pointers.collect(table);
+    each_word(table, |at, word, owner| {
+        let mask = owner.map_or(u64::MAX, |memory| live_bytes(memory, at, pointers));
+        if mask != 0 {
+            sum.add(at as u64, word & mask);
+        }
+    });
+}
+
+/// Words of a page.
+const WORDS: usize = PAGE / size_of::<u64>();
+
+/// Calls for every word that differs from the root, with the thread whose live stack it lies in. What
+/// only the runtime uses and what is below or behind a live stack is left out.
+fn each_word(table: &[ThreadMemory], mut act: impl FnMut(usize, u64, Option<&ThreadMemory>)) {
     let snapshot = &process().snapshot;
     for index in 0..snapshot.hot_pages() {
         let (address, root) = snapshot.hot_page(index);
         if runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address)) {
             continue;
         }
-        let owner = table[..len].iter().find(|memory| memory.low <= address && address < memory.end);
+        let owner = table.iter().find(|memory| memory.low <= address && address < memory.end);
         if owner.is_some_and(|memory| address + PAGE <= memory.live || address >= memory.stack_end) {
             continue;
         }
-        page(sum, address, root, owner);
-    }
-}
-
-/// Words of a page.
-const WORDS: usize = PAGE / size_of::<u64>();
-
-fn page(sum: &mut Sum, address: usize, root: *mut u8, owner: Option<&ThreadMemory>) {
-    // SAFETY: both are pages that can be read.
-    let (now, before) = unsafe { (&*(address as *const [u64; WORDS]), &*root.cast::<[u64; WORDS]>()) };
-    if now == before {
-        return;
-    }
-    for (index, (&word, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
-        let at = address + index * size_of::<u64>();
-        let mask = match owner {
-            Some(memory) if at < memory.live || at >= memory.stack_end => 0,
-            Some(memory) => live_bytes(memory, at),
-            None => u64::MAX,
-        };
-        if mask != 0 {
-            sum.add(at as u64, word & mask);
+        // SAFETY: both are pages that can be read.
+        let (now, before) = unsafe { (&*(address as *const [u64; WORDS]), &*root.cast::<[u64; WORDS]>()) };
+        if now == before {
+            continue;
+        }
+        for (index, (&word, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
+            let at = address + index * size_of::<u64>();
+            if owner.is_none_or(|memory| memory.live <= at && at < memory.stack_end) {
+                act(at, word, owner);
+            }
         }
     }
 }
 
 /// The bytes of a word of the thread's stack that are not dead.
-fn live_bytes(memory: &ThreadMemory, at: usize) -> u64 {
+fn live_bytes(memory: &ThreadMemory, at: usize, pointers: &Pointers) -> u64 {
     let (entry, op) = (entries(memory.tid), &run().fibers[memory.tid].pending);
     let stack = (memory.low, memory.stack_end);
     let dead = |byte: &usize| liveness::is_dead_at_root(stack, &entry.registers, op.pc, at + byte);
-    (0..size_of::<u64>()).filter(|byte| !dead(byte)).fold(0, |mask, byte| mask | 0xff << (8 * byte))
+    let mask = (0..size_of::<u64>()).filter(|byte| !dead(byte)).fold(0, |mask, byte| mask | 0xff << (8 * byte));
+    let last = at + size_of::<u64>() - 1;
+    let is_reached = || liveness::frame_of(stack, &entry.registers, last).is_none_or(|frame| pointers.meet(&frame));
+    if mask != u64::MAX && is_reached() { u64::MAX } else { mask }
+}
+
+/// Pointers to stacks that are told apart; with more of them, nothing counts as dead.
+const MOST_POINTERS: usize = 1024;
+
+/// Words that are addresses on a live stack. What they point to may be read by code of other
+/// functions and threads, so it is alive whatever its own function does.
+struct Pointers {
+    list: [usize; MOST_POINTERS],
+    len: usize,
+    are_too_many: bool,
+}
+
+static POINTERS: Global<Pointers> = Global::new(Pointers { list: [0; MOST_POINTERS], len: 0, are_too_many: false });
+
+fn pointers() -> &'static mut Pointers {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut *POINTERS.get() }
+}
+
+impl Pointers {
+    /// Looks for them in memory that differs from the root, in registers, and in what the runtime
+    /// keeps for threads.
+    fn collect(&mut self, table: &[ThreadMemory]) {
+        (self.len, self.are_too_many) = (0, false);
+        for tid in 0..run().threads {
+            let fiber = &run().fibers[tid];
+            let kept = [fiber.entry.1 as u64, fiber.result as u64, fiber.pending.obj, fiber.pending.arg];
+            let private = [fiber.private.cleanup as u64, fiber.private.robust, fiber.private.spare_semaphore];
+            let registers = entries(tid).registers.saved;
+            for word in kept.into_iter().chain(private).chain(registers) {
+                self.note(word, table);
+            }
+        }
+        each_word(table, |_, word, _| self.note(word, table));
+    }
+
+    fn note(&mut self, word: u64, table: &[ThreadMemory]) {
+        let word = word as usize;
+        if !table.iter().any(|memory| memory.live <= word && word < memory.stack_end) {
+            return;
+        }
+        match self.list.get_mut(self.len) {
+            Some(place) => {
+                *place = word;
+                self.len += 1;
+            }
+            None => self.are_too_many = true,
+        }
+    }
+
+    /// Whether one of them points there.
+    fn meet(&self, range: &core::ops::Range<usize>) -> bool {
+        self.are_too_many || self.list[..self.len].iter().any(|pointer| range.contains(pointer))
+    }
 }

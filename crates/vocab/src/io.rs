@@ -29,6 +29,59 @@ pub const BLIND: u64 = 1 << 15;
 const FILES: u64 = 1 << 55;
 const EVENTS: u64 = 0x3ff;
 
+/// What a descriptor can refer to that is no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelKind {
+    /// A pipe.
+    Pipe,
+    /// A pair of sockets.
+    SocketPair,
+    /// `eventfd`.
+    EventCounter,
+    /// `timerfd`.
+    Timer,
+}
+
+impl ChannelKind {
+    const ALL: [ChannelKind; 4] =
+        [ChannelKind::Pipe, ChannelKind::SocketPair, ChannelKind::EventCounter, ChannelKind::Timer];
+
+    /// The word for reports.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            ChannelKind::Pipe => "pipe",
+            ChannelKind::SocketPair => "socketpair",
+            ChannelKind::EventCounter => "eventfd",
+            ChannelKind::Timer => "timerfd",
+        }
+    }
+}
+
+/// Bits of an identity that count what a thread made.
+const NUMBER: u64 = (1 << 14) - 1;
+/// Bits of an identity that depend on the thread alone.
+const MAKER: u64 = (u64::MAX >> 8) & !0xffff;
+
+/// `obj` for the `number`th channel that the thread with this key made.
+#[must_use]
+pub const fn channel(key: u64, kind: ChannelKind, number: u32) -> u64 {
+    (key << 16 & MAKER) | (kind as u64) << 14 | (number as u64 & NUMBER)
+}
+
+/// Kind and number of a channel, if the thread with this key made it.
+#[must_use]
+pub fn channel_of(obj: u64, key: u64) -> Option<(ChannelKind, u64)> {
+    let is_its = obj & MAKER == key << 16 & MAKER;
+    is_its.then(|| (ChannelKind::ALL[(obj >> 14 & 3) as usize], obj & NUMBER))
+}
+
+/// Whether this is a thing of a regular file, or other state of the process.
+#[must_use]
+pub const fn is_file(obj: u64) -> bool {
+    obj >> 32 == FILES >> 32
+}
+
 /// `obj` for a thing of a regular file.
 #[must_use]
 pub const fn file(thing: u32) -> u64 {

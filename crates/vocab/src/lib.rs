@@ -9,12 +9,14 @@
 mod codes;
 pub mod io;
 mod op;
+mod open;
 pub mod policy;
 mod thread_set;
 mod words;
 
 pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
 pub use op::{OpKind, Outcome};
+pub use open::OpenType;
 pub use thread_set::ThreadSet;
 pub use words::Words;
 
@@ -23,6 +25,10 @@ pub const HEAP: core::ops::Range<u64> = 0x6000_0000_0000..0x6200_0000_0000;
 
 /// Addresses that stand for file descriptors: a use of one reads there, its end writes there.
 pub const DESCRIPTORS: core::ops::Range<u64> = 0x6300_0000_0000..0x6301_0000_0000;
+
+/// The lock that a thread inside an atomic section holds (`__VERIFIER_atomic_begin`). No program
+/// has memory at this address.
+pub const SECTION: u64 = 0x1000;
 
 /// What is a transition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

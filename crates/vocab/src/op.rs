@@ -138,6 +138,10 @@ byte_enum! {
         /// obj: identity of what is read, written or looked up, arg: see `io`. Input or output that
         /// other threads can observe.
         Io = 95,
+
+        /// A value that the program leaves open. arg: number of values, that is, of successors.
+        /// value: which of them, old: what the program got.
+        Choose = 96,
     }
 }
 
@@ -164,6 +168,23 @@ byte_enum! {
         Last = 6,
         /// A recursive acquisition or release that changed only the depth.
         Nested = 7,
+    }
+}
+
+impl Outcome {
+    /// The word for messages.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Failed => "failed",
+            Outcome::TimedOut => "timed out",
+            Outcome::Spurious => "spurious",
+            Outcome::Refused => "refused",
+            Outcome::Already => "already done",
+            Outcome::Last => "the last",
+            Outcome::Nested => "nested",
+        }
     }
 }
 
@@ -247,6 +268,7 @@ impl OpKind {
             OpKind::Write => "write",
             OpKind::Free => "free",
             OpKind::Io => "io",
+            OpKind::Choose => "choose",
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Words {
     pub order: MemOrder,
     /// Bytes of an atomic access.
     pub size: u32,
+    /// Whether an access has to wait while another thread is inside an atomic section.
+    pub outside: bool,
     /// First operand.
     pub obj: u64,
     /// Second operand.
@@ -28,7 +30,7 @@ impl Words {
     #[must_use]
     pub const fn new(kind: OpKind) -> Self {
         let (outcome, order) = (Outcome::Done, MemOrder::Relaxed);
-        Words { kind, outcome, order, size: 0, obj: 0, arg: 0, value: 0, old: 0 }
+        Words { kind, outcome, order, size: 0, outside: false, obj: 0, arg: 0, value: 0, old: 0 }
     }
 
     /// The same with these operands.

@@ -39,6 +39,14 @@ pub const MAX_SEGMENTS: usize = 1 << 18;
 pub const MAX_CHECKPOINTS: u32 = 64;
 /// Code addresses whose accesses race benignly, at most.
 pub const MAX_BENIGN: usize = 128;
+/// Bytes for the paths of libraries that runs load.
+pub const LOADED_BYTES: usize = 2048;
+/// Types whose values a program can leave open: [`raddle_vocab::OpenType`].
+pub const OPEN_TYPES: usize = raddle_vocab::OpenType::ALL.len();
+/// Values of all these types together, at most.
+pub const MAX_OPEN_VALUES: usize = 64;
+/// Functions of the program that have a [`role`], at most.
+pub const MAX_FUNCTIONS: usize = 64;
 /// Bytes that all checkpoints together may use.
 pub const CHECKPOINT_BYTES: u64 = 256 << 20;
 /// A [`Segment::choice`] that leaves the choice to the policy (the first).
@@ -47,12 +55,14 @@ pub const NO_CHOICE: u16 = u16::MAX;
 pub const NO_ACCESS_STOP: u32 = u32::MAX;
 
 const PAGE: usize = 4096;
+/// Bytes of the control block at the start of the file.
+const CONTROL_BYTES: usize = size_of::<Control>().next_multiple_of(PAGE);
 const JOBS_BYTES: usize = MAX_JOBS * size_of::<Job>();
 const SEGMENTS_BYTES: usize = MAX_SEGMENTS * size_of::<Segment>();
 /// Size of the detail area.
 pub const DETAIL_BYTES: usize = 1 << 20;
 /// Where the detail area starts.
-pub const DETAIL_OFFSET: usize = PAGE + 2 * JOBS_BYTES.next_multiple_of(PAGE) + 2 * SEGMENTS_BYTES;
+pub const DETAIL_OFFSET: usize = CONTROL_BYTES + 2 * JOBS_BYTES.next_multiple_of(PAGE) + 2 * SEGMENTS_BYTES;
 /// Where the knowledge about spin loops starts.
 pub const SPIN_OFFSET: usize = DETAIL_OFFSET + DETAIL_BYTES;
 const TRACE_START: usize = SPIN_OFFSET + size_of::<SpinKnowledge>().next_multiple_of(PAGE);
@@ -60,13 +70,13 @@ const TRACE_START: usize = SPIN_OFFSET + size_of::<SpinKnowledge>().next_multipl
 /// Where the jobs of a batch start.
 #[must_use]
 pub const fn jobs_offset(batch: u32) -> usize {
-    PAGE + (batch % 2) as usize * JOBS_BYTES.next_multiple_of(PAGE)
+    CONTROL_BYTES + (batch % 2) as usize * JOBS_BYTES.next_multiple_of(PAGE)
 }
 
 /// Where the segments of a batch start.
 #[must_use]
 pub const fn segments_offset(batch: u32) -> usize {
-    PAGE + 2 * JOBS_BYTES.next_multiple_of(PAGE) + (batch % 2) as usize * SEGMENTS_BYTES
+    CONTROL_BYTES + 2 * JOBS_BYTES.next_multiple_of(PAGE) + (batch % 2) as usize * SEGMENTS_BYTES
 }
 
 /// Where the trace arena of a batch starts; `arena` is [`Config::trace_bytes`].
@@ -102,6 +112,8 @@ pub mod config_flag {
     pub const FOLD_SPINS: u32 = 8;
     /// Keep every checkpoint that is asked for, whether it pays or not.
     pub const KEEP_ALL_CHECKPOINTS: u32 = 16;
+    /// The program has atomic sections.
+    pub const SECTIONS: u32 = 32;
 }
 
 /// What the host fixes before the target starts.
@@ -124,6 +136,14 @@ pub struct Config {
     pub exit_events: u64,
 }
 
+/// What a function of the program is known for by its name.
+pub mod role {
+    /// Its body is an atomic section.
+    pub const SECTION: u64 = 1;
+    /// If it calls `abort`, an assumption does not hold.
+    pub const ASSUME: u64 = 2;
+}
+
 /// State of the target, in [`Control::state`].
 pub mod state {
     /// Not started, or before the runtime took over.
@@ -134,7 +154,7 @@ pub mod state {
     pub const FAILED: u32 = 2;
 }
 
-/// First page of the file.
+/// The control block: the first pages of the file.
 #[repr(C)]
 pub struct Control {
     /// [`MAGIC`]
@@ -165,12 +185,43 @@ pub struct Control {
     pub checkpoint_bytes: AtomicU64,
     /// Why the target failed, zero-terminated.
     pub message: [u8; 512],
+    /// Paths of libraries that runs loaded, each zero-terminated; an empty one ends the list.
+    pub loaded: [u8; LOADED_BYTES],
     /// How many of `benign` are in use. Fixed by the host.
     pub benign_count: u64,
     /// Return addresses of accesses that race benignly: each is a transition, as relaxed atomics
     /// are. Fixed by the host.
     pub benign: [u64; MAX_BENIGN],
+    /// Calls that were not modelled, in the order in which they were met first; the first without a
+    /// name ends the list.
+    pub calls: [UnmodelledCall; MAX_CALLS],
+    /// First value and number of values of each type in `open_values`. Fixed by the host.
+    pub open_spans: [[u32; 2]; OPEN_TYPES],
+    /// Values that are tried where the program leaves one open. Fixed by the host.
+    pub open_values: [i64; MAX_OPEN_VALUES],
+    /// Types of which the program left values open, a bit each.
+    pub open_types: AtomicU64,
+    /// How many of `functions` are in use. Fixed by the host.
+    pub function_count: u64,
+    /// Functions of the program with a [`role`]: start and end, relative to its entry point, and
+    /// the role. Fixed by the host.
+    pub functions: [[u64; 3]; MAX_FUNCTIONS],
 }
+
+/// A call whose effect is not part of the search.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct UnmodelledCall {
+    /// Name of the function, zero-terminated unless it has all of the room.
+    pub name: [u8; CALL_NAME_BYTES],
+    /// Return address.
+    pub pc: u64,
+}
+
+/// Calls that are told apart in [`Control::calls`].
+pub const MAX_CALLS: usize = 32;
+/// Room for the name of a call.
+pub const CALL_NAME_BYTES: usize = 40;
 
 /// Bits of [`Control::limits`]: effects that were not modelled or cannot be undone.
 pub mod limit {
@@ -194,7 +245,7 @@ pub mod limit {
     pub const FILES: u64 = 256;
     /// A thread blocked in the kernel on something outside the process.
     pub const EXTERNAL_WAIT: u64 = 512;
-    /// A library was loaded during the run.
+    /// Libraries were loaded during the run whose paths did not fit into the control block.
     pub const DLOPEN: u64 = 1024;
     /// More descriptors were in use than are modelled.
     pub const DESCRIPTORS: u64 = 2048;
@@ -203,10 +254,14 @@ pub mod limit {
     /// Rounds of polling under a lock were left out that threads which only try the lock could
     /// notice.
     pub const POLLED: u64 = 8192;
+    /// A run had more threads than there can be.
+    pub const THREADS: u64 = 1 << 14;
+    /// A run opened more named semaphores than there can be.
+    pub const SEMAPHORES: u64 = 1 << 15;
     /// Inline assembly ran whose accesses to memory have no hooks.
-    pub const ASSEMBLY: u64 = 1 << 14;
+    pub const ASSEMBLY: u64 = 1 << 16;
     /// An intrinsic of the processor ran whose accesses to memory have no hooks.
-    pub const INTRINSIC: u64 = 1 << 15;
+    pub const INTRINSIC: u64 = 1 << 17;
 }
 
 /// Bits of [`Job::flags`].

@@ -77,6 +77,9 @@ pub mod flag {
     pub const ATOMIC: u8 = 128;
 }
 
+/// Set in the size of a step: the access waits while another thread is inside an atomic section.
+pub const OUTSIDE: u8 = 0x80;
+
 /// Words of a step record.
 pub const STEP_WORDS: usize = 6;
 /// Which of them holds the value: what was read or written, or what a pending operation found.

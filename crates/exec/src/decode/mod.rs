@@ -589,10 +589,11 @@ fn parse_event(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -
     let (order, outcome, log_size) = record::parse_step_extra(extra);
     let order = MemOrder::from_byte(order).ok_or(DecodeErrorKind::Order(order))?;
     let outcome = Outcome::from_byte(outcome).ok_or(DecodeErrorKind::Outcome(outcome))?;
+    let (outside, log_size) = (log_size & record::OUTSIDE != 0, log_size & !record::OUTSIDE);
     if log_size > 31 {
         return Err(DecodeErrorKind::Size(log_size));
     }
-    let op = Op::unpack(&Words { kind, outcome, order, size: 1 << log_size, obj, arg, value, old })?;
+    let op = Op::unpack(&Words { kind, outcome, order, size: 1 << log_size, outside, obj, arg, value, old })?;
     Ok(Event { thread: header.tid, pc, accesses: header.count, op })
 }
 

@@ -167,7 +167,7 @@ fn each_wrong_record_is_named() {
     assert_eq!(error(&outcome), DecodeErrorKind::Outcome(15));
     let mut size = start();
     size.0[2] |= 0xff << 56;
-    assert_eq!(error(&size), DecodeErrorKind::Size(0xff));
+    assert_eq!(error(&size), DecodeErrorKind::Size(0x7f));
 }
 
 #[test]

@@ -33,6 +33,8 @@ use ready::{Ready, ReadyBatch, ReadyRun, ReadyTrace};
 use recover::RetryCause;
 use session::{Session, Waited};
 
+use raddle_wire::MAX_FUNCTIONS;
+
 use crate::decode::{Decoder, Detail};
 use crate::error::StartError;
 use crate::mappings::{self, Mapping};
@@ -74,6 +76,10 @@ pub struct NativeTarget {
     /// Words of the longest recent trace.
     longest: usize,
     limit_bits: u64,
+    /// Calls that were not modelled: name and return address.
+    calls: BTreeSet<(String, u64)>,
+    /// Types of which the program left values open, a bit each.
+    open_types: u64,
     remarks: BTreeSet<String>,
     mappings: Vec<Mapping>,
     statistics: Statistics,
@@ -84,8 +90,12 @@ impl NativeTarget {
     ///
     /// # Errors
     /// A sentence that says why it cannot be run.
-    pub fn start(options: Options) -> Result<Self, StartError> {
+    pub fn start(mut options: Options) -> Result<Self, StartError> {
         elf::check(&options.program)?;
+        options.functions = elf::known_functions(&options.program);
+        if options.functions.all.len() > MAX_FUNCTIONS {
+            return Err(StartError::TooManySections(options.functions.all.len()));
+        }
         Self::start_unchecked(options)
     }
 
@@ -104,6 +114,8 @@ impl NativeTarget {
             suspect: false,
             longest: 0,
             limit_bits: 0,
+            calls: BTreeSet::new(),
+            open_types: 0,
             remarks: BTreeSet::new(),
             mappings: Vec::new(),
             statistics: Statistics::default(),
@@ -116,6 +128,8 @@ impl NativeTarget {
         self.statistics.starts += 1;
         if let Some(id) = session.process_id() {
             self.mappings = mappings::of_process(id);
+            let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && mapping.path.is_file());
+            self.options.loaded.add(files.map(|mapping| mapping.path.clone()).collect());
         }
         self.session = Some(session);
     }
@@ -130,7 +144,9 @@ impl NativeTarget {
     #[must_use]
     pub fn limits(&self) -> Vec<String> {
         let mut all = limits::sentences(self.limit_bits);
+        all.extend(self.calls.iter().map(|(name, pc)| limits::of_call(name, *pc)));
         all.extend(self.remarks.iter().cloned());
+        all.extend(self.options.open_values.sentences(self.open_types));
         all
     }
 
@@ -250,6 +266,9 @@ impl NativeTarget {
         let cause = failed.as_ref().map(|failed| &failed.cause);
         if !matches!(cause, Some(RetryCause::Fault(TargetFault::Garbled(_)))) {
             self.limit_bits |= session.limits();
+            self.options.loaded.add(session.loaded());
+            self.calls.extend(session.calls());
+            self.open_types |= session.open_types();
         }
         let rest = plans.split_off(results.len());
         let suspect = self.suspect;
@@ -276,6 +295,7 @@ impl NativeTarget {
         if result.status == RunStatus::TraceFull {
             // The arena may not grow any more: as if a bound on events had stopped the run.
             result.status = RunStatus::Cut;
+            self.remarks.insert(recover::LONG_TRACE.into());
         }
         ReadyRun { plan, outcome: Ready::Trace(ReadyTrace { words: finished.trace, result, suspect }) }
     }

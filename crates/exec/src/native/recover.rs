@@ -32,6 +32,9 @@ pub(super) const ACCIDENT: &str = "the program broke raddle's control in a run t
 const ASLEEP: &str = "a thread waited in the kernel, in a call that is not modelled (poll, select, flock, pause, or \
                       reading something outside the program), and the run was ended there";
 
+/// Remark when a run was cut because its trace did not fit.
+pub(super) const LONG_TRACE: &str = "a run was cut because its trace is longer than the memory for it can become";
+
 /// A trace that does not fit gets an arena this many times as large.
 const GROWTH: u64 = 4;
 
@@ -185,12 +188,10 @@ impl NativeTarget {
         let result = RunResult { status: RunStatus::Damaged, exit, diverged_at: None, awaits: 0 };
         self.decoder.decode_beginning(beginning, result, &mut execution);
         self.statistics.runs += 1;
-        match signal_of(fault) {
-            Some(signal) => add_crash(&mut execution, signal, fault.describe()),
-            None => {
-                self.remarks.insert(remark_on(fault));
-            }
+        if let Some(signal) = signal_of(fault) {
+            add_crash(&mut execution, signal, fault.describe());
         }
+        self.remarks.extend(remark_on(fault));
         execution
     }
 }
@@ -209,15 +210,17 @@ fn signal_of(fault: &TargetFault) -> Option<i32> {
     }
 }
 
-/// The sentence about a fault that is not a defect of the program.
-fn remark_on(fault: &TargetFault) -> String {
-    if matches!(fault, TargetFault::Asleep(_)) {
-        return ASLEEP.into();
+/// The sentence about a fault that is a limit of raddle's, or no defect of the program.
+fn remark_on(fault: &TargetFault) -> Option<String> {
+    match fault {
+        TargetFault::Asleep(_) => Some(ASLEEP.into()),
+        TargetFault::Hung(_) | TargetFault::Greedy(_) => Some(format!("a run was ended because {}", fault.describe())),
+        TargetFault::Died(status) if status.signal().is_none() => Some(format!(
+            "the process ended behind raddle's back, by a system call of its own or as another program: {}",
+            fault.describe()
+        )),
+        TargetFault::Died(_) | TargetFault::Garbled(_) => None,
     }
-    format!(
-        "the process ended behind raddle's back, by a system call of its own or as another program: {}",
-        fault.describe()
-    )
 }
 
 /// Ends the execution with a crash of the thread whose record is the last.

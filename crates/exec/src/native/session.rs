@@ -1,6 +1,7 @@
 //! One target process from its start to its end: batches go out, results come in (`collect`).
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -212,6 +213,21 @@ impl Session {
     /// Bits of the limits met.
     pub(super) fn limits(&self) -> u64 {
         self.shared.control().limits().load(Ordering::Relaxed)
+    }
+
+    /// Libraries that runs loaded.
+    pub(super) fn loaded(&self) -> Vec<PathBuf> {
+        self.shared.control().loaded()
+    }
+
+    /// Calls that were not modelled: name and return address.
+    pub(super) fn calls(&self) -> Vec<(String, u64)> {
+        self.shared.control().calls()
+    }
+
+    /// Bits of the types of which the program left values open.
+    pub(super) fn open_types(&self) -> u64 {
+        self.shared.control().open_types().load(Ordering::Relaxed)
     }
 
     /// To be called while the target rests, if it takes turns with this thread.

@@ -48,7 +48,10 @@ struct Body {
 
 /// Path, arguments, standard input, checksum.
 type ProgramRow = (String, Vec<String>, Option<String>, Option<String>);
-type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>);
+/// Set in the size of an access that waits while another thread is inside an atomic section.
+const OUTSIDE: u32 = 1 << 31;
+
+type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String);
 /// Path, parent, name.
 type ThreadRow = (Vec<u32>, Option<u16>, Option<String>);
 /// What an entry has beyond its step: choice, object, place, stop.
@@ -152,7 +155,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
     if recording.schedule.len() != execution.events.len() {
         return Err("the schedule is not that of the execution".into());
     }
-    let Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign } =
+    let Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values } =
         recording.settings.clone();
     let RecordedProgram { path, args, stdin, checksum } = recording.program.clone();
     let (mut objects, mut places) = (Near::default(), Near::default());
@@ -161,7 +164,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
     let entries = recording.schedule.iter();
     Ok(Body {
         program: (path, args, stdin, checksum),
-        settings: (access_granularity, spurious, fold_spins, exit_events, max_events, benign),
+        settings: (access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values),
         finding: recording.finding.as_ref().map(ToString::to_string),
         threads: threads.map(|thread| (thread.path.0.clone(), thread.parent, thread.name.clone())).collect(),
         steps: execution.events.iter().map(|step| step_row(step, &mut objects, &mut places)).collect(),
@@ -215,8 +218,8 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     let schedule = entries_of(body.entries, &execution)?;
     let finding =
         body.finding.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| error.to_string())?;
-    let (access_granularity, spurious, fold_spins, exit_events, max_events, benign) = body.settings;
-    let settings = Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign };
+    let (access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values) = body.settings;
+    let settings = Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values };
     let (path, args, stdin, checksum) = body.program;
     let program = RecordedProgram { path, args, stdin, checksum };
     Ok(Recording { program, settings, schedule, finding, execution: Some(execution) })
@@ -286,13 +289,13 @@ fn check(execution: &Execution) -> Result<(), String> {
 }
 
 fn step_row(event: &Event, objects: &mut Near, places: &mut Near) -> StepRow {
-    let Words { kind, outcome, order, size, obj, arg, value, old } = event.op.pack();
+    let Words { kind, outcome, order, size, outside, obj, arg, value, old } = event.op.pack();
     StepRow {
         thread: event.thread,
         kind: kind as u8,
         outcome: outcome as u8,
         order: order as u8,
-        size,
+        size: if outside { size | OUTSIDE } else { size },
         obj: objects.encode(obj),
         arg,
         value,
@@ -307,7 +310,8 @@ fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Event,
         kind: OpKind::from_byte(row.kind).ok_or("it has an unknown operation")?,
         outcome: Outcome::from_byte(row.outcome).ok_or("it has an unknown outcome")?,
         order: MemOrder::from_byte(row.order).ok_or("it has an unknown memory order")?,
-        size: row.size,
+        size: row.size & !OUTSIDE,
+        outside: row.size & OUTSIDE != 0,
         obj: objects.decode(row.obj),
         arg: row.arg,
         value: row.value,

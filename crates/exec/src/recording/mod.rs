@@ -23,6 +23,7 @@ pub use names::{NoNames, RecordingNames};
 pub use schedule::{ScheduleDivergence, ScheduleError, choices_of, compare, describe_step, entries_of, plan_of};
 
 use crate::Granularity;
+use crate::open_values::OpenValues;
 use crate::options::Options;
 
 /// Version of the format; files of a later one are refused.
@@ -80,6 +81,10 @@ pub struct Settings {
     /// Return addresses of accesses that may race.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub benign: Vec<u64>,
+    /// Values that are tried where the program leaves one open, as [`OpenValues::parse`] reads
+    /// them; empty for the default.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub open_values: String,
 }
 
 /// One transition of a schedule, named.
@@ -130,6 +135,7 @@ impl Settings {
             exit_events: options.exit_events,
             max_events,
             benign: options.benign.clone(),
+            open_values: options.open_values.text().into(),
         }
     }
 
@@ -140,6 +146,7 @@ impl Settings {
         options.fold_spins = self.fold_spins;
         options.exit_events = self.exit_events;
         options.benign.clone_from(&self.benign);
+        options.open_values = OpenValues::parse(&self.open_values).unwrap_or_default();
     }
 }
 

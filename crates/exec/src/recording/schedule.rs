@@ -151,7 +151,7 @@ impl std::fmt::Display for ScheduleDivergence {
 }
 
 fn describe_entry(entry: &ScheduleEntry) -> String {
-    let mut text = format!("{} {:?}", entry.thread, entry.kind);
+    let mut text = format!("{} {}", entry.thread, entry.kind.word());
     if let Some(object) = &entry.object {
         text += &format!(" {object}");
     }
@@ -197,7 +197,7 @@ pub fn compare(
                 if thread == Some(&entry.thread) && step.op.kind() == entry.kind && agrees {
                     continue;
                 }
-                let outcome = if outcome == Outcome::Done { String::new() } else { format!(" ({outcome:?})") };
+                let outcome = if outcome == Outcome::Done { String::new() } else { format!(" ({})", outcome.word()) };
                 format!("the program has {}{outcome}", describe_step(step, execution, names))
             }
             None => instead(entry, execution, names),

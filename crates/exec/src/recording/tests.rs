@@ -93,6 +93,7 @@ fn recording(with_execution: bool) -> Recording {
             fold_spins: true,
             exit_events: 100,
             max_events: 1 << 40,
+            open_values: "int=0..2".into(),
             benign: vec![1, 2],
         },
         schedule: entries_of(&execution, 1, &Addresses),
@@ -160,13 +161,13 @@ fn a_divergence_says_where_and_what() {
     let found = compare(&schedule, &other, &Addresses).unwrap();
     assert_eq!(found.entry, 4);
     let text = found.to_string();
-    assert!(text.contains("event 5") && text.contains("T1 Lock") && text.contains("T1 TryLock"), "{text}");
+    assert!(text.contains("event 5") && text.contains("T1 lock") && text.contains("T1 try-lock"), "{text}");
     let mut short = execution();
     short.events.truncate(6);
     short.status = RunStatus::Diverged;
     short.pending[2].state = PendingState::Blocked;
     let text = compare(&schedule, &short, &Addresses).unwrap().to_string();
-    assert!(text.contains("event 7") && text.contains("is blocked before T2 Unlock object 0x2040"), "{text}");
+    assert!(text.contains("event 7") && text.contains("is blocked before T2 unlock object 0x2040"), "{text}");
     let mut alone = execution();
     alone.events.truncate(3);
     alone.threads.truncate(1);

@@ -8,6 +8,7 @@
 
 mod linearise;
 mod views;
+mod words;
 
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;

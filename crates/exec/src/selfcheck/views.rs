@@ -1,10 +1,10 @@
 //! What must be equal in two executions.
 
-use std::fmt::Debug;
-
 use raddle_model::object::{AtomicAction, MemoryAction};
 use raddle_model::{Access, Event, Execution, IncidentKind, Op, Operation as _, PendingState, ThreadPath};
 use raddle_vocab::{OpKind, Outcome, io};
+
+use super::words::InWords;
 
 /// The first difference between two executions, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,20 +51,23 @@ pub fn same_threads(a: &Execution, b: &Execution) -> Result<(), Difference> {
     Ok(())
 }
 
-fn same<T: PartialEq + Debug>(what: &str, a: &T, b: &T) -> Result<(), Difference> {
-    if a == b { Ok(()) } else { Err(Difference(format!("{what}: {a:?} the first time, {b:?} the second"))) }
+fn same<T: PartialEq + InWords>(what: &str, a: &T, b: &T) -> Result<(), Difference> {
+    if a == b {
+        return Ok(());
+    }
+    Err(Difference(format!("{what}: {} the first time, {} the second", a.words(), b.words())))
 }
 
-fn same_list<T: PartialEq + Debug>(what: &str, a: &[T], b: &[T]) -> Result<(), Difference> {
+fn same_list<T: PartialEq + InWords>(what: &str, a: &[T], b: &[T]) -> Result<(), Difference> {
     for (number, (left, right)) in a.iter().zip(b).enumerate() {
-        same(&format!("{what} {number}"), left, right)?;
+        same(&format!("{what} {}", number + 1), left, right)?;
     }
     if a.len() == b.len() {
         return Ok(());
     }
     let common = a.len().min(b.len());
-    let extra = a.get(common).or(b.get(common));
-    Err(Difference(format!("{what}: {} the first time, {} the second; one has {extra:?}", a.len(), b.len())))
+    let extra = a.get(common).or(b.get(common)).map_or_else(|| "nothing more".into(), T::words);
+    Err(Difference(format!("{what}: {} the first time, {} the second; one has {extra}", a.len(), b.len())))
 }
 
 /// What one thread did, without anything that depends on the order of independent steps of others.
@@ -86,7 +89,7 @@ type IncidentView = (usize, IncidentKind, u64, u64, u32, String);
 
 /// A number, or threads by name.
 #[derive(Debug, PartialEq, Eq)]
-enum Operand {
+pub(super) enum Operand {
     Number(u64),
     Threads(Vec<ThreadPath>),
 }

@@ -225,6 +225,8 @@ fn long_traces_get_room() {
     target.finish(&mut execution).unwrap();
     assert_eq!(target.options().trace_bytes, 1 << 17);
     assert!(execution.events.len() > 1000);
+    let limits = target.limits();
+    assert!(limits.iter().any(|limit| limit.contains("its trace is longer than the memory")), "{limits:?}");
 }
 
 fn nonsense_is_survived() {

@@ -11,6 +11,8 @@
 //!   `read_hook!`, `intercept!`), `register!`, the registers that the stubs store
 //!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::return_address`]),
 //!   and [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
+//! * `import_stub`: stubs that stand for functions of the C library
+//!   ([`import_stub::stub`], [`import_stub::is_stub`], [`import_stub::ImportedCall`]).
 //! * `liveness`: which registers and stack bytes the program will not read again
 //!   ([`liveness::are_alike`], [`liveness::is_dead`]).
 //! * `syscall`: [`syscall::call`], the system call instruction, and system calls that not every

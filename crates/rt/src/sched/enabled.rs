@@ -1,7 +1,8 @@
 //! Whether a thread can perform its pending operation.
 
-use raddle_vocab::{MutexKind, OpKind};
+use raddle_vocab::{MutexKind, OpKind, SECTION};
 
+use crate::interpose::annotations::section;
 use crate::interpose::sync::{barrier, cond, mutex, once, rwlock, sem, spinlock};
 use crate::interpose::thread::{cancel, lifecycle};
 use crate::sched::timeouts;
@@ -28,6 +29,9 @@ pub fn enabled(tid: usize) -> CanStep {
         ThreadStatus::AtSpinRead => {}
         _ => return CanStep::No,
     }
+    if section::waits(tid as u16, fiber.pending.kind) && section::is_closed_to(tid as u16) {
+        return CanStep::No;
+    }
     match now(tid, &fiber.pending) {
         CanStep::No if cancel::interrupts(tid, &fiber.pending) => CanStep::Yes,
         CanStep::Reluctant if timeouts::is_exhausted(tid) => CanStep::No,
@@ -53,6 +57,7 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             yes(lifecycle::can_join_or_poll(tid, lifecycle::polled_thread(op.obj)))
         }
         OpKind::AtomicLoad => or_time_out(lifecycle::life_word(op.obj) != 0),
+        OpKind::Lock if op.obj == SECTION => yes(!section::is_closed_to(thread)),
         OpKind::Lock if op.arg == MutexKind::Spin as u64 => yes(spinlock::can_lock(op.obj)),
         OpKind::Lock => yes(mutex::can_lock(op.obj, thread)),
         OpKind::TimedLock => or_time_out(mutex::can_lock(op.obj, thread)),
@@ -110,7 +115,8 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         | OpKind::FutexWake
         | OpKind::Read
         | OpKind::Write
-        | OpKind::Free => CanStep::Yes,
+        | OpKind::Free
+        | OpKind::Choose => CanStep::Yes,
     }
 }
 

@@ -13,10 +13,12 @@ pub mod timeouts;
 pub mod virtual_time;
 
 use raddle_vocab::policy::Policy;
-use raddle_vocab::{OpKind, Outcome, RunStatus};
-use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag};
+use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION};
+use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag, limit};
 
 use crate::arch::context;
+use crate::interpose::annotations::section;
+use crate::interpose::io::sockets;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::{detector, last_round, observation};
@@ -109,6 +111,11 @@ pub fn changed(obj: u64) {
     mark_waiting(|op| op.obj == obj || op.arg == obj);
 }
 
+/// No thread is inside an atomic section any more, so what waited for its end may be enabled now.
+pub fn section_ended() {
+    mark_waiting(|op| op.obj == SECTION || section::waits(u16::MAX, op.kind));
+}
+
 /// The thread has ended, so joins of it may be enabled now.
 pub fn changed_thread(ended: u16) {
     mark_waiting(|op| op.kind == OpKind::Join && op.arg == u64::from(ended));
@@ -173,8 +180,8 @@ pub fn let_go(next: usize) {
 }
 
 /// No thread can step, by what is known: what threads wait for in the kernel is looked at again.
-/// Then a timer that is armed goes off. If its effect is not modelled, the run is cut, because it
-/// may be no deadlock.
+/// Then a timer that is armed goes off. If its effect is not modelled, or a thread waits for a socket,
+/// the run is cut, because it may be no deadlock.
 #[cold]
 fn at_rest() -> Option<usize> {
     let waits = |tid: &usize| run().fibers[*tid].pending.kind == OpKind::Io && enabled(*tid) != CanStep::No;
@@ -185,6 +192,10 @@ fn at_rest() -> Option<usize> {
     match timers::go_on() {
         timers::Next::Fired => choose::next_thread(),
         timers::Next::NotModelled => finish(RunStatus::Cut, 0),
+        timers::Next::None if sockets::is_waited_for() => {
+            controller::note_limit(limit::EXTERNAL_WAIT);
+            finish(RunStatus::Cut, 0)
+        }
         timers::Next::None => None,
     }
 }

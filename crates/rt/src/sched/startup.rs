@@ -39,12 +39,13 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
         controller::refuse(reason);
     }
     crate::syscall::callers::prepare();
+    crate::library::imports::redirect();
     crate::interpose::io::kernel_buffers::prepare();
     crate::interpose::thread::cancel::prepare();
-    crate::interpose::process::failure::install_handlers();
+    crate::interpose::process::crash::install_handlers();
     crate::restore::undo::at_root();
     crate::interpose::process::signal_masks::at_root();
-    crate::interpose::process::failure::watch_ends();
+    crate::interpose::process::end::watch_ends();
     crate::interpose::process::kernel_state::watch_forks();
     begin();
 }
@@ -140,6 +141,8 @@ fn attach(descriptor: i32) {
     process.hooks_all_accesses = process.access_granularity || control.benign_count > 0;
     process.fold_spins = config.flags & config_flag::FOLD_SPINS != 0;
     process.config_flags = config.flags;
+    process.has_sections = config.flags & config_flag::SECTIONS != 0;
+    crate::interpose::annotations::section::prepare();
     process.spurious = config.spurious;
     process.exit_events = config.exit_events;
     process.pool_len = (config.pool as usize).clamp(1, MAX_THREADS);
@@ -253,7 +256,7 @@ fn begin() {
     };
     process.snapshot.exclude(stack as usize, CONTROLLER_STACK);
     process.snapshot.exclude(signal_stack as usize, SIGNAL_STACK);
-    crate::interpose::process::failure::use_signal_stack(signal_stack, SIGNAL_STACK);
+    crate::interpose::process::crash::use_signal_stack(signal_stack, SIGNAL_STACK);
     run.threads = 1;
     run.slots.insert(0);
     run.by_rank[0] = 0;

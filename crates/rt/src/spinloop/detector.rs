@@ -359,7 +359,8 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
         loop_candidates(thread).read_set.clear();
     }
     // Values that other operations return depend on the order of other threads' operations.
-    let result = if op.kind.is_atomic_access() { mix(value ^ mix(old)) } else { 0 };
+    let is_own = op.kind.is_atomic_access() || op.kind == OpKind::Choose;
+    let result = if is_own { mix(value ^ mix(old)) } else { 0 };
     let what = op.obj ^ (op.kind as u64) << 56 ^ (outcome as u64) << 48;
     me.history = mix(me.history ^ mix(what ^ result));
 }

@@ -109,6 +109,8 @@ pub struct ProcessState {
     pub exit_events: u64,
     /// Bits of `config_flag`.
     pub config_flags: u32,
+    /// Whether the program has atomic sections.
+    pub has_sections: bool,
     /// Stack pointer of the controller while a fiber runs.
     pub controller_sp: usize,
     /// Thread pointer of the main thread.
@@ -176,6 +178,7 @@ impl ProcessState {
             spurious: 0,
             exit_events: 0,
             config_flags: 0,
+            has_sections: false,
             controller_sp: 0,
             main_thread_pointer: 0,
             pool: [PoolEntry { thread_pointer: 0, stack: (0, 0), handle: 0 }; MAX_THREADS],

@@ -6,6 +6,7 @@ use raddle_vocab::{OpKind, ThreadSet};
 use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::benign;
 use crate::interpose::annotations::locks::AnnouncedLocks;
+use crate::interpose::annotations::section::Section;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::files::Copies;
@@ -293,6 +294,8 @@ pub struct RunState {
     pub used_files: bool,
     /// Whether the process has exited, and how.
     pub exit: Option<i32>,
+    /// The atomic section that a thread is in.
+    pub section: Section,
     /// Bytes of all heap blocks ever handed out fresh.
     pub heap_bytes: usize,
     /// Pool entries in use.
@@ -351,6 +354,7 @@ impl RunState {
             slots: ThreadSet::new(),
             slot_children: [0; MAX_THREADS],
             exit: None,
+            section: Section::new(),
             heap_bytes: 0,
             streak: (0, 0),
             any_left: false,

@@ -10,6 +10,9 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::sched::controller::name_limit;
+use crate::state::process;
+
 /// One library, found by a symbol that only it defines.
 struct Library {
     symbol: &'static CStr,
@@ -72,6 +75,7 @@ extern "C" fn find_segment(info: *mut libc::dl_phdr_info, _size: usize, data: *m
 static UNWINDER: Library = Library::with(c"_Unwind_Backtrace");
 static STANDARD: Library = Library::with(c"__cxa_throw");
 static C: Library = Library::with(c"gnu_get_libc_version");
+static MATHEMATICS: Library = Library::with(c"feenableexcept");
 
 /// Code of the program that can be told apart, in segments.
 const MAX_SEGMENTS: usize = 64;
@@ -90,12 +94,20 @@ static CODE: Segments = no_segments();
 /// The segments of the program that are not writable.
 static CONSTANTS: Segments = no_segments();
 
+/// Modules that were there before the first run.
+static STARTED_WITH: AtomicUsize = AtomicUsize::new(0);
+
 /// Looks up the libraries, before the first run, because this allocates.
 pub fn prepare() {
     UNWINDER.find();
     STANDARD.find();
     C.find();
+    MATHEMATICS.find();
     find_program();
+    let mut modules = 0usize;
+    // SAFETY: the callback writes to `modules` only.
+    unsafe { dl_iterate_phdr(count_module, (&raw mut modules).cast()) };
+    STARTED_WITH.store(modules, Ordering::Relaxed);
 }
 
 /// Notes which code belongs to the program; called again when a library was loaded.
@@ -103,6 +115,51 @@ pub fn find_program() {
     let mut found = [0usize; 2];
     // SAFETY: the callback writes to `found` and to atomics.
     unsafe { dl_iterate_phdr(note_module, (&raw mut found).cast()) };
+}
+
+/// Tells the host which libraries were loaded since the program was.
+pub fn note_loaded() {
+    let mut number = 0usize;
+    // SAFETY: the callback writes to `number` and to the control page.
+    unsafe { dl_iterate_phdr(note_library, (&raw mut number).cast()) };
+}
+
+/// Counts modules; the loader lists those of the program's start first.
+extern "C" fn count_module(_info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
+    // SAFETY: `data` is the number of the caller.
+    unsafe { *data.cast::<usize>() += 1 };
+    0
+}
+
+extern "C" fn note_library(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
+    // SAFETY: the dynamic loader passes a valid description; `data` is the number of `note_loaded`.
+    let (info, number) = unsafe { (&*info, &mut *data.cast::<usize>()) };
+    *number += 1;
+    if *number > STARTED_WITH.load(Ordering::Relaxed) && !info.dlpi_name.is_null() {
+        // SAFETY: the loader's name of the module, which ends with a zero.
+        remember(unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes_with_nul());
+    }
+    0
+}
+
+/// Puts a path, with its zero, into the host's list unless it is there.
+fn remember(path: &[u8]) {
+    // SAFETY: the control page stays mapped; the host reads the list between runs.
+    let list = unsafe { &mut (*process().control).loaded };
+    let mut at = 0;
+    while list.get(at).is_some_and(|&byte| byte != 0) {
+        let len = list[at..].iter().position(|&byte| byte == 0).map_or(0, |zero| zero + 1);
+        if len == 0 || &list[at..at + len] == path {
+            return;
+        }
+        at += len;
+    }
+    // An empty path stays behind the last one.
+    match list.get_mut(at..at + path.len() + 1) {
+        Some(room) if path.len() > 1 => room[..path.len()].copy_from_slice(path),
+        Some(_) => {}
+        None => name_limit(raddle_wire::limit::DLOPEN),
+    }
 }
 
 /// Adds the code of a module that was linked with the runtime.
@@ -196,7 +253,7 @@ pub fn is_c_program() -> bool {
     STANDARD.end.load(Ordering::Relaxed) == 0
 }
 
-/// Whether the call comes from the C library itself.
+/// Whether the address is one of code of the C library itself.
 pub fn is_c_library(pc: u64) -> bool {
-    C.contains(pc as usize)
+    C.contains(pc as usize) || MATHEMATICS.contains(pc as usize)
 }

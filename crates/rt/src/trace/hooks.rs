@@ -9,6 +9,7 @@ use core::cell::UnsafeCell;
 use raddle_wire::{limit, record};
 
 use crate::arch::entry::{export, hook, read_hook};
+use crate::interpose::annotations::section;
 use crate::spinloop::detector;
 use crate::state::{process, run};
 use crate::trace;
@@ -122,6 +123,10 @@ pub fn block_freed(address: u64, size: u64, pc: u64) {
 #[inline(never)]
 fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     let benign = crate::interpose::annotations::benign::covers(address, size, pc) && !run().hot.ignoring;
+    // What is inside an atomic section is one transition with its beginning.
+    if process().access_granularity && !benign && section::is_inside() {
+        return false;
+    }
     if process().access_granularity || benign {
         crate::trace::access_granularity::step(kind, address, size, pc, benign);
         return benign;
@@ -292,14 +297,6 @@ hook!(__tsan_vptr_update, 2 => vptr_update);
 /// The compiler's constructor calls it in every translation unit; the runtime starts by itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_init() {}
-
-/// Stacks are unwound on demand, so entering a function needs no bookkeeping.
-#[unsafe(no_mangle)]
-pub extern "C" fn __tsan_func_entry(_caller: u64) {}
-
-/// See [`__tsan_func_entry`].
-#[unsafe(no_mangle)]
-pub extern "C" fn __tsan_func_exit() {}
 
 /// Fortran-style regions in which gcc asks to ignore accesses are not used for C and C++.
 #[unsafe(no_mangle)]

@@ -7,6 +7,7 @@ use raddle_vocab::{Failure, Misuse, Outcome, RunStatus};
 use raddle_wire::{record, record::flag};
 
 use crate::arch::unwind::FRAME_POINTER_REGISTER;
+use crate::interpose::annotations::section;
 use crate::spinloop::detector;
 use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
 
@@ -80,6 +81,12 @@ fn push_reserved(words: &[u64]) {
     }
 }
 
+/// The mark of an access that waits while another thread is inside an atomic section.
+#[inline]
+fn outside(tid: u16, op: &AnnouncedOp) -> u8 {
+    if process().has_sections && section::waits(tid, op.kind) { record::OUTSIDE } else { 0 }
+}
+
 /// Records the operation that the running thread has just performed.
 #[inline]
 pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
@@ -89,7 +96,7 @@ pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     push([
         record::header(op.kind as u8, if op.log_size == 4 { flag::WIDE } else { 0 }, tid, count),
         op.obj,
-        record::pack_pc(op.pc, record::step_extra(op.order, outcome as u8, op.log_size)),
+        record::pack_pc(op.pc, record::step_extra(op.order, outcome as u8, op.log_size | outside(tid, op))),
         op.arg,
         value,
         old,
@@ -214,7 +221,7 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
     push_reserved(&[
         record::header(op.kind as u8, flags, tid as u16, fiber.count),
         op.obj,
-        record::pack_pc(op.pc, record::step_extra(op.order, 0, op.log_size)),
+        record::pack_pc(op.pc, record::step_extra(op.order, 0, op.log_size | outside(tid as u16, op))),
         op.arg,
         found,
         0,

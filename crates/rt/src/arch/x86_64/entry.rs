@@ -130,6 +130,37 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
+/// Exports a hook of functions: an operation if some of them are atomic sections, otherwise nothing.
+/// Stacks are unwound on demand, so entering a function needs no other bookkeeping.
+macro_rules! function_hook {
+    ($name:ident, $count:tt => $body:path) => {
+        /// Stub: jumps to the function that implements it, if there are sections.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "cmp byte ptr [rip + {is_operation}], 0",
+                "jne 2f",
+                "ret",
+                "2:",
+                "mov qword ptr [rip + {e}], rbx",
+                "mov qword ptr [rip + {e} + 8], rbp",
+                "mov qword ptr [rip + {e} + 16], r12",
+                "mov qword ptr [rip + {e} + 24], r13",
+                "mov qword ptr [rip + {e} + 32], r14",
+                "mov qword ptr [rip + {e} + 40], r15",
+                "mov qword ptr [rip + {e} + 48], rsp",
+                concat!("mov ", $crate::arch::entry::register!($count), ", qword ptr [rsp]"),
+                "jmp {body}",
+                is_operation = sym $crate::interpose::annotations::section::HAS_FUNCTIONS,
+                e = sym $crate::arch::entry::ENTERED,
+                body = sym $body,
+            )
+        }
+    };
+}
+pub(crate) use function_hook;
+
 /// Exports the hook of a plain read: an operation at access granularity, otherwise as cheap as
 /// [`hook`].
 macro_rules! read_hook {

@@ -29,6 +29,9 @@ pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
 /// Whether the byte at this address of its own stack is dead, for a thread that called the runtime
 /// with these registers and continues at `pc`. Functions without a frame pointer are taken to need
 /// all their bytes.
+///
+/// Only accesses by the function that the byte belongs to are known. A byte to which there are
+/// pointers may be alive all the same: see [`frame_of`].
 pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
     let decode = |pc, storage| raddle_x86::is_dead(pc, storage, &mut Program);
     is_dead_by(decode, run().hot.stack, registers, pc, address)
@@ -75,32 +78,55 @@ pub fn live_registers(registers: &Registers, pc: u64) -> [u64; 6] {
 
 fn is_dead_by(
     is_dead: impl Fn(u64, FrameStorage) -> bool,
-    (low, high): (usize, usize),
+    stack: (usize, usize),
     registers: &Registers,
     pc: u64,
     address: usize,
 ) -> bool {
-    let (mut frame, mut pc) = (registers.frame_pointer(), pc);
-    if frame <= registers.sp as usize {
-        return false;
+    find_frame(stack, registers, pc, address).is_some_and(|frame| {
+        let distance = i32::try_from(address.wrapping_sub(frame.top).cast_signed());
+        distance.is_ok_and(|distance| is_dead(frame.pc, FrameStorage::Byte(distance)))
+    })
+}
+
+/// Where pointers would point to that lead to the byte: to its frame; in the innermost one, whose
+/// code makes the accesses, to the byte or below. `None` if its frame is not known.
+pub fn frame_of(stack: (usize, usize), registers: &Registers, address: usize) -> Option<core::ops::Range<usize>> {
+    let frame = find_frame(stack, registers, 0, address)?;
+    Some(frame.bottom..if frame.is_innermost { address + 1 } else { frame.top })
+}
+
+/// A function's frame: from `bottom` up to the saved frame pointer at `top`.
+struct Frame {
+    bottom: usize,
+    top: usize,
+    /// Where its function goes on.
+    pc: u64,
+    is_innermost: bool,
+}
+
+/// The frame that the byte lies in, for a thread that continues at `pc`.
+fn find_frame((low, high): (usize, usize), registers: &Registers, pc: u64, address: usize) -> Option<Frame> {
+    let mut frame = Frame { bottom: registers.sp as usize, top: registers.frame_pointer(), pc, is_innermost: true };
+    if frame.top <= frame.bottom {
+        return None;
     }
     for _ in 0..DEPTH {
-        if frame < low || frame + 16 > high {
-            return false;
+        if frame.top < low || frame.top + 16 > high {
+            return None;
         }
-        if address < frame {
-            let Ok(distance) = i32::try_from(address.wrapping_sub(frame).cast_signed()) else { return false };
-            return is_dead(pc, FrameStorage::Byte(distance));
+        if address < frame.top {
+            return Some(frame);
         }
         // SAFETY: the caller's frame pointer and where it goes on; both words lie within the own
         // stack.
-        let [outer, back] = unsafe { *(frame as *const [usize; 2]) };
-        if address < frame + 16 || outer <= frame {
-            return false;
+        let [outer, back] = unsafe { *(frame.top as *const [usize; 2]) };
+        if address < frame.top + 16 || outer <= frame.top {
+            return None;
         }
-        (frame, pc) = (outer, back as u64);
+        frame = Frame { bottom: frame.top + 16, top: outer, pc: back as u64, is_innermost: false };
     }
-    false
+    None
 }
 
 /// The code of the program.

@@ -3,6 +3,7 @@
 pub mod atomic16;
 pub mod context;
 pub mod entry;
+pub mod import_stub;
 pub mod liveness;
 pub mod signal;
 pub mod syscall;

@@ -3,6 +3,8 @@
 
 pub mod benign;
 pub mod locks;
+mod open_values;
+pub mod section;
 
 use core::ffi::c_char;
 
@@ -59,6 +61,13 @@ extern "C" fn assume(condition: i32, pc: u64) {
     }
 }
 
+/// A condition that the program claims to hold.
+extern "C" fn claim(condition: i32, pc: u64) {
+    if condition == 0 {
+        reached_error(pc);
+    }
+}
+
 /// The program says that this place must not be reached.
 extern "C" fn reached_error(pc: u64) {
     if controlled() {
@@ -93,4 +102,7 @@ export!(AnnotateIgnoreReadsEnd, 2 => ignore_end);
 export!(AnnotateIgnoreWritesBegin, 2 => ignore_begin);
 export!(AnnotateIgnoreWritesEnd, 2 => ignore_end);
 export!(__VERIFIER_assume, 1 => assume);
+export!(assume_abort_if_not, 1 => assume);
+export!(__VERIFIER_assert, 1 => claim);
 export!(__VERIFIER_error, 0 => reached_error);
+export!(reach_error, 0 => reached_error);

@@ -24,6 +24,8 @@ before! {
     pthread_attr_getdetachstate pthread_attr_getinheritsched pthread_attr_getschedpolicy pthread_attr_getscope
         => |a, pc| asks(a[0], THREAD, a[1], 4, pc);
     pthread_attr_getguardsize pthread_attr_getstacksize => |a, pc| asks(a[0], THREAD, a[1], 8, pc);
+    pthread_attr_getstack => |a, pc| { asks(a[0], THREAD, a[1], 8, pc); writes(a[2], 8, pc); };
+    pthread_attr_getschedparam => |a, pc| asks(a[0], THREAD, a[1], 4, pc);
     pthread_mutexattr_init pthread_mutexattr_destroy pthread_mutexattr_settype pthread_mutexattr_setpshared
         pthread_mutexattr_setprotocol pthread_mutexattr_setrobust => |a, pc| writes(a[0], MUTEX, pc);
     pthread_mutexattr_gettype pthread_mutexattr_getpshared pthread_mutexattr_getprotocol pthread_mutexattr_getrobust

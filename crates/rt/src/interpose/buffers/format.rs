@@ -3,8 +3,14 @@
 /// One conversion, as it is written: `%-8.*lls` has all parts.
 #[derive(Clone, Copy, Default)]
 pub struct Conversion {
+    /// The number of its argument, from 1, if the format gives it.
+    pub position: Option<usize>,
     /// Takes an argument for its width (printing), or stores nothing (scanning).
     pub star: bool,
+    /// The number of that argument.
+    pub star_at: Option<usize>,
+    /// The number of the argument for its precision.
+    pub precision_at: Option<usize>,
     /// Takes an argument for its precision.
     pub star_precision: bool,
     /// The width, if it is a number.
@@ -47,8 +53,7 @@ impl Length {
     }
 }
 
-/// The conversions of a format string, in order. `%%` is left out. Ends before a conversion that
-/// names its argument by number: then the order says nothing.
+/// The conversions of a format string, in order. `%%` is left out.
 pub struct Conversions {
     at: *const u8,
     scans: bool,
@@ -111,19 +116,34 @@ impl Conversions {
         self.take(b"]");
     }
 
-    fn conversion(&mut self) -> Option<Conversion> {
-        let mut found = Conversion::default();
+    /// Flags and width. Whether a number was the number of an argument.
+    fn width(&mut self, found: &mut Conversion) -> bool {
         if !self.scans {
             while self.take(b"-+ #0'I").is_some() {}
         }
         found.star = self.take(b"*").is_some();
         found.width = self.number();
-        if self.peek() == b'$' {
-            return None;
+        let numbers_argument = self.take(b"$").is_some();
+        if numbers_argument && found.star {
+            (found.star_at, found.width) = (found.width, None);
+        }
+        numbers_argument
+    }
+
+    fn conversion(&mut self) -> Option<Conversion> {
+        let mut found = Conversion::default();
+        let position = self.width(&mut found);
+        if position && !found.star {
+            found.position = found.width;
+            self.width(&mut found);
         }
         if self.take(b".").is_some() {
             found.star_precision = self.take(b"*").is_some();
-            found.precision = self.number().or(Some(0)).filter(|_| !found.star_precision);
+            let number = self.number();
+            if found.star_precision && self.take(b"$").is_some() {
+                found.precision_at = number;
+            }
+            found.precision = number.or(Some(0)).filter(|_| !found.star_precision);
         }
         found.allocates = self.scans && self.take(b"m").is_some();
         found.length = self.length();

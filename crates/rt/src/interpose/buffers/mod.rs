@@ -12,13 +12,16 @@
 //! it is a transition.
 
 mod attributes;
+mod called;
 mod conversions;
 mod environment;
 mod format;
 mod input;
 mod print;
+mod records;
 mod scan;
 mod strings;
+mod wide;
 
 use core::ffi::c_char;
 

@@ -40,28 +40,94 @@ fn reads_arguments(format: usize, mut list: ArgumentList, pc: u64) {
         return;
     }
     reads_text(format, pc);
+    let is_numbered = |conversion: Conversion| conversion.position.is_some();
+    if Conversions::of(format, false).any(is_numbered) {
+        return reads_numbered(format, list, pc);
+    }
     for conversion in Conversions::of(format, false) {
         if conversion.star {
             list.integer();
         }
         let precision =
             if conversion.star_precision { usize::try_from(list.integer() as i32).ok() } else { conversion.precision };
-        takes_argument(&conversion, precision, &mut list, pc);
+        let argument = ArgumentClass::of(&conversion).take(&mut list);
+        accesses(&conversion, precision, argument, pc);
     }
 }
 
-fn takes_argument(conversion: &Conversion, precision: Option<usize>, list: &mut ArgumentList, pc: u64) {
-    match conversion.letter {
-        b'm' => {}
-        b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' if conversion.length == Length::LongDouble => {
-            list.skip_long_double();
+/// Arguments that a format can number.
+const NUMBERED: usize = 64;
+
+/// As [`reads_arguments`], for a format that numbers its arguments.
+fn reads_numbered(format: usize, mut list: ArgumentList, pc: u64) {
+    let mut classes = [ArgumentClass::Integer; NUMBERED];
+    let slot = |number: Option<usize>| number.filter(|number| (1..=NUMBERED).contains(number)).map(|number| number - 1);
+    let mut len = 0;
+    for conversion in Conversions::of(format, false) {
+        if let Some(at) = slot(conversion.position) {
+            classes[at] = ArgumentClass::of(&conversion);
         }
-        b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => list.skip_double(),
-        b'S' => reads_wide(list.integer() as usize, pc),
-        b's' if conversion.length == Length::Long => reads_wide(list.integer() as usize, pc),
-        b's' => reads_bounded(list.integer() as usize, precision.unwrap_or(isize::MAX as usize), pc),
-        b'n' => writes(list.integer() as usize, conversion.length.integer(), pc),
-        _ => _ = list.integer(),
+        for at in [conversion.position, conversion.star_at, conversion.precision_at].into_iter().filter_map(slot) {
+            len = len.max(at + 1);
+        }
+    }
+    let mut values = [0; NUMBERED];
+    for (value, class) in values.iter_mut().zip(classes).take(len) {
+        *value = class.take(&mut list);
+    }
+    for conversion in Conversions::of(format, false) {
+        let precision = match slot(conversion.precision_at) {
+            Some(at) => usize::try_from(values[at] as i32).ok(),
+            None => conversion.precision,
+        };
+        if let Some(at) = slot(conversion.position) {
+            accesses(&conversion, precision, values[at], pc);
+        }
+    }
+}
+
+/// How an argument is passed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ArgumentClass {
+    None,
+    Integer,
+    Double,
+    LongDouble,
+}
+
+impl ArgumentClass {
+    fn of(conversion: &Conversion) -> Self {
+        match conversion.letter {
+            b'm' => ArgumentClass::None,
+            b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' if conversion.length == Length::LongDouble => {
+                ArgumentClass::LongDouble
+            }
+            b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => ArgumentClass::Double,
+            _ => ArgumentClass::Integer,
+        }
+    }
+
+    /// The next argument of the list, if it is an integer or a pointer; otherwise it is passed over.
+    fn take(self, list: &mut ArgumentList) -> u64 {
+        match self {
+            ArgumentClass::None => {}
+            ArgumentClass::Integer => return list.integer(),
+            ArgumentClass::Double => list.skip_double(),
+            ArgumentClass::LongDouble => list.skip_long_double(),
+        }
+        0
+    }
+}
+
+/// What a conversion of this argument accesses.
+fn accesses(conversion: &Conversion, precision: Option<usize>, argument: u64, pc: u64) {
+    let argument = argument as usize;
+    match conversion.letter {
+        b'S' => reads_wide(argument, pc),
+        b's' if conversion.length == Length::Long => reads_wide(argument, pc),
+        b's' => reads_bounded(argument, precision.unwrap_or(isize::MAX as usize), pc),
+        b'n' => writes(argument, conversion.length.integer(), pc),
+        _ => {}
     }
 }
 

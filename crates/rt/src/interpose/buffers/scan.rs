@@ -33,10 +33,23 @@ fn stored(count: i32, format: usize, mut list: ArgumentList, pc: u64) -> i32 {
         if left <= 0 && conversion.letter != b'n' {
             break;
         }
-        stores(&conversion, list.integer() as usize, pc);
+        let at = match conversion.position {
+            Some(number) => nth(list, number),
+            None => list.integer(),
+        };
+        stores(&conversion, at as usize, pc);
         left -= i32::from(conversion.letter != b'n');
     }
     count
+}
+
+/// The argument with this number, from 1: all of them are pointers.
+fn nth(mut list: ArgumentList, number: usize) -> u64 {
+    const MOST: usize = 64;
+    for _ in 1..number.min(MOST) {
+        list.integer();
+    }
+    list.integer()
 }
 
 /// The call has stored the value of a conversion.

@@ -6,6 +6,7 @@ use core::ffi::{c_char, c_void};
 use super::{changes, counts, reads, reads_bounded, reads_text, writes};
 use crate::arch::entry::export;
 use crate::interpose::before::before;
+use crate::library::hidden_state;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
 
@@ -18,23 +19,25 @@ real! { hidden:
 }
 
 /// Bytes of a wide character.
-const WIDE: usize = 4;
+pub const WIDE: usize = 4;
+
+/// Characters of a wide string, without its end.
+pub fn wide_length(text: usize) -> usize {
+    // SAFETY: callers pass what the program calls a wide string.
+    unsafe { hidden::wcslen(text as *const c_void) }
+}
 
 /// The call reads a wide string with its end.
 pub fn reads_wide(text: usize, pc: u64) {
     if counts(text, pc) {
-        // SAFETY: the program passes a wide string.
-        let len = unsafe { hidden::wcslen(text as *const c_void) };
-        reads(text, (len + 1) * WIDE, pc);
+        reads(text, (wide_length(text) + 1) * WIDE, pc);
     }
 }
 
 /// The call has written a wide string with its end.
 pub fn writes_wide(text: usize, pc: u64) {
     if counts(text, pc) {
-        // SAFETY: the call has put a wide string there.
-        let len = unsafe { hidden::wcslen(text as *const c_void) };
-        writes(text, (len + 1) * WIDE, pc);
+        writes(text, (wide_length(text) + 1) * WIDE, pc);
     }
 }
 
@@ -101,7 +104,10 @@ extern "C" fn token(text: *mut c_char, ends: *const c_char, pc: u64) -> *mut c_c
         return unsafe { hidden::strtok(text, ends) };
     }
     let position = &raw mut run().token_position;
-    takes_next(text as usize, ends as usize, position as usize, true, pc);
+    changes(hidden_state("strtok"), size_of::<usize>(), pc);
+    // SAFETY: the position is a part of the run's state.
+    let from = if text.is_null() { unsafe { *position } } else { text as usize };
+    takes_token(from, ends as usize, true, pc);
     // SAFETY: passes on what the caller gave; before the first text there is none to continue.
     unsafe {
         if text.is_null() && *position == 0 {

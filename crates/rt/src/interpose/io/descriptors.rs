@@ -4,11 +4,12 @@
 
 use core::ffi::{c_char, c_void};
 
+use raddle_vocab::io::ChannelKind;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::{export, return_address};
-use crate::interpose::buffers::{reads, reads_pieces, writes, writes_pieces};
+use crate::interpose::buffers::{changes, reads, reads_pieces, writes, writes_pieces};
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::restore::snapshot::touch;
@@ -38,7 +39,6 @@ real! { hidden:
     fn socketpair(domain: i32, kind: i32, protocol: i32, pair: *mut i32) -> i32;
     fn eventfd(value: u32, flags: i32) -> i32;
     fn memfd_create(name: *const c_char, flags: u32) -> i32;
-    fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
     fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
     fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize;
     fn preadv(descriptor: i32, pieces: *const libc::iovec, count: i32, offset: i64) -> isize;
@@ -79,10 +79,10 @@ pub fn set_channel(descriptor: i32, identity: u64) {
 }
 
 /// A new identity that depends only on the running thread's own history.
-pub fn new_identity() -> u64 {
+pub fn new_identity(kind: ChannelKind) -> u64 {
     let me = run().me();
     me.channels += 1;
-    (me.key << 16 | u64::from(me.channels)) & (u64::MAX >> 8)
+    io::channel(me.key, kind, me.channels)
 }
 
 /// Whether input or output on the descriptor would not block.
@@ -93,7 +93,7 @@ pub fn is_ready(descriptor: i32, events: i16) -> bool {
 
 /// Waits until an operation on a descriptor cannot block. If the descriptor refers to something else
 /// by then, it waits for that.
-fn wait_for(descriptor: i32, events: i16, pc: u64) {
+pub fn wait_for(descriptor: i32, events: i16, pc: u64) {
     descriptor_ends::uses(descriptor, pc);
     while controlled() {
         let identity = channel(descriptor);
@@ -139,7 +139,7 @@ fn is_nonblocking(descriptor: i32) -> bool {
 }
 
 /// After an operation on a channel, other threads may be enabled.
-fn woke(descriptor: i32) {
+pub fn woke(descriptor: i32) {
     if controlled() && channel(descriptor) != 0 {
         sched::changed(channel(descriptor));
     }
@@ -292,6 +292,11 @@ extern "C" fn receive_from(
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::recvfrom(descriptor, into, bytes, flags, address, length) };
     writes(into as usize, result.max(0) as usize, pc);
+    if result >= 0 && !address.is_null() && !length.is_null() {
+        // SAFETY: the call succeeded, so it has stored the length.
+        writes(address as usize, unsafe { *length } as usize, pc);
+        writes(length as usize, size_of::<u32>(), pc);
+    }
     woke(descriptor);
     result
 }
@@ -326,6 +331,7 @@ extern "C" fn send_to_address(
 ) -> isize {
     let pc = return_address();
     reads(from as usize, bytes, pc);
+    reads(address as usize, length as usize, pc);
     wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sendto(descriptor, from, bytes, flags, address, length) };
@@ -401,6 +407,10 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
     }
     if controlled() && matches!(command, libc::F_GETLK | libc::F_OFD_GETLK) {
         touch(argument as *const u8, size_of::<libc::flock>());
+        changes(argument, size_of::<libc::flock>(), pc);
+    }
+    if matches!(command, libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW) {
+        reads(argument, size_of::<libc::flock>(), pc);
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::fcntl(descriptor, command, argument) };
@@ -468,9 +478,9 @@ extern "C" fn seek(descriptor: i32, offset: i64, whence: i32, pc: u64) -> i64 {
 }
 
 /// Both ends of a new pair are the same object.
-fn paired(result: i32, pair: *const i32) -> i32 {
+fn paired(result: i32, pair: *const i32, kind: ChannelKind) -> i32 {
     if result == 0 && controlled() {
-        let identity = new_identity();
+        let identity = new_identity(kind);
         // SAFETY: the call succeeded, so the caller's array holds two descriptors.
         unsafe {
             set_channel(*pair, identity);
@@ -486,31 +496,41 @@ extern "C" fn make_pipe(pair: *mut i32, pc: u64) -> i32 {
     touch(pair.cast(), 8);
     writes(pair as usize, 8, pc);
     // SAFETY: passes on what the caller gave.
-    paired(unsafe { hidden::pipe(pair) }, pair)
+    paired(unsafe { hidden::pipe(pair) }, pair, ChannelKind::Pipe)
 }
 
 extern "C" fn make_pipe_with_flags(pair: *mut i32, flags: i32, pc: u64) -> i32 {
     touch(pair.cast(), 8);
     writes(pair as usize, 8, pc);
     // SAFETY: passes on what the caller gave.
-    paired(unsafe { hidden::pipe2(pair, flags) }, pair)
+    paired(unsafe { hidden::pipe2(pair, flags) }, pair, ChannelKind::Pipe)
 }
 
 extern "C" fn make_socket_pair(domain: i32, socket_kind: i32, protocol: i32, pair: *mut i32, pc: u64) -> i32 {
     touch(pair.cast(), 8);
     writes(pair as usize, 8, pc);
     // SAFETY: passes on what the caller gave.
-    paired(unsafe { hidden::socketpair(domain, socket_kind, protocol, pair) }, pair)
+    paired(unsafe { hidden::socketpair(domain, socket_kind, protocol, pair) }, pair, ChannelKind::SocketPair)
 }
 
 extern "C" fn make_event_counter(value: u32, flags: i32) -> i32 {
     // SAFETY: passes on what the caller gave.
     let descriptor = unsafe { hidden::eventfd(value, flags) };
     if descriptor >= 0 && controlled() {
-        set_channel(descriptor, new_identity());
+        set_channel(descriptor, new_identity(ChannelKind::EventCounter));
         descriptor_ends::made(descriptor);
     }
     descriptor
+}
+
+/// Takes the value of a counter: all or nothing.
+extern "C" fn read_counter(descriptor: i32, value: *mut u64, pc: u64) -> i32 {
+    if read_from(descriptor, value.cast(), size_of::<u64>(), pc) == size_of::<u64>() as isize { 0 } else { -1 }
+}
+
+extern "C" fn add_to_counter(descriptor: i32, value: u64, pc: u64) -> i32 {
+    let from = (&raw const value).cast();
+    if write_to(descriptor, from, size_of::<u64>(), pc) == size_of::<u64>() as isize { 0 } else { -1 }
 }
 
 extern "C" fn make_memory_file(name: *const c_char, flags: u32) -> i32 {
@@ -520,15 +540,6 @@ extern "C" fn make_memory_file(name: *const c_char, flags: u32) -> i32 {
         regular_files::opened_nameless(descriptor);
     }
     descriptor
-}
-
-extern "C" fn make_socket(domain: i32, socket_kind: i32, protocol: i32) -> i32 {
-    if controlled() {
-        note_limit(limit::SOCKET);
-        undo::needs_own_process();
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::socket(domain, socket_kind, protocol) }
 }
 
 export!(read, 3 => read_from);
@@ -565,5 +576,6 @@ export!(pipe, 1 => make_pipe);
 export!(pipe2, 2 => make_pipe_with_flags);
 export!(socketpair, 4 => make_socket_pair);
 export!(eventfd, 2 => make_event_counter);
+export!(eventfd_read, 2 => read_counter);
+export!(eventfd_write, 2 => add_to_counter);
 export!(memfd_create, 2 => make_memory_file);
-export!(socket, 3 => make_socket);

@@ -97,14 +97,18 @@ written! {
     fn getrlimit, 2(resource: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
     fn getrlimit64, 2(resource: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
     fn getrusage, 2(who: i32, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 144, pc);
+    fn getresuid, 3(real: *mut u32, effective: *mut u32, saved: *mut u32) -> i32 {
+        real => 4, effective => 4, saved => 4
+    } |result, pc| for at in [real, effective, saved] { filled(result, at, 4, pc) };
+    fn getresgid, 3(real: *mut u32, effective: *mut u32, saved: *mut u32) -> i32 {
+        real => 4, effective => 4, saved => 4
+    } |result, pc| for at in [real, effective, saved] { filled(result, at, 4, pc) };
+    fn clock_getres, 2(clock: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
+    fn tcgetattr, 2(descriptor: i32, into: *mut c_void) -> i32 { into => 60 } |result, pc| filled(result, into, 60, pc);
     fn sched_getparam, 2(process: i32, into: *mut c_void) -> i32 { into => 4 } |result, pc| filled(result, into, 4, pc);
     fn epoll_pwait, 5(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 {
         into => most.max(0) as usize * 12
     } |result, pc| filled(result, into, result.max(0) as usize * 12, pc);
-    fn accept, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
-        |result, pc| filled_sized(result, address, bytes, pc);
-    fn accept4, 4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32
-        { address => ANY, bytes => 4 } |result, pc| filled_sized(result, address, bytes, pc);
     fn getsockname, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
         |result, pc| filled_sized(result, address, bytes, pc);
     fn getpeername, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }

@@ -11,6 +11,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::{changes, reads, writes};
 use crate::interpose::io::descriptors::{channel, is_ready};
 use crate::interpose::io::{descriptor_ends, regular_files};
 use crate::interpose::process::timers;
@@ -158,6 +159,12 @@ fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
 /// `poll` with descriptors, under control.
 pub fn poll(descriptors: *mut libc::pollfd, count: u64, milliseconds: i32, pc: u64) -> i32 {
     touch(descriptors.cast(), count as usize * size_of::<libc::pollfd>());
+    for at in 0..count as usize {
+        let entry = descriptors as usize + at * size_of::<libc::pollfd>();
+        let answer = core::mem::offset_of!(libc::pollfd, revents);
+        reads(entry, answer, pc);
+        writes(entry + answer, size_of::<i16>(), pc);
+    }
     // SAFETY: the caller passes so many entries.
     ask(unsafe { core::slice::from_raw_parts_mut(descriptors, count as usize) }, milliseconds, pc)
 }
@@ -167,6 +174,9 @@ const SETS: [i16; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
 
 /// `select` with descriptors, under control; `None` if there are too many.
 pub fn select(count: i32, sets: [*mut libc::fd_set; 3], milliseconds: i32, pc: u64) -> Option<i32> {
+    for set in sets {
+        changes(set as usize, (count.max(0) as usize).div_ceil(64) * 8, pc);
+    }
     let mut entries = [libc::pollfd { fd: -1, events: 0, revents: 0 }; SELECTED];
     let mut len = 0;
     for fd in 0..count {
@@ -201,6 +211,9 @@ extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *
     if controlled() && run().threads > 1 {
         let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), 0, pc);
         sched::perform(op, Outcome::Done, 0, 0);
+    }
+    if operation != libc::EPOLL_CTL_DEL {
+        reads(event as usize, size_of::<libc::epoll_event>(), pc);
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::epoll_ctl(queue, operation, descriptor, event) };
@@ -250,10 +263,28 @@ extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseco
     let at_most = if milliseconds < 0 && about == 0 { milliseconds } else { 0 };
     // SAFETY: passes on what the caller gave.
     let found = unsafe { hidden::epoll_wait(queue, into, most, at_most) };
+    writes(into as usize, found.max(0) as usize * size_of::<libc::epoll_event>(), pc);
     if found == 0 {
         timed_out(milliseconds, pc);
     }
     found
+}
+
+/// The memory that a request accesses. The numbers of most say how many bytes it reads and writes.
+fn accesses_of(request: u64, argument: usize, pc: u64) {
+    let bytes = (request >> 16 & 0x3fff) as usize;
+    match request {
+        libc::FIONREAD | libc::TIOCOUTQ | libc::TIOCGPGRP => writes(argument, 4, pc),
+        libc::FIONBIO | libc::FIOASYNC | libc::TIOCSPGRP => reads(argument, 4, pc),
+        libc::TIOCGWINSZ => writes(argument, 8, pc),
+        libc::TCGETS => writes(argument, 36, pc),
+        _ => match request >> 30 & 3 {
+            1 => reads(argument, bytes, pc),
+            2 => writes(argument, bytes, pc),
+            3 => changes(argument, bytes, pc),
+            _ => {}
+        },
+    }
 }
 
 extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc: u64) -> i32 {
@@ -268,7 +299,11 @@ extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc:
         touch(argument as *const u8, ANY.max((request >> 16 & 0x3fff) as usize));
     }
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::ioctl(descriptor, request, argument) }
+    let result = unsafe { hidden::ioctl(descriptor, request, argument) };
+    if result >= 0 {
+        accesses_of(request, argument, pc);
+    }
+    result
 }
 
 export!(epoll_ctl, 4 => change_queue);

@@ -10,6 +10,7 @@ use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::interpose::io::{descriptors, stream_locks};
 use crate::interpose::process::shared_state::{self, SharedPart};
+use crate::restore::snapshot;
 use crate::state::controlled;
 
 unsafe extern "C" {
@@ -85,18 +86,35 @@ pub fn standard_input(pc: u64) {
     input(unsafe { stdin } as usize, pc);
 }
 
+/// Bytes of the buffer that `setbuf` is given.
+const BUFFER: usize = libc::BUFSIZ as usize;
+
+/// The kernel will fill the buffer.
+fn writable(buffer: usize, bytes: usize) {
+    if controlled() {
+        snapshot::touch(buffer as *const u8, bytes);
+    }
+}
+
 before! {
-    fgetc getc _IO_getc fgetc_unlocked getc_unlocked fgetwc getwc fseek fseeko fseeko64 rewind fsetpos
-        => |a, pc| input(a[0], pc);
-    ungetc => |a, pc| input(a[1], pc);
-    fgetws => |a, pc| input(a[2], pc);
-    getchar getchar_unlocked getwchar => |_, pc| standard_input(pc);
-    fflush fflush_unlocked fwprintf => |a, pc| output(a[0], pc);
+    fgetc getc _IO_getc fgetc_unlocked getc_unlocked fgetwc getwc fgetwc_unlocked getwc_unlocked getw fseek fseeko
+        fseeko64 rewind fsetpos fsetpos64 ftell ftello ftello64 fgetpos fgetpos64 feof feof_unlocked ferror
+        ferror_unlocked clearerr clearerr_unlocked fwscanf vfwscanf __isoc99_fwscanf __isoc99_vfwscanf __uflow
+        __underflow __wuflow __wunderflow => |a, pc| input(a[0], pc);
+    ungetc ungetwc => |a, pc| input(a[1], pc);
+    getchar getchar_unlocked getwchar getwchar_unlocked wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf
+        => |_, pc| standard_input(pc);
+    fflush fflush_unlocked fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk __overflow __woverflow
+        => |a, pc| output(a[0], pc);
+    setbuf => |a, _| writable(a[1], BUFFER);
+    setbuffer => |a, _| writable(a[1], a[2]);
     fputs fputs_unlocked => |a, pc| { reads_text(a[0], pc); output(a[1], pc); };
-    fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws => |a, pc| output(a[1], pc);
+    fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws putwc fputwc_unlocked fputws_unlocked putwc_unlocked
+        putw => |a, pc| output(a[1], pc);
     fwrite fwrite_unlocked => |a, pc| { reads(a[0], a[1].saturating_mul(a[2]), pc); output(a[3], pc); };
     puts => |a, pc| { reads_text(a[0], pc); standard_output(pc); };
-    putchar putchar_unlocked wprintf vwprintf => |_, pc| standard_output(pc);
+    putchar putchar_unlocked wprintf vwprintf putwchar putwchar_unlocked __wprintf_chk __vwprintf_chk
+        => |_, pc| standard_output(pc);
     perror => |a, pc| reads_text(a[0], pc);
     fclose => |a, pc| close(a[0], pc);
 }

@@ -1,6 +1,6 @@
 //! Signal handlers of the program.
 //!
-//! The kernel calls [`failure::on_signal`] for every signal that the program handles, on a stack of
+//! The kernel calls [`crash::on_signal`] for every signal that the program handles, on a stack of
 //! the runtime: the kernel cannot write its frame to a page that the snapshot protects. [`relay`]
 //! then moves the frame to the stack where the kernel would have put it, which is the thread's own
 //! or its alternate one, and goes on with the program's handler there. So the handler may wait for
@@ -14,8 +14,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::arch::RED_ZONE;
 use crate::arch::entry::{export, hook};
 use crate::arch::signal::{self, KernelAction};
+use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::regular_files::FileAccess;
-use crate::interpose::process::failure::{self, CRASHES};
+use crate::interpose::process::crash::{self, CRASHES};
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::process::signal_masks;
 use crate::restore::undo;
@@ -51,7 +52,7 @@ fn alternate() -> Option<core::ops::Range<usize>> {
     (bytes != 0).then_some(start..start + bytes)
 }
 
-/// Goes on with the program's handler when [`failure::on_signal`] returns.
+/// Goes on with the program's handler when [`crash::on_signal`] returns.
 ///
 /// # Safety
 /// The pointers must be those that the kernel passed to the handler.
@@ -115,7 +116,7 @@ fn change(number: i32, new: Option<&libc::sigaction>, pc: u64) -> Option<libc::s
     if unsafe { hidden::sigaction(number, core::ptr::null(), &raw mut before) } < 0 {
         return None;
     }
-    if before.sa_sigaction == failure::handler() {
+    if before.sa_sigaction == crash::handler() {
         before = as_program_sees(run().handlers[number as usize]);
     }
     if let Some(new) = new {
@@ -124,7 +125,7 @@ fn change(number: i32, new: Option<&libc::sigaction>, pc: u64) -> Option<libc::s
         if new.sa_sigaction > libc::SIG_IGN {
             const KEPT: i32 = libc::SA_RESTART | libc::SA_RESETHAND | libc::SA_NOCLDSTOP | libc::SA_NOCLDWAIT;
             run().handlers[number as usize] = as_slot(new);
-            action.sa_sigaction = failure::handler();
+            action.sa_sigaction = crash::handler();
             action.sa_flags = new.sa_flags & KEPT | libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
         }
         // SAFETY: all-zero is the empty set.
@@ -142,8 +143,10 @@ extern "C" fn set_action(number: i32, new: *const libc::sigaction, old: *mut lib
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigaction(number, new, old) };
     }
+    reads(new as usize, size_of::<libc::sigaction>(), pc);
     // SAFETY: null, or the caller passes an action.
     let Some(before) = change(number, unsafe { new.as_ref() }, pc) else { return -1 };
+    writes(old as usize, size_of::<libc::sigaction>(), pc);
     if !old.is_null() {
         // SAFETY: not null, so the caller passes room for an action.
         unsafe { *old = before };

@@ -20,6 +20,7 @@ real! { hidden:
     fn munmap(at: usize, bytes: usize) -> i32;
     fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize;
     fn mprotect(at: usize, bytes: usize, protection: i32) -> i32;
+    fn madvise(at: usize, bytes: usize, advice: i32) -> i32;
     fn sbrk(bytes: isize) -> usize;
     fn brk(end: usize) -> i32;
     fn getcwd(into: *mut c_char, bytes: usize) -> *mut c_char;
@@ -140,6 +141,15 @@ extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::mprotect(at, bytes, protection) }
+}
+
+/// Advice may drop what pages hold: they count as written.
+extern "C" fn advise(at: usize, bytes: usize, advice: i32) -> i32 {
+    if controlled() && matches!(advice, libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE) {
+        touch(at as *const u8, bytes);
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::madvise(at, bytes, advice) }
 }
 
 extern "C" fn change_directory(path: *const c_char, pc: u64) -> i32 {
@@ -299,6 +309,8 @@ extern "C" fn load_library(path: *const c_char, flags: i32) -> *mut c_void {
     let library = unsafe { hidden::dlopen(path, flags) };
     if controlled() {
         callers::find_program();
+        callers::note_loaded();
+        crate::library::imports::redirect();
     }
     library
 }
@@ -361,6 +373,7 @@ pub unsafe extern "C" fn mremap(at: usize, old: usize, new: usize, flags: i32, t
 
 hook!(munmap, 2 => unmap);
 hook!(mprotect, 3 => protect);
+hook!(madvise, 3 => advise);
 hook!(sbrk, 1 => move_break);
 hook!(brk, 1 => set_break);
 export!(chdir, 1 => change_directory);

@@ -1,8 +1,9 @@
 //! State of the process that its threads share and that lies in no memory of the program: the
 //! working directory, the file mode mask, actions of signals, names of threads, streams without a
-//! descriptor. A call that reads or changes such a part is a transition that observes or changes
-//! it. It orders no memory: the kernel promises nothing of the kind. The one exception is a signal's
-//! action: what a thread did before it installed a handler happens before the handler runs.
+//! descriptor, hidden state of the C library. A call that reads or changes such a part is a
+//! transition that observes or changes it. It orders no memory: nothing of the kind is promised. The
+//! one exception is a signal's action: what a thread did before it installed a handler happens
+//! before the handler runs.
 //!
 //! While the program has only one thread, such calls are no transitions.
 
@@ -25,6 +26,10 @@ pub enum SharedPart {
     Name(u64),
     /// A stream that has no descriptor.
     Stream(usize),
+    /// Hidden state of the C library, by a number.
+    Hidden(u64),
+    /// An object of the C library that a function is given.
+    Object(usize),
 }
 
 impl SharedPart {
@@ -35,6 +40,8 @@ impl SharedPart {
             SharedPart::Action(signal) => thing(signal as u64, 18),
             SharedPart::Name(key) => thing(key, 19),
             SharedPart::Stream(stream) => thing(stream as u64, 20),
+            SharedPart::Hidden(number) => thing(number, 21),
+            SharedPart::Object(object) => thing(object as u64, 22),
         }
     }
 }

@@ -7,7 +7,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arch::PAGE;
 use crate::arch::entry::{export, hook};
-use crate::interpose::process::failure::CRASHES;
+use crate::interpose::buffers::{reads, writes};
+use crate::interpose::process::crash::CRASHES;
 use crate::interpose::process::shared_state;
 use crate::restore::snapshot::touch;
 use crate::state::{controlled, run};
@@ -127,7 +128,11 @@ pub fn change(how: i32, new: *const u64, old: *mut u64) -> i32 {
     0
 }
 
-extern "C" fn pending(set: *mut u64) -> i32 {
+/// Bytes of a set of signals that are used.
+const SET: usize = 8;
+
+extern "C" fn pending(set: *mut u64, pc: u64) -> i32 {
+    writes(set as usize, SET, pc);
     touch(set.cast(), size_of::<libc::sigset_t>());
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sigpending(set) };
@@ -138,11 +143,13 @@ extern "C" fn pending(set: *mut u64) -> i32 {
     result
 }
 
-extern "C" fn block(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
+extern "C" fn block(how: i32, new: *const c_void, old: *mut c_void, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigprocmask(how, new, old) };
     }
+    reads(new as usize, SET, pc);
+    writes(old as usize, SET, pc);
     match change(how, new.cast(), old.cast()) {
         0 => 0,
         code => {
@@ -152,11 +159,13 @@ extern "C" fn block(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
     }
 }
 
-extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void) -> i32 {
+extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_sigmask(how, new, old) };
     }
+    reads(new as usize, SET, pc);
+    writes(old as usize, SET, pc);
     change(how, new.cast(), old.cast())
 }
 

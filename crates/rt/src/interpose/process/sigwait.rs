@@ -5,6 +5,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::{reads, writes};
 use crate::interpose::process::timers;
 use crate::restore::snapshot::touch;
 use crate::sched;
@@ -56,11 +57,13 @@ extern "C" fn wait(set: *const u64, signal: *mut i32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigwait(set, signal) };
     }
+    reads(set as usize, size_of::<u64>(), pc);
     wait_until_pending(set, false, pc);
     let taken = take(set, core::ptr::null_mut());
     if taken < 0 {
         return -taken;
     }
+    writes(signal as usize, size_of::<i32>(), pc);
     // SAFETY: the caller passes room for a number.
     unsafe { *signal = taken };
     0
@@ -70,12 +73,14 @@ fn wait_for_info(set: *const u64, info: *mut libc::siginfo_t, never_waits: bool,
     if !info.is_null() {
         touch(info.cast(), size_of::<libc::siginfo_t>());
     }
+    reads(set as usize, size_of::<u64>(), pc);
     wait_until_pending(set, never_waits, pc);
     let taken = take(set, info);
     if taken < 0 {
         set_errno(-taken);
         return -1;
     }
+    writes(info as usize, size_of::<libc::siginfo_t>(), pc);
     taken
 }
 

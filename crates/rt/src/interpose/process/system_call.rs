@@ -1,15 +1,16 @@
 //! `syscall()`: futexes, clocks and numbers of threads are modelled; other calls go to the kernel.
 
+use raddle_wire::CALL_NAME_BYTES;
+
 use crate::arch::entry::{export, return_address};
 use crate::interpose::process::{random_bytes, time};
 use crate::interpose::sync::futex::{self, Call};
 use crate::interpose::thread::{affinity, identity};
+use crate::library::{self, CallKind, calls};
 use crate::restore::snapshot;
-use crate::sched::controller::note_limit;
 use crate::state::{controlled, process};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, set_errno};
-use raddle_wire::limit;
 
 real! { hidden:
     fn syscall(number: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> i64;
@@ -42,7 +43,7 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         libc::SYS_clock_nanosleep => {
             -i64::from(time::clock_nanosleep(a as i32, b as i32, c as *const libc::timespec, core::ptr::null_mut(), pc))
         }
-        _ => pass_on(number, [a, b, c, d, e, f]),
+        _ => pass_on(number, [a, b, c, d, e, f], pc),
     };
     if result < 0 && result > -4096 {
         set_errno(-result as i32);
@@ -51,30 +52,13 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
     result
 }
 
-/// Calls that neither block nor change anything that outlives the run.
-fn is_harmless(number: i64) -> bool {
-    matches!(
-        number,
-        libc::SYS_getppid
-            | libc::SYS_getuid
-            | libc::SYS_geteuid
-            | libc::SYS_getgid
-            | libc::SYS_getegid
-            | libc::SYS_membarrier
-            | libc::SYS_getcpu
-            | libc::SYS_uname
-            | libc::SYS_sysinfo
-            | libc::SYS_madvise
-            | libc::SYS_mincore
-            | libc::SYS_prlimit64
-            | libc::SYS_getrlimit
-            | libc::SYS_rt_sigpending
-    )
-}
-
-fn pass_on(number: i64, operands: [usize; 6]) -> i64 {
-    if !is_harmless(number) {
-        note_limit(limit::SYSTEM_CALL);
+/// The kernel makes the call. Its effect is not part of the search, unless the list says that it has
+/// none.
+fn pass_on(number: i64, operands: [usize; 6], pc: u64) -> i64 {
+    match library::system_call(number) {
+        Some((name, CallKind::Unmodelled(_))) => calls::note(Text::of(name).bytes(), pc),
+        Some(_) => {}
+        None => calls::note(Text::number(number).bytes(), pc),
     }
     // SAFETY: what the program asks of the kernel.
     let result = unsafe { syscall::call(number, operands) };
@@ -88,6 +72,45 @@ fn pass_on(number: i64, operands: [usize; 6]) -> i64 {
     }
     // SAFETY: as above: the call failed before it did anything.
     unsafe { syscall::call(number, operands) as i64 }
+}
+
+/// How a call is named: `syscall(SYS_bpf)`.
+struct Text {
+    bytes: [u8; CALL_NAME_BYTES],
+    len: usize,
+}
+
+impl Text {
+    fn of(name: &str) -> Self {
+        Text::new(&[b"syscall(SYS_", name.as_bytes(), b")"])
+    }
+
+    fn number(number: i64) -> Self {
+        let mut digits = [0; 20];
+        let (mut start, mut left) = (digits.len(), number.unsigned_abs());
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        Text::new(&[b"syscall(", if number < 0 { b"-" } else { b"" }, &digits[start..], b")"])
+    }
+
+    fn new(parts: &[&[u8]]) -> Self {
+        let mut text = Text { bytes: [0; CALL_NAME_BYTES], len: 0 };
+        for &byte in parts.iter().flat_map(|part| part.iter()).take(CALL_NAME_BYTES) {
+            text.bytes[text.len] = byte;
+            text.len += 1;
+        }
+        text
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
 }
 
 export!(syscall, many => system_call);

@@ -5,10 +5,11 @@ use core::ffi::c_void;
 
 use raddle_wire::limit;
 
-use crate::arch::entry::export;
+use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers::writes;
 use crate::interpose::io::readiness;
 use crate::interpose::thread::cancel;
+use crate::library::calls;
 use crate::sched::controller::note_limit;
 use crate::sched::virtual_time::{self, EPOCH, SECOND};
 use crate::sched::{self, timeouts};
@@ -30,6 +31,15 @@ real! { hidden:
     fn times(times: *mut libc::tms) -> i64;
     fn clock() -> i64;
     fn poll(descriptors: *mut c_void, count: u64, milliseconds: i32) -> i32;
+    fn ppoll(descriptors: *mut c_void, count: u64, span: *const libc::timespec, mask: *const c_void) -> i32;
+    fn pselect(
+        count: i32,
+        read: *mut c_void,
+        write: *mut c_void,
+        except: *mut c_void,
+        span: *const libc::timespec,
+        mask: *const c_void,
+    ) -> i32;
     fn select(
         count: i32,
         read: *mut c_void,
@@ -257,6 +267,56 @@ extern "C-unwind" fn select(
     }
 }
 
+/// `ppoll`. Signals that only the call lets through are not modelled.
+extern "C-unwind" fn poll_masked(
+    descriptors: *mut c_void,
+    count: u64,
+    span: *const libc::timespec,
+    mask: *const c_void,
+    pc: u64,
+) -> i32 {
+    if !controlled() || !mask.is_null() {
+        name_masked(b"ppoll", pc);
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::ppoll(descriptors, count, span, mask) };
+    }
+    // SAFETY: null, or the caller passes a span.
+    let milliseconds = unsafe { span.as_ref() }.map_or(-1, |span| {
+        let seconds = (span.tv_sec as u64).saturating_mul(1_000);
+        seconds.saturating_add((span.tv_nsec as u64).div_ceil(1_000_000)).min(i32::MAX as u64) as i32
+    });
+    poll(descriptors, count, milliseconds, pc)
+}
+
+/// `pselect`, as [`poll_masked`].
+extern "C-unwind" fn select_masked(
+    count: i32,
+    read: *mut c_void,
+    write: *mut c_void,
+    except: *mut c_void,
+    span: *const libc::timespec,
+    mask: *const c_void,
+) -> i32 {
+    let pc = return_address();
+    if !controlled() || !mask.is_null() {
+        name_masked(b"pselect", pc);
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::pselect(count, read, write, except, span, mask) };
+    }
+    // SAFETY: null, or the caller passes a span.
+    let mut span = unsafe { span.as_ref() }
+        .map(|span| libc::timeval { tv_sec: span.tv_sec, tv_usec: (span.tv_nsec + 999) / 1_000 });
+    select(count, read, write, except, span.as_mut().map_or(core::ptr::null_mut(), core::ptr::from_mut), pc)
+}
+
+fn name_masked(name: &[u8], pc: u64) {
+    if controlled() {
+        calls::note(name, pc);
+    }
+}
+
+export!(ppoll, 4 => poll_masked);
+export!(pselect, many => select_masked);
 export!(nanosleep, 2 => nanosleep);
 export!(clock_nanosleep, 4 => clock_nanosleep);
 export!(usleep, 1 => usleep);

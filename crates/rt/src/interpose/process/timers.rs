@@ -426,7 +426,7 @@ extern "C" fn create_descriptor(clock: i32, flags: i32) -> i32 {
     // SAFETY: passes on what the caller gave.
     let descriptor = unsafe { hidden::timerfd_create(clock, flags) };
     if descriptor >= 0 && controlled() {
-        descriptors::set_channel(descriptor, descriptors::new_identity());
+        descriptors::set_channel(descriptor, descriptors::new_identity(raddle_vocab::io::ChannelKind::Timer));
         crate::interpose::io::descriptor_ends::made(descriptor);
         if let Some(index) = run().timers.of_descriptor(descriptor) {
             run().timers.all[index] = Timer { effect: Effect::None, at: 0, interval: 0 };

@@ -141,6 +141,7 @@ fn open_name(name: *const c_char, flags: i32, value: u32, pc: u64) -> Result<u64
     }
     let Some(entry) = run().names.add(name) else {
         crate::sched::controller::explain("the program uses more than 64 names of semaphores at a time");
+        sched::controller::name_limit(raddle_wire::limit::SEMAPHORES);
         sched::finish(raddle_vocab::RunStatus::Damaged, ENTRIES as i32);
     };
     entry.semaphore = spare;

@@ -9,7 +9,7 @@ use crate::arch::context;
 use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
 use crate::interpose::memory::heap;
-use crate::interpose::process::failure;
+use crate::interpose::process::end;
 use crate::interpose::sync::mutex;
 use crate::interpose::thread::{cancel, unwind};
 use crate::restore::thread_storage;
@@ -106,6 +106,7 @@ pub extern "C" fn create(
     sched::arrive(op);
     if run().threads == MAX_THREADS {
         explain("the program creates more than 256 threads in one run, which is more than raddle can follow");
+        crate::sched::controller::name_limit(raddle_wire::limit::THREADS);
         sched::finish(RunStatus::Damaged, MAX_THREADS as i32);
     }
     let (slot, reused) = take_slot();
@@ -219,7 +220,7 @@ fn wait_for_all() -> ! {
         run().fibers[tid].private.main_saw_end = true;
     }
     // SAFETY: the last thread ends the process.
-    unsafe { failure::exit_process(0) }
+    unsafe { end::exit_process(0) }
 }
 
 /// Whether the thread is main, has ended, and waits for the others.
