@@ -67,6 +67,7 @@ impl TraceHasher {
                 AtomicAction::Store { .. } | AtomicAction::Rmw { .. } => {}
                 AtomicAction::Cas { .. } => value = 0,
             },
+            Op::Choice(_) => old = 0,
             op => match op.woken() {
                 Some(woken) => value = woken.iter().fold(0, |sum, number| sum.wrapping_add(thread(number))),
                 None if op.is_load() => {}

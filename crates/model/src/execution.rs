@@ -18,6 +18,15 @@ pub struct Event {
     pub op: Op,
 }
 
+impl std::fmt::Display for Event {
+    /// The operation and its thread, for messages about raddle itself: objects have no names here.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = self.op.pack();
+        write!(f, "{} of thread {} on {:#x} at {:#x}", words.kind.word(), self.thread, words.obj, self.pc)?;
+        write!(f, " ({} with {:#x}, {:#x}, {:#x})", words.outcome.word(), words.arg, words.value, words.old)
+    }
+}
+
 impl Event {
     /// An operation of a thread at no place in the program.
     #[must_use]
@@ -87,6 +96,21 @@ pub enum PendingState {
     /// changed since: a thread that started the round now would go on. Another execution covers
     /// this one.
     Stale,
+}
+
+impl PendingState {
+    /// What the thread does, for sentences about it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            PendingState::Enabled => "can go on",
+            PendingState::Blocked => "waits",
+            PendingState::Awaiting | PendingState::Stale => "waits busily",
+            PendingState::Failed => "has failed",
+            PendingState::Ended => "has ended",
+            PendingState::Exited => "has left the process",
+        }
+    }
 }
 
 /// The operation that a thread stands before at the end of a run.

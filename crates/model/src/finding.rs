@@ -37,6 +37,9 @@ pub struct Report {
     /// What was met and suppressed; races in it were searched as if they were atomic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suppressed: Vec<String>,
+    /// Code that raddle cannot see: files and libraries without its hooks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
     /// What else a reader of the verdict should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -76,11 +79,12 @@ pub struct Stats {
     pub assumed: u64,
     /// Runs stopped by a bound.
     pub cut: u64,
-    /// Runs that reached a state below which everything was explored before.
-    #[serde(default)]
+    /// Runs that reached a state below which everything was explored before; only in searches that
+    /// recognise states.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub matched: u64,
-    /// States that were remembered.
-    #[serde(default)]
+    /// States that were remembered; only in searches that recognise states.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub states: u64,
     /// Transitions in all.
     pub transitions: u64,
@@ -98,6 +102,11 @@ pub struct Stats {
     /// What prediction did; only in reports of `predict`.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub prediction: Option<PredictionStats>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Figures of the pruning strategies.

@@ -30,6 +30,7 @@ fn report() -> Report {
         stats: Stats { executions: 4096, seconds: 0.5, ..Stats::default() },
         limits: Vec::new(),
         suppressed: Vec::new(),
+        unseen: Vec::new(),
         notes: Vec::new(),
         findings: vec![race()],
     }

@@ -122,7 +122,8 @@ fn result(op: &AbstractOp) -> Option<Reg> {
         | AbstractOp::WriteLock(reg, ..)
         | AbstractOp::Wait(reg, ..)
         | AbstractOp::SemWait(reg, ..)
-        | AbstractOp::Barrier(reg, _) => Some(*reg),
+        | AbstractOp::Barrier(reg, _)
+        | AbstractOp::Choose(reg, _) => Some(*reg),
         _ => None,
     }
 }
@@ -300,7 +301,9 @@ impl Lowering<'_> {
             AbstractOp::Store(place, ..) | AbstractOp::Rmw(_, place, ..) | AbstractOp::Cas { place, .. } => {
                 (access(place, true, true), Some(&place.index))
             }
-            AbstractOp::Fence(_) => (Act::Sync { at: Spans::default() }, None),
+            AbstractOp::Fence(_) | AbstractOp::Choose(..) | AbstractOp::SectionBegin | AbstractOp::SectionEnd => {
+                (Act::Sync { at: Spans::default() }, None)
+            }
             AbstractOp::Lock(place) => {
                 (acquire(self.mutex(place), Hold::Exclusive, Patience::Block), Some(&place.index))
             }

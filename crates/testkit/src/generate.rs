@@ -46,6 +46,10 @@ pub struct Knobs {
     pub asserts: bool,
     /// Threads that create threads, main that works too, threads that are not joined.
     pub spawning: bool,
+    /// Values that are left open.
+    pub choices: bool,
+    /// Atomic sections.
+    pub sections: bool,
 }
 
 impl Knobs {
@@ -68,6 +72,8 @@ impl Knobs {
             branches: true,
             asserts: false,
             spawning: false,
+            choices: false,
+            sections: false,
         }
     }
 
@@ -84,6 +90,8 @@ impl Knobs {
             awaits: true,
             asserts: true,
             spawning: true,
+            choices: true,
+            sections: true,
             ..Knobs::plain(threads, length)
         }
     }
@@ -108,6 +116,8 @@ impl Knobs {
             branches: rng.below(3) > 0,
             asserts: rng.below(3) == 0,
             spawning: rng.below(3) == 0,
+            choices: rng.below(4) == 0,
+            sections: false,
         }
     }
 }
@@ -179,6 +189,7 @@ impl Writer<'_> {
             onces: usize::from(self.knobs.locks),
             bodies: Vec::new(),
             functions: Vec::new(),
+            sections: self.knobs.sections,
         };
         program.bodies.push(Vec::new());
         program.bodies.extend(bodies);
@@ -248,6 +259,17 @@ impl Writer<'_> {
         self.room = self.room.saturating_sub(1);
         let knobs = self.knobs;
         match self.rng.below(16) {
+            3 if knobs.choices => {
+                let op = AbstractOp::Choose(self.scratch(), 2 + self.rng.below(2) as u16);
+                out.push(op.into());
+            }
+            2 if knobs.sections && depth == 0 => {
+                out.push(AbstractOp::SectionBegin.into());
+                for _ in 0..=self.rng.below(2) {
+                    self.access(out);
+                }
+                out.push(AbstractOp::SectionEnd.into());
+            }
             0..=3 => self.access(out),
             4..=6 if depth < 3 => self.section(out, depth),
             7..=9 if knobs.atomics => {

@@ -137,6 +137,7 @@ impl Writer {
             onces: 0,
             bodies: std::iter::once(main).chain(bodies).collect(),
             functions: std::mem::take(&mut self.functions),
+            sections: false,
         }
     }
 

@@ -330,6 +330,9 @@ impl Interpreter {
             )
             | Instr::Op(AbstractOp::SemWait(reg, ..), _) => set(*reg, succeeded),
             Instr::Op(AbstractOp::Wait(reg, ..), _) => set(*reg, i32::from(event.op.outcome() != Outcome::TimedOut)),
+            Instr::Op(AbstractOp::SectionBegin, _) => thread.in_section = true,
+            Instr::Op(AbstractOp::SectionEnd, _) => thread.in_section = false,
+            Instr::Op(AbstractOp::Choose(reg, _), _) => set(*reg, event.op.chosen_value().unwrap_or(0) as i32),
             Instr::Op(AbstractOp::Barrier(reg, _), _) => set(*reg, i32::from(is_serial(&event.op))),
             Instr::OnceBegin { done, .. } => {
                 if event.op.outcome() == Outcome::Already {
@@ -465,6 +468,7 @@ impl Interpreter {
             regs: &self.threads[usize::from(number)].regs,
             layout: &self.layout,
             program: &self.program,
+            outside: self.program.sections && !self.threads[usize::from(number)].in_section,
         };
         let at = |pc, op| Event { pc, ..Event::new(number, op) };
         let once = |once, action| Operation::Once(OnceOp { control: self.layout.once(once), guard: false, action });

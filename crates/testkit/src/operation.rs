@@ -1,11 +1,11 @@
 //! Operations of a program as transitions.
 
 use raddle_model::object::{
-    AtomicAction, AtomicOp, BarrierAction, BarrierOp, CondAction, CondOp, FenceOp, MemoryAction, MemoryOp, MutexAction,
-    MutexOp, Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd, Woken,
+    AtomicAction, AtomicOp, BarrierAction, BarrierOp, ChoiceOp, CondAction, CondOp, FenceOp, MemoryAction, MemoryOp,
+    MutexAction, MutexOp, Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd, Woken,
 };
 use raddle_model::{Event, Op as Operation};
-use raddle_vocab::{MemOrder, Outcome};
+use raddle_vocab::{MemOrder, MutexKind, Outcome, SECTION};
 
 use super::code::eval;
 use super::interpreter::{WORD, bits};
@@ -18,6 +18,8 @@ pub(super) struct Lowering<'a> {
     pub regs: &'a [i32; REGISTERS],
     pub layout: &'a Layout,
     pub program: &'a AbstractProgram,
+    /// Whether accesses have to wait for atomic sections of others.
+    pub outside: bool,
 }
 
 impl Lowering<'_> {
@@ -69,6 +71,11 @@ impl Lowering<'_> {
                 Operation::Thread(ThreadOp::Create { child: 0, entry: 0, detached: false, failed: false })
             }
             AbstractOp::Join(slot) => Operation::Thread(ThreadOp::Join { thread: handle(*slot), refused: false }),
+            AbstractOp::SectionBegin => section(MutexAction::Lock(Patience::Block)),
+            AbstractOp::SectionEnd => section(MutexAction::Unlock),
+            AbstractOp::Choose(_, values) => {
+                Operation::Choice(ChoiceOp { values: u64::from((*values).max(1)), chosen: 0, given: 0 })
+            }
             // What no other thread sees never stands before a transition.
             AbstractOp::Set(..) | AbstractOp::Assert(_) | AbstractOp::Assume(_) | AbstractOp::Return => silent(),
         };
@@ -85,11 +92,18 @@ impl Lowering<'_> {
 
     fn access(&self, place: &AbstractPlace, action: MemoryAction) -> Operation {
         let (addr, size) = (self.address(place), u64::from(WORD));
-        Operation::Memory(MemoryOp { addr, size, action, order: MemOrder::Relaxed })
+        Operation::Memory(MemoryOp { addr, size, action, order: MemOrder::Relaxed, outside: self.outside })
     }
 
     fn atomic(&self, place: &AbstractPlace, order: MemOrder, action: AtomicAction) -> Operation {
-        Operation::Atomic(AtomicOp { addr: self.address(place), size: WORD, order, action, continues: false })
+        Operation::Atomic(AtomicOp {
+            addr: self.address(place),
+            size: WORD,
+            order,
+            action,
+            continues: false,
+            outside: self.outside,
+        })
     }
 
     fn mutex_address(&self, place: &AbstractPlace) -> u64 {
@@ -137,6 +151,10 @@ pub(super) fn second_half(op: &Operation) -> Option<Operation> {
 /// Stands for instructions that are no transition.
 pub(super) fn silent() -> Operation {
     fence(MemOrder::Relaxed)
+}
+
+fn section(action: MutexAction) -> Operation {
+    Operation::Mutex(MutexOp { mutex: SECTION, kind: MutexKind::Normal, action, outcome: Outcome::Done })
 }
 
 fn fence(order: MemOrder) -> Operation {

@@ -32,6 +32,9 @@ const HEAD: &str = "\
 #define UNSEEN __attribute__((no_sanitize(\"thread\"), noinline)) static
 
 void __VERIFIER_assume(int condition);
+unsigned raddle_choose(unsigned values);
+void __VERIFIER_atomic_begin(void);
+void __VERIFIER_atomic_end(void);
 
 /* A deadline that a wait may reach or not. */
 static const struct timespec later = { 4102444800, 0 };
@@ -265,6 +268,9 @@ impl Printer<'_> {
             }
             AbstractOp::Assert(condition) => format!("assert({});", expr(condition)),
             AbstractOp::Assume(condition) => format!("__VERIFIER_assume({});", expr(condition)),
+            AbstractOp::SectionBegin => "__VERIFIER_atomic_begin();".into(),
+            AbstractOp::SectionEnd => "__VERIFIER_atomic_end();".into(),
+            AbstractOp::Choose(reg, values) => format!("r{} = (int)raddle_choose({values});", number(*reg)),
             AbstractOp::Return => leave.into(),
         }
     }

@@ -134,6 +134,12 @@ pub enum AbstractOp {
     },
     /// Waits for the end of the thread in the slot. Without a thread there: does nothing.
     Join(u8),
+    /// The register receives one of the numbers below this one; every one of them is explored.
+    Choose(Reg, u16),
+    /// Begins an atomic section: no other thread makes an access before its end.
+    SectionBegin,
+    /// Ends it.
+    SectionEnd,
     /// Fails unless the expression is not 0.
     Assert(Expr),
     /// Ends the run without result unless the expression is not 0.
@@ -205,6 +211,8 @@ pub struct AbstractProgram {
     pub bodies: Vec<Vec<Stmt>>,
     /// Functions that they call.
     pub functions: Vec<Vec<Stmt>>,
+    /// Whether there are atomic sections.
+    pub sections: bool,
 }
 
 impl AbstractProgram {

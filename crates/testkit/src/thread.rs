@@ -37,6 +37,8 @@ pub(super) struct Thread {
     pub conflicts: u32,
     /// Hash of its path.
     pub key: u64,
+    /// Whether it is inside an atomic section.
+    pub in_section: bool,
 }
 
 impl Thread {
@@ -81,6 +83,7 @@ impl Thread {
             steps: 0,
             conflicts: 0,
             key,
+            in_section: false,
         }
     }
 }

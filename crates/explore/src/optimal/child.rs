@@ -108,7 +108,9 @@ impl Expander {
     /// Makes an event that the execution makes, too; false if it wakes the event that sleeps, which
     /// cannot happen in a sound execution.
     fn take(&mut self, next: u32, sim: &mut Sim) -> bool {
-        let woken = if self.trace.mask(next as usize) & sim.sleep_summary.cells == 0 {
+        // Other successors of the same operation may sleep, and a choice of values touches no cell.
+        let may_choose = self.trace.summaries[next as usize].may_choose;
+        let woken = if self.trace.mask(next as usize) & sim.sleep_summary.cells == 0 && !may_choose {
             Some(SmallVec::new())
         } else if self.trace.events[next as usize].op.is_arrival() {
             let mut chosen = self.own_event(next as usize);

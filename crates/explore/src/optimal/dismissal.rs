@@ -48,8 +48,8 @@
 //! (`has_required`), and an event s that falls asleep behind z is not followed if only events that
 //! depend on z wake it, for the same reason as in *Barred* (`is_always_reinserted`).
 
-use raddle_model::Op;
 use raddle_model::object::{AtomicAction, AtomicOp};
+use raddle_model::{Op, Operation as _};
 
 use super::WorkItem;
 use super::cursor::class_of;
@@ -168,6 +168,7 @@ impl Expander {
     fn is_made_before(&self, sleeper: &SleepEntry, position: usize, later: usize) -> bool {
         let (trace, chosen) = (&self.trace, &sleeper.chosen);
         let is_possible = match chosen.event.op {
+            op if op.can_block() => false,
             Op::Atomic(AtomicOp { action: AtomicAction::Store { .. }, .. }) => true,
             op => op.is_load() && is_unconditional(&chosen.event, trace),
         };

@@ -301,5 +301,5 @@ impl Expander {
 /// Whether the load can be made with whatever it finds.
 pub(super) fn is_unconditional(load: &Event, trace: &TraceIndex) -> bool {
     let awaited = load.op.as_atomic().and_then(AtomicOp::awaited);
-    awaited.is_none() && !trace.awaiting[usize::from(load.thread)]
+    awaited.is_none() && !load.op.can_block() && !trace.awaiting[usize::from(load.thread)]
 }

@@ -485,10 +485,11 @@ pub(super) fn mask(touches: &[Touch]) -> u64 {
     touches.iter().fold(0, |mask, touch| mask | 1 << (touch.cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58))
 }
 
-/// Position of the first event behind which only one thread makes events.
+/// Position of the first event behind which only one thread makes events, and chooses no values.
 fn start_of_the_end(events: &[Event]) -> usize {
     let Some(last) = events.last() else { return 0 };
-    events.iter().rposition(|event| event.thread != last.thread).map_or(0, |other| other + 1)
+    let is_before = |event: &Event| event.thread != last.thread || event.op.chosen_value().is_some();
+    events.iter().rposition(is_before).map_or(0, |other| other + 1)
 }
 
 impl CellList {

@@ -341,7 +341,7 @@ fn touches(entry: &super::trace::TraceEvent, place: Where) -> bool {
         }),
         Where::Part(_) | Where::Any => match entry.event.op {
             Op::Thread(op) => matches!(op, ThreadOp::Detach { .. } | ThreadOp::Poll { .. }),
-            op => !matches!(op, Op::Exit(_) | Op::Fence(_)),
+            op => !matches!(op, Op::Exit(_) | Op::Fence(_) | Op::Choice(_)),
         },
     }
 }

@@ -475,13 +475,14 @@ fn is_start(event: &Event) -> bool {
 
 /// Operations that code which the facts do not show may make without any harm.
 fn is_harmless(op: &Op) -> bool {
-    matches!(op, Op::Thread(ThreadOp::End | ThreadOp::Detach { .. }) | Op::Exit(_) | Op::File(_) | Op::Fence(_))
+    let is_quiet = matches!(op, Op::Thread(ThreadOp::End | ThreadOp::Detach { .. }));
+    is_quiet || matches!(op, Op::Exit(_) | Op::File(_) | Op::Fence(_) | Op::Choice(_))
 }
 
 /// Operations on an object whose memory must not go away meanwhile.
 fn uses_memory(op: &Op) -> bool {
     match op {
-        Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) => false,
+        Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) | Op::Choice(_) => false,
         Op::Barrier(op) => !matches!(op.action, BarrierAction::Leave { .. }),
         _ => true,
     }

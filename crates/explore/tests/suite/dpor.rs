@@ -115,6 +115,12 @@ fn agrees_with_brute_force_about_busy_waiting() {
     assert!(compare(seeds(400), knobs) > sample(150));
 }
 
+#[test]
+fn agrees_with_brute_force_about_atomic_sections() {
+    let knobs = |seed| Knobs { sections: true, awaits: false, ..Knobs::drawn(seed ^ 0x5555, 3, 3) };
+    assert!(compare(seeds(300), knobs) > sample(100));
+}
+
 /// Programs that brute force cannot cope with: the two reductions have little in common.
 #[test]
 fn agrees_with_the_optimal_search() {

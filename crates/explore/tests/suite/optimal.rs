@@ -13,8 +13,8 @@ use raddle_explore::strategy::scheduled;
 use raddle_model::object::Patience;
 use raddle_model::{Execution, Target};
 use raddle_testkit::generate::{Knobs, generate};
-use raddle_testkit::program::build::locked;
-use raddle_testkit::program::{AbstractOp, AbstractPlace};
+use raddle_testkit::program::build::{locked, num, store};
+use raddle_testkit::program::{AbstractOp, AbstractPlace, Stmt};
 use raddle_testkit::shrink::minimise;
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
 use raddle_vocab::RunStatus;
@@ -161,4 +161,30 @@ fn long_executions_have_the_same_children() {
         let program = AbstractProgram::parallel(0, 1, vec![body; 2]);
         assert!(dismissals_are_sound(&program, Granularity::Sync, 0, 3), "{rounds} rounds");
     }
+}
+
+#[test]
+fn values_multiply_the_number_of_traces() {
+    let choose = |values| Stmt::Op(AbstractOp::Choose(1, values));
+    let first = vec![choose(2), store(0, num(1)), choose(2)];
+    let program = AbstractProgram::parallel(1, 0, vec![first, vec![choose(3), store(0, num(2))]]);
+    // 2 * 2 * 3 ways to choose, and 2 orders of the two stores.
+    for strategy in [Box::new(Optimal::new(0)) as Box<dyn Strategy>, Box::new(Dfs::of_traces(0))] {
+        let found = seen(strategy, &program, Granularity::Sync, 0, LIMIT).expect("a small program");
+        assert_eq!((found.executions, found.traces.len()), (24, 24));
+    }
+}
+
+#[test]
+fn meets_every_trace_with_open_values() {
+    let knobs = |seed| Knobs { choices: true, awaits: false, ..Knobs::drawn(seed ^ 0x3333, 3, 3) };
+    let compared = compare(seeds(300), knobs);
+    assert!(compared > 100, "only {compared} programs were small enough");
+}
+
+#[test]
+fn meets_every_trace_with_atomic_sections() {
+    let knobs = |seed| Knobs { sections: true, awaits: false, ..Knobs::drawn(seed ^ 0x5555, 3, 3) };
+    let compared = compare(seeds(300), knobs);
+    assert!(compared > 100, "only {compared} programs were small enough");
 }

@@ -12,13 +12,13 @@
 //! an exit, or after a thread has failed, a blocked thread may wait for what that thread would have
 //! done: no finding.
 
-use raddle_vocab::RunStatus;
+use raddle_vocab::{RunStatus, SECTION};
 
 use super::held::Holdings;
 use super::{Defect, Part, PartPosition, Waits};
 use crate::execution::{Execution, Pending, PendingState};
 use crate::finding::Kind;
-use crate::object::{CondAction, CondOp, Op, Operation as _, Patience, RwlockAction, ThreadOp};
+use crate::object::{AtomicOp, CondAction, CondOp, MemoryOp, Op, Operation as _, Patience, RwlockAction, ThreadOp};
 
 /// Every deadlock and livelock at the end of the execution.
 pub(super) fn find(execution: &Execution, holdings: &Holdings, into: &mut Vec<Defect>) {
@@ -72,6 +72,9 @@ impl<'a> Scene<'a> {
         let (object, holders) = match event.op {
             _ if pending.state == PendingState::Awaiting => (event.op.object(), Vec::new()),
             _ if pending.state != PendingState::Blocked => (0, Vec::new()),
+            Op::Atomic(AtomicOp { outside: true, .. }) | Op::Memory(MemoryOp { outside: true, .. }) => {
+                (SECTION, holders(SECTION, true))
+            }
             Op::Mutex(op) if op.can_block() => (op.mutex, holders(op.mutex, true)),
             Op::Once(op) if op.can_block() => (op.control, holders(op.control, true)),
             Op::Rwlock(op) if op.action == RwlockAction::Write(Patience::Block) => {

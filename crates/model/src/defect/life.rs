@@ -339,6 +339,7 @@ impl Leftovers {
                 | Op::Memory(_)
                 | Op::Once(_)
                 | Op::Exit(_)
+                | Op::Choice(_)
                 | Op::Thread(_) => continue,
             };
             let position = PartPosition::Event(number);

@@ -1,9 +1,9 @@
 //! Atomic operations on memory.
 
-use raddle_vocab::{MemOrder, OpKind, Outcome, Words};
+use raddle_vocab::{MemOrder, OpKind, Outcome, SECTION, Words};
 
 use super::{Namer, Operation, OrderSink, UnpackError, allowed};
-use crate::depend::{Footprint, Mode, bytes_touch};
+use crate::depend::{Footprint, Mode, bytes_touch, object_touch};
 use crate::semantics::SyncState;
 
 /// `arg` of a load that ended a folded spin loop.
@@ -23,6 +23,8 @@ pub struct AtomicOp {
     /// Whether a store goes on with a release sequence that its own thread began: so it is in C, and
     /// was in C++ before C++20.
     pub continues: bool,
+    /// Whether it has to wait while another thread is inside an atomic section.
+    pub outside: bool,
 }
 
 /// Kinds of atomic operations, with the values that they saw and wrote.
@@ -183,7 +185,7 @@ impl Operation for AtomicOp {
 
     fn pack(&self) -> Words {
         let words = Words { outcome: self.outcome(), order: self.order, size: self.size, ..Words::new(self.kind()) };
-        let words = words.on(self.addr, 0);
+        let words = Words { outside: self.outside, ..words.on(self.addr, 0) };
         match self.action {
             AtomicAction::Load { value, awaited: None } => Words { value, ..words },
             AtomicAction::Load { value, awaited: Some(old) } => Words { arg: AWAITED, value, old, ..words },
@@ -208,11 +210,21 @@ impl Operation for AtomicOp {
             _ => AtomicAction::Load { value, awaited: (words.arg == AWAITED).then_some(old) },
         };
         let continues = words.kind == OpKind::AtomicStore && words.arg == 1;
-        Ok(AtomicOp { addr: words.obj, size: words.size, order: words.order, action, continues })
+        Ok(AtomicOp {
+            addr: words.obj,
+            size: words.size,
+            order: words.order,
+            action,
+            continues,
+            outside: words.outside,
+        })
     }
 
     #[inline]
-    fn attempt(&self, _thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
+    fn attempt(&self, thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
+        if self.outside && !state.is_outside_sections(thread) {
+            return None;
+        }
         match self.action {
             AtomicAction::Load { awaited: Some(awaited), .. } => {
                 // With the old value the loop would only go round again.
@@ -227,7 +239,10 @@ impl Operation for AtomicOp {
     }
 
     #[inline]
-    fn predict(&self, _thread: u16, state: &SyncState, _choice: u16) -> Option<Self> {
+    fn predict(&self, thread: u16, state: &SyncState, _choice: u16) -> Option<Self> {
+        if self.outside && !state.is_outside_sections(thread) {
+            return None;
+        }
         match state.value_at(self.addr, self.size) {
             Some(now) if self.awaited() == Some(now) => None,
             Some(now) => Some(self.with_seen(now)),
@@ -252,11 +267,18 @@ impl Operation for AtomicOp {
     fn footprint(&self, _thread: u16, into: &mut Footprint) {
         let mode = if self.writes() { Mode::Write } else { Mode::Observe };
         bytes_touch(self.addr, u64::from(self.size), mode, into);
+        if self.outside {
+            into.push(object_touch(SECTION, Mode::Observe));
+        }
     }
 
     #[inline]
     fn may_write(&self) -> bool {
         matches!(self.action, AtomicAction::Cas { .. })
+    }
+
+    fn can_block(&self) -> bool {
+        self.outside
     }
 
     fn is_certain(&self, state: &SyncState) -> bool {

@@ -101,7 +101,7 @@ impl Op {
     #[inline]
     pub fn address(&self) -> Option<u64> {
         match self {
-            Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) => None,
+            Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) | Op::Choice(_) => None,
             _ => Some(self.object()).filter(|&object| object != 0),
         }
     }
@@ -120,13 +120,14 @@ impl Op {
     }
 
     /// The value that an atomic operation read or wrote, for display. Of a look at a thread: 1 if
-    /// it has ended.
+    /// it has ended. Of a choice: what the program got.
     #[must_use]
     #[inline]
     pub fn value(&self) -> Option<u64> {
         match self {
             Op::Atomic(op) => Some(op.left()),
             Op::Thread(ThreadOp::Poll { ended, .. }) => Some(u64::from(*ended)),
+            Op::Choice(op) => Some(op.given),
             _ => None,
         }
     }
@@ -185,6 +186,7 @@ impl Op {
             | Op::Fence(_)
             | Op::Memory(_)
             | Op::File(_)
+            | Op::Choice(_)
             | Op::Exit(_) => self,
         }
     }
@@ -206,7 +208,7 @@ impl Op {
         }
     }
 
-    /// Whether it chooses among waiters, and how many successors it had.
+    /// Whether it chooses among waiters or values, and how many successors it had.
     #[must_use]
     #[inline]
     pub fn choices(&self) -> Option<u64> {
@@ -219,6 +221,17 @@ impl Op {
                 FutexAction::Wake { successors, .. } => Some(successors),
                 _ => None,
             },
+            Op::Choice(op) => Some(op.values),
+            _ => None,
+        }
+    }
+
+    /// Which of its values it gave to the program, if it chooses among values.
+    #[must_use]
+    #[inline]
+    pub fn chosen_value(&self) -> Option<u64> {
+        match self {
+            Op::Choice(op) => Some(op.chosen),
             _ => None,
         }
     }
@@ -240,7 +253,8 @@ impl Op {
             | Op::Fence(_)
             | Op::Memory(_)
             | Op::File(_)
-            | Op::Exit(_) => false,
+            | Op::Exit(_)
+            | Op::Choice(_) => false,
         }
     }
 
@@ -261,7 +275,8 @@ impl Op {
             | Op::Fence(_)
             | Op::Memory(_)
             | Op::File(_)
-            | Op::Exit(_) => false,
+            | Op::Exit(_)
+            | Op::Choice(_) => false,
         }
     }
 
@@ -272,6 +287,7 @@ impl Op {
         match self {
             Op::Cond(op) => !matches!(op.action, CondAction::Signal { .. } | CondAction::Reacquire { .. }),
             Op::Futex(op) => op.is_wait(),
+            Op::Choice(_) => false,
             Op::Thread(_)
             | Op::Mutex(_)
             | Op::Rwlock(_)
@@ -418,7 +434,8 @@ impl Op {
             | Op::Futex(_)
             | Op::Memory(_)
             | Op::File(_)
-            | Op::Exit(_) => None,
+            | Op::Exit(_)
+            | Op::Choice(_) => None,
         }
     }
 
@@ -439,7 +456,8 @@ impl Op {
             | Op::Futex(_)
             | Op::Memory(_)
             | Op::File(_)
-            | Op::Exit(_) => None,
+            | Op::Exit(_)
+            | Op::Choice(_) => None,
         }
     }
 
@@ -460,7 +478,8 @@ impl Op {
             | Op::Futex(_)
             | Op::Memory(_)
             | Op::File(_)
-            | Op::Exit(_) => None,
+            | Op::Exit(_)
+            | Op::Choice(_) => None,
         }
     }
 
@@ -483,7 +502,8 @@ impl Op {
             | Op::Fence(_)
             | Op::Memory(_)
             | Op::File(_)
-            | Op::Exit(_) => false,
+            | Op::Exit(_)
+            | Op::Choice(_) => false,
         }
     }
 

@@ -1,10 +1,10 @@
 //! Plain accesses to memory that are transitions: at access granularity, or where races are meant
 //! to be.
 
-use raddle_vocab::{MemOrder, OpKind, Outcome, Words};
+use raddle_vocab::{MemOrder, OpKind, Outcome, SECTION, Words};
 
 use super::{Operation, OrderSink, UnpackError};
-use crate::depend::{Footprint, Mode, bytes_touch};
+use crate::depend::{Footprint, Mode, bytes_touch, object_touch};
 use crate::race::Touching;
 use crate::semantics::SyncState;
 
@@ -19,6 +19,8 @@ pub struct MemoryOp {
     pub action: MemoryAction,
     /// Relaxed, unless its races are meant to be: then it has an order, as atomics do.
     pub order: MemOrder,
+    /// Whether it has to wait while another thread is inside an atomic section.
+    pub outside: bool,
 }
 
 /// What a plain access does to its bytes.
@@ -47,7 +49,7 @@ impl Operation for MemoryOp {
     }
 
     fn pack(&self) -> Words {
-        Words { order: self.order, ..Words::new(self.kind()) }.on(self.addr, self.size)
+        Words { order: self.order, outside: self.outside, ..Words::new(self.kind()) }.on(self.addr, self.size)
     }
 
     #[inline]
@@ -59,12 +61,12 @@ impl Operation for MemoryOp {
         };
         let is_access = action != MemoryAction::Free;
         let size = if is_access && words.arg == 0 { u64::from(words.size) } else { words.arg };
-        Ok(MemoryOp { addr: words.obj, size, action, order: words.order })
+        Ok(MemoryOp { addr: words.obj, size, action, order: words.order, outside: words.outside })
     }
 
     #[inline]
-    fn attempt(&self, _thread: u16, _state: &SyncState, _choice: u16) -> Option<Outcome> {
-        Some(Outcome::Done)
+    fn attempt(&self, thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
+        (!self.outside || state.is_outside_sections(thread)).then_some(Outcome::Done)
     }
 
     #[inline]
@@ -81,6 +83,13 @@ impl Operation for MemoryOp {
     fn footprint(&self, _thread: u16, into: &mut Footprint) {
         let mode = if self.action == MemoryAction::Read { Mode::Observe } else { Mode::Write };
         bytes_touch(self.addr, self.size, mode, into);
+        if self.outside {
+            into.push(object_touch(SECTION, Mode::Observe));
+        }
+    }
+
+    fn can_block(&self) -> bool {
+        self.outside
     }
 
     #[inline]

@@ -9,6 +9,7 @@
 
 mod atomic;
 mod barrier;
+mod choice;
 mod classify;
 mod cond;
 mod fence;
@@ -33,6 +34,7 @@ use crate::semantics::SyncState;
 
 pub use atomic::{AtomicAction, AtomicOp};
 pub use barrier::{BarrierAction, BarrierOp};
+pub use choice::ChoiceOp;
 pub use classify::{LockChange, OrdinaryUse};
 pub use cond::{CondAction, CondOp};
 pub use fence::FenceOp;
@@ -204,6 +206,8 @@ pub enum Op {
     File(FileOp),
     /// The end of the process.
     Exit(ExitOp),
+    /// A value that the program leaves open.
+    Choice(ChoiceOp),
 }
 
 const _: () = assert!(size_of::<Op>() <= 48, "the search copies operations all the time");
@@ -225,6 +229,7 @@ macro_rules! each {
             Op::Memory($inner) => $body,
             Op::File($inner) => $body,
             Op::Exit($inner) => $body,
+            Op::Choice($inner) => $body,
         }
     };
 }
@@ -246,6 +251,7 @@ macro_rules! map {
             Op::Memory($inner) => Op::Memory($body),
             Op::File($inner) => Op::File($body),
             Op::Exit($inner) => Op::Exit($body),
+            Op::Choice($inner) => Op::Choice($body),
         }
     };
 }
@@ -325,6 +331,7 @@ impl Operation for Op {
             }
             OpKind::Read | OpKind::Write | OpKind::Free => MemoryOp::unpack(words).map(Op::Memory),
             OpKind::Io => FileOp::unpack(words).map(Op::File),
+            OpKind::Choose => ChoiceOp::unpack(words).map(Op::Choice),
         }
     }
 

@@ -4,7 +4,7 @@
 //! try: fails). Error-checking mutexes refuse, recursive ones nest. Unlocking what the thread does
 //! not hold is refused by error-checking and recursive mutexes; a normal mutex becomes free.
 
-use raddle_vocab::{MutexKind, OpKind, Outcome, Words};
+use raddle_vocab::{MutexKind, OpKind, Outcome, SECTION, Words};
 
 use super::{Carrier, Operation, OrderSink, OrdinaryUse, Patience, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, object_touch};
@@ -197,6 +197,12 @@ impl Operation for MutexOp {
 }
 
 impl SyncState {
+    /// Whether no other thread is inside an atomic section.
+    #[inline]
+    pub(crate) fn is_outside_sections(&self, thread: u16) -> bool {
+        self.mutex(SECTION).0.is_none_or(|holder| holder == thread)
+    }
+
     /// The owner, if the mutex is held, and how often it is locked.
     pub(super) fn mutex(&self, mutex: u64) -> (Option<u16>, u32) {
         match self.object(mutex) {

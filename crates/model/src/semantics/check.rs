@@ -5,7 +5,7 @@ use crate::execution::{Access, AccessKind, Event, Execution};
 
 /// An event that did something else than the semantics says: a bug of raddle, not of the program.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("step {index} of the run is {found:?}, which the semantics does not allow ({expected:?})")]
+#[error("step {} of the run is {found}, {}", .index + 1, allowed(.expected.as_ref()))]
 pub struct Disagreement {
     /// Number of the event.
     pub index: usize,
@@ -13,6 +13,13 @@ pub struct Disagreement {
     pub found: Event,
     /// One that the semantics would allow instead; `None` if the operation was not enabled.
     pub expected: Option<Event>,
+}
+
+fn allowed(expected: Option<&Event>) -> String {
+    match expected {
+        Some(event) => format!("where the semantics has {event}"),
+        None => "which the semantics does not allow there".into(),
+    }
 }
 
 impl SyncState {

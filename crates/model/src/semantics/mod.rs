@@ -2,7 +2,7 @@
 //!
 //! [`SyncState::outcome_of`] says what an operation would do now, [`SyncState::apply`] does it. The
 //! in-memory target runs on these two, the search asks them about states that no run was in, and
-//! [`check`] compares every event of a real run with them. Memory is sequentially consistent.
+//! [`SyncState::check`] compares every event of a real run with them. Memory is sequentially consistent.
 //!
 //! What each operation means stands in [`crate::object`], one file per kind of object. Here are the
 //! states of objects and threads, the undo log and the ranks of threads.
@@ -288,7 +288,9 @@ impl SyncState {
     pub fn choice_of(&self, event: &Event) -> u16 {
         let fits = |&choice: &u16| {
             let other = self.outcome_of(event, choice).op;
-            other.outcome() == event.op.outcome() && other.woken() == event.op.woken()
+            other.outcome() == event.op.outcome()
+                && other.woken() == event.op.woken()
+                && other.chosen_value() == event.op.chosen_value()
         };
         match self.successors(event) {
             0 | 1 => 0,
