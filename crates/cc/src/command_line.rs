@@ -23,6 +23,18 @@ impl Argument {
         words.join(" ")
     }
 
+    /// The value of an option with one of these spellings, joined or as the next word.
+    pub(crate) fn value_of(&self, spellings: &[&str]) -> Option<OsString> {
+        match self.words.as_slice() {
+            [option, value] => spellings.iter().any(|name| option == name).then(|| value.clone()),
+            [word] => {
+                let joined = spellings.iter().find_map(|name| word.as_bytes().strip_prefix(name.as_bytes()));
+                joined.filter(|value| !value.is_empty()).map(|value| OsStr::from_bytes(value).to_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// The file that `-o` names.
     pub(crate) fn output(&self) -> Option<&OsStr> {
         match self.words.as_slice() {
@@ -72,7 +84,7 @@ pub(crate) enum ArgumentKind {
     LinkTimeOptimization,
     /// How much debug information; `true` where it is enough to name variables.
     Debug(bool),
-    /// Removes debug information from the output.
+    /// Removes debug information from the output, or keeps it in other files.
     Strip,
     /// `-O...`; `true` where size counts more than speed.
     Optimize { for_size: bool },
@@ -213,7 +225,7 @@ fn classify_word(option: &str) -> ArgumentKind {
         "-r" => ArgumentKind::Relocatable,
         "-m32" | "-mx32" | "-m16" => ArgumentKind::Narrow(true),
         "-m64" => ArgumentKind::Narrow(false),
-        "-s" => ArgumentKind::Strip,
+        "-s" | "-gsplit-dwarf" | "-gsplit-dwarf=split" | "-gsplit-dwarf=single" => ArgumentKind::Strip,
         "-ansi" | "--ansi" => ArgumentKind::Standard("ansi".to_owned()),
         "-fwhole-program"
         | "-fwhole-program-vtables"
@@ -354,7 +366,7 @@ mod tests {
         for option in ["-g0", "-g1", "-ggdb0", "-gmlt", "-gline-tables-only"] {
             assert_eq!(kinds(option), [ArgumentKind::Debug(false)], "{option}");
         }
-        for option in ["-gsplit-dwarf", "-gz", "-gno-column-info", "-gpubnames"] {
+        for option in ["-gz", "-gno-column-info", "-gpubnames"] {
             assert_eq!(kinds(option), [ArgumentKind::Plain], "{option}");
         }
     }

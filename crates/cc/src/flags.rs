@@ -12,6 +12,7 @@
 //! | `memcpy` becomes `__memcpy_chk` | `_FORTIFY_SOURCE=0` | `_FORTIFY_SOURCE=0` |
 
 use crate::compiler::{Compiler, Family};
+use crate::mark;
 use crate::runtime::Runtime;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -106,6 +107,15 @@ fn refine_gcc(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsS
         options.push(with("-fplugin=", plug_in));
     }
     options
+}
+
+/// Makes the debug information say that the unit was compiled with hooks ([`mark::is_hooked`]).
+pub(crate) fn mark(compiler: &Compiler, standard: Option<&str>) -> Vec<OsString> {
+    match compiler.family {
+        // gcc records its switches unless it was told not to.
+        Family::Gcc => strings(&["-grecord-gcc-switches"]),
+        Family::Clang => strings(&["-Xclang", "-dwarf-debug-flags", "-Xclang", &mark::clang_producer(standard)]),
+    }
 }
 
 /// Switches fortified functions off.

@@ -4,14 +4,18 @@ use crate::bitcode;
 use crate::compiler::Language;
 use crate::environment::{Environment, HIDE_VARIABLE, INSIDE_VARIABLE, VERBOSE_VARIABLE};
 use crate::find::{FindError, find_compiler};
+use crate::known_functions::{KEEP_CALLS, has_known_functions};
+use crate::mark::LinkRecord;
 use crate::plan::{CommandPlan, Invocation, Refusal, plan};
 use crate::response::{self, ResponseError};
 use crate::runtime::{Runtime, SupportFile};
+use crate::source_build::is_source_file;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -51,7 +55,12 @@ pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
     }
     let mut command = Command::new(&plan.program);
     command.env(INSIDE_VARIABLE, "1");
-    let response_file = long_arguments(&plan.args)?;
+    let mut args = plan.args.clone();
+    let note = plan.link_note.as_ref().map(|note| Ok((note.position, note_object(&note.record)?))).transpose()?;
+    if let Some((position, file)) = &note {
+        args.insert(*position, file.path().into());
+    }
+    let response_file = long_arguments(&args)?;
     match &response_file {
         Some(file) => {
             let mut argument = OsString::from("@");
@@ -59,7 +68,7 @@ pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
             command.arg(argument);
         }
         None => {
-            command.args(&plan.args);
+            command.args(&args);
         }
     }
     let status = command.status().map_err(|source| ExecuteError::Start { program: plan.program.clone(), source })?;
@@ -67,6 +76,17 @@ pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
         bitcode::hide(path).map_err(|source| ExecuteError::Write { path: path.clone(), source })?;
     }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+}
+
+/// An object with a note about the link.
+fn note_object(record: &LinkRecord) -> Result<tempfile::NamedTempFile, ExecuteError> {
+    let failed = |source| ExecuteError::Write { path: std::env::temp_dir(), source };
+    let directory = std::env::current_dir().unwrap_or_default();
+    let record = LinkRecord { directory, ..record.clone() };
+    let object = record.object().map_err(|error| failed(io::Error::other(error)))?;
+    let mut file = tempfile::Builder::new().prefix("raddle-").suffix(".o").tempfile().map_err(failed)?;
+    file.write_all(&object).map_err(failed)?;
+    Ok(file)
 }
 
 /// Writes a file unless it is there already. By renaming, because another compiler may be reading
@@ -125,7 +145,11 @@ fn try_wrap(
     runtime: &Runtime,
 ) -> Result<i32, WrapError> {
     let compiler = find_compiler(language, environment)?;
-    let args = response::expand(args, &mut |path| fs::read(path).ok())?;
+    let mut args = response::expand(args, &mut |path| fs::read(path).ok())?;
+    let is_concerned = |path: &Path| is_source_file(path).is_some() && has_known_functions(path);
+    if args.iter().any(|arg| is_concerned(Path::new(arg))) {
+        args.push(KEEP_CALLS.into());
+    }
     let invocation = Invocation { language, args, hide_tsan: environment.is_on(HIDE_VARIABLE) };
     let plan = plan(&invocation, &compiler, runtime)?;
     if environment.is_on(VERBOSE_VARIABLE) {
@@ -167,6 +191,7 @@ mod tests {
             args,
             action: Action::PassThrough,
             support_files: Vec::new(),
+            link_note: None,
             with_bitcode: Vec::new(),
             notes: Vec::new(),
         }

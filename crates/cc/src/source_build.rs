@@ -27,7 +27,7 @@ pub enum SourceBuildError {
     #[error("no source file was given")]
     NoSource,
     /// A file that is not C or C++.
-    #[error("`{}` is not a C or C++ source file: its name must end in .c, .cc, .cpp or .cxx", .0.display())]
+    #[error("`{}` is not a C or C++ source file: its name must end in .c, .cc, .cpp, .cxx, .i or .ii", .0.display())]
     NotASource(PathBuf),
     /// The flags ask for something that cannot work.
     #[error(transparent)]
@@ -37,8 +37,8 @@ pub enum SourceBuildError {
 /// The language of a source file by its name, `None` where it is no source file.
 pub fn is_source_file(path: &Path) -> Option<Language> {
     match path.extension().and_then(OsStr::to_str)? {
-        "c" => Some(Language::C),
-        "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Language::Cxx),
+        "c" | "i" => Some(Language::C),
+        "cc" | "cpp" | "cxx" | "c++" | "C" | "ii" => Some(Language::Cxx),
         _ => None,
     }
 }
@@ -69,7 +69,8 @@ impl SourceBuild {
             // The C++ driver would take a C file for C++.
             let as_c = language == Language::Cxx && is_source_file(source) == Some(Language::C);
             if as_c {
-                args.extend(["-x".into(), "c".into()]);
+                let is_preprocessed = source.extension() == Some(OsStr::new("i"));
+                args.extend(["-x".into(), if is_preprocessed { "cpp-output" } else { "c" }.into()]);
             }
             args.push(not_an_option(source));
             if as_c {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_engine::{DEFAULT_EXIT_EVENTS, DEFAULT_MAX_EVENTS, Program, Property, StrategyName};
+use raddle_exec::open_values::OpenValues;
 
 use crate::formats::Format;
 
@@ -138,6 +139,8 @@ pub enum PropertyArg {
     All,
     /// Data races
     Race,
+    /// Failed assertions, whatever races: with accesses as scheduling points
+    Reach,
 }
 
 impl From<PropertyArg> for Property {
@@ -145,6 +148,7 @@ impl From<PropertyArg> for Property {
         match arg {
             PropertyArg::All => Property::All,
             PropertyArg::Race => Property::Race,
+            PropertyArg::Reach => Property::Reach,
         }
     }
 }
@@ -171,13 +175,18 @@ pub struct TargetArgs {
     /// Let the program write to the real files instead of private copies
     #[arg(long)]
     pub share_files: bool,
+    /// Values to try where the program leaves one open (__VERIFIER_nondet_int and the like), as in
+    /// 0,1,5 or int=-1..3,uchar=0,255 [default: 0,1]
+    #[arg(long, value_name = "SPEC", value_parser = OpenValues::parse, allow_hyphen_values = true)]
+    pub nondet: Option<OpenValues>,
 }
 
 impl TargetArgs {
     /// The program, run as the arguments say.
     pub fn apply(&self, program: Program, args: &[OsString]) -> Program {
         let program = program.args(args).stdin(self.stdin.clone());
-        program.exit_events(self.exit_events).share_files(self.share_files)
+        let program = program.exit_events(self.exit_events).share_files(self.share_files);
+        program.open_values(self.nondet.clone().unwrap_or_default())
     }
 }
 
@@ -205,9 +214,9 @@ pub struct CheckArgs {
     /// How to search
     #[arg(long, value_enum, default_value = "optimal")]
     pub strategy: StrategyArg,
-    /// What is a scheduling point
-    #[arg(long, value_enum, default_value = "sync")]
-    pub granularity: GranularityArg,
+    /// What is a scheduling point [default: sync; access with --property reach]
+    #[arg(long, value_enum)]
+    pub granularity: Option<GranularityArg>,
     /// What to look for [default: all; race with --strategy pdp or dhtc]
     #[arg(long, value_enum)]
     pub property: Option<PropertyArg>,
@@ -251,6 +260,12 @@ pub struct CheckArgs {
     /// Statuses beside 0 that the program may exit with: any other one is an error
     #[arg(long, value_name = "N,..", value_delimiter = ',', allow_negative_numbers = true)]
     pub allow_exit: Vec<i32>,
+    /// Take this code for harmless although it was compiled without raddle: a file, with * and ?
+    #[arg(long, value_name = "NAME", action = clap::ArgAction::Append)]
+    pub trust: Vec<String>,
+    /// Never say verified of a program that uses libraries that were not built with raddle
+    #[arg(long)]
+    pub strict: bool,
     /// Write the report as JSON; - for standard output
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,

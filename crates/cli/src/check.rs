@@ -11,14 +11,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use raddle_engine::directory::{REPORT, RunDirectory, load_traces, usual_directory};
-use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress, granularity_word, has_panicked};
+use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress, Trust, granularity_word, has_panicked};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::suppress::Suppressions;
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, GranularityArg, PropertyArg};
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 use crate::formats::{self, Format};
@@ -119,7 +119,7 @@ fn give_up(known: &Known, cause: StopCause, args: &CheckArgs, directory: &Path) 
 fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
     Ok(CheckOptions {
         strategy: args.strategy.into(),
-        granularity: args.granularity.into(),
+        granularity: granularity(args).into(),
         property: args.property.map(Into::into),
         stop_at_first: args.stop_at_first,
         max_executions: args.max_executions,
@@ -133,8 +133,15 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
         self_check: args.self_check,
         warnings_are_errors: args.werror,
         allowed_exits: args.allow_exit.clone(),
+        trust: Trust { names: args.trust.clone(), strict: args.strict },
         suppressions: suppressions(args)?,
     })
+}
+
+/// What is a scheduling point. Whether a place is reached may depend on values that race.
+fn granularity(args: &CheckArgs) -> GranularityArg {
+    let is_reach = args.property == Some(PropertyArg::Reach);
+    args.granularity.unwrap_or(if is_reach { GranularityArg::Access } else { GranularityArg::Sync })
 }
 
 /// The file of suppressions, if there is one.

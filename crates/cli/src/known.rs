@@ -39,6 +39,7 @@ impl Known {
             stats: Stats::default(),
             limits: Vec::new(),
             suppressed: Vec::new(),
+            unseen: Vec::new(),
             notes: Vec::new(),
             findings: Vec::new(),
         };

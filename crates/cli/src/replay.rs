@@ -84,7 +84,7 @@ fn stop_before(event: u64, replay: &Replay) -> CommandResult {
     let stopped = replay.stop_before(event)?;
     println(&format!("stopped before event {}", stopped.event));
     for thread in &stopped.threads {
-        println(&format!("{} ({:?})", thread.next, thread.state));
+        println(&format!("{} ({})", thread.next, thread.state.words()));
         show_stack(&thread.stack);
     }
     Ok(exit_codes::FINE)

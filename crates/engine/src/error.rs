@@ -42,6 +42,10 @@ pub enum Error {
     /// A source file is missing.
     #[error("{}: there is no such file", .0.display())]
     NoSuchFile(PathBuf),
+    /// A preprocessed file whose types are those of another machine.
+    #[error("{path} was preprocessed for a 32-bit machine: preprocess it for this one, or name the file before \
+             preprocessing", path = .0.display())]
+    ForeignTypes(PathBuf),
     /// A file is not text.
     #[error("{}:{line}: this is not UTF-8 text", path.display())]
     NotText {

@@ -63,6 +63,7 @@ pub mod runtime;
 #[cfg(test)]
 mod testing;
 pub mod text_file;
+mod unseen;
 
 pub use check::Checker;
 pub use error::Error;
@@ -79,3 +80,4 @@ pub use raddle_report::annotated::AnnotatedTrace;
 pub use raddle_report::suppress::Suppressions;
 pub use replay::{FollowedRun, ParkedThread, Replay, ReplayOutcome, StoppedRun, StoppedThread};
 pub use runner::{ControlledRun, RunOptions, Runner, SELF_CHECK_ORDERS};
+pub use unseen::Trust;

@@ -27,6 +27,19 @@ pub fn symbols(program: &Path, modules: &[Mapping]) -> Symbols {
     Symbols::new(&all, &directory)
 }
 
+/// Messages about what was not modelled, with the places of the calls that they name.
+pub fn with_places(limits: Vec<String>, symbols: &Symbols) -> Vec<String> {
+    let place_of = |pc: u64| place_text(&symbols.place(&[pc]));
+    let mut shown: Vec<String> = Vec::new();
+    for limit in limits {
+        let limit = raddle_exec::limits::with_place(&limit, place_of);
+        if !shown.contains(&limit) {
+            shown.push(limit);
+        }
+    }
+    shown
+}
+
 /// Names of one execution in the form that recordings keep.
 pub struct SourceNames<'a> {
     names: ExecutionNames<'a>,

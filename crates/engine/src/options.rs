@@ -5,6 +5,8 @@ use std::time::Duration;
 use raddle_exec::Granularity;
 use raddle_report::suppress::Suppressions;
 
+use crate::unseen::Trust;
+
 /// Bound on the events of a run unless the caller sets another one.
 pub const DEFAULT_MAX_EVENTS: u64 = 20_000_000;
 
@@ -83,6 +85,8 @@ pub enum Property {
     All,
     /// Data races.
     Race,
+    /// Failed assertions, and nothing else.
+    Reach,
 }
 
 impl Property {
@@ -92,6 +96,7 @@ impl Property {
         match self {
             Property::All => "all",
             Property::Race => "race",
+            Property::Reach => "reach",
         }
     }
 }
@@ -138,6 +143,8 @@ pub struct CheckOptions {
     pub warnings_are_errors: bool,
     /// Statuses beside 0 that the program may exit with.
     pub allowed_exits: Vec<i32>,
+    /// What the user says about code without hooks.
+    pub trust: Trust,
     /// What not to report.
     pub suppressions: Suppressions,
 }
@@ -160,6 +167,7 @@ impl Default for CheckOptions {
             self_check: None,
             warnings_are_errors: false,
             allowed_exits: Vec::new(),
+            trust: Trust::default(),
             suppressions: Suppressions::default(),
         }
     }
@@ -201,7 +209,7 @@ impl CheckOptions {
     /// # Errors
     /// Which ones.
     pub fn validate(&self) -> Result<(), OptionsError> {
-        if self.strategy.prunes() && self.property == Some(Property::All) {
+        if self.strategy.prunes() && self.property() != Property::Race {
             return Err(OptionsError::PruningMisses(self.strategy));
         }
         if self.preemptions.is_some() && self.strategy.samples() {

@@ -4,7 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use raddle_cc::{Environment, SourceBuild, execute, find_compiler, find_named_compiler, response};
+use raddle_cc::{
+    Environment, KEEP_CALLS, SourceBuild, execute, find_compiler, find_named_compiler, has_known_functions, response,
+};
+use raddle_exec::open_values::OpenValues;
 use raddle_exec::{Options, Output};
 
 use crate::directory::ROOT;
@@ -23,6 +26,7 @@ pub struct Program {
     stdin: Option<PathBuf>,
     exit_events: u64,
     share_files: bool,
+    open_values: OpenValues,
 }
 
 impl Program {
@@ -36,6 +40,7 @@ impl Program {
             stdin: None,
             exit_events: DEFAULT_EXIT_EVENTS,
             share_files: false,
+            open_values: OpenValues::default(),
         }
     }
 
@@ -74,6 +79,12 @@ impl Program {
         Program { exit_events: events, ..self }
     }
 
+    /// Values that are tried where the program leaves one open.
+    #[must_use]
+    pub fn open_values(self, open_values: OpenValues) -> Self {
+        Program { open_values, ..self }
+    }
+
     /// Lets the program write to the real files instead of private copies.
     #[must_use]
     pub fn share_files(self, share_files: bool) -> Self {
@@ -106,6 +117,7 @@ impl Program {
         options.stdin.clone_from(&self.stdin);
         options.exit_events = self.exit_events;
         options.share_files = self.share_files;
+        options.open_values.clone_from(&self.open_values);
         options.output = Output::Discard;
         options
     }
@@ -153,9 +165,15 @@ impl Sources {
         if let Some(missing) = self.files.iter().find(|path| !path.is_file()) {
             return Err(Error::NoSuchFile(missing.clone()));
         }
+        if let Some(foreign) = self.files.iter().find(|path| has_foreign_types(path)) {
+            return Err(Error::ForeignTypes(foreign.clone()));
+        }
         let output = directory.join(self.name());
         let flags = self.cflags.as_deref().map(|flags| response::split(flags.as_bytes()));
-        let cflags = flags.unwrap_or_default();
+        let mut cflags = flags.unwrap_or_default();
+        if self.files.iter().any(|path| has_known_functions(path)) {
+            cflags.push(KEEP_CALLS.into());
+        }
         let build = SourceBuild { sources: self.files.clone(), cflags, output: output.clone(), hide_tsan: false };
         let language = build.language()?;
         let environment = Environment::current();
@@ -171,4 +189,16 @@ impl Sources {
             status => Err(Error::Compile { sources: self.files.clone(), status }),
         }
     }
+}
+
+/// Whether a preprocessed file has the types of a 32-bit machine, by its `size_t`. Objects of the
+/// thread library would be too small.
+fn has_foreign_types(path: &Path) -> bool {
+    let is_preprocessed = path.extension().is_some_and(|extension| extension == "i" || extension == "ii");
+    let text = if is_preprocessed { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
+    String::from_utf8_lossy(&text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .windows(4)
+        .any(|words| words == ["typedef", "unsigned", "int", "size_t;"])
 }

@@ -10,7 +10,7 @@ use raddle_report::symbols::Symbols;
 use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 
 use crate::error::Error;
-use crate::naming::{SourceNames, symbols};
+use crate::naming::{SourceNames, symbols, with_places};
 use crate::observed::{Observed, observed};
 use crate::options::DEFAULT_MAX_EVENTS;
 use crate::program::Program;
@@ -96,6 +96,9 @@ impl Runner {
         if let Some(recording) = &self.recording {
             recording.settings.apply(&mut options);
         }
+        // What rounds of busy waiting do is learnt in runs that are given up, and this run has to be
+        // the only one. Fairness ends the loops instead.
+        options.fold_spins = false;
         let plan = self.plan()?;
         let mut target = NativeTarget::start(options)?;
         let mut execution = Execution::empty();
@@ -154,7 +157,7 @@ impl ControlledRun {
     /// What was not modelled.
     #[must_use]
     pub fn limits(&self) -> Vec<String> {
-        self.target.limits()
+        with_places(self.target.limits(), &self.symbols)
     }
 
     /// How the run got its fresh state: not always as it was asked for.

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
-use raddle_model::object::Namer;
-use raddle_model::{AccessKind, Execution, Operation as _};
+use raddle_model::object::{FileOp, Namer};
+use raddle_model::{AccessKind, Execution, Op, Operation as _, ThreadInfo, ThreadPath};
+use raddle_vocab::io;
+use raddle_vocab::policy::mix;
 
-use crate::symbols::{FrameRegisters, Named, Symbols};
+use crate::symbols::{BlockUse, FrameRegisters, Named, Symbols};
 
 /// What lies at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +56,11 @@ pub struct ExecutionNames<'a> {
     blocks: BTreeMap<u64, Vec<Block>>,
     /// Frames of the threads at the end, innermost first.
     stacks: Vec<Vec<FrameRegisters>>,
-    /// Where each object was first used: the pointers in that function tell what it is part of.
-    used_at: BTreeMap<u64, u64>,
+    /// Where each object was used, in order: the pointers in these functions tell what it is part
+    /// of.
+    used_at: BTreeMap<u64, Vec<u64>>,
+    /// Pipes, files and the like.
+    channels: BTreeMap<u64, String>,
 }
 
 impl<'a> ExecutionNames<'a> {
@@ -78,13 +83,18 @@ impl<'a> ExecutionNames<'a> {
             blocks.entry(access.addr).or_default().push(block);
         }
         let mut used_at = BTreeMap::new();
-        for step in &execution.events {
-            used_at.entry(step.op.object()).or_insert(step.pc);
+        let mut channels = BTreeMap::new();
+        for event in execution.events.iter().chain(execution.pending.iter().map(|pending| &pending.event)) {
+            let object = event.op.object();
+            let places: &mut Vec<u64> = used_at.entry(object).or_default();
+            if places.len() < MAX_USES && !places.contains(&event.pc) {
+                places.push(event.pc);
+            }
+            if let Op::File(op) = &event.op {
+                channels.entry(object).or_insert_with(|| channel_name(op, execution));
+            }
         }
-        for pending in &execution.pending {
-            used_at.entry(pending.event.op.object()).or_insert(pending.event.pc);
-        }
-        ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at }
+        ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at, channels }
     }
 
     /// Adds the local variables of these frames, innermost first in each thread.
@@ -152,7 +162,9 @@ impl<'a> ExecutionNames<'a> {
 
     fn in_block(&self, block: &Block, offset: u64, length: u64, pcs: &[u64]) -> Located {
         let allocated = self.symbols.place(&[block.pc]);
-        let guess = pcs.iter().chain([&block.pc]).find_map(|&pc| self.symbols.in_block(pc, block.size, offset, length));
+        let uses = pcs.iter().map(|&pc| (pc, BlockUse::Access)).chain([(block.pc, BlockUse::Allocation)]);
+        let name = |(pc, what)| self.symbols.in_block(pc, what, block.size, (offset, length));
+        let guess = uses.into_iter().find_map(name);
         let typed = guess.as_ref().and_then(|guess| guess.by_type(&block.label));
         let variable = guess.and_then(|guess| guess.by_pointer()).or_else(|| typed.clone());
         let at = if offset == 0 { String::new() } else { format!("+{offset}") };
@@ -170,14 +182,39 @@ impl<'a> ExecutionNames<'a> {
 
 impl Namer for ExecutionNames<'_> {
     fn object(&self, address: u64) -> String {
-        let pcs: Vec<u64> = self.used_at.get(&address).copied().into_iter().collect();
-        self.locate(address, 1, &pcs).short
+        if let Some(name) = self.channels.get(&address) {
+            return name.clone();
+        }
+        let pcs = self.used_at.get(&address).map_or(&[][..], Vec::as_slice);
+        self.locate(address, 1, pcs).short
     }
 
     fn thread(&self, number: u64) -> String {
         let known = usize::try_from(number).ok().and_then(|number| self.threads.get(number));
         known.cloned().unwrap_or_else(|| format!("thread {number}"))
     }
+}
+
+/// The most places of use that are looked at for the name of one object.
+const MAX_USES: usize = 16;
+
+/// `pipe#2` for the second that main made, `pipe#T1.2` for T1's second.
+fn channel_name(op: &FileOp, execution: &Execution) -> String {
+    let object = op.object();
+    if io::is_file(object) {
+        return if op.ordered { "a file" } else { "state of the process" }.into();
+    }
+    let made = |thread: &ThreadInfo| {
+        let (kind, number) = io::channel_of(object, key_of(&thread.path))?;
+        let by = if thread.path.0.is_empty() { String::new() } else { format!("{}.", thread.path) };
+        Some(format!("{}#{by}{number}", kind.word()))
+    };
+    execution.threads.iter().find_map(made).unwrap_or_else(|| "a descriptor".into())
+}
+
+/// What the runtime derives the identities of a thread's channels from: main has the key 1.
+fn key_of(path: &ThreadPath) -> u64 {
+    path.0.iter().fold(1, |key, &nth| mix(key ^ mix(u64::from(nth))))
 }
 
 fn located(named: Named) -> Located {

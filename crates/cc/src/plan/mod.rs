@@ -6,6 +6,7 @@ use crate::compiler::{Compiler, Family, Language};
 use crate::flags;
 use crate::hide;
 use crate::input::InputKind;
+use crate::mark::{LinkRecord, is_static_input};
 use crate::runtime::{Runtime, SupportFile};
 use crate::sanitizers::Sanitizers;
 use std::ffi::OsString;
@@ -48,10 +49,21 @@ pub struct CommandPlan {
     pub action: Action,
     /// Files that the command reads and that must exist first.
     pub support_files: Vec<SupportFile>,
+    /// What is linked, for a note in the output.
+    pub link_note: Option<LinkNote>,
     /// Files that the command makes and that then carry bitcode.
     pub with_bitcode: Vec<PathBuf>,
     /// What was left out of the user's options, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// A note about a link, which becomes an input of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkNote {
+    /// What it says; [`crate::execute`] fills in the directory.
+    pub record: LinkRecord,
+    /// Its place among the arguments: before the user's own, because `-x` would take it for a source.
+    pub position: usize,
 }
 
 /// Why a command line cannot be carried out, and what to do instead.
@@ -91,7 +103,8 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
     };
     request.check(action)?;
     let compiles = request.source_language().is_some();
-    let links = matches!(action, Action::Link | Action::CompileAndLink) && !request.relocatable;
+    let makes_link = matches!(action, Action::Link | Action::CompileAndLink);
+    let links = makes_link && !request.relocatable;
     let mut notes = Vec::new();
     let mut args = compiler.leading.clone();
     if links {
@@ -118,7 +131,10 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
         }
     }
     args.extend(inputs_only);
-    Ok(CommandPlan { program: compiler.program.clone(), args, action, support_files, with_bitcode, notes })
+    let position = compiler.leading.len();
+    let link_note = makes_link.then(|| LinkNote { record: request.link_record(compiler), position });
+    let program = compiler.program.clone();
+    Ok(CommandPlan { program, args, action, support_files, link_note, with_bitcode, notes })
 }
 
 fn pass_through(invocation: &Invocation, compiler: &Compiler) -> CommandPlan {
@@ -127,6 +143,7 @@ fn pass_through(invocation: &Invocation, compiler: &Compiler) -> CommandPlan {
         args: compiler.leading.iter().chain(&invocation.args).cloned().collect(),
         action: Action::PassThrough,
         support_files: Vec::new(),
+        link_note: None,
         with_bitcode: Vec::new(),
         notes: Vec::new(),
     }
@@ -261,6 +278,7 @@ impl Request {
                 options.push("-g".into());
             }
             options.extend(flags::refine(compiler, runtime, self.optimizes_for_size()));
+            options.extend(flags::mark(compiler, self.standard().as_deref()));
             if self.has(|kind| *kind == ArgumentKind::WarningsAsErrors) {
                 options.extend(flags::no_new_errors(compiler));
             }
@@ -270,12 +288,9 @@ impl Request {
             options.extend(flags::headers(runtime));
         }
         if let Some(language) = self.source_language().filter(|_| hide_tsan) {
-            let standard = self.last(|kind| match kind {
-                ArgumentKind::Standard(name) => Some(name.clone()),
-                _ => None,
-            });
-            let standard = standard.as_ref().map(|(name, _)| name.as_str());
-            options.extend(hide::options(compiler.family, language, standard).into_iter().map(OsString::from));
+            let standard = self.standard();
+            let hidden = hide::options(compiler.family, language, standard.as_deref());
+            options.extend(hidden.into_iter().map(OsString::from));
         }
         options
     }
@@ -306,6 +321,41 @@ impl Request {
                 stems.map(|stem| Path::new(stem).with_added_extension("o")).collect()
             }
         }
+    }
+
+    /// What goes into the link by the user's own words.
+    fn link_record(&self, compiler: &Compiler) -> LinkRecord {
+        let mut record = LinkRecord { compiler: compiler.program.clone(), ..LinkRecord::default() };
+        for argument in &self.arguments {
+            match &argument.kind {
+                ArgumentKind::Input(InputKind::Linkable) => {
+                    record.inputs.extend(argument.words.iter().map(PathBuf::from));
+                }
+                ArgumentKind::Linker(words) => {
+                    record.inputs.extend(words.iter().filter(|word| is_linkable_file(word)).map(PathBuf::from));
+                    let after = |option| words.iter().filter_map(move |word| word.strip_prefix(option));
+                    record.libraries.extend(after("-l").map(OsString::from));
+                    record.search.extend(after("-L").map(PathBuf::from));
+                }
+                ArgumentKind::Library => record.libraries.extend(argument.value_of(&["-l"])),
+                ArgumentKind::Plain => {
+                    let directory = argument.value_of(&["-L", "--library-directory", "--library-directory="]);
+                    record.search.extend(directory.map(PathBuf::from));
+                }
+                _ => {}
+            }
+        }
+        record.inputs.retain(|path| is_static_input(path));
+        record
+    }
+
+    /// The value of the last `-std=`.
+    fn standard(&self) -> Option<String> {
+        let last = self.last(|kind| match kind {
+            ArgumentKind::Standard(name) => Some(name.clone()),
+            _ => None,
+        });
+        last.map(|(name, _)| name)
     }
 
     fn optimizes_for_size(&self) -> bool {

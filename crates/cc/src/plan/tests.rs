@@ -79,7 +79,7 @@ fn gcc_compiles_with_every_hook() {
         -fno-builtin-memset -fno-builtin-memcmp -fno-builtin-strcpy -fno-builtin-strncpy -fno-builtin-strcat \
         -fno-builtin-strcmp -fno-builtin-strncmp -fno-builtin-bcmp -fno-builtin-bzero -fno-builtin-mempcpy \
         -fno-builtin-stpcpy -fno-builtin-strncat --param tsan-distinguish-volatile=1 -Wno-tsan \
-        -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0";
+        -grecord-gcc-switches -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0";
     assert_eq!(words.join(" "), expected);
 }
 
@@ -88,8 +88,8 @@ fn clang_compiles_with_every_hook() {
     let words = CLANG.words("-O2 -c a.c -o a.o");
     let expected = "-O2 -c a.c -o a.o -Xclang -fsanitize=thread -g -mllvm \
         -tsan-instrument-read-before-write \
-        -mllvm -tsan-distinguish-volatile -mprefer-vector-width=128 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \
-        -Xclang -fembed-bitcode=bitcode";
+        -mllvm -tsan-distinguish-volatile -mprefer-vector-width=128 -Xclang -dwarf-debug-flags \
+        -Xclang raddle-hooks default -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -Xclang -fembed-bitcode=bitcode";
     assert_eq!(words.join(" "), expected);
 }
 
@@ -504,4 +504,30 @@ fn raddles_options_stand_where_they_win() {
     for words in both("-Wl,--as-needed -x c a.c -o prog") {
         assert!(position(&words, "/rt/libraddle_rt.so") < position(&words, "-x"), "it is no C file");
     }
+}
+
+#[test]
+fn a_link_is_recorded_and_nothing_else() {
+    let note = GCC.plan("a.c b.o libx.so -Llib -L more -lz -Wl,--whole-archive,liby.a,-lw -o prog").expect("planned");
+    let note = note.link_note.expect("a link");
+    assert_eq!(note.record.compiler, Path::new("/usr/bin/real"));
+    assert_eq!(note.record.inputs, ["b.o", "liby.a"].map(PathBuf::from));
+    assert_eq!(note.record.libraries, ["z", "w"].map(OsString::from));
+    assert_eq!(note.record.search, ["lib", "more"].map(PathBuf::from));
+    // Behind the words that lead every command.
+    assert_eq!(note.position, 1);
+    for line in ["-c a.c", "-E a.c", "--version"] {
+        assert_eq!(GCC.plan(line).expect("planned").link_note, None, "{line}");
+    }
+}
+
+#[test]
+fn the_standard_is_part_of_clangs_mark() {
+    let words = CLANG.words("-std=c++20 -c a.cc");
+    assert!(has(&words, "raddle-hooks c++20"), "{words:?}");
+}
+
+#[test]
+fn debug_information_stays_in_the_program() {
+    assert!(!has(&GCC.words("-g -gsplit-dwarf -c a.c"), "-gsplit-dwarf"));
 }

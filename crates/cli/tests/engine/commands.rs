@@ -71,7 +71,7 @@ fn a_rebuilt_program_diverges() {
     assert_eq!(replayed.status(), Some(3), "{}", replayed.all());
     let text = replayed.stdout();
     assert!(text.contains("was built again"), "{text}");
-    assert!(text.contains("diverged at event") && text.contains("T1 Lock lock at"), "{text}");
+    assert!(text.contains("diverged at event") && text.contains("T1 lock lock at"), "{text}");
     let run = place.raddle(&["run", "--schedule", &trace, two.to_str().unwrap()]);
     assert_eq!(run.status(), Some(3), "{}", run.all());
 }

@@ -6,7 +6,10 @@
 
 mod commands;
 mod forged;
+mod limits;
+mod names;
 mod tools;
+mod unseen;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tools::{Directives, Place, programs};
@@ -21,7 +24,9 @@ fn main() {
             trials.push(Trial::test(name, move || check_program(&source, mode)));
         }
     }
-    for &(name, test) in commands::TESTS.iter().chain(forged::TESTS) {
+    for &(name, test) in
+        commands::TESTS.iter().chain(forged::TESTS).chain(limits::TESTS).chain(unseen::TESTS).chain(names::TESTS)
+    {
         trials.push(Trial::test(name, move || {
             test();
             Ok::<(), Failed>(())

@@ -94,7 +94,8 @@ pub fn check(program: &Path, args: &[OsString], schedules: u64) -> Result<(), Fa
         fork.submit(request(seed));
         fork.finish(&mut other)?;
         same_execution(&first, &other).map_err(|difference| format!("seed {seed}, by fork: {difference}"))?;
-        if first.status != RunStatus::Rest || is_racy(&first) {
+        // What is not modelled is named, and may depend on the order.
+        if first.status != RunStatus::Rest || is_racy(&first) || !snapshot.limits().is_empty() {
             continue;
         }
         for order in 0..ORDERS {

@@ -11,6 +11,7 @@ mod strategies;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use raddle_exec::open_values::OPEN_VALUES;
 use raddle_exec::{Checkpoints, NativeTarget, Options};
 use raddle_model::finding::{Reason, Report, SCHEMA, verdict};
 use raddle_report::json;
@@ -19,10 +20,11 @@ use crate::directory::{REPORT, RunDirectory, usual_directory};
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
-use crate::naming::{symbols, unhooked_copies};
+use crate::naming::{symbols, unhooked_copies, with_places};
 use crate::observer::Observer;
-use crate::options::{CheckOptions, Property, StrategyName, granularity_word};
+use crate::options::{CheckOptions, StrategyName, granularity_word};
 use crate::program::Program;
+use crate::unseen;
 use parallel::ParallelSetup;
 use search::{RESTART, Search, SearchResult, SelfCheck};
 use static_facts::StaticFacts;
@@ -126,6 +128,7 @@ impl Checker {
             }
         };
         report.suppressed = suppressed;
+        self.name_unseen(&mut report, &options);
         report.stats.seconds = begun.elapsed().as_secs_f64();
         write_report(&self.directory, &report)?;
         Ok(report)
@@ -139,6 +142,17 @@ impl Checker {
         options
     }
 
+    /// Names code without hooks. It keeps the verdict from being verified unless it is trusted.
+    fn name_unseen(&self, report: &mut Report, options: &Options) {
+        let found = unseen::find(&options.program, &options.loaded.paths(), &self.options.trust);
+        report.unseen = found.names;
+        if report.reason.is_none() {
+            report.reason = found.reason;
+        }
+        let complete = report.reason.is_none();
+        report.verdict = verdict(&report.findings, complete, self.options.warnings_are_errors);
+    }
+
     /// One search from its start.
     fn round(
         &mut self,
@@ -150,11 +164,10 @@ impl Checker {
         let within = Options { deadline: deadline(options), ..target_options.clone() };
         let mut target = NativeTarget::start(within.clone())?;
         let symbols = symbols(&target_options.program, target.mappings());
-        let only_races = options.property() == Property::Race;
         let StaticFacts { knowledge, notes } =
             static_facts::gather(options, &target_options.program, target.mappings());
         let confirmer = Confirmer::new(target_options.clone(), options.max_events);
-        let mut collector = Collector::new(&symbols, confirmer, directory, only_races)
+        let mut collector = Collector::new(&symbols, confirmer, directory, options.property())
             .bounded(options.preemptions)
             .allowing(&options.allowed_exits);
         collector.suppressions = options.suppressions.clone();
@@ -170,6 +183,7 @@ impl Checker {
             spurious: options.spurious,
         }
         .run()?;
+        searched.limits = with_places(searched.limits, &symbols);
         searched.limits.extend(unhooked_copies(&symbols));
         let suppressions = std::mem::take(&mut collector.suppressions);
         let suppressed = std::mem::take(&mut collector.suppressed);
@@ -181,14 +195,24 @@ impl Checker {
         Ok(Round { report, suppressed, benign })
     }
 
+    /// Why the verdict cannot be verified, of what the target says. Values that a user asked for
+    /// are no reason.
+    fn reason_among(&self, limits: &[String]) -> Option<Reason> {
+        let is_about_values = |limit: &&String| limit.starts_with(OPEN_VALUES);
+        let reason = |code: &str, text: &String| Some(Reason { code: code.into(), text: text.clone() });
+        if let Some(text) = limits.iter().find(|limit| !is_about_values(limit)) {
+            return reason("not-modelled", text);
+        }
+        let are_default = self.target_options().open_values.is_default();
+        limits.iter().find(is_about_values).filter(|_| are_default).and_then(|text| reason("nondet-domain", text))
+    }
+
     /// Puts the report together. What was not modelled, or could not be confirmed, keeps the
     /// verdict from being verified.
     fn report(&self, searched: SearchResult, collector: Collector<'_>) -> Report {
         let SearchResult { stats, mut reason, mut limits } = searched;
-        if reason.is_none()
-            && let Some(first) = limits.first()
-        {
-            reason = Some(Reason { code: "not-modelled".into(), text: first.clone() });
+        if reason.is_none() {
+            reason = self.reason_among(&limits);
         }
         if let Some(first) = collector.unreproduced.first() {
             reason = Some(Reason { code: "unreproduced".into(), text: first.clone() });
@@ -210,6 +234,7 @@ impl Checker {
             stats,
             limits,
             suppressed: Vec::new(),
+            unseen: Vec::new(),
             notes,
             findings,
         }

@@ -259,7 +259,9 @@ fn reason_of(incomplete: IncompleteReason) -> Reason {
         IncompleteReason::Sampling => "only a sample of the schedules was tried",
         IncompleteReason::Executions => "the bound on executions was reached (--max-executions)",
         IncompleteReason::Time => "the time limit was reached (--time-limit)",
-        IncompleteReason::Events => "some run was cut before its end (--max-events)",
+        IncompleteReason::Events => {
+            "some run was cut before its end, by --max-events or for want of memory for its trace"
+        }
         IncompleteReason::Broken => "some run could not be followed to its end",
         IncompleteReason::Preemptions => "schedules with more preemptions were left out (--preemptions)",
         IncompleteReason::Diverged => {

@@ -177,7 +177,8 @@ impl<'a> FindingBuilder<'a> {
     }
 
     fn lock_name(&self, held: &Held) -> String {
-        self.names.locate(held.object, 1, &[held.pc]).short
+        // As waits and schedules name it, so that one lock has one name.
+        self.names.object(held.object)
     }
 
     fn locks(&self, part: &Part) -> Vec<Held> {

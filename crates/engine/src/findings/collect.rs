@@ -19,6 +19,7 @@ use crate::directory::RunDirectory;
 use crate::error::Error;
 use crate::naming::SourceNames;
 use crate::observer::Observer;
+use crate::options::Property;
 
 /// What tells two findings apart in the user's eyes: kind, variable, detail and lines, whatever the
 /// instructions.
@@ -29,7 +30,7 @@ pub struct Collector<'a> {
     symbols: &'a Symbols,
     confirmer: Confirmer,
     directory: &'a RunDirectory,
-    only_races: bool,
+    property: Property,
     /// Preemptions that a witness may have.
     preemptions: Option<u32>,
     finder: DefectFinder,
@@ -50,12 +51,12 @@ pub struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     /// Nothing found yet.
-    pub fn new(symbols: &'a Symbols, confirmer: Confirmer, directory: &'a RunDirectory, only_races: bool) -> Self {
+    pub fn new(symbols: &'a Symbols, confirmer: Confirmer, directory: &'a RunDirectory, property: Property) -> Self {
         Collector {
             symbols,
             confirmer,
             directory,
-            only_races,
+            property,
             preemptions: None,
             finder: DefectFinder::allowing(&[]),
             signatures: BTreeSet::new(),
@@ -97,7 +98,7 @@ impl<'a> Collector<'a> {
         let mut collected = Vec::new();
         let mut fresh = self.finder.find(execution);
         fresh.retain(|defect| {
-            let wanted = !self.only_races || defect.signature.kind == Kind::DataRace;
+            let wanted = is_wanted(self.property, defect.signature.kind, defect.signature.detail);
             wanted && self.signatures.insert(defect.signature.clone())
         });
         if fresh.is_empty() {
@@ -325,4 +326,13 @@ fn end_of_schedule(witness: &Witness, defect: Option<&Defect>) -> (usize, Vec<u1
         }
     }
     (steps, if ends.len() == defect.parts.len() { ends } else { Vec::new() })
+}
+
+/// Whether a defect is of the sort that is looked for.
+fn is_wanted(property: Property, kind: Kind, detail: &str) -> bool {
+    match property {
+        Property::All => true,
+        Property::Race => kind == Kind::DataRace,
+        Property::Reach => kind == Kind::Assertion && detail == "assert",
+    }
 }

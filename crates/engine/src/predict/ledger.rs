@@ -161,6 +161,7 @@ pub fn report(program: String, args: Vec<String>, stats: Stats, limits: Vec<Stri
         stats,
         limits,
         suppressed: Vec::new(),
+        unseen: Vec::new(),
         notes: Vec::new(),
         findings,
     }

@@ -25,10 +25,12 @@ use crate::directory::RunDirectory;
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
-use crate::naming::{SourceNames, place_text, symbols};
+use crate::naming::{SourceNames, place_text, symbols, with_places};
 use crate::observer::Observer;
+use crate::options::Property;
 use crate::panics;
 use crate::program::Program;
+use crate::unseen::{self, Trust};
 
 /// Observes, predicts and confirms.
 pub fn predict_program(
@@ -41,11 +43,12 @@ pub fn predict_program(
     let target_options = program.target_options();
     let mut target = NativeTarget::start(target_options.clone())?;
     let symbols = symbols(program.path(), target.mappings());
+    let loaded = target_options.loaded.clone();
     let confirmer = Confirmer::new(target_options, predictor.options.max_events);
     let mut watcher = Watcher {
         export: predictor.export.as_deref(),
         symbols: &symbols,
-        collector: Collector::new(&symbols, confirmer, &directory, false),
+        collector: Collector::new(&symbols, confirmer, &directory, Property::All),
         ledger: Ledger::default(),
         observer,
         runs: 0,
@@ -61,7 +64,7 @@ pub fn predict_program(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let mut limits = target.limits();
+    let mut limits = with_places(target.limits(), &symbols);
     limits.extend(collector.unreproduced);
     limits.extend(totals.refinements.disagreements.iter().cloned());
     limits.extend(gaps(&totals));
@@ -78,6 +81,7 @@ pub fn predict_program(
     };
     let mut report = ledger::report(program.name(), program.args_text(), stats, limits, findings);
     report.reason = panic.or(report.reason);
+    report.unseen = unseen::find(program.path(), &loaded.paths(), &Trust::default()).names;
     write_report(directory.path(), &report)?;
     Ok(Predicted { report, totals })
 }

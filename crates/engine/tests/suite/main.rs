@@ -1,4 +1,5 @@
 //! The library as a program uses it.
 
+mod c_library;
 mod example;
 mod panics;

@@ -279,7 +279,7 @@ fn creates(op: &Op, number: usize) -> bool {
 fn has_object(op: &Op) -> bool {
     match op {
         Op::Thread(op) => matches!(op, ThreadOp::Poll { .. }),
-        op => !matches!(op, Op::Exit(_) | Op::Fence(_) | Op::File(_)),
+        op => !matches!(op, Op::Exit(_) | Op::Fence(_) | Op::File(_) | Op::Choice(_)),
     }
 }
 

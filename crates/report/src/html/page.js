@@ -34,6 +34,7 @@ function head() {
   if (r.findings.some(f => f.kind === 'data-race') && r.granularity === 'sync')
     covers.push('A program with a data race can have more races and failures than listed: fix and check again, or use --granularity access.');
   if (r.reason) covers.push((r.verdict === 'bug' ? 'There may be more: ' : 'Not complete: ') + visible(r.reason.text));
+  if ((r.unseen || []).length) covers.push('Without hooks of raddle: ' + r.unseen.map(visible).join(', '));
   for (const one of r.suppressed || []) covers.push('Suppressed: ' + visible(one));
   for (const note of r.notes || []) covers.push('Note: ' + visible(note));
   for (const limit of r.limits) covers.push('Not modelled: ' + visible(limit));
@@ -46,7 +47,7 @@ function head() {
       make('button', { class: 'theme', id: 'theme', onclick: turn, title: 'dark or light (t)' }, 'dark / light')),
     make('div', { class: 'figures faint' }, `${grouped(s.executions)} executions, ${grouped(s.transitions)} transitions, ${grouped(s.events)} events, `
       + `${s.threads} threads, ${s.seconds.toFixed(2)} s · strategy ${visible(r.strategy)}, granularity ${visible(r.granularity)}, raddle ${visible(r.raddle)}`),
-    covers.length ? make('ul', { class: 'covers' }, covers.map(text => make('li', {}, text))) : null);
+    ...(covers.length ? [make('ul', { class: 'covers' }, covers.map(text => make('li', {}, text)))] : []));
 }
 
 // Lines of a file as the page has them: [number, text] or null for a gap.

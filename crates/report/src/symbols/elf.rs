@@ -185,7 +185,7 @@ fn section(file: &ElfFile64<'_>, name: &str) -> Reader {
 
 fn dwarf_of(file: &ElfFile64<'_>, path: &Path) -> gimli::Dwarf<Reader> {
     if file.section_by_name(".debug_info").is_none()
-        && let Some(bytes) = separate_debug_file(file, path).as_deref().and_then(read)
+        && let Some(bytes) = debug_file(file, path).as_deref().and_then(read)
         && let Ok(other) = ElfFile64::<object::Endianness>::parse(&bytes[..])
     {
         return load(&other);
@@ -201,9 +201,16 @@ fn load(file: &ElfFile64<'_>) -> gimli::Dwarf<Reader> {
     }
 }
 
+/// The file with the debug information of a stripped file, if there is one.
+#[must_use]
+pub fn separate_debug_file(path: &Path) -> Option<PathBuf> {
+    let bytes = read(path)?;
+    debug_file(&ElfFile64::parse(&bytes[..]).ok()?, path)
+}
+
 /// Where distributions and `objcopy --add-gnu-debuglink` put the debug information of a stripped
 /// file.
-fn separate_debug_file(file: &ElfFile64<'_>, path: &Path) -> Option<PathBuf> {
+fn debug_file(file: &ElfFile64<'_>, path: &Path) -> Option<PathBuf> {
     let root = Path::new("/usr/lib/debug");
     let mut candidates = Vec::new();
     if let Ok(Some(id)) = file.build_id()

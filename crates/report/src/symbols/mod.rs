@@ -25,9 +25,10 @@ use std::path::{Path, PathBuf};
 use raddle_model::finding::{ObjectKind, Place};
 
 pub use demangle::{demangle, demangle_type};
+pub use elf::separate_debug_file;
 pub use locals::FrameRegisters;
 pub use modules::{Module, Modules};
-pub use pointers::BlockName;
+pub use pointers::{BlockName, BlockUse};
 
 use elf::Elf;
 use variables::{Storage, offset_between};
@@ -145,12 +146,12 @@ impl Symbols {
         })
     }
 
-    /// Name of `length` bytes from `offset` in a heap block of `block` bytes that the code at a
-    /// return address accesses, guessed from the pointers in the function.
+    /// Name of a part (offset and length) of a heap block of `block` bytes that the code at a return
+    /// address uses, guessed from the pointers in the function.
     #[must_use]
-    pub fn in_block(&self, pc: u64, block: u64, offset: u64, length: u64) -> Option<BlockName> {
+    pub fn in_block(&self, pc: u64, use_of_it: BlockUse, block: u64, part: (u64, u64)) -> Option<BlockName> {
         let (elf, linked) = self.file_of(pc.wrapping_sub(1))?;
-        pointers::name_in_block(elf, linked, block, offset, length)
+        pointers::name_in_block(elf, linked, use_of_it, block, part)
     }
 
     /// Stack pointer before the call of a frame, if its unwinding table says so.
@@ -223,6 +224,9 @@ impl Symbols {
             return by_symbol(elf, place, kind);
         };
         let offset = offset_between(variable.storage, place)?;
+        if let Some(name) = hidden_state(&variable.name) {
+            return Some(Named { kind, part: name.clone(), object: name, size: None, offset, declared: None });
+        }
         let part = types::part_at(debug, variable.kind, offset, length);
         let size = if variable.size == 0 { elf.size_at(variable.storage) } else { variable.size };
         let declared = variable.declared.map(|at| Place {
@@ -258,12 +262,18 @@ fn library_place(elf: &Elf, linked: u64) -> Place {
     }
 }
 
+/// What users read of a variable of the runtime that stands for state of the C library.
+fn hidden_state(name: &str) -> Option<String> {
+    name.strip_prefix("raddle_rt::library::hidden::").map(|function| format!("hidden state of {function}"))
+}
+
 /// A name from the symbol table alone: the symbol and an offset in bytes.
 fn by_symbol(elf: &Elf, place: Storage, kind: ObjectKind) -> Option<Named> {
     let symbol = elf.data_symbol(place)?;
     let (Storage::Static(at) | Storage::Tls(at)) = place;
     let offset = at.checked_sub(symbol.address)?;
-    let object = demangle(&symbol.name);
+    let name = demangle(&symbol.name);
+    let object = hidden_state(&name).unwrap_or(name);
     let part = if offset == 0 { object.clone() } else { format!("{object}+{offset}") };
     let size = (symbol.size > 0).then_some(symbol.size);
     Some(Named { kind, object, part, size, offset, declared: None })

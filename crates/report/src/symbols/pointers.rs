@@ -4,9 +4,10 @@
 //! pointer's type says what the block is made of. If exactly one pointer type in the function fits
 //! the size of the block, it is taken as the type of the block. If only one variable has that type,
 //! the block is named after the variable. Nothing is guessed if several types fit, those included
-//! that members of what the function points at point to.
+//! that members of what the function points at point to. A variable that is declared behind the
+//! access does not count, nor one that the call itself initialises.
 
-use super::debug::{Debug, DieRef};
+use super::debug::{Debug, DieRef, constant};
 use super::elf::Elf;
 use super::locals::{for_each_variable, function_at};
 use super::types;
@@ -19,6 +20,17 @@ struct Pointer {
     name: String,
     target: DieRef,
     size: u64,
+    /// Line of its declaration; 0 if that is not known.
+    line: u64,
+}
+
+/// What the code at an address does with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockUse {
+    /// It allocates the block: the result may initialise a pointer.
+    Allocation,
+    /// It uses the block, by a pointer that is there already.
+    Access,
 }
 
 /// What a part of a heap block may be called.
@@ -58,9 +70,18 @@ impl BlockName {
 
 /// Name of the `length` bytes from `offset` in a block of `block` bytes, in the function around a
 /// linked address.
-pub(super) fn name_in_block(elf: &Elf, linked: u64, block: u64, offset: u64, length: u64) -> Option<BlockName> {
+pub(super) fn name_in_block(
+    elf: &Elf,
+    linked: u64,
+    use_of_it: BlockUse,
+    block: u64,
+    (offset, length): (u64, u64),
+) -> Option<BlockName> {
     let debug = &elf.variables().0;
-    let pointers = pointers_of(debug, function_at(elf, linked)?);
+    let mut pointers = pointers_of(debug, function_at(elf, linked)?);
+    if let Some(line) = line_of(elf, linked) {
+        pointers.retain(|pointer| pointer.line < line || (use_of_it == BlockUse::Allocation && pointer.line == line));
+    }
     let exact: Vec<&Pointer> = pointers.iter().filter(|pointer| pointer.size == block).collect();
     let parts: Vec<&Pointer> =
         pointers.iter().filter(|pointer| pointer.size > 1 && block.is_multiple_of(pointer.size)).collect();
@@ -84,6 +105,12 @@ pub(super) fn name_in_block(elf: &Elf, linked: u64, block: u64, offset: u64, len
     })
 }
 
+/// The line of an address.
+fn line_of(elf: &Elf, linked: u64) -> Option<u64> {
+    let location = elf.lines.as_ref()?.find_location(linked).ok()??;
+    location.line.map(u64::from)
+}
+
 /// The pointers of a function and of its origin: a clone made by the optimiser may have dropped a
 /// parameter that its origin still lists.
 fn pointers_of(debug: &Debug, function: DieRef) -> Vec<Pointer> {
@@ -104,7 +131,8 @@ fn collect(debug: &Debug, function: DieRef, pointers: &mut Vec<Pointer>) {
             && let Some(size) = types::size_of(debug, target).filter(|&size| size > 0)
             && let Some(name) = debug.name_of(die)
         {
-            pointers.push(Pointer { name, target, size });
+            let line = debug.through_origins(die, |_, entry| constant(entry, gimli::DW_AT_decl_line)).unwrap_or(0);
+            pointers.push(Pointer { name, target, size, line });
         }
     });
 }

@@ -98,7 +98,7 @@ fn ask_all(probe: &Probe, how: &str) -> usize {
     }
     for line in probe.lines("block") {
         let number = |index: usize| line[index].parse().unwrap();
-        let name = symbols.in_block(hex(line[0]), number(1), number(2), number(3));
+        let name = symbols.in_block(hex(line[0]), super::BlockUse::Allocation, number(1), (number(2), number(3)));
         let name = name.and_then(|name| name.by_pointer().or_else(|| name.by_type("#1")));
         assert_eq!(name.as_deref().unwrap_or(""), line[4], "{how}");
         asked += 1;

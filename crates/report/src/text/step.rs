@@ -22,7 +22,9 @@ pub fn step(trace: &AnnotatedTrace, at: usize, sources: &SourceCache) -> String 
     let mark = event.mark.map(|mark| format!("({mark}) ")).unwrap_or_default();
     let thread = thread_name(trace, event.thread);
     let what = paint(STRONG, &format!("{mark}{}", clean(&event.text)));
-    let _ = writeln!(text, "{} {thread}  {what}", paint(HEADING, &format!("{number}/{all}")));
+    // The same number as in the page: only events of the schedule have one.
+    let stop = event.step.map(|step| paint(FAINT, &format!("  (--break-at {step})"))).unwrap_or_default();
+    let _ = writeln!(text, "{} {thread}  {what}{stop}", paint(HEADING, &format!("{number}/{all}")));
     excerpt(&mut text, trace, event, sources);
     threads(&mut text, trace, at);
     values(&mut text, trace, at);

@@ -21,6 +21,10 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "note:"), clean(note));
     }
+    if !report.unseen.is_empty() {
+        let names: Vec<String> = report.unseen.iter().map(|name| clean(name).into()).collect();
+        let _ = writeln!(text, "  {} {}", paint(WARNING, "without hooks:"), names.join(", "));
+    }
     for one in &report.suppressed {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "suppressed:"), clean(one));
     }
@@ -50,10 +54,10 @@ fn verdict_line(report: &Report) -> String {
 
 /// The defects that a verified program does not have.
 fn absent(report: &Report) -> &'static str {
-    if report.property == "race" {
-        "free of data races, whatever the schedule"
-    } else {
-        "no data race, deadlock, failed assertion, crash or misuse, whatever the schedule"
+    match report.property.as_str() {
+        "race" => "free of data races, whatever the schedule",
+        "reach" => "no assertion fails, whatever the schedule",
+        _ => "no data race, deadlock, failed assertion, crash or misuse, whatever the schedule",
     }
 }
 
@@ -79,6 +83,9 @@ fn coverage(report: &Report) -> Vec<String> {
         lines.push("under sequential consistency, with time-outs at any moment".into());
         if report.property == "race" {
             lines.push("only data races were looked for: deadlocks and failures may be there".into());
+        }
+        if report.property == "reach" {
+            lines.push("only failed assertions were looked for: races, deadlocks and crashes may be there".into());
         }
     }
     let races = report.findings.iter().any(|finding| finding.kind == Kind::DataRace);

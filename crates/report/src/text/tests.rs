@@ -165,6 +165,7 @@ fn report(verdict: Verdict, findings: Vec<Finding>) -> Report {
         },
         limits: vec![],
         suppressed: vec![],
+        unseen: vec![],
         notes: vec![],
         findings,
     }

@@ -123,6 +123,7 @@ pub fn run(name: &str) -> ReportBundle {
         stats: Stats { executions: 7, threads: 3, exits: vec![0, 3], seconds: 0.25, ..Stats::default() },
         limits: vec![name.into()],
         suppressed: vec![name.into()],
+        unseen: vec![name.into()],
         notes: vec![name.into()],
         findings,
     };

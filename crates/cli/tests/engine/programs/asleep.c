@@ -3,7 +3,7 @@
 // status: 3
 // says: a thread waited in the kernel
 #define _GNU_SOURCE
-#include <poll.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -18,8 +18,10 @@ int main(void) {
         return 1;
     pthread_t thread;
     pthread_create(&thread, 0, writer, 0);
-    struct pollfd readable = {ends[0], POLLIN, 0};
-    ppoll(&readable, 1, 0, 0);
+    int more[2];
+    if (pipe(more) != 0)
+        return 1;
+    splice(ends[0], 0, more[1], 0, 1, 0);
     pthread_join(thread, 0);
     return 0;
 }

@@ -210,7 +210,8 @@ fn reads(any_argument: bool) -> Vec<&'static str> {
         "TYPE own[2] = {OBJECT, OBJECT}; use(own);",
         "struct { char more; TYPE of; } own = {1, OBJECT}; use(&own);",
         "TYPE zero; fill(&zero, sizeof zero, 0); int same = memcmp(&OBJECT, &zero, sizeof zero); use(&same);",
-        "TYPE zero; fill(&zero, sizeof zero, 0); int same = !__builtin_memcmp(&OBJECT, &zero, sizeof zero); use(&same);",
+        "TYPE zero; fill(&zero, sizeof zero, 0); int same = !__builtin_memcmp(&OBJECT, &zero, sizeof zero); \
+         use(&same);",
     ];
     if any_argument {
         all.extend(["listN(1, OBJECT);", "listN(2, OBJECT, OBJECT);"]);

@@ -51,6 +51,19 @@ fn a_person_can_use_the_page() {
     assert!(done.stdout.contains("all fine"), "{}", done.all());
 }
 
+/// A report without remarks has nothing below its figures.
+#[test]
+fn the_page_says_nothing_where_there_is_nothing_to_say() {
+    let place = Place::new();
+    let text = "#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+        int main(void) { pthread_mutex_lock(&m); pthread_mutex_lock(&m); return 0; }\n";
+    std::fs::write(place.path("relock.c"), text).unwrap();
+    let done = place.raddle(["check", "--quiet", "--html", "report.html", "relock.c"]);
+    assert_eq!(done.code(), Some(1), "{}", done.all());
+    let done = drive("nothing.js", &format!("file://{}", place.path("report.html").display()));
+    assert!(done.stdout.contains("all fine"), "{}", done.all());
+}
+
 /// Ten thousand events, hostile names everywhere.
 #[test]
 fn long_and_hostile_stories_neither_lag_nor_run() {

@@ -71,11 +71,11 @@ fn the_terminal_steps_through_the_schedule() {
     let text = String::from_utf8_lossy(&output.stdout);
     let steps: Vec<&str> = text.lines().filter(|line| line.contains("/8 T")).collect();
     let expected = [
-        "1/8 T0  start",
-        "4/8 T1  start",
+        "1/8 T0  start  (--break-at 1)",
+        "4/8 T1  start  (--break-at 4)",
         "7/8 T1  (1) write account.balance",
         "8/8 T2  (2) read account.balance",
-        "1/8 T0  start",
+        "1/8 T0  start  (--break-at 1)",
     ];
     assert_eq!(steps, expected, "{text}");
     assert!(text.contains("18 >     from->balance -= amount;"), "{text}");
