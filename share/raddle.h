@@ -29,6 +29,7 @@ void AnnotateIgnoreReadsEnd(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
 void __VERIFIER_assume(int condition) __attribute__((weak));
+unsigned raddle_choose(unsigned values) __attribute__((weak));
 #ifdef __cplusplus
 }
 #endif
@@ -54,5 +55,12 @@ void __VERIFIER_assume(int condition) __attribute__((weak));
 
 /* Executions in which the condition does not hold are discarded. */
 #define RADDLE_ASSUME(condition) RADDLE_DO(__VERIFIER_assume ? __VERIFIER_assume(!!(condition)) : (void)0)
+
+/* A number from 0 to values - 1. raddle explores every one of them; without raddle it is 0. */
+#if RADDLE_ACTIVE
+#define RADDLE_CHOOSE(values) (raddle_choose ? raddle_choose(values) : 0u)
+#else
+#define RADDLE_CHOOSE(values) ((void)(values), 0u)
+#endif
 
 #endif
