@@ -69,6 +69,7 @@ fn title(finding: &Finding) -> String {
         (Kind::DataRace, _) => "data race",
         (Kind::Memory, "use-after-free") => "heap-use-after-free",
         (Kind::Memory, "out-of-bounds") => "heap-buffer-overflow",
+        (Kind::Memory, "leak") => "memory leak",
         (Kind::Memory, "double-free") => "attempting double-free",
         (Kind::Memory, "bad-free") => "attempting free on address which was not malloc()-ed",
         (Kind::Deadlock, "cycle") => "lock-order-inversion (potential deadlock)",

@@ -127,6 +127,8 @@ byte_enum! {
         BadThread = 29,
         /// A lock of the program's own that is announced as acquired while another thread holds it.
         LockNotFree = 30,
+        /// A heap block that nothing leads to at the end of the process.
+        Leak = 31,
     }
 }
 

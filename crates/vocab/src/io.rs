@@ -11,9 +11,16 @@
 //! | 16..32 | descriptor |
 //! | 32..64 | a second thing that is touched, as [`second`] gives it; 0 if there is none |
 //!
+//! | bits of `obj` of a file | |
+//! |---|---|
+//! | 0..32 | the thing |
+//! | 32..43, 43..54 | two [`List`]s of directories that are touched: identity, and how in two bits |
+//! | 55 | set |
+//!
 //! A pipe or socket is one thing, which every operation changes. Of a regular file, the name, the
 //! content and an open file's offset are separate things: reading at an offset changes the offset
-//! and observes the content.
+//! and observes the content. The names in a directory are a thing of their own, its list: making
+//! and removing names shares it, reading it observes it.
 
 /// Orders no memory.
 pub const UNORDERED: u64 = 1 << 12;
@@ -24,6 +31,20 @@ pub const OBSERVES: u64 = 1 << 14;
 
 /// Tells the thread nothing of what others did, as closing does not.
 pub const BLIND: u64 = 1 << 15;
+
+/// Events that stand for the wait for a lock of a file, instead of events of `poll`. The bit of an
+/// invalid descriptor, which no call asks for, tells them apart.
+pub const WAITS_FOR_LOCK: i16 = 0x20 | 1;
+/// As [`WAITS_FOR_LOCK`], for a lock that others may share.
+pub const WAITS_FOR_SHARED_LOCK: i16 = 0x20 | 2;
+/// As [`WAITS_FOR_LOCK`], for a lock of a range of bytes.
+pub const WAITS_FOR_RANGE: i16 = 0x20 | 4;
+
+/// Whether these events stand for the wait for a lock of a file.
+#[must_use]
+pub const fn is_wait_for_lock(events: i16) -> bool {
+    events & 0x20 != 0
+}
 
 /// Where the identities of files lie, apart from those of pipes and from addresses.
 const FILES: u64 = 1 << 55;
@@ -61,7 +82,7 @@ impl ChannelKind {
 /// Bits of an identity that count what a thread made.
 const NUMBER: u64 = (1 << 14) - 1;
 /// Bits of an identity that depend on the thread alone.
-const MAKER: u64 = (u64::MAX >> 8) & !0xffff;
+const MAKER: u64 = (u64::MAX >> 9) & !0xffff;
 
 /// `obj` for the `number`th channel that the thread with this key made.
 #[must_use]
@@ -79,7 +100,87 @@ pub fn channel_of(obj: u64, key: u64) -> Option<(ChannelKind, u64)> {
 /// Whether this is a thing of a regular file, or other state of the process.
 #[must_use]
 pub const fn is_file(obj: u64) -> bool {
-    obj >> 32 == FILES >> 32
+    obj & !(FILES - 1) == FILES
+}
+
+/// Number of identities of lists. Directories that share one seem to depend on each other.
+pub const LISTS: u16 = 1 << LIST_BITS;
+const LIST_BITS: u32 = 9;
+const HOW_BITS: u32 = 2;
+
+/// How an operation touches a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListAccess {
+    /// It reads it.
+    Observe,
+    /// It changes one name, which commutes with changes of others.
+    Share,
+    /// It makes or removes the directory itself.
+    Change,
+}
+
+/// A list of a directory that is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct List {
+    /// Which, below [`LISTS`].
+    pub identity: u16,
+    /// How.
+    pub access: ListAccess,
+}
+
+impl List {
+    const fn pack(list: Option<List>) -> u64 {
+        match list {
+            None => 0,
+            Some(List { identity, access }) => {
+                let how = match access {
+                    ListAccess::Observe => 1,
+                    ListAccess::Share => 2,
+                    ListAccess::Change => 3,
+                };
+                ((identity % LISTS) as u64) << HOW_BITS | how
+            }
+        }
+    }
+
+    const fn unpack(bits: u64) -> Option<List> {
+        let access = match bits & 3 {
+            1 => ListAccess::Observe,
+            2 => ListAccess::Share,
+            3 => ListAccess::Change,
+            _ => return None,
+        };
+        Some(List { identity: (bits >> HOW_BITS) as u16 % LISTS, access })
+    }
+
+    /// Its identity among those of files.
+    #[must_use]
+    pub const fn thing(self) -> u64 {
+        // The other things are odd.
+        FILES | (self.identity as u64) << 1
+    }
+}
+
+/// `obj` for a thing of a file, and lists of directories.
+#[must_use]
+pub const fn file_in(thing: u32, lists: [Option<List>; 2]) -> u64 {
+    let [first, second] = lists;
+    file(thing) | List::pack(first) << 32 | List::pack(second) << (32 + LIST_BITS + HOW_BITS)
+}
+
+/// The thing that `obj` stands for, without the lists.
+#[must_use]
+pub const fn thing(obj: u64) -> u64 {
+    if obj & FILES == 0 { obj } else { obj & (FILES | u32::MAX as u64) }
+}
+
+/// The lists that `obj` stands for.
+#[must_use]
+pub const fn lists(obj: u64) -> [Option<List>; 2] {
+    if obj & FILES == 0 {
+        return [None, None];
+    }
+    [List::unpack(obj >> 32), List::unpack(obj >> (32 + LIST_BITS + HOW_BITS))]
 }
 
 /// `obj` for a thing of a regular file.
@@ -121,6 +222,20 @@ pub const fn without_descriptor(arg: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_are_kept_beside_the_thing() {
+        let all = [ListAccess::Observe, ListAccess::Share, ListAccess::Change];
+        for (access, other) in all.into_iter().flat_map(|access| all.map(|other| (access, other))) {
+            let lists = [Some(List { identity: LISTS - 1, access }), Some(List { identity: 5, access: other })];
+            let obj = file_in(u32::MAX, lists);
+            assert_eq!((thing(obj), super::lists(obj)), (file(u32::MAX), lists));
+            assert!(obj >> 56 == 0);
+        }
+        assert_eq!(lists(file(7)), [None, None]);
+        assert_eq!(lists(u64::MAX >> 9), [None, None]);
+        assert_eq!(thing(u64::MAX >> 9), u64::MAX >> 9);
+    }
 
     #[test]
     fn operands_keep_what_they_are_made_of() {

@@ -18,6 +18,7 @@ int main(void) {
     fclose(file);
     CHECK((file = fopen("/proc/self/status", "r")) && getline(&line, &room, file) > 5);
     fclose(file);
+    free(line);
     CHECK((file = fopen("/proc/self/status", "r")) && fgetc(file) == 'N');
     fclose(file);
     CHECK((file = fopen("/proc/self/status", "r")) && fscanf(file, "%99s", word) == 1 && !strcmp(word, "Name:"));
@@ -28,11 +29,18 @@ int main(void) {
     CHECK((directory = opendir("/proc/self")) && readdir(directory));
     closedir(directory);
     struct dirent **names;
-    CHECK(scandir("/proc/self", &names, 0, alphasort) > 10);
+    int count;
+    CHECK((count = scandir("/proc/self", &names, 0, alphasort)) > 10);
+    while (count > 0)
+        free(names[--count]);
+    free(names);
     CHECK(getenv("PATH"));
     char *where;
     CHECK((where = realpath("/proc/self/cwd", 0)) && *where == '/');
+    free(where);
     CHECK((where = getcwd(0, 0)) && *where == '/');
+    free(where);
     CHECK((where = get_current_dir_name()) && *where == '/');
+    free(where);
     return failed ? 9 : 0;
 }

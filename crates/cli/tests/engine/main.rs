@@ -5,6 +5,7 @@
 //! run by fork and by snapshot, and leaves no process behind.
 
 mod commands;
+mod file_system;
 mod forged;
 mod limits;
 mod names;
@@ -24,9 +25,8 @@ fn main() {
             trials.push(Trial::test(name, move || check_program(&source, mode)));
         }
     }
-    for &(name, test) in
-        commands::TESTS.iter().chain(forged::TESTS).chain(limits::TESTS).chain(unseen::TESTS).chain(names::TESTS)
-    {
+    let tests = [commands::TESTS, file_system::TESTS, forged::TESTS, limits::TESTS, unseen::TESTS, names::TESTS];
+    for &(name, test) in tests.into_iter().flatten() {
         trials.push(Trial::test(name, move || {
             test();
             Ok::<(), Failed>(())

@@ -104,6 +104,10 @@ fn memory(args: &MessageArgs<'_>) -> String {
         "out-of-bounds" => format!("out of bounds: {first}, {} {}", args.text, args.object),
         "double-free" => format!("double free of {} by {first}{freed}", args.object),
         "bad-free" => format!("free of what is no heap block by {first}"),
+        "leak" => {
+            let at = args.accesses.first().map_or_else(|| "?".into(), place);
+            format!("memory leak: {}, allocated by {} at {at}", args.text, thread(args))
+        }
         detail => format!("{} ({detail})", args.object),
     }
 }
@@ -199,7 +203,7 @@ mod tests {
     /// The last arm is for words of a later version only.
     #[test]
     fn every_misuse_has_its_own_sentence() {
-        let of_library = Misuse::ALL.iter().filter(|&&which| which != Misuse::BadFree);
+        let of_library = Misuse::ALL.iter().filter(|&&which| !matches!(which, Misuse::BadFree | Misuse::Leak));
         for &which in of_library {
             let word = raddle_model::defect::words::misuse(which);
             let sentence = say(Kind::Misuse, word, &[access("T1", "use", 1)]);

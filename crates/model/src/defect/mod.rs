@@ -154,9 +154,7 @@ impl DefectFinder {
         found.extend(self.races.memory_errors().iter().map(memory::of_error));
         found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
         found.extend(self.allowed_exits.as_ref().and_then(|allowed| of_exit(execution, allowed)));
-        for &(number, block) in self.races.bad_frees() {
-            found.push(memory::of_bad_free(number, &execution.incidents[number as usize], block));
-        }
+        found.extend(memory::of_bad_frees(execution, self.races.bad_frees()));
         let warns = life::ends_orderly(execution);
         self.follow(execution, warns, &mut found);
         deadlock::find(execution, &self.holdings, &mut found);
@@ -233,7 +231,7 @@ fn of_race(race: &Race) -> Defect {
 fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     let (kind, detail) = match incident.kind {
         // The heap knows more about it.
-        IncidentKind::Misuse(Misuse::BadFree) => return None,
+        IncidentKind::Misuse(Misuse::BadFree | Misuse::Leak) => return None,
         IncidentKind::Misuse(which) => (Kind::Misuse, words::misuse(which)),
         IncidentKind::Failure(Failure::Assertion) => (Kind::Assertion, "assert"),
         IncidentKind::Failure(Failure::Abort) => (Kind::Assertion, "abort"),

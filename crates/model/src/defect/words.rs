@@ -37,6 +37,7 @@ pub fn misuse(which: Misuse) -> &'static str {
         Misuse::ReinitInUse => "reinit-in-use",
         Misuse::SemOverflow => "sem-overflow",
         Misuse::BadFree => "bad-free",
+        Misuse::Leak => "leak",
         Misuse::BadThread => "bad-thread",
     }
 }

@@ -2,6 +2,7 @@
 //! Other state of the process that threads share, such as the working directory, is touched in the
 //! same way, but orders no memory.
 
+use raddle_vocab::io::ListAccess;
 use raddle_vocab::{OpKind, Outcome, Words, io};
 
 use super::{Carrier, Namer, Operation, OrderSink, UnpackError};
@@ -14,7 +15,9 @@ pub struct FileOp {
     /// What is touched.
     pub object: FileTouch,
     /// A second thing that is touched: the content of a file beside the offset, say.
-    pub second: Option<FileTouch>,
+    pub second: Option<SecondTouch>,
+    /// Lists of directories that are touched.
+    pub lists: [Option<io::List>; 2],
     /// The descriptor, whose number depends on what other threads have open.
     pub descriptor: i32,
     /// Events of `poll` that the thread waits for; 0 if it never waits.
@@ -34,9 +37,32 @@ pub struct FileTouch {
     pub observes: bool,
 }
 
+/// A second thing that input or output touches, which is always one of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondTouch {
+    /// Which thing.
+    pub thing: u32,
+    /// It is only looked at.
+    pub observes: bool,
+}
+
+impl From<SecondTouch> for FileTouch {
+    fn from(second: SecondTouch) -> Self {
+        FileTouch { identity: io::file(second.thing), observes: second.observes }
+    }
+}
+
 impl FileTouch {
     fn mode(self) -> Mode {
         if self.observes { Mode::Observe } else { Mode::Write }
+    }
+}
+
+fn list_mode(list: io::List) -> Mode {
+    match list.access {
+        ListAccess::Observe => Mode::Observe,
+        ListAccess::Share => Mode::Share,
+        ListAccess::Change => Mode::Write,
     }
 }
 
@@ -48,7 +74,11 @@ impl FileOp {
     }
 
     fn touches(&self) -> impl Iterator<Item = FileTouch> {
-        [Some(self.object), self.second].into_iter().flatten()
+        [Some(self.object), self.second.map(FileTouch::from)].into_iter().flatten()
+    }
+
+    fn lists(&self) -> impl Iterator<Item = io::List> {
+        self.lists.into_iter().flatten()
     }
 }
 
@@ -63,25 +93,29 @@ impl Operation for FileOp {
     }
 
     fn pack(&self) -> Words {
-        let flag = |touch: Option<FileTouch>, flag: u64| match touch {
-            Some(FileTouch { observes: true, .. }) => flag,
-            _ => 0,
-        };
-        let flags = flag(Some(self.object), io::OBSERVES) | flag(self.second, io::SECOND_OBSERVES);
-        let second = self.second.map_or(0, |second| io::and(second.identity as u32));
+        let flag = |observes: bool, flag: u64| if observes { flag } else { 0 };
+        let second_observes = self.second.is_some_and(|second| second.observes);
+        let flags = flag(self.object.observes, io::OBSERVES) | flag(second_observes, io::SECOND_OBSERVES);
+        let second = self.second.map_or(0, |second| io::and(second.thing));
         let arg = io::waits_for(self.descriptor, self.events) | second | flags;
         let arg = if self.ordered { arg } else { arg | io::UNORDERED };
         let arg = if self.blind { arg | io::BLIND } else { arg };
-        Words::new(OpKind::Io).on(self.object.identity, arg)
+        let object = match self.lists {
+            [None, None] => self.object.identity,
+            lists => io::file_in(self.object.identity as u32, lists),
+        };
+        Words::new(OpKind::Io).on(object, arg)
     }
 
     fn unpack(words: &Words) -> Result<Self, UnpackError> {
         let (descriptor, events) = io::waited_for(words.arg);
-        let touch = |identity, flag| FileTouch { identity, observes: words.arg & flag != 0 };
-        let second = io::second(words.arg).map(|second| touch(second, io::SECOND_OBSERVES));
+        let observes = |flag: u64| words.arg & flag != 0;
+        let second = io::second(words.arg)
+            .map(|second| SecondTouch { thing: second as u32, observes: observes(io::SECOND_OBSERVES) });
         Ok(FileOp {
-            object: touch(words.obj, io::OBSERVES),
+            object: FileTouch { identity: io::thing(words.obj), observes: observes(io::OBSERVES) },
             second,
+            lists: io::lists(words.obj),
             descriptor,
             events,
             ordered: words.arg & io::UNORDERED == 0,
@@ -97,6 +131,7 @@ impl Operation for FileOp {
 
     fn footprint(&self, _thread: u16, into: &mut Footprint) {
         into.extend(self.touches().map(|touch| file_touch(touch.identity, touch.mode())));
+        into.extend(self.lists().map(|list| file_touch(list.thing(), list_mode(list))));
     }
 
     fn can_block(&self) -> bool {
@@ -110,6 +145,14 @@ impl Operation for FileOp {
             }
             if !touch.observes {
                 sink.release_apart(touch.identity, Carrier::Object);
+            }
+        }
+        for list in self.lists().filter(|_| self.ordered) {
+            if list.access != ListAccess::Share {
+                sink.acquire(list.thing(), Carrier::Object);
+            }
+            if list.access != ListAccess::Observe {
+                sink.release_apart(list.thing(), Carrier::Object);
             }
         }
     }

@@ -99,8 +99,8 @@ pub struct RaceDetector {
     /// Places of the accesses in `errors`.
     wrong: FxHashSet<u64>,
     errors: Vec<MemoryError>,
-    /// Frees of what was no live block, by the number of the incident, with the block that was
-    /// there.
+    /// Frees of what was no live block, and blocks that were lost, by the number of the incident, with
+    /// the block that was there.
     bad_frees: Vec<(u32, Option<Block>)>,
 }
 
@@ -340,8 +340,8 @@ impl RaceDetector {
         &self.errors
     }
 
-    /// Frees of what was no live block, by the number of the incident, with the block that was
-    /// there.
+    /// Frees of what was no live block, and blocks that were lost, by the number of the incident, with
+    /// the block that was there.
     #[must_use]
     pub fn bad_frees(&self) -> &[(u32, Option<Block>)] {
         &self.bad_frees
@@ -354,7 +354,7 @@ impl RaceDetector {
             if access.is_some_and(|access| !is_before(incident, access)) {
                 break;
             }
-            if incident.kind == IncidentKind::Misuse(Misuse::BadFree) {
+            if matches!(incident.kind, IncidentKind::Misuse(Misuse::BadFree | Misuse::Leak)) {
                 self.bad_frees.push((*next as u32, self.blocks.block_near(incident.obj)));
             }
             *next += 1;

@@ -16,13 +16,12 @@
 //! * `liveness`: which registers and stack bytes the program will not read again
 //!   ([`liveness::are_alike`], [`liveness::is_dead`]).
 //! * `syscall`: [`syscall::call`], the system call instruction, and system calls that not every
-//!   architecture has ([`syscall::stat`], [`syscall::access`], [`syscall::dup2`],
-//!   [`syscall::poll`]).
+//!   architecture has ([`syscall::stat`], [`syscall::dup2`], [`syscall::poll`]).
 //! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],
 //!   [`signal::return_from_handler`]; [`signal::program_counter`], [`signal::stack_pointer`] and
 //!   [`signal::frame`] of what was interrupted; [`signal::move_frame`]; system calls that the
 //!   kernel reports ([`signal::system_call`], [`signal::answer_system_call`],
-//!   [`signal::repeat_system_call`]).
+//!   [`signal::repeat_system_call`], [`signal::call_instead`]).
 //! * `atomic16`: [`atomic16::exchange_16_if`], compare-exchange of 16 bytes.
 //! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by
 //!   unwinding.

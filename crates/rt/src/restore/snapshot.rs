@@ -11,6 +11,7 @@ use crate::arch::PAGE;
 use crate::arch::vector::fastest_restore;
 use crate::restore::cacheline_restore::{self, Habits, Restore};
 use crate::state::{process, run_ranges};
+use crate::syscall::maps::{Maps, MapsEntry};
 use crate::syscall::{self, syscall};
 
 const MAX_REGIONS: usize = 1024;
@@ -75,6 +76,8 @@ pub struct Snapshot {
     own: [Region; 16],
     own_count: usize,
     protected: bool,
+    /// There is memory of the program that is shared with other processes.
+    has_shared: bool,
 }
 
 impl Snapshot {
@@ -91,6 +94,7 @@ impl Snapshot {
             own: [NOWHERE; 16],
             own_count: 0,
             protected: false,
+            has_shared: false,
         }
     }
 
@@ -123,6 +127,11 @@ impl Snapshot {
         }
         self.protected = true;
         Ok(())
+    }
+
+    /// Whether memory of the program was shared with other processes at the root.
+    pub fn has_shared(&self) -> bool {
+        self.has_shared
     }
 
     /// Handles a write fault; `false` if the page is not the snapshot's.
@@ -275,11 +284,12 @@ impl Snapshot {
     /// Collects all private writable memory that is not the runtime's.
     fn collect(&mut self, module: (usize, usize)) -> Result<(), &'static str> {
         self.exclude(module.0, module.1 - module.0);
-        let mut maps = crate::syscall::maps::Maps::open().ok_or("cannot read the list of mappings")?;
+        let mut maps = Maps::open().ok_or("cannot read the list of mappings")?;
         while let Some(mapping) = maps.next() {
             if mapping.private && mapping.writable && mapping.readable {
                 self.add_around(mapping.start, mapping.end)?;
             }
+            self.has_shared |= is_programs_shared(&mapping);
         }
         // The state of the run lies within the module that was left out as a whole.
         run_ranges().into_iter().try_for_each(|(start, bytes)| self.add(start, start + bytes))
@@ -313,6 +323,13 @@ impl Snapshot {
         self.region_count += 1;
         Ok(())
     }
+}
+
+/// Whether memory is shared with other processes, and is not the file that the runtime shares with the
+/// host.
+pub fn is_programs_shared(mapping: &MapsEntry) -> bool {
+    let shared_file = process().control as usize;
+    !mapping.private && mapping.writable && !(mapping.start..mapping.end).contains(&shared_file)
 }
 
 /// Grows the main thread's stack to the size that the system allows: memory that it grows into

@@ -41,6 +41,8 @@ pub mod kind {
     pub const OTHER: u32 = 32;
     /// The end of the data segment.
     pub const BREAK: u32 = 64;
+    /// Descriptors out of the program's way that belong to the run.
+    pub const FILES: u32 = 128;
 }
 
 struct Root {
@@ -57,6 +59,8 @@ struct Root {
     copied: [bool; WATCHED],
     any_copied: bool,
     directory: [u8; PATH],
+    /// Its identity.
+    directory_identity: (u64, u64),
     mask: u32,
     actions: [KernelAction; SIGNALS],
     action_saved: [bool; SIGNALS],
@@ -85,6 +89,7 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     copied: [false; WATCHED],
     any_copied: false,
     directory: [0; PATH],
+    directory_identity: (0, 0),
     mask: 0,
     actions: [KernelAction::DEFAULT; SIGNALS],
     action_saved: [false; SIGNALS],
@@ -127,6 +132,12 @@ pub fn at_root() {
     }
     // SAFETY: writes the path into the own buffer.
     unsafe { syscall!(libc::SYS_getcwd, root.directory.as_mut_ptr(), PATH) };
+    // SAFETY: an all-zero stat is a valid value to be overwritten; the path is that of a directory.
+    unsafe {
+        let mut about: libc::stat = core::mem::zeroed();
+        crate::arch::syscall::stat(root.directory.as_ptr().cast(), &raw mut about);
+        root.directory_identity = (about.st_dev, about.st_ino);
+    }
     // SAFETY: reads the mask by setting it twice.
     unsafe {
         root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
@@ -210,6 +221,11 @@ fn address_space() -> usize {
     (pages * crate::arch::PAGE).wrapping_sub(crate::syscall::mapped_bytes())
 }
 
+/// Whether this is the identity of the directory in which every run begins.
+pub fn is_first_directory(identity: (u64, u64)) -> bool {
+    root().directory_identity == identity
+}
+
 /// Whether the descriptor was open at the root, so that what happens to it must be undone.
 pub fn is_watched(descriptor: i32) -> bool {
     usize::try_from(descriptor).is_ok_and(|index| index < WATCHED && root().open[index])
@@ -272,6 +288,22 @@ pub fn overlaps_mapping(start: usize, end: usize) -> bool {
     root.mappings[..root.mapping_count].iter().any(|&(from, len)| from < end && start < from + len)
 }
 
+/// Whether the run has changed the size of the data segment.
+pub fn has_more_data() -> bool {
+    root().changed & kind::BREAK != 0
+}
+
+/// Whether a part of the range was added to the data segment by the run.
+pub fn overlaps_new_data(start: usize, end: usize) -> bool {
+    if !has_more_data() {
+        return false;
+    }
+    let from = root().data_end;
+    // SAFETY: asks for the end of the data segment, which it does not change.
+    let to = unsafe { syscall!(libc::SYS_brk, 0usize) } as usize;
+    from < end && start < to
+}
+
 /// Undoes the changes of a run.
 pub fn after_run() {
     let root = root();
@@ -280,7 +312,7 @@ pub fn after_run() {
     // left this one open; now and then everything is swept, as closing a range costs more than a
     // whole run of a small program. SAFETY: asks about a descriptor.
     let opened = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
-    let whole = opened || root.runs.is_multiple_of(WHOLE_SWEEP);
+    let whole = opened || root.changed & kind::FILES != 0 || root.runs.is_multiple_of(WHOLE_SWEEP);
     if whole || root.runs.is_multiple_of(SWEEP) {
         close_opened(root, whole);
     }

@@ -29,6 +29,7 @@ use raddle_vocab::policy::mix;
 use crate::arch::PAGE;
 use crate::arch::entry::{Registers, registers};
 use crate::arch::{context, liveness, signal};
+use crate::interpose::io::overlay::overlay;
 use crate::restore::undo;
 use crate::state::{Global, process, run, runtime_ranges};
 use crate::syscall::maps::Maps;
@@ -86,8 +87,10 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// What the kernel does with system calls from outside the runtime.
 static SELECTOR: AtomicU8 = AtomicU8::new(ALLOW);
-const ALLOW: u8 = 0;
-const BLOCK: u8 = 1;
+/// It makes them.
+pub const ALLOW: u8 = 0;
+/// It reports them.
+pub const BLOCK: u8 = 1;
 
 /// Operation and modes of `prctl`.
 const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
@@ -125,13 +128,24 @@ pub fn begin() -> bool {
     unsafe { core::ptr::copy_nonoverlapping(start as *const u8, this.stack, len) };
     ACTIVE.store(true, Relaxed);
     let (start, end) = crate::sched::startup::module_range();
-    // SAFETY: the selector lives for ever. A kernel that lacks the operation refuses it.
-    unsafe {
-        syscall!(libc::SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, DISPATCH_ON, start, end - start, SELECTOR.as_ptr())
-    };
+    dispatch((start, end), &SELECTOR);
     this.note_present();
     SELECTOR.store(BLOCK, Relaxed);
     true
+}
+
+/// Lets the kernel report system calls from outside the range, where the selector says so. False if
+/// it cannot: it lacks the operation before Linux 5.11.
+pub fn dispatch((start, end): (usize, usize), selector: &'static AtomicU8) -> bool {
+    let selector = selector.as_ptr();
+    // SAFETY: the selector lives for ever.
+    unsafe { syscall!(libc::SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, DISPATCH_ON, start, end - start, selector) == 0 }
+}
+
+/// Lets system calls take their usual way again.
+pub fn stop_dispatch() {
+    // SAFETY: no operands that are pointers.
+    unsafe { syscall!(libc::SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, DISPATCH_OFF, 0usize, 0usize, 0usize) };
 }
 
 /// Ends the observation, if there is one.
@@ -139,8 +153,7 @@ pub fn end() {
     if is_active() {
         ACTIVE.store(false, Relaxed);
         SELECTOR.store(ALLOW, Relaxed);
-        // SAFETY: system calls take their usual way again.
-        unsafe { syscall!(libc::SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, DISPATCH_OFF, 0usize, 0usize, 0usize) };
+        stop_dispatch();
     }
 }
 
@@ -178,6 +191,13 @@ pub fn going_on() {
             this.note_present();
         }
         SELECTOR.store(BLOCK, Relaxed);
+    }
+}
+
+/// The observed thread does something that no proof covers.
+pub fn spoil() {
+    if is_active() {
+        observation().spoilt = true;
     }
 }
 
@@ -346,6 +366,8 @@ fn rest() -> u64 {
         me.private.spare_semaphore,
         u64::from(me.private.random_words) ^ u64::from(me.private.signalled) << 32,
         run.heap_bytes as u64,
+        overlay().changes,
+        u64::from(overlay().directory),
     ];
     let mut hash = mine.iter().fold(0, |hash, word| mix(hash ^ word));
     for (start, bytes) in [
@@ -353,7 +375,6 @@ fn rest() -> u64 {
         range_of(&me.private.cancel),
         range_of(&run.channels),
         range_of(&run.open_files),
-        range_of(&run.copies),
         range_of(&run.handlers),
         range_of(&run.names),
     ] {

@@ -15,6 +15,7 @@ use raddle_vocab::policy::MAX_THREADS;
 pub use process_state::{Handover, PoolEntry, ProcessState};
 pub use run_state::{AnnouncedOp, Fiber, Hot, ReadySet, RunState, ThreadStatus, WaitStage};
 
+use crate::interpose::io::overlay;
 use crate::interpose::thread::affinity::{Affinity, NOT_ASKED};
 use crate::interpose::thread::keys::Keys;
 use crate::sched::timeouts::View;
@@ -135,7 +136,7 @@ pub const fn run_pointer() -> *const RunState {
 }
 
 /// Address and size of what belongs to the run and holds nothing that the program can notice.
-pub fn runtime_ranges() -> [(usize, usize); 6] {
+pub fn runtime_ranges() -> [(usize, usize); 7] {
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (LOOP_CANDIDATES.get() as usize, size_of_val(&LOOP_CANDIDATES)),
@@ -143,11 +144,12 @@ pub fn runtime_ranges() -> [(usize, usize); 6] {
         (READ_SITES.get() as usize, size_of_val(&READ_SITES)),
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
         (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
+        overlay::range(),
     ]
 }
 
 /// Address and size of everything that belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 8] {
+pub fn run_ranges() -> [(usize, usize); 9] {
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (LOOP_CANDIDATES.get() as usize, size_of_val(&LOOP_CANDIDATES)),
@@ -157,5 +159,6 @@ pub fn run_ranges() -> [(usize, usize); 8] {
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
         (AFFINITIES.get() as usize, size_of_val(&AFFINITIES)),
         (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
+        overlay::range(),
     ]
 }

@@ -9,7 +9,7 @@ use crate::interpose::annotations::locks::AnnouncedLocks;
 use crate::interpose::annotations::section::Section;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
-use crate::interpose::io::files::Copies;
+use crate::interpose::io::file_locks::FileLocks;
 use crate::interpose::io::readiness::Queues;
 use crate::interpose::io::regular_files::OpenFile;
 use crate::interpose::io::stream_locks::StreamLocks;
@@ -298,6 +298,8 @@ pub struct RunState {
     pub section: Section,
     /// Bytes of all heap blocks ever handed out fresh.
     pub heap_bytes: usize,
+    /// Heap blocks that the program has to free.
+    pub live_blocks: usize,
     /// Pool entries in use.
     pub slots: ThreadSet,
     /// Run-local numbers by rank.
@@ -316,8 +318,6 @@ pub struct RunState {
     pub open_files: [OpenFile; MAX_CHANNELS],
     /// Words whose accesses are the uses and ends of descriptors.
     pub descriptor_words: DescriptorWords,
-    /// Private copies of files.
-    pub copies: Copies,
     /// Actions that the program wants for the signals that the runtime handles.
     pub handlers: [KernelAction; 65],
     /// Timers of the program.
@@ -326,6 +326,8 @@ pub struct RunState {
     pub heap_onces: HeapOnces,
     /// Queues of `epoll`.
     pub queues: Queues,
+    /// Locks of files.
+    pub file_locks: FileLocks,
     /// Locks of streams.
     pub stream_locks: StreamLocks,
     /// Clocks that threads published at objects.
@@ -356,6 +358,7 @@ impl RunState {
             exit: None,
             section: Section::new(),
             heap_bytes: 0,
+            live_blocks: 0,
             streak: (0, 0),
             any_left: false,
             at_spin_reads: 0,
@@ -363,11 +366,11 @@ impl RunState {
             channels: [0; MAX_CHANNELS],
             open_files: [OpenFile::NONE; MAX_CHANNELS],
             descriptor_words: DescriptorWords::NEW,
-            copies: Copies::new(),
             handlers: [KernelAction::DEFAULT; 65],
             timers: Timers::NEW,
             heap_onces: HeapOnces::NEW,
             queues: Queues::NEW,
+            file_locks: FileLocks::NONE,
             stream_locks: StreamLocks::NEW,
             timed: false,
             used_files: false,

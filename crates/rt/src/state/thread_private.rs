@@ -1,5 +1,6 @@
 //! What the runtime keeps for each thread beside its place in the schedule.
 
+use crate::interpose::io::traversal::Traversal;
 use crate::interpose::thread::cancel::Cancel;
 use crate::spinloop::libstdcxx_spin::LastPoll;
 use crate::spinloop::locked_poll::LockVisit;
@@ -69,6 +70,10 @@ pub struct ThreadPrivate {
     pub last_poll: LastPoll,
     /// Its last visit to a lock.
     pub lock_visit: LockVisit,
+    /// The lock of a range of a file that it asks for, in the program's memory.
+    pub lock_request: usize,
+    /// The call in which the C library walks through directories for it.
+    pub traversal: Traversal,
 }
 
 impl ThreadPrivate {
@@ -102,5 +107,7 @@ impl ThreadPrivate {
         cancel: Cancel::NEW,
         last_poll: LastPoll::NONE,
         lock_visit: LockVisit::NONE,
+        lock_request: 0,
+        traversal: Traversal::NONE,
     };
 }

@@ -128,3 +128,81 @@ pub fn answer_system_call(context: &mut libc::ucontext_t, result: isize) {
 pub fn repeat_system_call(context: &mut libc::ucontext_t) {
     context.uc_mcontext.gregs[libc::REG_RIP as usize] -= SYSTEM_CALL_BYTES;
 }
+
+/// Lets the program call [`reported_call`] where it would have made the reported system call.
+///
+/// # Safety
+/// The context must be that of the handler that runs; the interrupted stack can be written.
+pub unsafe fn call_instead(context: &mut libc::ucontext_t) {
+    let registers = &mut context.uc_mcontext.gregs;
+    let top = registers[libc::REG_RSP as usize] as usize - super::RED_ZONE - size_of::<u64>();
+    // SAFETY: the caller's promise.
+    unsafe { *(top as *mut i64) = registers[libc::REG_RIP as usize] };
+    registers[libc::REG_RSP as usize] = top as i64;
+    registers[libc::REG_RIP as usize] = reported_call as *const () as i64;
+}
+
+/// A system call as an ordinary call: number and operands are in the registers that the kernel
+/// expects. All registers but those of a system call are kept. The return address is behind the
+/// red zone of the caller, which `ret` skips.
+#[unsafe(naked)]
+unsafe extern "C" fn reported_call() {
+    core::arch::naked_asm!(
+        "push rbx",
+        "mov rbx, rsp",
+        "sub rsp, 304",
+        "and rsp, -16",
+        "movaps [rsp + 48], xmm0",
+        "movaps [rsp + 64], xmm1",
+        "movaps [rsp + 80], xmm2",
+        "movaps [rsp + 96], xmm3",
+        "movaps [rsp + 112], xmm4",
+        "movaps [rsp + 128], xmm5",
+        "movaps [rsp + 144], xmm6",
+        "movaps [rsp + 160], xmm7",
+        "movaps [rsp + 176], xmm8",
+        "movaps [rsp + 192], xmm9",
+        "movaps [rsp + 208], xmm10",
+        "movaps [rsp + 224], xmm11",
+        "movaps [rsp + 240], xmm12",
+        "movaps [rsp + 256], xmm13",
+        "movaps [rsp + 272], xmm14",
+        "movaps [rsp + 288], xmm15",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], r10",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov rdi, rax",
+        "mov rsi, rsp",
+        "call {perform}",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov r10, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "movaps xmm0, [rsp + 48]",
+        "movaps xmm1, [rsp + 64]",
+        "movaps xmm2, [rsp + 80]",
+        "movaps xmm3, [rsp + 96]",
+        "movaps xmm4, [rsp + 112]",
+        "movaps xmm5, [rsp + 128]",
+        "movaps xmm6, [rsp + 144]",
+        "movaps xmm7, [rsp + 160]",
+        "movaps xmm8, [rsp + 176]",
+        "movaps xmm9, [rsp + 192]",
+        "movaps xmm10, [rsp + 208]",
+        "movaps xmm11, [rsp + 224]",
+        "movaps xmm12, [rsp + 240]",
+        "movaps xmm13, [rsp + 256]",
+        "movaps xmm14, [rsp + 272]",
+        "movaps xmm15, [rsp + 288]",
+        "mov rsp, rbx",
+        "pop rbx",
+        "ret {red_zone}",
+        perform = sym crate::interpose::io::traversal::perform,
+        red_zone = const super::RED_ZONE,
+    )
+}

@@ -30,15 +30,6 @@ pub unsafe fn stat(path: *const c_char, status: *mut libc::stat) -> isize {
     unsafe { call(libc::SYS_stat, [path as usize, status as usize, 0, 0, 0, 0]) }
 }
 
-/// Asks whether the process may access the file at a path in this mode (`R_OK`, `W_OK`, `X_OK`).
-///
-/// # Safety
-/// The path ends with a zero byte.
-pub unsafe fn access(path: *const c_char, mode: i32) -> isize {
-    // SAFETY: the caller vouches for the path.
-    unsafe { call(libc::SYS_access, [path as usize, mode as usize, 0, 0, 0, 0]) }
-}
-
 /// Makes `new` a copy of the descriptor `old`. Closes what `new` was before.
 ///
 /// # Safety

@@ -18,7 +18,6 @@ real! { hidden:
     fn asctime(time: *const c_void) -> *mut c_char;
     fn __xpg_strerror_r(number: i32, into: *mut c_char, bytes: usize) -> i32;
     fn strerror_r(number: i32, into: *mut c_char, bytes: usize) -> *mut c_char;
-    fn realpath(path: *const c_char, into: *mut c_char) -> *mut c_char;
 }
 
 /// Bytes of a `struct tm`, of a `time_t`, and of the text that `asctime` writes.
@@ -107,18 +106,9 @@ extern "C" fn describe_error_somewhere(number: i32, into: *mut c_char, bytes: us
     result
 }
 
-extern "C" fn resolve_path(path: *const c_char, into: *mut c_char, pc: u64) -> *mut c_char {
-    reads_text(path as usize, pc);
-    // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::realpath(path, into) };
-    writes_text(result as usize, pc);
-    result
-}
-
 export!(strftime, 4 => format_time);
 export!(__xpg_strerror_r, 3 => describe_error);
 export!(strerror_r, 3 => describe_error_somewhere);
-export!(realpath, 2 => resolve_path);
 
 before! {
     atoi atol atoll => |a, pc| reads_integer(a[0], 10, pc);

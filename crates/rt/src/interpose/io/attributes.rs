@@ -1,152 +1,271 @@
-//! Modes, owners and times of files, and lists of directories, where files have private copies. A
-//! change goes to the private copy, which is made if need be, so that no real file changes.
+//! Functions of the C library that change modes, owners, times, sizes and extended attributes of
+//! files.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::c_char;
 
-use raddle_wire::limit;
+use crate::arch::entry::{export, return_address};
+use crate::interpose::buffers;
+use crate::interpose::io::calls;
+use crate::interpose::io::files::as_c;
+use crate::interpose::io::regular_files::FileAccess;
+use crate::restore::snapshot::touch;
+use crate::syscall::syscall;
 
-use crate::arch::entry::export;
-use crate::interpose::io::files;
-use crate::interpose::io::regular_files::{self, FileAccess};
-use crate::sched::controller::note_limit;
-use crate::state::{controlled, run};
-use crate::syscall::libc_real::real;
-use crate::syscall::{set_errno, syscall};
+const HERE: i32 = libc::AT_FDCWD;
+const NOFOLLOW: i32 = libc::AT_SYMLINK_NOFOLLOW;
+/// The descriptor itself is meant.
+const ITSELF: *const c_char = c"".as_ptr();
+const EMPTY: i32 = libc::AT_EMPTY_PATH;
 
-real! { hidden:
-    fn chmod(path: *const c_char, mode: u32) -> i32;
-    fn chown(path: *const c_char, owner: u32, group: u32) -> i32;
-    fn lchown(path: *const c_char, owner: u32, group: u32) -> i32;
-    fn utime(path: *const c_char, times: *const libc::utimbuf) -> i32;
-    fn utimes(path: *const c_char, times: *const libc::timeval) -> i32;
-    fn utimensat(directory: i32, path: *const c_char, times: *const libc::timespec, flags: i32) -> i32;
-    fn opendir(path: *const c_char) -> *mut c_void;
-    fn scandir(path: *const c_char, list: *mut c_void, select: *const c_void, compare: *const c_void) -> i32;
-}
-
-/// Changes the private copy of a file by a system call on its descriptor. `None` if there can be
-/// none: then the real call says why, or changes the real file, which is named.
-fn change(path: *const c_char, pc: u64, call: impl Fn(i32) -> isize) -> Option<i32> {
-    if !files::private() || path.is_null() {
-        return None;
-    }
-    // SAFETY: the caller passes a path.
-    let path = unsafe { CStr::from_ptr(path) };
-    regular_files::looks_into(path, FileAccess::Observe, FileAccess::Change, pc);
-    let Some(copy) = files::copy_to_change(path) else {
-        note_limit(limit::FILES);
-        return None;
-    };
-    let result = match copy {
-        Ok(descriptor) => call(descriptor) as i32,
-        Err(code) => -code,
-    };
-    Some(if result < 0 {
-        set_errno(-result);
-        -1
-    } else {
-        0
-    })
+fn status(result: isize) -> i32 {
+    as_c(result) as i32
 }
 
 extern "C" fn change_mode(path: *const c_char, mode: u32, pc: u64) -> i32 {
-    // SAFETY: changes the mode of a memory file.
-    let changed = change(path, pc, |descriptor| unsafe { syscall!(libc::SYS_fchmod, descriptor, mode) });
-    // SAFETY: passes on what the caller gave.
-    changed.unwrap_or_else(|| unsafe { hidden::chmod(path, mode) })
+    status(calls::change_mode(HERE, path, mode, 0, pc))
 }
 
-/// Changes the owner of the private copy.
-fn give(path: *const c_char, owner: u32, group: u32, pc: u64) -> Option<i32> {
-    // SAFETY: changes the owner of a memory file.
-    change(path, pc, |descriptor| unsafe { syscall!(libc::SYS_fchown, descriptor, owner, group) })
+extern "C" fn change_mode_of_link(path: *const c_char, mode: u32, pc: u64) -> i32 {
+    status(calls::change_mode(HERE, path, mode, NOFOLLOW, pc))
+}
+
+extern "C" fn change_mode_at(directory: i32, path: *const c_char, mode: u32, flags: i32, pc: u64) -> i32 {
+    status(calls::change_mode(directory, path, mode, flags, pc))
+}
+
+extern "C" fn change_mode_of(descriptor: i32, mode: u32, pc: u64) -> i32 {
+    status(calls::change_mode(descriptor, ITSELF, mode, EMPTY, pc))
 }
 
 extern "C" fn change_owner(path: *const c_char, owner: u32, group: u32, pc: u64) -> i32 {
-    // SAFETY: passes on what the caller gave.
-    give(path, owner, group, pc).unwrap_or_else(|| unsafe { hidden::chown(path, owner, group) })
+    status(calls::change_owner(HERE, path, (owner, group), 0, pc))
 }
 
 extern "C" fn change_owner_of_link(path: *const c_char, owner: u32, group: u32, pc: u64) -> i32 {
-    // SAFETY: passes on what the caller gave.
-    give(path, owner, group, pc).unwrap_or_else(|| unsafe { hidden::lchown(path, owner, group) })
+    status(calls::change_owner(HERE, path, (owner, group), NOFOLLOW, pc))
 }
 
-/// Changes the times of the private copy, to the present time if there are none.
-fn stamp(path: *const c_char, times: Option<[libc::timespec; 2]>, pc: u64) -> Option<i32> {
-    change(path, pc, |descriptor| {
-        let times = times.as_ref().map_or(core::ptr::null(), |times| times.as_ptr());
-        // SAFETY: changes the times of a memory file; no path says that it is the descriptor's.
-        unsafe { syscall!(libc::SYS_utimensat, descriptor, 0usize, times, 0usize) }
-    })
+extern "C" fn change_owner_of(descriptor: i32, owner: u32, group: u32, pc: u64) -> i32 {
+    status(calls::change_owner(descriptor, ITSELF, (owner, group), EMPTY, pc))
+}
+
+extern "C" fn change_owner_at(directory: i32, path: *const c_char, owner: u32, group: u32, flags: i32) -> i32 {
+    let pc = return_address();
+    status(calls::change_owner(directory, path, (owner, group), flags, pc))
+}
+
+/// Null, or two times.
+type Times<T> = *const [T; 2];
+
+fn of_seconds(times: *const libc::utimbuf, pc: u64) -> Option<[libc::timespec; 2]> {
+    buffers::reads(times as usize, size_of::<libc::utimbuf>(), pc);
+    // SAFETY: null, or the caller passes both times.
+    unsafe { times.as_ref() }
+        .map(|times| [times.actime, times.modtime].map(|seconds| libc::timespec { tv_sec: seconds, tv_nsec: 0 }))
+}
+
+fn of_microseconds(times: Times<libc::timeval>, pc: u64) -> Option<[libc::timespec; 2]> {
+    buffers::reads(times as usize, size_of::<[libc::timeval; 2]>(), pc);
+    let spec = |time: libc::timeval| libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_usec * 1_000 };
+    // SAFETY: null, or the caller passes both times.
+    unsafe { times.as_ref() }.map(|times| times.map(spec))
+}
+
+fn of_nanoseconds(times: Times<libc::timespec>, pc: u64) -> Option<[libc::timespec; 2]> {
+    buffers::reads(times as usize, size_of::<[libc::timespec; 2]>(), pc);
+    // SAFETY: null, or the caller passes both times.
+    unsafe { times.as_ref() }.copied()
 }
 
 extern "C" fn change_times(path: *const c_char, times: *const libc::utimbuf, pc: u64) -> i32 {
-    // SAFETY: null, or the caller passes both times.
-    let both = unsafe { times.as_ref() }
-        .map(|times| [times.actime, times.modtime].map(|seconds| libc::timespec { tv_sec: seconds, tv_nsec: 0 }));
-    // SAFETY: passes on what the caller gave.
-    stamp(path, both, pc).unwrap_or_else(|| unsafe { hidden::utime(path, times) })
+    status(calls::change_times(HERE, path, of_seconds(times, pc), 0, pc))
 }
 
-extern "C" fn change_times_finely(path: *const c_char, times: *const libc::timeval, pc: u64) -> i32 {
-    let spec = |time: libc::timeval| libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_usec * 1_000 };
-    // SAFETY: null, or the caller passes both times.
-    let both = unsafe { times.cast::<[libc::timeval; 2]>().as_ref() }.map(|times| times.map(spec));
-    // SAFETY: passes on what the caller gave.
-    stamp(path, both, pc).unwrap_or_else(|| unsafe { hidden::utimes(path, times) })
+extern "C" fn change_times_finely(path: *const c_char, times: Times<libc::timeval>, pc: u64) -> i32 {
+    status(calls::change_times(HERE, path, of_microseconds(times, pc), 0, pc))
+}
+
+extern "C" fn change_times_of_link(path: *const c_char, times: Times<libc::timeval>, pc: u64) -> i32 {
+    status(calls::change_times(HERE, path, of_microseconds(times, pc), NOFOLLOW, pc))
+}
+
+extern "C" fn change_times_of(descriptor: i32, times: Times<libc::timeval>, pc: u64) -> i32 {
+    status(calls::change_times(descriptor, ITSELF, of_microseconds(times, pc), EMPTY, pc))
+}
+
+extern "C" fn change_times_from(directory: i32, path: *const c_char, times: Times<libc::timeval>, pc: u64) -> i32 {
+    status(calls::change_times(directory, path, of_microseconds(times, pc), 0, pc))
 }
 
 extern "C" fn change_times_at(
     directory: i32,
     path: *const c_char,
-    times: *const libc::timespec,
+    times: Times<libc::timespec>,
     flags: i32,
     pc: u64,
 ) -> i32 {
-    // SAFETY: a path that is not null is the caller's.
-    let is_absolute = !path.is_null() && unsafe { *path } == b'/' as c_char;
-    let stamped = if directory == libc::AT_FDCWD || is_absolute {
-        // SAFETY: null, or the caller passes both times.
-        stamp(path, unsafe { times.cast::<[libc::timespec; 2]>().as_ref() }.copied(), pc)
-    } else {
-        None
-    };
-    // SAFETY: passes on what the caller gave.
-    stamped.unwrap_or_else(|| unsafe { hidden::utimensat(directory, path, times, flags) })
+    status(calls::change_times(directory, path, of_nanoseconds(times, pc), flags, pc))
 }
 
-/// A list of a directory shows the real files, not those that the run has made or removed.
-fn lists_directory() {
-    if controlled() && run().copies.has_any() {
-        note_limit(limit::FILES);
+extern "C" fn change_times_of_finely(descriptor: i32, times: Times<libc::timespec>, pc: u64) -> i32 {
+    status(calls::change_times(descriptor, ITSELF, of_nanoseconds(times, pc), EMPTY, pc))
+}
+
+extern "C" fn truncate_path(path: *const c_char, bytes: i64, pc: u64) -> i32 {
+    status(calls::truncate(path, bytes, pc))
+}
+
+/// Where an extended attribute is asked for or set.
+#[derive(Clone, Copy)]
+struct Whose {
+    descriptor: i32,
+    path: *const c_char,
+    flags: i32,
+}
+
+impl Whose {
+    fn path(path: *const c_char) -> Self {
+        Whose { descriptor: HERE, path, flags: 0 }
+    }
+
+    fn link(path: *const c_char) -> Self {
+        Whose { descriptor: HERE, path, flags: NOFOLLOW }
+    }
+
+    fn open(descriptor: i32) -> Self {
+        Whose { descriptor, path: ITSELF, flags: EMPTY }
+    }
+
+    fn perform(self, how: FileAccess, pc: u64, call: impl FnOnce(i32) -> isize) -> isize {
+        as_c(calls::with_attributes(self.descriptor, self.path, self.flags, how, pc, call))
+    }
+
+    fn get(self, name: *const c_char, value: *mut u8, room: usize, pc: u64) -> isize {
+        touch(value, room);
+        // SAFETY: passes on what the caller gave.
+        self.perform(FileAccess::Observe, pc, |file| unsafe { syscall!(libc::SYS_fgetxattr, file, name, value, room) })
+    }
+
+    fn list(self, into: *mut u8, room: usize, pc: u64) -> isize {
+        touch(into, room);
+        // SAFETY: passes on what the caller gave.
+        self.perform(FileAccess::Observe, pc, |file| unsafe { syscall!(libc::SYS_flistxattr, file, into, room) })
+    }
+
+    fn remove(self, name: *const c_char, pc: u64) -> i32 {
+        // SAFETY: passes on what the caller gave.
+        self.perform(FileAccess::Change, pc, |file| unsafe { syscall!(libc::SYS_fremovexattr, file, name) }) as i32
+    }
+
+    fn set(self, name: *const c_char, value: *const u8, bytes: usize, flags: i32, pc: u64) -> i32 {
+        // SAFETY: passes on what the caller gave.
+        self.perform(FileAccess::Change, pc, |file| unsafe {
+            syscall!(libc::SYS_fsetxattr, file, name, value, bytes, flags)
+        }) as i32
     }
 }
 
-extern "C" fn open_directory(path: *const c_char, _pc: u64) -> *mut c_void {
-    lists_directory();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::opendir(path) }
+extern "C" fn get_attribute(path: *const c_char, name: *const c_char, value: *mut u8, room: usize, pc: u64) -> isize {
+    Whose::path(path).get(name, value, room, pc)
 }
 
-extern "C" fn scan_directory(
+extern "C" fn get_attribute_of_link(
     path: *const c_char,
-    list: *mut c_void,
-    select: *const c_void,
-    compare: *const c_void,
-    _pc: u64,
+    name: *const c_char,
+    value: *mut u8,
+    room: usize,
+    pc: u64,
+) -> isize {
+    Whose::link(path).get(name, value, room, pc)
+}
+
+extern "C" fn get_attribute_of(descriptor: i32, name: *const c_char, value: *mut u8, room: usize, pc: u64) -> isize {
+    Whose::open(descriptor).get(name, value, room, pc)
+}
+
+extern "C" fn list_attributes(path: *const c_char, into: *mut u8, room: usize, pc: u64) -> isize {
+    Whose::path(path).list(into, room, pc)
+}
+
+extern "C" fn list_attributes_of_link(path: *const c_char, into: *mut u8, room: usize, pc: u64) -> isize {
+    Whose::link(path).list(into, room, pc)
+}
+
+extern "C" fn list_attributes_of(descriptor: i32, into: *mut u8, room: usize, pc: u64) -> isize {
+    Whose::open(descriptor).list(into, room, pc)
+}
+
+extern "C" fn remove_attribute(path: *const c_char, name: *const c_char, pc: u64) -> i32 {
+    Whose::path(path).remove(name, pc)
+}
+
+extern "C" fn remove_attribute_of_link(path: *const c_char, name: *const c_char, pc: u64) -> i32 {
+    Whose::link(path).remove(name, pc)
+}
+
+extern "C" fn remove_attribute_of(descriptor: i32, name: *const c_char, pc: u64) -> i32 {
+    Whose::open(descriptor).remove(name, pc)
+}
+
+extern "C" fn set_attribute(
+    path: *const c_char,
+    name: *const c_char,
+    value: *const u8,
+    bytes: usize,
+    flags: i32,
 ) -> i32 {
-    lists_directory();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::scandir(path, list, select, compare) }
+    let pc = return_address();
+    Whose::path(path).set(name, value, bytes, flags, pc)
+}
+
+extern "C" fn set_attribute_of_link(
+    path: *const c_char,
+    name: *const c_char,
+    value: *const u8,
+    bytes: usize,
+    flags: i32,
+) -> i32 {
+    let pc = return_address();
+    Whose::link(path).set(name, value, bytes, flags, pc)
+}
+
+extern "C" fn set_attribute_of(
+    descriptor: i32,
+    name: *const c_char,
+    value: *const u8,
+    bytes: usize,
+    flags: i32,
+) -> i32 {
+    let pc = return_address();
+    Whose::open(descriptor).set(name, value, bytes, flags, pc)
 }
 
 export!(chmod, 2 => change_mode);
+export!(lchmod, 2 => change_mode_of_link);
+export!(fchmod, 2 => change_mode_of);
+export!(fchmodat, 4 => change_mode_at);
 export!(chown, 3 => change_owner);
 export!(lchown, 3 => change_owner_of_link);
+export!(fchown, 3 => change_owner_of);
+export!(fchownat, many => change_owner_at);
 export!(utime, 2 => change_times);
 export!(utimes, 2 => change_times_finely);
+export!(lutimes, 2 => change_times_of_link);
+export!(futimes, 2 => change_times_of);
+export!(futimesat, 3 => change_times_from);
 export!(utimensat, 4 => change_times_at);
-export!(opendir, 1 => open_directory);
-export!(scandir, 4 => scan_directory);
-export!(scandir64, 4 => scan_directory);
+export!(futimens, 2 => change_times_of_finely);
+export!(truncate, 2 => truncate_path);
+export!(truncate64, 2 => truncate_path);
+export!(getxattr, 4 => get_attribute);
+export!(lgetxattr, 4 => get_attribute_of_link);
+export!(fgetxattr, 4 => get_attribute_of);
+export!(listxattr, 3 => list_attributes);
+export!(llistxattr, 3 => list_attributes_of_link);
+export!(flistxattr, 3 => list_attributes_of);
+export!(removexattr, 2 => remove_attribute);
+export!(lremovexattr, 2 => remove_attribute_of_link);
+export!(fremovexattr, 2 => remove_attribute_of);
+export!(setxattr, many => set_attribute);
+export!(lsetxattr, many => set_attribute_of_link);
+export!(fsetxattr, many => set_attribute_of);

@@ -11,14 +11,16 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers::{changes, reads, reads_pieces, writes, writes_pieces};
 use crate::interpose::io::descriptor_ends;
+use crate::interpose::io::overlay::overlay;
 use crate::interpose::io::regular_files::{self, FileAccess};
+use crate::interpose::io::{calls, file_locks};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
 use crate::sched::controller::note_limit;
 use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::libc_real::real;
-use crate::syscall::syscall;
+use crate::syscall::{set_errno, syscall};
 
 real! { hidden:
     fn read(descriptor: i32, into: *mut c_void, bytes: usize) -> isize;
@@ -198,6 +200,19 @@ extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -
         touch(into.cast(), size_of::<libc::stat>());
     }
     writes(into as usize, size_of::<libc::stat>(), pc);
+    if calls::private() && !overlay().is_empty() {
+        return match calls::descriptor_status(descriptor) {
+            Ok(about) => {
+                // SAFETY: the caller passes room for the result.
+                unsafe { into.write(about) };
+                0
+            }
+            Err(code) => {
+                set_errno(code);
+                -1
+            }
+        };
+    }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fstat(descriptor, into) }
 }
@@ -358,7 +373,8 @@ pub fn moves(descriptor: i32) {
     }
 }
 
-extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
+/// `close`
+pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
     if controlled() {
         undo::loses(descriptor);
         crate::interpose::io::readiness::closed(descriptor);
@@ -374,16 +390,23 @@ extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
             sched::changed(identity);
             return result;
         }
+        let content = regular_files::get(descriptor).content;
+        file_locks::closing(descriptor, pc);
         regular_files::closes(descriptor, pc);
+        // SAFETY: passes on what the caller gave.
+        let result = unsafe { hidden::close(descriptor) };
+        file_locks::closed(content);
+        return result;
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::close(descriptor) }
 }
 
 extern "C" fn duplicate_to(from: i32, to: i32, pc: u64) -> i32 {
+    let content = regular_files::get(to).content;
     duplicated(from, to, pc);
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::dup2(from, to) }
+    replaced(unsafe { hidden::dup2(from, to) }, content)
 }
 
 extern "C" fn duplicate(descriptor: i32, pc: u64) -> i32 {
@@ -405,12 +428,23 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
             _ => {}
         }
     }
-    if controlled() && matches!(command, libc::F_GETLK | libc::F_OFD_GETLK) {
-        touch(argument as *const u8, size_of::<libc::flock>());
-        changes(argument, size_of::<libc::flock>(), pc);
+    match command {
+        libc::F_GETLK | libc::F_OFD_GETLK if controlled() => {
+            touch(argument as *const u8, size_of::<libc::flock>());
+            changes(argument, size_of::<libc::flock>(), pc);
+        }
+        libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
+            reads(argument, size_of::<libc::flock>(), pc);
+        }
+        _ => {}
     }
-    if matches!(command, libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW) {
-        reads(argument, size_of::<libc::flock>(), pc);
+    if controlled() && matches!(command, libc::F_OFD_SETLK | libc::F_OFD_SETLKW | libc::F_OFD_GETLK) {
+        let result = file_locks::control(descriptor, command, argument as *mut libc::flock, pc);
+        if result < 0 {
+            set_errno(-result as i32);
+            return -1;
+        }
+        return result as i32;
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::fcntl(descriptor, command, argument) };
@@ -425,9 +459,10 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
 }
 
 extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32, pc: u64) -> i32 {
+    let content = regular_files::get(to).content;
     duplicated(from, to, pc);
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::dup3(from, to, flags) }
+    replaced(unsafe { hidden::dup3(from, to, flags) }, content)
 }
 
 /// Replacing a descriptor closes it, and changes what those meet that use it as the other one.
@@ -435,10 +470,19 @@ fn duplicated(from: i32, to: i32, pc: u64) {
     if controlled() && from != to {
         descriptor_ends::uses(from, pc);
         descriptor_ends::replaces(to, pc);
+        file_locks::closing(to, pc);
         touches_both(from, to, pc);
         undo::loses(to);
         copied(from, to);
     }
+}
+
+/// After a descriptor was replaced: threads may have waited for locks of the file that it was.
+fn replaced(result: i32, content: u32) -> i32 {
+    if controlled() {
+        file_locks::closed(content);
+    }
+    result
 }
 
 /// One transition on what both descriptors refer to: it depends on uses of the one that is replaced
@@ -462,7 +506,7 @@ fn touches_both(from: i32, to: i32, pc: u64) {
 }
 
 /// The second descriptor refers to what the first does.
-fn copied(from: i32, to: i32) {
+pub fn copied(from: i32, to: i32) {
     set_channel(to, channel(from));
     regular_files::set(to, regular_files::get(from));
 }

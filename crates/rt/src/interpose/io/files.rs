@@ -1,327 +1,72 @@
-//! Files that the program writes. Each run gets a private copy of a regular file the first time
-//! that it opens it for writing: a file in memory, which later opens of the same path see, too, and
-//! which disappears with the run. Looking a path up, and creating or removing its file, are
-//! transitions (see `regular_files`).
-//!
-//! Directories, links and permissions are not copied: changes to them are real, and are reported as
-//! a limit.
+//! Functions of the C library that open, make, move, remove and look up files. See `calls` for what
+//! they do.
 
 use core::ffi::{CStr, c_char, c_void};
 
-use raddle_wire::{config_flag, limit};
-
-use crate::arch;
-use crate::arch::entry::export;
+use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers;
-use crate::interpose::io::regular_files::{self, FileAccess};
-use crate::restore::undo;
-use crate::sched::controller::note_limit;
-use crate::state::{controlled, process, run};
+use crate::interpose::io::calls::{self, private};
+use crate::interpose::io::regular_files;
+use crate::library::hidden_state;
+use crate::state::controlled;
 use crate::syscall::libc_real::real;
-use crate::syscall::syscall;
+use crate::syscall::{set_errno, syscall};
 
-/// Longest name of a file, and longest path of its directory, that can have a private copy.
-const PATH: usize = 255;
-/// Copies are held open from this number on, out of the way of the numbers that the program gets.
-const HELD: usize = 700;
-/// Files that can have one in a run.
-pub const MAX_COPIES: usize = 32;
-
-/// A private copy, or the absence of a file that the run has removed.
-#[derive(Clone, Copy)]
-pub struct Copy {
-    place: Place,
-    /// Identity of the real file, if there is one.
-    identity: (u64, u64),
-    /// Descriptor of the memory file; -1 if the run removed the file.
-    descriptor: i32,
-}
-
-/// A file by its directory's identity and its name in it, because paths to it may be written in
-/// many ways.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
-    directory: (u64, u64),
-    name: [u8; PATH],
-    len: usize,
-}
-
-impl Place {
-    const NOWHERE: Place = Place { directory: (0, 0), name: [0; PATH], len: 0 };
-
-    /// `None` if there is no such directory, or a name is too long.
-    fn of(path: &CStr) -> Option<Self> {
-        let bytes = path.to_bytes();
-        let start = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-        let (directory, name) = bytes.split_at(start);
-        if name.is_empty() || name.len() > PATH || directory.len() > PATH {
-            return None;
-        }
-        let mut text = [0u8; PATH + 1];
-        match directory {
-            [] => text[0] = b'.',
-            _ => text[..directory.len()].copy_from_slice(directory),
-        }
-        let mut place = Place { directory: identity(CStr::from_bytes_until_nul(&text).ok()?)?, ..Place::NOWHERE };
-        place.name[..name.len()].copy_from_slice(name);
-        place.len = name.len();
-        Some(place)
-    }
-}
-
-/// All private copies of the run.
-pub struct Copies {
-    list: [Copy; MAX_COPIES],
-    len: usize,
-}
-
-impl Copies {
-    /// None.
-    pub const fn new() -> Self {
-        Copies { list: [Copy { place: Place::NOWHERE, identity: (0, 0), descriptor: -1 }; MAX_COPIES], len: 0 }
-    }
-
-    /// Whether the run has made, changed or removed any file.
-    pub fn has_any(&self) -> bool {
-        self.len > 0
-    }
-
-    fn find(&mut self, path: &CStr) -> Option<&mut Copy> {
-        if self.len == 0 {
-            return None;
-        }
-        let (place, identity) = (Place::of(path), identity(path));
-        self.list[..self.len]
-            .iter_mut()
-            .find(|copy| Some(copy.place) == place || (copy.identity != (0, 0) && Some(copy.identity) == identity))
-    }
-
-    fn add(&mut self, path: &CStr, descriptor: i32) -> bool {
-        let Some(place) = Place::of(path).filter(|_| self.len < MAX_COPIES) else { return false };
-        self.list[self.len] = Copy { place, identity: identity(path).unwrap_or((0, 0)), descriptor };
-        self.len += 1;
-        true
-    }
-}
+const HERE: i32 = libc::AT_FDCWD;
 
 real! { hidden:
     fn open(path: *const c_char, flags: i32, mode: u32) -> i32;
     fn openat(directory: i32, path: *const c_char, flags: i32, mode: u32) -> i32;
     fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void;
+    fn freopen(path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void;
     fn fdopen(descriptor: i32, mode: *const c_char) -> *mut c_void;
-    fn unlink(path: *const c_char) -> i32;
-    fn remove(path: *const c_char) -> i32;
-    fn rename(from: *const c_char, to: *const c_char) -> i32;
-    fn stat(path: *const c_char, into: *mut libc::stat) -> i32;
-    fn lstat(path: *const c_char, into: *mut libc::stat) -> i32;
-    fn fstatat(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32) -> i32;
-    fn access(path: *const c_char, mode: i32) -> i32;
-    fn truncate(path: *const c_char, len: i64) -> i32;
-    fn mkstemp(template: *mut c_char) -> i32;
     fn tmpfile() -> *mut c_void;
-    fn mkdir(path: *const c_char, mode: u32) -> i32;
-    fn rmdir(path: *const c_char) -> i32;
-    fn link(from: *const c_char, to: *const c_char) -> i32;
-    fn symlink(from: *const c_char, to: *const c_char) -> i32;
+    fn mkostemps(template: *mut c_char, suffix: i32, flags: i32) -> i32;
+    fn mkdtemp(template: *mut c_char) -> *mut c_char;
+    fn mktemp(template: *mut c_char) -> *mut c_char;
+    fn tmpnam(into: *mut c_char) -> *mut c_char;
+    fn tempnam(directory: *const c_char, prefix: *const c_char) -> *mut c_char;
 }
 
 unsafe extern "C" {
-    fn __errno_location() -> *mut i32;
     fn fileno(stream: *mut c_void) -> i32;
 }
 
-/// Whether files have private copies now.
-pub fn private() -> bool {
-    controlled() && process().config_flags & config_flag::SHARE_FILES == 0
+/// The result of a system call as the C library gives it.
+pub fn as_c(result: isize) -> isize {
+    if result < 0 {
+        set_errno(-result as i32);
+        return -1;
+    }
+    result
 }
 
-fn fail_with(code: i32) -> i32 {
-    // SAFETY: errno of the running thread.
-    unsafe { *__errno_location() = code };
-    -1
-}
-
-/// The status of the real file.
-fn status(path: &CStr) -> Option<libc::stat> {
-    // SAFETY: an all-zero stat is a valid value to be overwritten.
-    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
-    // SAFETY: a valid path and a local.
-    let found = unsafe { arch::syscall::stat(path.as_ptr(), &raw mut stat) } == 0;
-    found.then_some(stat)
-}
-
-fn identity(path: &CStr) -> Option<(u64, u64)> {
-    status(path).map(|stat| (stat.st_dev, stat.st_ino))
-}
-
-/// Opens the memory file again, with its own offset.
-fn reopen(descriptor: i32, flags: i32) -> i32 {
-    let mut path = *b"/proc/self/fd/0000\0";
-    let mut rest = descriptor;
-    for digit in (14..18).rev() {
-        path[digit] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    // Leading zeroes are not accepted there: shift the digits to the front.
-    while path[14] == b'0' && path[15] != 0 {
-        path.copy_within(15..19, 14);
-    }
-    let flags = flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
-    // SAFETY: a valid path.
-    let result = unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0) };
-    if result < 0 { fail_with(-result as i32) } else { result as i32 }
-}
-
-/// An empty memory file.
-fn new_file(mode: u32) -> i32 {
-    // SAFETY: a valid name.
-    let file = unsafe { syscall!(libc::SYS_memfd_create, c"raddle-file".as_ptr(), libc::MFD_CLOEXEC) } as i32;
-    // SAFETY: moves the own descriptor up and gives the file its mode.
-    unsafe {
-        syscall!(libc::SYS_fchmod, file, mode);
-        let held = syscall!(libc::SYS_fcntl, file, libc::F_DUPFD_CLOEXEC, HELD);
-        if held < 0 {
-            return file;
-        }
-        syscall!(libc::SYS_close, file);
-        held as i32
-    }
-}
-
-/// The mode that a file created with this one gets.
-fn masked(mode: u32) -> u32 {
-    // SAFETY: reads the mask by setting it twice.
-    let mask = unsafe {
-        let mask = syscall!(libc::SYS_umask, 0o77) as u32;
-        syscall!(libc::SYS_umask, mask);
-        mask
-    };
-    mode & 0o777 & !mask
-}
-
-/// A memory file with the content and mode of the real one, if there is one.
-fn new_copy(path: &CStr, mode: u32) -> i32 {
-    let copy = new_file(status(path).map_or_else(|| masked(mode), |stat| stat.st_mode & 0o777));
-    // SAFETY: a valid path.
-    let original =
-        unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0) };
-    if copy >= 0 && original >= 0 {
-        // SAFETY: copies between two own descriptors, then closes one.
-        unsafe {
-            while syscall!(libc::SYS_sendfile, copy, original, 0usize, 1usize << 30) > 0 {}
-            syscall!(libc::SYS_close, original);
-        }
-    }
-    copy
-}
-
-/// Whether the program may write the file, or create one there: if not, the real call says why.
-fn may_write(path: &CStr, exists: bool) -> bool {
-    let mut text = [0u8; PATH + 2];
-    let bytes = path.to_bytes();
-    if exists {
-        // SAFETY: a valid path.
-        return unsafe { arch::syscall::access(path.as_ptr(), libc::W_OK) } == 0;
-    }
-    let len = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    if len > PATH {
-        return false;
-    }
-    text[..len].copy_from_slice(&bytes[..len]);
-    text[len] = b'.';
-    // SAFETY: a valid path: the bytes behind it are zero.
-    unsafe { arch::syscall::access(text.as_ptr().cast(), libc::W_OK | libc::X_OK) == 0 }
-}
-
-/// Opens a path as the run sees it; `None` if the real file is the right one.
-fn open_private(path: &CStr, flags: i32, mode: u32) -> Option<i32> {
-    let copies = &mut run().copies;
-    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0;
-    if let Some(copy) = copies.find(path) {
-        if copy.descriptor < 0 {
-            if flags & libc::O_CREAT == 0 {
-                return Some(fail_with(libc::ENOENT));
-            }
-            copy.descriptor = new_file(masked(mode));
-        } else if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 {
-            return Some(fail_with(libc::EEXIST));
-        }
-        return Some(reopen(copy.descriptor, flags));
-    }
-    if !writes || flags & libc::O_TMPFILE == libc::O_TMPFILE {
-        return None;
-    }
-    let real = status(path);
-    match real {
-        Some(stat) if stat.st_mode & libc::S_IFMT != libc::S_IFREG => return None,
-        Some(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => return Some(fail_with(libc::EEXIST)),
-        None if flags & libc::O_CREAT == 0 => return Some(fail_with(libc::ENOENT)),
-        _ if !may_write(path, real.is_some()) => return None,
-        _ => {}
-    }
-    let descriptor = new_copy(path, mode);
-    if descriptor < 0 || !copies.add(path, descriptor) {
-        note_limit(limit::FILES);
-        return None;
-    }
-    if let Some(stat) = real {
-        regular_files::moves_to_copy(path, (stat.st_dev, stat.st_ino), descriptor, reopen);
-    }
-    Some(reopen(descriptor, flags))
-}
-
-/// Waits for its turn to open the path.
-fn announce_open(path: &CStr, flags: i32, pc: u64) {
-    let how = if flags & libc::O_CREAT == 0 { FileAccess::Observe } else { FileAccess::Change };
-    if flags & libc::O_TRUNC == 0 {
-        regular_files::looks_up(path, how, pc);
-    } else {
-        regular_files::looks_into(path, how, FileAccess::Change, pc);
-    }
-}
-
-/// Notes that the path was opened as this descriptor. Anything but a regular file is not modelled
-/// here, and may give different data to every reader.
-fn opened(path: &CStr, descriptor: i32) -> i32 {
-    if controlled() && descriptor >= 0 {
-        if regular_files::is_regular(descriptor) {
-            regular_files::opened(descriptor, regular_files::content(path));
-        } else {
-            undo::changed(undo::kind::OTHER);
-            regular_files::opened_other(descriptor);
-        }
-    }
-    descriptor
-}
-
-/// The path as a C string.
-fn text(path: *const c_char) -> &'static CStr {
-    // SAFETY: the program passes a C string, by the contract of the function it calls.
-    unsafe { CStr::from_ptr(path) }
+fn status(result: isize) -> i32 {
+    as_c(result) as i32
 }
 
 extern "C" fn open_path(path: *const c_char, flags: i32, mode: u32, pc: u64) -> i32 {
-    announce_open(text(path), flags, pc);
-    if private()
-        && let Some(result) = open_private(text(path), flags, mode)
-    {
-        return opened(text(path), result);
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::open(path, flags, mode) };
     }
-    // SAFETY: passes on what the caller gave.
-    opened(text(path), unsafe { hidden::open(path, flags, mode) })
+    status(calls::open(HERE, path, flags, mode, pc))
 }
 
 extern "C" fn open_at(directory: i32, path: *const c_char, flags: i32, mode: u32, pc: u64) -> i32 {
-    let from_here = directory == libc::AT_FDCWD || text(path).to_bytes().first() == Some(&b'/');
-    if private() && from_here {
-        return open_path(path, flags, mode, pc);
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::openat(directory, path, flags, mode) };
     }
-    announce_open(text(path), flags, pc);
-    if private() && flags & libc::O_ACCMODE != libc::O_RDONLY {
-        note_limit(limit::FILES);
-    }
-    // SAFETY: passes on what the caller gave.
-    opened(text(path), unsafe { hidden::openat(directory, path, flags, mode) })
+    status(calls::open(directory, path, flags, mode, pc))
+}
+
+extern "C" fn open_checked(path: *const c_char, flags: i32, pc: u64) -> i32 {
+    open_path(path, flags, 0, pc)
+}
+
+extern "C" fn open_at_checked(directory: i32, path: *const c_char, flags: i32, pc: u64) -> i32 {
+    open_at(directory, path, flags, 0, pc)
 }
 
 extern "C" fn create_file(path: *const c_char, mode: u32, pc: u64) -> i32 {
@@ -333,283 +78,407 @@ fn flags_of(mode: &[u8]) -> i32 {
     let plus = mode.contains(&b'+');
     let access = |plain| if plus { libc::O_RDWR } else { plain };
     let exclusive = if mode.contains(&b'x') { libc::O_EXCL } else { 0 };
-    match mode.first() {
-        Some(b'w') => access(libc::O_WRONLY) | libc::O_CREAT | libc::O_TRUNC | exclusive,
-        Some(b'a') => access(libc::O_WRONLY) | libc::O_CREAT | libc::O_APPEND,
-        _ => access(libc::O_RDONLY),
-    }
+    let closes = if mode.contains(&b'e') { libc::O_CLOEXEC } else { 0 };
+    closes
+        | match mode.first() {
+            Some(b'w') => access(libc::O_WRONLY) | libc::O_CREAT | libc::O_TRUNC | exclusive,
+            Some(b'a') => access(libc::O_WRONLY) | libc::O_CREAT | libc::O_APPEND | exclusive,
+            _ => access(libc::O_RDONLY),
+        }
+}
+
+fn open_for(path: *const c_char, mode: *const c_char, pc: u64) -> i32 {
+    // SAFETY: the program passes C strings, by the contract of the function it calls.
+    let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
+    status(calls::open(HERE, path, flags_of(mode), 0o666, pc))
 }
 
 extern "C" fn open_stream(path: *const c_char, mode: *const c_char, pc: u64) -> *mut c_void {
-    announce_open(text(path), flags_of(text(mode).to_bytes()), pc);
-    if private()
-        && let Some(descriptor) = open_private(text(path), flags_of(text(mode).to_bytes()), 0o666)
-    {
-        if descriptor < 0 {
-            return core::ptr::null_mut();
-        }
-        opened(text(path), descriptor);
-        // SAFETY: an own descriptor, opened for that mode.
-        return unsafe { hidden::fdopen(descriptor, mode) };
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::fopen(path, mode) };
     }
-    // SAFETY: passes on what the caller gave.
-    let stream = unsafe { hidden::fopen(path, mode) };
-    if !stream.is_null() {
+    let descriptor = open_for(path, mode, pc);
+    if descriptor < 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: a descriptor that was opened for that mode.
+    unsafe { hidden::fdopen(descriptor, mode) }
+}
+
+/// The C library opens the new file by the path of a descriptor.
+extern "C" fn reopen_stream(path: *const c_char, mode: *const c_char, stream: *mut c_void, pc: u64) -> *mut c_void {
+    if !controlled() || path.is_null() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::freopen(path, mode, stream) };
+    }
+    super::streams::output(stream as usize, pc);
+    // SAFETY: a stream that is open. One in memory has no descriptor.
+    crate::restore::undo::loses(unsafe { fileno(stream) });
+    let descriptor = open_for(path, mode, pc);
+    if descriptor < 0 {
+        // SAFETY: closes the stream, as the function does if it fails; passes on what the caller
+        // gave.
+        return unsafe { hidden::freopen(path, mode, stream) };
+    }
+    let file = regular_files::get(descriptor);
+    let by_number = super::overlay::descriptor_path(descriptor);
+    // SAFETY: passes on what the caller gave, and a valid path.
+    let result = unsafe { hidden::freopen(by_number.as_ptr().cast(), mode, stream) };
+    // SAFETY: closes a descriptor that the program does not know.
+    unsafe { syscall!(libc::SYS_close, descriptor) };
+    regular_files::set(descriptor, regular_files::OpenFile::NONE);
+    if !result.is_null() {
         // SAFETY: a stream that is open.
-        opened(text(path), unsafe { fileno(stream) });
+        regular_files::set(unsafe { fileno(result) }, file);
     }
-    stream
+    result
 }
 
 extern "C" fn temporary_stream() -> *mut c_void {
-    if private() {
-        let held = new_file(0o600);
-        let descriptor = reopen(held, libc::O_RDWR);
-        // SAFETY: two descriptors of the runtime: the first is not needed any more, the second is
-        // for reading and writing.
-        return unsafe {
-            syscall!(libc::SYS_close, held);
-            regular_files::opened_nameless(descriptor);
-            hidden::fdopen(descriptor, c"w+".as_ptr())
-        };
+    if !private() {
+        // SAFETY: no arguments.
+        return unsafe { hidden::tmpfile() };
     }
-    // SAFETY: no arguments.
-    unsafe { hidden::tmpfile() }
+    let descriptor = status(calls::open_temporary());
+    if descriptor < 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: a descriptor for reading and writing.
+    unsafe { hidden::fdopen(descriptor, c"w+".as_ptr()) }
 }
 
-/// A name that depends only on the thread's own history, and a private file under it.
-extern "C" fn temporary_file(template: *mut c_char, pc: u64) -> i32 {
+/// A name that is not in use, and a private file under it.
+fn make_temporary(template: *mut c_char, suffix: i32, flags: i32, pc: u64) -> i32 {
     if !private() {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::mkstemp(template) };
+        return unsafe { hidden::mkostemps(template, suffix, flags) };
     }
-    let len = text(template).to_bytes().len();
-    if len < 6 {
-        return fail_with(libc::EINVAL);
-    }
-    let me = run().me();
-    me.temporary_files += 1;
-    let mut number = me.key.wrapping_add(u64::from(me.temporary_files));
-    for index in len - 6..len {
-        // SAFETY: the last six characters of the caller's template, which the function replaces by
-        // contract.
-        unsafe { *template.add(index) = (b'a' + (number % 26) as u8) as c_char };
-        number = (number / 26) ^ (number << 5);
-    }
-    open_path(template, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600, pc)
+    let flags = flags & !libc::O_ACCMODE | libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+    try_names(template, suffix, |path| calls::open(HERE, path, flags, 0o600, pc))
 }
 
-/// Removes the file for this run; the real one stays.
-fn remove_private(path: &CStr) -> Option<i32> {
-    let exists = status(path);
-    let copies = &mut run().copies;
-    if let Some(copy) = copies.find(path) {
-        if copy.descriptor < 0 {
-            return Some(fail_with(libc::ENOENT));
+/// Tries names until one is free.
+fn try_names(template: *mut c_char, suffix: i32, make: impl Fn(*const c_char) -> isize) -> i32 {
+    const TRIES: usize = 100;
+    for _ in 0..TRIES {
+        // SAFETY: the caller passes a template that can be written.
+        if let Err(code) = unsafe { calls::fill_template(template, suffix.max(0) as usize) } {
+            return status(-(code as isize));
         }
-        copy.descriptor = -1;
-        return Some(0);
+        let result = make(template);
+        if result != -(libc::EEXIST as isize) {
+            return status(result);
+        }
+        // SAFETY: writes the six letters back.
+        unsafe {
+            let len = libc::strlen(template) - suffix.max(0) as usize;
+            core::ptr::write_bytes(template.add(len - 6), b'X', 6);
+        }
     }
-    match exists {
-        Some(stat) if stat.st_mode & libc::S_IFMT == libc::S_IFREG && copies.add(path, -1) => Some(0),
-        _ => None,
+    status(-(libc::EEXIST as isize))
+}
+
+extern "C" fn temporary_file(template: *mut c_char, pc: u64) -> i32 {
+    make_temporary(template, 0, 0, pc)
+}
+
+extern "C" fn temporary_file_with_flags(template: *mut c_char, flags: i32, pc: u64) -> i32 {
+    make_temporary(template, 0, flags, pc)
+}
+
+extern "C" fn temporary_file_with_suffix(template: *mut c_char, suffix: i32, pc: u64) -> i32 {
+    make_temporary(template, suffix, 0, pc)
+}
+
+extern "C" fn temporary_file_with_both(template: *mut c_char, suffix: i32, flags: i32, pc: u64) -> i32 {
+    make_temporary(template, suffix, flags, pc)
+}
+
+extern "C" fn temporary_directory(template: *mut c_char, pc: u64) -> *mut c_char {
+    if !private() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::mkdtemp(template) };
     }
+    match try_names(template, 0, |path| calls::make_directory(HERE, path, 0o700, pc)) {
+        0 => template,
+        _ => core::ptr::null_mut(),
+    }
+}
+
+/// A path that names nothing. The answer for one that is free is an error of the look-up.
+fn is_free(path: *const c_char, pc: u64) -> isize {
+    match calls::access(HERE, path, libc::F_OK, 0, pc) {
+        0 => -(libc::EEXIST as isize),
+        _ => 0,
+    }
+}
+
+extern "C" fn temporary_name(template: *mut c_char, pc: u64) -> *mut c_char {
+    if !private() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::mktemp(template) };
+    }
+    if try_names(template, 0, |path| is_free(path, pc)) < 0 {
+        // SAFETY: the function empties the template if it fails.
+        unsafe { *template = 0 };
+    }
+    template
+}
+
+/// As the C library makes them: in `/tmp`.
+const NAMED: &[u8; 16] = b"/tmp/fileXXXXXX\0";
+
+extern "C" fn some_name(into: *mut c_char, pc: u64) -> *mut c_char {
+    static BUFFER: crate::state::Global<[u8; 16]> = crate::state::Global::new(*NAMED);
+    if !private() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::tmpnam(into) };
+    }
+    // Without an argument the result is in memory that all calls share.
+    let (accessed, bytes) = if into.is_null() { (hidden_state("tmpnam"), 8) } else { (into as usize, NAMED.len()) };
+    buffers::writes(accessed, bytes, pc);
+    let into = if into.is_null() { BUFFER.get().cast() } else { into };
+    // SAFETY: the caller passes room for a name, or the own buffer has it.
+    unsafe { core::ptr::copy_nonoverlapping(NAMED.as_ptr().cast(), into, NAMED.len()) };
+    temporary_name(into, pc)
+}
+
+/// Which directory is used depends on the environment: the C library makes a name of it, and the
+/// last six letters are chosen anew.
+extern "C" fn some_name_in(directory: *const c_char, prefix: *const c_char, pc: u64) -> *mut c_char {
+    // SAFETY: passes on what the caller gave.
+    let name = unsafe { hidden::tempnam(directory, prefix) };
+    if private() && !name.is_null() {
+        // SAFETY: the name ends with six letters that the C library has chosen.
+        unsafe {
+            let len = libc::strlen(name);
+            core::ptr::write_bytes(name.add(len - 6), b'X', 6);
+        }
+        temporary_name(name, pc);
+    }
+    name
 }
 
 extern "C" fn unlink_path(path: *const c_char, pc: u64) -> i32 {
-    regular_files::looks_up(text(path), FileAccess::Change, pc);
-    if private()
-        && let Some(result) = remove_private(text(path))
-    {
-        return result;
-    }
-    // SAFETY: passes on what the caller gave; nothing but an error or a special file is left here.
-    unsafe { hidden::unlink(path) }
+    status(calls::unlink(HERE, path, 0, pc))
+}
+
+extern "C" fn unlink_at(directory: i32, path: *const c_char, flags: i32, pc: u64) -> i32 {
+    status(calls::unlink(directory, path, flags, pc))
 }
 
 extern "C" fn remove_path(path: *const c_char, pc: u64) -> i32 {
-    regular_files::looks_up(text(path), FileAccess::Change, pc);
-    if private()
-        && let Some(result) = remove_private(text(path))
-    {
-        return result;
+    match calls::unlink(HERE, path, 0, pc) {
+        error if error == -(libc::EISDIR as isize) || error == -(libc::EPERM as isize) => {
+            status(calls::unlink(HERE, path, libc::AT_REMOVEDIR, pc))
+        }
+        result => status(result),
     }
-    changes_files();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::remove(path) }
 }
 
 extern "C" fn rename_path(from: *const c_char, to: *const c_char, pc: u64) -> i32 {
-    regular_files::moves_name(text(from), text(to), pc);
-    if !private() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::rename(from, to) };
-    }
-    let source = open_private(text(from), libc::O_RDWR, 0);
-    let Some(descriptor) = source else {
-        changes_files();
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::rename(from, to) };
-    };
-    if descriptor < 0 {
-        return -1;
-    }
-    // SAFETY: an own descriptor: it has made sure that there is a copy, which has another one.
-    unsafe { syscall!(libc::SYS_close, descriptor) };
-    let content = run().copies.find(text(from)).map_or(-1, |copy| core::mem::replace(&mut copy.descriptor, -1));
-    match run().copies.find(text(to)) {
-        Some(copy) => copy.descriptor = content,
-        None => {
-            run().copies.add(text(to), content);
-        }
-    }
-    0
+    status(calls::rename((HERE, from), (HERE, to), 0, pc))
 }
 
-/// The status of the private copy instead of the real file.
-fn stat_private(path: *const c_char, into: *mut libc::stat) -> Option<i32> {
-    let copy = private().then(|| run().copies.find(text(path))).flatten()?;
-    if copy.descriptor < 0 {
-        return Some(fail_with(libc::ENOENT));
-    }
-    // SAFETY: an own descriptor; the caller passes room for the result.
-    Some(unsafe { syscall!(libc::SYS_fstat, copy.descriptor, into) } as i32)
+extern "C" fn rename_at(from: i32, old: *const c_char, to: i32, new: *const c_char, pc: u64) -> i32 {
+    status(calls::rename((from, old), (to, new), 0, pc))
+}
+
+extern "C" fn link_path(from: *const c_char, to: *const c_char, pc: u64) -> i32 {
+    status(calls::link((HERE, from), (HERE, to), 0, pc))
+}
+
+extern "C" fn symlink_path(target: *const c_char, path: *const c_char, pc: u64) -> i32 {
+    status(calls::symlink(target, HERE, path, pc))
+}
+
+extern "C" fn symlink_at(target: *const c_char, directory: i32, path: *const c_char, pc: u64) -> i32 {
+    status(calls::symlink(target, directory, path, pc))
+}
+
+extern "C" fn read_link(path: *const c_char, into: *mut u8, room: usize, pc: u64) -> isize {
+    as_c(calls::read_link(HERE, path, into, room, pc))
+}
+
+extern "C" fn read_link_at(directory: i32, path: *const c_char, into: *mut u8, room: usize, pc: u64) -> isize {
+    as_c(calls::read_link(directory, path, into, room, pc))
+}
+
+extern "C" fn make_directory(path: *const c_char, mode: u32, pc: u64) -> i32 {
+    status(calls::make_directory(HERE, path, mode, pc))
+}
+
+extern "C" fn make_directory_at(directory: i32, path: *const c_char, mode: u32, pc: u64) -> i32 {
+    status(calls::make_directory(directory, path, mode, pc))
+}
+
+extern "C" fn remove_directory(path: *const c_char, pc: u64) -> i32 {
+    status(calls::unlink(HERE, path, libc::AT_REMOVEDIR, pc))
+}
+
+extern "C" fn make_pipe(path: *const c_char, mode: u32, pc: u64) -> i32 {
+    status(calls::make_special(HERE, path, mode & 0o7777 | libc::S_IFIFO, 0, pc))
+}
+
+extern "C" fn make_pipe_at(directory: i32, path: *const c_char, mode: u32, pc: u64) -> i32 {
+    status(calls::make_special(directory, path, mode & 0o7777 | libc::S_IFIFO, 0, pc))
+}
+
+extern "C" fn make_special(path: *const c_char, mode: u32, device: u64, pc: u64) -> i32 {
+    status(calls::make_special(HERE, path, mode, device, pc))
+}
+
+extern "C" fn make_special_at(directory: i32, path: *const c_char, mode: u32, device: u64, pc: u64) -> i32 {
+    status(calls::make_special(directory, path, mode, device, pc))
 }
 
 extern "C" fn stat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
-    regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
-    crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
-    buffers::writes(into as usize, size_of::<libc::stat>(), pc);
-    // SAFETY: passes on what the caller gave.
-    stat_private(path, into).unwrap_or_else(|| unsafe { hidden::stat(path, into) })
+    status(calls::stat(HERE, path, into, 0, pc))
 }
 
 extern "C" fn lstat_path(path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
-    regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
-    crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
-    buffers::writes(into as usize, size_of::<libc::stat>(), pc);
-    // SAFETY: passes on what the caller gave.
-    stat_private(path, into).unwrap_or_else(|| unsafe { hidden::lstat(path, into) })
+    status(calls::stat(HERE, path, into, libc::AT_SYMLINK_NOFOLLOW, pc))
 }
 
-/// As `fstatat`.
 extern "C" fn stat_at(directory: i32, path: *const c_char, into: *mut libc::stat, flags: i32, pc: u64) -> i32 {
-    let from_here = directory == libc::AT_FDCWD || text(path).to_bytes().first() == Some(&b'/');
-    match flags {
-        0 if from_here => return stat_path(path, into, pc),
-        libc::AT_SYMLINK_NOFOLLOW if from_here => return lstat_path(path, into, pc),
-        _ => {}
-    }
-    if !text(path).is_empty() {
-        regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Observe, pc);
-    } else {
-        regular_files::touches(directory, FileAccess::Observe, pc);
-    }
-    crate::restore::snapshot::touch(into.cast(), size_of::<libc::stat>());
-    buffers::writes(into as usize, size_of::<libc::stat>(), pc);
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::fstatat(directory, path, into, flags) }
+    status(calls::stat(directory, path, into, flags, pc))
 }
 
 extern "C" fn access_path(path: *const c_char, mode: i32, pc: u64) -> i32 {
-    regular_files::looks_up(text(path), FileAccess::Observe, pc);
-    if private()
-        && let Some(copy) = run().copies.find(text(path))
-    {
-        return if copy.descriptor < 0 { fail_with(libc::ENOENT) } else { 0 };
+    status(calls::access(HERE, path, mode, 0, pc))
+}
+
+extern "C" fn access_at(directory: i32, path: *const c_char, mode: i32, flags: i32, pc: u64) -> i32 {
+    status(calls::access(directory, path, mode, flags, pc))
+}
+
+extern "C" fn access_as_effective(path: *const c_char, mode: i32, pc: u64) -> i32 {
+    status(calls::access(HERE, path, mode, libc::AT_EACCESS, pc))
+}
+
+/// The status of the file system that a path or descriptor is on.
+fn ask_system(descriptor: i32, path: *const c_char, into: *mut libc::statfs, pc: u64) -> i32 {
+    let result = status(calls::system_status(descriptor, path, into, pc));
+    if result == 0 {
+        buffers::writes(into as usize, size_of::<libc::statfs>(), pc);
     }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::access(path, mode) }
+    result
 }
 
-extern "C" fn truncate_path(path: *const c_char, len: i64, pc: u64) -> i32 {
-    regular_files::looks_into(text(path), FileAccess::Observe, FileAccess::Change, pc);
-    if private()
-        && let Some(descriptor) = open_private(text(path), libc::O_RDWR, 0)
-    {
-        // SAFETY: an own descriptor, closed again.
-        let result = unsafe {
-            let result = syscall!(libc::SYS_ftruncate, descriptor, len);
-            syscall!(libc::SYS_close, descriptor);
-            result
-        };
-        return if result < 0 { fail_with(-result as i32) } else { 0 };
+/// As the C library translates it.
+fn ask_system_portably(descriptor: i32, path: *const c_char, into: *mut libc::statvfs, pc: u64) -> i32 {
+    // The kernel's structure consists of words.
+    let mut system = [0u64; size_of::<libc::statfs>() / size_of::<u64>()];
+    let result = status(calls::system_status(descriptor, path, system.as_mut_ptr().cast(), pc));
+    if result == 0 {
+        buffers::writes(into as usize, size_of::<libc::statvfs>(), pc);
+        // SAFETY: the caller passes room for the result.
+        let into = unsafe { &mut *into };
+        let [_, bsize, blocks, bfree, bavail, files, ffree, fsid, namelen, frsize, flags, ..] = system;
+        (into.f_bsize, into.f_frsize) = (bsize, frsize);
+        (into.f_blocks, into.f_bfree, into.f_bavail) = (blocks, bfree, bavail);
+        (into.f_files, into.f_ffree, into.f_favail) = (files, ffree, ffree);
+        // One flag only says that there are flags.
+        (into.f_fsid, into.f_flag, into.f_namemax) = (fsid, flags & !0x20, namelen);
     }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::truncate(path, len) }
+    result
 }
 
-/// The file system itself is changed, which no snapshot undoes.
-fn changes_files() {
-    if private() {
-        note_limit(limit::FILES);
-    }
+extern "C" fn system_status(path: *const c_char, into: *mut libc::statfs, pc: u64) -> i32 {
+    ask_system(HERE, path, into, pc)
 }
 
-extern "C" fn make_directory(path: *const c_char, mode: u32) -> i32 {
-    changes_files();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::mkdir(path, mode) }
+extern "C" fn system_status_of(descriptor: i32, into: *mut libc::statfs, pc: u64) -> i32 {
+    ask_system(descriptor, c"".as_ptr(), into, pc)
 }
 
-extern "C" fn remove_directory(path: *const c_char) -> i32 {
-    changes_files();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::rmdir(path) }
+extern "C" fn portable_status(path: *const c_char, into: *mut libc::statvfs, pc: u64) -> i32 {
+    ask_system_portably(HERE, path, into, pc)
 }
 
-extern "C" fn link_path(from: *const c_char, to: *const c_char) -> i32 {
-    changes_files();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::link(from, to) }
+extern "C" fn portable_status_of(descriptor: i32, into: *mut libc::statvfs, pc: u64) -> i32 {
+    ask_system_portably(descriptor, c"".as_ptr(), into, pc)
 }
 
-extern "C" fn symlink_path(from: *const c_char, to: *const c_char) -> i32 {
-    changes_files();
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::symlink(from, to) }
+extern "C" fn rename_with_flags(from: i32, old: *const c_char, to: i32, new: *const c_char, flags: u32) -> i32 {
+    let pc = return_address();
+    status(calls::rename((from, old), (to, new), flags, pc))
 }
 
-/// Descriptor of the private copy of a file whose attributes shall change, or an error code; `None`
-/// if it has none and can have none.
-pub fn copy_to_change(path: &CStr) -> Option<Result<i32, i32>> {
-    if run().copies.find(path).is_none() {
-        let opened = open_private(path, libc::O_RDWR, 0)?;
-        if opened < 0 {
-            return Some(Err(libc::ENOENT));
-        }
-        // SAFETY: closes the descriptor that was just opened; the copy is held open elsewhere.
-        unsafe { syscall!(libc::SYS_close, opened) };
-    }
-    let held = run().copies.find(path)?.descriptor;
-    Some(if held < 0 { Err(libc::ENOENT) } else { Ok(held) })
+extern "C" fn link_at(from: i32, old: *const c_char, to: i32, new: *const c_char, flags: i32) -> i32 {
+    let pc = return_address();
+    status(calls::link((from, old), (to, new), flags, pc))
+}
+
+extern "C" fn stat_more(directory: i32, path: *const c_char, flags: i32, mask: u32, into: *mut libc::statx) -> i32 {
+    let pc = return_address();
+    status(calls::stat_more(directory, path, flags, mask, into, pc))
 }
 
 export!(open, 3 => open_path);
 export!(open64, 3 => open_path);
+export!(__open_2, 2 => open_checked);
+export!(__open64_2, 2 => open_checked);
 export!(openat, 4 => open_at);
 export!(openat64, 4 => open_at);
+export!(__openat_2, 3 => open_at_checked);
+export!(__openat64_2, 3 => open_at_checked);
 export!(creat, 2 => create_file);
 export!(creat64, 2 => create_file);
 export!(fopen, 2 => open_stream);
 export!(fopen64, 2 => open_stream);
+export!(freopen, 3 => reopen_stream);
+export!(freopen64, 3 => reopen_stream);
 export!(tmpfile, 0 => temporary_stream);
 export!(tmpfile64, 0 => temporary_stream);
 export!(mkstemp, 1 => temporary_file);
 export!(mkstemp64, 1 => temporary_file);
+export!(mkostemp, 2 => temporary_file_with_flags);
+export!(mkostemp64, 2 => temporary_file_with_flags);
+export!(mkstemps, 2 => temporary_file_with_suffix);
+export!(mkstemps64, 2 => temporary_file_with_suffix);
+export!(mkostemps, 3 => temporary_file_with_both);
+export!(mkostemps64, 3 => temporary_file_with_both);
+export!(mkdtemp, 1 => temporary_directory);
+export!(mktemp, 1 => temporary_name);
+export!(tmpnam, 1 => some_name);
+export!(tempnam, 2 => some_name_in);
 export!(unlink, 1 => unlink_path);
+export!(unlinkat, 3 => unlink_at);
 export!(remove, 1 => remove_path);
 export!(rename, 2 => rename_path);
+export!(renameat, 4 => rename_at);
+export!(renameat2, many => rename_with_flags);
+export!(link, 2 => link_path);
+export!(linkat, many => link_at);
+export!(symlink, 2 => symlink_path);
+export!(symlinkat, 3 => symlink_at);
+export!(readlink, 3 => read_link);
+export!(readlinkat, 4 => read_link_at);
+export!(mkdir, 2 => make_directory);
+export!(mkdirat, 3 => make_directory_at);
+export!(rmdir, 1 => remove_directory);
+export!(mkfifo, 2 => make_pipe);
+export!(mkfifoat, 3 => make_pipe_at);
+export!(mknod, 3 => make_special);
+export!(mknodat, 4 => make_special_at);
 export!(stat, 2 => stat_path);
 export!(stat64, 2 => stat_path);
 export!(lstat, 2 => lstat_path);
 export!(lstat64, 2 => lstat_path);
 export!(fstatat, 4 => stat_at);
 export!(fstatat64, 4 => stat_at);
+export!(statx, many => stat_more);
 export!(access, 2 => access_path);
-export!(truncate, 2 => truncate_path);
-export!(truncate64, 2 => truncate_path);
-export!(mkdir, 2 => make_directory);
-export!(rmdir, 1 => remove_directory);
-export!(link, 2 => link_path);
-export!(symlink, 2 => symlink_path);
+export!(faccessat, 4 => access_at);
+export!(eaccess, 2 => access_as_effective);
+export!(euidaccess, 2 => access_as_effective);
+export!(statfs, 2 => system_status);
+export!(statfs64, 2 => system_status);
+export!(fstatfs, 2 => system_status_of);
+export!(fstatfs64, 2 => system_status_of);
+export!(statvfs, 2 => portable_status);
+export!(statvfs64, 2 => portable_status);
+export!(fstatvfs, 2 => portable_status_of);
+export!(fstatvfs64, 2 => portable_status_of);

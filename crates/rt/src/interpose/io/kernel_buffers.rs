@@ -5,7 +5,7 @@
 use core::ffi::{c_char, c_void};
 
 use crate::arch::entry::export;
-use crate::interpose::buffers::{reads_text, writes};
+use crate::interpose::buffers::writes;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
 use crate::state::controlled;
@@ -77,19 +77,6 @@ fn filled_sized(result: i32, into: *mut c_void, bytes: *mut u32, pc: u64) {
 }
 
 written! {
-    fn statx, 5(directory: i32, path: *const c_char, flags: i32, wanted: u32, into: *mut c_void) -> i32 { into => ANY }
-        |result, pc| { reads_text(path as usize, pc); filled(result, into, 256, pc) };
-    fn statfs, 2(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
-        |result, pc| filled(result, into, 120, pc);
-    fn statfs64, 2(path: *const c_char, into: *mut c_void) -> i32 { into => ANY }
-        |result, pc| filled(result, into, 120, pc);
-    fn fstatfs, 2(descriptor: i32, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 120, pc);
-    fn fstatfs64, 2(descriptor: i32, into: *mut c_void) -> i32 { into => ANY }
-        |result, pc| filled(result, into, 120, pc);
-    fn readlink, 3(path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
-        |result, pc| { reads_text(path as usize, pc); writes(into as usize, result.max(0) as usize, pc) };
-    fn readlinkat, 4(directory: i32, path: *const c_char, into: *mut c_char, bytes: usize) -> isize { into => bytes }
-        |result, pc| { reads_text(path as usize, pc); writes(into as usize, result.max(0) as usize, pc) };
     fn uname, 1(into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 390, pc);
     fn sysinfo, 1(into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 112, pc);
     fn getgroups, 2(most: i32, into: *mut u32) -> i32 { into => most.max(0) as usize * 4 }

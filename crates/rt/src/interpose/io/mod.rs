@@ -1,12 +1,18 @@
 //! Files, descriptors and streams.
 
+mod announce;
 mod attributes;
+pub mod calls;
 pub mod descriptor_ends;
 pub mod descriptors;
-pub mod files;
+mod directories;
+pub mod file_locks;
+mod files;
 pub mod kernel_buffers;
+pub mod overlay;
 pub mod readiness;
 pub mod regular_files;
 pub mod sockets;
 pub mod stream_locks;
 pub mod streams;
+pub mod traversal;

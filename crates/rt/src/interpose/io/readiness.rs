@@ -40,21 +40,24 @@ const MILLISECOND: u64 = 1_000_000;
 /// Which descriptors are in which epoll queue.
 pub struct Queues {
     members: [(i32, i32); MEMBERS],
+    /// What the program gets back for each member.
+    data: [u64; MEMBERS],
     len: usize,
 }
 
 impl Queues {
     /// None.
-    pub const NEW: Queues = Queues { members: [(0, 0); MEMBERS], len: 0 };
+    pub const NEW: Queues = Queues { members: [(0, 0); MEMBERS], data: [0; MEMBERS], len: 0 };
 
-    fn add(&mut self, queue: i32, descriptor: i32) {
-        if self.members[..self.len].contains(&(queue, descriptor)) {
+    fn add(&mut self, queue: i32, descriptor: i32, data: u64) {
+        if let Some(at) = self.members[..self.len].iter().position(|&member| member == (queue, descriptor)) {
+            self.data[at] = data;
             return;
         }
         if self.len == MEMBERS {
             return name_limit(limit::DESCRIPTORS);
         }
-        self.members[self.len] = (queue, descriptor);
+        (self.members[self.len], self.data[self.len]) = ((queue, descriptor), data);
         self.len += 1;
     }
 
@@ -63,11 +66,16 @@ impl Queues {
         for at in 0..self.len {
             let (queue, descriptor) = self.members[at];
             if !unwanted(queue, descriptor) {
-                self.members[kept] = (queue, descriptor);
+                (self.members[kept], self.data[kept]) = ((queue, descriptor), self.data[at]);
                 kept += 1;
             }
         }
         self.len = kept;
+    }
+
+    /// Calls the function for each word that the program gets back for a member.
+    pub fn each_word(&self, call: impl FnMut(u64)) {
+        self.data[..self.len].iter().copied().for_each(call);
     }
 }
 
@@ -102,7 +110,7 @@ fn wait_until_ready(descriptor: i32, events: i16, about: u64, second: u64, pc: u
 /// Identity of an epoll queue. One whose number was used before is taken for the same, which only
 /// adds dependences.
 fn thing_of_queue(queue: i32) -> u32 {
-    regular_files::thing(queue as u64, 21)
+    regular_files::thing(queue as u64, 24)
 }
 
 /// Waits until one of several is ready.
@@ -219,7 +227,11 @@ extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *
     let result = unsafe { hidden::epoll_ctl(queue, operation, descriptor, event) };
     if result == 0 && controlled() {
         match operation {
-            libc::EPOLL_CTL_ADD => run().queues.add(queue, descriptor),
+            libc::EPOLL_CTL_ADD | libc::EPOLL_CTL_MOD => {
+                // SAFETY: the call succeeded, so the caller has passed an event.
+                let data = unsafe { event.cast::<libc::epoll_event>().read_unaligned() }.u64;
+                run().queues.add(queue, descriptor, data);
+            }
             libc::EPOLL_CTL_DEL => run().queues.remove(|of, member| (of, member) == (queue, descriptor)),
             _ => {}
         }

@@ -6,15 +6,13 @@
 //! While the program has only one thread, operations on files are no transitions: nothing can
 //! depend on their order.
 
-use core::ffi::CStr;
-
 use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
-use crate::interpose::buffers::reads_text;
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
+use crate::interpose::io::overlay::{self, NodeNumber};
 use crate::restore::undo;
 use crate::sched;
 use crate::sched::controller::note_limit;
@@ -28,12 +26,14 @@ pub struct OpenFile {
     pub content: u32,
     /// The offset, which copies of the descriptor share; 0 if it is no regular file: then only its
     /// closing matters.
-    offset: u32,
+    pub offset: u32,
+    /// The node of the overlay; 0 if it is a real file.
+    pub node: NodeNumber,
 }
 
 impl OpenFile {
     /// No regular file.
-    pub const NONE: OpenFile = OpenFile { content: 0, offset: 0 };
+    pub const NONE: OpenFile = OpenFile { content: 0, offset: 0, node: 0 };
 }
 
 /// How an operation accesses a thing.
@@ -45,7 +45,8 @@ pub enum FileAccess {
     Change,
 }
 
-fn hash(bytes: &[u8], salt: u64) -> u32 {
+/// A number that stands for these bytes; it is odd.
+pub fn hash(bytes: &[u8], salt: u64) -> u32 {
     let hash = bytes.iter().fold(salt, |hash, &byte| mix(hash ^ u64::from(byte) ^ 0x100));
     (hash >> 32) as u32 | 1
 }
@@ -55,22 +56,30 @@ pub fn thing(number: u64, salt: u64) -> u32 {
     hash(&number.to_le_bytes(), salt)
 }
 
-/// The last part of a path. Files of the same name in different directories are taken for one. This
-/// only adds dependences, and gives the same result on every machine.
-fn last_part(path: &CStr) -> &[u8] {
-    let bytes = path.to_bytes();
-    let start = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    &bytes[start..]
+/// Identity of the list of the directory with this name. Directories of the same name are taken for
+/// one, as files are. This only adds dependences, and gives the same result on every machine.
+pub fn list(name: &[u8]) -> u16 {
+    (hash(name, 7) >> 1) as u16 % (io::LISTS - 1) + 1
 }
 
-/// Identity of the name: whether there is a file.
-pub fn name(path: &CStr) -> u32 {
-    hash(last_part(path), 1)
+/// Identity of whether there is a directory, or a link, of that name: what paths through it need.
+pub fn existence(name: &[u8]) -> u16 {
+    (hash(name, 8) >> 1) as u16 % (io::LISTS - 1) + 1
+}
+
+/// Identity of the name: whether there is a file, and which.
+pub fn name(name: &[u8]) -> u32 {
+    hash(name, 1)
 }
 
 /// Identity of the content of the file of that name.
-pub fn content(path: &CStr) -> u32 {
-    hash(last_part(path), 2)
+pub fn content(name: &[u8]) -> u32 {
+    hash(name, 2)
+}
+
+/// The node that the descriptor refers to; 0 if it is a real file.
+pub fn node(descriptor: i32) -> NodeNumber {
+    usize::try_from(descriptor).ok().and_then(|index| run().open_files.get(index)).map_or(0, |file| file.node)
 }
 
 /// The table's entry for a descriptor. One that was open before the run is known by its number.
@@ -83,7 +92,7 @@ fn open_file(descriptor: i32) -> Option<OpenFile> {
     let inherited = undo::is_watched(descriptor) && descriptor != 1 && descriptor != 2;
     inherited.then(|| {
         let thing = hash(&descriptor.to_le_bytes(), 3);
-        OpenFile { content: thing, offset: thing }
+        OpenFile { content: thing, offset: thing, node: 0 }
     })
 }
 
@@ -102,66 +111,40 @@ pub fn get(descriptor: i32) -> OpenFile {
 }
 
 /// Notes that a regular file was opened.
-pub fn opened(descriptor: i32, content: u32) {
+pub fn opened(descriptor: i32, content: u32, node: NodeNumber) {
     if descriptor < 0 || !controlled() {
         return;
     }
     let me = run().me();
     me.channels += 1;
     let offset = hash(&(me.key ^ u64::from(me.channels)).to_le_bytes(), 4);
-    set(descriptor, OpenFile { content, offset });
+    set(descriptor, OpenFile { content, offset, node });
     descriptor_ends::made(descriptor);
 }
 
 /// Notes that something was opened that is no regular file and that operations do not wait for.
-pub fn opened_other(descriptor: i32) {
+pub fn opened_other(descriptor: i32, node: NodeNumber) {
     let me = run().me();
     me.channels += 1;
     let content = thing(me.key ^ u64::from(me.channels), 5);
-    set(descriptor, OpenFile { content, offset: 0 });
+    set(descriptor, OpenFile { content, offset: 0, node });
     descriptor_ends::made(descriptor);
 }
 
 /// Notes that a regular file without a name was opened.
 pub fn opened_nameless(descriptor: i32) {
     let content = thing(run().me().key ^ u64::from(run().me().channels), 6);
-    opened(descriptor, content);
+    opened(descriptor, content, 0);
 }
 
 /// Whether operations are transitions now.
-fn counts() -> bool {
+pub fn counts() -> bool {
     controlled() && run().threads > 1
 }
 
 fn perform(obj: u32, first: FileAccess, arg: u64, pc: u64) {
     let arg = if first == FileAccess::Observe { arg | io::OBSERVES } else { arg };
     sched::perform(AnnouncedOp::new(OpKind::Io, io::file(obj), arg, pc), Outcome::Done, 0, 0);
-}
-
-/// An operation on a name.
-pub fn looks_up(path: &CStr, how: FileAccess, pc: u64) {
-    reads_text(path.as_ptr() as usize, pc);
-    if counts() {
-        perform(name(path), how, 0, pc);
-    }
-}
-
-/// An operation on a name and on the content of the file.
-pub fn looks_into(path: &CStr, how: FileAccess, content_too: FileAccess, pc: u64) {
-    reads_text(path.as_ptr() as usize, pc);
-    if counts() {
-        let observes = if content_too == FileAccess::Observe { io::SECOND_OBSERVES } else { 0 };
-        perform(name(path), how, io::and(content(path)) | observes, pc);
-    }
-}
-
-/// A file gets another name.
-pub fn moves_name(from: &CStr, to: &CStr, pc: u64) {
-    reads_text(from.as_ptr() as usize, pc);
-    reads_text(to.as_ptr() as usize, pc);
-    if counts() {
-        perform(name(from), FileAccess::Change, io::and(name(to)), pc);
-    }
 }
 
 /// An operation on the content of an open file.
@@ -231,23 +214,31 @@ fn touches_open_file(descriptor: i32, how: FileAccess, arg: u64, pc: u64) {
     }
 }
 
-/// The content of `path` is in the private copy `held` from now on. Descriptors of the real file
-/// that the run has opened are replaced by ones of the copy.
-pub fn moves_to_copy(path: &CStr, real: (u64, u64), held: i32, reopen: fn(i32, i32) -> i32) {
-    let content = content(path);
+/// The content of the real file is in the memory file `held` from now on. Descriptors of the real
+/// file that the run has opened are replaced by ones of the copy. Those that share an offset go on
+/// sharing it.
+pub fn moves_to_copy(number: NodeNumber, real: (u64, u64), held: i32) {
     for descriptor in 0..MAX_CHANNELS as i32 {
-        if run().open_files[descriptor as usize].content != content || identity(descriptor) != Some(real) {
+        let file = run().open_files[descriptor as usize];
+        if file.content == 0 || file.offset == 0 || identity(descriptor) != Some(real) {
             continue;
         }
+        let replaced = (0..descriptor)
+            .find(|&other| run().open_files[other as usize].offset == file.offset && node(other) == number);
         // SAFETY: asks about, replaces and closes descriptors of the run.
         unsafe {
             let flags = syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFL) as i32;
+            let closes = syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFD) as i32;
             let offset = syscall!(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR);
-            let copy = reopen(held, flags);
+            let copy = replaced.unwrap_or_else(|| overlay::reopen(held, flags) as i32);
             if copy >= 0 {
                 syscall!(libc::SYS_lseek, copy, offset, libc::SEEK_SET);
                 crate::arch::syscall::dup2(copy, descriptor);
-                syscall!(libc::SYS_close, copy);
+                syscall!(libc::SYS_fcntl, descriptor, libc::F_SETFD, closes);
+                run().open_files[descriptor as usize].node = number;
+                if replaced.is_none() {
+                    syscall!(libc::SYS_close, copy);
+                }
             }
         }
     }
@@ -263,9 +254,4 @@ fn about(descriptor: i32) -> Option<libc::stat> {
 
 fn identity(descriptor: i32) -> Option<(u64, u64)> {
     about(descriptor).map(|stat| (stat.st_dev, stat.st_ino))
-}
-
-/// Whether the descriptor refers to a regular file.
-pub fn is_regular(descriptor: i32) -> bool {
-    about(descriptor).is_some_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
 }

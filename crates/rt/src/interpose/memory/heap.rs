@@ -35,6 +35,8 @@ const FILL: u8 = 0xa5;
 
 const LIVE: u64 = 0x5a;
 const FREED: u64 = 0xf3;
+/// The block begins further up, because of its alignment.
+const FURTHER_UP: u64 = 0xa7;
 
 // The host knows the heap by these addresses.
 const _: () = assert!(BASE as u64 == HEAP.start && (BASE + MAX_THREADS * ARENA) as u64 <= HEAP.end);
@@ -53,7 +55,8 @@ struct Arena {
 struct Header {
     /// Size (48 bits), class (8), state (8).
     word: u64,
-    /// Live: distance from the start of the block's room. Freed: next block of the list.
+    /// Live: distance from the start of the block's room (32 bits), and whether it belongs to the
+    /// runtime. Freed: next block of the list.
     link: usize,
 }
 
@@ -79,6 +82,9 @@ impl Header {
         self.word = size as u64 | (class as u64) << 48 | state << 56;
     }
 }
+
+/// Bit of [`Header::link`]: the block belongs to the runtime.
+const OF_RUNTIME: usize = 1 << 63;
 
 /// Maps the arenas of the pool.
 ///
@@ -157,6 +163,12 @@ fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
     let header = Header::of(block);
     header.set(size, class, LIVE);
     header.link = block - start;
+    if start != block {
+        let room = Header::of(start);
+        room.set(size, class, FURTHER_UP);
+        room.link = block - start;
+    }
+    run().live_blocks += 1;
     fill(block, size, room_of(class) - (block - start), zeroed, fresh);
     if callers::is_c_library(pc) {
         // A buffer of a stream or directory: the kernel will write to it.
@@ -168,12 +180,46 @@ fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
 
 /// Room for an object of the runtime that the program sees: lives as long as the run.
 pub fn allocate_object(bytes: usize, pc: u64) -> Option<usize> {
-    Some(allocate(bytes, 16, true, pc)).filter(|&block| block != 0)
+    for_runtime(allocate(bytes, 16, true, pc))
 }
 
 /// A stack for a thread that the running thread creates: lives as long as the run.
 pub fn allocate_stack(bytes: usize, pc: u64) -> Option<usize> {
-    Some(allocate(bytes, PAGE, true, pc)).filter(|&block| block != 0)
+    for_runtime(allocate(bytes, PAGE, true, pc))
+}
+
+/// The program does not have to free the block.
+fn for_runtime(block: usize) -> Option<usize> {
+    if block == 0 {
+        return None;
+    }
+    Header::of(block).link |= OF_RUNTIME;
+    run().live_blocks -= 1;
+    Some(block)
+}
+
+/// A block that the program has to free: first byte, and one past the last.
+pub type Block = (usize, usize);
+
+/// Calls the function for every block that the program has to free, in the order of addresses.
+pub fn each_live(mut call: impl FnMut(Block)) {
+    for slot in 0..process().pool_len {
+        let mut at = BASE + slot * ARENA + size_of::<Arena>().next_multiple_of(64);
+        while at < arena(slot).top {
+            let start = at + HEADER;
+            let header = Header::of(start);
+            if header.class() >= CLASSES {
+                // The program has written over it.
+                return;
+            }
+            at = start + room_of(header.class());
+            let block = if header.is(FURTHER_UP) { start + header.link } else { start };
+            let header = Header::of(block);
+            if header.is(LIVE) && header.link & OF_RUNTIME == 0 {
+                call((block, block + header.size()));
+            }
+        }
+    }
 }
 
 /// Room for a block of the class: address, and whether it was never used.
@@ -237,6 +283,10 @@ fn release(block: usize, pc: u64) {
     }
     let class = header.class();
     let size = header.size();
+    if header.link & OF_RUNTIME == 0 {
+        run().live_blocks = run().live_blocks.saturating_sub(1);
+    }
+    header.link &= !OF_RUNTIME;
     if header.link >= room_of(class) || !header.link.is_multiple_of(16) {
         // The program has written over it: the block is not used again.
         header.set(size, class, FREED);
@@ -324,7 +374,8 @@ fn or_errno(block: usize) -> usize {
     block
 }
 
-extern "C" fn malloc_at(size: usize, pc: u64) -> usize {
+/// `malloc`
+pub extern "C" fn malloc_at(size: usize, pc: u64) -> usize {
     if !controlled() {
         // SAFETY: libc's own allocator.
         return unsafe { __libc_malloc(size) } as usize;
@@ -341,7 +392,8 @@ extern "C" fn calloc_at(count: usize, size: usize, pc: u64) -> usize {
     or_errno(allocate(bytes, 16, true, pc))
 }
 
-extern "C" fn free_at(block: usize, pc: u64) {
+/// `free`
+pub extern "C" fn free_at(block: usize, pc: u64) {
     if block == 0 {
         return;
     }
@@ -353,7 +405,8 @@ extern "C" fn free_at(block: usize, pc: u64) {
     }
 }
 
-extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
+/// `realloc`
+pub extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
     if !controlled() || (block != 0 && slot_of(block).is_none()) {
         // SAFETY: libc's own block, or none.
         return unsafe { __libc_realloc(block as *mut c_void, size) } as usize;

@@ -1,4 +1,5 @@
 //! The heap, and the functions of the C library that read and write memory.
 
 pub mod heap;
+pub mod leaks;
 mod string_functions;

@@ -4,6 +4,7 @@
 use raddle_vocab::Failure;
 
 use crate::arch::signal::{self, KernelAction};
+use crate::interpose::io::traversal;
 use crate::interpose::process::failure::stop_thread;
 use crate::interpose::process::{handlers, signal_masks};
 use crate::spinloop::observation;
@@ -55,6 +56,11 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     if signal == libc::SIGSYS && code == observation::SYS_USER_DISPATCH && observation::is_active() {
         // SAFETY: the kernel passes a valid pointer.
         observation::on_system_call(unsafe { &mut *context });
+        return;
+    }
+    // SAFETY: the kernel passes a valid pointer.
+    if signal == libc::SIGSYS && code == observation::SYS_USER_DISPATCH && traversal::reported(unsafe { &mut *context })
+    {
         return;
     }
     let is_crash = CRASHES.contains(&signal);

@@ -6,6 +6,7 @@ use core::ffi::c_void;
 use raddle_vocab::{OpKind, Outcome};
 
 use crate::arch::entry::export;
+use crate::interpose::memory::leaks;
 use crate::sched;
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall;
@@ -24,7 +25,10 @@ pub extern "C" fn leave_process(status: i32, _argument: *mut c_void) {
         watch_exit();
         // SAFETY: flushes all streams, as the C library would do next.
         unsafe { hidden::fflush(core::ptr::null_mut()) };
-        end_process(status, run().me().private.exit_pc);
+        let pc = run().me().private.exit_pc;
+        announce_end(status, pc);
+        leaks::report(pc);
+        leave(status)
     }
 }
 
@@ -89,7 +93,15 @@ export!(quick_exit, 1 => quick_exit_at);
 
 /// The process has ended for the running thread; the others run until they are at rest.
 pub fn end_process(status: i32, pc: u64) -> ! {
+    announce_end(status, pc);
+    leave(status)
+}
+
+fn announce_end(status: i32, pc: u64) {
     sched::perform(AnnouncedOp::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
+}
+
+fn leave(status: i32) -> ! {
     let run = run();
     run.exit.get_or_insert(status);
     let allowed = i64::try_from(process().exit_events).unwrap_or(i64::MAX);

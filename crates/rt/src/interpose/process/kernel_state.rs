@@ -6,7 +6,7 @@ use raddle_wire::limit;
 
 use crate::arch::entry::{export, hook};
 use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAP_LOW, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
-use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
@@ -23,10 +23,6 @@ real! { hidden:
     fn madvise(at: usize, bytes: usize, advice: i32) -> i32;
     fn sbrk(bytes: isize) -> usize;
     fn brk(end: usize) -> i32;
-    fn getcwd(into: *mut c_char, bytes: usize) -> *mut c_char;
-    fn get_current_dir_name() -> *mut c_char;
-    fn chdir(path: *const c_char) -> i32;
-    fn fchdir(descriptor: i32) -> i32;
     fn umask(mask: u32) -> u32;
     fn fork() -> i32;
     fn posix_spawn(
@@ -60,7 +56,11 @@ extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descript
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) };
     }
-    if flags & libc::MAP_SHARED != 0 && descriptor >= 0 && protection & libc::PROT_WRITE != 0 {
+    if flags & libc::MAP_SHARED != 0
+        && descriptor >= 0
+        && protection & libc::PROT_WRITE != 0
+        && regular_files::node(descriptor) == 0
+    {
         note_limit(limit::SHARED_MEMORY);
     }
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
@@ -150,38 +150,6 @@ extern "C" fn advise(at: usize, bytes: usize, advice: i32) -> i32 {
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::madvise(at, bytes, advice) }
-}
-
-extern "C" fn change_directory(path: *const c_char, pc: u64) -> i32 {
-    shared_state::touch(SharedPart::Directory, FileAccess::Change, pc);
-    undo::changed(kind::DIRECTORY);
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::chdir(path) }
-}
-
-extern "C" fn change_directory_to(descriptor: i32, pc: u64) -> i32 {
-    shared_state::touch(SharedPart::Directory, FileAccess::Change, pc);
-    undo::changed(kind::DIRECTORY);
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::fchdir(descriptor) }
-}
-
-/// The working directory, into the caller's buffer or one that is allocated.
-extern "C" fn get_directory(into: *mut c_char, bytes: usize, pc: u64) -> *mut c_char {
-    shared_state::touch(SharedPart::Directory, FileAccess::Observe, pc);
-    if !into.is_null() {
-        touch(into.cast(), bytes);
-    }
-    // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::getcwd(into, bytes) };
-    crate::interpose::buffers::writes_text(result as usize, pc);
-    result
-}
-
-extern "C" fn get_directory_name(pc: u64) -> *mut c_char {
-    shared_state::touch(SharedPart::Directory, FileAccess::Observe, pc);
-    // SAFETY: no arguments.
-    unsafe { hidden::get_current_dir_name() }
 }
 
 extern "C" fn set_mask(mask: u32, pc: u64) -> u32 {
@@ -376,10 +344,6 @@ hook!(mprotect, 3 => protect);
 hook!(madvise, 3 => advise);
 hook!(sbrk, 1 => move_break);
 hook!(brk, 1 => set_break);
-export!(chdir, 1 => change_directory);
-export!(fchdir, 1 => change_directory_to);
-export!(getcwd, 2 => get_directory);
-export!(get_current_dir_name, 0 => get_directory_name);
 export!(umask, 1 => set_mask);
 hook!(fork, 0 => fork_process);
 hook!(vfork, 0 => fork_process);

@@ -16,8 +16,6 @@ use crate::state::{AnnouncedOp, controlled, run};
 /// A part of the state.
 #[derive(Clone, Copy)]
 pub enum SharedPart {
-    /// The working directory.
-    Directory,
     /// The file mode mask.
     Mask,
     /// The action of a signal.
@@ -35,7 +33,6 @@ pub enum SharedPart {
 impl SharedPart {
     fn identity(self) -> u32 {
         match self {
-            SharedPart::Directory => thing(0, 16),
             SharedPart::Mask => thing(0, 17),
             SharedPart::Action(signal) => thing(signal as u64, 18),
             SharedPart::Name(key) => thing(key, 19),

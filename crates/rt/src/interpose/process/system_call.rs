@@ -1,8 +1,10 @@
-//! `syscall()`: futexes, clocks and numbers of threads are modelled; other calls go to the kernel.
+//! `syscall()`: futexes, clocks, numbers of threads and calls on files are modelled; other calls go
+//! to the kernel.
 
 use raddle_wire::CALL_NAME_BYTES;
 
 use crate::arch::entry::{export, return_address};
+use crate::interpose::io::calls as file_calls;
 use crate::interpose::process::{random_bytes, time};
 use crate::interpose::sync::futex::{self, Call};
 use crate::interpose::thread::{affinity, identity};
@@ -43,7 +45,10 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         libc::SYS_clock_nanosleep => {
             -i64::from(time::clock_nanosleep(a as i32, b as i32, c as *const libc::timespec, core::ptr::null_mut(), pc))
         }
-        _ => pass_on(number, [a, b, c, d, e, f], pc),
+        _ => match file_calls::by_number(number, [a, b, c, d, e, f], pc) {
+            Some(result) => result as i64,
+            None => pass_on(number, [a, b, c, d, e, f], pc),
+        },
     };
     if result < 0 && result > -4096 {
         set_errno(-result as i32);

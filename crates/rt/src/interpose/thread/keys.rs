@@ -36,6 +36,17 @@ impl Keys {
         }
     }
 
+    /// Calls the function for each value of a thread.
+    pub fn each_value(&self, tid: usize, mut call: impl FnMut(usize)) {
+        if self.used[tid] {
+            for (key, &(value, generation)) in self.values[tid].iter().enumerate() {
+                if self.exists(key) && generation == self.generations[key] {
+                    call(value);
+                }
+            }
+        }
+    }
+
     fn exists(&self, key: usize) -> bool {
         key < MAX_KEYS && self.generations[key] % 2 == 1
     }
