@@ -24,6 +24,7 @@
 //! | `restore` | restoring an earlier state of the process: snapshot, checkpoints, kernel state |
 //! | `sched` | taking over the process, the host's jobs, which thread runs next, virtual time |
 //! | `spinloop` | detecting threads that wait busily |
+//! | `stack_pointers` | pointers that lead to bytes of stacks |
 //! | `state` | all state of the runtime |
 //! | `state_key` | keys by which a search recognises states |
 //! | `syscall` | direct system calls, and what lies behind the functions that the runtime hides |
@@ -38,6 +39,7 @@ mod library;
 mod restore;
 mod sched;
 mod spinloop;
+mod stack_pointers;
 mod state;
 mod state_key;
 mod syscall;

@@ -5,7 +5,7 @@
 //!
 //! * Memory that differs from the root: each word with its address.
 //! * The stack of a live thread: from its stack pointer up, without bytes that are dead ([`liveness`])
-//!   in a frame that nothing points to.
+//!   and to which no pointer leads ([`stack_pointers`]).
 //! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
 //!   started, are left out: nothing reads them.
 //! * Callee-saved registers and floating point control: as they were when the thread entered the
@@ -29,9 +29,10 @@ use raddle_wire::record::flag;
 use crate::arch::PAGE;
 use crate::arch::context::float_state;
 use crate::arch::entry::{Registers, registers};
-use crate::arch::liveness;
+use crate::arch::liveness::{self, Use};
 use crate::restore::undo;
-use crate::state::{AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
+use crate::stack_pointers::{self, LiveStack, Pointers};
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
 use crate::trace;
 
 /// How a thread entered the runtime for the operation that it is before.
@@ -195,18 +196,15 @@ fn thread(tid: usize) -> u64 {
     }
     let entry = entries(tid);
     let hash = words(hash, &[entry.float, entry.registers.sp]);
-    liveness::live_registers(&entry.registers, op.pc).iter().fold(hash, |hash, &word| mix(hash ^ word))
+    let registers = liveness::live_registers(&entry.registers, op.pc, liveness::use_cached);
+    words(hash, &registers)
 }
 
-/// A range of memory of a thread.
+/// A range of memory of a thread: its stack, and behind it thread-local storage. What is live of the
+/// stack is in the list of live stacks, at the same place.
 #[derive(Clone, Copy)]
 struct ThreadMemory {
-    tid: usize,
-    /// Stack, and behind it thread-local storage.
     low: usize,
-    /// Where what is live begins.
-    live: usize,
-    stack_end: usize,
     end: usize,
 }
 
@@ -217,46 +215,60 @@ const MOST: usize = 64;
 
 /// Adds what the pages that were written hold now, where that differs from the root.
 fn memory(sum: &mut Sum) {
-    let mut table = [const { ThreadMemory { tid: 0, low: 0, live: 0, stack_end: 0, end: 0 } }; MOST];
+    let mut table = [ThreadMemory { low: 0, end: 0 }; MOST];
+    let mut stacks = [NO_STACK; MOST];
     let mut len = 0;
     for tid in 0..run().threads.min(MOST) {
         let fiber = &run().fibers[tid];
         let (low, high) = fiber.stack;
-        let live = if !is_live(fiber) || is_fresh(fiber) { high } else { entries(tid).registers.sp as usize };
         // The storage of main is elsewhere.
         let storage = fiber.thread_pointer as usize + THREAD_BLOCK;
         let end = if tid == 0 || storage < high || is_live(fiber) { high } else { storage };
-        let memory = ThreadMemory { tid, low, live, stack_end: high, end };
         // A later user of a stack takes its place.
         let at = (0..len).find(|&at| table[at].low == low).unwrap_or(len);
-        table[at] = memory;
+        table[at] = ThreadMemory { low, end };
+        stacks[at] = live_stack(tid);
         len = len.max(at + 1);
     }
-    let table = &table[..len];
-    let pointers = pointers();
-    pointers.collect(table);
-    each_word(table, |at, word, owner| {
-        let mask = owner.map_or(u64::MAX, |memory| live_bytes(memory, at, pointers));
+    let (table, stacks) = (&table[..len], &stacks[..len]);
+    let pointers = pointers(table, stacks);
+    each_word(table, stacks, |at, word, owner| {
+        let mask = owner.map_or(u64::MAX, |stack| live_bytes(stack, at, pointers));
         if mask != 0 {
             sum.add(at as u64, word & mask);
         }
     });
 }
 
+/// Of no thread.
+const NO_STACK: LiveStack =
+    LiveStack { bounds: (0, 0), registers: Registers::NONE, pc: 0, use_of: liveness::use_cached };
+
+/// What is live of the thread's stack: nothing of one that has ended or not begun.
+fn live_stack(tid: usize) -> LiveStack {
+    let fiber = &run().fibers[tid];
+    let mut registers = entries(tid).registers;
+    if !is_live(fiber) || is_fresh(fiber) {
+        registers.sp = fiber.stack.1 as u64;
+    }
+    LiveStack { bounds: fiber.stack, registers, pc: fiber.pending.pc, ..NO_STACK }
+}
+
 /// Words of a page.
 const WORDS: usize = PAGE / size_of::<u64>();
 
-/// Calls for every word that differs from the root, with the thread whose live stack it lies in. What
-/// only the runtime uses and what is below or behind a live stack is left out.
-fn each_word(table: &[ThreadMemory], mut act: impl FnMut(usize, u64, Option<&ThreadMemory>)) {
+/// Calls for every word that differs from the root, with the live stack that it lies on. What only the
+/// runtime uses and what is below or behind a live stack is left out.
+fn each_word(table: &[ThreadMemory], stacks: &[LiveStack], mut act: impl FnMut(usize, u64, Option<&LiveStack>)) {
     let snapshot = &process().snapshot;
     for index in 0..snapshot.hot_pages() {
         let (address, root) = snapshot.hot_page(index);
         if runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address)) {
             continue;
         }
-        let owner = table.iter().find(|memory| memory.low <= address && address < memory.end);
-        if owner.is_some_and(|memory| address + PAGE <= memory.live || address >= memory.stack_end) {
+        let owner = table.iter().position(|memory| memory.low <= address && address < memory.end);
+        let owner = owner.map(|index| &stacks[index]);
+        if owner.is_some_and(|stack| address + PAGE <= stack.registers.sp as usize || address >= stack.bounds.1) {
             continue;
         }
         // SAFETY: both are pages that can be read.
@@ -266,75 +278,41 @@ fn each_word(table: &[ThreadMemory], mut act: impl FnMut(usize, u64, Option<&Thr
         }
         for (index, (&word, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
             let at = address + index * size_of::<u64>();
-            if owner.is_none_or(|memory| memory.live <= at && at < memory.stack_end) {
+            if owner.is_none_or(|stack| stack.contains(at)) {
                 act(at, word, owner);
             }
         }
     }
 }
 
-/// The bytes of a word of the thread's stack that are not dead.
-fn live_bytes(memory: &ThreadMemory, at: usize, pointers: &Pointers) -> u64 {
-    let (entry, op) = (entries(memory.tid), &run().fibers[memory.tid].pending);
-    let stack = (memory.low, memory.stack_end);
-    let dead = |byte: &usize| liveness::is_dead_at_root(stack, &entry.registers, op.pc, at + byte);
-    let mask = (0..size_of::<u64>()).filter(|byte| !dead(byte)).fold(0, |mask, byte| mask | 0xff << (8 * byte));
-    let last = at + size_of::<u64>() - 1;
-    let is_reached = || liveness::frame_of(stack, &entry.registers, last).is_none_or(|frame| pointers.meet(&frame));
-    if mask != u64::MAX && is_reached() { u64::MAX } else { mask }
-}
-
-/// Pointers to stacks that are told apart; with more of them, nothing counts as dead.
-const MOST_POINTERS: usize = 1024;
-
-/// Words that are addresses on a live stack. What they point to may be read by code of other
-/// functions and threads, so it is alive whatever its own function does.
-struct Pointers {
-    list: [usize; MOST_POINTERS],
-    len: usize,
-    are_too_many: bool,
-}
-
-static POINTERS: Global<Pointers> = Global::new(Pointers { list: [0; MOST_POINTERS], len: 0, are_too_many: false });
-
-fn pointers() -> &'static mut Pointers {
-    // SAFETY: rule 4 of the crate; the static lives for ever.
-    unsafe { &mut *POINTERS.get() }
-}
-
-impl Pointers {
-    /// Looks for them in memory that differs from the root, in registers, and in what the runtime
-    /// keeps for threads.
-    fn collect(&mut self, table: &[ThreadMemory]) {
-        (self.len, self.are_too_many) = (0, false);
-        for tid in 0..run().threads {
-            let fiber = &run().fibers[tid];
-            let kept = [fiber.entry.1 as u64, fiber.result as u64, fiber.pending.obj, fiber.pending.arg];
-            let private = [fiber.private.cleanup as u64, fiber.private.robust, fiber.private.spare_semaphore];
-            let registers = entries(tid).registers.saved;
-            for word in kept.into_iter().chain(private).chain(registers) {
-                self.note(word, table);
-            }
-        }
-        each_word(table, |_, word, _| self.note(word, table));
-    }
-
-    fn note(&mut self, word: u64, table: &[ThreadMemory]) {
-        let word = word as usize;
-        if !table.iter().any(|memory| memory.live <= word && word < memory.stack_end) {
-            return;
-        }
-        match self.list.get_mut(self.len) {
-            Some(place) => {
-                *place = word;
-                self.len += 1;
-            }
-            None => self.are_too_many = true,
+/// The bytes of a word of a live stack that are not dead.
+fn live_bytes(stack: &LiveStack, at: usize, pointers: &Pointers) -> u64 {
+    let (mut alive, mut dead) = (0, 0);
+    for byte in 0..size_of::<u64>() {
+        match stack.use_of_byte(at + byte) {
+            Use::Alive => alive |= 0xff << (8 * byte),
+            Use::Dead(_) => dead |= 0xff << (8 * byte),
+            Use::DeadWithoutAddress => {}
         }
     }
+    if dead != 0 && pointers.lead_to(stack, at + size_of::<u64>() - 1) { alive | dead } else { alive }
+}
 
-    /// Whether one of them points there.
-    fn meet(&self, range: &core::ops::Range<usize>) -> bool {
-        self.are_too_many || self.list[..self.len].iter().any(|pointer| range.contains(pointer))
+/// The pointers to live stacks in memory that differs from the root, in registers, and in what the
+/// runtime keeps for threads.
+fn pointers(table: &[ThreadMemory], stacks: &[LiveStack]) -> &'static Pointers {
+    let pointers = stack_pointers::none();
+    for tid in 0..run().threads {
+        pointers.add_kept(&run().fibers[tid], stacks);
+        pointers.add_pending(&run().fibers[tid], stacks);
+        for word in entries(tid).registers.saved {
+            pointers.add(word, stacks);
+        }
     }
+    each_word(table, stacks, |at, word, owner| match owner {
+        Some(_) => pointers.add_from(word, at, stacks),
+        None => pointers.add(word, stacks),
+    });
+    pointers.settle(stacks);
+    pointers
 }

@@ -9,4 +9,4 @@ mod decode;
 mod liveness;
 
 pub use decode::{ControlFlow, FrameOperand, Instruction, LONGEST, OperandAccess, decode};
-pub use liveness::{CodeReader, FrameStorage, is_dead};
+pub use liveness::{CodeReader, FrameStorage, Use, is_dead, use_of};

@@ -12,6 +12,9 @@ const FIRST_ARGUMENT: u16 = 1 << 7;
 /// Registers that do not outlive a call: all but rbx, rsp, rbp and r12 to r15.
 const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
 
+/// Bytes of an access that is recorded, at most.
+const LONGEST_RECORDED: i32 = 16;
+
 /// What may be dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameStorage {
@@ -29,11 +32,24 @@ pub trait CodeReader {
     fn only_records_access(&mut self, function: u64) -> bool;
 }
 
+/// What becomes of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// The function may read it.
+    Alive,
+    /// It is dead for the function. Other functions may have pointers to it: to the variable that
+    /// starts at this distance from the frame pointer, if the function writes one.
+    Dead(Option<i32>),
+    /// It is dead, and has no address: the function writes it and records no access. A variable whose
+    /// address is known elsewhere has a hook at each access.
+    DeadWithoutAddress,
+}
+
 /// Whether the function that continues at `pc` writes the place on every path before it reads it; a
 /// byte of the frame may also be released with it. A byte that it never writes is dead only if the
 /// function addresses all memory of its frame by the frame pointer.
 #[must_use]
-pub fn is_dead(pc: u64, place: FrameStorage, code: &mut dyn CodeReader) -> bool {
+pub fn use_of(pc: u64, place: FrameStorage, code: &mut dyn CodeReader) -> Use {
     let mut walk = Walk {
         code,
         places: [pc; PLACES],
@@ -41,20 +57,34 @@ pub fn is_dead(pc: u64, place: FrameStorage, code: &mut dyn CodeReader) -> bool 
         budget: INSTRUCTIONS,
         start: None,
         pointed: None,
+        is_recorded: false,
         leaves: false,
         is_by_stack_pointer: false,
     };
     let mut next = 0;
     while next < walk.len {
         if walk.follow(walk.places[next], place).is_none() {
-            return false;
+            return Use::Alive;
         }
         next += 1;
     }
     match walk.start {
-        Some(start) => walk.pointed.is_none_or(|pointed| pointed < start),
-        None => walk.leaves && !walk.is_by_stack_pointer && walk.pointed.is_none(),
+        Some(start) if walk.pointed.is_none_or(|pointed| pointed < start) => {
+            if walk.is_recorded {
+                Use::Dead(Some(start))
+            } else {
+                Use::DeadWithoutAddress
+            }
+        }
+        None if walk.leaves && !walk.is_by_stack_pointer && walk.pointed.is_none() => Use::Dead(None),
+        _ => Use::Alive,
     }
+}
+
+/// Whether the place is dead for the function that continues at `pc`.
+#[must_use]
+pub fn is_dead(pc: u64, place: FrameStorage, code: &mut dyn CodeReader) -> bool {
+    use_of(pc, place, code) != Use::Alive
 }
 
 /// All paths from one place.
@@ -69,6 +99,8 @@ struct Walk<'a> {
     /// Where the nearest object starts to which there are pointers and that the byte may be part
     /// of.
     pointed: Option<i32>,
+    /// Whether an access to the byte is recorded.
+    is_recorded: bool,
     /// Whether some path releases the frame.
     leaves: bool,
     /// Whether some memory is addressed by the stack pointer.
@@ -133,8 +165,12 @@ impl Walk<'_> {
                 self.start = Some(self.start.map_or(first, |start| start.min(first)));
                 return Some(Meaning::Written);
             }
-            OperandAccess::Points if behind >= 0 && !self.is_only_noted(instruction, end) => {
-                self.pointed = Some(self.pointed.map_or(first, |nearest| nearest.max(first)));
+            OperandAccess::Points if behind >= 0 => {
+                if self.is_only_noted(instruction, end) {
+                    self.is_recorded |= behind < LONGEST_RECORDED;
+                } else {
+                    self.pointed = Some(self.pointed.map_or(first, |nearest| nearest.max(first)));
+                }
             }
             OperandAccess::Reads(_) | OperandAccess::Writes(_) | OperandAccess::Points => {}
         }

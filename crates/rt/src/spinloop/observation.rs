@@ -4,8 +4,8 @@
 //! A round may be folded only if the thread is at its end in the very state in which it began: then
 //! it repeats the round for as long as it reads the same. The state is
 //! * its registers, the control and status words of the floating point units included;
-//! * its whole stack from the stack pointer up. Bytes and registers that are dead ([`liveness`])
-//!   may differ;
+//! * its whole stack from the stack pointer up. Registers that are dead ([`liveness`]) may differ, and
+//!   so may bytes that are dead and to which no pointer leads ([`stack_pointers`]);
 //! * all other memory that a run may write: the pages that were ever written, the others being
 //!   read-only, and the mappings that the run has made;
 //! * what the runtime keeps for the program: thread-specific data, cancellation, signal masks,
@@ -14,8 +14,8 @@
 //!   thread is observed, the kernel reports every system call from outside the runtime (Syscall
 //!   User Dispatch).
 //!
-//! Other threads may run in between. What they change is not counted: memory is compared each time
-//! the thread is left. A word that the thread itself has changed must hold at the end what it held
+//! Other threads may run in between. What they change is not counted, on its stack neither: memory is
+//! compared each time the thread is left. A word that the thread itself has changed must hold at the end what it held
 //! before its first change.
 //!
 //! # What it misses
@@ -28,10 +28,12 @@ use raddle_vocab::policy::mix;
 
 use crate::arch::PAGE;
 use crate::arch::entry::{Registers, registers};
-use crate::arch::{context, liveness, signal};
+use crate::arch::liveness::{self, Use};
+use crate::arch::{context, signal};
 use crate::interpose::io::overlay::overlay;
 use crate::restore::undo;
-use crate::state::{Global, process, run, runtime_ranges};
+use crate::stack_pointers::{self, LiveStack, Pointers};
+use crate::state::{Fiber, Global, ThreadStatus, process, run, runtime_ranges};
 use crate::syscall::maps::Maps;
 use crate::syscall::{self, syscall};
 
@@ -56,6 +58,8 @@ struct Observation {
     /// Copy of the live stack.
     stack: *mut u8,
     stack_len: usize,
+    /// What was there when the thread was last left.
+    left_stack: *mut u8,
     /// The snapshot's hot pages, as they were when the thread last went on.
     pages: *mut u8,
     page_count: usize,
@@ -74,6 +78,7 @@ static OBSERVATION: Global<Observation> = Global::new(Observation {
     float: 0,
     stack: core::ptr::null_mut(),
     stack_len: 0,
+    left_stack: core::ptr::null_mut(),
     pages: core::ptr::null_mut(),
     page_count: 0,
     changed: [(0, 0); MOST_WORDS],
@@ -178,6 +183,7 @@ pub fn leaving() {
         SELECTOR.store(ALLOW, Relaxed);
         if !this.spoilt {
             this.note_changes();
+            this.note_stack();
         }
     }
 }
@@ -189,6 +195,7 @@ pub fn going_on() {
     if run().hot.tid == this.thread {
         if !this.spoilt {
             this.note_present();
+            this.accept_stack();
         }
         SELECTOR.store(BLOCK, Relaxed);
     }
@@ -242,9 +249,10 @@ fn live_stack(now: &Registers) -> Option<(usize, usize)> {
 impl Observation {
     fn make_room(&mut self) -> bool {
         if self.stack.is_null() {
+            let (stack, left) = (syscall::map(LARGEST_STACK), syscall::map(LARGEST_STACK));
             let pages = syscall::map(MOST_PAGES * PAGE);
-            let (Some(stack), Some(pages)) = (syscall::map(LARGEST_STACK), pages) else { return false };
-            (self.stack, self.pages) = (stack, pages);
+            let (Some(stack), Some(left), Some(pages)) = (stack, left, pages) else { return false };
+            (self.stack, self.left_stack, self.pages) = (stack, left, pages);
         }
         true
     }
@@ -262,6 +270,38 @@ impl Observation {
         }
         self.page_count = len;
         self.rest = rest();
+    }
+
+    /// The live stack as it was when the observation began, when the thread was last left, and as it is.
+    fn stacks(&mut self) -> (&mut [u8], &mut [u8], &[u8]) {
+        let len = self.stack_len;
+        // SAFETY: the live stack is readable, and both copies have its length; they do not overlap.
+        unsafe {
+            (
+                core::slice::from_raw_parts_mut(self.stack, len),
+                core::slice::from_raw_parts_mut(self.left_stack, len),
+                core::slice::from_raw_parts(self.registers.sp as *const u8, len),
+            )
+        }
+    }
+
+    /// Notes what the thread leaves on its stack.
+    fn note_stack(&mut self) {
+        let (_, left, now) = self.stacks();
+        left.copy_from_slice(now);
+    }
+
+    /// What other threads have changed there, and the thread has not, is no change of the thread.
+    fn accept_stack(&mut self) {
+        let (before, left, now) = self.stacks();
+        if left == now {
+            return;
+        }
+        for ((before, left), now) in before.iter_mut().zip(left).zip(now) {
+            if left != now && before == left {
+                *before = *now;
+            }
+        }
     }
 
     /// Notes what the thread has changed since it last went on.
@@ -322,10 +362,69 @@ impl Observation {
             return true;
         }
         let both = before.iter().zip(after).enumerate();
-        let mut different = both.filter(|(_, (old, new))| old != new).map(|(index, _)| start + index);
-        different.by_ref().take(MOST_DEAD).all(|address| liveness::is_dead(&now, pc, address))
-            && different.next().is_none()
+        let different = || both.clone().filter(|(_, (old, new))| old != new).map(|(index, _)| start + index);
+        let stack = LiveStack { bounds: run().hot.stack, registers: now, pc, use_of: liveness::use_in_code };
+        if different().nth(MOST_DEAD).is_some() || different().any(|byte| stack.use_of_byte(byte) == Use::Alive) {
+            return false;
+        }
+        let mut with_address = different().filter(|&byte| matches!(stack.use_of_byte(byte), Use::Dead(_))).peekable();
+        if with_address.peek().is_none() {
+            return true;
+        }
+        let pointers = self.pointers(&stack);
+        with_address.all(|byte| !pointers.lead_to(&stack, byte))
     }
+
+    /// Pointers to the thread's live stack, wherever they are.
+    fn pointers(&self, stack: &LiveStack) -> &'static Pointers {
+        let all = stack_pointers::none();
+        let stacks = core::slice::from_ref(stack);
+        for (tid, fiber) in run().fibers[..run().threads].iter().enumerate() {
+            all.add_kept(fiber, stacks);
+            // The operation that the thread was before last is done.
+            if tid != usize::from(self.thread) {
+                all.add_pending(fiber, stacks);
+            }
+        }
+        let registers = liveness::live_registers(&stack.registers, stack.pc, stack.use_of);
+        registers.iter().for_each(|&word| all.add(word, stacks));
+        let start = (stack.registers.sp as usize).next_multiple_of(size_of::<u64>());
+        each_word(start, stack.bounds.1, |at, word| all.add_from(word, at, stacks));
+        for (_, address, _) in pages(self.thread) {
+            each_word(address, address + PAGE, |at, word| {
+                // The own stack may share a page with something else.
+                let is_own = (stack.bounds.0..stack.bounds.1).contains(&at);
+                if stack.contains(word as usize) && !is_own && !is_of_runtime(at) && !is_below_a_stack(at) {
+                    all.add(word, stacks);
+                }
+            });
+        }
+        each_mapping(|start, end| each_word(start, end, |_, word| all.add(word, stacks)));
+        all.settle(stacks);
+        all
+    }
+}
+
+/// Calls for every word of the range.
+fn each_word(start: usize, end: usize, mut act: impl FnMut(usize, u64)) {
+    for at in (start..end).step_by(size_of::<u64>()) {
+        // SAFETY: callers pass aligned ranges that can be read.
+        act(at, unsafe { *(at as *const u64) });
+    }
+}
+
+/// Whether only the runtime uses the word, which may share a page with others.
+fn is_of_runtime(address: usize) -> bool {
+    runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address))
+}
+
+/// Whether the address is on a stack, but below what its thread uses.
+fn is_below_a_stack(address: usize) -> bool {
+    let is_live =
+        |fiber: &Fiber| !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Exited | ThreadStatus::Failed);
+    let users =
+        || run().fibers[..run().threads].iter().filter(|fiber| (fiber.stack.0..fiber.stack.1).contains(&address));
+    users().next().is_some() && users().all(|fiber| !is_live(fiber) || address < fiber.sp)
 }
 
 /// Words of a page.
@@ -380,25 +479,34 @@ fn rest() -> u64 {
     ] {
         hash = hash_bytes(hash, start, bytes);
     }
-    if undo::has_mappings() { hash_mappings(hash) } else { hash }
+    hash_mappings(hash)
 }
 
 /// Adds what the mappings that the run has made hold. Too much of it counts as different each time.
 fn hash_mappings(mut hash: u64) -> u64 {
+    let is_complete = each_mapping(|start, end| hash = hash_bytes(hash, start, end - start));
+    if is_complete { hash } else { syscall::now() }
+}
+
+/// Calls for every mapping that the run has made, with its start and end; false if they are too large.
+fn each_mapping(mut act: impl FnMut(usize, usize)) -> bool {
+    if !undo::has_mappings() {
+        return true;
+    }
     let mut left = LARGEST_MAPPINGS;
-    let Some(mut maps) = Maps::open() else { return syscall::now() };
+    let Some(mut maps) = Maps::open() else { return false };
     while let Some(mapping) = maps.next() {
         let is_mine = mapping.readable && mapping.writable && undo::overlaps_mapping(mapping.start, mapping.end);
         if is_mine {
             let bytes = mapping.end - mapping.start;
             if bytes > left {
-                return syscall::now();
+                return false;
             }
             left -= bytes;
-            hash = hash_bytes(hash, mapping.start, bytes);
+            act(mapping.start, mapping.end);
         }
     }
-    hash
+    true
 }
 
 fn range_of<T>(of: &T) -> (usize, usize) {

@@ -2,7 +2,8 @@
 //! will write them before it reads them again. Unoptimised code leaves copies of what it reads in
 //! such places.
 
-use raddle_x86::{CodeReader, FrameStorage, LONGEST};
+use raddle_x86::{CodeReader, LONGEST};
+pub use raddle_x86::{FrameStorage, Use};
 
 use raddle_vocab::policy::mix;
 
@@ -21,79 +22,101 @@ const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
 pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
     let mut both = earlier.saved.iter().zip(&later.saved).zip(SAVED);
     earlier.sp == later.sp
-        && both.all(|((old, new), number)| {
-            old == new || raddle_x86::is_dead(pc, FrameStorage::Register(number), &mut Program)
-        })
+        && both.all(|((old, new), number)| old == new || use_in_code(pc, FrameStorage::Register(number)) != Use::Alive)
 }
 
-/// Whether the byte at this address of its own stack is dead, for a thread that called the runtime
-/// with these registers and continues at `pc`. Functions without a frame pointer are taken to need
-/// all their bytes.
-///
-/// Only accesses by the function that the byte belongs to are known. A byte to which there are
-/// pointers may be alive all the same: see [`frame_of`].
+/// Whether the byte at this address of the running thread's stack is dead for its own function, if the
+/// thread called the runtime with these registers and continues at `pc`. Other functions may read it
+/// all the same: see [`crate::stack_pointers`].
 pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
-    let decode = |pc, storage| raddle_x86::is_dead(pc, storage, &mut Program);
-    is_dead_by(decode, run().hot.stack, registers, pc, address)
+    use_by(use_in_code, run().hot.stack, registers, pc, address) != Use::Alive
 }
 
-/// As [`is_dead`], for any thread with this stack. Answers about code are remembered, so the code
-/// must be that of the root.
-pub fn is_dead_at_root(stack: (usize, usize), registers: &Registers, pc: u64, address: usize) -> bool {
-    is_dead_by(is_dead_cached, stack, registers, pc, address)
+/// What the function that goes on at `pc` does with the storage.
+pub fn use_in_code(pc: u64, storage: FrameStorage) -> Use {
+    raddle_x86::use_of(pc, storage, &mut Program)
 }
 
 /// Answers that are remembered.
 const REMEMBERED: usize = 1 << 14;
 
-/// Place in the code, and storage with the answer in the lowest bit; by a hash of both. It belongs to
+/// Place in the code, and storage with the answer in the lowest bits; by a hash of both. It belongs to
 /// the process: code does not change.
 static ANSWERS: Global<[(u64, u64); REMEMBERED]> = Global::new([(0, 0); REMEMBERED]);
 
-fn is_dead_cached(pc: u64, storage: FrameStorage) -> bool {
+/// As [`use_in_code`], but for where a variable starts. Answers are remembered, so the code must be
+/// that of the root.
+pub fn use_cached(pc: u64, storage: FrameStorage) -> Use {
     let code = match storage {
-        FrameStorage::Byte(distance) => u64::from(distance.cast_unsigned()) << 1,
-        FrameStorage::Register(number) => 1 << 40 | u64::from(number) << 1,
+        FrameStorage::Byte(distance) => u64::from(distance.cast_unsigned()) << 2,
+        FrameStorage::Register(number) => 1 << 40 | u64::from(number) << 2,
     };
     // SAFETY: rule 4 of the crate; the static lives for ever.
     let answers = unsafe { &mut *ANSWERS.get() };
     let entry = &mut answers[mix(pc ^ code.rotate_left(24)) as usize % REMEMBERED];
-    if (entry.0, entry.1 & !1) != (pc, code) {
-        *entry = (pc, code | u64::from(raddle_x86::is_dead(pc, storage, &mut Program)));
+    const DEAD: u64 = 1;
+    const WITHOUT_ADDRESS: u64 = 2;
+    if (entry.0, entry.1 & !3) != (pc, code) {
+        let answer = match use_in_code(pc, storage) {
+            Use::Alive => 0,
+            Use::Dead(_) => DEAD,
+            Use::DeadWithoutAddress => WITHOUT_ADDRESS,
+        };
+        *entry = (pc, code | answer);
     }
-    entry.1 & 1 != 0
+    match entry.1 & 3 {
+        DEAD => Use::Dead(None),
+        WITHOUT_ADDRESS => Use::DeadWithoutAddress,
+        _ => Use::Alive,
+    }
 }
 
 /// The registers with which a thread called the runtime, for one that continues at `pc`; 0 in place
-/// of those that are dead.
-pub fn live_registers(registers: &Registers, pc: u64) -> [u64; 6] {
+/// of those that are dead, by what `use_of` says about code.
+pub fn live_registers(registers: &Registers, pc: u64, use_of: fn(u64, FrameStorage) -> Use) -> [u64; 6] {
     let mut live = registers.saved;
     for (value, number) in live.iter_mut().zip(SAVED) {
-        if is_dead_cached(pc, FrameStorage::Register(number)) {
+        if use_of(pc, FrameStorage::Register(number)) != Use::Alive {
             *value = 0;
         }
     }
     live
 }
 
-fn is_dead_by(
-    is_dead: impl Fn(u64, FrameStorage) -> bool,
+/// What its own function does with the byte at this address of a thread's stack, by what `use_of` says
+/// about code. Functions without a frame pointer are taken to need all their bytes.
+pub fn use_by(
+    use_of: fn(u64, FrameStorage) -> Use,
     stack: (usize, usize),
     registers: &Registers,
     pc: u64,
     address: usize,
-) -> bool {
-    find_frame(stack, registers, pc, address).is_some_and(|frame| {
-        let distance = i32::try_from(address.wrapping_sub(frame.top).cast_signed());
-        distance.is_ok_and(|distance| is_dead(frame.pc, FrameStorage::Byte(distance)))
-    })
+) -> Use {
+    let Some(frame) = find_frame(stack, registers, pc, address) else { return Use::Alive };
+    let distance = i32::try_from(address.wrapping_sub(frame.top).cast_signed());
+    distance.map_or(Use::Alive, |distance| use_of(frame.pc, FrameStorage::Byte(distance)))
 }
 
-/// Where pointers would point to that lead to the byte: to its frame; in the innermost one, whose
-/// code makes the accesses, to the byte or below. `None` if its frame is not known.
-pub fn frame_of(stack: (usize, usize), registers: &Registers, address: usize) -> Option<core::ops::Range<usize>> {
-    let frame = find_frame(stack, registers, 0, address)?;
-    Some(frame.bottom..if frame.is_innermost { address + 1 } else { frame.top })
+/// Where pointers would point to that lead to the byte, which is dead for its own function: to its
+/// frame; in the innermost one, whose code makes the accesses, to its variable, at the byte or before
+/// it. A variable of which nothing is known may start anywhere. `None` if the frame is not known.
+pub fn pointers_to(
+    use_of: fn(u64, FrameStorage) -> Use,
+    stack: (usize, usize),
+    registers: &Registers,
+    pc: u64,
+    address: usize,
+) -> Option<core::ops::Range<usize>> {
+    let frame = find_frame(stack, registers, pc, address)?;
+    if !frame.is_innermost {
+        return Some(frame.bottom..frame.top);
+    }
+    let distance = i32::try_from(address.wrapping_sub(frame.top).cast_signed()).ok()?;
+    let start = match use_of(pc, FrameStorage::Byte(distance)) {
+        Use::Dead(Some(start)) => frame.top.wrapping_add_signed(start as isize),
+        _ => frame.bottom,
+    };
+    Some(start..address + 1)
 }
 
 /// A function's frame: from `bottom` up to the saved frame pointer at `top`.

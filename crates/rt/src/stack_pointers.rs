@@ -1,0 +1,179 @@
+//! Pointers to live stacks.
+//!
+//! The code of a function tells which bytes of its frame it will read itself ([`liveness`]). Other
+//! functions and other threads read them through pointers. So a byte that is dead for its own
+//! function is alive all the same if there is a pointer that may lead to it. Temporaries have no address:
+//! their function writes them and no hook records it.
+//!
+//! # Rule
+//! The pointers that count are the smallest set such that
+//! * a pointer counts that lies outside of live stacks: in a register, in memory, or in what the
+//!   runtime keeps for the program;
+//! * a pointer on a live stack counts if its own word is alive: its function may read it, or another
+//!   pointer that counts leads to it.
+//!
+//! Without the second part, each temporary of unoptimised code would keep its frame alive.
+//!
+//! # What it misses
+//! Pointers that are not whole aligned words: in packed structures, or computed from other words.
+//! Variables of functions without hooks that have frame pointers count as temporaries. In the innermost
+//! frame, a member that its function writes counts as a variable of its own.
+
+use core::ops::Range;
+
+use crate::arch::entry::Registers;
+use crate::arch::liveness::{self, FrameStorage, Use};
+use crate::state::{Fiber, Global};
+
+/// Pointers that are told apart; with more of them, nothing is dead.
+const MOST_POINTERS: usize = 1024;
+
+/// A live stack: from the stack pointer of its thread up.
+#[derive(Clone, Copy)]
+pub struct LiveStack {
+    /// Lowest and one past the highest address of the whole stack.
+    pub bounds: (usize, usize),
+    /// With what the thread entered the runtime.
+    pub registers: Registers,
+    /// Where it goes on.
+    pub pc: u64,
+    /// What the function that goes on at an address does with the storage.
+    pub use_of: fn(u64, FrameStorage) -> Use,
+}
+
+impl LiveStack {
+    /// Whether the address lies on it.
+    pub fn contains(&self, address: usize) -> bool {
+        (self.registers.sp as usize..self.bounds.1).contains(&address)
+    }
+
+    /// What its own function does with the byte.
+    pub fn use_of_byte(&self, address: usize) -> Use {
+        liveness::use_by(self.use_of, self.bounds, &self.registers, self.pc, address)
+    }
+
+    /// What is true of all bytes of the word.
+    fn use_of_word(&self, address: usize) -> Use {
+        let mut bytes = (address..address + size_of::<u64>()).map(|byte| self.use_of_byte(byte));
+        bytes
+            .try_fold(Use::DeadWithoutAddress, |all, byte| match byte {
+                Use::Alive => Err(Use::Alive),
+                Use::Dead(_) => Ok(Use::Dead(None)),
+                Use::DeadWithoutAddress => Ok(all),
+            })
+            .unwrap_or_else(|alive| alive)
+    }
+
+    /// Where pointers point to that lead to the byte; `None` if that may be anywhere.
+    fn pointers_to(&self, address: usize) -> Option<Range<usize>> {
+        liveness::pointers_to(self.use_of, self.bounds, &self.registers, self.pc, address)
+    }
+}
+
+/// A word that is an address on a live stack.
+#[derive(Clone, Copy)]
+struct Pointer {
+    to: usize,
+    /// Where it lies on a live stack; 0 if it lies elsewhere.
+    at: usize,
+    counts: bool,
+}
+
+/// Pointers to live stacks.
+pub struct Pointers {
+    list: [Pointer; MOST_POINTERS],
+    len: usize,
+    are_too_many: bool,
+}
+
+static POINTERS: Global<Pointers> = Global::new(Pointers {
+    list: [Pointer { to: 0, at: 0, counts: false }; MOST_POINTERS],
+    len: 0,
+    are_too_many: false,
+});
+
+/// An empty collection. There is one at a time.
+pub fn none() -> &'static mut Pointers {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    let pointers = unsafe { &mut *POINTERS.get() };
+    (pointers.len, pointers.are_too_many) = (0, false);
+    pointers
+}
+
+impl Pointers {
+    /// Adds a word that lies outside of live stacks, if it points to one of them.
+    pub fn add(&mut self, word: u64, stacks: &[LiveStack]) {
+        self.add_from(word, 0, stacks);
+    }
+
+    /// Adds a word that lies at this address of a live stack, if it points to one of them.
+    pub fn add_from(&mut self, word: u64, at: usize, stacks: &[LiveStack]) {
+        let to = word as usize;
+        if !stacks.iter().any(|stack| stack.contains(to)) {
+            return;
+        }
+        match self.list.get_mut(self.len) {
+            Some(place) => {
+                *place = Pointer { to, at, counts: at == 0 };
+                self.len += 1;
+            }
+            None => self.are_too_many = true,
+        }
+    }
+
+    /// Adds the operands of the operation that a thread is before.
+    pub fn add_pending(&mut self, fiber: &Fiber, stacks: &[LiveStack]) {
+        self.add(fiber.pending.obj, stacks);
+        self.add(fiber.pending.arg, stacks);
+    }
+
+    /// Adds what the runtime keeps for the program of a thread.
+    pub fn add_kept(&mut self, fiber: &Fiber, stacks: &[LiveStack]) {
+        let private = &fiber.private;
+        for word in
+            [fiber.entry.1 as u64, fiber.result as u64, private.cleanup as u64, private.robust, private.spare_semaphore]
+        {
+            self.add(word, stacks);
+        }
+    }
+
+    /// All were added: finds out which of them count.
+    pub fn settle(&mut self, stacks: &[LiveStack]) {
+        let owner = |at: usize| stacks.iter().find(|stack| stack.contains(at));
+        // Those for which it is open stay in the first part of the list.
+        let mut open = 0;
+        for index in 0..self.len {
+            let at = self.list[index].at;
+            let of_word = owner(at).map_or(Use::Alive, |stack| stack.use_of_word(at));
+            self.list[index].counts = of_word == Use::Alive;
+            if matches!(of_word, Use::Dead(_)) {
+                self.list.swap(index, open);
+                open += 1;
+            }
+        }
+        let mut is_settled = false;
+        while !is_settled {
+            is_settled = true;
+            for index in 0..open {
+                let Pointer { at, counts, .. } = self.list[index];
+                if !counts && owner(at).is_none_or(|stack| self.lead_to_word(stack, at)) {
+                    self.list[index].counts = true;
+                    is_settled = false;
+                }
+            }
+        }
+    }
+
+    /// Whether one of them may lead to the word on the stack.
+    pub fn lead_to_word(&self, stack: &LiveStack, word: usize) -> bool {
+        (word..word + size_of::<u64>()).any(|byte| self.lead_to(stack, byte))
+    }
+
+    /// Whether one of them may lead to the byte on the stack, which is dead for its own function.
+    pub fn lead_to(&self, stack: &LiveStack, byte: usize) -> bool {
+        self.are_too_many
+            || stack.pointers_to(byte).is_none_or(|targets| {
+                self.list[..self.len].iter().any(|pointer| pointer.counts && targets.contains(&pointer.to))
+            })
+    }
+}
