@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 18] = [
+const SENTENCES: [(u64, &str); 19] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -46,6 +46,11 @@ const SENTENCES: [(u64, &str); 18] = [
         limit::INTRINSIC,
         "an intrinsic of the processor accessed memory under a mask or by a list of addresses: its accesses are not \
          seen",
+    ),
+    (
+        limit::LARGE_ACCESS,
+        "an access to more than 1 MiB, or the end of a larger heap block, was a transition: only its first MiB was \
+         compared with other transitions",
     ),
 ];
 

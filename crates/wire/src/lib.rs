@@ -262,6 +262,8 @@ pub mod limit {
     pub const ASSEMBLY: u64 = 1 << 16;
     /// An intrinsic of the processor ran whose accesses to memory have no hooks.
     pub const INTRINSIC: u64 = 1 << 17;
+    /// A transition accessed more bytes than are compared with other transitions.
+    pub const LARGE_ACCESS: u64 = 1 << 18;
 }
 
 /// Bits of [`Job::flags`].

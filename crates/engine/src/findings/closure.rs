@@ -6,9 +6,9 @@
 //! observed order or in any other that keeps conflicting transitions in order: every thread then
 //! does what it did in the execution.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_model::depend::{Mode, cells};
+use raddle_model::depend::{Mode, bytes_within, cells};
 use raddle_model::{Access, AccessKind, Execution, Touch, footprint};
 
 /// Ranges larger than this are compared as ranges, not cut into cells.
@@ -147,7 +147,7 @@ impl Demand {
 
     fn add(&mut self, access: &Access) {
         let Some(mode) = mode_of(access) else { return };
-        if access.size > LARGE {
+        if is_large(access) {
             self.ranges.push((access.addr, access.addr + access.size, mode));
         } else {
             for touch in touches(access, mode) {
@@ -162,7 +162,7 @@ impl Demand {
         if self.ranges.iter().any(|range| overlap(range, access.addr, end) && !range.2.commutes(mode)) {
             return true;
         }
-        if access.size <= LARGE {
+        if !is_large(access) {
             return touches(access, mode).any(|touch| self.meets_touch(&touch));
         }
         self.cells
@@ -188,6 +188,21 @@ pub(super) fn mode_of(access: &Access) -> Option<Mode> {
 /// The cells of an access with their bytes.
 pub(super) fn touches(access: &Access, mode: Mode) -> impl Iterator<Item = Touch> {
     cells(access.addr, access.size.max(1)).map(move |(cell, bytes)| Touch { cell, bytes, mode })
+}
+
+/// Whether the access is to so many bytes that it is not cut into cells.
+pub(super) fn is_large(access: &Access) -> bool {
+    access.size > LARGE
+}
+
+/// The cells of an access with their bytes; of a large access only those that are among `cells`.
+pub(super) fn touches_among(access: &Access, mode: Mode, cells: &BTreeSet<u64>) -> Vec<Touch> {
+    if !is_large(access) {
+        return touches(access, mode).collect();
+    }
+    let end = access.addr.saturating_add(access.size);
+    let within = cells.range(access.addr >> 3..end.div_ceil(8));
+    within.map(|&cell| Touch { cell, bytes: bytes_within(cell, access.addr, end), mode }).collect()
 }
 
 #[cfg(test)]

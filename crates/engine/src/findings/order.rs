@@ -4,13 +4,13 @@
 //! here let a thread run on for as long as it can and differ in which thread they prefer when it
 //! cannot. The best of them and of the observed order is taken. That is a heuristic, not a minimum.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::linearise::DependenceGraph;
 use raddle_model::preemption::{NextOp, PreemptionCount};
 use raddle_model::{Execution, SyncState, Touch, footprint};
 
-use super::closure::{Transitions, mode_of, touches};
+use super::closure::{Transitions, is_large, mode_of, touches, touches_among};
 
 /// Larger sets are left as they are.
 const MAX_EVENTS: usize = 20_000;
@@ -96,14 +96,35 @@ impl Prefer {
 /// The graph of the chosen transitions.
 fn graph(execution: &Execution, chosen: &[usize]) -> DependenceGraph {
     let transitions = Transitions::of(execution);
+    let cells = cells_of_interest(execution, &transitions, chosen);
     DependenceGraph::of(chosen.iter().map(|&index| {
         let event = &execution.events[index];
         let data = transitions.of_event(index).map(|at| &execution.accesses[at]);
-        let data = data.filter_map(|access| mode_of(access).map(|mode| touches(access, mode))).flatten();
+        let data = data.filter_map(|access| mode_of(access).map(|mode| touches_among(access, mode, &cells))).flatten();
         // Bytes are not told apart here: a few needless constraints do no harm.
         let whole = |touch: Touch| Touch { bytes: 0xff, ..touch };
         (event.thread, footprint(event).into_iter().chain(data).map(whole))
     }))
+}
+
+/// The cells by which large accesses are represented: the first cell of each, and all that others
+/// touch. Of two large accesses that overlap, one has its first cell in the other.
+fn cells_of_interest(execution: &Execution, transitions: &Transitions, chosen: &[usize]) -> BTreeSet<u64> {
+    let mut cells = BTreeSet::new();
+    if !execution.accesses.iter().any(is_large) {
+        return cells;
+    }
+    for &index in chosen {
+        cells.extend(footprint(&execution.events[index]).iter().map(|touch| touch.cell));
+        for access in transitions.of_event(index).map(|at| &execution.accesses[at]) {
+            match mode_of(access) {
+                Some(_) if is_large(access) => cells.extend([access.addr >> 3]),
+                Some(mode) => cells.extend(touches(access, mode).map(|touch| touch.cell)),
+                None => {}
+            }
+        }
+    }
+    cells
 }
 
 /// The order in which each thread runs for as long as it can.
@@ -131,7 +152,8 @@ fn run_on(graph: &DependenceGraph, execution: &Execution, chosen: &[usize], pref
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{event, execution};
+    use crate::testing::{access, event, execution};
+    use raddle_model::AccessKind;
     use raddle_vocab::OpKind;
 
     /// Two threads take turns with locks of their own: nothing forces the turns.
@@ -158,6 +180,25 @@ mod tests {
             let own: Vec<usize> = order.iter().copied().filter(|&at| run.events[at].thread == thread).collect();
             assert!(own.is_sorted(), "{order:?}");
         }
+    }
+
+    /// Large accesses are not cut into cells, and keep their order with what they overlap.
+    #[test]
+    fn large_accesses_keep_their_order() {
+        let threads = [0, 0, 1, 0, 1, 0];
+        let kinds = [OpKind::ThreadStart, OpKind::Create, OpKind::ThreadStart];
+        let kinds = kinds.into_iter().chain(std::iter::repeat(OpKind::Fence));
+        let events = threads.iter().zip(kinds).map(|(&thread, kind)| event(thread, kind, 0, 1)).collect();
+        let accesses = vec![
+            access(0, AccessKind::Write, 0x1000, 1 << 60, 4, 0),
+            access(1, AccessKind::Read, 0x2000, 1 << 61, 5, 0),
+            access(0, AccessKind::Write, 0x3000, 4, 6, 0),
+        ];
+        let run = execution(2, events, accesses);
+        let all: Vec<usize> = (0..run.events.len()).collect();
+        let latest = |ready: &[usize]| (0..ready.len()).max_by_key(|&at| ready[at]).unwrap();
+        let order = graph(&run, &all).linearise(latest).into_iter();
+        assert_eq!(order.filter(|&at| at > 2).collect::<Vec<_>>(), [3, 4, 5]);
     }
 
     /// A thread that waits for a lock is not preempted.

@@ -36,8 +36,12 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    fn end(self) -> u64 {
+    pub fn end(self) -> u64 {
         self.addr.saturating_add(self.size)
+    }
+
+    pub fn overlaps(self, other: Range) -> bool {
+        self.addr < other.end() && other.addr < self.end()
     }
 
     pub fn contains(self, addr: u64) -> bool {

@@ -4,9 +4,10 @@ use raddle_model::clock::join;
 use raddle_model::depend::cells;
 use raddle_model::race::Touching;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::flow::{ClockVar, Range, Sources};
-use super::sharing::Sharing;
+use super::sharing::{LARGE, Sharing, met};
 use super::summary::{LateAccess, PathEvent};
 
 /// An access on the path, to a part of one cell.
@@ -26,12 +27,20 @@ pub(crate) struct PathClocks {
     /// Addresses with a clock, by cell.
     carriers: FxHashMap<u64, Vec<ClockVar>>,
     seen: FxHashMap<u64, Vec<Seen>>,
+    /// Accesses that are not cut into cells.
+    large: Vec<(Range, Seen)>,
 }
 
 impl PathClocks {
     /// At the start of a program with so many threads.
     pub fn new(threads: usize) -> Self {
-        PathClocks { threads, clocks: FxHashMap::default(), carriers: FxHashMap::default(), seen: FxHashMap::default() }
+        PathClocks {
+            threads,
+            clocks: FxHashMap::default(),
+            carriers: FxHashMap::default(),
+            seen: FxHashMap::default(),
+            large: Vec::new(),
+        }
     }
 
     /// Goes over an event.
@@ -57,10 +66,17 @@ impl PathClocks {
         let accesses = flow.accesses.iter().filter(|access| !access.is_gone);
         for access in accesses.filter(|access| sharing.is_shared(&access.access)) {
             let epoch = if access.is_early { now } else { now + 1 };
-            for (cell, bytes) in cells(access.access.range.addr, access.access.range.size) {
-                let seen = Seen { thread, what: access.access.what, bytes, epoch };
-                self.seen.entry(cell).or_default().push(seen);
-            }
+            let (range, what) = (access.access.range, access.access.what);
+            self.remember(range, Seen { thread, what, bytes: 0xff, epoch });
+        }
+    }
+
+    fn remember(&mut self, range: Range, seen: Seen) {
+        if range.size > LARGE {
+            return self.large.push((range, seen));
+        }
+        for (cell, bytes) in cells(range.addr, range.size) {
+            self.seen.entry(cell).or_default().push(Seen { bytes, ..seen });
         }
     }
 
@@ -80,7 +96,7 @@ impl PathClocks {
         if self.carriers.is_empty() {
             return;
         }
-        for (cell, _) in cells(range.addr, range.size) {
+        for (cell, _) in known_cells(&self.carriers, range) {
             let Some(carriers) = self.carriers.get_mut(&cell) else { continue };
             carriers.retain(|var| {
                 let is_cleared = matches!(var, ClockVar::Carried(addr, _) if range.contains(*addr));
@@ -93,9 +109,17 @@ impl PathClocks {
     }
 
     fn erase(&mut self, range: Range) {
-        for (cell, bytes) in cells(range.addr, range.size) {
+        for (cell, bytes) in known_cells(&self.seen, range) {
             if let Some(seen) = self.seen.get_mut(&cell) {
                 seen.iter_mut().for_each(|seen| seen.bytes &= !bytes);
+            }
+        }
+        // What is left of a large access may be small.
+        for (whole, seen) in self.large.extract_if(.., |(large, _)| large.overlaps(range)).collect::<Vec<_>>() {
+            let below = range.addr.saturating_sub(whole.addr);
+            let above = whole.end().saturating_sub(range.end());
+            for part in [Range { addr: whole.addr, size: below }, Range { addr: range.end(), size: above }] {
+                self.remember(part, seen);
             }
         }
     }
@@ -110,7 +134,13 @@ impl PathClocks {
                 && seen.what.conflicts(access.what)
                 && seen.epoch > clock[usize::from(seen.thread)]
         };
-        let mut cells = cells(access.range.addr, access.range.size);
+        let mut cells = known_cells(&self.seen, access.range).into_iter();
         cells.any(|(cell, bytes)| self.seen.get(&cell).is_some_and(|all| all.iter().any(|seen| conflicts(seen, bytes))))
+            || self.large.iter().any(|(range, seen)| range.overlaps(access.range) && conflicts(seen, 0xff))
     }
+}
+
+/// The cells of a range with their bytes; of a large range only those that are known.
+fn known_cells<T>(known: &FxHashMap<u64, T>, range: Range) -> SmallVec<[(u64, u8); 2]> {
+    if range.size > LARGE { met(known.keys(), range).into() } else { cells(range.addr, range.size).collect() }
 }

@@ -1,5 +1,7 @@
 //! What is known of the values in memory.
 
+use smallvec::SmallVec;
+
 use super::state::State;
 use super::{Space, SyncState};
 use crate::execution::Event;
@@ -55,10 +57,7 @@ impl SyncState {
     /// The content of these bytes is unknown from now on.
     pub(crate) fn forget_memory(&mut self, addr: u64, size: u64) {
         let last = addr.saturating_add(size.max(1) - 1);
-        for cell in addr >> 3..=last >> 3 {
-            if self.state(Space::Memory, cell) == State::Untouched {
-                continue;
-            }
+        for cell in self.with_states(Space::Memory, addr >> 3, last >> 3, 1) {
             let from = addr.max(cell << 3) & 7;
             let to = last.min((cell << 3) | 7) & 7;
             self.store((cell << 3) | from, (to - from + 1) as u32, None);
@@ -68,12 +67,29 @@ impl SyncState {
     /// The objects in these bytes are gone: what lies there later is another one.
     pub(crate) fn forget_objects(&mut self, addr: u64, size: u64) {
         /// The alignment of the smallest object.
-        const STEP: usize = 4;
-        for object in (addr.next_multiple_of(STEP as u64)..addr.saturating_add(size)).step_by(STEP) {
-            if self.object(object) != State::Untouched {
-                self.set_object(object, State::Untouched);
-            }
+        const STEP: u64 = 4;
+        let first = addr.next_multiple_of(STEP);
+        let end = addr.saturating_add(size);
+        if first >= end {
+            return;
         }
+        for object in self.with_states(Space::Object, first, end - 1, STEP) {
+            self.set_object(object, State::Untouched);
+        }
+    }
+
+    /// Those numbers from `first` to `last` that have a state and lie a multiple of `step` behind
+    /// `first`, in order. Of a long range only what has a state is looked at.
+    fn with_states(&self, space: Space, first: u64, last: u64, step: u64) -> SmallVec<[u64; 4]> {
+        let has_state = |&number: &u64| self.state(space, number) != State::Untouched;
+        if (last - first) / step <= self.states.len() as u64 {
+            return (first..=last).step_by(step as usize).filter(has_state).collect();
+        }
+        let mut found: SmallVec<[u64; 4]> =
+            self.numbers(space).filter(|number| (first..=last).contains(number)).collect();
+        found.retain(|number| (*number - first).is_multiple_of(step) && has_state(number));
+        found.sort_unstable();
+        found
     }
 
     /// Which bytes of a cell are known, and their values.
@@ -99,4 +115,25 @@ pub(super) fn value_mask(size: u32) -> u64 {
 /// One bit per byte to eight bits per byte.
 fn spread(mask: u8) -> u64 {
     (0..8).filter(|byte| mask & (1 << byte) != 0).fold(0, |bits, byte| bits | 0xff << (byte * 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Forgetting most of the address space takes what is known of it, not every cell.
+    #[test]
+    fn large_ranges_are_forgotten() {
+        let mut state = SyncState::new(0);
+        for addr in [0x1000, 0x2004, 0x9000] {
+            state.store(addr, 4, Some(7));
+        }
+        state.set_object(0x3004, State::Semaphore { count: 1 });
+        state.forget_memory(0x2000, u64::MAX);
+        state.forget_objects(0x2000, 1 << 60);
+        assert_eq!([0x1000, 0x2004, 0x9000].map(|addr| state.value_at(addr, 4)), [Some(7), None, None]);
+        assert_eq!(state.object(0x3004), State::Untouched);
+        state.forget_memory(0x1002, 1);
+        assert_eq!((state.value_at(0x1000, 2), state.value_at(0x1002, 1)), (Some(7), None));
+    }
 }

@@ -393,6 +393,12 @@ impl SyncState {
         self.places.get(&key(space, obj)).map_or(State::Untouched, |&place| self.states[place as usize])
     }
 
+    /// The numbers of a space that ever had a state, in no order.
+    pub(crate) fn numbers(&self, space: Space) -> impl Iterator<Item = u64> {
+        let numbers = self.places.keys().filter(move |&&key| key >> SPACE_SHIFT == space as u64);
+        numbers.map(move |&number| key(space, number))
+    }
+
     pub(crate) fn set_state(&mut self, space: Space, obj: u64, state: State) {
         let place = *self.places.entry(key(space, obj)).or_insert_with(|| {
             self.states.push(State::Untouched);
@@ -409,7 +415,9 @@ impl SyncState {
     }
 }
 
-/// User-space addresses leave the topmost bits free.
+/// User-space addresses leave the bits from here on free.
+const SPACE_SHIFT: u32 = 62;
+
 fn key(space: Space, obj: u64) -> u64 {
-    obj ^ ((space as u64) << 62)
+    obj ^ ((space as u64) << SPACE_SHIFT)
 }

@@ -1,17 +1,30 @@
 //! Data accesses as transitions: all of them (access granularity), or those whose races are benign.
 
 use raddle_vocab::{MemOrder, OpKind, Outcome};
-use raddle_wire::record;
+use raddle_wire::{limit, record};
 
 use crate::sched;
+use crate::sched::controller::name_limit;
 use crate::state::AnnouncedOp;
+
+/// Bytes of an access that a transition is about, at most: each cell of them is compared with those of
+/// other transitions.
+const LARGEST: u64 = 1 << 20;
+
+/// The size of a transition's access.
+fn bounded(size: u64) -> u64 {
+    if size > LARGEST {
+        name_limit(limit::LARGE_ACCESS);
+    }
+    size.min(LARGEST)
+}
 
 /// The running thread performs a data access. A benign one has a memory order, as atomics do.
 pub fn step(kind: u8, address: u64, size: u64, pc: u64, benign: bool) {
     let kind = if matches!(kind, record::READ | record::READ_RANGE) { OpKind::Read } else { OpKind::Write };
     let order = if benign { MemOrder::SeqCst } else { MemOrder::Relaxed };
     sched::perform(
-        AnnouncedOp { order: order as u8, ..AnnouncedOp::new(kind, address, size, pc) },
+        AnnouncedOp { order: order as u8, ..AnnouncedOp::new(kind, address, bounded(size), pc) },
         Outcome::Done,
         0,
         0,
@@ -20,5 +33,5 @@ pub fn step(kind: u8, address: u64, size: u64, pc: u64, benign: bool) {
 
 /// The running thread frees a heap block.
 pub fn free(address: u64, size: u64, pc: u64) {
-    sched::perform(AnnouncedOp::new(OpKind::Free, address, size, pc), Outcome::Done, 0, 0);
+    sched::perform(AnnouncedOp::new(OpKind::Free, address, bounded(size), pc), Outcome::Done, 0, 0);
 }
