@@ -6,7 +6,7 @@ use crate::environment::{Environment, HIDE_VARIABLE, INSIDE_VARIABLE, VERBOSE_VA
 use crate::find::{FindError, find_compiler};
 use crate::known_functions::{KEEP_CALLS, has_known_functions};
 use crate::mark::LinkRecord;
-use crate::plan::{CommandPlan, Invocation, Refusal, plan};
+use crate::plan::{Action, CommandPlan, Invocation, Refusal, plan};
 use crate::response::{self, ResponseError};
 use crate::runtime::{Runtime, SupportFile};
 use crate::source_build::is_source_file;
@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The exit status of the wrapper where it starts no compiler.
 pub const REFUSED_STATUS: i32 = 2;
@@ -62,15 +62,9 @@ pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
     }
     let response_file = long_arguments(&args)?;
     match &response_file {
-        Some(file) => {
-            let mut argument = OsString::from("@");
-            argument.push(file.path());
-            command.arg(argument);
-        }
-        None => {
-            command.args(&args);
-        }
-    }
+        Some(file) => command.arg(response_argument(file)),
+        None => command.args(&args),
+    };
     let status = command.status().map_err(|source| ExecuteError::Start { program: plan.program.clone(), source })?;
     for path in plan.with_bitcode.iter().filter(|_| status.success()) {
         bitcode::hide(path).map_err(|source| ExecuteError::Write { path: path.clone(), source })?;
@@ -116,6 +110,13 @@ fn long_arguments(args: &[OsString]) -> Result<Option<tempfile::NamedTempFile>, 
     Ok(Some(file))
 }
 
+/// The argument that names a response file.
+fn response_argument(file: &tempfile::NamedTempFile) -> OsString {
+    let mut argument = OsString::from("@");
+    argument.push(file.path());
+    argument
+}
+
 /// Anything that keeps the wrapper from running the compiler.
 #[derive(Debug, thiserror::Error)]
 enum WrapError {
@@ -146,6 +147,7 @@ fn try_wrap(
 ) -> Result<i32, WrapError> {
     let compiler = find_compiler(language, environment)?;
     let mut args = response::expand(args, &mut |path| fs::read(path).ok())?;
+    let given = args.clone();
     let is_concerned = |path: &Path| is_source_file(path).is_some() && has_known_functions(path);
     if args.iter().any(|arg| is_concerned(Path::new(arg))) {
         args.push(KEEP_CALLS.into());
@@ -155,7 +157,28 @@ fn try_wrap(
     if environment.is_on(VERBOSE_VARIABLE) {
         describe(language, &plan);
     }
+    make_split_files(&plan, &given)?;
     Ok(execute(&plan)?)
+}
+
+/// Makes the files of debug information that `-gsplit-dwarf` asks for, where the compiler puts them. The
+/// program itself keeps all debug information, because reports need it. So the user's own command is
+/// run first, whose other outputs are made anew; it is the other one that says what is wrong.
+fn make_split_files(plan: &CommandPlan, given: &[OsString]) -> Result<(), ExecuteError> {
+    let compiles = matches!(plan.action, Action::Compile | Action::CompileAndLink);
+    let is_asked_for = given.iter().any(|word| word == "-gsplit-dwarf" || word == "-gsplit-dwarf=split");
+    // Standard input can be read once.
+    if !compiles || !is_asked_for || given.iter().any(|word| word == "-") {
+        return Ok(());
+    }
+    let mut command = Command::new(&plan.program);
+    command.env(INSIDE_VARIABLE, "1").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let response_file = long_arguments(given)?;
+    match &response_file {
+        Some(file) => command.arg(response_argument(file)),
+        None => command.args(given),
+    };
+    command.status().map(drop).map_err(|source| ExecuteError::Start { program: plan.program.clone(), source })
 }
 
 /// Tells what will be run. Only on request: configure scripts take any output for a failed check.
@@ -181,7 +204,6 @@ fn own_name(language: Language) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Action;
 
     fn shell(script: &str, more: Vec<OsString>) -> CommandPlan {
         let mut args = vec!["-c".into(), script.into(), "sh".into()];

@@ -211,6 +211,8 @@ fn the_same_files_come_out_as_from_the_real_compiler() {
             "-MM main.c -MF deps.d",
             "-Wp,-MMD,deps.d -c main.c",
             "-save-temps -pthread main.c sum.c -o prog",
+            "-g -gsplit-dwarf -pthread main.c sum.c -o prog",
+            "-g -gsplit-dwarf -c main.c -o x.o",
             "sum.h",
             "-x c-header sum.h -o sum.pch",
         ] {
