@@ -3,10 +3,12 @@
 
 use raddle_vocab::Failure;
 
+use crate::arch::entry::{registers, return_address};
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::io::traversal;
 use crate::interpose::process::failure::stop_thread;
 use crate::interpose::process::{handlers, signal_masks};
+use crate::sched::startup;
 use crate::spinloop::observation;
 use crate::state::{controlled, process, run};
 use crate::syscall::syscall;
@@ -76,10 +78,24 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         return;
     }
     if controlled() {
-        // Elsewhere the pc of a record is a return address; a fault is at the instruction itself.
-        trace_crash(signal, address as u64, pc + 1);
+        // SAFETY: the kernel passes a valid pointer.
+        let sp = unsafe { signal::stack_pointer(&*context) };
+        trace_crash(signal, address as u64, place_of(pc, sp));
     }
     crash_for_real(signal);
+}
+
+/// The place of a fault, as a return address. One in the runtime is that of the call by which the
+/// program has got there: it has passed an address that cannot be used.
+fn place_of(pc: u64, sp: usize) -> u64 {
+    if !startup::is_runtime_code(pc) {
+        // Elsewhere the pc of a record is a return address; a fault is at the instruction itself.
+        return pc + 1;
+    }
+    let entered = registers().sp as usize;
+    let (_, high) = run().hot.stack;
+    // Behind an operation, other threads may have entered the runtime since.
+    if (sp..high).contains(&entered) { return_address() } else { run().me().pending.pc }
 }
 
 fn trace_crash(signal: i32, address: u64, pc: u64) -> ! {

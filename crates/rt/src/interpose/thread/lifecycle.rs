@@ -110,6 +110,9 @@ pub extern "C" fn create(
         sched::finish(RunStatus::Damaged, MAX_THREADS as i32);
     }
     let (slot, reused) = take_slot();
+    // Before there is a new thread: the program may have passed no room for the handle.
+    // SAFETY: the caller passes room for the handle.
+    unsafe { handle.write(process().pool[slot].handle) };
     let tid = ranks::add_thread(slot, (entry, argument));
     if reused {
         thread_storage::reset(slot);
@@ -118,8 +121,6 @@ pub extern "C" fn create(
         thread_storage::save(slot);
     }
     apply(&Attributes::read(attr, process().pool[slot].stack.1 - process().pool[slot].stack.0), tid, pc);
-    // SAFETY: the caller passes room for the handle.
-    unsafe { *handle = process().pool[slot].handle };
     op.arg = tid as u64;
     sched::commit(&op, Outcome::Done, u64::from(run().fibers[tid].detached), 0);
     0
