@@ -15,6 +15,8 @@ const WATCHED: usize = 64;
 /// Copies of watched descriptors live from this number on. They are made only when a run is about
 /// to lose the original: the kernel's cost of closing a range grows with the highest number in use.
 const COPIES: usize = 960;
+/// Inherited descriptors from this number on keep runs from having checkpoints.
+const INHERITED: usize = 1024;
 const PATH: usize = 4096;
 /// Every this many runs the descriptors of runs are closed even if none seems to be open: the
 /// lowest numbers, because the kernel hands those out first …
@@ -58,6 +60,8 @@ struct Root {
     open: [bool; WATCHED],
     copied: [bool; WATCHED],
     any_copied: bool,
+    /// Descriptors that the process has inherited beyond the watched ones and that no run has closed.
+    inherited: [bool; INHERITED],
     directory: [u8; PATH],
     /// Its identity.
     directory_identity: (u64, u64),
@@ -66,8 +70,6 @@ struct Root {
     action_saved: [bool; SIGNALS],
     mappings: [(usize, usize); MAX_MAPPINGS],
     mapping_count: usize,
-    /// How many descriptors were open at the root.
-    descriptors: usize,
     /// Bytes of the address space that did not belong to the runtime.
     address_space: usize,
     /// End of the data segment.
@@ -88,6 +90,7 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     open: [false; WATCHED],
     copied: [false; WATCHED],
     any_copied: false,
+    inherited: [false; INHERITED],
     directory: [0; PATH],
     directory_identity: (0, 0),
     mask: 0,
@@ -95,7 +98,6 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     action_saved: [false; SIGNALS],
     mappings: [(0, 0); MAX_MAPPINGS],
     mapping_count: 0,
-    descriptors: 0,
     address_space: 0,
     data_end: 0,
 }));
@@ -143,9 +145,13 @@ pub fn at_root() {
         root.mask = syscall!(libc::SYS_umask, 0o22) as u32;
         syscall!(libc::SYS_umask, root.mask);
     }
+    each_descriptor(|number| {
+        if let Some(inherited) = root.inherited.get_mut(number).filter(|_| number >= WATCHED) {
+            *inherited = true;
+        }
+    });
     // SAFETY: asks for the end of the data segment, which it does not change.
     root.data_end = unsafe { syscall!(libc::SYS_brk, 0usize) } as usize;
-    root.descriptors = open_descriptors();
 }
 
 /// Records the size of the process. Called once, when all memory is as every run finds it.
@@ -162,12 +168,11 @@ pub fn has_changes() -> bool {
 /// Whether everything that the run has changed so far is in memory.
 pub fn is_nothing_to_undo() -> bool {
     let root = root();
-    let copies = root.copied.iter().filter(|&&copied| copied).count();
     root.changed == 0
         && root.mapping_count == 0
         && !signal_waits()
         && offsets_are_kept(root)
-        && open_descriptors() == root.descriptors + copies
+        && has_descriptors_of_root(root)
         && address_space() == root.address_space
 }
 
@@ -188,29 +193,54 @@ fn offsets_are_kept(root: &Root) -> bool {
     })
 }
 
-/// How many descriptors are open, plus a constant.
-fn open_descriptors() -> usize {
+/// Whether the descriptors of the root are open, and no others. Counting them would not do: those that
+/// the process has inherited beyond the watched ones go when a run is undone.
+fn has_descriptors_of_root(root: &Root) -> bool {
+    let (mut others, mut watched) = (false, 0);
+    let is_read = each_descriptor(|number| {
+        others |= !root.is_known(number);
+        watched += usize::from(number < WATCHED && root.open[number]);
+    });
+    is_read && !others && watched == root.open.iter().filter(|&&open| open).count()
+}
+
+impl Root {
+    /// Whether the descriptor was open at the root, or is the runtime's copy of one.
+    fn is_known(&self, number: usize) -> bool {
+        let is_set = |list: &[bool], index: usize| list.get(index).copied().unwrap_or(false);
+        let is_copy = number.checked_sub(COPIES).is_some_and(|index| is_set(&self.copied, index));
+        is_copy || is_set(&self.open, number) || is_set(&self.inherited, number)
+    }
+}
+
+/// Calls the function for each open descriptor; false if they are not known.
+fn each_descriptor(mut call: impl FnMut(usize)) -> bool {
+    /// Bytes of an entry in front of its name.
+    const HEAD: usize = 19;
     let mut entries = [0u8; 4096];
-    let mut count = 0;
     // SAFETY: a valid path; entries are written into the local.
     unsafe {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
         let list = syscall!(libc::SYS_openat, libc::AT_FDCWD, c"/proc/self/fd".as_ptr(), flags, 0);
-        loop {
+        let is_read = loop {
             let bytes = syscall!(libc::SYS_getdents64, list, entries.as_mut_ptr(), entries.len());
             if bytes <= 0 {
-                break;
+                break bytes == 0;
             }
             let mut at = 0;
-            while at < bytes as usize {
+            while at + HEAD < bytes as usize {
+                let digits = entries[at + HEAD..].iter().take_while(|byte| byte.is_ascii_digit());
+                let number = digits.fold(0usize, |number, digit| number * 10 + usize::from(digit - b'0'));
+                if entries[at + HEAD].is_ascii_digit() && number != list as usize {
+                    call(number);
+                }
                 // The length of an entry follows two numbers of 8 bytes.
-                at += usize::from(u16::from_le_bytes([entries[at + 16], entries[at + 17]])).max(19);
-                count += 1;
+                at += usize::from(u16::from_le_bytes([entries[at + 16], entries[at + 17]])).max(HEAD);
             }
-        }
+        };
         syscall!(libc::SYS_close, list);
+        is_read
     }
-    count
 }
 
 /// Bytes of the address space that do not belong to the runtime.
@@ -315,6 +345,9 @@ pub fn after_run() {
     let whole = opened || root.changed & kind::FILES != 0 || root.runs.is_multiple_of(WHOLE_SWEEP);
     if whole || root.runs.is_multiple_of(SWEEP) {
         close_opened(root, whole);
+    }
+    if whole {
+        root.inherited = [false; INHERITED];
     }
     let changed = core::mem::replace(&mut root.changed, 0);
     if changed == 0 {
