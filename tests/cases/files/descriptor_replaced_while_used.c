@@ -1,10 +1,11 @@
 // compilers: gcc clang
 // check:
 // verdict: verified
-// executions: 2
+// executions: 3
 
 // A descriptor that is replaced while it is used is one file or the other, which programs rely on:
-// unlike its end, that is no race.
+// unlike its end, that is no race. The writer looks the number up, and writes to what it has found: the
+// replacement comes before, in between, or behind.
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -29,11 +29,6 @@ const SEEDS: u64 = 100;
 /// pipe.
 const CHILD: &str = "RADDLE_PRINTING_CHILD";
 
-/// Cases that differ when they are run in another way, as `docs/limits.md` says. In the first, what a
-/// descriptor refers to depends on an order that is not part of the dependence. The second, begun from
-/// the middle of another run, has one more event.
-const KNOWN_TO_DIFFER: [&str; 2] = ["files/descriptor_replaced_while_used.c", "files/event_counter.c"];
-
 fn main() {
     if let Ok(job) = std::env::var(CHILD) {
         let (mode, program) = job.split_once(':').expect("mode and program");
@@ -55,9 +50,6 @@ fn main() {
     let cases = common::sources("cases");
     for source in common::all_sources("cases") {
         let name = source.strip_prefix(&cases).unwrap_or(&source).display().to_string();
-        if KNOWN_TO_DIFFER.contains(&name.as_str()) {
-            continue;
-        }
         trials.push(Trial::test(format!("cases/{name}"), move || same::check_case(&source)));
     }
     for source in common::all_sources("programs/fresh") {

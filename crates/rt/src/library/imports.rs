@@ -13,6 +13,7 @@ use crate::arch::PAGE;
 use crate::arch::import_stub::{ImportedCall, STUBS, is_stub, stub};
 use crate::interpose::buffers::writes;
 use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::io::slots;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::library::{CallKind, Effect, calls, kind_of};
 use crate::restore::{snapshot, undo};
@@ -218,6 +219,8 @@ impl Module {
             return;
         }
         let name = (self.names + symbol.st_name as usize) as *const c_char;
+        // SAFETY: a C string in the module's table of names.
+        slots::imported(unsafe { CStr::from_ptr(name) }.to_bytes());
         let slot = (self.base + relocation.offset) as *mut usize;
         // SAFETY: the loader has filled the slot.
         let present = unsafe { *slot };

@@ -1,5 +1,6 @@
 //! What the runtime keeps for each thread beside its place in the schedule.
 
+use crate::interpose::io::slots::LookUp;
 use crate::interpose::io::traversal::Traversal;
 use crate::interpose::thread::cancel::Cancel;
 use crate::spinloop::libstdcxx_spin::LastPoll;
@@ -72,6 +73,8 @@ pub struct ThreadPrivate {
     pub lock_visit: LockVisit,
     /// The lock of a range of a file that it asks for, in the program's memory.
     pub lock_request: usize,
+    /// The descriptor that it is about to use.
+    pub look_up: LookUp,
     /// The call in which the C library walks through directories for it.
     pub traversal: Traversal,
 }
@@ -108,6 +111,7 @@ impl ThreadPrivate {
         last_poll: LastPoll::NONE,
         lock_visit: LockVisit::NONE,
         lock_request: 0,
+        look_up: LookUp::NONE,
         traversal: Traversal::NONE,
     };
 }

@@ -11,9 +11,9 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers::{changes, reads, reads_pieces, writes, writes_pieces};
 use crate::interpose::io::descriptor_ends;
-use crate::interpose::io::overlay::overlay;
+use crate::interpose::io::overlay::{close as close_copy, overlay};
 use crate::interpose::io::regular_files::{self, FileAccess};
-use crate::interpose::io::{calls, file_locks};
+use crate::interpose::io::{calls, file_locks, slots};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
@@ -93,22 +93,42 @@ pub fn is_ready(descriptor: i32, events: i16) -> bool {
     crate::arch::syscall::poll(&mut poll) != 0
 }
 
-/// Waits until an operation on a descriptor cannot block. If the descriptor refers to something else
-/// by then, it waits for that.
-pub fn wait_for(descriptor: i32, events: i16, pc: u64) {
-    descriptor_ends::uses(descriptor, pc);
-    while controlled() {
-        let identity = channel(descriptor);
-        if identity == 0 {
-            let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
-            regular_files::touches_at_offset(descriptor, how, pc);
-        } else {
-            wait_for_channel(descriptor, identity, events, pc);
+/// An operation on a descriptor that may begin.
+pub struct Use {
+    /// The number by which the kernel knows what the descriptor referred to when the call began.
+    pub number: i32,
+    is_copy: bool,
+    identity: u64,
+}
+
+impl Use {
+    /// The operation was performed: other threads may be enabled.
+    pub fn end(self) {
+        if self.identity != 0 {
+            sched::changed(self.identity);
         }
-        if channel(descriptor) == identity {
-            return;
+        if self.is_copy {
+            close_copy(self.number);
         }
     }
+}
+
+/// Waits until an operation on a descriptor cannot block.
+pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> Use {
+    if !controlled() {
+        return Use { number: descriptor, is_copy: false, identity: 0 };
+    }
+    descriptor_ends::uses(descriptor, pc);
+    slots::looks_up(descriptor, pc);
+    let identity = channel(descriptor);
+    if identity == 0 {
+        let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
+        regular_files::performs_at_offset(descriptor, how, pc);
+    } else {
+        wait_for_channel(descriptor, identity, events, pc);
+    }
+    let (number, is_copy) = slots::found(descriptor);
+    Use { number, is_copy, identity }
 }
 
 fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
@@ -123,15 +143,14 @@ fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
 
 /// A transition on what the descriptor refers to that waits for nothing.
 pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
-    descriptor_ends::uses(descriptor, pc);
     let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
-    match channel(descriptor) {
-        0 => regular_files::touches_flags(descriptor, how, pc),
+    slots::use_settled(descriptor, pc, || match channel(descriptor) {
+        0 => regular_files::performs_on_open_file(descriptor, how, 0, pc),
         identity => {
             let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | observes, pc);
             sched::perform(op, Outcome::Done, 0, 0);
         }
-    }
+    });
 }
 
 fn is_nonblocking(descriptor: i32) -> bool {
@@ -148,25 +167,25 @@ pub fn woke(descriptor: i32) {
 }
 
 extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u64) -> isize {
-    wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch(into.cast(), bytes);
-        moves(descriptor);
+        moves(used.number);
     }
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::read(descriptor, into, bytes) };
+    let result = unsafe { hidden::read(used.number, into, bytes) };
     writes(into as usize, result.max(0) as usize, pc);
-    woke(descriptor);
+    used.end();
     result
 }
 
 extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u64) -> isize {
     reads(from as usize, bytes, pc);
-    wait_for(descriptor, libc::POLLOUT, pc);
-    moves(descriptor);
+    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    moves(used.number);
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::write(descriptor, from, bytes) };
-    woke(descriptor);
+    let result = unsafe { hidden::write(used.number, from, bytes) };
+    used.end();
     result
 }
 
@@ -218,23 +237,23 @@ extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -
 }
 
 extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, pc: u64) -> isize {
-    wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch(into.cast(), bytes);
     }
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::recv(descriptor, into, bytes, flags) };
+    let result = unsafe { hidden::recv(used.number, into, bytes, flags) };
     writes(into as usize, result.max(0) as usize, pc);
-    woke(descriptor);
+    used.end();
     result
 }
 
 extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, pc: u64) -> isize {
     reads(from as usize, bytes, pc);
-    wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::send(descriptor, from, bytes, flags) };
-    woke(descriptor);
+    let result = unsafe { hidden::send(used.number, from, bytes, flags) };
+    used.end();
     result
 }
 
@@ -249,25 +268,25 @@ fn touch_pieces(pieces: *const libc::iovec, count: usize) {
 }
 
 extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
-    wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch_pieces(pieces, count.max(0) as usize);
-        moves(descriptor);
+        moves(used.number);
     }
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::readv(descriptor, pieces, count) };
+    let result = unsafe { hidden::readv(used.number, pieces, count) };
     writes_pieces(pieces, count.max(0) as usize, result.max(0) as usize, pc);
-    woke(descriptor);
+    used.end();
     result
 }
 
 extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
     reads_pieces(pieces, count.max(0) as usize, usize::MAX, pc);
-    wait_for(descriptor, libc::POLLOUT, pc);
-    moves(descriptor);
+    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    moves(used.number);
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::writev(descriptor, pieces, count) };
-    woke(descriptor);
+    let result = unsafe { hidden::writev(used.number, pieces, count) };
+    used.end();
     result
 }
 
@@ -298,26 +317,26 @@ extern "C" fn receive_from(
     length: *mut u32,
 ) -> isize {
     let pc = return_address();
-    wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch(into.cast(), bytes);
         touch(address.cast(), size_of::<libc::sockaddr_storage>());
         touch(length.cast(), size_of::<u32>());
     }
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::recvfrom(descriptor, into, bytes, flags, address, length) };
+    let result = unsafe { hidden::recvfrom(used.number, into, bytes, flags, address, length) };
     writes(into as usize, result.max(0) as usize, pc);
     if result >= 0 && !address.is_null() && !length.is_null() {
         // SAFETY: the call succeeded, so it has stored the length.
         writes(address as usize, unsafe { *length } as usize, pc);
         writes(length as usize, size_of::<u32>(), pc);
     }
-    woke(descriptor);
+    used.end();
     result
 }
 
 extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags: i32, pc: u64) -> isize {
-    wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() && !message.is_null() {
         touch(message.cast(), size_of::<libc::msghdr>());
         // SAFETY: the caller passes a description of buffers.
@@ -327,12 +346,12 @@ extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags
         touch(message.msg_control.cast(), message.msg_controllen);
     }
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::recvmsg(descriptor, message, flags) };
+    let result = unsafe { hidden::recvmsg(used.number, message, flags) };
     // SAFETY: the caller passes a description of buffers.
     if let Some(message) = unsafe { message.as_ref() } {
         writes_pieces(message.msg_iov, message.msg_iovlen, result.max(0) as usize, pc);
     }
-    woke(descriptor);
+    used.end();
     result
 }
 
@@ -347,10 +366,10 @@ extern "C" fn send_to_address(
     let pc = return_address();
     reads(from as usize, bytes, pc);
     reads(address as usize, length as usize, pc);
-    wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::sendto(descriptor, from, bytes, flags, address, length) };
-    woke(descriptor);
+    let result = unsafe { hidden::sendto(used.number, from, bytes, flags, address, length) };
+    used.end();
     result
 }
 
@@ -359,10 +378,10 @@ extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags:
     if let Some(message) = unsafe { message.as_ref() } {
         reads_pieces(message.msg_iov, message.msg_iovlen, usize::MAX, pc);
     }
-    wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::sendmsg(descriptor, message, flags) };
-    woke(descriptor);
+    let result = unsafe { hidden::sendmsg(used.number, message, flags) };
+    used.end();
     result
 }
 
@@ -382,8 +401,9 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
         if identity != 0 {
             descriptor_ends::ends(descriptor, pc);
             // Threads that wait at the other end notice that this one is closed.
-            let arg = io::waits_for(descriptor, 0) | io::BLIND;
+            let arg = io::waits_for(descriptor, 0) | io::BLIND | slots::second(descriptor);
             sched::perform(AnnouncedOp::new(OpKind::Io, identity, arg, pc), Outcome::Done, 0, 0);
+            slots::changes(descriptor);
             set_channel(descriptor, 0);
             // SAFETY: passes on what the caller gave.
             let result = unsafe { hidden::close(descriptor) };
@@ -393,6 +413,7 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
         let content = regular_files::get(descriptor).content;
         file_locks::closing(descriptor, pc);
         regular_files::closes(descriptor, pc);
+        slots::changes(descriptor);
         // SAFETY: passes on what the caller gave.
         let result = unsafe { hidden::close(descriptor) };
         file_locks::closed(content);
@@ -403,14 +424,14 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
 }
 
 extern "C" fn duplicate_to(from: i32, to: i32, pc: u64) -> i32 {
-    let content = regular_files::get(to).content;
-    duplicated(from, to, pc);
     // SAFETY: passes on what the caller gave.
-    replaced(unsafe { hidden::dup2(from, to) }, content)
+    replace(from, to, pc, |from| unsafe { hidden::dup2(from, to) })
 }
 
 extern "C" fn duplicate(descriptor: i32, pc: u64) -> i32 {
-    descriptor_ends::uses(descriptor, pc);
+    if controlled() {
+        slots::use_settled(descriptor, pc, || {});
+    }
     // SAFETY: passes on what the caller gave.
     let copy = unsafe { hidden::dup(descriptor) };
     if copy >= 0 && controlled() {
@@ -425,6 +446,7 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
         match command {
             libc::F_GETFL => touches(descriptor, FileAccess::Observe, pc),
             libc::F_SETFL => touches(descriptor, FileAccess::Change, pc),
+            libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => slots::use_settled(descriptor, pc, || {}),
             _ => {}
         }
     }
@@ -459,50 +481,48 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
 }
 
 extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32, pc: u64) -> i32 {
-    let content = regular_files::get(to).content;
-    duplicated(from, to, pc);
     // SAFETY: passes on what the caller gave.
-    replaced(unsafe { hidden::dup3(from, to, flags) }, content)
+    replace(from, to, pc, |from| unsafe { hidden::dup3(from, to, flags) })
 }
 
-/// Replacing a descriptor closes it, and changes what those meet that use it as the other one.
-fn duplicated(from: i32, to: i32, pc: u64) {
-    if controlled() && from != to {
-        descriptor_ends::uses(from, pc);
-        descriptor_ends::replaces(to, pc);
-        file_locks::closing(to, pc);
-        touches_both(from, to, pc);
-        undo::loses(to);
-        copied(from, to);
+/// Replaces a descriptor, which closes it.
+fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
+    if !controlled() || from == to {
+        return call(from);
     }
-}
-
-/// After a descriptor was replaced: threads may have waited for locks of the file that it was.
-fn replaced(result: i32, content: u32) -> i32 {
-    if controlled() {
-        file_locks::closed(content);
+    descriptor_ends::uses(from, pc);
+    slots::looks_up(from, pc);
+    let (identity, file) = (channel(from), regular_files::get(from));
+    descriptor_ends::replaces(to, pc);
+    file_locks::closing(to, pc);
+    let (former, content) = (channel(to), regular_files::get(to).content);
+    let second = slots::second(to);
+    if second == 0 && regular_files::counts() {
+        // The program has found the function by its name, or the number is too high.
+        note_limit(limit::DESCRIPTORS);
     }
+    if former == 0 {
+        regular_files::performs_on_open_file(to, FileAccess::Change, second, pc);
+    } else {
+        let arg = io::waits_for(to, 0) | second;
+        sched::perform(AnnouncedOp::new(OpKind::Io, former, arg, pc), Outcome::Done, 0, 0);
+    }
+    let (number, is_copy) = slots::found(from);
+    slots::changes(to);
+    undo::loses(to);
+    let result = call(number);
+    if result >= 0 {
+        set_channel(to, identity);
+        regular_files::set(to, file);
+    }
+    if is_copy {
+        close_copy(number);
+    }
+    if former != 0 {
+        sched::changed(former);
+    }
+    file_locks::closed(content);
     result
-}
-
-/// One transition on what both descriptors refer to: it depends on uses of the one that is replaced
-/// before and behind it.
-fn touches_both(from: i32, to: i32, pc: u64) {
-    let (channel, file) = match (channel(from), channel(to)) {
-        (0, 0) => return regular_files::touches_both(from, to, pc),
-        (channel, 0) => (channel, regular_files::of_open_file(to)),
-        (0, channel) => (channel, regular_files::of_open_file(from)),
-        (channel, replaced) => {
-            if channel != replaced && run().threads > 1 {
-                // One transition has no room for two channels.
-                note_limit(limit::DESCRIPTORS);
-                touches(from, FileAccess::Change, pc);
-            }
-            (replaced, None)
-        }
-    };
-    let arg = io::waits_for(from, 0) | file.map_or(0, io::and);
-    sched::perform(AnnouncedOp::new(OpKind::Io, channel, arg, pc), Outcome::Done, 0, 0);
 }
 
 /// The second descriptor refers to what the first does.

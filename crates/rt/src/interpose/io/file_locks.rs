@@ -11,6 +11,7 @@ use crate::arch::entry::export;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::files::as_c;
 use crate::interpose::io::regular_files::{self, thing};
+use crate::interpose::io::slots;
 use crate::restore::snapshot::touch;
 use crate::sched;
 use crate::sched::controller::note_limit;
@@ -107,6 +108,7 @@ fn arrive(descriptor: i32, content: u32, events: i16, pc: u64) {
 extern "C" fn lock_file(descriptor: i32, operation: i32, pc: u64) -> i32 {
     // SAFETY: asks for a lock without waiting for it, or gives it up.
     let now = |operation: i32| unsafe { syscall!(libc::SYS_flock, descriptor, operation) };
+    slots::use_settled(descriptor, pc, || {});
     let file = regular_files::get(descriptor);
     if !controlled() || file.content == 0 {
         return as_c(now(operation)) as i32;
@@ -129,6 +131,7 @@ extern "C" fn lock_file(descriptor: i32, operation: i32, pc: u64) -> i32 {
 
 /// `fcntl` with a command on a lock of the open file.
 pub fn control(descriptor: i32, command: i32, request: *mut libc::flock, pc: u64) -> isize {
+    slots::use_settled(descriptor, pc, || {});
     let file = regular_files::get(descriptor);
     touch(request.cast(), size_of::<libc::flock>());
     // SAFETY: the caller passes a request.

@@ -12,6 +12,7 @@ pub mod kernel_buffers;
 pub mod overlay;
 pub mod readiness;
 pub mod regular_files;
+pub mod slots;
 pub mod sockets;
 pub mod stream_locks;
 pub mod streams;

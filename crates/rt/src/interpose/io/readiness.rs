@@ -13,7 +13,7 @@ use raddle_wire::limit;
 use crate::arch::entry::export;
 use crate::interpose::buffers::{changes, reads, writes};
 use crate::interpose::io::descriptors::{channel, is_ready};
-use crate::interpose::io::{descriptor_ends, regular_files};
+use crate::interpose::io::{overlay, regular_files, slots};
 use crate::interpose::process::timers;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -89,15 +89,18 @@ pub fn closed(descriptor: i32) {
 /// A transition that looks at what the descriptor refers to, and at what `second` says. False if it
 /// refers to nothing that operations wait for: then there is none.
 fn observe(descriptor: i32, second: u64, pc: u64) -> bool {
-    let identity = channel(descriptor);
-    if identity == 0 {
-        return false;
-    }
-    timers::before_reading(descriptor);
-    let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | io::OBSERVES | second, pc);
-    sched::perform(op, Outcome::Done, 0, 0);
-    timers::observe();
-    true
+    let mut is_any = false;
+    slots::look_at(descriptor, pc, || {
+        let identity = channel(descriptor);
+        is_any = identity != 0;
+        if is_any {
+            timers::before_reading(descriptor);
+            let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | io::OBSERVES | second, pc);
+            sched::perform(op, Outcome::Done, 0, 0);
+            timers::observe();
+        }
+    });
+    is_any
 }
 
 /// Waits until `descriptor`, which may stand for several, is ready. `about` is what it waits for.
@@ -118,9 +121,6 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
     let Some(about) = entries.iter().map(|entry| channel(entry.fd)).find(|&identity| identity != 0) else {
         return note_limit(limit::EXTERNAL_WAIT);
     };
-    if let [only] = entries {
-        return wait_until_ready(only.fd, only.events, about, 0, pc);
-    }
     // SAFETY: a queue of the runtime, which it closes again; events have the same bits in both
     // calls.
     unsafe {
@@ -134,6 +134,26 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
     }
 }
 
+/// `poll` with one descriptor that something can be waited for at, and without a time-out.
+fn ask_about_one(entry: &mut libc::pollfd, pc: u64) -> i32 {
+    let descriptor = entry.fd;
+    slots::looks_up(descriptor, pc);
+    match channel(descriptor) {
+        0 if is_ready(descriptor, entry.events) => {}
+        0 => note_limit(limit::EXTERNAL_WAIT),
+        about => wait_until_ready(descriptor, entry.events, about, 0, pc),
+    }
+    let (number, is_copy) = slots::found(descriptor);
+    entry.fd = number;
+    // SAFETY: asks about one entry of the caller's; does not wait.
+    let ready = unsafe { hidden::poll(entry, 1, 0) }.max(0);
+    entry.fd = descriptor;
+    if is_copy {
+        overlay::close(number);
+    }
+    ready
+}
+
 /// A time-out of so many milliseconds is over.
 fn timed_out(milliseconds: i32, pc: u64) {
     if milliseconds > 0 {
@@ -145,6 +165,11 @@ fn timed_out(milliseconds: i32, pc: u64) {
 
 /// `poll`, under control.
 fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
+    if let [only] = entries
+        && milliseconds < 0
+    {
+        return ask_about_one(only, pc);
+    }
     let is_any_ready =
         |entry: &libc::pollfd| entry.fd >= 0 && channel(entry.fd) == 0 && is_ready(entry.fd, entry.events);
     if milliseconds < 0 && !entries.iter().any(is_any_ready) {
@@ -215,7 +240,7 @@ pub fn select(count: i32, sets: [*mut libc::fd_set; 3], milliseconds: i32, pc: u
 }
 
 extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, pc: u64) -> i32 {
-    descriptor_ends::uses(descriptor, pc);
+    slots::use_settled(descriptor, pc, || {});
     if controlled() && run().threads > 1 {
         let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), 0, pc);
         sched::perform(op, Outcome::Done, 0, 0);

@@ -13,6 +13,7 @@ use raddle_wire::limit;
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::overlay::{self, NodeNumber};
+use crate::interpose::io::slots;
 use crate::restore::undo;
 use crate::sched;
 use crate::sched::controller::note_limit;
@@ -149,17 +150,22 @@ fn perform(obj: u32, first: FileAccess, arg: u64, pc: u64) {
 
 /// An operation on the content of an open file.
 pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
-    descriptor_ends::uses(descriptor, pc);
-    if counts()
-        && let Some(file) = open_file(descriptor)
-    {
-        perform(file.content, how, 0, pc);
-    }
+    slots::use_settled(descriptor, pc, || {
+        if counts()
+            && let Some(file) = open_file(descriptor)
+        {
+            perform(file.content, how, 0, pc);
+        }
+    });
 }
 
 /// An operation on the content of an open file at its offset, which moves.
 pub fn touches_at_offset(descriptor: i32, how: FileAccess, pc: u64) {
-    descriptor_ends::uses(descriptor, pc);
+    slots::use_settled(descriptor, pc, || performs_at_offset(descriptor, how, pc));
+}
+
+/// As [`touches_at_offset`], for a descriptor that was looked up.
+pub fn performs_at_offset(descriptor: i32, how: FileAccess, pc: u64) {
     if counts()
         && let Some(file) = open_file(descriptor)
     {
@@ -179,38 +185,32 @@ pub fn touches_offset(descriptor: i32, pc: u64) {
 }
 
 /// An operation on what belongs to the open file, not to what is in it.
-pub fn touches_flags(descriptor: i32, how: FileAccess, pc: u64) {
-    descriptor_ends::uses(descriptor, pc);
-    touches_open_file(descriptor, how, 0, pc);
-}
-
-/// An operation on what belongs to both open files.
-pub fn touches_both(one: i32, other: i32, pc: u64) {
-    match (of_open_file(one), of_open_file(other)) {
-        _ if !counts() => {}
-        (Some(one), Some(other)) if one != other => perform(one, FileAccess::Change, io::and(other), pc),
-        (Some(only), _) | (None, Some(only)) => perform(only, FileAccess::Change, 0, pc),
-        (None, None) => {}
-    }
+fn touches_flags(descriptor: i32, how: FileAccess, pc: u64) {
+    slots::use_settled(descriptor, pc, || performs_on_open_file(descriptor, how, 0, pc));
 }
 
 /// The end of the open file.
 pub fn closes(descriptor: i32, pc: u64) {
     descriptor_ends::ends(descriptor, pc);
-    touches_open_file(descriptor, FileAccess::Change, io::BLIND, pc);
+    performs_on_open_file(descriptor, FileAccess::Change, io::BLIND | slots::second(descriptor), pc);
     set(descriptor, OpenFile::NONE);
 }
 
 /// What belongs to the open file, not to what is in it.
-pub fn of_open_file(descriptor: i32) -> Option<u32> {
+fn of_open_file(descriptor: i32) -> Option<u32> {
     open_file(descriptor).map(|file| if file.offset == 0 { file.content } else { file.offset })
 }
 
-fn touches_open_file(descriptor: i32, how: FileAccess, arg: u64, pc: u64) {
-    if counts()
-        && let Some(thing) = of_open_file(descriptor)
-    {
-        perform(thing, how, arg, pc);
+/// An operation on what belongs to the open file of a descriptor that was looked up. If there is none,
+/// the second thing is touched alone.
+pub fn performs_on_open_file(descriptor: i32, how: FileAccess, arg: u64, pc: u64) {
+    if !counts() {
+        return;
+    }
+    match (of_open_file(descriptor), io::second(arg)) {
+        (Some(thing), _) => perform(thing, how, arg, pc),
+        (None, Some(second)) => perform(second as u32, how, arg & u64::from(u32::MAX), pc),
+        (None, None) => {}
     }
 }
 

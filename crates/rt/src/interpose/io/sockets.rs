@@ -53,13 +53,14 @@ fn opened(descriptor: i32) -> i32 {
 }
 
 extern "C" fn accept_with_flags(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32, pc: u64) -> i32 {
-    wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch(address.cast(), size_of::<libc::sockaddr_storage>());
         touch(bytes.cast(), size_of::<u32>());
     }
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::accept4(descriptor, address, bytes, flags) };
+    let result = unsafe { hidden::accept4(used.number, address, bytes, flags) };
+    used.end();
     if result >= 0 && !address.is_null() && !bytes.is_null() {
         // SAFETY: the call succeeded, so it has stored the length.
         writes(address as usize, unsafe { *bytes } as usize, pc);

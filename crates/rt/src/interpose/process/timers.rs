@@ -14,6 +14,7 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, hook};
 use crate::arch::signal::KernelAction;
 use crate::interpose::io::descriptors;
+use crate::interpose::io::slots;
 use crate::interpose::process::shared_state;
 use crate::interpose::process::signal_masks;
 use crate::interpose::process::sigwait::SIGNALS;
@@ -52,8 +53,8 @@ enum Effect {
     None,
     /// Sends a signal; 0 for none that is modelled.
     Signal(i32),
-    /// Makes a descriptor readable.
-    Descriptor(i32),
+    /// Makes descriptors readable: those that refer to the channel with this identity.
+    Descriptor(u64),
 }
 
 #[derive(Clone, Copy)]
@@ -90,7 +91,8 @@ impl Timers {
     }
 
     fn of_descriptor(&self, descriptor: i32) -> Option<usize> {
-        (0..MOST).find(|&index| self.all[index].effect == Effect::Descriptor(descriptor))
+        let identity = descriptors::channel(descriptor);
+        (0..MOST).find(|&index| self.all[index].effect == Effect::Descriptor(identity))
     }
 }
 
@@ -113,9 +115,14 @@ pub fn go_on() -> Next {
     let Some(index) = run().timers.next() else { return Next::None };
     let timer = run().timers.all[index];
     let fired = match timer.effect {
-        Effect::Descriptor(descriptor) => {
+        Effect::Descriptor(identity) => {
+            let Some(descriptor) = slots::number_of(identity) else {
+                // It was closed.
+                run().timers.all[index].at = 0;
+                return go_on();
+            };
             make_readable(descriptor);
-            sched::changed(descriptors::channel(descriptor));
+            sched::changed(identity);
             true
         }
         Effect::Signal(signal) if is_lethal(signal) => return Next::None,
@@ -426,12 +433,15 @@ extern "C" fn create_descriptor(clock: i32, flags: i32) -> i32 {
     // SAFETY: passes on what the caller gave.
     let descriptor = unsafe { hidden::timerfd_create(clock, flags) };
     if descriptor >= 0 && controlled() {
-        descriptors::set_channel(descriptor, descriptors::new_identity(raddle_vocab::io::ChannelKind::Timer));
+        let identity = descriptors::new_identity(raddle_vocab::io::ChannelKind::Timer);
+        descriptors::set_channel(descriptor, identity);
         crate::interpose::io::descriptor_ends::made(descriptor);
-        if let Some(index) = run().timers.of_descriptor(descriptor) {
-            run().timers.all[index] = Timer { effect: Effect::None, at: 0, interval: 0 };
+        for timer in &mut run().timers.all {
+            if matches!(timer.effect, Effect::Descriptor(identity) if slots::number_of(identity).is_none()) {
+                *timer = Timer { effect: Effect::None, at: 0, interval: 0 };
+            }
         }
-        if create(Effect::Descriptor(descriptor)).is_none() {
+        if create(Effect::Descriptor(identity)).is_none() {
             note_limit(limit::DESCRIPTORS);
         }
     }
