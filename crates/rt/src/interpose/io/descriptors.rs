@@ -94,14 +94,14 @@ pub fn is_ready(descriptor: i32, events: i16) -> bool {
 }
 
 /// An operation on a descriptor that may begin.
-pub struct Use {
+pub struct DescriptorUse {
     /// The number by which the kernel knows what the descriptor referred to when the call began.
     pub number: i32,
     is_copy: bool,
     identity: u64,
 }
 
-impl Use {
+impl DescriptorUse {
     /// The operation was performed: other threads may be enabled.
     pub fn end(self) {
         if self.identity != 0 {
@@ -114,9 +114,9 @@ impl Use {
 }
 
 /// Waits until an operation on a descriptor cannot block.
-pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> Use {
+pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> DescriptorUse {
     if !controlled() {
-        return Use { number: descriptor, is_copy: false, identity: 0 };
+        return DescriptorUse { number: descriptor, is_copy: false, identity: 0 };
     }
     descriptor_ends::uses(descriptor, pc);
     slots::looks_up(descriptor, pc);
@@ -128,7 +128,7 @@ pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> Use {
         wait_for_channel(descriptor, identity, events, pc);
     }
     let (number, is_copy) = slots::found(descriptor);
-    Use { number, is_copy, identity }
+    DescriptorUse { number, is_copy, identity }
 }
 
 fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
