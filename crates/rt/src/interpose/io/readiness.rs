@@ -170,23 +170,29 @@ fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
     {
         return ask_about_one(only, pc);
     }
-    let is_any_ready =
-        |entry: &libc::pollfd| entry.fd >= 0 && channel(entry.fd) == 0 && is_ready(entry.fd, entry.events);
-    if milliseconds < 0 && !entries.iter().any(is_any_ready) {
-        wait_for_any(entries, pc);
-    }
-    let mut ready = 0;
-    for entry in entries {
-        if milliseconds >= 0 {
-            observe(entry.fd, 0, pc);
+    loop {
+        let is_any_ready =
+            |entry: &libc::pollfd| entry.fd >= 0 && channel(entry.fd) == 0 && is_ready(entry.fd, entry.events);
+        let waits = milliseconds < 0 && !entries.iter().any(is_any_ready);
+        let can_wait = entries.iter().any(|entry| channel(entry.fd) != 0);
+        if waits {
+            wait_for_any(entries, pc);
         }
-        // SAFETY: asks about one entry of the caller's; does not wait.
-        ready += unsafe { hidden::poll(entry, 1, 0) }.max(0);
+        // As in the kernel, each is looked at in its turn.
+        let mut ready = 0;
+        for entry in entries.iter_mut() {
+            observe(entry.fd, 0, pc);
+            // SAFETY: asks about one entry of the caller's; does not wait.
+            ready += unsafe { hidden::poll(entry, 1, 0) }.max(0);
+        }
+        if ready > 0 || !waits || !can_wait {
+            if ready == 0 {
+                timed_out(milliseconds, pc);
+            }
+            return ready;
+        }
+        // Another thread was faster.
     }
-    if ready == 0 {
-        timed_out(milliseconds, pc);
-    }
-    ready
 }
 
 /// `poll` with descriptors, under control.
