@@ -27,7 +27,8 @@ const SENTENCES: [(u64, &str); 19] = [
     ),
     (
         limit::DESCRIPTORS,
-        "descriptors above 255, or dup2 of a pipe over a pipe: the order of what threads do with them was not searched",
+        "descriptors above 255, dup2 found by its name, or several members of an epoll queue that are not \
+         level-triggered: the order of what threads do with them was not searched",
     ),
     (
         limit::REQUEUE,

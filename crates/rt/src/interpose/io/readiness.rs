@@ -40,24 +40,25 @@ const MILLISECOND: u64 = 1_000_000;
 /// Which descriptors are in which epoll queue.
 pub struct Queues {
     members: [(i32, i32); MEMBERS],
-    /// What the program gets back for each member.
-    data: [u64; MEMBERS],
+    /// What the program has asked for, for each member, and gets back.
+    wanted: [libc::epoll_event; MEMBERS],
     len: usize,
 }
 
 impl Queues {
     /// None.
-    pub const NEW: Queues = Queues { members: [(0, 0); MEMBERS], data: [0; MEMBERS], len: 0 };
+    pub const NEW: Queues =
+        Queues { members: [(0, 0); MEMBERS], wanted: [libc::epoll_event { events: 0, u64: 0 }; MEMBERS], len: 0 };
 
-    fn add(&mut self, queue: i32, descriptor: i32, data: u64) {
+    fn add(&mut self, queue: i32, descriptor: i32, wanted: libc::epoll_event) {
         if let Some(at) = self.members[..self.len].iter().position(|&member| member == (queue, descriptor)) {
-            self.data[at] = data;
+            self.wanted[at] = wanted;
             return;
         }
         if self.len == MEMBERS {
             return name_limit(limit::DESCRIPTORS);
         }
-        (self.members[self.len], self.data[self.len]) = ((queue, descriptor), data);
+        (self.members[self.len], self.wanted[self.len]) = ((queue, descriptor), wanted);
         self.len += 1;
     }
 
@@ -66,7 +67,7 @@ impl Queues {
         for at in 0..self.len {
             let (queue, descriptor) = self.members[at];
             if !unwanted(queue, descriptor) {
-                (self.members[kept], self.data[kept]) = ((queue, descriptor), self.data[at]);
+                (self.members[kept], self.wanted[kept]) = ((queue, descriptor), self.wanted[at]);
                 kept += 1;
             }
         }
@@ -75,7 +76,13 @@ impl Queues {
 
     /// Calls the function for each word that the program gets back for a member.
     pub fn each_word(&self, call: impl FnMut(u64)) {
-        self.data[..self.len].iter().copied().for_each(call);
+        self.wanted[..self.len].iter().map(|wanted| wanted.u64).for_each(call);
+    }
+
+    /// What is wanted of the members of a queue.
+    fn of(&self, queue: i32) -> impl Iterator<Item = (i32, libc::epoll_event)> {
+        let all = self.members[..self.len].iter().zip(&self.wanted);
+        all.filter(move |&(&(of, _), _)| of == queue).map(|(&(_, member), &wanted)| (member, wanted))
     }
 }
 
@@ -260,8 +267,8 @@ extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *
         match operation {
             libc::EPOLL_CTL_ADD | libc::EPOLL_CTL_MOD => {
                 // SAFETY: the call succeeded, so the caller has passed an event.
-                let data = unsafe { event.cast::<libc::epoll_event>().read_unaligned() }.u64;
-                run().queues.add(queue, descriptor, data);
+                let wanted = unsafe { event.cast::<libc::epoll_event>().read_unaligned() };
+                run().queues.add(queue, descriptor, wanted);
             }
             libc::EPOLL_CTL_DEL => run().queues.remove(|of, member| (of, member) == (queue, descriptor)),
             _ => {}
@@ -277,12 +284,55 @@ extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *
     result
 }
 
+/// Events of which the kernel reports what is there, whatever it has reported before.
+const IS_STATELESS: u32 = 0xffff;
+
+/// `epoll_wait` with several members. Each is looked at in a transition of its own, as the kernel looks
+/// at one by one; they are reported in the order in which they came into the queue.
+fn ask_members(queue: i32, into: *mut libc::epoll_event, most: usize, milliseconds: i32, pc: u64) -> i32 {
+    let of_queue = io::and(thing_of_queue(queue)) | io::SECOND_OBSERVES;
+    loop {
+        let about = run().queues.of(queue).map(|(member, _)| channel(member)).find(|&identity| identity != 0);
+        match about {
+            Some(about) if milliseconds < 0 => wait_until_ready(queue, libc::POLLIN, about, of_queue, pc),
+            None if milliseconds < 0 => note_limit(limit::EXTERNAL_WAIT),
+            _ => {}
+        }
+        let (mut found, mut at) = (0, 0);
+        while let Some((member, wanted)) = run().queues.of(queue).nth(at) {
+            observe(member, of_queue, pc);
+            let mut entry = libc::pollfd { fd: member, events: wanted.events as i16, revents: 0 };
+            if found < most && crate::arch::syscall::poll(&mut entry) > 0 {
+                let event = libc::epoll_event { events: u32::from(entry.revents.cast_unsigned()), u64: wanted.u64 };
+                // SAFETY: the caller passes room for so many events.
+                unsafe { into.add(found).write_unaligned(event) };
+                found += 1;
+            }
+            at += 1;
+        }
+        if found > 0 || milliseconds >= 0 || about.is_none() {
+            writes(into as usize, found * size_of::<libc::epoll_event>(), pc);
+            if found == 0 {
+                timed_out(milliseconds, pc);
+            }
+            return found as i32;
+        }
+    }
+}
+
 extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::epoll_wait(queue, into, most, milliseconds) };
     }
     touch(into.cast(), most.max(0) as usize * size_of::<libc::epoll_event>());
+    if run().threads > 1 && run().queues.of(queue).nth(1).is_some() {
+        if run().queues.of(queue).all(|(_, wanted)| wanted.events & !IS_STATELESS == 0) {
+            return ask_members(queue, into.cast(), most.max(0) as usize, milliseconds, pc);
+        }
+        // What the kernel reports of one depends on what it has reported before.
+        note_limit(limit::DESCRIPTORS);
+    }
     let of_queue = io::and(thing_of_queue(queue)) | io::SECOND_OBSERVES;
     let (mut about, mut is_observed) = (0, false);
     for at in 0..run().queues.len {
