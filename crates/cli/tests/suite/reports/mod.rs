@@ -126,3 +126,71 @@ fn hostile_names_of_a_real_program_come_out_right() {
         assert_eq!(place.raddle(["report", "--format", format]).code(), Some(0), "{format}");
     }
 }
+
+/// Each error of the heap in functions of their own.
+const HEAP: &str = r#"
+#include <stdlib.h>
+static char *block;
+static void make(void) { block = malloc(16); }
+static void drop(char *what) { free(what); }
+static int look(int at) { return block[at]; }
+int main(int count, char **words) {
+    (void)words;
+    make();
+#if defined FREED
+    drop(block);
+    return look(count) == 77;
+#elif defined BEHIND
+    int found = look(count + 15) == 77;
+    drop(block);
+    return found;
+#elif defined TWICE
+    drop(block);
+    drop(block);
+#else
+    char *kept = block;
+    drop(block + 8);
+    drop(kept);
+#endif
+    return 0;
+}
+"#;
+
+#[test]
+fn errors_of_the_heap_have_the_stacks_of_all_that_took_part() {
+    let place = Place::new();
+    place.write("heap.c", HEAP);
+    for (flag, detail, stacks) in [
+        ("-DFREED", "use-after-free", &["look", "drop", "make"][..]),
+        ("-DBEHIND", "out-of-bounds", &["look", "make"]),
+        ("-DTWICE", "double-free", &["drop", "drop", "make"]),
+        ("-DWITHIN", "bad-free", &["drop", "make"]),
+    ] {
+        let done = place.raddle(["check", "--cflags", flag, "--json", "a.json", "--html", "a.html", "heap.c"]);
+        assert_eq!(done.code(), Some(1), "{}", done.all());
+        let report: serde_json::Value = serde_json::from_str(&read(&place, "a.json")).unwrap();
+        let page = read(&place, "a.html");
+        let start = page.find("\"findings\":").expect("the page holds the report");
+        let in_page = serde_json::Deserializer::from_str(&page[start + "\"findings\":".len()..])
+            .into_iter::<serde_json::Value>()
+            .next()
+            .unwrap()
+            .unwrap();
+        for findings in [&report["findings"], &in_page] {
+            assert_eq!(findings[0]["detail"], detail, "{flag}");
+            let accesses = findings[0]["accesses"].as_array().unwrap();
+            let functions = |access: &serde_json::Value| {
+                let frames = access["stack"].as_array().unwrap();
+                frames.iter().take(2).map(|frame| frame["function"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+            };
+            let found: Vec<Vec<String>> = accesses.iter().map(functions).collect();
+            let expected: Vec<Vec<String>> =
+                stacks.iter().map(|function| vec![(*function).to_owned(), "main".to_owned()]).collect();
+            assert_eq!(found, expected, "{flag}");
+        }
+        for (number, function) in stacks.iter().enumerate() {
+            let head = format!("  ({}) T0\n      {function}  heap.c:", number + 1);
+            assert!(done.stdout.contains(&head), "{flag}: {}", done.all());
+        }
+    }
+}
