@@ -79,6 +79,7 @@ fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) ->
     let mut expander = Expander::new(spurious);
     let mut semantics = SyncState::new(spurious);
     let mut known: BTreeSet<Signature> = BTreeSet::new();
+    let mut knows_overwritten = false;
     let is_panic_provoked = panics::is_provoked("worker");
     Box::new(move |number, request, execution| {
         let is_worker = || std::thread::current().name() != Some("main");
@@ -88,6 +89,7 @@ fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) ->
         for defect in finder.find(execution) {
             keep |= known.insert(defect.signature);
         }
+        keep |= finder.has_overwritten_lock() && !std::mem::replace(&mut knows_overwritten, true);
         let disagreement = is_compared(number + 1).then(|| semantics.check(execution).err()).flatten();
         let note = disagreement.map(|disagreement| disagreement.to_string());
         Analysis { expansion: Some(expansion), keep, note }

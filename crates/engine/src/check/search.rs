@@ -79,6 +79,7 @@ impl Search<'_, '_> {
             last,
             ended,
             seen,
+            has_overwritten_lock: false,
             is_panic_provoked,
         };
         let searched = panics::catch(|| {
@@ -111,6 +112,8 @@ struct SearchMonitor<'a, 'b> {
     last: Stats,
     ended: Option<StopReason>,
     seen: u64,
+    /// Whether a held lock was overwritten, and threads could compete for it.
+    has_overwritten_lock: bool,
     /// Whether a test wants a panic after the first finding.
     is_panic_provoked: bool,
 }
@@ -147,6 +150,7 @@ impl SearchMonitor<'_, '_> {
     fn examine(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
         self.observer.examined(execution.events.len());
         let met = self.collector.meet(execution, stats.executions.saturating_sub(1), self.observer);
+        self.has_overwritten_lock |= self.collector.has_overwritten_lock();
         self.ended = match met {
             Err(Error::Target(TargetError::Interrupted)) => {
                 Some(StopReason::Because(reason("interrupted", "the search was interrupted")))
@@ -178,7 +182,14 @@ impl SearchMonitor<'_, '_> {
         }
     }
 
-    fn searched(self, outcome: Result<SearchOutcome, TargetError>, limits: Vec<String>) -> Result<SearchResult, Error> {
+    fn searched(
+        self,
+        outcome: Result<SearchOutcome, TargetError>,
+        mut limits: Vec<String>,
+    ) -> Result<SearchResult, Error> {
+        if self.has_overwritten_lock {
+            limits.push(OVERWRITTEN.into());
+        }
         let mut stats = self.last;
         let reason = match (self.ended, outcome) {
             (Some(StopReason::Failed(failure)), _) => return Err(failure),
@@ -198,6 +209,10 @@ impl SearchMonitor<'_, '_> {
         Ok(SearchResult { stats, reason, limits })
     }
 }
+
+/// Said of a program that has overwritten a held lock.
+const OVERWRITTEN: &str =
+    "a lock was overwritten while it was held, or its memory used for another one: not every order was tried";
 
 /// Whether the execution with this number is compared with the semantics.
 pub fn is_compared(number: u64) -> bool {

@@ -82,6 +82,12 @@ impl<'a> Collector<'a> {
         Collector { finder: DefectFinder::allowing(exits), ..self }
     }
 
+    /// Whether a held lock was overwritten in the execution that was met last, and threads could compete
+    /// for it.
+    pub fn has_overwritten_lock(&self) -> bool {
+        self.finder.has_overwritten_lock()
+    }
+
     /// Whether an error was found.
     pub fn has_error(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)

@@ -1,7 +1,7 @@
 //! Which locks a thread holds.
 
 use crate::execution::Event;
-use crate::object::LockChange;
+use crate::object::{LockChange, ThreadOp};
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +26,45 @@ pub struct Held {
 #[derive(Clone, Debug, Default)]
 pub struct Holdings {
     all: Vec<Held>,
+    /// Threads that live beside the first.
+    others: usize,
+    /// Whether a thread has acquired a lock that was not free, while others could have.
+    is_overwritten: bool,
 }
 
 impl Holdings {
     /// Forgets all locks held.
     pub fn clear(&mut self) {
         self.all.clear();
+        (self.others, self.is_overwritten) = (0, false);
+    }
+
+    /// Follows the life of threads.
+    pub fn follow_thread(&mut self, op: &ThreadOp) {
+        match op {
+            ThreadOp::Create { .. } => self.others += 1,
+            ThreadOp::End => self.others = self.others.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// Whether a thread has acquired a lock that was held, as far as the events tell, while another
+    /// thread lived. The program has written over it, or uses its memory for another lock.
+    #[must_use]
+    pub fn is_overwritten(&self) -> bool {
+        self.is_overwritten
     }
 
     /// Follows one event.
     #[inline]
     pub fn apply(&mut self, event: &Event, number: u32) {
         match event.op.lock_change() {
-            Some(LockChange::Acquire { object, shared, once }) => {
+            Some(LockChange::Acquire { object, shared, once, was_free }) => {
                 let (thread, pc) = (event.thread, event.pc);
+                if was_free && self.of_object(object).any(|held| !(held.shared && shared)) {
+                    self.is_overwritten |= self.others > 0;
+                    self.all.retain(|held| held.object != object);
+                }
                 self.acquire(Held { thread, object, pc, shared, depth: 1, once, event: number });
             }
             Some(LockChange::Release(object)) => self.release(event.thread, object),

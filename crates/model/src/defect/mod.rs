@@ -166,6 +166,14 @@ impl DefectFinder {
         found
     }
 
+    /// Whether a held lock was overwritten in the execution that was examined last, so that another
+    /// thread could take it. What follows is not searched in every order: events do not tell when it
+    /// became free.
+    #[must_use]
+    pub fn has_overwritten_lock(&self) -> bool {
+        self.holdings.is_overwritten()
+    }
+
     /// Follows the events: which locks are held, and what is left over if that `warns`.
     fn follow(&mut self, execution: &Execution, warns: bool, found: &mut Vec<Defect>) {
         self.holdings.clear();
@@ -186,8 +194,9 @@ impl DefectFinder {
                 }
             }
             // What a thread holds at its end, it holds for ever.
-            if !matches!(event.op, Op::Thread(_)) {
-                self.holdings.apply(event, number);
+            match &event.op {
+                Op::Thread(op) => self.holdings.follow_thread(op),
+                _ => self.holdings.apply(event, number),
             }
         }
         for (at, freed) in next.into_iter().chain(frees) {

@@ -19,6 +19,8 @@ pub enum LockChange {
         shared: bool,
         /// It is a once control.
         once: bool,
+        /// No thread held it in a way that excludes this.
+        was_free: bool,
     },
     /// The thread gives back one hold.
     Release(u64),
@@ -395,31 +397,31 @@ impl Op {
     #[must_use]
     #[inline]
     pub fn lock_change(&self) -> Option<LockChange> {
-        let acquire = |object, shared, once| Some(LockChange::Acquire { object, shared, once });
+        let acquire = |object, shared, once, was_free| Some(LockChange::Acquire { object, shared, once, was_free });
         match self {
             Op::Mutex(op) => {
                 let changes = matches!(op.outcome, Outcome::Done | Outcome::Nested);
                 match op.action {
-                    MutexAction::Lock(_) if changes => acquire(op.mutex, false, false),
+                    MutexAction::Lock(_) if changes => acquire(op.mutex, false, false, op.outcome == Outcome::Done),
                     MutexAction::Unlock if changes => Some(LockChange::Release(op.mutex)),
                     MutexAction::Lock(_) | MutexAction::Unlock => None,
                     MutexAction::Init | MutexAction::Destroy => Some(LockChange::Reset(op.mutex)),
                 }
             }
             Op::Rwlock(op) => match op.action {
-                RwlockAction::Read(_) if op.acquires() => acquire(op.rwlock, true, false),
-                RwlockAction::Write(_) if op.acquires() => acquire(op.rwlock, false, false),
+                RwlockAction::Read(_) if op.acquires() => acquire(op.rwlock, true, false, true),
+                RwlockAction::Write(_) if op.acquires() => acquire(op.rwlock, false, false, true),
                 RwlockAction::Read(_) | RwlockAction::Write(_) | RwlockAction::Announce { .. } => None,
                 RwlockAction::Unlock { .. } => Some(LockChange::Release(op.rwlock)),
                 RwlockAction::Init | RwlockAction::Destroy => Some(LockChange::Reset(op.rwlock)),
             },
             Op::Cond(op) => match op.action {
                 CondAction::Wait { mutex, .. } => Some(LockChange::Release(mutex)),
-                CondAction::Reacquire { mutex, .. } => acquire(mutex, false, false),
+                CondAction::Reacquire { mutex, .. } => acquire(mutex, false, false, false),
                 _ => None,
             },
             Op::Once(op) => match op.action {
-                OnceAction::Begin { already: false } => acquire(op.control, false, true),
+                OnceAction::Begin { already: false } => acquire(op.control, false, true, false),
                 OnceAction::Begin { already: true } => None,
                 OnceAction::End | OnceAction::Abort => Some(LockChange::Release(op.control)),
             },
