@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 19] = [
+const SENTENCES: [(u64, &str); 20] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -47,6 +47,11 @@ const SENTENCES: [(u64, &str); 19] = [
         limit::INTRINSIC,
         "an intrinsic of the processor accessed memory under a mask or by a list of addresses: its accesses are not \
          seen",
+    ),
+    (
+        limit::IDLE_ROUNDS,
+        "a run was stopped because a thread goes round in a loop without an effect while others could run; only a few \
+         such rounds are tried",
     ),
     (
         limit::LARGE_ACCESS,

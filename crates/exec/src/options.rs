@@ -86,6 +86,8 @@ pub struct Options {
     pub share_files: bool,
     /// Whether rounds of busy waiting are folded.
     pub fold_spins: bool,
+    /// Whether a run is stopped in which a thread goes round without an effect while others could run.
+    pub bound_rounds: bool,
     /// Return addresses of accesses that may race: each is a transition, as a relaxed atomic is.
     pub benign: Vec<u64>,
     /// Functions of the program that are known by their names; found when it is started.
@@ -156,6 +158,7 @@ impl Options {
             exit_events: 10_000,
             share_files: false,
             fold_spins: true,
+            bound_rounds: false,
             benign: Vec::new(),
             open_values: OpenValues::default(),
             functions: KnownFunctions::default(),
@@ -184,6 +187,7 @@ impl Options {
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
                 | flag(self.fold_spins, config_flag::FOLD_SPINS)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
+                | flag(self.bound_rounds, config_flag::BOUND_ROUNDS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),
             spurious: self.spurious,

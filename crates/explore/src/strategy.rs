@@ -48,6 +48,8 @@ pub enum IncompleteReason {
     Crowd,
     /// Busy waiting led to so many redundant runs that the search gave up.
     BusyWaiting,
+    /// Some run was stopped because a thread went round without an effect.
+    Rounds,
     /// The observer ended the search.
     Stopped,
 }
@@ -66,6 +68,7 @@ impl IncompleteReason {
             IncompleteReason::BusyWaiting => "busy-waiting",
             IncompleteReason::Diverged => "diverged",
             IncompleteReason::Crowd => "barrier-crowd",
+            IncompleteReason::Rounds => "idle-rounds",
             IncompleteReason::Stopped => "stopped",
         }
     }
@@ -181,6 +184,7 @@ pub fn incomplete_reason_of(status: RunStatus) -> Option<IncompleteReason> {
         RunStatus::Rest | RunStatus::Assumed => None,
         RunStatus::Diverged => Some(IncompleteReason::Diverged),
         RunStatus::Cut | RunStatus::TraceFull | RunStatus::Stopped => Some(IncompleteReason::Events),
+        RunStatus::Idle => Some(IncompleteReason::Rounds),
         RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => Some(IncompleteReason::Broken),
     }
 }

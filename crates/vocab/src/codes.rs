@@ -153,5 +153,8 @@ byte_enum! {
         Assumed = 7,
         /// It followed its schedule and stopped where the schedule ends, as the request asked.
         Stopped = 8,
+        /// A thread went round and round without an effect while others could run: the bound on such
+        /// rounds stopped it.
+        Idle = 9,
     }
 }

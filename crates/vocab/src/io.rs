@@ -4,6 +4,7 @@
 //! | bits of `arg` | |
 //! |---|---|
 //! | 0..10 | events of `poll` that the thread waits for; none if it never waits |
+//! | 11 | [`ASKS`] |
 //! | 12 | [`UNORDERED`] |
 //! | 13 | [`SECOND_OBSERVES`] |
 //! | 14 | [`OBSERVES`] |
@@ -28,7 +29,8 @@ pub const UNORDERED: u64 = 1 << 12;
 pub const SECOND_OBSERVES: u64 = 1 << 13;
 /// The object is only observed.
 pub const OBSERVES: u64 = 1 << 14;
-
+/// The thread asks whether the descriptor is ready, and does not wait.
+pub const ASKS: u64 = 1 << 11;
 /// Tells the thread nothing of what others did, as closing does not.
 pub const BLIND: u64 = 1 << 15;
 

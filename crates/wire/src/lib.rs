@@ -25,7 +25,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 12;
+pub const PROTOCOL_VERSION: u32 = 13;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -114,6 +114,8 @@ pub mod config_flag {
     pub const KEEP_ALL_CHECKPOINTS: u32 = 16;
     /// The program has atomic sections.
     pub const SECTIONS: u32 = 32;
+    /// Stop a run in which a thread goes round without an effect while others could run.
+    pub const BOUND_ROUNDS: u32 = 64;
 }
 
 /// What the host fixes before the target starts.
@@ -264,6 +266,8 @@ pub mod limit {
     pub const INTRINSIC: u64 = 1 << 17;
     /// A transition accessed more bytes than are compared with other transitions.
     pub const LARGE_ACCESS: u64 = 1 << 18;
+    /// A run was stopped because a thread went round without an effect.
+    pub const IDLE_ROUNDS: u64 = 1 << 19;
 }
 
 /// Bits of [`Job::flags`].

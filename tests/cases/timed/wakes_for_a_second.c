@@ -1,9 +1,13 @@
 // compilers: gcc clang
-// check: --max-executions 5
+// check:
 // flags: -O0
 // verdict: incomplete
 // findings: at-least
-// check: --max-executions 5
+// check:
+// flags: -O2
+// verdict: incomplete
+// findings: at-least
+// check: --strategy dpor
 // flags: -O2
 // verdict: incomplete
 // findings: at-least

@@ -1,9 +1,15 @@
 // compilers: gcc clang
-// check: --max-executions 5
+// check:
 // flags: -O0 -DRACY
 // verdict: bug
 // finding: data-race var=is_alive
-// check: --max-executions 5
+// check:
+// flags: -O0
+// verdict: incomplete
+// check:
+// flags: -O2
+// verdict: incomplete
+// check: --strategy dpor
 // flags: -O2
 // verdict: incomplete
 // check: --strategy pct --max-executions 5
@@ -14,8 +20,9 @@
 // verdict: incomplete
 
 // A thread that wakes another one again and again until that is gone. Each round writes and wakes,
-// so none is left out. A fair schedule leaves it after a while: the other thread ends, and so does
-// every run.
+// so none is left out, and there is no greatest number of rounds. After a few rounds without an effect
+// the search stops and says so. A fair schedule leaves the thread after a while: the other thread
+// ends, and so does every run.
 #include <pthread.h>
 #include <stdatomic.h>
 

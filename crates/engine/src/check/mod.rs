@@ -161,7 +161,11 @@ impl Checker {
         observer: &mut dyn Observer,
     ) -> Result<Round, Error> {
         let options = &self.options;
-        let within = Options { deadline: deadline(options), ..target_options.clone() };
+        let within = Options {
+            deadline: deadline(options),
+            bound_rounds: !options.strategy.samples(),
+            ..target_options.clone()
+        };
         let mut target = NativeTarget::start(within.clone())?;
         let symbols = symbols(&target_options.program, target.mappings());
         let StaticFacts { knowledge, notes } =

@@ -286,6 +286,9 @@ fn reason_of(incomplete: IncompleteReason) -> Reason {
         IncompleteReason::Crowd => {
             "more threads competed for a barrier than fit into a round, and not every choice of them was tried"
         }
+        IncompleteReason::Rounds => {
+            "a thread goes round in a loop without an effect while others could run; only a few such rounds were tried"
+        }
         IncompleteReason::Stopped => "the search stopped at the first error (--stop-at-first)",
     };
     reason(incomplete.word(), text)

@@ -526,7 +526,8 @@ impl Decoder {
             return Err(DecodeErrorKind::Text(self.text_due));
         }
         // A run that ended in the middle of something need not know where each thread stands.
-        if !matches!(into.status, RunStatus::Rest | RunStatus::Diverged | RunStatus::Stopped | RunStatus::Cut) {
+        use RunStatus::{Cut, Diverged, Idle, Rest, Stopped};
+        if !matches!(into.status, Rest | Diverged | Stopped | Cut | Idle) {
             return Ok(());
         }
         match self.threads[..self.count].iter().position(|thread| !thread.progress.pending) {

@@ -216,6 +216,7 @@ fn instead(entry: &ScheduleEntry, execution: &Execution, names: &dyn RecordingNa
     let stands = describe_step(&pending.event, execution, names);
     match execution.status {
         RunStatus::Cut => "the bound on events stopped the run".into(),
+        RunStatus::Idle => "a thread went round without an effect, and the run was stopped".into(),
         RunStatus::Assumed => "a false assumption ended the run".into(),
         _ => match pending.state {
             PendingState::Enabled => format!("the program stands before {stands}"),

@@ -81,6 +81,7 @@ impl InWords for (RunStatus, Option<i32>) {
             RunStatus::Rest => "rest",
             RunStatus::Assumed => "a false assumption",
             RunStatus::Cut | RunStatus::TraceFull | RunStatus::Stopped => "a cut",
+            RunStatus::Idle => "rounds without an effect",
             RunStatus::Diverged => "a divergence",
             RunStatus::NeedPool | RunStatus::NeedFresh | RunStatus::Damaged => "a broken run",
         };

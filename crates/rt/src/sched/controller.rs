@@ -193,6 +193,7 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
         crate::restore::undo::after_run();
     }
     process.used = true;
+    process.resumed = base != 0;
     load_plan(process, job, number);
     // SAFETY: `valid` checked that they lie within the file, behind the segments of the schedule.
     checkpoint::expect(job, base, unsafe { process.plan.segments.add(process.plan.len) });
@@ -281,7 +282,7 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     job.steps = run.steps;
     job.exited = u32::from(run.exit.is_some());
     job.code = match status {
-        RunStatus::Rest | RunStatus::Cut | RunStatus::Stopped => run.exit.unwrap_or(0),
+        RunStatus::Rest | RunStatus::Cut | RunStatus::Idle | RunStatus::Stopped => run.exit.unwrap_or(0),
         _ => code,
     };
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };

@@ -38,11 +38,17 @@ fn leave_if_long(tid: usize) {
     let can_step = |other: usize| other != tid && enabled(other) != CanStep::No;
     let run = run();
     if run.streak.1 >= long && (0..run.threads).any(can_step) {
-        let left = &mut run.fibers[tid].private.left;
-        *left = left.saturating_add(1);
-        run.any_left = true;
-        run.streak.1 = 0;
+        leave(tid);
     }
+}
+
+/// The thread lets those go first that were left less often.
+pub fn leave(tid: usize) {
+    let run = run();
+    let left = &mut run.fibers[tid].private.left;
+    *left = left.saturating_add(1);
+    run.any_left = true;
+    run.streak.1 = 0;
 }
 
 /// Whether the thread was left more often than one that may be able to step.

@@ -7,6 +7,7 @@ pub mod controller;
 pub mod debugger;
 pub mod enabled;
 mod fairness;
+pub mod idle_rounds;
 pub mod ranks;
 pub mod startup;
 pub mod timeouts;
@@ -49,6 +50,9 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
         state_key::arrived(&op);
     }
     let run = run();
+    if run.watches_early || run.me().steps >= run.me().watch_from {
+        idle_rounds::arriving(&op);
+    }
     let (count, values) = (run.hot.count, run.hot.values);
     let me = run.me();
     me.values = values;

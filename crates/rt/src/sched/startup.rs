@@ -140,6 +140,7 @@ fn attach(descriptor: i32) {
     crate::arch::entry::READS_ARE_OPERATIONS.store(process.access_granularity, core::sync::atomic::Ordering::Relaxed);
     process.hooks_all_accesses = process.access_granularity || control.benign_count > 0;
     process.fold_spins = config.flags & config_flag::FOLD_SPINS != 0;
+    process.bounds_rounds = config.flags & config_flag::BOUND_ROUNDS != 0;
     process.config_flags = config.flags;
     process.has_sections = config.flags & config_flag::SECTIONS != 0;
     crate::interpose::annotations::section::prepare();

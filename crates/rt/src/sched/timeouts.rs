@@ -3,10 +3,13 @@
 //! in the number of rounds.
 //!
 //! The approximation that ends them: consider a thread that has timed out and has come back to the
-//! same place in the same state (registers, stack; no write outside the stack and no operation that
-//! changes anything in between), while no other thread has accessed an object of the round. It
-//! would only go round once more. Its wait cannot time out again until another thread has made a
-//! step on one of those objects.
+//! same place in the same state, with no operation that changes anything in between, while no other
+//! thread has accessed an object of the round. It would only go round once more. Its wait cannot time
+//! out again until another thread has made a step on one of those objects.
+//!
+//! That the state is the same is proved as for all loops that wait busily: the round is run once more
+//! under observation ([`crate::spinloop::proof`]). A comparison of registers and of a part of the stack
+//! says only which rounds are worth it. `raddle run` repeats no run, so there it has to do.
 //!
 //! If the two states differ in nothing but words that look like times, the loop may be one that
 //! ends at a certain time. Then one more time-out is allowed, which takes a day.
@@ -18,8 +21,10 @@ use raddle_vocab::{OpKind, Outcome};
 
 use crate::arch::entry::{Registers, registers};
 use crate::sched::{self, virtual_time};
+use crate::spinloop::knowledge::{self, ReadVerdict};
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
-use crate::spinloop::{detector, observation};
+use crate::spinloop::observation::Change;
+use crate::spinloop::{detector, observation, proof};
 use crate::state::{AnnouncedOp, ThreadStatus, process, run, views};
 
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
@@ -59,7 +64,9 @@ impl View {
             pc: 0,
             idle: false,
             undisturbed: false,
+            quiet: false,
             rounds: 0,
+            steps: 0,
             spent: false,
             objects: [0; OBJECTS],
             len: 0,
@@ -120,8 +127,12 @@ struct Timeouts {
     idle: bool,
     /// Whether no other thread has accessed an object of the round since the time-out.
     undisturbed: bool,
+    /// Whether its last round was idle, disturbed or not, and it has made no progress since.
+    quiet: bool,
     /// Idle rounds in a row.
     rounds: u8,
+    /// Transitions that the thread had made before the last timed wait.
+    steps: u32,
     /// Whether the present wait may not time out while it is undisturbed.
     spent: bool,
     /// Objects of the round.
@@ -134,10 +145,14 @@ pub fn entering(pc: u64) {
     let view = views(run().hot.tid as usize);
     let wrote = run().hot.wrote;
     let mine = &view.timeouts;
-    let came_back = mine.idle && mine.undisturbed && !wrote && mine.pc == pc;
+    let came_back = mine.idle && !wrote && mine.pc == pc;
     let same = if came_back { view.compare(registers()) } else { Sameness::Different };
+    let same = if same == Sameness::Different { same } else { proved(same, mine.steps, pc) };
     view.take(registers());
     let mine = &mut view.timeouts;
+    mine.steps = run().me().steps;
+    mine.quiet = same != Sameness::Different;
+    let same = if mine.undisturbed { same } else { Sameness::Different };
     mine.rounds = if same == Sameness::Different { 0 } else { mine.rounds.saturating_add(1) };
     mine.spent = match same {
         Sameness::Different => false,
@@ -150,6 +165,43 @@ pub fn entering(pc: u64) {
     mine.pc = pc;
     mine.idle = false;
 }
+
+/// What the running thread was proved to change in the round that began before its transition with
+/// this number and that seems to be the same as far as it was compared.
+fn proved(seems: Sameness, from: u32, pc: u64) -> Sameness {
+    if !process().fold_spins {
+        return seems;
+    }
+    if !run().hot.hashing {
+        knowledge::start_observing();
+    }
+    let op = AnnouncedOp::new(OpKind::CondTimedWait, 0, 0, pc);
+    let key = knowledge::key(run().me(), run().hot.values, &op, u64::from(from));
+    if let Some(known) = knowledge::look_up(key) {
+        return match known {
+            NOTHING => seems,
+            TIME => Sameness::Time,
+            _ => Sameness::Different,
+        };
+    }
+    proof::arriving(pc);
+    let (answer, verdict) = match proof::change(key, [from, run().me().steps], pc) {
+        // A time that is dead was read for a purpose.
+        Some(Change::Nothing) => (seems, NOTHING),
+        Some(Change::Time) => (Sameness::Time, TIME),
+        Some(Change::More) => (Sameness::Different, ReadVerdict::GOES_ON),
+        None => return Sameness::Different,
+    };
+    if answer == Sameness::Different {
+        knowledge::note_change(pc);
+    }
+    knowledge::insert(key, verdict);
+    answer
+}
+
+/// How the two answers of a proof are remembered.
+const NOTHING: ReadVerdict = ReadVerdict::failed_round(1, false);
+const TIME: ReadVerdict = ReadVerdict::failed_round(2, false);
 
 /// The running thread's timed wait has timed out, at this moment of its clock or later.
 pub fn timed_out(op: &AnnouncedOp, deadline: u64) {
@@ -261,7 +313,8 @@ pub fn progress() {
 
 fn forget_rounds() {
     let mine = &mut run().me().private;
-    views(run().hot.tid as usize).timeouts.idle = false;
+    let timeouts = &mut views(run().hot.tid as usize).timeouts;
+    (timeouts.idle, timeouts.quiet) = (false, false);
     mine.readings = 0;
     mine.stalled = 0;
 }
@@ -276,8 +329,12 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome) {
     if views(me).timeouts.idle && !is_private {
         watch_all(op);
     }
-    for tid in (0..run().threads).filter(|&tid| tid != me) {
-        disturb(tid, op);
+    // Threads that go round in such loops leave everything as it was: none is a reason for another to
+    // go round once more.
+    if !views(me).timeouts.quiet {
+        for tid in (0..run().threads).filter(|&tid| tid != me) {
+            disturb(tid, op);
+        }
     }
 }
 

@@ -40,10 +40,11 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use raddle_vocab::policy::mix;
-use raddle_vocab::{MutexKind, OpKind, Outcome};
+use raddle_vocab::{MutexKind, OpKind, Outcome, io};
 
 use crate::arch::entry::{registers, return_address};
 use crate::interpose::annotations;
+use crate::interpose::io::descriptors;
 use crate::interpose::sync::{mutex, rwlock, sem, sem_names, spinlock};
 use crate::interpose::thread::lifecycle;
 use crate::sched::enabled::{CanStep, enabled};
@@ -152,7 +153,7 @@ impl SpinDetector<'_> {
     /// registers of its own call.
     fn is_spin_read(&self) -> bool {
         let has_registers = self.op.kind != OpKind::Read || registers().sp != 0 && return_address() == self.op.pc;
-        has_registers && reads(self.op.kind)
+        has_registers && is_read(self.op)
     }
 
     /// A thread under examination that does anything but read goes on.
@@ -277,6 +278,15 @@ pub fn reads(kind: OpKind) -> bool {
     )
 }
 
+/// Whether the operation may be such a part: of its kind, or a question whether a descriptor is ready.
+pub fn is_read(op: &AnnouncedOp) -> bool {
+    reads(op.kind) || asks(op)
+}
+
+fn asks(op: &AnnouncedOp) -> bool {
+    op.kind == OpKind::Io && op.arg & io::ASKS != 0
+}
+
 /// Whether the operation only accesses the running thread's own stack, which is compared when the
 /// thread returns: neither progress nor a read of a spin loop.
 pub fn is_private(op: &AnnouncedOp) -> bool {
@@ -300,6 +310,7 @@ pub fn finds(op: &AnnouncedOp, thread: u16) -> Option<u64> {
         OpKind::TryReadLock => unless(rwlock::can_read(op.obj, thread)),
         OpKind::TryWriteLock => unless(rwlock::can_try_write(op.obj, thread)),
         OpKind::SemTryWait => unless(sem::is_positive(op.obj)),
+        OpKind::Io if asks(op) => Some(descriptors::readiness(io::waited_for(op.arg).0)),
         _ => None,
     }
 }
@@ -360,7 +371,11 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     }
     // Values that other operations return depend on the order of other threads' operations.
     let is_own = op.kind.is_atomic_access() || op.kind == OpKind::Choose;
-    let result = if is_own { mix(value ^ mix(old)) } else { 0 };
+    let result = match op.kind {
+        _ if is_own => mix(value ^ mix(old)),
+        OpKind::Io if asks(op) => finds(op, run().hot.tid).unwrap_or(0),
+        _ => 0,
+    };
     let what = op.obj ^ (op.kind as u64) << 56 ^ (outcome as u64) << 48;
     me.history = mix(me.history ^ mix(what ^ result));
 }
@@ -373,6 +388,7 @@ fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
     let me = run().me();
     let only_read = match op.kind {
         OpKind::AtomicLoad | OpKind::Read => true,
+        OpKind::Io => asks(op),
         OpKind::AtomicRmw => !changed,
         kind => reads(kind) && outcome == Outcome::Failed,
     };

@@ -36,8 +36,9 @@ impl ReadVerdict {
     const LOCKS: u64 = 8;
 
     /// It ends a failed round of so many reads.
-    pub fn failed_round(reads: usize, locks: bool) -> Self {
-        ReadVerdict((reads as u64).min(Self::LENGTH) | if locks { Self::LOCKS } else { 0 })
+    pub const fn failed_round(reads: usize, locks: bool) -> Self {
+        let length = if reads as u64 > Self::LENGTH { Self::LENGTH } else { reads as u64 };
+        ReadVerdict(length | if locks { Self::LOCKS } else { 0 })
     }
 
     /// Whether it ends a failed round.
@@ -68,6 +69,7 @@ pub fn knowledge() -> &'static SpinKnowledge {
 pub fn begin_run() {
     let run = run();
     let seen = knowledge().seen.load(Relaxed) != 0;
+    run.watches_early = has_idle_places();
     if seen != run.hot.hashing {
         run.hot.hashing = seen;
         run.fibers[..run.threads].iter_mut().for_each(|fiber| fiber.read_history = ReadHistory::EMPTY);
@@ -181,6 +183,25 @@ pub fn note_change(pc: u64) {
 /// Whether that happened so often that no more rounds are observed there.
 pub fn changes_often(pc: u64) -> bool {
     place(pc).is_none_or(|count| count.load(Relaxed) / CHANGE >= MAX_CHANGES)
+}
+
+/// Tells places of idle rounds from those of loops that wait busily.
+const IDLE: u64 = 0x726f_756e << 24;
+
+/// A thread has made a round from this place without an effect.
+pub fn note_idle_place(pc: u64) {
+    note_loop(mix(pc ^ IDLE));
+    note_loop(IDLE);
+}
+
+/// Whether that was noted.
+pub fn is_idle_place(pc: u64) -> bool {
+    has_idle_places() && examinations(mix(pc ^ IDLE)) == Some(IS_LOOP)
+}
+
+/// Whether that was noted of any place.
+pub fn has_idle_places() -> bool {
+    examinations(IDLE) == Some(IS_LOOP)
 }
 
 /// The counts of the place that threads return to. `None` if there are too many places.

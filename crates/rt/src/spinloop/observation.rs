@@ -32,6 +32,7 @@ use crate::arch::liveness::{self, Use};
 use crate::arch::{context, signal};
 use crate::interpose::io::overlay::overlay;
 use crate::restore::undo;
+use crate::sched::virtual_time;
 use crate::stack_pointers::{self, LiveStack, Pointers};
 use crate::state::{Fiber, Global, ThreadStatus, process, run, runtime_ranges};
 use crate::syscall::maps::Maps;
@@ -70,6 +71,8 @@ struct Observation {
     rest: u64,
     /// Whether anything was changed for good.
     spoilt: bool,
+    /// Whether a word may have changed from one value to the other all the same.
+    may_differ: fn(u64, u64) -> bool,
 }
 
 static OBSERVATION: Global<Observation> = Global::new(Observation {
@@ -85,6 +88,7 @@ static OBSERVATION: Global<Observation> = Global::new(Observation {
     changed_count: 0,
     rest: 0,
     spoilt: false,
+    may_differ: |_, _| false,
 });
 
 /// Whether a thread is under observation.
@@ -162,17 +166,43 @@ pub fn end() {
     }
 }
 
+/// What a thread has changed in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Nothing,
+    /// Words that look like times.
+    Time,
+    More,
+}
+
 /// Ends the observation of the running thread, which has just entered the runtime and would go on at
-/// `pc`. True if it is in the state in which the observation began.
+/// `pc`. Says what it has changed since the observation began.
+pub fn change(pc: u64) -> Change {
+    let nothing = is_unchanged(pc, |_, _| false);
+    let change = match nothing {
+        true => Change::Nothing,
+        false if is_unchanged(pc, virtual_time::explains) => Change::Time,
+        false => Change::More,
+    };
+    end();
+    change
+}
+
+/// The same; true if it is in the state in which the observation began.
 pub fn has_changed_nothing(pc: u64) -> bool {
+    let unchanged = is_unchanged(pc, |_, _| false);
+    end();
+    unchanged
+}
+
+fn is_unchanged(pc: u64, may_differ: fn(u64, u64) -> bool) -> bool {
     let this = observation();
+    this.may_differ = may_differ;
     let is_mine = is_active() && this.thread == run().hot.tid && process().snapshot.is_taken();
     if is_mine && !this.spoilt {
         this.note_changes();
     }
-    let unchanged = is_mine && !this.spoilt && this.is_restored() && this.is_where_it_was(pc);
-    end();
-    unchanged
+    is_mine && !this.spoilt && this.is_restored() && this.is_where_it_was(pc)
 }
 
 /// The running thread is left for another one, or for the controller.
@@ -341,17 +371,16 @@ impl Observation {
     /// Whether the words that the thread has changed hold what they held at the beginning.
     fn is_restored(&self) -> bool {
         // SAFETY: the words are in pages of the snapshot, which can be read.
-        self.changed[..self.changed_count].iter().all(|&(at, before)| unsafe { *(at as *const u64) } == before)
+        let now = |at: usize| unsafe { *(at as *const u64) };
+        let mut changed = self.changed[..self.changed_count].iter();
+        changed.all(|&(at, before)| now(at) == before || (self.may_differ)(before, now(at)))
     }
 
     /// Whether registers and stack are as they were, but for what is dead.
     fn is_where_it_was(&self, pc: u64) -> bool {
         let now = registers();
         let Some((start, len)) = live_stack(&now) else { return false };
-        if len != self.stack_len
-            || self.float != context::float_state()
-            || !liveness::are_alike(&self.registers, &now, pc)
-        {
+        if len != self.stack_len || self.float != context::float_state() || !self.are_alike(&now, pc) {
             return false;
         }
         // SAFETY: the live stack is readable; the copy has the same length.
@@ -362,7 +391,10 @@ impl Observation {
             return true;
         }
         let both = before.iter().zip(after).enumerate();
-        let different = || both.clone().filter(|(_, (old, new))| old != new).map(|(index, _)| start + index);
+        let different = || {
+            let bytes = both.clone().filter(|(_, (old, new))| old != new).map(|(index, _)| start + index);
+            bytes.filter(|&address| !self.explains(address, start))
+        };
         let stack = LiveStack { bounds: run().hot.stack, registers: now, pc, use_of: liveness::use_in_code };
         if different().nth(MOST_DEAD).is_some() || different().any(|byte| stack.use_of_byte(byte) == Use::Alive) {
             return false;
@@ -373,6 +405,27 @@ impl Observation {
         }
         let pointers = self.pointers(&stack);
         with_address.all(|byte| !pointers.lead_to(&stack, byte))
+    }
+
+    /// Whether registers are as they were, but for what is dead or may differ.
+    fn are_alike(&self, now: &Registers, pc: u64) -> bool {
+        let mut then = self.registers;
+        for (old, new) in then.saved.iter_mut().zip(now.saved).filter(|(old, new)| (self.may_differ)(**old, *new)) {
+            *old = new;
+        }
+        liveness::are_alike(&then, now, pc)
+    }
+
+    /// Whether the word of the live stack, which starts there, may differ that has this byte.
+    fn explains(&self, address: usize, start: usize) -> bool {
+        let at = address & !(size_of::<u64>() - 1);
+        if at < start || at + size_of::<u64>() > start + self.stack_len {
+            return false;
+        }
+        // SAFETY: both words are aligned or not as the stack is, and lie within it or its copy.
+        let (before, now) =
+            unsafe { (self.stack.add(at - start).cast::<u64>().read_unaligned(), (at as *const u64).read_unaligned()) };
+        (self.may_differ)(before, now)
     }
 
     /// Pointers to the thread's live stack, wherever they are.

@@ -9,13 +9,14 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::spinloop::knowledge::{self, ReadVerdict, insert, knowledge, restart_run};
-use crate::spinloop::observation;
+use crate::spinloop::observation::{self, Change};
 use crate::state::run;
 
 /// Values of `proof_answer`.
 const OPEN: u32 = 0;
 const CHANGES_NOTHING: u32 = 1;
-const GOES_ON: u32 = 2;
+const CHANGES_TIME: u32 = 2;
+const GOES_ON: u32 = 3;
 
 /// Called when the running thread has entered the runtime for an operation that it would perform at
 /// `pc`, in a run in which states are recorded.
@@ -30,7 +31,11 @@ pub fn arriving(pc: u64) {
     let [from, to] = knowledge.proof_round.each_ref().map(|steps| steps.load(Relaxed));
     let steps = run().me().steps;
     if steps == to {
-        let answer = if observation::has_changed_nothing(pc) { CHANGES_NOTHING } else { GOES_ON };
+        let answer = match observation::change(pc) {
+            Change::Nothing => CHANGES_NOTHING,
+            Change::Time => CHANGES_TIME,
+            Change::More => GOES_ON,
+        };
         knowledge.proof_answer.store(answer, Relaxed);
     } else if steps == from {
         observation::begin();
@@ -41,22 +46,36 @@ pub fn arriving(pc: u64) {
 /// numbers of its transitions, which would make the read with this key the end of a failed round.
 /// Restarts the run if that has not been observed.
 pub fn holds(key: u64, round: [u32; 2], pc: u64) -> bool {
+    match change(key, round, pc) {
+        Some(Change::Nothing) => true,
+        Some(_) => {
+            knowledge::note_change(pc);
+            insert(key, ReadVerdict::GOES_ON);
+            false
+        }
+        None => false,
+    }
+}
+
+/// What the running thread was observed to change in the round between these two numbers of its
+/// transitions; `None` if rounds at `pc` change something so often that no more are observed.
+/// Restarts the run if the round has not been observed. The key tells such questions apart.
+pub fn change(key: u64, round: [u32; 2], pc: u64) -> Option<Change> {
     let knowledge = knowledge();
     let thread = u32::from(run().hot.tid);
     let observed = knowledge.proof_round.each_ref().map(|steps| steps.load(Relaxed));
     let is_observed =
         (knowledge.proof_key.load(Relaxed), knowledge.proof_thread.load(Relaxed), observed) == (key, thread, round);
     if is_observed {
-        let holds = knowledge.proof_answer.load(Relaxed) == CHANGES_NOTHING;
         forget();
-        if !holds {
-            knowledge::note_change(pc);
-            insert(key, ReadVerdict::GOES_ON);
-        }
-        return holds;
+        return Some(match knowledge.proof_answer.load(Relaxed) {
+            CHANGES_NOTHING => Change::Nothing,
+            CHANGES_TIME => Change::Time,
+            _ => Change::More,
+        });
     }
     if knowledge::changes_often(pc) {
-        return false;
+        return None;
     }
     knowledge.proof_answer.store(OPEN, Relaxed);
     knowledge.proof_thread.store(thread, Relaxed);

@@ -103,6 +103,10 @@ pub struct ProcessState {
     pub hooks_all_accesses: bool,
     /// Failed spin rounds are not explored.
     pub fold_spins: bool,
+    /// Whether runs are stopped in which a thread goes round without an effect.
+    pub bounds_rounds: bool,
+    /// Whether the attempt under way began at a checkpoint.
+    pub resumed: bool,
     /// Spurious wake-ups per thread.
     pub spurious: u32,
     /// Events after exit.
@@ -175,6 +179,8 @@ impl ProcessState {
             hooks_all_accesses: false,
             code: (0, 0),
             fold_spins: false,
+            bounds_rounds: false,
+            resumed: false,
             spurious: 0,
             exit_events: 0,
             config_flags: 0,

@@ -16,6 +16,7 @@ use crate::interpose::io::stream_locks::StreamLocks;
 use crate::interpose::process::timers::Timers;
 use crate::interpose::sync::once::HeapOnces;
 use crate::interpose::sync::sem_names::Names;
+use crate::sched::idle_rounds;
 use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::state::thread_private::ThreadPrivate;
@@ -156,6 +157,8 @@ pub struct Fiber {
     pub count: u32,
     /// Transitions made.
     pub steps: u32,
+    /// From how many on it may be watched ([`crate::sched::idle_rounds`]).
+    pub watch_from: u32,
     /// Position in the order of spawn paths.
     pub rank: u16,
     /// Entry of the pool whose stack and storage it uses.
@@ -220,6 +223,7 @@ impl Fiber {
         pending: AnnouncedOp::new(OpKind::ThreadStart, 0, 0, 0),
         count: 0,
         steps: 0,
+        watch_from: idle_rounds::PATIENCE,
         rank: 0,
         slot: 0,
         parent: 0,
@@ -282,6 +286,10 @@ pub struct RunState {
     pub blocked: ThreadSet,
     /// The thread that made the last transition, and how many it has made in a row.
     pub streak: (u16, u32),
+    /// The round that is watched.
+    pub watch: idle_rounds::Watch,
+    /// Whether threads are watched before they have gone on for long, because places are known.
+    pub watches_early: bool,
     /// Whether a thread was left because it had gone on for long.
     pub any_left: bool,
     /// Number of threads with the status [`ThreadStatus::AtSpinRead`].
@@ -360,6 +368,8 @@ impl RunState {
             heap_bytes: 0,
             live_blocks: 0,
             streak: (0, 0),
+            watch: idle_rounds::Watch::NONE,
+            watches_early: false,
             any_left: false,
             at_spin_reads: 0,
             dump_for: 0,

@@ -47,6 +47,12 @@ pub struct ThreadPrivate {
     /// How often it was left because it had gone on for long while others could: those that were left
     /// less often go first.
     pub left: u16,
+    /// Rounds without an effect since the last one that was seen to have one.
+    pub idle_rounds: u16,
+    /// Rounds from known places that were seen to have one.
+    pub effects: u16,
+    /// From how many transitions on it is watched at known places ([`crate::sched::idle_rounds`]).
+    pub watch_known_from: u32,
     /// Clock readings since it last made progress.
     pub readings: u32,
     /// Clock readings.
@@ -98,6 +104,9 @@ impl ThreadPrivate {
         idle_calls: 0,
         stalled: 0,
         left: 0,
+        idle_rounds: 0,
+        effects: 0,
+        watch_known_from: 0,
         readings: 0,
         all_readings: 0,
         keys: 0,

@@ -93,6 +93,13 @@ pub fn is_ready(descriptor: i32, events: i16) -> bool {
     crate::arch::syscall::poll(&mut poll) != 0
 }
 
+/// All that `poll` can say of the descriptor.
+pub fn readiness(descriptor: i32) -> u64 {
+    let mut poll = libc::pollfd { fd: descriptor, events: !0, revents: 0 };
+    crate::arch::syscall::poll(&mut poll);
+    u64::from(poll.revents as u16)
+}
+
 /// An operation on a descriptor that may begin.
 pub struct DescriptorUse {
     /// The number by which the kernel knows what the descriptor referred to when the call began.

@@ -25,7 +25,6 @@ use crate::syscall::libc_real::real;
 use crate::syscall::syscall;
 
 real! { hidden:
-    fn poll(descriptors: *mut libc::pollfd, count: u64, milliseconds: i32) -> i32;
     fn epoll_ctl(queue: i32, operation: i32, descriptor: i32, event: *mut c_void) -> i32;
     fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32;
     fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32;
@@ -94,7 +93,8 @@ pub fn closed(descriptor: i32) {
 }
 
 /// A transition that looks at what the descriptor refers to, and at what `second` says. False if it
-/// refers to nothing that operations wait for: then there is none.
+/// refers to nothing that operations wait for: then there is none. With [`io::ASKS`] it asks for
+/// nothing but readiness, and is a read of a spin loop.
 fn observe(descriptor: i32, second: u64, pc: u64) -> bool {
     let mut is_any = false;
     slots::look_at(descriptor, pc, || {
@@ -152,8 +152,7 @@ fn ask_about_one(entry: &mut libc::pollfd, pc: u64) -> i32 {
     }
     let (number, is_copy) = slots::found(descriptor);
     entry.fd = number;
-    // SAFETY: asks about one entry of the caller's; does not wait.
-    let ready = unsafe { hidden::poll(entry, 1, 0) }.max(0);
+    let ready = crate::arch::syscall::poll(entry).max(0) as i32;
     entry.fd = descriptor;
     if is_copy {
         overlay::close(number);
@@ -188,9 +187,9 @@ fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
         // As in the kernel, each is looked at in its turn.
         let mut ready = 0;
         for entry in entries.iter_mut() {
-            observe(entry.fd, 0, pc);
-            // SAFETY: asks about one entry of the caller's; does not wait.
-            ready += unsafe { hidden::poll(entry, 1, 0) }.max(0);
+            let asks = if milliseconds >= 0 { io::ASKS } else { 0 };
+            observe(entry.fd, asks, pc);
+            ready += crate::arch::syscall::poll(entry).max(0) as i32;
         }
         if ready > 0 || !waits || !can_wait {
             if ready == 0 {
