@@ -22,6 +22,7 @@ pub mod program;
 pub mod shrink;
 mod thread;
 pub mod tools;
+pub mod waiting;
 
 use std::collections::VecDeque;
 

@@ -16,3 +16,4 @@ mod predict;
 mod pruning;
 mod real_programs;
 mod reports;
+mod waiting;
