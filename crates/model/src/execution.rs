@@ -162,11 +162,13 @@ pub struct StateKey(pub u128);
 impl StateKey {
     /// The state cannot be compared with others.
     pub const UNKNOWN: StateKey = StateKey(0);
+    /// In place of all keys of an execution: no states of the program can be compared any more.
+    pub const REVOKED: StateKey = StateKey(u128::MAX);
 
     /// Whether the state can be compared with others.
     #[must_use]
     pub fn is_known(self) -> bool {
-        self != StateKey::UNKNOWN
+        self != StateKey::UNKNOWN && self != StateKey::REVOKED
     }
 }
 

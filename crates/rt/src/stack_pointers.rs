@@ -2,8 +2,8 @@
 //!
 //! The code of a function tells which bytes of its frame it will read itself ([`liveness`]). Other
 //! functions and other threads read them through pointers. So a byte that is dead for its own
-//! function is alive all the same if there is a pointer that may lead to it. Temporaries have no address:
-//! their function writes them and no hook records it.
+//! function is alive all the same if there is a pointer that may lead to it. Temporaries and saved
+//! registers have no address: their function writes temporaries and no hook records it.
 //!
 //! # Rule
 //! The pointers that count are the smallest set such that
@@ -16,13 +16,10 @@
 //!
 //! # What it misses
 //! Pointers that are not whole aligned words: in packed structures, or computed from other words.
-//! Variables of functions without hooks that have frame pointers count as temporaries. In the innermost
-//! frame, a member that its function writes counts as a variable of its own.
-
-use core::ops::Range;
+//! Variables of functions without hooks count as temporaries.
 
 use crate::arch::entry::Registers;
-use crate::arch::liveness::{self, FrameStorage, Use};
+use crate::arch::liveness::{Frames, WordUse};
 use crate::state::{Fiber, Global};
 
 /// Pointers that are told apart; with more of them, nothing is dead.
@@ -31,42 +28,33 @@ const MOST_POINTERS: usize = 1024;
 /// A live stack: from the stack pointer of its thread up.
 #[derive(Clone, Copy)]
 pub struct LiveStack {
-    /// Lowest and one past the highest address of the whole stack.
-    pub bounds: (usize, usize),
-    /// With what the thread entered the runtime.
-    pub registers: Registers,
-    /// Where it goes on.
-    pub pc: u64,
-    /// What the function that goes on at an address does with the storage.
-    pub use_of: fn(u64, FrameStorage) -> Use,
+    /// The stack pointer, and one past the highest address of the whole stack.
+    pub live: (usize, usize),
+    /// Its functions.
+    pub frames: Frames,
 }
 
 impl LiveStack {
+    /// Of no thread.
+    pub const NONE: LiveStack = LiveStack { live: (0, 0), frames: Frames::NONE };
+
+    /// Of a thread with this stack that entered the runtime with these registers, and goes on at `pc`.
+    pub fn of(bounds: (usize, usize), registers: &Registers, pc: u64) -> LiveStack {
+        LiveStack { live: (registers.sp as usize, bounds.1), frames: Frames::of(bounds, registers, pc) }
+    }
+
     /// Whether the address lies on it.
     pub fn contains(&self, address: usize) -> bool {
-        (self.registers.sp as usize..self.bounds.1).contains(&address)
+        (self.live.0..self.live.1).contains(&address)
     }
 
-    /// What its own function does with the byte.
-    pub fn use_of_byte(&self, address: usize) -> Use {
-        liveness::use_by(self.use_of, self.bounds, &self.registers, self.pc, address)
-    }
-
-    /// What is true of all bytes of the word.
-    fn use_of_word(&self, address: usize) -> Use {
-        let mut bytes = (address..address + size_of::<u64>()).map(|byte| self.use_of_byte(byte));
-        bytes
-            .try_fold(Use::DeadWithoutAddress, |all, byte| match byte {
-                Use::Alive => Err(Use::Alive),
-                Use::Dead(_) => Ok(Use::Dead(None)),
-                Use::DeadWithoutAddress => Ok(all),
-            })
-            .unwrap_or_else(|alive| alive)
-    }
-
-    /// Where pointers point to that lead to the byte; `None` if that may be anywhere.
-    fn pointers_to(&self, address: usize) -> Option<Range<usize>> {
-        liveness::pointers_to(self.use_of, self.bounds, &self.registers, self.pc, address)
+    /// What functions do with the word that the byte is part of: whether one may read the byte, and
+    /// whether it may have an address if not.
+    pub fn use_of_byte(&self, address: usize) -> (bool, bool) {
+        let byte = address % size_of::<u64>();
+        let WordUse { alive, addressed } = self.frames.word_use(address - byte);
+        let is_in = |mask: u64| mask >> (8 * byte) & 0xff != 0;
+        (is_in(alive), is_in(addressed))
     }
 }
 
@@ -144,9 +132,9 @@ impl Pointers {
         let mut open = 0;
         for index in 0..self.len {
             let at = self.list[index].at;
-            let of_word = owner(at).map_or(Use::Alive, |stack| stack.use_of_word(at));
-            self.list[index].counts = of_word == Use::Alive;
-            if matches!(of_word, Use::Dead(_)) {
+            let word = owner(at).map(|stack| stack.frames.word_use(at));
+            self.list[index].counts = word.is_none_or(|word| word.alive != 0);
+            if word.is_some_and(|word| word.alive == 0 && word.addressed != 0) {
                 self.list.swap(index, open);
                 open += 1;
             }
@@ -172,7 +160,7 @@ impl Pointers {
     /// Whether one of them may lead to the byte on the stack, which is dead for its own function.
     pub fn lead_to(&self, stack: &LiveStack, byte: usize) -> bool {
         self.are_too_many
-            || stack.pointers_to(byte).is_none_or(|targets| {
+            || stack.frames.reach(byte).is_none_or(|targets| {
                 self.list[..self.len].iter().any(|pointer| pointer.counts && targets.contains(&pointer.to))
             })
     }

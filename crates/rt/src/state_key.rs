@@ -3,11 +3,15 @@
 //! Equal keys must mean equal futures. So the key covers all that the future of a run depends on,
 //! and leaves out only what it cannot depend on:
 //!
-//! * Memory that differs from the root: each word with its address.
-//! * The stack of a live thread: from its stack pointer up, without bytes that are dead ([`liveness`])
-//!   and to which no pointer leads ([`stack_pointers`]).
+//! * Memory that differs from the root: each word with its address. A state in which very many words
+//!   differ has no key: comparing it would cost more than it saves.
+//! * The stack of a live thread: from its stack pointer up, without bytes that are dead ([`crate::arch::liveness`])
+//!   and to which no pointer leads ([`stack_pointers`]). That does not hold where an exception or `longjmp` ends a
+//!   frame. As soon as one does in any run, no states are compared any more. What was compared before
+//!   was right: up to there, dead bytes make no difference.
 //! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
 //!   started, are left out: nothing reads them.
+//! * What standard output holds in its buffer is left out: only its amount matters.
 //! * Callee-saved registers and floating point control: as they were when the thread entered the
 //!   runtime, without dead ones.
 //! * What the runtime keeps for each thread: pending operation, wait, and what the program can notice,
@@ -24,15 +28,17 @@
 
 use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
+use raddle_wire::job_flag;
 use raddle_wire::record::flag;
 
 use crate::arch::PAGE;
 use crate::arch::context::float_state;
 use crate::arch::entry::{Registers, registers};
-use crate::arch::liveness::{self, Use};
+use crate::arch::liveness::{Frames, WordUse};
+use crate::interpose::io::streams;
 use crate::restore::undo;
 use crate::stack_pointers::{self, LiveStack, Pointers};
-use crate::state::{AnnouncedOp, Fiber, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
+use crate::state::{AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
 use crate::trace;
 
 /// How a thread entered the runtime for the operation that it is before.
@@ -67,17 +73,23 @@ pub fn arrived(op: &AnnouncedOp) {
     entry.is_known = is_own(here) && is_own(sp) && unsafe { *(sp as *const u64) } == op.pc;
 }
 
-/// Records the key of the present state, unless a schedule leads on from it.
+/// Records the key of the present state, behind the schedule.
 pub fn record() {
-    let plan = &process().plan;
-    if plan.at >= plan.len {
+    if process().plan.flags & job_flag::KEYS != 0 {
         trace::key(0, if is_comparable() { key() } else { [0; 2] });
     }
 }
 
-/// At the end of a run: its keys mean nothing if it has changed something that was not noticed.
+/// Runs whose ends are all checked, and which ones are later: the check costs more than a short run.
+const CLOSELY: u32 = 64;
+const SPARSELY: u32 = 64;
+
+/// At the end of a run: keys mean nothing if it has changed something that was not noticed, or has
+/// left functions in a way that is not followed.
 pub fn check_end() {
-    if !undo::is_nothing_to_undo() {
+    let runs = undo::runs();
+    let is_due = runs < CLOSELY || runs.is_multiple_of(SPARSELY);
+    if run().has_landed || is_due && !undo::is_nothing_to_undo() {
         trace::key(flag::PENDING, [0; 2]);
     }
 }
@@ -132,8 +144,7 @@ fn key() -> [u64; 2] {
     for rank in 0..run.threads {
         sum.add(2 + rank as u64, u64::from(run.slot_children[rank]));
     }
-    memory(&mut sum);
-    sum.0
+    if memory(&mut sum) { sum.0 } else { [0; 2] }
 }
 
 fn words(start: u64, words: &[u64]) -> u64 {
@@ -196,12 +207,11 @@ fn thread(tid: usize) -> u64 {
     }
     let entry = entries(tid);
     let hash = words(hash, &[entry.float, entry.registers.sp]);
-    let registers = liveness::live_registers(&entry.registers, op.pc, liveness::use_cached);
-    words(hash, &registers)
+    let frames = Frames::of(fiber.stack, &entry.registers, op.pc);
+    frames.live_registers(&entry.registers).iter().fold(hash, |hash, &word| mix(hash ^ word))
 }
 
-/// A range of memory of a thread: its stack, and behind it thread-local storage. What is live of the
-/// stack is in the list of live stacks, at the same place.
+/// Memory of a thread: its stack, and behind it thread-local storage.
 #[derive(Clone, Copy)]
 struct ThreadMemory {
     low: usize,
@@ -213,94 +223,157 @@ const THREAD_BLOCK: usize = 0x1000;
 /// Threads whose memory is told apart; a run with more has their whole memory in its keys.
 const MOST: usize = 64;
 
-/// Adds what the pages that were written hold now, where that differs from the root.
-fn memory(sum: &mut Sum) {
-    let mut table = [ThreadMemory { low: 0, end: 0 }; MOST];
-    let mut stacks = [NO_STACK; MOST];
-    let mut len = 0;
+/// The memory of threads; too large for the stack of a thread.
+struct Threads {
+    list: [ThreadMemory; MOST],
+    stacks: [LiveStack; MOST],
+    len: usize,
+}
+
+static THREADS: Global<Threads> =
+    Global::new(Threads { list: [ThreadMemory { low: 0, end: 0 }; MOST], stacks: [LiveStack::NONE; MOST], len: 0 });
+
+/// The memory of the threads of the run, and their live stacks.
+fn threads() -> (&'static [ThreadMemory], &'static [LiveStack]) {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    let Threads { list, stacks, len } = unsafe { &mut *THREADS.get() };
+    *len = 0;
     for tid in 0..run().threads.min(MOST) {
         let fiber = &run().fibers[tid];
         let (low, high) = fiber.stack;
         // The storage of main is elsewhere.
         let storage = fiber.thread_pointer as usize + THREAD_BLOCK;
         let end = if tid == 0 || storage < high || is_live(fiber) { high } else { storage };
+        // Nothing is live of a stack whose thread has ended or not begun.
+        let stack = if !is_live(fiber) || is_fresh(fiber) {
+            LiveStack { live: (high, high), ..LiveStack::NONE }
+        } else {
+            LiveStack::of(fiber.stack, &entries(tid).registers, fiber.pending.pc)
+        };
         // A later user of a stack takes its place.
-        let at = (0..len).find(|&at| table[at].low == low).unwrap_or(len);
-        table[at] = ThreadMemory { low, end };
-        stacks[at] = live_stack(tid);
-        len = len.max(at + 1);
+        let at = (0..*len).find(|&at| list[at].low == low).unwrap_or(*len);
+        list[at] = ThreadMemory { low, end };
+        stacks[at] = stack;
+        *len = (*len).max(at + 1);
     }
-    let (table, stacks) = (&table[..len], &stacks[..len]);
-    let pointers = pointers(table, stacks);
-    each_word(table, stacks, |at, word, owner| {
-        let mask = owner.map_or(u64::MAX, |stack| live_bytes(stack, at, pointers));
+    (&list[..*len], &stacks[..*len])
+}
+
+/// Adds what the pages that were written hold now, where that differs from the root; false if that is
+/// too much.
+fn memory(sum: &mut Sum) -> bool {
+    let (table, stacks) = threads();
+    let different = different();
+    if !different.collect(table, stacks) {
+        return false;
+    }
+    let pointers = pointers(stacks, different);
+    for &ChangedWord { at, word, owner } in different.words() {
+        let mask = stacks.get(owner).map_or(u64::MAX, |stack| live_bytes(stack, at, pointers));
         if mask != 0 {
             sum.add(at as u64, word & mask);
         }
-    });
-}
-
-/// Of no thread.
-const NO_STACK: LiveStack =
-    LiveStack { bounds: (0, 0), registers: Registers::NONE, pc: 0, use_of: liveness::use_cached };
-
-/// What is live of the thread's stack: nothing of one that has ended or not begun.
-fn live_stack(tid: usize) -> LiveStack {
-    let fiber = &run().fibers[tid];
-    let mut registers = entries(tid).registers;
-    if !is_live(fiber) || is_fresh(fiber) {
-        registers.sp = fiber.stack.1 as u64;
     }
-    LiveStack { bounds: fiber.stack, registers, pc: fiber.pending.pc, ..NO_STACK }
+    true
 }
 
-/// Words of a page.
+/// Words of a page, and of a part that is compared at once.
 const WORDS: usize = PAGE / size_of::<u64>();
+const PART: usize = 8;
+/// Words that may differ from the root; a state with more of them is not compared.
+const MOST_WORDS: usize = 1 << 15;
 
-/// Calls for every word that differs from the root, with the live stack that it lies on. What only the
-/// runtime uses and what is below or behind a live stack is left out.
-fn each_word(table: &[ThreadMemory], stacks: &[LiveStack], mut act: impl FnMut(usize, u64, Option<&LiveStack>)) {
-    let snapshot = &process().snapshot;
-    for index in 0..snapshot.hot_pages() {
-        let (address, root) = snapshot.hot_page(index);
-        if runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address)) {
-            continue;
-        }
-        let owner = table.iter().position(|memory| memory.low <= address && address < memory.end);
-        let owner = owner.map(|index| &stacks[index]);
-        if owner.is_some_and(|stack| address + PAGE <= stack.registers.sp as usize || address >= stack.bounds.1) {
-            continue;
-        }
-        // SAFETY: both are pages that can be read.
-        let (now, before) = unsafe { (&*(address as *const [u64; WORDS]), &*root.cast::<[u64; WORDS]>()) };
-        if now == before {
-            continue;
-        }
-        for (index, (&word, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
-            let at = address + index * size_of::<u64>();
-            if owner.is_none_or(|stack| stack.contains(at)) {
-                act(at, word, owner);
+/// A word that differs from the root.
+#[derive(Clone, Copy)]
+struct ChangedWord {
+    at: usize,
+    word: u64,
+    /// Number of the thread's entry in the table, if the word lies in a live stack; else none that
+    /// is in the table.
+    owner: usize,
+}
+
+/// Words that differ from the root.
+struct ChangedWords {
+    list: [ChangedWord; MOST_WORDS],
+    len: usize,
+}
+
+static CHANGED: Global<ChangedWords> =
+    Global::new(ChangedWords { list: [ChangedWord { at: 0, word: 0, owner: 0 }; MOST_WORDS], len: 0 });
+
+fn different() -> &'static mut ChangedWords {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut *CHANGED.get() }
+}
+
+impl ChangedWords {
+    fn words(&self) -> &[ChangedWord] {
+        &self.list[..self.len]
+    }
+
+    /// Collects the words that differ. What only the runtime uses, what is below or behind a live
+    /// stack, and what standard output holds is left out. False if they are too many.
+    fn collect(&mut self, table: &[ThreadMemory], stacks: &[LiveStack]) -> bool {
+        self.len = 0;
+        let snapshot = &process().snapshot;
+        let output = streams::output_buffer();
+        for index in 0..snapshot.hot_pages() {
+            let (address, root) = snapshot.hot_page(index);
+            let is_runtime = runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address));
+            if is_runtime || output.start <= address && address + PAGE <= output.end {
+                continue;
+            }
+            let owner = table.iter().position(|memory| memory.low <= address && address < memory.end);
+            let own = owner.map(|owner| &stacks[owner]);
+            if own.is_some_and(|own| address + PAGE <= own.live.0 || address >= own.live.1) {
+                continue;
+            }
+            // SAFETY: both are pages that can be read.
+            let (now, before) = unsafe { (&*(address as *const [u64; WORDS]), &*root.cast::<[u64; WORDS]>()) };
+            let is_wanted = |at: usize| own.is_none_or(|own| own.contains(at)) && !output.contains(&at);
+            if !self.compare(address, now, before, owner.unwrap_or(usize::MAX), is_wanted) {
+                return false;
             }
         }
+        true
+    }
+
+    fn compare(
+        &mut self,
+        address: usize,
+        now: &[u64; WORDS],
+        before: &[u64; WORDS],
+        owner: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> bool {
+        for (part, (now, before)) in now.chunks_exact(PART).zip(before.chunks_exact(PART)).enumerate() {
+            let differs = now.iter().zip(before).fold(0, |differs, (now, before)| differs | now ^ before);
+            if differs == 0 {
+                continue;
+            }
+            for (index, (&word, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
+                let at = address + (part * PART + index) * size_of::<u64>();
+                if is_wanted(at) {
+                    let Some(place) = self.list.get_mut(self.len) else { return false };
+                    *place = ChangedWord { at, word, owner };
+                    self.len += 1;
+                }
+            }
+        }
+        true
     }
 }
 
 /// The bytes of a word of a live stack that are not dead.
 fn live_bytes(stack: &LiveStack, at: usize, pointers: &Pointers) -> u64 {
-    let (mut alive, mut dead) = (0, 0);
-    for byte in 0..size_of::<u64>() {
-        match stack.use_of_byte(at + byte) {
-            Use::Alive => alive |= 0xff << (8 * byte),
-            Use::Dead(_) => dead |= 0xff << (8 * byte),
-            Use::DeadWithoutAddress => {}
-        }
-    }
-    if dead != 0 && pointers.lead_to(stack, at + size_of::<u64>() - 1) { alive | dead } else { alive }
+    let WordUse { alive, addressed } = stack.frames.word_use(at);
+    if addressed != 0 && pointers.lead_to(stack, at + size_of::<u64>() - 1) { alive | addressed } else { alive }
 }
 
 /// The pointers to live stacks in memory that differs from the root, in registers, and in what the
 /// runtime keeps for threads.
-fn pointers(table: &[ThreadMemory], stacks: &[LiveStack]) -> &'static Pointers {
+fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers {
     let pointers = stack_pointers::none();
     for tid in 0..run().threads {
         pointers.add_kept(&run().fibers[tid], stacks);
@@ -309,10 +382,9 @@ fn pointers(table: &[ThreadMemory], stacks: &[LiveStack]) -> &'static Pointers {
             pointers.add(word, stacks);
         }
     }
-    each_word(table, stacks, |at, word, owner| match owner {
-        Some(_) => pointers.add_from(word, at, stacks),
-        None => pointers.add(word, stacks),
-    });
+    for &ChangedWord { at, word, owner } in different.words() {
+        if owner < stacks.len() { pointers.add_from(word, at, stacks) } else { pointers.add(word, stacks) }
+    }
     pointers.settle(stacks);
     pointers
 }

@@ -197,6 +197,7 @@ impl OpKind {
             self,
             OpKind::ThreadStart
                 | OpKind::ThreadEnd
+                | OpKind::Exit
                 | OpKind::Create
                 | OpKind::Join
                 | OpKind::Unlock

@@ -1,4 +1,4 @@
-//! Decoding one instruction: its length, where control goes, and what it does to the frame.
+//! Decoding one instruction: its length, where control goes, and what it does to the stack.
 
 /// The longest instruction, in bytes.
 pub const LONGEST: usize = 15;
@@ -6,17 +6,19 @@ pub const LONGEST: usize = 15;
 /// Where control goes after an instruction. Distances count from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlFlow {
-    /// To the next one; calls by a pointer come back.
+    /// To the next one.
     Next,
     /// To the next one, after a function.
     Call(i64),
+    /// To the next one, after a function that a pointer names.
+    CallByPointer,
     /// Elsewhere.
     Jump(i64),
     /// To the next one or elsewhere.
     Branch(i64),
-    /// The caller's frame pointer is restored: the frame is released.
-    Leave,
-    /// Nothing of the function follows.
+    /// To the caller.
+    Return,
+    /// Nothing follows.
     End,
     /// Not known.
     Unknown,
@@ -33,13 +35,45 @@ pub enum OperandAccess {
     Points,
 }
 
-/// Memory at a distance from the frame pointer.
+/// A register that addresses the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameOperand {
+pub enum Base {
+    /// rsp.
+    StackPointer,
+    /// rbp, where it is a frame pointer.
+    FramePointer,
+}
+
+/// Memory at a distance from the stack pointer or the frame pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackOperand {
+    /// From where.
+    pub base: Base,
     /// Distance of the first byte.
     pub displacement: i32,
     /// What happens there.
     pub access: OperandAccess,
+}
+
+/// What an instruction does to the stack pointer and the frame pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackEffect {
+    /// Nothing.
+    None,
+    /// Eight bytes are pushed.
+    Push,
+    /// Eight bytes are popped into this register.
+    Pop(u8),
+    /// The stack pointer moves by so many bytes.
+    Move(i32),
+    /// The stack pointer becomes the frame pointer plus so many bytes.
+    ToFrame(i32),
+    /// The frame pointer becomes the stack pointer plus so many bytes.
+    FrameFromStack(i32),
+    /// The frame is released and the caller's frame pointer popped.
+    Leave,
+    /// The stack pointer becomes something else.
+    Unknown,
 }
 
 /// An instruction, as far as it matters.
@@ -49,14 +83,19 @@ pub struct Instruction {
     pub length: usize,
     /// Where it goes.
     pub flow: ControlFlow,
-    /// What it does to the frame.
-    pub operand: Option<FrameOperand>,
+    /// What it does to memory of the stack.
+    pub operand: Option<StackOperand>,
+    /// What it does to the pointers that address the stack.
+    pub stack: StackEffect,
+    /// The register into which it only copies eight bytes of its operand.
+    pub loads: Option<u8>,
     /// General registers that it may read, a bit for each number; calls are taken to read none.
     pub reads: u16,
     /// General registers that it writes and does not read.
     pub writes: u16,
-    /// Whether it reads or writes memory at a distance from the stack pointer.
-    pub is_by_stack_pointer: bool,
+    /// Registers among those that it uses for more than an address: a pointer to the stack that is
+    /// used so may get anywhere.
+    pub values: u16,
 }
 
 /// The frame pointer, as the number of a register.
@@ -141,8 +180,8 @@ struct Operands {
     other: Option<u8>,
     /// Registers that make up the address.
     address: u16,
-    /// If that is in the frame: how far, and whether an index is added.
-    frame: Option<(i32, bool)>,
+    /// If that is on the stack: from where, how far, and whether an index is added.
+    stack: Option<(Base, i32, bool)>,
 }
 
 fn operands(code: &mut Reader<'_>, prefixes: Prefixes) -> Option<Operands> {
@@ -150,25 +189,34 @@ fn operands(code: &mut Reader<'_>, prefixes: Prefixes) -> Option<Operands> {
     let (mode, middle, low) = (byte >> 6, byte >> 3 & 7, byte & 7);
     let (high_base, high_index) = ((prefixes.rex & 1) << 3, (prefixes.rex & 2) << 2);
     if mode == 3 {
-        return Some(Operands { middle, other: Some(low | high_base), address: 0, frame: None });
+        return Some(Operands { middle, other: Some(low | high_base), address: 0, stack: None });
     }
-    let (mut base, mut indexed, mut index) = (low, false, 0);
-    if low == 4 {
+    let (mut base, mut index) = (Some(low | high_base), None);
+    if low == STACK_POINTER {
         let sib = code.byte()?;
-        base = sib & 7;
-        let number = sib >> 3 & 7 | high_index;
-        indexed = number != 4;
-        index = u16::from(indexed) << number;
+        base = Some(sib & 7 | high_base);
+        index = Some(sib >> 3 & 7 | high_index).filter(|&number| number != STACK_POINTER);
+        if mode == 0 && sib & 7 == FRAME_POINTER {
+            base = None;
+        }
+    } else if mode == 0 && low == FRAME_POINTER {
+        // A distance from the next instruction.
+        base = None;
     }
-    let address = 1 << (base | high_base) | index;
     let displacement = match mode {
-        0 if base == FRAME_POINTER => code.number(4).map(|_| None)?,
-        0 => None,
-        1 => Some(code.number(1)?),
-        _ => Some(code.number(4)?),
+        0 if base.is_none() => code.number(4)?,
+        0 => 0,
+        1 => code.number(1)?,
+        _ => code.number(4)?,
     };
-    let in_frame = base == FRAME_POINTER && prefixes.rex & 1 == 0;
-    Some(Operands { middle, other: None, address, frame: displacement.filter(|_| in_frame).map(|at| (at, indexed)) })
+    let bit = |number: Option<u8>| number.map_or(0, |number| 1 << number);
+    let from = match base {
+        Some(STACK_POINTER) => Some(Base::StackPointer),
+        Some(FRAME_POINTER) => Some(Base::FramePointer),
+        _ => None,
+    };
+    let stack = from.map(|from| (from, displacement, index.is_some()));
+    Some(Operands { middle, other: None, address: bit(base) | bit(index), stack })
 }
 
 /// What an opcode is followed by, and what it does.
@@ -183,10 +231,10 @@ enum Shape {
     /// A distance of this many bytes.
     Jump(usize),
     Branch(usize),
-    /// The saved frame pointer is restored.
-    Leave,
-    /// The end, after this many bytes.
-    End(usize),
+    /// The end of the function, after this many bytes.
+    Return(usize),
+    /// The end of everything.
+    End,
 }
 
 /// The first instruction of these bytes; `None` if it is not known.
@@ -213,39 +261,156 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
         Some(second) => extended(second, &mut code, prefixes)?,
         None => ordinary(opcode, prefixes)?,
     };
-    let mut flow = ControlFlow::Next;
-    let mut operand = None;
-    let (mut reads, mut writes, mut is_by_stack_pointer) = (0, 0, false);
+    let mut decoded = Instruction {
+        length: 0,
+        flow: ControlFlow::Next,
+        operand: None,
+        stack: StackEffect::None,
+        loads: None,
+        reads: 0,
+        writes: 0,
+        values: 0,
+    };
     match shape {
         Shape::Plain(immediate) => {
             code.skip(immediate)?;
-            (reads, writes) = implied(opcode, prefixes);
+            if extended_by.is_none() {
+                (decoded.reads, decoded.writes) = implied(opcode, prefixes);
+                decoded.stack = plain_stack_effect(opcode, prefixes);
+            }
+            // Pushing a register saves it; the value stays on the stack.
+            decoded.values = if decoded.stack == StackEffect::Push { 0 } else { decoded.reads };
         }
-        Shape::Call => flow = ControlFlow::Call(i64::from(code.number(4)?)),
-        Shape::Jump(bytes) => flow = ControlFlow::Jump(i64::from(code.number(bytes)?)),
-        Shape::Branch(bytes) => flow = ControlFlow::Branch(i64::from(code.number(bytes)?)),
-        Shape::Leave => flow = ControlFlow::Leave,
-        Shape::End(bytes) => {
+        Shape::Call => decoded.flow = ControlFlow::Call(i64::from(code.number(4)?)),
+        Shape::Jump(bytes) => decoded.flow = ControlFlow::Jump(i64::from(code.number(bytes)?)),
+        Shape::Branch(bytes) => decoded.flow = ControlFlow::Branch(i64::from(code.number(bytes)?)),
+        Shape::Return(bytes) => {
             code.skip(bytes)?;
-            flow = ControlFlow::End;
+            decoded.flow = ControlFlow::Return;
         }
+        Shape::End => decoded.flow = ControlFlow::End,
         Shape::Operands(immediate, access) => {
             let found = operands(&mut code, prefixes)?;
             // Those that share their opcode with `test` have no immediate operand.
             let has_none = matches!(opcode, 0xf6 | 0xf7) && found.middle >= 2;
-            code.skip(if has_none { 0 } else { immediate })?;
-            if opcode == 0xff && matches!(found.middle, 4 | 5) {
-                flow = ControlFlow::Unknown;
-            }
-            (reads, writes) = used(extended_by.unwrap_or(opcode), extended_by.is_some(), prefixes, &found);
-            is_by_stack_pointer = found.address >> STACK_POINTER & 1 != 0;
-            operand = found.frame.map(|(displacement, indexed)| FrameOperand {
-                displacement,
-                access: if indexed { OperandAccess::Points } else { access },
-            });
+            let number = immediate_operand(&mut code, if has_none { 0 } else { immediate })?;
+            let is_extended = extended_by.is_some();
+            with_operands(&mut decoded, extended_by.unwrap_or(opcode), is_extended, prefixes, &found, access, number);
         }
     }
-    Some(Instruction { length: code.at, flow, operand, reads, writes, is_by_stack_pointer })
+    decoded.length = code.at;
+    Some(decoded)
+}
+
+/// Reads an immediate operand of this many bytes; its value where it has one or four.
+fn immediate_operand(code: &mut Reader<'_>, bytes: usize) -> Option<Option<i32>> {
+    match bytes {
+        1 | 4 => Some(Some(code.number(bytes)?)),
+        _ => code.skip(bytes).map(|()| None),
+    }
+}
+
+/// What an instruction with a ModRM byte does.
+fn with_operands(
+    decoded: &mut Instruction,
+    opcode: u8,
+    is_extended: bool,
+    prefixes: Prefixes,
+    found: &Operands,
+    access: OperandAccess,
+    immediate: Option<i32>,
+) {
+    (decoded.reads, decoded.writes) = used(opcode, is_extended, prefixes, found);
+    // Registers of an address that are used for nothing else.
+    let middle = 1 << (found.middle | (prefixes.rex & 4) << 1);
+    let is_address = opcode == 0x8d && !is_extended;
+    let other = found.other.map_or(0, |number| 1 << number);
+    decoded.values = if is_address { found.address } else { decoded.reads & (middle | other | !found.address) };
+    if is_address && found.stack.is_some() {
+        // The operand itself says what it points to.
+        decoded.values = 0;
+    }
+    decoded.operand = found.stack.map(|(base, displacement, indexed)| StackOperand {
+        base,
+        displacement,
+        access: if indexed { OperandAccess::Points } else { access },
+    });
+    if is_extended {
+        return;
+    }
+    match (opcode, found.middle) {
+        (0xff, 2) => decoded.flow = ControlFlow::CallByPointer,
+        (0xff, 3..=5) => decoded.flow = ControlFlow::Unknown,
+        (0xff, 6) => decoded.stack = StackEffect::Push,
+        _ => decoded.stack = stack_effect(decoded, opcode, prefixes, found, immediate),
+    }
+    if !matches!(decoded.stack, StackEffect::None | StackEffect::Push) {
+        decoded.values = 0;
+        if opcode == 0x8d && (decoded.writes >> STACK_POINTER & 1) != 0 {
+            decoded.operand = None;
+        }
+    }
+    let is_load = opcode == 0x8b && prefixes.is_wide() && found.other.is_none();
+    decoded.loads = is_load.then_some(found.middle | (prefixes.rex & 4) << 1);
+}
+
+/// What an instruction without a ModRM byte does to the stack pointer.
+fn plain_stack_effect(opcode: u8, prefixes: Prefixes) -> StackEffect {
+    match opcode {
+        0x50..=0x57 | 0x68 | 0x6a | 0x9c => StackEffect::Push,
+        0x58..=0x5f => StackEffect::Pop(opcode & 7 | (prefixes.rex & 1) << 3),
+        0x9d => StackEffect::Unknown,
+        0xc9 => StackEffect::Leave,
+        _ => StackEffect::None,
+    }
+}
+
+/// What an instruction with a ModRM byte does to the pointers that address the stack.
+fn stack_effect(
+    decoded: &Instruction,
+    opcode: u8,
+    prefixes: Prefixes,
+    found: &Operands,
+    immediate: Option<i32>,
+) -> StackEffect {
+    let middle = found.middle | (prefixes.rex & 4) << 1;
+    let (is_wide, is_stack) = (prefixes.is_wide(), found.other == Some(STACK_POINTER));
+    match (opcode, immediate) {
+        (0x81 | 0x83, Some(bytes)) if is_stack && is_wide && found.middle == 0 => StackEffect::Move(bytes),
+        (0x81 | 0x83, Some(bytes)) if is_stack && is_wide && found.middle == 5 => StackEffect::Move(-bytes),
+        // Comparisons change nothing.
+        (0x81 | 0x83, _) if is_stack && found.middle == 7 => StackEffect::None,
+        (0x38..=0x3b | 0x84 | 0x85, _) => StackEffect::None,
+        (0x80..=0x83 | 0xc0 | 0xc1 | 0xc6 | 0xc7 | 0xd0..=0xd3 | 0xf6 | 0xf7 | 0xfe | 0xff, _) if is_stack => {
+            StackEffect::Unknown
+        }
+        (0x8d, _) if middle == STACK_POINTER => match found.stack {
+            Some((Base::StackPointer, by, false)) if is_wide => StackEffect::Move(by),
+            Some((Base::FramePointer, by, false)) if is_wide => StackEffect::ToFrame(by),
+            _ => StackEffect::Unknown,
+        },
+        (0x8d, _) if middle == FRAME_POINTER => match found.stack {
+            Some((Base::StackPointer, by, false)) if is_wide => StackEffect::FrameFromStack(by),
+            _ => StackEffect::None,
+        },
+        (0x89, _) if is_stack && middle == FRAME_POINTER && is_wide => StackEffect::ToFrame(0),
+        (0x89, _) if found.other == Some(FRAME_POINTER) && middle == STACK_POINTER && is_wide => {
+            StackEffect::FrameFromStack(0)
+        }
+        (0x8b, _) if middle == STACK_POINTER && found.other == Some(FRAME_POINTER) && is_wide => {
+            StackEffect::ToFrame(0)
+        }
+        (0x8b, _) if middle == FRAME_POINTER && is_stack && is_wide => StackEffect::FrameFromStack(0),
+        // Those that write their middle register, and those that write the other.
+        _ if decoded.writes >> STACK_POINTER & 1 != 0 => StackEffect::Unknown,
+        (0x01 | 0x09 | 0x11 | 0x19 | 0x21 | 0x29 | 0x31 | 0x87 | 0x89, _) if is_stack => StackEffect::Unknown,
+        (0x03 | 0x0b | 0x13 | 0x1b | 0x23 | 0x2b | 0x33 | 0x63 | 0x69 | 0x6b | 0x87 | 0x8b, _)
+            if middle == STACK_POINTER =>
+        {
+            StackEffect::Unknown
+        }
+        _ => StackEffect::None,
+    }
 }
 
 /// Registers that an instruction without a ModRM byte reads and writes. Implicit operands are no
@@ -293,7 +458,6 @@ fn ordinary(opcode: u8, prefixes: Prefixes) -> Option<Shape> {
             5 => Shape::Plain(immediate),
             _ => return None,
         },
-        0x5d if prefixes.rex & 1 == 0 => Shape::Leave,
         0x50..=0x5f | 0x90..=0x99 | 0x9b..=0x9f | 0xa4..=0xa7 | 0xaa..=0xaf | 0xf5 | 0xf8..=0xfd => Shape::Plain(0),
         0x63 => Shape::Operands(0, Reads(4)),
         0x84 | 0x86 | 0x8a | 0xd0 | 0xd2 | 0xfe => Shape::Operands(0, Reads(1)),
@@ -312,9 +476,10 @@ fn ordinary(opcode: u8, prefixes: Prefixes) -> Option<Shape> {
         0x8d => Shape::Operands(0, Points),
         0xb8..=0xbf if prefixes.is_wide() => Shape::Plain(8),
         0xb8..=0xbf => Shape::Plain(immediate),
-        0xc2 => Shape::End(2),
-        0xc9 => Shape::Leave,
-        0xc3 | 0xcc | 0xf4 => Shape::End(0),
+        0xc2 => Shape::Return(2),
+        0xc3 => Shape::Return(0),
+        0xc9 => Shape::Plain(0),
+        0xcc | 0xf4 => Shape::End,
         0xc6 => Shape::Operands(1, Writes(1)),
         0xc7 => Shape::Operands(immediate, Writes(size)),
         0xe8 => Shape::Call,
@@ -330,7 +495,7 @@ fn extended(opcode: u8, code: &mut Reader<'_>, prefixes: Prefixes) -> Option<Sha
     let (size, scalar) = (prefixes.size(), prefixes.scalar());
     let word = if prefixes.is_wide() { 8 } else { 4 };
     Some(match opcode {
-        0x0b => Shape::End(0),
+        0x0b => Shape::End,
         0x05 | 0x31 | 0x77 | 0xa2 | 0xc8..=0xcf => Shape::Plain(0),
         0x11 => Shape::Operands(0, Writes(scalar)),
         0x13 | 0x17 => Shape::Operands(0, Writes(8)),

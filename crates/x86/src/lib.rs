@@ -1,5 +1,5 @@
-//! Just enough of the x86-64 instruction set to tell which bytes of a stack frame, and which
-//! registers, are dead: the function will not read them before it has written them. Every
+//! Just enough of the x86-64 instruction set to tell which bytes of a stack, and which registers, are
+//! dead: the function will not read them before it has written them. Every
 //! instruction that is not known counts as a read. So for the code that C and C++ compilers
 //! produce, nothing is called dead by mistake.
 #![no_std]
@@ -8,5 +8,5 @@
 mod decode;
 mod liveness;
 
-pub use decode::{ControlFlow, FrameOperand, Instruction, LONGEST, OperandAccess, decode};
-pub use liveness::{CodeReader, FrameStorage, Use, is_dead, use_of};
+pub use decode::{Base, ControlFlow, Instruction, LONGEST, OperandAccess, StackEffect, StackOperand, decode};
+pub use liveness::{CodeReader, Fate, FrameEnd, Place, Scratch, Storage, fate, frame_end};

@@ -1,9 +1,21 @@
-//! Liveness: what a function may still read of its frame and registers.
+//! Liveness: what a function may still read of the stack and of registers.
+//!
+//! The code of a function is walked from where it continues, along all its paths, with the stack
+//! pointer and the frame pointer as distances from the stack pointer at the start. So functions with
+//! and without a frame pointer are the same. A value is dead if every path overwrites or releases its
+//! storage before it reads it.
+//!
+//! What is not seen counts as a read: instructions that are not known, and pointers into the stack that
+//! the function makes. Not seen, and left to the caller: accesses through pointers that exist already,
+//! and what exceptions and `longjmp` make of a frame.
+//!
+//! A walk begins where a call returns. Compilers store the arguments of a call on the stack behind all
+//! other calls, so arguments that are stored already belong to the call that is under way: its function
+//! is asked about them.
 
-use crate::decode::{ControlFlow, Instruction, LONGEST, OperandAccess, decode};
+use crate::decode::{Base, ControlFlow, Instruction, LONGEST, OperandAccess, StackEffect, decode};
 
-/// Branch targets that are followed, at most; a function with more of them is taken to read
-/// everything.
+/// Places that are followed, at most; with more of them, everything counts as read.
 const PLACES: usize = 192;
 /// Instructions that are decoded, at most.
 const INSTRUCTIONS: usize = 6000;
@@ -11,17 +23,53 @@ const INSTRUCTIONS: usize = 6000;
 const FIRST_ARGUMENT: u16 = 1 << 7;
 /// Registers that do not outlive a call: all but rbx, rsp, rbp and r12 to r15.
 const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
-
+const STACK_POINTER: u8 = 4;
+const FRAME_POINTER: u8 = 5;
+/// Bytes of a word.
+const WORD: i32 = 8;
 /// Bytes of an access that is recorded, at most.
 const LONGEST_RECORDED: i32 = 16;
 
-/// What may be dead.
+/// Where a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameStorage {
-    /// The byte at this distance from the frame pointer.
+pub enum Storage {
+    /// The byte at this distance from the stack pointer.
     Byte(i32),
     /// One of the registers that outlive calls, by its number.
     Register(u8),
+}
+
+/// What becomes of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is overwritten or released before the function reads it. Other functions may have pointers
+    /// to it.
+    Dead,
+    /// It is dead, and has no address: the function writes it and records no access. A variable whose
+    /// address is known elsewhere has a hook at each access.
+    DeadWithoutAddress,
+    /// It may be read.
+    Alive,
+    /// The function does not read it and returns it in these registers, a bit for each number.
+    Returned(u16),
+}
+
+/// A function that continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its next instruction.
+    pub pc: u64,
+    /// Distance of the frame pointer from the stack pointer, if it points into the stack.
+    pub frame_pointer: Option<i32>,
+}
+
+/// Where a function finds what it returns to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameEnd {
+    /// Distance of the return address from the stack pointer.
+    pub return_address: i32,
+    /// Distance of the caller's frame pointer, if it was saved.
+    pub frame_pointer: Option<i32>,
 }
 
 /// The program's code.
@@ -30,162 +78,235 @@ pub trait CodeReader {
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]>;
     /// Whether the function at this address only records the pointer that it is given.
     fn only_records_access(&mut self, function: u64) -> bool;
+    /// Whether the function at this address never returns.
+    fn never_returns(&mut self, function: u64) -> bool;
 }
 
-/// What becomes of a place.
+/// Room for a walk.
+#[derive(Debug)]
+pub struct Scratch {
+    states: [State; PLACES],
+    len: usize,
+}
+
+impl Scratch {
+    /// Empty room.
+    pub const NEW: Scratch = Scratch { states: [State::NONE; PLACES], len: 0 };
+}
+
+/// What a walk looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// The function may read it.
-    Alive,
-    /// It is dead for the function. Other functions may have pointers to it: to the variable that
-    /// starts at this distance from the frame pointer, if the function writes one.
-    Dead(Option<i32>),
-    /// It is dead, and has no address: the function writes it and records no access. A variable whose
-    /// address is known elsewhere has a hook at each access.
-    DeadWithoutAddress,
+enum Goal {
+    /// What becomes of a value.
+    Value(Storage),
+    /// Where the function returns to.
+    End,
 }
 
-/// Whether the function that continues at `pc` writes the place on every path before it reads it; a
-/// byte of the frame may also be released with it. A byte that it never writes is dead only if the
-/// function addresses all memory of its frame by the frame pointer.
+/// A point of a path that was or will be followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    pc: u64,
+    /// The stack pointer.
+    sp: i32,
+    /// The frame pointer, if it points into the stack.
+    fp: Option<i32>,
+    /// Where the caller's frame pointer was popped from.
+    saved_fp: Option<i32>,
+    goal: Goal,
+}
+
+impl State {
+    const NONE: State = State { pc: 0, sp: 0, fp: None, saved_fp: None, goal: Goal::End };
+}
+
+/// What becomes of the value in the storage, for the function that continues at the place. A byte may
+/// also be one of its arguments on the stack.
 #[must_use]
-pub fn use_of(pc: u64, place: FrameStorage, code: &mut dyn CodeReader) -> Use {
-    let mut walk = Walk {
-        code,
-        places: [pc; PLACES],
-        len: 1,
-        budget: INSTRUCTIONS,
-        start: None,
-        pointed: None,
-        is_recorded: false,
-        leaves: false,
-        is_by_stack_pointer: false,
-    };
-    let mut next = 0;
-    while next < walk.len {
-        if walk.follow(walk.places[next], place).is_none() {
-            return Use::Alive;
-        }
-        next += 1;
-    }
-    match walk.start {
-        Some(start) if walk.pointed.is_none_or(|pointed| pointed < start) => {
-            if walk.is_recorded {
-                Use::Dead(Some(start))
-            } else {
-                Use::DeadWithoutAddress
-            }
-        }
-        None if walk.leaves && !walk.is_by_stack_pointer && walk.pointed.is_none() => Use::Dead(None),
-        _ => Use::Alive,
+pub fn fate(place: Place, storage: Storage, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Fate {
+    let mut walk = Walk::new(place, Goal::Value(storage), code, scratch);
+    match walk.all() {
+        None => Fate::Alive,
+        Some(()) if walk.returned != 0 => Fate::Returned(walk.returned),
+        Some(()) if walk.is_written && !walk.is_recorded => Fate::DeadWithoutAddress,
+        Some(()) => Fate::Dead,
     }
 }
 
-/// Whether the place is dead for the function that continues at `pc`.
+/// Where the function that continues at the place returns to; `None` if that is not known.
 #[must_use]
-pub fn is_dead(pc: u64, place: FrameStorage, code: &mut dyn CodeReader) -> bool {
-    use_of(pc, place, code) != Use::Alive
+pub fn frame_end(place: Place, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Option<FrameEnd> {
+    let mut walk = Walk::new(place, Goal::End, code, scratch);
+    walk.all()?;
+    walk.end
 }
 
 /// All paths from one place.
 struct Walk<'a> {
     code: &'a mut dyn CodeReader,
-    /// Where the paths begin that were or will be followed.
-    places: [u64; PLACES],
-    len: usize,
+    scratch: &'a mut Scratch,
     budget: usize,
-    /// Where the variable starts that the byte belongs to, if it is written.
-    start: Option<i32>,
-    /// Where the nearest object starts to which there are pointers and that the byte may be part
-    /// of.
-    pointed: Option<i32>,
-    /// Whether an access to the byte is recorded.
+    /// Registers in which the caller gets the value.
+    returned: u16,
+    /// Whether some path overwrites it.
+    is_written: bool,
+    /// Whether an access to it is recorded.
     is_recorded: bool,
-    /// Whether some path releases the frame.
-    leaves: bool,
-    /// Whether some memory is addressed by the stack pointer.
-    is_by_stack_pointer: bool,
+    /// Where all paths so far return to.
+    end: Option<FrameEnd>,
 }
 
-/// What an instruction means for the place.
-enum Meaning {
-    Nothing,
-    Written,
+/// The rest of a path.
+enum Rest {
+    /// It goes on.
+    On,
+    /// It does not matter.
+    Over,
 }
 
-impl Walk<'_> {
-    /// Follows a path to where the place is written or released; `None` if it is read, or may be.
-    fn follow(&mut self, from: u64, place: FrameStorage) -> Option<()> {
-        let mut at = from;
-        loop {
-            self.budget = self.budget.checked_sub(1)?;
-            let instruction = decode(&self.code.fetch(at)?)?;
-            let end = at.wrapping_add(instruction.length as u64);
-            self.is_by_stack_pointer |= instruction.is_by_stack_pointer;
-            let meaning = match place {
-                FrameStorage::Byte(distance) => self.byte(distance, &instruction, end)?,
-                FrameStorage::Register(number) => self.register(number, &instruction)?,
-            };
-            if matches!(meaning, Meaning::Written) {
-                return Some(());
-            }
-            match instruction.flow {
-                ControlFlow::Next | ControlFlow::Call(_) => {}
-                ControlFlow::Branch(by) => self.add(end.wrapping_add_signed(by))?,
-                ControlFlow::Jump(by) => return self.add(end.wrapping_add_signed(by)),
-                // The caller may read the register.
-                ControlFlow::Leave | ControlFlow::End if matches!(place, FrameStorage::Register(_)) => return None,
-                ControlFlow::Leave => {
-                    self.leaves = true;
-                    return Some(());
-                }
-                ControlFlow::End => return Some(()),
-                ControlFlow::Unknown => return None,
-            }
-            at = end;
-        }
+impl<'a> Walk<'a> {
+    fn new(place: Place, goal: Goal, code: &'a mut dyn CodeReader, scratch: &'a mut Scratch) -> Self {
+        scratch.states[0] = State { pc: place.pc, sp: 0, fp: place.frame_pointer, saved_fp: None, goal };
+        scratch.len = 1;
+        Walk { code, scratch, budget: INSTRUCTIONS, returned: 0, is_written: false, is_recorded: false, end: None }
     }
 
-    /// Adds a place to follow, unless it is known; `None` if there is no room.
-    fn add(&mut self, place: u64) -> Option<()> {
-        if !self.places[..self.len].contains(&place) {
-            *self.places.get_mut(self.len)? = place;
-            self.len += 1;
+    /// Follows all paths; `None` if one of them has no answer, or the wrong one.
+    fn all(&mut self) -> Option<()> {
+        let mut next = 0;
+        while next < self.scratch.len {
+            self.follow(self.scratch.states[next])?;
+            next += 1;
         }
         Some(())
     }
 
-    fn byte(&mut self, distance: i32, instruction: &Instruction, end: u64) -> Option<Meaning> {
-        let Some(operand) = instruction.operand else { return Some(Meaning::Nothing) };
-        let first = operand.displacement;
-        let behind = distance.saturating_sub(first);
-        match operand.access {
-            OperandAccess::Reads(size) if (0..i32::from(size)).contains(&behind) => return None,
-            OperandAccess::Writes(size) if (0..i32::from(size)).contains(&behind) => {
-                self.start = Some(self.start.map_or(first, |start| start.min(first)));
-                return Some(Meaning::Written);
+    /// Follows a path to where it does not matter any more; `None` if the value may be read.
+    fn follow(&mut self, mut state: State) -> Option<()> {
+        loop {
+            self.budget = self.budget.checked_sub(1)?;
+            let instruction = decode(&self.code.fetch(state.pc)?)?;
+            let end = state.pc.wrapping_add(instruction.length as u64);
+            if let Goal::Value(storage) = state.goal
+                && matches!(self.value(storage, &instruction, &mut state, end)?, Rest::Over)
+            {
+                return Some(());
             }
-            OperandAccess::Points if behind >= 0 => {
-                if self.is_only_noted(instruction, end) {
-                    self.is_recorded |= behind < LONGEST_RECORDED;
-                } else {
-                    self.pointed = Some(self.pointed.map_or(first, |nearest| nearest.max(first)));
+            move_pointers(&instruction, &mut state)?;
+            if let Goal::Value(Storage::Byte(byte)) = state.goal
+                && byte < state.sp
+            {
+                return Some(());
+            }
+            state.pc = end;
+            match instruction.flow {
+                ControlFlow::Next | ControlFlow::CallByPointer => {}
+                ControlFlow::Call(by) => {
+                    if self.code.never_returns(end.wrapping_add_signed(by)) {
+                        return Some(());
+                    }
                 }
+                ControlFlow::Branch(by) => self.add(State { pc: end.wrapping_add_signed(by), ..state })?,
+                ControlFlow::Jump(by) => return self.add(State { pc: end.wrapping_add_signed(by), ..state }),
+                ControlFlow::Return => return self.returns(&state),
+                ControlFlow::End => return Some(()),
+                ControlFlow::Unknown => return None,
             }
-            OperandAccess::Reads(_) | OperandAccess::Writes(_) | OperandAccess::Points => {}
         }
-        Some(Meaning::Nothing)
     }
 
-    fn register(&mut self, number: u8, instruction: &Instruction) -> Option<Meaning> {
-        if instruction.reads >> number & 1 != 0 {
+    /// Adds a place to follow, unless it is known; `None` if there is no room, or if the stack
+    /// pointer at a place is not always the same.
+    fn add(&mut self, state: State) -> Option<()> {
+        for known in &self.scratch.states[..self.scratch.len] {
+            if known.pc == state.pc && known.goal == state.goal {
+                if known.sp != state.sp {
+                    return None;
+                }
+                if (known.fp, known.saved_fp) == (state.fp, state.saved_fp) {
+                    return Some(());
+                }
+            }
+        }
+        *self.scratch.states.get_mut(self.scratch.len)? = state;
+        self.scratch.len += 1;
+        Some(())
+    }
+
+    fn returns(&mut self, state: &State) -> Option<()> {
+        match state.goal {
+            Goal::Value(Storage::Register(number)) => self.returned |= 1 << number,
+            // An argument that the function did not read.
+            Goal::Value(Storage::Byte(byte)) if byte >= state.sp + WORD => {}
+            // The return address.
+            Goal::Value(Storage::Byte(_)) => return None,
+            Goal::End => {
+                let end = FrameEnd { return_address: state.sp, frame_pointer: state.saved_fp };
+                if self.end.is_some_and(|known| known != end) {
+                    return None;
+                }
+                self.end = Some(end);
+            }
+        }
+        Some(())
+    }
+
+    /// What the instruction means for the value; `None` if it may read it.
+    fn value(&mut self, storage: Storage, instruction: &Instruction, state: &mut State, end: u64) -> Option<Rest> {
+        match storage {
+            Storage::Register(number) => register(number, instruction),
+            Storage::Byte(byte) => self.byte(byte, instruction, state, end),
+        }
+    }
+
+    fn byte(&mut self, byte: i32, instruction: &Instruction, state: &mut State, end: u64) -> Option<Rest> {
+        // A pointer to the stack may get anywhere.
+        let leaks_stack = instruction.values >> STACK_POINTER & 1 != 0 && byte >= state.sp;
+        let leaks_frame = instruction.values >> FRAME_POINTER & 1 != 0 && state.fp.is_some();
+        if leaks_stack || leaks_frame {
             return None;
         }
-        if instruction.writes >> number & 1 == 0 {
-            return Some(Meaning::Nothing);
+        let popped = match instruction.stack {
+            StackEffect::Pop(number) => Some((state.sp, number)),
+            StackEffect::Leave => Some((state.fp?, FRAME_POINTER)),
+            _ => None,
+        };
+        if let Some((at, number)) = popped
+            && (at..at + WORD).contains(&byte)
+        {
+            // From now on the value is in the register.
+            if SHORT_LIVED >> number & 1 != 0 {
+                return None;
+            }
+            state.goal = Goal::Value(Storage::Register(number));
+            return Some(Rest::On);
         }
-        self.start = Some(0);
-        Some(Meaning::Written)
+        let Some(operand) = instruction.operand else { return Some(Rest::On) };
+        let base = match operand.base {
+            Base::StackPointer => Some(state.sp),
+            Base::FramePointer => state.fp,
+        };
+        // Other memory that rbp addresses: only through pointers that exist already.
+        let Some(base) = base else { return Some(Rest::On) };
+        let behind = byte.saturating_sub(base.saturating_add(operand.displacement));
+        match operand.access {
+            OperandAccess::Reads(size) if (0..i32::from(size)).contains(&behind) => {
+                let number = instruction.loads.filter(|&number| SHORT_LIVED >> number & 1 == 0)?;
+                let loaded = State { pc: end, goal: Goal::Value(Storage::Register(number)), ..*state };
+                let loaded = if number == FRAME_POINTER { State { fp: None, ..loaded } } else { loaded };
+                self.add(loaded)?;
+                Some(Rest::On)
+            }
+            OperandAccess::Writes(size) if (0..i32::from(size)).contains(&behind) => {
+                self.is_written = true;
+                Some(Rest::Over)
+            }
+            OperandAccess::Points if behind >= 0 => {
+                self.is_recorded |= behind < LONGEST_RECORDED;
+                self.is_only_noted(instruction, end).then_some(Rest::On)
+            }
+            OperandAccess::Reads(_) | OperandAccess::Writes(_) | OperandAccess::Points => Some(Rest::On),
+        }
     }
 
     /// Whether the pointer that the instruction makes is passed to a function that only records it,
@@ -209,4 +330,46 @@ impl Walk<'_> {
         }
         false
     }
+}
+
+fn register(number: u8, instruction: &Instruction) -> Option<Rest> {
+    let is_read = instruction.reads >> number & 1 != 0
+        || number == FRAME_POINTER && matches!(instruction.stack, StackEffect::Leave | StackEffect::ToFrame(_));
+    if is_read {
+        return None;
+    }
+    let is_written = instruction.writes >> number & 1 != 0
+        || number == FRAME_POINTER && matches!(instruction.stack, StackEffect::FrameFromStack(_));
+    Some(if is_written { Rest::Over } else { Rest::On })
+}
+
+/// Moves the stack pointer and the frame pointer; `None` if the stack pointer is not known then.
+fn move_pointers(instruction: &Instruction, state: &mut State) -> Option<()> {
+    if instruction.writes >> FRAME_POINTER & 1 != 0 {
+        state.fp = None;
+        if let (Some(FRAME_POINTER), Some(operand)) = (instruction.loads, instruction.operand)
+            && operand.base == Base::StackPointer
+        {
+            state.saved_fp = Some(state.sp.checked_add(operand.displacement)?);
+        }
+    }
+    match instruction.stack {
+        StackEffect::None => {}
+        StackEffect::Push => state.sp -= WORD,
+        StackEffect::Pop(STACK_POINTER) | StackEffect::Unknown => return None,
+        StackEffect::Pop(number) => {
+            if number == FRAME_POINTER {
+                (state.fp, state.saved_fp) = (None, Some(state.sp));
+            }
+            state.sp += WORD;
+        }
+        StackEffect::Move(by) => state.sp = state.sp.checked_add(by)?,
+        StackEffect::ToFrame(by) => state.sp = state.fp?.checked_add(by)?,
+        StackEffect::FrameFromStack(by) => state.fp = Some(state.sp.checked_add(by)?),
+        StackEffect::Leave => {
+            let at = state.fp?;
+            (state.sp, state.fp, state.saved_fp) = (at.checked_add(WORD)?, None, Some(at));
+        }
+    }
+    Some(())
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use raddle_testkit::tools::require;
-use raddle_x86::{CodeReader, FrameStorage, LONGEST, decode, is_dead};
+use raddle_x86::{CodeReader, Fate, FrameEnd, LONGEST, Place, Scratch, Storage, decode, fate, frame_end};
 
 const PROGRAM: &str = r#"
 #include <atomic>
@@ -86,6 +86,10 @@ impl CodeReader for Bytes<'_> {
     fn only_records_access(&mut self, function: u64) -> bool {
         function == 0x100
     }
+
+    fn never_returns(&mut self, function: u64) -> bool {
+        function == 0x200
+    }
 }
 
 /// A loop that remembers what it saw last: the new value, at -4, is written before it is read; the
@@ -109,32 +113,101 @@ const LOOP: &[u8] = &[
     0xc3,                         // 40 ret
 ];
 
+/// Distance of the frame pointer from the stack pointer in [`LOOP`].
+const FP: i32 = 32;
+
+fn fate_in(code: &[u8], pc: u64, frame_pointer: Option<i32>, storage: Storage) -> Fate {
+    let mut scratch = Scratch::NEW;
+    fate(Place { pc, frame_pointer }, storage, &mut Bytes(code), &mut scratch)
+}
+
 #[test]
 fn a_variable_that_outlives_the_loop_is_not_dead() {
-    let dead = |code: &[u8], pc, place| is_dead(pc, place, &mut Bytes(code));
+    let of_byte = |code: &[u8], pc, byte: i32| fate_in(code, pc, Some(FP), Storage::Byte(FP + byte));
+    let of_register = |pc, number| fate_in(LOOP, pc, Some(FP), Storage::Register(number));
     for byte in 0..4 {
-        assert!(dead(LOOP, 0, FrameStorage::Byte(-4 + byte)));
-        assert!(!dead(LOOP, 0, FrameStorage::Byte(-8 + byte)));
-        assert!(dead(LOOP, 0, FrameStorage::Byte(-24 + byte)), "nothing reads it");
-        assert!(dead(LOOP, 24, FrameStorage::Byte(-8 + byte)), "inside the loop it is written first");
+        assert_eq!(of_byte(LOOP, 0, -4 + byte), Fate::Dead, "an access to it is recorded");
+        assert_eq!(of_byte(LOOP, 0, -8 + byte), Fate::Alive);
+        assert_eq!(of_byte(LOOP, 0, -24 + byte), Fate::Dead, "nothing reads it");
+        assert_eq!(of_byte(LOOP, 24, -8 + byte), Fate::DeadWithoutAddress, "inside the loop it is written first");
+        assert_eq!(of_byte(LOOP, 0, -16 + byte), Fate::Returned(1 << 3), "the caller's rbx");
     }
-    assert!(dead(LOOP, 0, FrameStorage::Register(3)), "written at once, and given back in the end");
-    assert!(!dead(LOOP, 14, FrameStorage::Register(3)));
-    assert!(!dead(LOOP, 0, FrameStorage::Register(12)), "the caller's");
+    assert_eq!(of_register(0, 3), Fate::Dead, "written at once, and given back in the end");
+    assert_eq!(of_register(14, 3), Fate::Alive);
+    assert_eq!(of_register(0, 12), Fate::Returned(1 << 12), "the caller's");
+    assert_eq!(of_register(0, 5), Fate::Alive, "the frame pointer");
 }
 
 #[test]
-fn without_a_frame_pointer_nothing_is_known_of_what_is_never_written() {
-    let mut code = LOOP.to_vec();
-    code[39] = 0x90;
-    assert!(!is_dead(0, FrameStorage::Byte(-24), &mut Bytes(&code)), "the frame is not given up");
-    let by_stack_pointer = [&[0x8b, 0x44, 0x24, 0x08][..], LOOP].concat();
-    assert!(!is_dead(0, FrameStorage::Byte(-24), &mut Bytes(&by_stack_pointer)));
-}
-
-#[test]
-fn a_pointer_that_somebody_gets_keeps_a_variable_alive() {
+fn what_is_not_known_is_alive() {
     let mut code = LOOP.to_vec();
     code[10] = 0xf3;
-    assert!(!is_dead(0, FrameStorage::Byte(-4), &mut Bytes(&code)));
+    assert_eq!(fate_in(&code, 0, Some(FP), Storage::Byte(FP - 4)), Fate::Alive, "another function gets a pointer");
+    assert_eq!(fate_in(&code, 0, Some(FP), Storage::Byte(FP - 8)), Fate::Alive);
+    assert_eq!(fate_in(&LOOP[..39], 0, Some(FP), Storage::Byte(FP - 24)), Fate::Alive, "unknown code");
+    assert_eq!(fate_in(LOOP, 0, None, Storage::Byte(8)), Fate::Alive, "a frame of unknown size");
+}
+
+/// A pointer to an object is passed before one of its fields is written.
+#[rustfmt::skip]
+const FIELD: &[u8] = &[
+    0x48, 0x8d, 0x7c, 0x24, 0x08,                   //  0 lea 8(%rsp),%rdi
+    0xe8, 0x2b, 0x00, 0x00, 0x00,                   //  5 call 0x35
+    0xc7, 0x44, 0x24, 0x0c, 0x01, 0x00, 0x00, 0x00, // 10 movl $1,12(%rsp)
+    0x48, 0x83, 0xc4, 0x18,                         // 18 add $24,%rsp
+    0x5b,                                           // 22 pop %rbx
+    0x5d,                                           // 23 pop %rbp
+    0xc3,                                           // 24 ret
+];
+
+#[test]
+fn a_field_is_alive_where_the_object_is_passed_before_it_is_written() {
+    for byte in 8..16 {
+        assert_eq!(fate_in(FIELD, 0, None, Storage::Byte(byte)), Fate::Alive);
+        let expected = if byte < 12 { Fate::Dead } else { Fate::DeadWithoutAddress };
+        assert_eq!(fate_in(FIELD, 10, None, Storage::Byte(byte)), expected, "written or released");
+    }
+    assert_eq!(fate_in(FIELD, 0, None, Storage::Byte(4)), Fate::Dead, "below the object");
+}
+
+#[test]
+fn frames_without_a_frame_pointer_are_known() {
+    for (pc, from) in [(0, 0), (10, 0), (22, 24), (23, 32)] {
+        let place = Place { pc, frame_pointer: None };
+        let end = FrameEnd { return_address: 40 - from, frame_pointer: Some(32 - from) };
+        let mut scratch = Scratch::NEW;
+        assert_eq!(frame_end(place, &mut Bytes(FIELD), &mut scratch), Some(end), "{pc}");
+    }
+    assert_eq!(fate_in(FIELD, 10, None, Storage::Byte(24)), Fate::Returned(1 << 3), "popped into rbx");
+    assert_eq!(fate_in(FIELD, 10, None, Storage::Byte(32)), Fate::Returned(1 << 5), "popped into rbp");
+    assert_eq!(fate_in(FIELD, 10, None, Storage::Byte(40)), Fate::Alive, "the return address");
+    assert_eq!(fate_in(FIELD, 10, None, Storage::Register(3)), Fate::Dead);
+    assert_eq!(fate_in(FIELD, 10, None, Storage::Register(5)), Fate::Dead);
+}
+
+#[test]
+fn arguments_are_alive_until_they_are_read() {
+    #[rustfmt::skip]
+    let code = [
+        0xff, 0xd0,                   //  0 call *%rax
+        0x48, 0x8b, 0x44, 0x24, 0x10, //  2 mov 16(%rsp),%rax
+        0x48, 0x83, 0xc4, 0x08,       //  7 add $8,%rsp
+        0xc3,                         // 11 ret
+    ];
+    assert_eq!(fate_in(&code, 0, None, Storage::Byte(16)), Fate::Alive, "the first argument on the stack");
+    assert_eq!(fate_in(&code, 0, None, Storage::Byte(24)), Fate::Dead, "the second");
+    assert_eq!(fate_in(&code, 7, None, Storage::Byte(16)), Fate::Dead);
+    assert_eq!(fate_in(&code, 7, None, Storage::Byte(8)), Fate::Alive, "the return address");
+}
+
+#[test]
+fn nothing_follows_a_call_that_never_returns() {
+    #[rustfmt::skip]
+    let code = [
+        0xe8, 0xfb, 0x01, 0x00, 0x00, //  0 call 0x200
+        0x48, 0x89, 0xd8,             //  5 mov %rbx,%rax
+        0xc3,                         //  8 ret
+    ];
+    assert_eq!(fate_in(&code, 0, None, Storage::Register(3)), Fate::Dead);
+    assert_eq!(fate_in(&code, 5, None, Storage::Register(3)), Fate::Alive);
 }

@@ -570,7 +570,7 @@ impl Header {
 /// The key of the state behind the events so far.
 fn key(header: Header, body: &[u64], into: &mut Execution) {
     if header.flags & flag::PENDING != 0 {
-        into.keys.clear();
+        into.keys = vec![StateKey::REVOKED];
     } else if into.keys.len() <= into.events.len() {
         into.keys.resize(into.events.len(), StateKey::UNKNOWN);
         into.keys.push(StateKey(u128::from(body[0]) | u128::from(body[1]) << 64));

@@ -112,6 +112,11 @@ impl StateMatcher {
     pub fn translate(&mut self, execution: &Execution) -> Option<Execution> {
         let translated = self.numbers.translate(execution);
         self.is_off |= self.numbers.is_crowded() || execution.awaits > 0;
+        if execution.keys.first() == Some(&StateKey::REVOKED) && !self.is_off {
+            tracing::debug!("states are not compared any more");
+            self.is_off = true;
+            self.forget();
+        }
         self.heads = Heads::default();
         self.has_heads = true;
         translated
@@ -143,10 +148,15 @@ impl StateMatcher {
             }
         }
         if is_news {
-            self.era += 1;
-            self.cache.clear();
+            self.forget();
         }
         Rc::new(PathEvent { event: *event, touches: footprint(event), flow })
+    }
+
+    /// Gives up everything remembered so far, and what nodes under way have gathered.
+    fn forget(&mut self) {
+        self.era += 1;
+        self.cache.clear();
     }
 
     /// Enters a state: `key` covers memory and threads, `objects` the state of objects.

@@ -52,6 +52,11 @@ pub(crate) struct LateOperation {
     pub past: Option<Rc<EventList>>,
 }
 
+/// The bit of a thread. With more threads than bits no states are compared, so some may share one.
+fn thread_bit(thread: u16) -> u64 {
+    1 << thread.min(63)
+}
+
 impl LateOperation {
     /// The operation in the state before it: nothing below happens before it.
     fn new(event: Event, pending: Option<Pending>, touches: Footprint, initial: Footprint, hard: Vec<Touch>) -> Self {
@@ -60,7 +65,7 @@ impl LateOperation {
             event,
             pending,
             touches,
-            past_threads: 1 << event.thread,
+            past_threads: thread_bit(event.thread),
             past_touches: Rc::new(hard),
             initials: vec![(event.thread, initial)],
             past: None,
@@ -83,7 +88,7 @@ impl LateOperation {
 
     /// Whether the event before the state is part of the operation's past.
     fn follows(&self, before: &PathEvent) -> bool {
-        self.past_threads & (1 << before.event.thread) != 0 || conflict(&before.touches, &self.past_touches)
+        self.past_threads & thread_bit(before.event.thread) != 0 || conflict(&before.touches, &self.past_touches)
     }
 
     /// The same in the state before an event of its past.
@@ -97,7 +102,7 @@ impl LateOperation {
         let others = others.filter(|(other, touches)| *other != thread && !conflict(touches, &before.touches));
         let first = (thread, before.touches.clone());
         LateOperation {
-            past_threads: self.past_threads | 1 << thread,
+            past_threads: self.past_threads | thread_bit(thread),
             past_touches,
             initials: std::iter::once(first).chain(others.cloned()).collect(),
             past: Some(Rc::new(EventList { first: Rc::clone(before), rest: self.past.clone() })),

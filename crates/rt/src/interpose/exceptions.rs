@@ -1,4 +1,4 @@
-//! The ends of C++ exceptions.
+//! The ends of C++ exceptions, and of functions that an exception or a jump ends.
 //!
 //! Handlers and `std::exception_ptr`s own an exception object together. libstdc++ counts the owners
 //! in code without hooks, and the last one to go destroys the object. So each owner that goes is a
@@ -71,7 +71,16 @@ fn pointer_goes(pointer: usize, pc: u64) {
     owner_goes(unsafe { *(pointer as *const u64) }, pc);
 }
 
+/// A function goes on elsewhere than where the function that it called returns to.
+pub fn landed() {
+    if controlled() {
+        run().has_landed = true;
+    }
+}
+
 before! {
+    // Every handler begins and every cleanup ends with one of these.
+    __cxa_begin_catch _Unwind_Resume longjmp siglongjmp __longjmp_chk => |_, _| landed();
     __cxa_end_catch => |_, pc| handler_ends(pc);
     _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv => |a, pc| pointer_goes(a[0], pc);
 }

@@ -7,6 +7,7 @@
 pub mod calls;
 mod hidden;
 pub mod imports;
+pub mod noreturn;
 
 use core::cmp::Ordering;
 

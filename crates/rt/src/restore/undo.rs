@@ -176,6 +176,11 @@ pub fn is_nothing_to_undo() -> bool {
         && address_space() == root.address_space
 }
 
+/// How many runs were undone.
+pub fn runs() -> u32 {
+    root().runs
+}
+
 /// Whether a blocked signal is pending.
 fn signal_waits() -> bool {
     let mut waiting = 0u64;

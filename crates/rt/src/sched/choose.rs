@@ -9,6 +9,7 @@ use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{diverge, fairness, finish, mark, timeouts};
 use crate::spinloop::detector;
 use crate::state::{ThreadStatus, process, run};
+use crate::state_key;
 
 /// The thread whose turn it is, by the schedule and behind it by the policy. `None`: no thread can
 /// step.
@@ -31,7 +32,11 @@ pub fn next_thread() -> Option<usize> {
     }
     match plan.chooser.policy() {
         Policy::LeastRank => least_rank(),
-        Policy::GiveFirst => giver().or_else(least_rank),
+        Policy::GiveFirst => giver().or_else(|| {
+            // While an operation gives, the search does not branch.
+            state_key::record();
+            least_rank()
+        }),
         Policy::Stay => last_thread().filter(|&tid| !fairness::was_left(tid)).or_else(least_rank),
         _ => by_policy(),
     }

@@ -162,9 +162,6 @@ pub fn wait_for_turn() {
         last_round::goes_on();
     }
     checkpoint_if_due();
-    if process().plan.flags & job_flag::KEYS != 0 {
-        state_key::record();
-    }
     let next = choose::next_thread().or_else(at_rest).unwrap_or_else(beyond_the_end);
     let_go(next);
 }

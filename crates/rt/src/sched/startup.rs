@@ -40,6 +40,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     }
     crate::syscall::callers::prepare();
     crate::library::imports::redirect();
+    crate::library::noreturn::find();
     crate::interpose::io::kernel_buffers::prepare();
     crate::interpose::thread::cancel::prepare();
     crate::interpose::process::crash::install_handlers();

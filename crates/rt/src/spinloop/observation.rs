@@ -28,8 +28,7 @@ use raddle_vocab::policy::mix;
 
 use crate::arch::PAGE;
 use crate::arch::entry::{Registers, registers};
-use crate::arch::liveness::{self, Use};
-use crate::arch::{context, signal};
+use crate::arch::{context, liveness, signal};
 use crate::interpose::io::overlay::overlay;
 use crate::restore::undo;
 use crate::sched::virtual_time;
@@ -395,15 +394,15 @@ impl Observation {
             let bytes = both.clone().filter(|(_, (old, new))| old != new).map(|(index, _)| start + index);
             bytes.filter(|&address| !self.explains(address, start))
         };
-        let stack = LiveStack { bounds: run().hot.stack, registers: now, pc, use_of: liveness::use_in_code };
-        if different().nth(MOST_DEAD).is_some() || different().any(|byte| stack.use_of_byte(byte) == Use::Alive) {
+        let stack = LiveStack::of(run().hot.stack, &now, pc);
+        if different().nth(MOST_DEAD).is_some() || different().any(|byte| stack.use_of_byte(byte).0) {
             return false;
         }
-        let mut with_address = different().filter(|&byte| matches!(stack.use_of_byte(byte), Use::Dead(_))).peekable();
+        let mut with_address = different().filter(|&byte| stack.use_of_byte(byte).1).peekable();
         if with_address.peek().is_none() {
             return true;
         }
-        let pointers = self.pointers(&stack);
+        let pointers = self.pointers(&stack, &now);
         with_address.all(|byte| !pointers.lead_to(&stack, byte))
     }
 
@@ -429,9 +428,9 @@ impl Observation {
     }
 
     /// Pointers to the thread's live stack, wherever they are.
-    fn pointers(&self, stack: &LiveStack) -> &'static Pointers {
+    fn pointers(&self, stack: &LiveStack, now: &Registers) -> &'static Pointers {
         let all = stack_pointers::none();
-        let stacks = core::slice::from_ref(stack);
+        let (stacks, bounds) = (core::slice::from_ref(stack), run().hot.stack);
         for (tid, fiber) in run().fibers[..run().threads].iter().enumerate() {
             all.add_kept(fiber, stacks);
             // The operation that the thread was before last is done.
@@ -439,14 +438,13 @@ impl Observation {
                 all.add_pending(fiber, stacks);
             }
         }
-        let registers = liveness::live_registers(&stack.registers, stack.pc, stack.use_of);
-        registers.iter().for_each(|&word| all.add(word, stacks));
-        let start = (stack.registers.sp as usize).next_multiple_of(size_of::<u64>());
-        each_word(start, stack.bounds.1, |at, word| all.add_from(word, at, stacks));
+        stack.frames.live_registers(now).iter().for_each(|&word| all.add(word, stacks));
+        let start = stack.live.0.next_multiple_of(size_of::<u64>());
+        each_word(start, stack.live.1, |at, word| all.add_from(word, at, stacks));
         for (_, address, _) in pages(self.thread) {
             each_word(address, address + PAGE, |at, word| {
                 // The own stack may share a page with something else.
-                let is_own = (stack.bounds.0..stack.bounds.1).contains(&at);
+                let is_own = (bounds.0..bounds.1).contains(&at);
                 if stack.contains(word as usize) && !is_own && !is_of_runtime(at) && !is_below_a_stack(at) {
                     all.add(word, stacks);
                 }

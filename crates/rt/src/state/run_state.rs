@@ -300,6 +300,8 @@ pub struct RunState {
     pub timed: bool,
     /// Whether there was input or output that is a transition.
     pub used_files: bool,
+    /// Whether an exception or a jump ended a function.
+    pub has_landed: bool,
     /// Whether the process has exited, and how.
     pub exit: Option<i32>,
     /// The atomic section that a thread is in.
@@ -384,6 +386,7 @@ impl RunState {
             stream_locks: StreamLocks::NEW,
             timed: false,
             used_files: false,
+            has_landed: false,
             clocks: PublishedClocks::new(),
             names: Names::new(),
             token_position: 0,

@@ -1,18 +1,23 @@
-//! Which bytes of the running thread's stack, and which of its registers, are dead: the program
-//! will write them before it reads them again. Unoptimised code leaves copies of what it reads in
-//! such places.
+//! Which bytes of a thread's stack, and which of its registers, are dead: the program will write them
+//! before it reads them again. Code leaves copies of what it has read in such places.
+//!
+//! Only accesses by the function that a byte belongs to are known. A byte to which there are pointers
+//! may be alive all the same: see [`crate::stack_pointers`]. Exceptions and `longjmp` are not followed.
 
-use raddle_x86::{CodeReader, LONGEST};
-pub use raddle_x86::{FrameStorage, Use};
+use raddle_x86::{CodeReader, Fate, FrameEnd, LONGEST, Place, Scratch, Storage};
 
 use raddle_vocab::policy::mix;
 
 use crate::arch::entry::Registers;
+use crate::library::noreturn;
 use crate::state::{Global, process, run};
+use crate::syscall::callers;
 use crate::syscall::maps::Maps;
 
-/// Functions on the stack that are decoded.
-const DEPTH: usize = 8;
+/// Functions on the stack that are looked at.
+const DEPTH: usize = 12;
+/// Bytes of a word.
+const WORD: usize = size_of::<usize>();
 
 /// Numbers of the registers in [`Registers::saved`].
 const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
@@ -20,136 +25,303 @@ const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
 /// Whether it makes no difference to a thread that continues at `pc` that it called the runtime
 /// with the registers `later` instead of `earlier`.
 pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
+    if earlier.sp != later.sp {
+        return false;
+    }
+    let frames = Frames::of(run().hot.stack, later, pc);
     let mut both = earlier.saved.iter().zip(&later.saved).zip(SAVED);
-    earlier.sp == later.sp
-        && both.all(|((old, new), number)| old == new || use_in_code(pc, FrameStorage::Register(number)) != Use::Alive)
+    both.all(|((old, new), number)| old == new || !frames.is_register_live(number))
 }
 
 /// Whether the byte at this address of the running thread's stack is dead for its own function, if the
-/// thread called the runtime with these registers and continues at `pc`. Other functions may read it
-/// all the same: see [`crate::stack_pointers`].
+/// thread called the runtime with these registers and continues at `pc`.
 pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
-    use_by(use_in_code, run().hot.stack, registers, pc, address) != Use::Alive
+    let byte = address % WORD;
+    Frames::of(run().hot.stack, registers, pc).word_use(address - byte).alive >> (8 * byte) & 0xff == 0
 }
 
-/// What the function that goes on at `pc` does with the storage.
-pub fn use_in_code(pc: u64, storage: FrameStorage) -> Use {
-    raddle_x86::use_of(pc, storage, &mut Program)
+/// What functions do with the bytes of a word on a stack, as masks.
+#[derive(Clone, Copy)]
+pub struct WordUse {
+    /// Those that a function may read.
+    pub alive: u64,
+    /// Those that are dead for their function, but may have an address.
+    pub addressed: u64,
+}
+
+impl WordUse {
+    const ALIVE: WordUse = WordUse { alive: u64::MAX, addressed: 0 };
+    const DEAD: WordUse = WordUse { alive: 0, addressed: 0 };
+}
+
+/// A function's frame: from its stack pointer up to its return address.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// Where its function goes on.
+    pc: u64,
+    sp: usize,
+    /// The frame pointer, if it points into the stack above the stack pointer.
+    fp: Option<usize>,
+    return_address: usize,
+}
+
+impl Frame {
+    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, return_address: 0 };
+
+    fn place(&self) -> Place {
+        place(self.pc, self.sp, self.fp)
+    }
+}
+
+fn place(pc: u64, sp: usize, fp: Option<usize>) -> Place {
+    Place { pc, frame_pointer: fp.and_then(|fp| i32::try_from(fp - sp).ok()) }
+}
+
+/// The innermost frames of a thread's stack.
+#[derive(Clone, Copy)]
+pub struct Frames {
+    list: [Frame; DEPTH],
+    len: usize,
+    /// The first function that is not on the list.
+    rest: Option<Place>,
+}
+
+impl Frames {
+    /// Of no thread.
+    pub const NONE: Frames = Frames { list: [Frame::NONE; DEPTH], len: 0, rest: None };
+
+    /// Of a thread with this stack that called the runtime with these registers, and continues at
+    /// `pc`.
+    pub fn of((low, high): (usize, usize), registers: &Registers, pc: u64) -> Frames {
+        let mut frames = Frames::NONE;
+        // The call has pushed its return address.
+        let (mut pc, mut sp, mut fp) = (pc, registers.sp as usize + WORD, registers.frame_pointer());
+        while frames.len < DEPTH {
+            let own_fp = Some(fp).filter(|&fp| sp <= fp && fp < high);
+            let here = place(pc, sp, own_fp);
+            frames.rest = Some(here);
+            let Some(end) = frame_end(here) else { break };
+            let at = |distance: i32| {
+                let address = sp.wrapping_add_signed(distance as isize);
+                (low <= address && address + WORD <= high && address.is_multiple_of(WORD)).then_some(address)
+            };
+            let Some(return_address) = at(end.return_address) else { break };
+            // SAFETY: both words lie within the thread's stack.
+            let word = |address: usize| unsafe { *(address as *const usize) };
+            frames.list[frames.len] = Frame { pc, sp, fp: own_fp, return_address };
+            frames.len += 1;
+            frames.rest = None;
+            if let Some(saved) = end.frame_pointer {
+                let Some(saved) = at(saved) else { break };
+                fp = word(saved);
+            }
+            (pc, sp) = (word(return_address) as u64, return_address + WORD);
+        }
+        frames
+    }
+
+    fn find(&self, address: usize) -> Option<usize> {
+        self.list[..self.len].iter().position(|frame| (frame.sp..frame.return_address).contains(&address))
+    }
+
+    /// What functions do with the bytes of the word at this address.
+    pub fn word_use(&self, address: usize) -> WordUse {
+        let Some(index) = self.find(address) else { return WordUse::ALIVE };
+        let own = self.word_use_in(index, address);
+        if index == 0 || own.alive == u64::MAX {
+            return own;
+        }
+        // The function that is called may have arguments there.
+        let arguments = self.word_use_in(index - 1, address).alive;
+        WordUse { alive: own.alive | arguments, addressed: own.addressed & !arguments }
+    }
+
+    /// What the function of a frame does with the bytes of the word at this address.
+    fn word_use_in(&self, index: usize, address: usize) -> WordUse {
+        let frame = &self.list[index];
+        let Ok(distance) = i32::try_from(address - frame.sp) else { return WordUse::ALIVE };
+        match word_fate(frame.place(), distance) {
+            WordFate::Bytes(bytes) => bytes,
+            WordFate::Returned(mask) if self.is_any_live_from(index + 1, mask) => WordUse::ALIVE,
+            // A register that was saved has no address.
+            WordFate::Returned(_) => WordUse::DEAD,
+        }
+    }
+
+    fn is_any_live_from(&self, first: usize, mask: u16) -> bool {
+        (0..16).filter(|number| mask >> number & 1 != 0).any(|number| self.is_live_from(first, number))
+    }
+
+    /// Whether a register that outlives calls is live.
+    fn is_register_live(&self, number: u8) -> bool {
+        self.is_live_from(0, number)
+    }
+
+    fn is_live_from(&self, first: usize, number: u8) -> bool {
+        for index in first..=self.len {
+            let place = match self.list[..self.len].get(index) {
+                Some(frame) => frame.place(),
+                None => match self.rest {
+                    Some(place) => place,
+                    None => return true,
+                },
+            };
+            match fate(place, Storage::Register(number)) {
+                Fate::Dead | Fate::DeadWithoutAddress => return false,
+                Fate::Alive => return true,
+                Fate::Returned(_) => {}
+            }
+        }
+        true
+    }
+
+    /// The registers with which the thread called the runtime; 0 in place of those that are dead.
+    pub fn live_registers(&self, registers: &Registers) -> [u64; 6] {
+        let mut live = registers.saved;
+        for (value, number) in live.iter_mut().zip(SAVED) {
+            if !self.is_register_live(number) {
+                *value = 0;
+            }
+        }
+        live
+    }
+
+    /// Where pointers would point to that lead to the byte: to its frame; in the innermost one, whose
+    /// code makes the accesses, to the byte or below. `None` if its frame is not known.
+    pub fn reach(&self, address: usize) -> Option<core::ops::Range<usize>> {
+        let index = self.find(address)?;
+        let frame = &self.list[index];
+        // The chain of frame pointers is no pointer of the program.
+        let top = frame.fp.filter(|&fp| address < fp && fp < frame.return_address).unwrap_or(frame.return_address);
+        Some(frame.sp..if index == 0 { address + 1 } else { top })
+    }
 }
 
 /// Answers that are remembered.
 const REMEMBERED: usize = 1 << 14;
 
-/// Place in the code, and storage with the answer in the lowest bits; by a hash of both. It belongs to
-/// the process: code does not change.
-static ANSWERS: Global<[(u64, u64); REMEMBERED]> = Global::new([(0, 0); REMEMBERED]);
+/// An answer, with what was asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Answer {
+    /// Place in the code and kind of the question.
+    question: [u64; 2],
+    answer: u64,
+}
 
-/// As [`use_in_code`], but for where a variable starts. Answers are remembered, so the code must be
-/// that of the root.
-pub fn use_cached(pc: u64, storage: FrameStorage) -> Use {
-    let code = match storage {
-        FrameStorage::Byte(distance) => u64::from(distance.cast_unsigned()) << 2,
-        FrameStorage::Register(number) => 1 << 40 | u64::from(number) << 2,
-    };
+/// By a hash of the question. It belongs to the process: the code of the root does not change.
+static ANSWERS: Global<[Answer; REMEMBERED]> = Global::new([Answer { question: [0; 2], answer: 0 }; REMEMBERED]);
+
+/// Room for a walk.
+static SCRATCH: Global<Scratch> = Global::new(Scratch::NEW);
+
+fn scratch() -> &'static mut Scratch {
     // SAFETY: rule 4 of the crate; the static lives for ever.
-    let answers = unsafe { &mut *ANSWERS.get() };
-    let entry = &mut answers[mix(pc ^ code.rotate_left(24)) as usize % REMEMBERED];
-    const DEAD: u64 = 1;
-    const WITHOUT_ADDRESS: u64 = 2;
-    if (entry.0, entry.1 & !3) != (pc, code) {
-        let answer = match use_in_code(pc, storage) {
-            Use::Alive => 0,
-            Use::Dead(_) => DEAD,
-            Use::DeadWithoutAddress => WITHOUT_ADDRESS,
-        };
-        *entry = (pc, code | answer);
-    }
-    match entry.1 & 3 {
-        DEAD => Use::Dead(None),
-        WITHOUT_ADDRESS => Use::DeadWithoutAddress,
-        _ => Use::Alive,
-    }
+    unsafe { &mut *SCRATCH.get() }
 }
 
-/// The registers with which a thread called the runtime, for one that continues at `pc`; 0 in place
-/// of those that are dead, by what `use_of` says about code.
-pub fn live_registers(registers: &Registers, pc: u64, use_of: fn(u64, FrameStorage) -> Use) -> [u64; 6] {
-    let mut live = registers.saved;
-    for (value, number) in live.iter_mut().zip(SAVED) {
-        if use_of(pc, FrameStorage::Register(number)) != Use::Alive {
-            *value = 0;
-        }
+/// The remembered answer, or the one that `ask` gives.
+fn remembered(question: [u64; 2], ask: impl FnOnce() -> u64) -> u64 {
+    let index = mix(question[0] ^ question[1].rotate_left(24)) as usize % REMEMBERED;
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    let known = unsafe { (*ANSWERS.get())[index] };
+    if known.question == question {
+        return known.answer;
     }
-    live
+    let answer = ask();
+    // Code that a run has loaded may be another one in the next run.
+    if callers::is_in_module((question[0] & ADDRESS) as usize) {
+        // SAFETY: as above.
+        unsafe { (*ANSWERS.get())[index] = Answer { question, answer } };
+    }
+    answer
 }
 
-/// What its own function does with the byte at this address of a thread's stack, by what `use_of` says
-/// about code. Functions without a frame pointer are taken to need all their bytes.
-pub fn use_by(
-    use_of: fn(u64, FrameStorage) -> Use,
-    stack: (usize, usize),
-    registers: &Registers,
-    pc: u64,
-    address: usize,
-) -> Use {
-    let Some(frame) = find_frame(stack, registers, pc, address) else { return Use::Alive };
-    let distance = i32::try_from(address.wrapping_sub(frame.top).cast_signed());
-    distance.map_or(Use::Alive, |distance| use_of(frame.pc, FrameStorage::Byte(distance)))
+/// The address in the first word of a question.
+const ADDRESS: u64 = (1 << 56) - 1;
+/// Kinds of questions, in the highest byte of their first word.
+const REGISTER: u64 = 1 << 56;
+const BYTE: u64 = 2 << 56;
+const END: u64 = 3 << 56;
+const WORD_FATE: u64 = 4 << 56;
+
+/// The place as a part of a question. A distance is never the lowest number.
+fn packed(place: Place) -> [u64; 2] {
+    let distance = place.frame_pointer.unwrap_or(i32::MIN);
+    [place.pc, u64::from(distance.cast_unsigned()) << 32]
 }
 
-/// Where pointers would point to that lead to the byte, which is dead for its own function: to its
-/// frame; in the innermost one, whose code makes the accesses, to its variable, at the byte or before
-/// it. A variable of which nothing is known may start anywhere. `None` if the frame is not known.
-pub fn pointers_to(
-    use_of: fn(u64, FrameStorage) -> Use,
-    stack: (usize, usize),
-    registers: &Registers,
-    pc: u64,
-    address: usize,
-) -> Option<core::ops::Range<usize>> {
-    let frame = find_frame(stack, registers, pc, address)?;
-    if !frame.is_innermost {
-        return Some(frame.bottom..frame.top);
-    }
-    let distance = i32::try_from(address.wrapping_sub(frame.top).cast_signed()).ok()?;
-    let start = match use_of(pc, FrameStorage::Byte(distance)) {
-        Use::Dead(Some(start)) => frame.top.wrapping_add_signed(start as isize),
-        _ => frame.bottom,
+fn fate(place: Place, storage: Storage) -> Fate {
+    let [pc, distance] = packed(place);
+    let question = match storage {
+        Storage::Register(number) => [pc | REGISTER, distance | u64::from(number)],
+        Storage::Byte(byte) => [pc | BYTE, distance | u64::from(byte.cast_unsigned())],
     };
-    Some(start..address + 1)
+    let answer = remembered(question, || match raddle_x86::fate(place, storage, &mut Program, scratch()) {
+        Fate::Dead => 0,
+        Fate::Alive => 1,
+        Fate::DeadWithoutAddress => 2,
+        Fate::Returned(mask) => 3 | u64::from(mask) << 8,
+    });
+    match answer & 0xff {
+        0 => Fate::Dead,
+        1 => Fate::Alive,
+        2 => Fate::DeadWithoutAddress,
+        _ => Fate::Returned((answer >> 8) as u16),
+    }
 }
 
-/// A function's frame: from `bottom` up to the saved frame pointer at `top`.
-struct Frame {
-    bottom: usize,
-    top: usize,
-    /// Where its function goes on.
-    pc: u64,
-    is_innermost: bool,
+/// What becomes of the bytes of a word.
+enum WordFate {
+    /// They are used so.
+    Bytes(WordUse),
+    /// The caller gets some of them in these registers, and the others are dead.
+    Returned(u16),
 }
 
-/// The frame that the byte lies in, for a thread that continues at `pc`.
-fn find_frame((low, high): (usize, usize), registers: &Registers, pc: u64, address: usize) -> Option<Frame> {
-    let mut frame = Frame { bottom: registers.sp as usize, top: registers.frame_pointer(), pc, is_innermost: true };
-    if frame.top <= frame.bottom {
-        return None;
+/// What becomes of the word at this distance from the stack pointer.
+fn word_fate(place: Place, first: i32) -> WordFate {
+    let [pc, distance] = packed(place);
+    let question = [pc | WORD_FATE, distance | u64::from(first.cast_unsigned())];
+    let answer = remembered(question, || {
+        let (mut alive, mut addressed, mut returned) = (0u64, 0u64, 0u16);
+        for byte in 0..WORD as u32 {
+            match fate(place, Storage::Byte(first.wrapping_add_unsigned(byte))) {
+                Fate::DeadWithoutAddress => {}
+                Fate::Dead => addressed |= 1 << byte,
+                Fate::Alive => alive |= 1 << byte,
+                Fate::Returned(mask) => returned |= mask,
+            }
+        }
+        // A word of which a part is saved and a part is alive: all of it counts.
+        let alive = if returned != 0 && alive != 0 { 0xff } else { alive };
+        alive | addressed << 8 | u64::from(returned) << 16
+    });
+    let (alive, addressed, returned) = (answer & 0xff, answer >> 8 & 0xff, (answer >> 16) as u16);
+    if alive == 0 && returned != 0 {
+        return WordFate::Returned(returned);
     }
-    for _ in 0..DEPTH {
-        if frame.top < low || frame.top + 16 > high {
-            return None;
-        }
-        if address < frame.top {
-            return Some(frame);
-        }
-        // SAFETY: the caller's frame pointer and where it goes on; both words lie within the own
-        // stack.
-        let [outer, back] = unsafe { *(frame.top as *const [usize; 2]) };
-        if address < frame.top + 16 || outer <= frame.top {
-            return None;
-        }
-        frame = Frame { bottom: frame.top + 16, top: outer, pc: back as u64, is_innermost: false };
-    }
-    None
+    WordFate::Bytes(WordUse { alive: spread(alive), addressed: spread(addressed & !alive) })
+}
+
+/// A mask of bytes from one bit for each.
+fn spread(bits: u64) -> u64 {
+    (0..WORD).filter(|byte| bits >> byte & 1 != 0).fold(0, |mask, byte| mask | 0xff << (8 * byte))
+}
+
+fn frame_end(place: Place) -> Option<FrameEnd> {
+    const NOWHERE: u64 = u64::MAX;
+    let [pc, distance] = packed(place);
+    let answer = remembered([pc | END, distance], || {
+        let end = raddle_x86::frame_end(place, &mut Program, scratch());
+        end.map_or(NOWHERE, |end| {
+            let saved = end.frame_pointer.unwrap_or(i32::MIN);
+            u64::from(end.return_address.cast_unsigned()) << 32 | u64::from(saved.cast_unsigned())
+        })
+    });
+    (answer != NOWHERE).then(|| FrameEnd {
+        return_address: ((answer >> 32) as u32).cast_signed(),
+        frame_pointer: Some((answer as u32).cast_signed()).filter(|&saved| saved != i32::MIN),
+    })
 }
 
 /// The code of the program.
@@ -162,6 +334,10 @@ impl CodeReader for Program {
 
     fn only_records_access(&mut self, function: u64) -> bool {
         imported(function).is_some_and(crate::trace::hooks::is_access_hook)
+    }
+
+    fn never_returns(&mut self, function: u64) -> bool {
+        imported(function).is_some_and(noreturn::never_returns)
     }
 }
 

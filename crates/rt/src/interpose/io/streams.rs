@@ -86,6 +86,31 @@ pub fn standard_input(pc: u64) {
     input(unsafe { stdin } as usize, pc);
 }
 
+/// First words of a stream, as the C library lays them out for its macros.
+#[repr(C)]
+struct StreamHead {
+    flags: u64,
+    read: [usize; 3],
+    /// Base, next byte, end.
+    write: [usize; 3],
+    /// Base, end.
+    buffer: [usize; 2],
+}
+
+/// The program gave the buffer.
+const USER_BUFFER: u64 = 1;
+/// The stream is being written to.
+const IS_WRITTEN: u64 = 0x800;
+
+/// The buffer of standard output, if it holds output only and belongs to the C library: nothing but
+/// the C library reads it, to hand it to the kernel.
+pub fn output_buffer() -> core::ops::Range<usize> {
+    // SAFETY: the C library's stream, which is there as long as the process; checked for null.
+    let Some(head) = (unsafe { stdout.cast::<StreamHead>().as_ref() }) else { return 0..0 };
+    let is_output = head.flags & (USER_BUFFER | IS_WRITTEN) == IS_WRITTEN && head.read[0] == head.read[1];
+    if is_output { head.buffer[0]..head.buffer[1] } else { 0..0 }
+}
+
 /// Bytes of the buffer that `setbuf` is given.
 const BUFFER: usize = libc::BUFSIZ as usize;
 

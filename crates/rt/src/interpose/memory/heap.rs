@@ -2,9 +2,13 @@
 //! depends only on what the threads that use the slot have done before: swapping independent events
 //! of other threads moves no block.
 //!
-//! A block freed by the thread that owns its arena is used again by that thread. One freed by
-//! another thread goes back to the arena only along join and create, where the free happens before
-//! the next allocation; until then it stays unused.
+//! A block freed by the thread that owns its arena is used again by that thread. A small one freed
+//! by another thread is never used again: which thread freed it would be a part of the state that a
+//! program cannot see. A large one goes back to the arena only along join and create, where the free
+//! happens before the next allocation; until then it stays unused.
+//!
+//! What a small block held is overwritten when it is freed. So states that differ only in what freed
+//! blocks held are the same.
 //!
 //! In front of each block stand two words: size, class and state; and a link or the distance to the
 //! start of its slot.
@@ -28,9 +32,11 @@ const ARENA: usize = 1 << ARENA_BITS;
 const LIMIT: usize = 6 << 30;
 const HEADER: usize = 16;
 const CLASSES: usize = 128;
-/// Small fresh blocks are filled, so that an uninitialised object has the same content in every
-/// run, and not zero.
+/// Small blocks are filled, so that an uninitialised object has the same content in every run, and
+/// not zero: fresh ones when they are allocated, others when they are freed.
 const FILLED: usize = 1024;
+/// Room of blocks that are not used again if another thread frees them.
+const SMALL: usize = 4096;
 const FILL: u8 = 0xa5;
 
 const LIVE: u64 = 0x5a;
@@ -123,12 +129,12 @@ fn slot_of(address: usize) -> Option<usize> {
     (slot < process().pool_len).then_some(slot)
 }
 
-/// Class of a size: steps of 16 up to 512, then four per power of two.
 /// Whether the address lies where heap blocks do.
 pub fn is_in_arena(address: usize) -> bool {
     slot_of(address).is_some()
 }
 
+/// Class of a size: steps of 16 up to 512, then four per power of two.
 fn class_of(size: usize) -> usize {
     if size <= 512 {
         return size.max(1).div_ceil(16) - 1;
@@ -249,7 +255,9 @@ fn fill(block: usize, size: usize, room: usize, zeroed: bool, fresh: bool) {
                 core::ptr::write_bytes(block as *mut u8, 0, size);
             }
         } else if room <= FILLED {
-            core::ptr::write_bytes(block as *mut u8, FILL, room);
+            if fresh {
+                core::ptr::write_bytes(block as *mut u8, FILL, room);
+            }
         } else if room <= 1 << 16 {
             // The kernel may write to such a buffer, which works only where the page is writable
             // already.
@@ -293,13 +301,17 @@ fn release(block: usize, pc: u64) {
         return;
     }
     let start = block - header.link;
+    if room_of(class) <= FILLED {
+        // SAFETY: the room of the block, which is no longer in use.
+        unsafe { core::ptr::write_bytes(start as *mut u8, FILL, room_of(class)) };
+    }
     header.set(size, class, FREED);
     if start != block {
         Header::of(start).set(size, class, FREED);
     }
     if slot == run().me().slot as usize {
         reuse(slot, class, start);
-    } else {
+    } else if room_of(class) > SMALL {
         let me = run().me();
         Header::of(start).link = me.foreign_frees;
         me.foreign_frees = start;

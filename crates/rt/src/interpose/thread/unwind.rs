@@ -102,6 +102,7 @@ extern "C" fn stop(
         // one.
         unsafe {
             run().me().private.cleanup = *link(handler);
+            crate::interpose::exceptions::landed();
             jump(handler, 1);
         }
     }
