@@ -77,6 +77,8 @@ pub struct WrapperArgs {
 /// Search strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StrategyArg {
+    /// A few samples, then stateful; optimal where that does not pay
+    Auto,
     /// Each class of equivalent schedules exactly once
     Optimal,
     /// Dynamic partial-order reduction that recognises states
@@ -100,6 +102,7 @@ pub enum StrategyArg {
 impl From<StrategyArg> for StrategyName {
     fn from(arg: StrategyArg) -> Self {
         match arg {
+            StrategyArg::Auto => StrategyName::Auto,
             StrategyArg::Optimal => StrategyName::Optimal,
             StrategyArg::Stateful => StrategyName::Stateful,
             StrategyArg::Dpor => StrategyName::Dpor,
@@ -212,7 +215,7 @@ pub struct CheckArgs {
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<OsString>,
     /// How to search
-    #[arg(long, value_enum, default_value = "optimal")]
+    #[arg(long, value_enum, default_value = "auto")]
     pub strategy: StrategyArg,
     /// What is a scheduling point [default: sync; access with --property reach]
     #[arg(long, value_enum)]

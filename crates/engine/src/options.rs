@@ -13,8 +13,10 @@ pub const DEFAULT_MAX_EVENTS: u64 = 20_000_000;
 /// Search strategies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StrategyName {
-    /// Each class of equivalent schedules exactly once.
+    /// A few samples and a search that recognises states; `optimal` where that does not pay.
     #[default]
+    Auto,
+    /// Each class of equivalent schedules exactly once.
     Optimal,
     /// Dynamic partial-order reduction that recognises states.
     Stateful,
@@ -39,6 +41,7 @@ impl StrategyName {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
+            StrategyName::Auto => "auto",
             StrategyName::Optimal => "optimal",
             StrategyName::Stateful => "stateful",
             StrategyName::Dpor => "dpor",
@@ -68,7 +71,11 @@ impl StrategyName {
     #[must_use]
     pub fn can_share(self) -> bool {
         match self {
-            StrategyName::Optimal | StrategyName::Random | StrategyName::Pct | StrategyName::Pos => true,
+            StrategyName::Auto
+            | StrategyName::Optimal
+            | StrategyName::Random
+            | StrategyName::Pct
+            | StrategyName::Pos => true,
             StrategyName::Stateful
             | StrategyName::Dpor
             | StrategyName::Dfs
@@ -183,10 +190,10 @@ pub enum OptionsError {
     )]
     PruningMisses(StrategyName),
     /// A sampling strategy was given a bound on preemptions.
-    #[error("--preemptions goes with --strategy optimal, dpor or dfs: a sample has no such bound")]
+    #[error("--preemptions goes with --strategy auto, optimal, dpor or dfs: a sample has no such bound")]
     BoundedSample,
     /// A pruning strategy was given a bound on preemptions.
-    #[error("--preemptions goes with --strategy optimal, dpor or dfs: pruning looks at whole searches")]
+    #[error("--preemptions goes with --strategy auto, optimal, dpor or dfs: pruning looks at whole searches")]
     BoundedPruning,
 }
 

@@ -20,6 +20,10 @@ pub struct SearchOutcome {
     pub stats: Stats,
     /// Why it is not exhaustive, if it is not.
     pub incomplete: Option<IncompleteReason>,
+    /// Whether the strategy has started again.
+    pub has_restarted: bool,
+    /// Whether the search began with several targets and went on with one.
+    pub became_one: bool,
 }
 
 /// How far a search is.
@@ -105,6 +109,8 @@ struct Search {
     is_crowded: bool,
     /// Whether the strategy has restarted and the runs of its last attempt are waited for.
     is_restarting: bool,
+    has_restarted: bool,
+    became_one: bool,
 }
 
 impl Search {
@@ -115,6 +121,7 @@ impl Search {
             self.progress.estimate = strategy.estimate();
         }
         let class = strategy.learn(run.observation());
+        self.has_restarted |= class == Classification::Restarted;
         if run.summary.status == RunStatus::Diverged {
             tracing::debug!(run = run.number, ?class, "run diverged from its schedule");
         }
@@ -127,7 +134,12 @@ impl Search {
 
     fn outcome(self, incomplete: Option<IncompleteReason>) -> SearchOutcome {
         let crowd = self.is_crowded.then_some(IncompleteReason::Crowd);
-        SearchOutcome { stats: self.progress.stats, incomplete: incomplete.or(crowd) }
+        SearchOutcome {
+            stats: self.progress.stats,
+            incomplete: incomplete.or(crowd),
+            has_restarted: self.has_restarted,
+            became_one: self.became_one,
+        }
     }
 }
 
@@ -150,7 +162,7 @@ pub fn explore<T: Target>(
     loop {
         if search.is_restarting && pool.under_way() == 0 {
             pool.become_one()?;
-            search = Search::default();
+            search = Search { has_restarted: true, became_one: true, ..Search::default() };
         }
         while !search.is_restarting
             && pool.has_room()

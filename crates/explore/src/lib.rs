@@ -15,6 +15,7 @@ pub mod driver;
 pub mod optimal;
 pub mod pdp;
 pub mod pool;
+pub mod portion;
 pub mod preemptions;
 pub mod restart;
 pub mod sampling;

@@ -161,6 +161,32 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     }
 }
 
+impl<S: Strategy + ?Sized> Strategy for &mut S {
+    fn next(&mut self) -> Option<Request> {
+        (**self).next()
+    }
+
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        (**self).learn(observation)
+    }
+
+    fn incomplete_reason(&self) -> Option<IncompleteReason> {
+        (**self).incomplete_reason()
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        (**self).estimate()
+    }
+
+    fn prune(&self) -> Prune {
+        (**self).prune()
+    }
+
+    fn states(&self) -> u64 {
+        (**self).states()
+    }
+}
+
 /// A request that follows a schedule and goes on by the policy that searches rely on.
 #[must_use]
 pub fn scheduled(schedule: Vec<Choice>) -> Request {

@@ -86,6 +86,13 @@ pub struct Stats {
     /// States that were remembered; only in searches that recognise states.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub states: u64,
+    /// Searches that were made one after the other, if there were several; the other figures are those
+    /// of the last one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// Every schedule with at most so many preemptions was covered, in searches that did not end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemptions_covered: Option<u32>,
     /// Transitions in all.
     pub transitions: u64,
     /// Everything recorded, in all.
@@ -107,6 +114,47 @@ pub struct Stats {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+impl Stats {
+    /// All runs.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.executions + self.matched + self.blocked + self.assumed + self.cut
+    }
+
+    /// Adds the figures of the same search's next portion.
+    pub fn extend(&mut self, next: &Stats) {
+        self.executions += next.executions;
+        self.blocked += next.blocked;
+        self.assumed += next.assumed;
+        self.cut += next.cut;
+        self.matched += next.matched;
+        self.states = self.states.max(next.states);
+        self.transitions += next.transitions;
+        self.events += next.events;
+        self.include(next);
+        self.prune = next.prune;
+    }
+
+    /// Adds what another search of the same program shows about the program.
+    pub fn include(&mut self, other: &Stats) {
+        self.threads = self.threads.max(other.threads);
+        self.exits.extend(&other.exits);
+        self.exits.sort_unstable();
+        self.exits.dedup();
+    }
+}
+
+/// One of several searches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its strategy.
+    pub strategy: String,
+    /// Its runs.
+    pub runs: u64,
+    /// What it found first.
+    pub findings: u64,
 }
 
 /// Figures of the pruning strategies.

@@ -93,7 +93,7 @@ impl ProgressLine {
 }
 
 fn line(stats: &Stats, findings: usize, elapsed: Duration, estimate: Option<f64>) -> String {
-    let runs = stats.executions + stats.matched + stats.blocked + stats.assumed + stats.cut;
+    let runs = stats.runs();
     let rate = runs as f64 / elapsed.as_secs_f64().max(0.001);
     let mut text = format!("{} executions, {rate:.0}/s", stats.executions);
     if let Some(total) = estimate.filter(|total| total.is_finite() && *total > 0.0) {

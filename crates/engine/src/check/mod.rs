@@ -3,6 +3,7 @@
 //! The search and the confirmation of findings have a target each, so that a finding is confirmed
 //! and told while the search goes on.
 
+mod auto;
 mod parallel;
 mod search;
 mod static_facts;
@@ -26,7 +27,7 @@ use crate::options::{CheckOptions, StrategyName, granularity_word};
 use crate::program::Program;
 use crate::unseen;
 use parallel::ParallelSetup;
-use search::{RESTART, Search, SearchResult, SelfCheck};
+use search::{RESTART, SearchResult, SelfCheck, Session};
 use static_facts::StaticFacts;
 
 /// Checks a program.
@@ -176,23 +177,28 @@ impl Checker {
             .allowing(&options.allowed_exits);
         collector.suppressions = options.suppressions.clone();
         let parallel = parallel_setup(options, &within, observer);
-        let mut searched = Search {
-            strategy: strategies::build(options, knowledge, parallel.is_some()),
-            parallel,
+        let mut session = Session {
             self_check: self_check(options, target_options)?,
             target: &mut target,
             collector: &mut collector,
             observer,
             stop_at_first: options.stop_at_first,
             spurious: options.spurious,
-        }
-        .run()?;
+            runs_before: 0,
+        };
+        let begun = Instant::now();
+        let (name, mut searched) = if options.strategy == StrategyName::Auto && options.preemptions.is_none() {
+            auto::search(options, &mut session, parallel.as_ref(), begun)?
+        } else {
+            let mut strategy = strategies::build(options, knowledge, parallel.is_some());
+            (options.strategy, session.search(&mut *strategy, parallel.as_ref())?)
+        };
         searched.limits = with_places(searched.limits, &symbols);
         searched.limits.extend(unhooked_copies(&symbols));
         let suppressions = std::mem::take(&mut collector.suppressions);
         let suppressed = std::mem::take(&mut collector.suppressed);
         let benign = std::mem::take(&mut collector.benign);
-        let mut report = self.report(searched, collector);
+        let mut report = self.report(name, searched, collector);
         self.options.suppressions = suppressions;
         // What could not be pruned costs time, not certainty.
         report.limits.extend(notes);
@@ -213,8 +219,8 @@ impl Checker {
 
     /// Puts the report together. What was not modelled, or could not be confirmed, keeps the
     /// verdict from being verified.
-    fn report(&self, searched: SearchResult, collector: Collector<'_>) -> Report {
-        let SearchResult { stats, mut reason, mut limits } = searched;
+    fn report(&self, strategy: StrategyName, searched: SearchResult, collector: Collector<'_>) -> Report {
+        let SearchResult { stats, mut reason, mut limits, .. } = searched;
         if reason.is_none() {
             reason = self.reason_among(&limits);
         }
@@ -230,7 +236,7 @@ impl Checker {
             raddle: env!("CARGO_PKG_VERSION").into(),
             program: self.program.name(),
             args: self.program.args_text(),
-            strategy: self.options.strategy.word().into(),
+            strategy: strategy.word().into(),
             granularity: granularity_word(self.options.granularity).into(),
             property: self.options.property().word().into(),
             verdict: verdict(&findings, complete, self.options.warnings_are_errors),
@@ -282,8 +288,9 @@ fn parallel_setup(
         return Some(ParallelSetup::new(options, target_options));
     }
     if options.jobs.is_some() {
-        observer
-            .note("this search cannot be shared and runs with one job (--jobs goes with optimal, random, pct and pos)");
+        observer.note(
+            "this search cannot be shared and runs with one job (--jobs goes with auto, optimal, random, pct and pos)",
+        );
     }
     None
 }

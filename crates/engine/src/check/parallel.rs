@@ -43,7 +43,8 @@ impl ParallelSetup {
         ParallelSetup {
             jobs: options.jobs(),
             target_options: target_options.clone(),
-            expands: options.strategy == StrategyName::Optimal,
+            // Of `auto`, the part with `optimal` is shared.
+            expands: matches!(options.strategy, StrategyName::Auto | StrategyName::Optimal),
             spurious: options.spurious,
             self_check: options.self_check,
             allowed_exits: options.allowed_exits.clone(),

@@ -31,26 +31,30 @@ pub struct SearchResult {
     pub reason: Option<Reason>,
     /// What was not modelled.
     pub limits: Vec<String>,
+    /// Whether there is nothing that another search could do.
+    pub is_final: bool,
+    /// Whether the strategy has started again.
+    pub has_restarted: bool,
+    /// Whether the search has to go on with one target if it goes on.
+    pub became_one: bool,
 }
 
-/// Everything that a search needs.
-pub struct Search<'a, 'b> {
-    /// Decides what to run.
-    pub strategy: Box<dyn Strategy>,
-    /// Runs it.
+/// What every search of a check uses.
+pub struct Session<'a, 'b> {
+    /// Runs the program.
     pub target: &'a mut NativeTarget,
-    /// How others run it together with the target.
-    pub parallel: Option<ParallelSetup>,
     /// Takes what is found.
     pub collector: &'a mut Collector<'b>,
     /// Is told how far it is and what is found.
     pub observer: &'a mut dyn Observer,
     /// Checks raddle itself.
     pub self_check: Option<SelfCheck>,
-    /// Whether the first error ends it.
+    /// Whether the first error ends the check.
     pub stop_at_first: bool,
     /// Spurious wake-ups that each thread may have.
     pub spurious: u32,
+    /// Runs of earlier searches.
+    pub runs_before: u64,
 }
 
 /// Why a search ended before its strategy had nothing more to ask for.
@@ -63,40 +67,55 @@ enum StopReason {
     Failed(Error),
 }
 
-impl Search<'_, '_> {
-    /// Searches.
-    pub fn run(self) -> Result<SearchResult, Error> {
-        let Search { mut strategy, target, parallel, collector, observer, self_check, stop_at_first, spurious } = self;
-        let (last, ended, seen) = (Stats::default(), None, 0);
-        let is_panic_provoked = panics::is_provoked("search");
+impl Session<'_, '_> {
+    /// Searches with a strategy; with `parallel`, others run the program together with the target.
+    pub fn search(
+        &mut self,
+        strategy: &mut dyn Strategy,
+        parallel: Option<&ParallelSetup>,
+    ) -> Result<SearchResult, Error> {
         let mut monitor = SearchMonitor {
-            collector,
-            observer,
-            self_check,
-            stop_at_first,
-            spurious,
-            semantics: SyncState::new(spurious),
-            last,
-            ended,
-            seen,
+            collector: &mut *self.collector,
+            observer: &mut *self.observer,
+            self_check: self.self_check.as_mut(),
+            stop_at_first: self.stop_at_first,
+            spurious: self.spurious,
+            runs_before: self.runs_before,
+            semantics: SyncState::new(self.spurious),
+            last: Stats::default(),
+            ended: None,
+            seen: 0,
             has_overwritten_lock: false,
-            is_panic_provoked,
+            is_panic_provoked: panics::is_provoked("search"),
         };
+        let target = &mut *self.target;
         let searched = panics::catch(|| {
             let mut pool = match parallel {
                 Some(parallel) => parallel.pool(target),
                 None => WorkerPool::of_one(target),
             };
             let mut see = |run: &RunOutcome<'_>, class, progress: &_| monitor.see(run, class, progress);
-            let outcome = explore(&mut *strategy, &mut pool, &mut see);
+            let outcome = explore(strategy, &mut pool, &mut see);
             (outcome, pool.close())
         });
         let (outcome, mut limits) = match searched {
             Ok(searched) => searched,
-            Err(reason) => return Ok(SearchResult { stats: monitor.last, reason: Some(reason), limits: Vec::new() }),
+            Err(reason) => {
+                let (stats, limits) = (monitor.last, Vec::new());
+                return Ok(SearchResult {
+                    stats,
+                    reason: Some(reason),
+                    limits,
+                    is_final: true,
+                    has_restarted: false,
+                    became_one: false,
+                });
+            }
         };
         limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
-        monitor.searched(outcome, limits)
+        let result = monitor.searched(outcome, limits)?;
+        self.runs_before += result.stats.runs();
+        Ok(result)
     }
 }
 
@@ -104,9 +123,10 @@ impl Search<'_, '_> {
 struct SearchMonitor<'a, 'b> {
     collector: &'a mut Collector<'b>,
     observer: &'a mut dyn Observer,
-    self_check: Option<SelfCheck>,
+    self_check: Option<&'a mut SelfCheck>,
     stop_at_first: bool,
     spurious: u32,
+    runs_before: u64,
     /// Replays executions.
     semantics: SyncState,
     last: Stats,
@@ -149,7 +169,8 @@ impl SearchMonitor<'_, '_> {
     /// Takes what the execution shows, and checks raddle itself on it.
     fn examine(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
         self.observer.examined(execution.events.len());
-        let met = self.collector.meet(execution, stats.executions.saturating_sub(1), self.observer);
+        let before = self.runs_before + stats.executions.saturating_sub(1);
+        let met = self.collector.meet(execution, before, self.observer);
         self.has_overwritten_lock |= self.collector.has_overwritten_lock();
         self.ended = match met {
             Err(Error::Target(TargetError::Interrupted)) => {
@@ -191,12 +212,16 @@ impl SearchMonitor<'_, '_> {
             limits.push(OVERWRITTEN.into());
         }
         let mut stats = self.last;
+        let mut is_final = self.ended.is_some() || outcome.is_err();
+        let has_restarted = outcome.as_ref().is_ok_and(|outcome| outcome.has_restarted);
+        let became_one = outcome.as_ref().is_ok_and(|outcome| outcome.became_one);
         let reason = match (self.ended, outcome) {
             (Some(StopReason::Failed(failure)), _) => return Err(failure),
             (Some(StopReason::Because(reason)), _) => Some(reason),
             (Some(StopReason::AtFirst), _) => Some(reason_of(IncompleteReason::Stopped)),
             (None, Ok(outcome)) => {
                 stats = outcome.stats;
+                is_final = matches!(outcome.incomplete, Some(IncompleteReason::Time | IncompleteReason::Executions));
                 outcome.incomplete.map(reason_of)
             }
             (None, Err(TargetError::Interrupted)) => Some(reason("interrupted", "the search was interrupted")),
@@ -206,7 +231,7 @@ impl SearchMonitor<'_, '_> {
             (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
         };
-        Ok(SearchResult { stats, reason, limits })
+        Ok(SearchResult { stats, reason, limits, is_final, has_restarted, became_one })
     }
 }
 

@@ -23,10 +23,30 @@ const PCT_DEPTH: u32 = 3;
 pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>, is_shared: bool) -> Box<dyn Strategy> {
     let strategy = match options.preemptions.and_then(|bound| bounded(options, bound)) {
         Some(strategy) => strategy,
-        None if is_shared => shared(options, options.strategy, knowledge),
-        None => unbounded(options, options.strategy, knowledge),
+        None => of_name(options, options.strategy, knowledge, is_shared),
     };
     within_bounds(options, strategy)
+}
+
+/// The strategy of this name without bounds.
+pub fn of_name(
+    options: &CheckOptions,
+    name: StrategyName,
+    knowledge: Option<Knowledge>,
+    is_shared: bool,
+) -> Box<dyn Strategy> {
+    if is_shared { shared(options, name, knowledge) } else { unbounded(options, name, knowledge) }
+}
+
+/// A search of all schedules with at most so many preemptions.
+pub fn within_preemptions(spurious: u32, bound: u32) -> RestartOnSpinloop {
+    RestartOnSpinloop::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound)))
+}
+
+/// A search that recognises states, for programs without spin loops.
+pub fn matching_states(options: &CheckOptions) -> Dpor {
+    let cache = usize::try_from(options.cache.unwrap_or_else(free_memory_quarter)).unwrap_or(usize::MAX);
+    Dpor::matching_states(options.spurious, cache)
 }
 
 /// The strategy with a bound on preemptions; `None` for those that have no such bound. The options
@@ -36,7 +56,7 @@ fn bounded(options: &CheckOptions, bound: u32) -> Option<Box<dyn Strategy>> {
     let search: fn(u32) -> Dfs = match options.strategy {
         StrategyName::Dfs => Dfs::new,
         // What can be left out without a bound is not what can be left out with one.
-        StrategyName::Optimal | StrategyName::Dpor | StrategyName::Stateful => Dfs::of_traces,
+        StrategyName::Auto | StrategyName::Optimal | StrategyName::Dpor | StrategyName::Stateful => Dfs::of_traces,
         StrategyName::Random | StrategyName::Pct | StrategyName::Pos | StrategyName::Pdp | StrategyName::Dhtc => {
             return None;
         }
@@ -65,7 +85,9 @@ fn shared(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowledg
         Box::new(RestartOnSpinloop::of_shared_samples(move || Box::new(sampling.clone())))
     };
     match name {
-        StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious).preceded_by(Optimal::new(spurious))),
+        StrategyName::Auto | StrategyName::Optimal => {
+            Box::new(optimal_with_dpor_fallback(spurious).preceded_by(Optimal::new(spurious)))
+        }
         StrategyName::Random => samples(Sampling::random(options.seed)),
         StrategyName::Pct => samples(Sampling::pct(options.seed, PCT_DEPTH)),
         StrategyName::Pos => samples(Sampling::pos(options.seed)),
@@ -80,11 +102,11 @@ fn shared(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowledg
 fn unbounded(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowledge>) -> Box<dyn Strategy> {
     let spurious = options.spurious;
     match name {
-        StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious)),
+        StrategyName::Auto | StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious)),
         StrategyName::Stateful => {
-            let cache = usize::try_from(options.cache.unwrap_or_else(free_memory_quarter)).unwrap_or(usize::MAX);
+            let options = options.clone();
             Box::new(RestartOnSpinloop::new(move |loops| {
-                Box::new(if loops == 0 { Dpor::matching_states(spurious, cache) } else { Dpor::new(spurious) })
+                Box::new(if loops == 0 { matching_states(&options) } else { Dpor::new(spurious) })
             }))
         }
         StrategyName::Dpor => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dpor::new(spurious)))),

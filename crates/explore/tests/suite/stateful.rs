@@ -7,6 +7,8 @@ use crate::common::{sample, seeds};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::dpor::Dpor;
+use raddle_explore::portion::Portions;
+use raddle_explore::sampling::Sampling;
 use raddle_explore::{IncompleteReason, Strategy, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::{Kind, Severity, Stats};
@@ -133,4 +135,26 @@ fn forgetting_is_right() {
     let (few, stats) = shown(Dpor::matching_states(0, 20_000), &program, Granularity::Sync, 0, 1000).unwrap();
     assert_eq!(all, few);
     assert!((50..=120).contains(&(stats.executions + stats.matched)), "{stats:?}");
+}
+
+/// A search that is made in portions, with samples between them, is the same search.
+#[test]
+fn portions_are_one_search() {
+    let program = increments(5, 1);
+    let mut target = MemoryTarget::with(&program, Granularity::Sync, 0, 1).with_keys();
+    let mut search = Portions::new(Dpor::matching_states(0, CACHE)).until_spin_loop();
+    let mut all = Stats::default();
+    for portion in 0.. {
+        search.begin(7);
+        let outcome =
+            explore(&mut search, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| ControlFlow::Continue(()));
+        all.extend(&outcome.unwrap().stats);
+        if !search.is_paused() {
+            break;
+        }
+        assert_eq!(all.runs(), 7 * (portion + 1));
+        let mut samples = MaxExecutions::new(Sampling::pct(portion, 3), 5);
+        explore(&mut samples, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    }
+    assert_eq!((all.executions, all.matched, all.blocked), (1, 49, 0));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use raddle_model::finding::{Kind, Prune, Report, Severity, Stats, Verdict};
+use raddle_model::finding::{Kind, Phase, Prune, Report, Severity, Stats, Verdict};
 
 use super::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint};
 use crate::escape::clean;
@@ -29,6 +29,9 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "suppressed:"), clean(one));
     }
     let _ = writeln!(text, "  {}", paint(FAINT, &figures(&report.stats)));
+    if !report.stats.phases.is_empty() {
+        let _ = writeln!(text, "  {}", paint(FAINT, &searches(&report.stats.phases)));
+    }
     if report.stats.prune.checks > 0 {
         let _ = writeln!(text, "  {}", paint(FAINT, &pruned(&report.stats.prune)));
     }
@@ -96,6 +99,12 @@ fn coverage(report: &Report) -> Vec<String> {
                 .into(),
         );
     }
+    match report.stats.preemptions_covered {
+        Some(0) => lines.push("every schedule without preemption was covered".into()),
+        Some(1) => lines.push("every schedule with at most one preemption was covered".into()),
+        Some(most) => lines.push(format!("every schedule with at most {most} preemptions was covered")),
+        None => {}
+    }
     if report.verdict == Verdict::Bug
         && let Some(reason) = &report.reason
     {
@@ -129,6 +138,16 @@ fn figures(stats: &Stats) -> String {
         let _ = write!(text, "; exit status {}", exits.join(", "));
     }
     text
+}
+
+/// The searches that were made, in their order.
+fn searches(phases: &[Phase]) -> String {
+    let one = |phase: &Phase| {
+        let found = if phase.findings > 0 { format!(" ({} found)", phase.findings) } else { String::new() };
+        format!("{} {}{found}", phase.strategy, grouped(phase.runs))
+    };
+    let all: Vec<String> = phases.iter().map(one).collect();
+    format!("runs of each search: {}", all.join(", "))
 }
 
 fn pruned(prune: &Prune) -> String {
