@@ -1,5 +1,5 @@
-//! `./x bench [check|checkpoints|engine|predict|pruning]`: benchmarks of raddle. They print ratios
-//! of figures from the same run, because machines are shared and noisy.
+//! `./x bench [check|checkpoints|engine|predict|pruning|verdict]`: benchmarks of raddle. They print
+//! ratios of figures from the same run, because machines are shared and noisy.
 
 mod chart;
 mod check;
@@ -8,6 +8,7 @@ mod engine;
 mod predict;
 mod pruning;
 mod tools;
+mod verdict;
 
 /// Prints a table.
 type Benchmark = fn() -> Result<(), tools::BenchError>;
@@ -15,17 +16,18 @@ type Benchmark = fn() -> Result<(), tools::BenchError>;
 fn main() {
     let what: Vec<String> = std::env::args().skip(1).collect();
     let wants = |name: &str| what.is_empty() || what.iter().any(|given| given == name);
-    let known = ["check", "checkpoints", "engine", "predict", "pruning"];
+    let known = ["check", "checkpoints", "engine", "predict", "pruning", "verdict"];
     if let Some(unknown) = what.iter().find(|given| !known.contains(&given.as_str())) {
         eprintln!("bench: there is no benchmark called {unknown}; there are: {}", known.join(", "));
         std::process::exit(2);
     }
-    let all: [(&str, Benchmark); 5] = [
+    let all: [(&str, Benchmark); 6] = [
         ("check", check::run),
         ("checkpoints", checkpoints::run),
         ("engine", engine::run),
         ("predict", predict::run),
         ("pruning", pruning::run),
+        ("verdict", verdict::run),
     ];
     for (name, run) in all {
         if wants(name)

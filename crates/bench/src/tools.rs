@@ -25,8 +25,9 @@ pub fn raddle() -> PathBuf {
 pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, BenchError> {
     let program = into.join(Path::new(source).file_stem().unwrap_or_default());
     let source = root().join("bench").join(source);
+    let wrapper = if source.extension().is_some_and(|end| end == "cpp") { "c++" } else { "cc" };
     let mut command = Command::new(raddle());
-    command.arg("cc").arg("-O2").args(flags).arg(&source).arg("-o").arg(&program).arg("-pthread");
+    command.arg(wrapper).arg("-O2").args(flags).arg(&source).arg("-o").arg(&program).arg("-pthread");
     let status = command.status()?;
     if !status.success() {
         return Err(format!("cannot compile {}", source.display()).into());

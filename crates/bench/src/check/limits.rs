@@ -49,7 +49,7 @@ pub fn run(place: &Path) -> Result<Vec<Value>, BenchError> {
 fn jobs(place: &Path) -> Result<Figure, BenchError> {
     let program = compile("locked_increments", &["-DN=9"], place)?;
     let seconds = |jobs: &str| -> Result<f64, BenchError> {
-        Ok(check(&program, &["--max-executions", SHARED, "--jobs", jobs])?.0.seconds)
+        Ok(check(&program, &["--strategy", "optimal", "--max-executions", SHARED, "--jobs", jobs])?.0.seconds)
     };
     // Alternating, so that the load of the machine affects both alike.
     let (mut one, mut two) = (f64::MAX, f64::MAX);
@@ -69,7 +69,7 @@ fn jobs(place: &Path) -> Result<Figure, BenchError> {
 /// Memory of a million executions, and the growth of the host meanwhile.
 fn memory(place: &Path) -> Result<[Figure; 2], BenchError> {
     let program = compile("locked_increments", &["-DN=10"], place)?;
-    let (measured, _) = check(&program, &["--max-executions", MANY])?;
+    let (measured, _) = check(&program, &["--strategy", "optimal", "--max-executions", MANY])?;
     let value = measured.memory() as f64 / f64::from(1 << 20);
     let size_at = |part: f64| {
         let moment = measured.seconds * part;
@@ -100,7 +100,7 @@ fn long_trace(place: &Path) -> Result<[Figure; 3], BenchError> {
     let program = compile("bigtrace", &[], place)?;
     let mut run = Command::new(tools::raddle());
     let run = measure(run.arg("run").arg(&program), PATIENCE)?.ok_or("the long trace takes too long")?;
-    let (checked, report) = check(&program, &["--max-executions", "1"])?;
+    let (checked, report) = check(&program, &["--strategy", "optimal", "--max-executions", "1"])?;
     let events = report["stats"]["events"].as_u64().unwrap_or(0);
     if events < 10_000_000 {
         return Err(format!("the long trace has {events} events only").into());
@@ -120,7 +120,7 @@ fn first(place: &Path) -> Result<[Figure; 2], BenchError> {
     let program = compile("locked_increments", &["-DN=2"], place)?;
     let mut best = f64::MAX;
     for _ in 0..TIMES {
-        best = best.min(check(&program, &["--max-executions", "1"])?.0.seconds);
+        best = best.min(check(&program, &["--strategy", "optimal", "--max-executions", "1"])?.0.seconds);
     }
     let mut from_source = f64::MAX;
     for _ in 0..TIMES {

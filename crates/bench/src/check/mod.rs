@@ -5,7 +5,7 @@
 //! The fastest of some repetitions counts.
 
 mod limits;
-mod measure;
+pub mod measure;
 mod peers;
 mod programs;
 
@@ -26,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A search is repeated until it has taken this many CPU seconds, or `OFTEN` times.
 const ENOUGH: f64 = 1.5;
 const OFTEN: usize = 5;
-/// The other checkers use one processor, too.
-const ONE_JOB: [&str; 2] = ["--jobs", "1"];
+/// The other checkers use one processor, too. Rates are those of complete executions.
+const ONE_JOB: [&str; 4] = ["--jobs", "1", "--strategy", "optimal"];
 
 /// Figures of the search of one program.
 struct SearchFigures {
@@ -173,7 +173,7 @@ fn compile(name: &str, defines: &[&str], place: &Path) -> Result<PathBuf, BenchE
 
 /// Searches a program, more than once if that is quick.
 fn search(program: &Path) -> Result<SearchFigures, BenchError> {
-    let first = check(program, &["--jobs", "1", "--max-executions", "1"])?.0.cpu;
+    let first = check(program, &[&ONE_JOB[..], &["--max-executions", "1"]].concat())?.0.cpu;
     let (mut best, mut report) = check(program, &ONE_JOB)?;
     let mut spent = best.cpu;
     for _ in 1..OFTEN {

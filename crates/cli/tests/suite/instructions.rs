@@ -36,7 +36,8 @@ fn count(program: &Path, most: &str) -> (u64, u64) {
     let mut command = place.command("valgrind");
     command.args(["--tool=callgrind", "-q", "--trace-children=no"]);
     command.arg(format!("--callgrind-out-file={}", counts.display())).arg(raddle());
-    command.args(["check", "--quiet", "--jobs", "1", "--json", "report.json", "--max-executions", most]).arg(program);
+    command.args(["check", "--strategy", "optimal", "--quiet", "--jobs", "1"]);
+    command.args(["--json", "report.json", "--max-executions", most]).arg(program);
     let done = finish(&mut command);
     let text = std::fs::read_to_string(&counts).unwrap_or_else(|error| panic!("{error}: {}", done.all()));
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).expect("callgrind counts");
