@@ -80,6 +80,26 @@ impl Case {
 }
 
 impl Run {
+    /// Whether it says how many executions there are.
+    pub fn has_counts(&self) -> bool {
+        self.executions.is_some() || self.blocked.is_some()
+    }
+
+    /// Whether the option is among those of `raddle check`.
+    pub fn has_option(&self, option: &str) -> bool {
+        self.options.iter().any(|given| given == option)
+    }
+
+    /// The same with more options.
+    pub fn with_options(&self, more: [&str; 2]) -> Run {
+        Run { options: self.options.iter().cloned().chain(more.map(String::from)).collect(), ..self.clone() }
+    }
+
+    /// The same without a word about executions.
+    pub fn without_counts(&self) -> Run {
+        Run { executions: None, blocked: None, ..self.clone() }
+    }
+
     fn directive(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "flags" => self.flags.extend(words(value)),

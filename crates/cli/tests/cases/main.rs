@@ -61,8 +61,17 @@ fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
     trials
 }
 
-/// Checks one program in one way, built by a compiler of this family.
+/// Checks one program in one way, built by a compiler of this family. Counts are those of `optimal`,
+/// unless a run names its strategy; such a run is made once more as users would.
 fn one(path: &Path, family: &str, run: &Run) -> Result<(), Failed> {
+    if !run.has_counts() || run.has_option("--strategy") {
+        return check(path, family, run);
+    }
+    check(path, family, &run.with_options(["--strategy", "optimal"]))?;
+    check(path, family, &run.without_counts())
+}
+
+fn check(path: &Path, family: &str, run: &Run) -> Result<(), Failed> {
     let ended = process::check(path, &process::compiler(family, path)?, run)?;
     let wrong = compare::differences(run, &ended);
     if wrong.is_empty() {

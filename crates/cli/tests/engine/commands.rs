@@ -296,7 +296,8 @@ fn a_program_keeps_its_processors() {
     let output = Command::new(&program).output().unwrap().stdout;
     let all = String::from_utf8(output).unwrap();
     for jobs in ["1", "2"] {
-        let checked = place.raddle(&["check", "--jobs", jobs, program.to_str().unwrap(), "--", all.trim()]);
+        let options = ["check", "--strategy", "optimal", "--jobs", jobs];
+        let checked = place.raddle(&[&options[..], &[program.to_str().unwrap(), "--", all.trim()]].concat());
         assert_eq!(checked.status(), Some(0), "{}", checked.all());
         assert!(checked.all().contains("720 executions"), "{}", checked.all());
     }
