@@ -4,6 +4,7 @@
 //! | bits of `arg` | |
 //! |---|---|
 //! | 0..10 | events of `poll` that the thread waits for; none if it never waits |
+//! | 10 | [`SECOND_SHARES`] |
 //! | 11 | [`ASKS`] |
 //! | 12 | [`UNORDERED`] |
 //! | 13 | [`SECOND_OBSERVES`] |
@@ -23,6 +24,11 @@
 //! and observes the content. The names in a directory are a thing of their own, its list: making
 //! and removing names shares it, reading it observes it.
 
+/// The second thing is changed in a way that commutes with other such changes.
+pub const SECOND_SHARES: u64 = 1 << 10;
+/// The thing that stands for what any channel is ready for. Operations on channels share it, and a wait
+/// for several observes it. It is even, and beyond the lists.
+pub const READINESS: u32 = 1 << 31;
 /// Orders no memory.
 pub const UNORDERED: u64 = 1 << 12;
 /// The second thing is only observed.

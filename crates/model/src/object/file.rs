@@ -42,13 +42,13 @@ pub struct FileTouch {
 pub struct SecondTouch {
     /// Which thing.
     pub thing: u32,
-    /// It is only looked at.
-    pub observes: bool,
+    /// How.
+    pub access: ListAccess,
 }
 
-impl From<SecondTouch> for FileTouch {
-    fn from(second: SecondTouch) -> Self {
-        FileTouch { identity: io::file(second.thing), observes: second.observes }
+impl SecondTouch {
+    fn identity(self) -> u64 {
+        io::file(self.thing)
     }
 }
 
@@ -58,8 +58,8 @@ impl FileTouch {
     }
 }
 
-fn list_mode(list: io::List) -> Mode {
-    match list.access {
+fn mode_of(access: ListAccess) -> Mode {
+    match access {
         ListAccess::Observe => Mode::Observe,
         ListAccess::Share => Mode::Share,
         ListAccess::Change => Mode::Write,
@@ -73,12 +73,11 @@ impl FileOp {
         self.events != 0
     }
 
-    fn touches(&self) -> impl Iterator<Item = FileTouch> {
-        [Some(self.object), self.second.map(FileTouch::from)].into_iter().flatten()
-    }
-
-    fn lists(&self) -> impl Iterator<Item = io::List> {
-        self.lists.into_iter().flatten()
+    /// What is touched beside the object, and how.
+    fn others(&self) -> impl Iterator<Item = (u64, ListAccess)> {
+        let second = self.second.map(|second| (second.identity(), second.access));
+        let lists = self.lists.map(|list| list.map(|list| (list.thing(), list.access)));
+        [second].into_iter().chain(lists).flatten()
     }
 }
 
@@ -94,8 +93,10 @@ impl Operation for FileOp {
 
     fn pack(&self) -> Words {
         let flag = |observes: bool, flag: u64| if observes { flag } else { 0 };
-        let second_observes = self.second.is_some_and(|second| second.observes);
-        let flags = flag(self.object.observes, io::OBSERVES) | flag(second_observes, io::SECOND_OBSERVES);
+        let second_is = |access| self.second.is_some_and(|second| second.access == access);
+        let flags = flag(self.object.observes, io::OBSERVES)
+            | flag(second_is(ListAccess::Observe), io::SECOND_OBSERVES)
+            | flag(second_is(ListAccess::Share), io::SECOND_SHARES);
         let second = self.second.map_or(0, |second| io::and(second.thing));
         let arg = io::waits_for(self.descriptor, self.events) | second | flags;
         let arg = if self.ordered { arg } else { arg | io::UNORDERED };
@@ -110,8 +111,12 @@ impl Operation for FileOp {
     fn unpack(words: &Words) -> Result<Self, UnpackError> {
         let (descriptor, events) = io::waited_for(words.arg);
         let observes = |flag: u64| words.arg & flag != 0;
-        let second = io::second(words.arg)
-            .map(|second| SecondTouch { thing: second as u32, observes: observes(io::SECOND_OBSERVES) });
+        let access = match (observes(io::SECOND_OBSERVES), observes(io::SECOND_SHARES)) {
+            (true, _) => ListAccess::Observe,
+            (_, true) => ListAccess::Share,
+            _ => ListAccess::Change,
+        };
+        let second = io::second(words.arg).map(|second| SecondTouch { thing: second as u32, access });
         Ok(FileOp {
             object: FileTouch { identity: io::thing(words.obj), observes: observes(io::OBSERVES) },
             second,
@@ -130,8 +135,8 @@ impl Operation for FileOp {
     fn apply(&self, _thread: u16, _state: &mut SyncState) {}
 
     fn footprint(&self, _thread: u16, into: &mut Footprint) {
-        into.extend(self.touches().map(|touch| file_touch(touch.identity, touch.mode())));
-        into.extend(self.lists().map(|list| file_touch(list.thing(), list_mode(list))));
+        into.extend([file_touch(self.object.identity, self.object.mode())]);
+        into.extend(self.others().map(|(identity, access)| file_touch(identity, mode_of(access))));
     }
 
     fn can_block(&self) -> bool {
@@ -139,20 +144,16 @@ impl Operation for FileOp {
     }
 
     fn order(&self, sink: &mut impl OrderSink) {
-        for touch in self.touches().filter(|_| self.ordered) {
-            if !self.blind {
-                sink.acquire(touch.identity, Carrier::Object);
+        let how = if self.object.observes { ListAccess::Observe } else { ListAccess::Change };
+        let all = std::iter::once((self.object.identity, how)).chain(self.others());
+        // That something may have become ready orders nothing.
+        let orders = |&(identity, _): &(u64, ListAccess)| self.ordered && identity != io::file(io::READINESS);
+        for (identity, access) in all.filter(orders) {
+            if !self.blind && access != ListAccess::Share {
+                sink.acquire(identity, Carrier::Object);
             }
-            if !touch.observes {
-                sink.release_apart(touch.identity, Carrier::Object);
-            }
-        }
-        for list in self.lists().filter(|_| self.ordered) {
-            if list.access != ListAccess::Share {
-                sink.acquire(list.thing(), Carrier::Object);
-            }
-            if list.access != ListAccess::Observe {
-                sink.release_apart(list.thing(), Carrier::Object);
+            if access != ListAccess::Observe {
+                sink.release_apart(identity, Carrier::Object);
             }
         }
     }

@@ -142,7 +142,8 @@ fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
     crate::interpose::process::timers::before_reading(descriptor);
     // An operation on a nonblocking descriptor never waits.
     let events = if is_nonblocking(descriptor) { 0 } else { events };
-    let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, events), pc);
+    let arg = slots::may_make_ready(io::waits_for(descriptor, events));
+    let op = AnnouncedOp::new(OpKind::Io, identity, arg, pc);
     sched::arrive(op);
     sched::commit(&op, Outcome::Done, 0, 0);
     crate::interpose::process::timers::observe();
@@ -150,11 +151,12 @@ fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
 
 /// A transition on what the descriptor refers to that waits for nothing.
 pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
-    let observes = if how == FileAccess::Observe { io::OBSERVES } else { 0 };
+    let arg = io::waits_for(descriptor, 0);
+    let arg = if how == FileAccess::Observe { arg | io::OBSERVES } else { slots::may_make_ready(arg) };
     slots::use_settled(descriptor, pc, || match channel(descriptor) {
         0 => regular_files::performs_on_open_file(descriptor, how, 0, pc),
         identity => {
-            let op = AnnouncedOp::new(OpKind::Io, identity, io::waits_for(descriptor, 0) | observes, pc);
+            let op = AnnouncedOp::new(OpKind::Io, identity, arg, pc);
             sched::perform(op, Outcome::Done, 0, 0);
         }
     });
@@ -408,7 +410,7 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
         if identity != 0 {
             descriptor_ends::ends(descriptor, pc);
             // Threads that wait at the other end notice that this one is closed.
-            let arg = io::waits_for(descriptor, 0) | io::BLIND | slots::second(descriptor);
+            let arg = slots::may_make_ready(io::waits_for(descriptor, 0) | io::BLIND | slots::second(descriptor));
             sched::perform(AnnouncedOp::new(OpKind::Io, identity, arg, pc), Outcome::Done, 0, 0);
             slots::changes(descriptor);
             set_channel(descriptor, 0);

@@ -35,6 +35,8 @@ const MEMBERS: usize = 128;
 /// Descriptors that one `select` can name.
 const SELECTED: usize = 64;
 const MILLISECOND: u64 = 1_000_000;
+/// Second operand of a wait that any of several channels ends.
+const ANY_READY: u64 = io::and(io::READINESS) | io::SECOND_OBSERVES;
 
 /// Which descriptors are in which epoll queue.
 pub struct Queues {
@@ -136,7 +138,7 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
             let event = libc::epoll_event { events: entry.events as u16 as u32, u64: 0 };
             syscall!(libc::SYS_epoll_ctl, queue, libc::EPOLL_CTL_ADD, entry.fd, &raw const event);
         }
-        wait_until_ready(queue, libc::POLLIN, about, 0, pc);
+        wait_until_ready(queue, libc::POLLIN, about, ANY_READY, pc);
         syscall!(libc::SYS_close, queue);
     }
 }
@@ -254,7 +256,8 @@ pub fn select(count: i32, sets: [*mut libc::fd_set; 3], milliseconds: i32, pc: u
 extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, pc: u64) -> i32 {
     slots::use_settled(descriptor, pc, || {});
     if controlled() && run().threads > 1 {
-        let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), 0, pc);
+        let arg = slots::may_make_ready(0);
+        let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), arg, pc);
         sched::perform(op, Outcome::Done, 0, 0);
     }
     if operation != libc::EPOLL_CTL_DEL {
@@ -293,7 +296,7 @@ fn ask_members(queue: i32, into: *mut libc::epoll_event, most: usize, millisecon
     loop {
         let about = run().queues.of(queue).map(|(member, _)| channel(member)).find(|&identity| identity != 0);
         match about {
-            Some(about) if milliseconds < 0 => wait_until_ready(queue, libc::POLLIN, about, of_queue, pc),
+            Some(about) if milliseconds < 0 => wait_until_ready(queue, libc::POLLIN, about, ANY_READY, pc),
             None if milliseconds < 0 => note_limit(limit::EXTERNAL_WAIT),
             _ => {}
         }

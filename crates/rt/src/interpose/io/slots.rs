@@ -21,13 +21,42 @@ use crate::state::{AnnouncedOp, Fiber, controlled, run};
 /// Functions that replace descriptors.
 const REPLACING: [&[u8]; 4] = [b"dup2", b"dup3", b"freopen", b"freopen64"];
 
-/// Whether the program imports one of them. Written only when modules are loaded.
+/// Functions that wait for several descriptors.
+const WAITING: [&[u8]; 9] = [
+    b"poll",
+    b"__poll_chk",
+    b"ppoll",
+    b"__ppoll_chk",
+    b"select",
+    b"pselect",
+    b"epoll_wait",
+    b"epoll_pwait",
+    b"epoll_pwait2",
+];
+
+/// Whether the program imports one of the former, and one of the latter. Written only when modules are
+/// loaded.
 static REPLACES: AtomicBool = AtomicBool::new(false);
+static WAITS_FOR_SEVERAL: AtomicBool = AtomicBool::new(false);
 
 /// A module of the program imports a function of this name.
 pub fn imported(name: &[u8]) {
     if REPLACING.contains(&name) {
         REPLACES.store(true, Relaxed);
+    }
+    if WAITING.contains(&name) {
+        WAITS_FOR_SEVERAL.store(true, Relaxed);
+    }
+}
+
+/// Operands of an operation on a channel that may enable a wait for several, beside `others`, which may
+/// name a second thing already.
+pub fn may_make_ready(others: u64) -> u64 {
+    let is_free = io::second(others).is_none();
+    if is_free && WAITS_FOR_SEVERAL.load(Relaxed) {
+        others | io::and(io::READINESS) | io::SECOND_SHARES
+    } else {
+        others
     }
 }
 
