@@ -23,7 +23,9 @@ int main(void) {
 fn check(place: &Place, which: &str) -> Done {
     place.write("race.c", PROGRAM);
     let mut command = place.command(raddle());
-    command.args(["check", "--jobs", "2", "--json", "report.json", "race.c"]).env("RADDLE_TEST_PANIC", which);
+    command
+        .args(["check", "--jobs", "2", "--strategy", "optimal", "--json", "report.json", "race.c"])
+        .env("RADDLE_TEST_PANIC", which);
     finish(&mut command)
 }
 

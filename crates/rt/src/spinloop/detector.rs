@@ -345,11 +345,28 @@ pub fn is_stale(tid: usize) -> bool {
     heads.iter().any(|head| finds(&head.op, tid as u16) != Some(head.value))
 }
 
-/// Whether the thread cannot step, and not because it joins another.
+/// Whether the thread cannot step, and not because it joins another or waits busily for something
+/// that is no lock.
 fn is_blocked_by_locks(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
-    let is_before_operation = matches!(fiber.status, ThreadStatus::Pending | ThreadStatus::AtSpinRead);
+    let is_before_operation = match fiber.status {
+        ThreadStatus::Pending => true,
+        ThreadStatus::AtSpinRead => tries_lock(fiber.pending.kind) || !is_failed_spin_round(tid),
+        _ => false,
+    };
     is_before_operation && fiber.pending.kind != OpKind::Join && enabled(tid) == CanStep::No
+}
+
+fn tries_lock(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::TryLock
+            | OpKind::TimedLock
+            | OpKind::TryReadLock
+            | OpKind::TimedReadLock
+            | OpKind::TryWriteLock
+            | OpKind::TimedWriteLock
+    )
 }
 
 /// Called when an operation was performed: a read becomes part of a round, everything else is

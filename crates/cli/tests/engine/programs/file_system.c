@@ -134,11 +134,11 @@ static void step(void)
         break;
     case 5: say("pread", text, pread(descriptors[slot], text, 20, draw(8))); break;
     case 6: say("seek", "", lseek(descriptors[slot], draw(20), SEEK_SET)); break;
-    case 7: say("mkdir", path(one), mkdirat(some_directory(), one, 0755)); break;
-    case 8: say("mkdir", path(one), mkdir(one, 0700)); break;
-    case 9: say("rmdir", path(one), rmdir(one)); break;
-    case 10: say("unlink", path(one), unlink(one)); break;
-    case 11: say("unlinkat", path(one), unlinkat(some_directory(), one, draw(2) ? AT_REMOVEDIR : 0)); break;
+    case 7: path(one), say("mkdir", one, mkdirat(some_directory(), one, 0755)); break;
+    case 8: path(one), say("mkdir", one, mkdir(one, 0700)); break;
+    case 9: path(one), say("rmdir", one, rmdir(one)); break;
+    case 10: path(one), say("unlink", one, unlink(one)); break;
+    case 11: path(one), say("unlinkat", one, unlinkat(some_directory(), one, draw(2) ? AT_REMOVEDIR : 0)); break;
     case 12: case 13:
         path(one), path(two);
         printf("%s to ", one);
@@ -175,14 +175,14 @@ static void step(void)
             printf("%o %u ", more.stx_mode, more.stx_nlink);
         say("statx", one, at);
         break;
-    case 23: say("access", path(one), faccessat(some_directory(), one, draw(8), 0)); break;
-    case 24: say("chmod", path(one), chmod(one, 0600 + draw(128))); break;
+    case 23: path(one), say("access", one, faccessat(some_directory(), one, draw(8), 0)); break;
+    case 24: path(one), say("chmod", one, chmod(one, 0600 + draw(128))); break;
     case 25: {
         struct timespec times[2] = { { 1000, 0 }, { 2000 + draw(5), 0 } };
-        say("utimens", path(one), utimensat(some_directory(), one, times, draw(2) ? AT_SYMLINK_NOFOLLOW : 0));
+        path(one), say("utimens", one, utimensat(some_directory(), one, times, draw(2) ? AT_SYMLINK_NOFOLLOW : 0));
         break;
     }
-    case 26: say("truncate", path(one), truncate(one, draw(30))); break;
+    case 26: path(one), say("truncate", one, truncate(one, draw(30))); break;
     case 27: say("ftruncate", "", ftruncate(descriptors[slot], draw(30))); break;
     case 28:
         path(one);
@@ -221,7 +221,7 @@ static void step(void)
     }
     case 33:
         if (draw(3) == 0) {
-            say("mkfifo", path(one), mkfifoat(some_directory(), one, 0644));
+            path(one), say("mkfifo", one, mkfifoat(some_directory(), one, 0644));
         } else if (draw(2)) {
             at = fchdir(descriptors[slot]);
             if (at == 0)
