@@ -9,4 +9,4 @@ mod decode;
 mod liveness;
 
 pub use decode::{Base, ControlFlow, Instruction, LONGEST, OperandAccess, StackEffect, StackOperand, decode};
-pub use liveness::{CodeReader, Fate, FrameEnd, Place, Scratch, Storage, fate, frame_end};
+pub use liveness::{CodePlace, CodeReader, Fate, FrameEnd, Scratch, Storage, fate, frame_end};

@@ -56,7 +56,7 @@ pub enum Fate {
 
 /// A function that continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CodePlace {
     /// Its next instruction.
     pub pc: u64,
     /// Distance of the frame pointer from the stack pointer, if it points into the stack.
@@ -123,7 +123,7 @@ impl State {
 /// What becomes of the value in the storage, for the function that continues at the place. A byte may
 /// also be one of its arguments on the stack.
 #[must_use]
-pub fn fate(place: Place, storage: Storage, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Fate {
+pub fn fate(place: CodePlace, storage: Storage, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Fate {
     let mut walk = Walk::new(place, Goal::Value(storage), code, scratch);
     match walk.all() {
         None => Fate::Alive,
@@ -135,7 +135,7 @@ pub fn fate(place: Place, storage: Storage, code: &mut dyn CodeReader, scratch: 
 
 /// Where the function that continues at the place returns to; `None` if that is not known.
 #[must_use]
-pub fn frame_end(place: Place, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Option<FrameEnd> {
+pub fn frame_end(place: CodePlace, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Option<FrameEnd> {
     let mut walk = Walk::new(place, Goal::End, code, scratch);
     walk.all()?;
     walk.end
@@ -165,7 +165,7 @@ enum Rest {
 }
 
 impl<'a> Walk<'a> {
-    fn new(place: Place, goal: Goal, code: &'a mut dyn CodeReader, scratch: &'a mut Scratch) -> Self {
+    fn new(place: CodePlace, goal: Goal, code: &'a mut dyn CodeReader, scratch: &'a mut Scratch) -> Self {
         scratch.states[0] = State { pc: place.pc, sp: 0, fp: place.frame_pointer, saved_fp: None, goal };
         scratch.len = 1;
         Walk { code, scratch, budget: INSTRUCTIONS, returned: 0, is_written: false, is_recorded: false, end: None }

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use raddle_testkit::tools::require;
-use raddle_x86::{CodeReader, Fate, FrameEnd, LONGEST, Place, Scratch, Storage, decode, fate, frame_end};
+use raddle_x86::{CodePlace, CodeReader, Fate, FrameEnd, LONGEST, Scratch, Storage, decode, fate, frame_end};
 
 const PROGRAM: &str = r#"
 #include <atomic>
@@ -118,7 +118,7 @@ const FP: i32 = 32;
 
 fn fate_in(code: &[u8], pc: u64, frame_pointer: Option<i32>, storage: Storage) -> Fate {
     let mut scratch = Scratch::NEW;
-    fate(Place { pc, frame_pointer }, storage, &mut Bytes(code), &mut scratch)
+    fate(CodePlace { pc, frame_pointer }, storage, &mut Bytes(code), &mut scratch)
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_field_is_alive_where_the_object_is_passed_before_it_is_written() {
 #[test]
 fn frames_without_a_frame_pointer_are_known() {
     for (pc, from) in [(0, 0), (10, 0), (22, 24), (23, 32)] {
-        let place = Place { pc, frame_pointer: None };
+        let place = CodePlace { pc, frame_pointer: None };
         let end = FrameEnd { return_address: 40 - from, frame_pointer: Some(32 - from) };
         let mut scratch = Scratch::NEW;
         assert_eq!(frame_end(place, &mut Bytes(FIELD), &mut scratch), Some(end), "{pc}");

@@ -4,7 +4,7 @@
 //! Only accesses by the function that a byte belongs to are known. A byte to which there are pointers
 //! may be alive all the same: see [`crate::stack_pointers`]. Exceptions and `longjmp` are not followed.
 
-use raddle_x86::{CodeReader, Fate, FrameEnd, LONGEST, Place, Scratch, Storage};
+use raddle_x86::{CodePlace, CodeReader, Fate, FrameEnd, LONGEST, Scratch, Storage};
 
 use raddle_vocab::policy::mix;
 
@@ -68,13 +68,13 @@ struct Frame {
 impl Frame {
     const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, return_address: 0 };
 
-    fn place(&self) -> Place {
+    fn place(&self) -> CodePlace {
         place(self.pc, self.sp, self.fp)
     }
 }
 
-fn place(pc: u64, sp: usize, fp: Option<usize>) -> Place {
-    Place { pc, frame_pointer: fp.and_then(|fp| i32::try_from(fp - sp).ok()) }
+fn place(pc: u64, sp: usize, fp: Option<usize>) -> CodePlace {
+    CodePlace { pc, frame_pointer: fp.and_then(|fp| i32::try_from(fp - sp).ok()) }
 }
 
 /// The innermost frames of a thread's stack.
@@ -83,7 +83,7 @@ pub struct Frames {
     list: [Frame; DEPTH],
     len: usize,
     /// The first function that is not on the list.
-    rest: Option<Place>,
+    rest: Option<CodePlace>,
 }
 
 impl Frames {
@@ -203,7 +203,7 @@ const REMEMBERED: usize = 1 << 14;
 /// An answer, with what was asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Answer {
-    /// Place in the code and kind of the question.
+    /// CodePlace in the code and kind of the question.
     question: [u64; 2],
     answer: u64,
 }
@@ -245,12 +245,12 @@ const END: u64 = 3 << 56;
 const WORD_FATE: u64 = 4 << 56;
 
 /// The place as a part of a question. A distance is never the lowest number.
-fn packed(place: Place) -> [u64; 2] {
+fn packed(place: CodePlace) -> [u64; 2] {
     let distance = place.frame_pointer.unwrap_or(i32::MIN);
     [place.pc, u64::from(distance.cast_unsigned()) << 32]
 }
 
-fn fate(place: Place, storage: Storage) -> Fate {
+fn fate(place: CodePlace, storage: Storage) -> Fate {
     let [pc, distance] = packed(place);
     let question = match storage {
         Storage::Register(number) => [pc | REGISTER, distance | u64::from(number)],
@@ -279,7 +279,7 @@ enum WordFate {
 }
 
 /// What becomes of the word at this distance from the stack pointer.
-fn word_fate(place: Place, first: i32) -> WordFate {
+fn word_fate(place: CodePlace, first: i32) -> WordFate {
     let [pc, distance] = packed(place);
     let question = [pc | WORD_FATE, distance | u64::from(first.cast_unsigned())];
     let answer = remembered(question, || {
@@ -308,7 +308,7 @@ fn spread(bits: u64) -> u64 {
     (0..WORD).filter(|byte| bits >> byte & 1 != 0).fold(0, |mask, byte| mask | 0xff << (8 * byte))
 }
 
-fn frame_end(place: Place) -> Option<FrameEnd> {
+fn frame_end(place: CodePlace) -> Option<FrameEnd> {
     const NOWHERE: u64 = u64::MAX;
     let [pc, distance] = packed(place);
     let answer = remembered([pc | END, distance], || {
