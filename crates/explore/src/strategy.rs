@@ -135,57 +135,39 @@ pub trait Strategy {
     }
 }
 
-impl<S: Strategy + ?Sized> Strategy for Box<S> {
-    fn next(&mut self) -> Option<Request> {
-        (**self).next()
-    }
+/// What a pointer refers to is a strategy, and so is the pointer.
+macro_rules! refers_to_strategy {
+    ($pointer:ty) => {
+        impl<S: Strategy + ?Sized> Strategy for $pointer {
+            fn next(&mut self) -> Option<Request> {
+                (**self).next()
+            }
 
-    fn learn(&mut self, observation: Observation<'_>) -> Classification {
-        (**self).learn(observation)
-    }
+            fn learn(&mut self, observation: Observation<'_>) -> Classification {
+                (**self).learn(observation)
+            }
 
-    fn incomplete_reason(&self) -> Option<IncompleteReason> {
-        (**self).incomplete_reason()
-    }
+            fn incomplete_reason(&self) -> Option<IncompleteReason> {
+                (**self).incomplete_reason()
+            }
 
-    fn estimate(&self) -> Option<f64> {
-        (**self).estimate()
-    }
+            fn estimate(&self) -> Option<f64> {
+                (**self).estimate()
+            }
 
-    fn prune(&self) -> Prune {
-        (**self).prune()
-    }
+            fn prune(&self) -> Prune {
+                (**self).prune()
+            }
 
-    fn states(&self) -> u64 {
-        (**self).states()
-    }
+            fn states(&self) -> u64 {
+                (**self).states()
+            }
+        }
+    };
 }
 
-impl<S: Strategy + ?Sized> Strategy for &mut S {
-    fn next(&mut self) -> Option<Request> {
-        (**self).next()
-    }
-
-    fn learn(&mut self, observation: Observation<'_>) -> Classification {
-        (**self).learn(observation)
-    }
-
-    fn incomplete_reason(&self) -> Option<IncompleteReason> {
-        (**self).incomplete_reason()
-    }
-
-    fn estimate(&self) -> Option<f64> {
-        (**self).estimate()
-    }
-
-    fn prune(&self) -> Prune {
-        (**self).prune()
-    }
-
-    fn states(&self) -> u64 {
-        (**self).states()
-    }
-}
+refers_to_strategy!(Box<S>);
+refers_to_strategy!(&mut S);
 
 /// A request that follows a schedule and goes on by the policy that searches rely on.
 #[must_use]
