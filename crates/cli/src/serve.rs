@@ -11,6 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use raddle_model::Estimate;
 use raddle_model::finding::{Finding, Report, Stats};
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ const FAREWELL: Duration = Duration::from_millis(1500);
 struct State {
     program: String,
     stats: Stats,
-    estimate: Option<f64>,
+    estimate: Option<Estimate>,
     /// Seconds and executions.
     curve: Vec<(f64, u64)>,
     depths: BTreeMap<usize, u64>,
@@ -85,7 +86,7 @@ impl Live {
     }
 
     /// Another execution was made.
-    pub fn update(&mut self, stats: &Stats, estimate: Option<f64>) {
+    pub fn update(&mut self, stats: &Stats, estimate: Option<Estimate>) {
         let elapsed = self.started.elapsed();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if elapsed < self.next_point {
@@ -208,7 +209,8 @@ fn snapshot(state: &Mutex<State>) -> String {
     state.asked = Some(Instant::now());
     state.told_verdict = state.verdict.is_some();
     json!({
-        "program": state.program, "stats": state.stats, "estimate": state.estimate, "curve": state.curve,
+        "program": state.program, "stats": state.stats, "curve": state.curve,
+        "estimate": state.estimate.map(|estimate| estimate.likely()),
         "depths": state.depths.iter().collect::<Vec<_>>(), "bucket": BUCKET,
         "findings": state.findings, "verdict": state.verdict,
     })

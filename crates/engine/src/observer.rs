@@ -1,5 +1,6 @@
 //! What a check or a prediction tells while it runs.
 
+use raddle_model::Estimate;
 use raddle_model::finding::{Finding, Stats};
 use raddle_report::annotated::AnnotatedTrace;
 
@@ -30,5 +31,5 @@ pub struct Progress<'a> {
     /// Findings so far.
     pub findings: usize,
     /// Estimate of all executions that the search will make, if the strategy has one.
-    pub estimate: Option<f64>,
+    pub estimate: Option<Estimate>,
 }

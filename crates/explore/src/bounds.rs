@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_model::finding::Prune;
 
@@ -34,11 +35,17 @@ impl<S: Strategy> MaxExecutions<S> {
         MaxExecutions { counts_all: true, ..MaxExecutions::new(inner, limit) }
     }
 
+    /// The strategy without the bound.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+
     fn count(&mut self, class: Classification) -> Classification {
         self.under_way = self.under_way.saturating_sub(1);
         match class {
             Classification::Restarted if !self.counts_all => self.counted = 0,
             Classification::Counted | Classification::Matched => self.counted += 1,
+            Classification::Sample => {}
             _ => self.counted += u64::from(self.counts_all),
         }
         class
@@ -68,10 +75,11 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
         if self.cut { Some(IncompleteReason::Executions) } else { self.inner.incomplete_reason() }
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<Estimate> {
         let limit = self.limit as f64;
         let is_endless = self.inner.incomplete_reason() == Some(IncompleteReason::Sampling);
-        self.inner.estimate().map(|guess| guess.min(limit)).or(is_endless.then_some(limit))
+        let endless = is_endless.then_some(Estimate { least: limit, most: Some(limit) });
+        self.inner.estimate().map(|guess| guess.within(limit)).or(endless)
     }
 
     fn prune(&self) -> Prune {
@@ -122,7 +130,7 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
         if self.cut { Some(IncompleteReason::Time) } else { self.inner.incomplete_reason() }
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<Estimate> {
         self.inner.estimate()
     }
 
@@ -163,7 +171,7 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
         self.inner.incomplete_reason()
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<Estimate> {
         self.inner.estimate()
     }
 

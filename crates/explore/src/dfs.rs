@@ -18,6 +18,7 @@
 
 use std::collections::VecDeque;
 
+use raddle_model::Estimate;
 use raddle_model::{Choice, Event, Execution, Request, SyncState};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
@@ -181,7 +182,7 @@ impl Strategy for Dfs {
         self.incomplete
     }
 
-    fn estimate(&self) -> Option<f64> {
-        (self.done > 0.0).then(|| self.runs as f64 / self.done)
+    fn estimate(&self) -> Option<Estimate> {
+        (self.done > 0.0).then(|| Estimate::guess(self.runs as f64 / self.done))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use raddle_model::Estimate;
 use raddle_model::finding::Stats;
 use raddle_model::{Execution, IncidentKind, Target, TargetError};
 use raddle_vocab::{Failure, RunStatus};
@@ -32,7 +33,7 @@ pub struct SearchProgress {
     /// Figures; `seconds` is left to the caller.
     pub stats: Stats,
     /// How many runs the whole search will take, if that can be guessed.
-    pub estimate: Option<f64>,
+    pub estimate: Option<Estimate>,
 }
 
 /// Sees every run, and can end the search.
@@ -72,10 +73,13 @@ impl Summary {
         }
     }
 
-    /// Every execution counts in exactly one of the four counters, unless the search restarts.
+    /// Every execution counts in exactly one of the counters, unless the search restarts or only
+    /// estimates its size.
     fn count(&self, stats: &mut Stats, class: Classification) {
         if class == Classification::Restarted {
             *stats = Stats::default();
+        }
+        if matches!(class, Classification::Restarted | Classification::Sample) {
             return;
         }
         let counter = match (class, self.status) {
@@ -132,11 +136,13 @@ impl Search {
         class
     }
 
-    fn outcome(self, incomplete: Option<IncompleteReason>) -> SearchOutcome {
+    fn outcome(mut self, strategy: &dyn Strategy, incomplete: Option<IncompleteReason>) -> SearchOutcome {
         let crowd = self.is_crowded.then_some(IncompleteReason::Crowd);
+        let incomplete = incomplete.or(crowd);
+        self.progress.stats.estimate = strategy.estimate().filter(|_| incomplete.is_some());
         SearchOutcome {
             stats: self.progress.stats,
-            incomplete: incomplete.or(crowd),
+            incomplete,
             has_restarted: self.has_restarted,
             became_one: self.became_one,
         }
@@ -173,7 +179,7 @@ pub fn explore<T: Target>(
         let incomplete = strategy.incomplete_reason();
         // Out of time, what is under way is not waited for.
         if pool.under_way() == 0 || incomplete == Some(IncompleteReason::Time) {
-            return Ok(search.outcome(incomplete));
+            return Ok(search.outcome(strategy, incomplete));
         }
         let is_shared = pool.is_shared();
         let mut run = pool.finish()?;
@@ -181,7 +187,7 @@ pub fn explore<T: Target>(
         if class == Classification::Restarted && is_shared {
             search.is_restarting = true;
         } else if observe(&run, class, &search.progress).is_break() {
-            return Ok(search.outcome(Some(IncompleteReason::Stopped)));
+            return Ok(search.outcome(strategy, Some(IncompleteReason::Stopped)));
         }
     }
 }

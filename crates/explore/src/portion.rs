@@ -1,5 +1,6 @@
 //! A search that is made in portions of so many runs, with other searches between them.
 
+use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_model::finding::Prune;
 
@@ -89,7 +90,7 @@ impl Strategy for Portions {
         self.inner.incomplete_reason()
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<Estimate> {
         self.inner.estimate()
     }
 

@@ -14,6 +14,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_model::finding::Prune;
 
@@ -182,7 +183,7 @@ impl Strategy for RestartOnSpinloop {
         self.search.incomplete_reason()
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<Estimate> {
         self.search.estimate()
     }
 

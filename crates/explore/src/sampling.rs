@@ -8,6 +8,7 @@
 //! * [`Sampling::pos`]: partial order sampling (Yuan, Yang and Gu, CAV 2018): random priorities of
 //!   operations instead of threads. Operations that conflict with a step get new priorities.
 
+use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_vocab::policy::{Policy, mix};
 
@@ -85,7 +86,7 @@ impl Strategy for Sampling {
         Some(IncompleteReason::Sampling)
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<Estimate> {
         None
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A strategy asks for runs and learns from them. [`crate::explore`] drives it.
 
+use raddle_model::Estimate;
 use raddle_model::finding::Prune;
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
@@ -22,6 +23,8 @@ pub enum Classification {
     Restarted,
     /// It reached a state below which everything was explored before.
     Matched,
+    /// It was made to estimate the size of the search, and counts in no figure.
+    Sample,
     /// It lies outside of what is searched, and nothing may be concluded from it.
     OutOfBound,
 }
@@ -122,7 +125,7 @@ pub trait Strategy {
     fn incomplete_reason(&self) -> Option<IncompleteReason>;
 
     /// How many runs the whole search will take, if that can be guessed.
-    fn estimate(&self) -> Option<f64>;
+    fn estimate(&self) -> Option<Estimate>;
 
     /// What pruning did, in strategies that prune.
     fn prune(&self) -> Prune {
@@ -151,7 +154,7 @@ macro_rules! refers_to_strategy {
                 (**self).incomplete_reason()
             }
 
-            fn estimate(&self) -> Option<f64> {
+            fn estimate(&self) -> Option<Estimate> {
                 (**self).estimate()
             }
 

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::Estimate;
+
 /// Version of the shape.
 pub const SCHEMA: u32 = 1;
 
@@ -93,6 +95,9 @@ pub struct Stats {
     /// Every schedule with at most so many preemptions was covered, in searches that did not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions_covered: Option<u32>,
+    /// Runs of the whole search, as far as that can be told, in searches that did not end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     /// Transitions in all.
     pub transitions: u64,
     /// Everything recorded, in all.
@@ -135,6 +140,7 @@ impl Stats {
         self.events += next.events;
         self.include(next);
         self.prune = next.prune;
+        self.estimate = next.estimate;
     }
 
     /// Adds what another search of the same program shows about the program.

@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod defect;
 pub mod depend;
+pub mod estimate;
 pub mod execution;
 pub mod facts;
 pub mod finding;
@@ -21,6 +22,7 @@ pub mod thread;
 pub use clock::{ClockTable, VectorClock};
 pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
+pub use estimate::Estimate;
 pub use execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, StateKey};
 pub use object::{Op, Operation};
 pub use race::{Race, RaceDetector};

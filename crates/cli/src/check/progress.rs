@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_engine::Progress;
+use raddle_model::Estimate;
 use raddle_model::finding::{Finding, Report, Stats};
+use raddle_report::text::estimated;
 
 use crate::serve::Live;
 
@@ -12,12 +14,17 @@ use crate::serve::Live;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Between two changes of the line.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Between two lines of a log.
+const LOG_PAUSE: Duration = Duration::from_secs(30);
 /// Executions between two readings of the clock.
 const STRIDE: u64 = 16;
 
-/// Shows executions, rate and estimate on standard error, if that is a terminal.
+/// Shows executions, rate and estimate on standard error: on a terminal in one line that changes,
+/// elsewhere in a line now and then.
 pub struct ProgressLine {
     bar: ProgressBar,
+    /// Whether lines are printed one below the other.
+    is_log: bool,
     started: Instant,
     shown: Option<Instant>,
     seen: u64,
@@ -32,7 +39,8 @@ impl ProgressLine {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        ProgressLine { bar, started: Instant::now(), shown: None, seen: 0, live: None }
+        let is_log = !quiet && bar.is_hidden();
+        ProgressLine { bar, is_log, started: Instant::now(), shown: None, seen: 0, live: None }
     }
 
     /// Shows the search in a browser as well.
@@ -69,14 +77,20 @@ impl ProgressLine {
         if let Some(live) = &mut self.live {
             live.update(stats, estimate);
         }
-        if self.bar.is_hidden() || !self.seen.is_multiple_of(STRIDE) {
+        if (self.bar.is_hidden() && !self.is_log) || !self.seen.is_multiple_of(STRIDE) {
             return;
         }
         let now = Instant::now();
-        let due = self.shown.map_or(self.started + PATIENCE, |shown| shown + PAUSE);
-        if now >= due {
-            self.shown = Some(now);
-            self.bar.set_message(line(stats, findings, now - self.started, estimate));
+        let (first, pause) = if self.is_log { (LOG_PAUSE, LOG_PAUSE) } else { (PATIENCE, PAUSE) };
+        if now < self.shown.map_or(self.started + first, |shown| shown + pause) {
+            return;
+        }
+        self.shown = Some(now);
+        let line = line(stats, findings, now - self.started, estimate);
+        if self.is_log {
+            eprintln!("{line}");
+        } else {
+            self.bar.set_message(line);
             self.bar.tick();
         }
     }
@@ -92,13 +106,16 @@ impl ProgressLine {
     }
 }
 
-fn line(stats: &Stats, findings: usize, elapsed: Duration, estimate: Option<f64>) -> String {
+fn line(stats: &Stats, findings: usize, elapsed: Duration, estimate: Option<Estimate>) -> String {
     let runs = stats.runs();
     let rate = runs as f64 / elapsed.as_secs_f64().max(0.001);
     let mut text = format!("{} executions, {rate:.0}/s", stats.executions);
-    if let Some(total) = estimate.filter(|total| total.is_finite() && *total > 0.0) {
-        let left = ((total - runs as f64) / rate.max(1e-9)).max(0.0);
-        text += &format!(", about {} in all, {} left", rounded(total), duration(left));
+    if let Some(estimate) = estimate {
+        text += &format!(", {} in all", estimated(&estimate));
+        if estimate.most.is_some() {
+            let left = ((estimate.likely() - runs as f64) / rate.max(1e-9)).max(0.0);
+            text += &format!(", {} left", duration(left));
+        }
     }
     if findings > 0 {
         text += &format!(", {findings} found");
@@ -106,16 +123,11 @@ fn line(stats: &Stats, findings: usize, elapsed: Duration, estimate: Option<f64>
     text
 }
 
-/// Two digits are all that an estimate is worth.
-fn rounded(number: f64) -> String {
-    if number < 1e6 { format!("{number:.0}") } else { format!("{number:.1e}") }
-}
-
 fn duration(seconds: f64) -> String {
     match seconds {
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        s if s < 1e6 => format!("{:.0} h", s / 3600.0),
+        s if s < 120.0 => format!("about {s:.0} s"),
+        s if s < 7200.0 => format!("about {:.0} min", s / 60.0),
+        s if s < 1e6 => format!("about {:.0} h", s / 3600.0),
         _ => "very long".into(),
     }
 }
@@ -130,10 +142,12 @@ mod tests {
         let seconds = Duration::from_secs(2);
         assert_eq!(line(&stats, 0, seconds, None), "3000 executions, 2000/s");
         assert_eq!(
-            line(&stats, 2, seconds, Some(10_000.0)),
-            "3000 executions, 2000/s, about 10000 in all, 3 s left, 2 found"
+            line(&stats, 2, seconds, Some(Estimate { least: 5_000.0, most: Some(20_000.0) })),
+            "3000 executions, 2000/s, 5 000 to 20 000 in all, about 3 s left, 2 found"
         );
-        assert!(line(&stats, 0, seconds, Some(1e30)).ends_with("about 1.0e30 in all, very long left"));
-        assert_eq!(line(&stats, 0, seconds, Some(f64::INFINITY)), "3000 executions, 2000/s");
+        let huge = Estimate { least: 1e30, most: Some(1e30) };
+        assert!(line(&stats, 0, seconds, Some(huge)).ends_with("about 1.0x10^30 in all, very long left"));
+        let at_least = Estimate::at_least(70_000.0);
+        assert!(line(&stats, 0, seconds, Some(at_least)).ends_with(", more than 10^4 in all"));
     }
 }

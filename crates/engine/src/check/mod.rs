@@ -4,6 +4,7 @@
 //! and told while the search goes on.
 
 mod auto;
+mod guidance;
 mod parallel;
 mod search;
 mod static_facts;
@@ -185,6 +186,7 @@ impl Checker {
             stop_at_first: options.stop_at_first,
             spurious: options.spurious,
             runs_before: 0,
+            example: None,
         };
         let begun = Instant::now();
         let (name, mut searched) = if options.strategy == StrategyName::Auto && options.preemptions.is_none() {
@@ -193,6 +195,8 @@ impl Checker {
             let mut strategy = strategies::build(options, knowledge, parallel.is_some());
             (options.strategy, session.search(&mut *strategy, parallel.as_ref())?)
         };
+        let example = session.example.take();
+        let hints = guidance::notes(searched.reason.as_ref(), &searched.stats, example.as_ref(), &symbols);
         searched.limits = with_places(searched.limits, &symbols);
         searched.limits.extend(unhooked_copies(&symbols));
         let suppressions = std::mem::take(&mut collector.suppressions);
@@ -202,6 +206,7 @@ impl Checker {
         self.options.suppressions = suppressions;
         // What could not be pruned costs time, not certainty.
         report.limits.extend(notes);
+        report.notes.extend(hints);
         Ok(Round { report, suppressed, benign })
     }
 

@@ -10,6 +10,7 @@ use raddle_model::finding::{Reason, Stats};
 use raddle_model::{Choice, Execution, Request, SyncState, TargetError};
 use raddle_vocab::policy::{Policy, mix};
 
+use super::guidance;
 use super::parallel::ParallelSetup;
 use crate::error::Error;
 use crate::findings::collect::Collector;
@@ -55,6 +56,8 @@ pub struct Session<'a, 'b> {
     pub spurious: u32,
     /// Runs of earlier searches.
     pub runs_before: u64,
+    /// One of the first runs, to name objects by.
+    pub example: Option<Execution>,
 }
 
 /// Why a search ended before its strategy had nothing more to ask for.
@@ -81,6 +84,7 @@ impl Session<'_, '_> {
             stop_at_first: self.stop_at_first,
             spurious: self.spurious,
             runs_before: self.runs_before,
+            example: &mut self.example,
             semantics: SyncState::new(self.spurious),
             last: Stats::default(),
             ended: None,
@@ -127,6 +131,7 @@ struct SearchMonitor<'a, 'b> {
     stop_at_first: bool,
     spurious: u32,
     runs_before: u64,
+    example: &'a mut Option<Execution>,
     /// Replays executions.
     semantics: SyncState,
     last: Stats,
@@ -146,7 +151,7 @@ impl SearchMonitor<'_, '_> {
         class: Classification,
         driver::SearchProgress { stats, estimate }: &driver::SearchProgress,
     ) -> ControlFlow<()> {
-        self.last = stats.clone();
+        self.last = Stats { estimate: *estimate, ..stats.clone() };
         self.seen = run.number + 1;
         let findings = self.collector.findings.len();
         self.observer.progress(&Progress { stats, findings, estimate: *estimate });
@@ -169,6 +174,9 @@ impl SearchMonitor<'_, '_> {
     /// Takes what the execution shows, and checks raddle itself on it.
     fn examine(&mut self, execution: &Execution, stats: &Stats, compare: bool) {
         self.observer.examined(execution.events.len());
+        if self.example.is_none() && guidance::is_telling(execution) {
+            *self.example = Some(execution.clone());
+        }
         let before = self.runs_before + stats.executions.saturating_sub(1);
         let met = self.collector.meet(execution, before, self.observer);
         self.has_overwritten_lock |= self.collector.has_overwritten_lock();
@@ -231,6 +239,7 @@ impl SearchMonitor<'_, '_> {
             (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
         };
+        stats.estimate = stats.estimate.filter(|_| reason.is_some());
         Ok(SearchResult { stats, reason, limits, is_final, has_restarted, became_one })
     }
 }

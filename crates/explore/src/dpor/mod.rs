@@ -44,6 +44,7 @@ mod tree;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use raddle_model::Estimate;
 use raddle_model::depend::footprint;
 use raddle_model::semantics::Mark;
 use raddle_model::{Access, Choice, Event, Execution, PendingState, Request, SyncState};
@@ -508,8 +509,8 @@ impl Strategy for Dpor {
         self.incomplete
     }
 
-    fn estimate(&self) -> Option<f64> {
-        self.tree.progress().filter(|&behind| behind > 0.0).map(|behind| self.runs as f64 / behind)
+    fn estimate(&self) -> Option<Estimate> {
+        self.tree.progress().filter(|&behind| behind > 0.0).map(|behind| Estimate::guess(self.runs as f64 / behind))
     }
 
     fn states(&self) -> u64 {

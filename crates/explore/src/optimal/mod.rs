@@ -89,14 +89,19 @@ mod host_cache;
 mod long_lists;
 mod overtake;
 mod schedule;
+mod sweep;
 mod trace_index;
 
+use std::collections::VecDeque;
+
+use raddle_model::Estimate;
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless};
 use crate::unpredictability::{Cause, unpredictability};
 use frontier::Frontier;
+use sweep::TreeSampler;
 
 pub use expand::Expander;
 pub use schedule::Schedule;
@@ -135,11 +140,23 @@ impl Expander {
 #[derive(Debug)]
 pub struct Optimal {
     frontier: Frontier,
+    sampler: TreeSampler,
+    /// Why each run under way was asked for; oldest first.
+    purposes: VecDeque<Purpose>,
     children: Vec<WorkItem>,
     expander: Expander,
     incomplete: Option<IncompleteReason>,
     counted: u64,
     redundant: u64,
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// To explore a work item.
+    Explore,
+    /// To estimate the size of the search.
+    Sample,
 }
 
 /// A search may make so many redundant runs, and so many more for each execution. If it makes more
@@ -153,6 +170,8 @@ impl Optimal {
     pub fn new(spurious: u32) -> Self {
         Optimal {
             frontier: Frontier::new(),
+            sampler: TreeSampler::default(),
+            purposes: VecDeque::new(),
             children: Vec::new(),
             expander: Expander::new(spurious),
             incomplete: None,
@@ -171,14 +190,28 @@ impl Optimal {
         }
         Classification::Redundant
     }
-}
 
-impl Strategy for Optimal {
-    fn next(&mut self) -> Option<Request> {
-        self.frontier.next()
+    fn runs(&self) -> u64 {
+        self.counted + self.redundant
     }
 
-    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+    /// Learns from a run that was made to estimate the size of the search.
+    fn sampled(&mut self, observation: Observation<'_>) -> Classification {
+        let Some(item) = self.sampler.oldest() else { return Classification::Sample };
+        match observation {
+            Observation::Execution(execution) => {
+                if execution.status != RunStatus::Diverged && !is_endless(execution) {
+                    self.expander.append_children(item, execution, &mut self.children);
+                }
+                self.sampler.explored(self.children.drain(..));
+            }
+            Observation::Expansion(expansion) => self.sampler.explored(expansion.children.into_iter()),
+        }
+        Classification::Sample
+    }
+
+    /// Learns from the run of a work item.
+    fn explored(&mut self, observation: Observation<'_>) -> Classification {
         let Some(item) = self.frontier.oldest() else { return Classification::Redundant };
         let status = match &observation {
             Observation::Execution(execution) => execution.status,
@@ -200,13 +233,38 @@ impl Strategy for Optimal {
         }
         Classification::Counted
     }
+}
+
+impl Strategy for Optimal {
+    fn next(&mut self) -> Option<Request> {
+        if self.frontier.has_next()
+            && let Some(request) = self.sampler.next(self.runs())
+        {
+            self.purposes.push_back(Purpose::Sample);
+            return Some(request);
+        }
+        let request = self.frontier.next()?;
+        self.purposes.push_back(Purpose::Explore);
+        Some(request)
+    }
+
+    fn learn(&mut self, observation: Observation<'_>) -> Classification {
+        match self.purposes.pop_front() {
+            Some(Purpose::Sample) => self.sampled(observation),
+            _ => self.explored(observation),
+        }
+    }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
         self.incomplete
     }
 
-    fn estimate(&self) -> Option<f64> {
-        let done = self.frontier.done;
-        (done > 0.0).then(|| (self.counted + self.redundant) as f64 / done)
+    fn estimate(&self) -> Option<Estimate> {
+        let known = self.runs() as f64 + self.frontier.len() as f64;
+        let guess = match self.frontier.len() {
+            0 => Estimate { least: known, most: Some(known) },
+            _ => self.sampler.estimate(),
+        };
+        Some(guess.with_known(known))
     }
 }

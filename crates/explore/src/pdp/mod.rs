@@ -23,6 +23,7 @@ mod sweep;
 mod threads;
 mod trace;
 
+use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_model::facts::suffix::Flow;
 use raddle_model::facts::{FunctionId, Site};
@@ -115,7 +116,7 @@ impl Strategy for Pdp {
         self.search.incomplete
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<Estimate> {
         None
     }
 

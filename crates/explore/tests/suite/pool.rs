@@ -11,6 +11,7 @@ use raddle_explore::restart::{RestartOnSpinloop, optimal_with_dpor_fallback};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
 use raddle_explore::{IncompleteReason, Strategy, explore};
+use raddle_model::Estimate;
 use raddle_model::finding::Stats;
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_testkit::generate::{Knobs, generate};
@@ -225,5 +226,5 @@ fn the_estimate_ends_at_the_truth() {
     let mut optimal = Optimal::new(0);
     let (_, stats, _) = together(2, &mut optimal, &five_adders());
     assert_eq!(stats.executions, 120);
-    assert!((optimal.estimate().unwrap() - 120.0).abs() < 1e-6);
+    assert_eq!(optimal.estimate(), Some(Estimate { least: 120.0, most: Some(120.0) }));
 }

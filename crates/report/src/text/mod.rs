@@ -5,6 +5,7 @@
 //! [`crate::escape::clean`].
 
 mod columns;
+mod estimate;
 mod source;
 mod step;
 mod style;
@@ -22,6 +23,7 @@ use crate::escape::clean;
 use crate::symbols::is_own_code;
 use crate::timeline::Timeline;
 
+pub use estimate::estimated;
 pub use source::SourceCache;
 pub use step::step;
 pub use summary::summary;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use raddle_model::finding::{Kind, Phase, Prune, Report, Severity, Stats, Verdict};
 
+use super::estimate::estimated;
 use super::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint};
 use crate::escape::clean;
 
@@ -104,6 +105,9 @@ fn coverage(report: &Report) -> Vec<String> {
         Some(1) => lines.push("every schedule with at most one preemption was covered".into()),
         Some(most) => lines.push(format!("every schedule with at most {most} preemptions was covered")),
         None => {}
+    }
+    if let Some(estimate) = &report.stats.estimate {
+        lines.push(format!("the whole search takes {} runs, by estimate", estimated(estimate)));
     }
     if report.verdict == Verdict::Bug
         && let Some(reason) = &report.reason
