@@ -77,7 +77,7 @@ pub struct WrapperArgs {
 /// Search strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StrategyArg {
-    /// A few samples, then stateful; optimal where that does not pay
+    /// A few runs of optimal, a few samples, then stateful; optimal again where that does not pay
     Auto,
     /// Each class of equivalent schedules exactly once
     Optimal,

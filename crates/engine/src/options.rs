@@ -13,7 +13,8 @@ pub const DEFAULT_MAX_EVENTS: u64 = 20_000_000;
 /// Search strategies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StrategyName {
-    /// A few samples and a search that recognises states; `optimal` where that does not pay.
+    /// A few runs of `optimal`, a few samples, then `stateful`; `optimal` again where that does not
+    /// pay.
     #[default]
     Auto,
     /// Each class of equivalent schedules exactly once.
@@ -190,10 +191,10 @@ pub enum OptionsError {
     )]
     PruningMisses(StrategyName),
     /// A sampling strategy was given a bound on preemptions.
-    #[error("--preemptions goes with --strategy auto, optimal, dpor or dfs: a sample has no such bound")]
+    #[error("--preemptions goes with --strategy auto, optimal, stateful, dpor or dfs: a sample has no such bound")]
     BoundedSample,
     /// A pruning strategy was given a bound on preemptions.
-    #[error("--preemptions goes with --strategy auto, optimal, dpor or dfs: pruning looks at whole searches")]
+    #[error("--preemptions goes with --strategy auto, optimal, stateful, dpor or dfs: pruning looks at whole searches")]
     BoundedPruning,
 }
 

@@ -104,7 +104,7 @@ impl<S: Strategy> TimeLimit<S> {
     /// Bounds the strategy, from now on.
     pub fn new(inner: S, limit: Duration) -> Self {
         let now = Instant::now();
-        // A limit beyond what the clock can express is none that anybody will see reached.
+        // A limit that the clock cannot express is never reached.
         let until = now.checked_add(limit).unwrap_or(now + Duration::from_secs(u64::from(u32::MAX)));
         TimeLimit { inner, until, under_way: 0, cut: false }
     }

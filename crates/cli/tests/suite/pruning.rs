@@ -77,11 +77,11 @@ fn compare(class: Class, forks: bool, seed: u64, counts: &Counts) -> Result<(), 
     Ok(())
 }
 
-/// 72 programs, or 504 with `--more`.
+/// 48 programs, or 504 with `--more`.
 #[test]
 fn generated_programs_through_the_whole_pipeline() {
     analyser();
-    let each = if is_more() { 21 } else { 3 };
+    let each = if is_more() { 21 } else { 2 };
     let kinds = Class::ALL.iter().flat_map(|&class| [(class, false), (class, true)]);
     let all: Vec<(Class, bool, u64)> =
         kinds.flat_map(|(class, forks)| (0..each).map(move |seed| (class, forks, seed))).collect();
@@ -89,7 +89,7 @@ fn generated_programs_through_the_whole_pipeline() {
     for_each(&all, |&(class, forks, seed)| compare(class, forks, seed, &counts));
     let (racy, free, pruned) = (counts.racy.into_inner(), counts.free.into_inner(), counts.pruned.into_inner());
     println!("{racy} with a race, {free} without, {pruned} backtracks left out");
-    assert!(racy >= 15 && free >= 15 && pruned > 20, "{racy} {free} {pruned}");
+    assert!(racy >= 10 && free >= 10 && pruned > 10, "{racy} {free} {pruned}");
 }
 
 const COUNTER: &str = "\

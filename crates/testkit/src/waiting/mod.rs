@@ -115,7 +115,7 @@ pub enum Step {
     Send,
 }
 
-/// A program: main creates all threads, works itself not, and joins them.
+/// A program: main creates all threads, does no work itself, and joins them.
 #[derive(Clone, Debug)]
 pub struct WaitingProgram {
     /// Threads that wait.
