@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use raddle_cc::RUNTIME_LIBRARY;
 use raddle_exec::mappings::Mapping;
 use raddle_model::Execution;
 use raddle_model::finding::Place;
@@ -74,7 +75,7 @@ pub fn place_text(place: &Place) -> Option<String> {
 /// What is said of units that gcc compiled without the plug-in and in which structs are copied as
 /// arguments or results: these copies have no hooks. Nothing where there are none.
 pub fn unhooked_copies(symbols: &Symbols) -> Option<String> {
-    let units = symbols.units_with_copies(&raddle_cc::lacks_gcc_hooks);
+    let units = symbols.units_with_copies(RUNTIME_LIBRARY, &raddle_cc::lacks_gcc_hooks);
     (!units.is_empty()).then(|| {
         format!(
             "{}: compiled by a gcc that raddle has no plug-in for; arguments and results that are structs are copied \

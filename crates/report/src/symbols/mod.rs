@@ -98,10 +98,11 @@ impl Symbols {
     }
 
     /// Units of the program and its own libraries in which structs are passed or returned by value,
-    /// of those whose producer is asked for.
+    /// of those whose producer is asked for. The file with the name `runtime` is none of them.
     #[must_use]
-    pub fn units_with_copies(&self, is_asked: &dyn Fn(&str) -> bool) -> Vec<String> {
-        let own = self.files.iter().map(|(module, _)| module).filter(|module| !elf::is_system(&module.path));
+    pub fn units_with_copies(&self, runtime: &str, is_asked: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let is_own = |path: &Path| !elf::is_system(path) && path.file_name().is_none_or(|name| name != runtime);
+        let own = self.files.iter().map(|(module, _)| module).filter(|module| is_own(&module.path));
         own.filter_map(|module| elf::debug_at(&module.path))
             .flat_map(|debug| by_value::units(&debug, is_asked))
             .collect()
