@@ -39,6 +39,7 @@
 
 mod order;
 mod races;
+mod sizes;
 mod tree;
 
 use std::collections::VecDeque;
@@ -510,7 +511,7 @@ impl Strategy for Dpor {
     }
 
     fn estimate(&self) -> Option<Estimate> {
-        self.tree.progress().filter(|&behind| behind > 0.0).map(|behind| Estimate::guess(self.runs as f64 / behind))
+        Some(self.tree.estimate(self.runs, self.matcher.is_some()))
     }
 
     fn states(&self) -> u64 {

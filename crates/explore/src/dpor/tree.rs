@@ -2,9 +2,10 @@
 //! under way, and the states above them.
 
 use raddle_model::depend::conflict;
-use raddle_model::{Choice, Event, Footprint};
+use raddle_model::{Choice, Estimate, Event, Footprint};
 use std::collections::BTreeSet;
 
+use super::sizes::{OpenState, SubtreeSizes};
 use crate::stateful::NodeMatching;
 
 /// A transition out of a state, as some run made it.
@@ -70,6 +71,14 @@ pub(super) struct Node {
     /// Choices that were handed out, or that turned out to be impossible.
     pub asked: Vec<Choice>,
     untried: Vec<Attempt>,
+    /// Attempts that were handed out.
+    tries: u32,
+    /// Finished attempts that led to a state below.
+    grown: u32,
+    /// Runs that attempts here and below have led to.
+    runs: u64,
+    /// Whether an attempt in the parent led here, and not the run that found the parent.
+    is_attempt: bool,
     /// Runs under way and children that are still of interest.
     open: u32,
     /// In a search that recognises states.
@@ -108,6 +117,7 @@ pub(super) struct Tree {
     /// Nodes with something to be tried, by serial number.
     waiting: BTreeSet<(u64, u32)>,
     made: u64,
+    sizes: SubtreeSizes,
 }
 
 impl Tree {
@@ -127,7 +137,8 @@ impl Tree {
             self.node_mut(parent).open += 1;
         }
         let (parent, via) = (parent.map(|(parent, _)| parent), parent.map(|(_, via)| via));
-        let node = Node { parent, via, serial: self.made, depth, enabled, sleep, ..Node::default() };
+        let is_attempt = parent.is_some_and(|parent| self.node(parent).tries > 0);
+        let node = Node { parent, via, serial: self.made, depth, enabled, sleep, is_attempt, ..Node::default() };
         match self.free.pop() {
             Some(id) => {
                 self.nodes[id as usize] = node;
@@ -194,6 +205,8 @@ impl Tree {
         let node = &mut self.nodes[id as usize];
         let attempt = node.untried.remove(0);
         node.asked.push(attempt.choice);
+        node.tries += 1;
+        node.runs += 1;
         node.open += 1;
         if node.untried.is_empty() {
             self.waiting.remove(&(serial, id));
@@ -212,6 +225,7 @@ impl Tree {
     pub fn remove(&mut self, id: u32) -> Option<u32> {
         let node = std::mem::take(&mut self.nodes[id as usize]);
         self.free.push(id);
+        self.note(&node);
         node.parent
     }
 
@@ -220,18 +234,32 @@ impl Tree {
         self.node(id).parent
     }
 
-    /// The share of the search that is done: for each state on the path to the youngest request,
-    /// the events that were tried before.
-    pub fn progress(&self) -> Option<f64> {
-        let &(_, youngest) = self.waiting.last()?;
-        let (mut behind, mut part) = (0.0, 1.0);
-        for id in self.path(youngest) {
-            let node = self.node(id);
-            let finished = node.done.len() - usize::from(id != youngest && !node.done.is_empty());
-            part /= (node.done.len() + node.untried.len()).max(1) as f64;
-            behind += part * finished as f64;
+    /// Notes the size of a finished part of the tree.
+    fn note(&mut self, node: &Node) {
+        let depth = node.depth as usize;
+        self.sizes.state(depth, node.tries);
+        // Attempts that led to no new state took one run each.
+        for _ in node.grown..node.tries {
+            self.sizes.attempt(depth, 1);
         }
-        Some(behind)
+        let Some(parent) = node.parent else { return };
+        let above = &mut self.nodes[parent as usize];
+        above.runs += node.runs;
+        if node.is_attempt {
+            above.grown += 1;
+            self.sizes.attempt(depth.saturating_sub(1), node.runs + 1);
+        }
+    }
+
+    /// The runs of the whole search after `made` runs; `is_matching`: if it recognises states.
+    pub fn estimate(&self, made: u64, is_matching: bool) -> Estimate {
+        let path = self.waiting.last().map_or(Vec::new(), |&(_, youngest)| self.path(youngest));
+        let open = path.into_iter().map(|id| {
+            let node = self.node(id);
+            let (untried, enabled) = (node.untried.len(), node.enabled.len());
+            OpenState { depth: node.depth as usize, tries: node.tries, untried, enabled }
+        });
+        self.sizes.estimate(made, is_matching, open)
     }
 
     /// Keeps a node of interest until it is released.

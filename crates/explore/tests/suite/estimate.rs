@@ -1,8 +1,10 @@
 //! Estimates of the size of a search against totals that follow from a formula.
 
 use raddle_explore::bounds::MaxExecutions;
+use raddle_explore::dpor::Dpor;
 use raddle_explore::optimal::Optimal;
 use raddle_explore::{IncompleteReason, Strategy, WorkerPool, explore};
+use raddle_model::Estimate;
 use raddle_testkit::program::Stmt;
 use raddle_testkit::program::build::{fetch_add, load, locked, num, store};
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
@@ -82,4 +84,41 @@ fn a_short_search_takes_no_samples() {
         std::ops::ControlFlow::Continue(())
     });
     assert_eq!((outcome.unwrap().stats.executions, runs), (120, 120));
+}
+
+/// Runs a search for at most so many runs, and returns their number and the estimate.
+fn runs_of(mut dpor: Dpor, program: &AbstractProgram, limit: u64) -> (u64, Estimate) {
+    let mut target = MemoryTarget::new(program, Granularity::Sync).with_keys();
+    let mut runs = 0;
+    let mut strategy = MaxExecutions::of_runs(&mut dpor, limit);
+    let outcome = explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| {
+        runs += 1;
+        std::ops::ControlFlow::Continue(())
+    });
+    outcome.unwrap();
+    (runs, dpor.estimate().unwrap())
+}
+
+/// After a fifth of the search, the middle of the range is within a factor of ten. Not so for readers in
+/// a search that recognises states: they all lead to different ones.
+#[test]
+fn a_depth_first_search_judges_by_what_is_finished() {
+    for (name, program, both) in [
+        ("8 adders", adders(8, 1), true),
+        ("3 adders, 3 rounds", adders(3, 3), true),
+        ("2 adders, 7 rounds", adders(2, 7), true),
+        ("7 lockers", lockers(7, 1), true),
+        ("3 lockers, 3 rounds", lockers(3, 3), true),
+        ("9 pairs", pairs(9), true),
+        ("one writer, 10 readers", one_writer(10), false),
+    ] {
+        for states in [false, true].into_iter().take(1 + usize::from(both)) {
+            let search = || if states { Dpor::matching_states(0, 64 << 20) } else { Dpor::new(0) };
+            let (total, end) = runs_of(search(), &program, u64::MAX);
+            assert_eq!(end, Estimate { least: total as f64, most: Some(total as f64) }, "{name}");
+            let (_, early) = runs_of(search(), &program, total / 5);
+            let ratio = early.likely() / total as f64;
+            assert!((0.1..10.0).contains(&ratio), "{name}, states {states}: {early:?}, in truth {total}");
+        }
+    }
 }
