@@ -103,6 +103,7 @@ fn is_comparable() -> bool {
         && !run.timed
         && !run.clocks.is_used()
         && !run.timers.is_used()
+        && !run.signals.is_used()
         && !run.stream_locks.is_used()
         && !run.names.is_used()
         && !run.section.is_entered()
@@ -195,7 +196,7 @@ fn thread(tid: usize) -> u64 {
             private.cleanup as u64,
             private.robust,
             u64::from(private.random_words) | u64::from(private.signalled) << 32,
-            private.pending_crashes,
+            private.pending_signals,
             private.signal_stack.0 as u64,
             private.cancel.digest(),
             u64::from_le_bytes(*private.name.first_chunk().unwrap_or(&[0; 8])),

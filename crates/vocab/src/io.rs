@@ -48,15 +48,29 @@ pub const WAITS_FOR_SHARED_LOCK: i16 = 0x20 | 2;
 /// As [`WAITS_FOR_LOCK`], for a lock of a range of bytes.
 pub const WAITS_FOR_RANGE: i16 = 0x20 | 4;
 
+/// As [`WAITS_FOR_LOCK`], for a signal.
+pub const WAITS_FOR_SIGNAL: i16 = 0x20 | 8;
+
 /// Whether these events stand for the wait for a lock of a file.
 #[must_use]
 pub const fn is_wait_for_lock(events: i16) -> bool {
-    events & 0x20 != 0
+    events & 0x20 != 0 && events != WAITS_FOR_SIGNAL
 }
 
 /// Where the identities of files lie, apart from those of pipes and from addresses.
 const FILES: u64 = 1 << 55;
 const EVENTS: u64 = 0x3ff;
+
+/// All pending signals, which are one object.
+pub const SIGNALS: u64 = file(0);
+/// All sockets that are connected by address, which are one object.
+pub const NETWORK: u64 = FILES - 1;
+
+/// Whether what a thread waits for there may come from outside of the program.
+#[must_use]
+pub const fn may_come_from_outside(obj: u64) -> bool {
+    obj == SIGNALS || obj == NETWORK
+}
 
 /// What a descriptor can refer to that is no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,14 @@
 //! * `all-blocked`: none of these, but no thread is left to do what the blocked threads wait for.
 //! * `spin` (a livelock): a thread is in a loop that no other thread can end.
 //!
+//! A thread that waits for a signal or for another process may go on: then the rest is no deadlock, but
+//! a cycle still is.
+//!
 //! A thread that waits for a stuck thread is a consequence and only named beside the cause. After
 //! an exit, or after a thread has failed, a blocked thread may wait for what that thread would have
 //! done: no finding.
 
-use raddle_vocab::{RunStatus, SECTION};
+use raddle_vocab::{RunStatus, SECTION, io};
 
 use super::held::Holdings;
 use super::{Defect, Part, PartPosition, Waits};
@@ -32,7 +35,12 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, into: &mut Vec<De
         into.push(scene.knot(knot));
     }
     let excused = |pending: &Pending| matches!(pending.state, PendingState::Failed | PendingState::Exited);
-    if !knots.is_empty() || execution.exit.is_some() || execution.pending.iter().any(excused) {
+    let may_go_on = |pending: &Pending| match pending.event.op {
+        Op::File(op) => stuck(pending) && io::may_come_from_outside(op.object.identity),
+        _ => false,
+    };
+    let is_excused = execution.pending.iter().any(|pending| excused(pending) || may_go_on(pending));
+    if !knots.is_empty() || execution.exit.is_some() || is_excused {
         return;
     }
     let spinning = scene.threads(|pending| pending.state == PendingState::Awaiting);

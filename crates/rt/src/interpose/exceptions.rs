@@ -9,6 +9,7 @@
 
 use crate::interpose::annotations::exchange;
 use crate::interpose::before::before;
+use crate::interpose::process::handlers;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
 
@@ -80,7 +81,11 @@ pub fn landed() {
 
 before! {
     // Every handler begins and every cleanup ends with one of these.
-    __cxa_begin_catch _Unwind_Resume longjmp siglongjmp __longjmp_chk => |_, _| landed();
+    __cxa_begin_catch _Unwind_Resume => |_, _| landed();
+    longjmp siglongjmp __longjmp_chk => |a, _| {
+        handlers::jumps(a[0]);
+        landed();
+    };
     __cxa_end_catch => |_, pc| handler_ends(pc);
     _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv => |a, pc| pointer_goes(a[0], pc);
 }

@@ -73,6 +73,9 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         OpKind::OnceBegin => yes(once::can_begin(op)),
         OpKind::Io => {
             let (descriptor, events) = raddle_vocab::io::waited_for(op.arg);
+            if events == raddle_vocab::io::WAITS_FOR_SIGNAL {
+                return yes(crate::interpose::process::pending_signals::can_take(tid));
+            }
             if raddle_vocab::io::is_wait_for_lock(events) {
                 return yes(crate::interpose::io::file_locks::can_lock(tid, descriptor, events));
             }

@@ -14,12 +14,11 @@ pub mod timeouts;
 pub mod virtual_time;
 
 use raddle_vocab::policy::Policy;
-use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION};
+use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION, io};
 use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag, limit};
 
 use crate::arch::context;
 use crate::interpose::annotations::section;
-use crate::interpose::io::sockets;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::{detector, last_round, observation};
@@ -181,8 +180,8 @@ pub fn let_go(next: usize) {
 }
 
 /// No thread can step, by what is known: what threads wait for in the kernel is looked at again.
-/// Then a timer that is armed goes off. If its effect is not modelled, or a thread waits for a socket,
-/// the run is cut, because it may be no deadlock.
+/// Then a timer that is armed goes off. If its effect is not modelled, the run is cut, because it may
+/// be no deadlock.
 #[cold]
 fn at_rest() -> Option<usize> {
     let waits = |tid: &usize| run().fibers[*tid].pending.kind == OpKind::Io && enabled(*tid) != CanStep::No;
@@ -193,12 +192,21 @@ fn at_rest() -> Option<usize> {
     match timers::go_on() {
         timers::Next::Fired => choose::next_thread(),
         timers::Next::NotModelled => finish(RunStatus::Cut, 0),
-        timers::Next::None if sockets::is_waited_for() => {
-            controller::note_limit(limit::EXTERNAL_WAIT);
-            finish(RunStatus::Cut, 0)
+        timers::Next::None => {
+            if run().exit.is_none() && (0..run().threads).any(waits_for_outside) {
+                controller::note_limit(limit::EXTERNAL_WAIT);
+            }
+            None
         }
-        timers::Next::None => None,
     }
+}
+
+/// Whether the thread waits for what may come from outside of the program.
+fn waits_for_outside(tid: usize) -> bool {
+    let fiber = &run().fibers[tid];
+    fiber.status == ThreadStatus::Pending
+        && fiber.pending.kind == OpKind::Io
+        && io::may_come_from_outside(fiber.pending.obj)
 }
 
 /// Stops the running thread for good.

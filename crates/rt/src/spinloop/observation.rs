@@ -513,6 +513,7 @@ fn rest() -> u64 {
         me.foreign_frees as u64,
         me.private.cleanup as u64,
         me.private.robust,
+        me.private.pending_signals,
         me.private.spare_semaphore,
         u64::from(me.private.random_words) ^ u64::from(me.private.signalled) << 32,
         run.heap_bytes as u64,
@@ -526,6 +527,7 @@ fn rest() -> u64 {
         range_of(&run.channels),
         range_of(&run.open_files),
         range_of(&run.handlers),
+        range_of(&run.signals),
         range_of(&run.names),
     ] {
         hash = hash_bytes(hash, start, bytes);

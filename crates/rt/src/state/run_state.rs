@@ -13,6 +13,7 @@ use crate::interpose::io::file_locks::FileLocks;
 use crate::interpose::io::readiness::Queues;
 use crate::interpose::io::regular_files::OpenFile;
 use crate::interpose::io::stream_locks::StreamLocks;
+use crate::interpose::process::pending_signals::Signals;
 use crate::interpose::process::timers::Timers;
 use crate::interpose::sync::once::HeapOnces;
 use crate::interpose::sync::sem_names::Names;
@@ -330,6 +331,8 @@ pub struct RunState {
     pub descriptor_words: DescriptorWords,
     /// Actions that the program wants for the signals that the runtime handles.
     pub handlers: [KernelAction; 65],
+    /// Signals that are pending for the process.
+    pub signals: Signals,
     /// Timers of the program.
     pub timers: Timers,
     /// Once controls in heap blocks.
@@ -379,6 +382,7 @@ impl RunState {
             open_files: [OpenFile::NONE; MAX_CHANNELS],
             descriptor_words: DescriptorWords::NEW,
             handlers: [KernelAction::DEFAULT; 65],
+            signals: Signals::NONE,
             timers: Timers::NEW,
             heap_onces: HeapOnces::NEW,
             queues: Queues::NEW,

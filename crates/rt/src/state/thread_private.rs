@@ -61,8 +61,10 @@ pub struct ThreadPrivate {
     pub keys: u32,
     /// Random words that it has been given.
     pub random_words: u32,
-    /// Signals of a crash that were sent to it while it had blocked them, a bit each.
-    pub pending_crashes: u64,
+    /// Signals that were sent to it while it had blocked them, a bit each.
+    pub pending_signals: u64,
+    /// Signals that it waits for.
+    pub awaited_signals: u64,
     /// Start and size of its alternate stack for signal handlers; no bytes if there is none.
     pub signal_stack: (usize, usize),
     /// Bytes below 2 GiB that its mappings have used.
@@ -111,7 +113,8 @@ impl ThreadPrivate {
         all_readings: 0,
         keys: 0,
         random_words: 0,
-        pending_crashes: 0,
+        pending_signals: 0,
+        awaited_signals: 0,
         signal_stack: (0, 0),
         low_mapped_bytes: 0,
         pause: -1,

@@ -35,8 +35,35 @@ global_asm!(
     "syscall",
 );
 
+// Calls the program's handler, which is in rax, with its three arguments; then the context is told
+// that it has returned.
+global_asm!(
+    ".text",
+    ".hidden raddle_call_handler",
+    ".globl raddle_call_handler",
+    ".type raddle_call_handler,@function",
+    "raddle_call_handler:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "push rdx",
+    "sub rsp, 8",
+    "call rax",
+    "mov rdi, [rbp - 8]",
+    "call {returned}",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    returned = sym crate::interpose::process::handlers::returned,
+);
+
 unsafe extern "C" {
     fn raddle_signal_return();
+    fn raddle_call_handler();
 }
 
 /// Address of the code that returns from a handler, for [`KernelAction::restorer`].
@@ -102,12 +129,51 @@ pub unsafe fn move_frame(
             (*copy).uc_mcontext.fpregs = moved(state) as *mut _;
         }
         let registers = &mut (*context).uc_mcontext.gregs;
-        registers[libc::REG_RIP as usize] = handler as i64;
+        registers[libc::REG_RIP as usize] = raddle_call_handler as *const () as i64;
         registers[libc::REG_RSP as usize] = to as i64;
         registers[libc::REG_RDI as usize] = i64::from(number);
         registers[libc::REG_RSI as usize] = moved(info as usize) as i64;
         registers[libc::REG_RDX as usize] = copy as i64;
-        registers[libc::REG_RAX as usize] = 0;
+        registers[libc::REG_RAX as usize] = handler as i64;
+    }
+}
+
+/// The first word of the set that the kernel blocks when it goes on with the context.
+///
+/// # Safety
+/// The context must be one.
+unsafe fn set_of(context: *mut libc::ucontext_t) -> *mut u64 {
+    // SAFETY: the caller passes a context, of which the set is a part.
+    unsafe { (&raw mut (*context).uc_sigmask).cast() }
+}
+
+/// What is blocked when the handler that was given this context returns.
+///
+/// # Safety
+/// The context must be one.
+pub unsafe fn blocked(context: *mut libc::ucontext_t) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { *set_of(context) }
+}
+
+/// Sets what is blocked when the handler that was given this context returns.
+///
+/// # Safety
+/// The context must be one.
+pub unsafe fn set_kept(context: *mut libc::ucontext_t, blocked: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { *set_of(context) = blocked };
+}
+
+/// Behind [`move_frame`]: the kernel blocks `now` in the program's handler, whose context says `before`.
+///
+/// # Safety
+/// The context must be the one that was passed to [`move_frame`].
+pub unsafe fn set_blocked(context: *mut libc::ucontext_t, before: u64, now: u64) {
+    // SAFETY: the caller's promise: the third argument of the handler is the context's copy.
+    unsafe {
+        set_kept((*context).uc_mcontext.gregs[libc::REG_RDX as usize] as *mut libc::ucontext_t, before);
+        set_kept(context, now);
     }
 }
 

@@ -4,6 +4,7 @@
 
 use core::ffi::c_void;
 
+use raddle_vocab::io::NETWORK;
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
@@ -16,22 +17,13 @@ use crate::restore::snapshot::touch;
 use crate::restore::undo;
 use crate::sched;
 use crate::sched::controller::note_limit;
-use crate::state::{ThreadStatus, controlled, run};
+use crate::state::controlled;
 use crate::syscall::libc_real::real;
 
 real! { hidden:
     fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
     fn accept4(descriptor: i32, address: *mut c_void, bytes: *mut u32, flags: i32) -> i32;
     fn connect(descriptor: i32, address: *const c_void, bytes: u32) -> i32;
-}
-
-/// Identity of all sockets together; those of pipes are hashes.
-const NETWORK: u64 = (1 << 55) - 1;
-
-/// Whether a thread waits for a socket, so that it may be no deadlock if no thread can step.
-pub fn is_waited_for() -> bool {
-    let waits = |fiber: &crate::state::Fiber| fiber.status == ThreadStatus::Pending && fiber.pending.obj == NETWORK;
-    run().fibers[..run().threads].iter().any(waits)
 }
 
 extern "C" fn make_socket(domain: i32, kind: i32, protocol: i32, _pc: u64) -> i32 {

@@ -69,7 +69,9 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     if is_crash && code <= 0 && signal_masks::keep_pending(signal) {
         return;
     }
-    let program = run().handlers[signal as usize];
+    // A fault does not wait: where its signal is blocked, as in its own handler, it is deadly.
+    let is_deadly = is_crash && code > 0 && controlled() && signal_masks::blocks(usize::from(run().hot.tid), signal);
+    let program = if is_deadly { KernelAction::DEFAULT } else { run().handlers[signal as usize] };
     if program.handler > libc::SIG_IGN && (controlled() || !is_crash) && !handlers::fails_to_relay() {
         // SAFETY: the kernel passed the pointers.
         return unsafe { handlers::relay(program, signal, info, context) };

@@ -4,9 +4,9 @@
 //! the runtime: the kernel cannot write its frame to a page that the snapshot protects. [`relay`]
 //! then moves the frame to the stack where the kernel would have put it, which is the thread's own
 //! or its alternate one, and goes on with the program's handler there. So the handler may wait for
-//! other threads like any code of its thread.
-//!
-//! The mask of a handler is not applied.
+//! other threads like any code of its thread. Meanwhile the signals of its mask are blocked, and its
+//! own unless `SA_NODEFER` says otherwise. What its frame keeps is blocked again when it returns
+//! ([`returned`]), or what `sigsetjmp` has kept when it jumps out ([`jumps`]).
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -67,11 +67,41 @@ pub unsafe fn relay(action: KernelAction, number: i32, info: *mut libc::siginfo_
     if action.flags & libc::SA_RESETHAND as u64 != 0 {
         run().handlers[number as usize] = KernelAction::DEFAULT;
     }
+    let own = if action.flags & libc::SA_NODEFER as u64 != 0 { 0 } else { signal_masks::bit(number) };
+    let before = run().me().blocked;
     MOVING.store(true, Ordering::Relaxed);
     // SAFETY: the frame is the one that the kernel made for this signal. Where its new place is not
     // writable, the fault is reported as the program's.
     unsafe { signal::move_frame(frame, top, action.handler, number, info, context) };
     MOVING.store(false, Ordering::Relaxed);
+    // SAFETY: the caller's promise; the frame was moved.
+    unsafe { signal::set_blocked(context, before, signal_masks::handler_begins(action.mask | own)) };
+}
+
+/// The program's handler has returned: what its frame keeps is blocked again.
+///
+/// # Safety
+/// The context must be the one that the handler was given.
+pub unsafe extern "C" fn returned(context: *mut libc::ucontext_t) {
+    // SAFETY: the caller's promise.
+    let kept = unsafe { signal::blocked(context) };
+    let blocked = signal_masks::go_back_to(kept);
+    // SAFETY: as above.
+    unsafe { signal::set_kept(context, blocked) };
+}
+
+/// The program is about to jump to where it has called `setjmp` or `sigsetjmp`.
+pub fn jumps(buffer: usize) {
+    /// Where the buffer says whether signals were kept, and which: behind eight registers.
+    const IS_KEPT: usize = 64;
+    const KEPT: usize = 72;
+    if controlled() {
+        // SAFETY: the program passes a buffer that the C library has filled.
+        let kept = unsafe { (*((buffer + IS_KEPT) as *const i32) != 0).then(|| *((buffer + KEPT) as *const u64)) };
+        if let Some(kept) = kept {
+            signal_masks::go_back_to(kept);
+        }
+    }
 }
 
 /// What the program has set for a signal that the kernel passes to the runtime.

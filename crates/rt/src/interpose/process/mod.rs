@@ -6,6 +6,7 @@ pub mod end;
 pub mod failure;
 pub mod handlers;
 pub mod kernel_state;
+pub mod pending_signals;
 pub mod random_bytes;
 pub mod shared_state;
 pub mod signal_masks;

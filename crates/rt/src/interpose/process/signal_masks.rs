@@ -6,20 +6,18 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arch::PAGE;
-use crate::arch::entry::{export, hook};
+use crate::arch::entry::hook;
 use crate::interpose::buffers::{reads, writes};
 use crate::interpose::process::crash::CRASHES;
-use crate::interpose::process::shared_state;
+use crate::interpose::process::pending_signals::{self, SET};
 use crate::restore::snapshot::touch;
-use crate::state::{controlled, run};
+use crate::state::{ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
 real! { hidden:
     fn sigprocmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
     fn pthread_sigmask(how: i32, new: *const c_void, old: *mut c_void) -> i32;
-    fn raise(signal: i32) -> i32;
-    fn sigpending(set: *mut u64) -> i32;
 }
 
 /// Bytes of stack that the kernel may write when it delivers a signal: the red zone, and the frame
@@ -29,7 +27,8 @@ const SIGNAL_FRAME: usize = 12 * 1024;
 /// The set that the kernel has now: belongs to the process, not to a run's state.
 static KERNEL: AtomicU64 = AtomicU64::new(0);
 
-const fn bit(signal: i32) -> u64 {
+/// The bit of a signal in a set.
+pub const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
@@ -60,6 +59,51 @@ pub fn blocks(tid: usize, signal: i32) -> bool {
     (1..=64).contains(&signal) && run().fibers[tid].blocked & bit(signal) != 0
 }
 
+/// Whether the thread has begun and not ended.
+pub fn is_alive(tid: usize) -> bool {
+    !matches!(
+        run().fibers[tid].status,
+        ThreadStatus::Unused | ThreadStatus::Ended | ThreadStatus::Failed | ThreadStatus::Exited
+    )
+}
+
+/// Whether there are threads, and all have blocked the signal.
+pub fn all_block(signal: i32) -> bool {
+    let mut alive = (0..run().threads).filter(|&tid| is_alive(tid)).peekable();
+    alive.peek().is_some() && alive.all(|tid| blocks(tid, signal))
+}
+
+/// Lets the kernel deliver the signal, whatever the running thread has blocked.
+pub fn unblock_in_kernel(signal: i32) {
+    let wanted = KERNEL.load(Ordering::Relaxed) & !bit(signal);
+    KERNEL.store(wanted, Ordering::Relaxed);
+    // SAFETY: the set is a local.
+    unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const wanted, 0usize, 8usize) };
+}
+
+/// The set that the kernel shall have while the running thread has blocked this one.
+const fn in_kernel(blocked: u64) -> u64 {
+    blocked & !CRASH_BITS
+}
+
+/// A handler of the running thread begins, with these signals blocked in addition. The kernel takes
+/// over what this returns.
+pub fn handler_begins(blocked: u64) -> u64 {
+    let me = run().me();
+    me.blocked = (me.blocked | blocked) & !UNBLOCKABLE;
+    KERNEL.store(in_kernel(me.blocked), Ordering::Relaxed);
+    in_kernel(me.blocked)
+}
+
+/// The running thread goes on with this set, as behind a handler. The kernel takes over what this
+/// returns.
+pub fn go_back_to(blocked: u64) -> u64 {
+    run().me().blocked = blocked & !UNBLOCKABLE;
+    apply();
+    pending_signals::deliver_due();
+    in_kernel(run().me().blocked)
+}
+
 /// Makes the stack writable where the kernel is about to put the frame of a signal. On a page that
 /// the snapshot protects, the kernel does not raise a fault that could be handled.
 pub fn make_room_for_frame() {
@@ -75,7 +119,7 @@ pub fn make_room_for_frame() {
 /// caller must be on the thread's own stack already.
 #[inline]
 pub fn apply() {
-    let wanted = run().me().blocked & !CRASH_BITS;
+    let wanted = in_kernel(run().me().blocked);
     if wanted != KERNEL.load(Ordering::Relaxed) {
         KERNEL.store(wanted, Ordering::Relaxed);
         make_room_for_frame();
@@ -89,20 +133,9 @@ pub fn apply() {
 pub fn keep_pending(signal: i32) -> bool {
     let blocked = controlled() && blocks(usize::from(run().hot.tid), signal);
     if blocked {
-        run().me().private.pending_crashes |= bit(signal);
+        run().me().private.pending_signals |= bit(signal);
     }
     blocked
-}
-
-/// Delivers kept signals that are no longer blocked.
-fn deliver_kept() {
-    let me = run().me();
-    let due = me.private.pending_crashes & !me.blocked;
-    me.private.pending_crashes &= !due;
-    for signal in CRASHES.into_iter().filter(|&signal| due & bit(signal) != 0) {
-        // SAFETY: sends the signal to this thread.
-        unsafe { hidden::raise(signal) };
-    }
 }
 
 /// Changes the running thread's set; gives an error number.
@@ -117,30 +150,17 @@ pub fn change(how: i32, new: *const u64, old: *mut u64) -> i32 {
             libc::SIG_SETMASK => given,
             _ => return libc::EINVAL,
         };
-        run().me().blocked = wanted & !UNBLOCKABLE;
+        let wanted = wanted & !UNBLOCKABLE;
+        pending_signals::note_remasked(wanted ^ present);
+        run().me().blocked = wanted;
     }
     if !old.is_null() {
         // SAFETY: not null, so the caller passes room for a set.
         unsafe { *old = present };
     }
     apply();
-    deliver_kept();
+    pending_signals::deliver_due();
     0
-}
-
-/// Bytes of a set of signals that are used.
-const SET: usize = 8;
-
-extern "C" fn pending(set: *mut u64, pc: u64) -> i32 {
-    writes(set as usize, SET, pc);
-    touch(set.cast(), size_of::<libc::sigset_t>());
-    // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::sigpending(set) };
-    if result == 0 && controlled() {
-        // SAFETY: the call succeeded, so the caller passes room for a set.
-        unsafe { *set |= run().me().private.pending_crashes };
-    }
-    result
 }
 
 extern "C" fn block(how: i32, new: *const c_void, old: *mut c_void, pc: u64) -> i32 {
@@ -169,17 +189,5 @@ extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void, pc
     change(how, new.cast(), old.cast())
 }
 
-extern "C" fn send_to_self(signal: i32, pc: u64) -> i32 {
-    if controlled() {
-        shared_state::gets_signal(signal, pc);
-        make_room_for_frame();
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::raise(signal) }
-}
-
-export!(raise, 1 => send_to_self);
-export!(gsignal, 1 => send_to_self);
-hook!(sigpending, 1 => pending);
 hook!(sigprocmask, 3 => block);
 hook!(pthread_sigmask, 3 => block_of_thread);

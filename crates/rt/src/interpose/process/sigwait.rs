@@ -1,55 +1,23 @@
-//! Waiting for a blocked signal. The operation is enabled when the signal is pending, as if it read
-//! from a descriptor; only then the kernel is asked for the signal.
-
-use raddle_vocab::{OpKind, Outcome, io};
-use raddle_wire::limit;
+//! Waiting for signals: `sigwait` and its kind take a blocked signal, `sigsuspend` lets the handler
+//! of one run that it does not block. The wait is a transition on all pending signals
+//! ([`pending_signals`]).
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
-use crate::interpose::process::timers;
+use crate::interpose::process::pending_signals::{self, SET};
+use crate::interpose::process::shared_state;
+use crate::interpose::process::signal_masks;
 use crate::restore::snapshot::touch;
-use crate::sched;
-use crate::sched::controller::note_limit;
-use crate::state::{AnnouncedOp, controlled};
+use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
-use crate::syscall::{set_errno, syscall};
+use crate::syscall::set_errno;
 
 real! { hidden:
     fn sigwait(set: *const u64, signal: *mut i32) -> i32;
     fn sigwaitinfo(set: *const u64, info: *mut libc::siginfo_t) -> i32;
     fn sigtimedwait(set: *const u64, info: *mut libc::siginfo_t, span: *const libc::timespec) -> i32;
-}
-
-/// All pending signals are one object.
-pub const SIGNALS: u64 = io::file(0);
-
-/// A signal may have become pending: threads that wait for one are checked again.
-pub fn sent() {
-    if controlled() {
-        sched::changed(SIGNALS);
-    }
-}
-
-/// Takes a pending signal of the set; returns it, or an error as a negative number.
-fn take(set: *const u64, info: *mut libc::siginfo_t) -> i32 {
-    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the caller passes a set and room for a description or null; does not wait.
-    unsafe { syscall!(libc::SYS_rt_sigtimedwait, set, info, &raw const at_once, 8usize) as i32 }
-}
-
-/// Waits until a signal of the set is pending; does not wait if `never_waits`.
-fn wait_until_pending(set: *const u64, never_waits: bool, pc: u64) {
-    // SAFETY: the caller passes a set.
-    let descriptor = unsafe { syscall!(libc::SYS_signalfd4, usize::MAX, set, 8usize, libc::O_CLOEXEC) } as i32;
-    let events = if never_waits { 0 } else { libc::POLLIN };
-    let op = AnnouncedOp::new(OpKind::Io, SIGNALS, io::waits_for(descriptor, events), pc);
-    if !crate::interpose::io::descriptors::is_ready(descriptor, libc::POLLIN) {
-        note_limit(limit::EXTERNAL_WAIT);
-    }
-    sched::perform(op, Outcome::Done, 0, 0);
-    timers::observe();
-    // SAFETY: a descriptor of the runtime.
-    unsafe { syscall!(libc::SYS_close, descriptor) };
+    fn sigsuspend(set: *const u64) -> i32;
+    fn raise(signal: i32) -> i32;
 }
 
 extern "C" fn wait(set: *const u64, signal: *mut i32, pc: u64) -> i32 {
@@ -57,31 +25,33 @@ extern "C" fn wait(set: *const u64, signal: *mut i32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigwait(set, signal) };
     }
-    reads(set as usize, size_of::<u64>(), pc);
-    wait_until_pending(set, false, pc);
-    let taken = take(set, core::ptr::null_mut());
-    if taken < 0 {
-        return -taken;
-    }
+    reads(set as usize, SET, pc);
+    // SAFETY: the caller passes a set.
+    let wanted = unsafe { *set };
+    pending_signals::wait(wanted, false, pc);
+    let Some(info) = pending_signals::take(wanted, true) else { return libc::EINTR };
     writes(signal as usize, size_of::<i32>(), pc);
     // SAFETY: the caller passes room for a number.
-    unsafe { *signal = taken };
+    unsafe { *signal = info.si_signo };
     0
 }
 
-fn wait_for_info(set: *const u64, info: *mut libc::siginfo_t, never_waits: bool, pc: u64) -> i32 {
-    if !info.is_null() {
-        touch(info.cast(), size_of::<libc::siginfo_t>());
-    }
-    reads(set as usize, size_of::<u64>(), pc);
-    wait_until_pending(set, never_waits, pc);
-    let taken = take(set, info);
-    if taken < 0 {
-        set_errno(-taken);
+fn wait_for_info(set: *const u64, into: *mut libc::siginfo_t, waits: bool, pc: u64) -> i32 {
+    reads(set as usize, SET, pc);
+    // SAFETY: the caller passes a set.
+    let wanted = unsafe { *set };
+    pending_signals::wait(wanted, !waits, pc);
+    let Some(info) = pending_signals::take(wanted, waits) else {
+        set_errno(if waits { libc::EINTR } else { libc::EAGAIN });
         return -1;
+    };
+    if !into.is_null() {
+        writes(into as usize, size_of::<libc::siginfo_t>(), pc);
+        touch(into.cast(), size_of::<libc::siginfo_t>());
+        // SAFETY: not null, so the caller passes room for a description.
+        unsafe { *into = info };
     }
-    writes(info as usize, size_of::<libc::siginfo_t>(), pc);
-    taken
+    info.si_signo
 }
 
 extern "C" fn wait_info(set: *const u64, info: *mut libc::siginfo_t, pc: u64) -> i32 {
@@ -89,7 +59,7 @@ extern "C" fn wait_info(set: *const u64, info: *mut libc::siginfo_t, pc: u64) ->
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigwaitinfo(set, info) };
     }
-    wait_for_info(set, info, false, pc)
+    wait_for_info(set, info, true, pc)
 }
 
 /// A timed wait never waits: the time is over at once if no signal is pending.
@@ -98,9 +68,33 @@ extern "C" fn wait_timed(set: *const u64, info: *mut libc::siginfo_t, span: *con
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigtimedwait(set, info, span) };
     }
-    wait_for_info(set, info, !span.is_null(), pc)
+    wait_for_info(set, info, span.is_null(), pc)
+}
+
+/// Waits until a signal arrives that is not in the set, and has a handler or ends the process.
+extern "C" fn suspend(set: *const u64, pc: u64) -> i32 {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::sigsuspend(set) };
+    }
+    reads(set as usize, SET, pc);
+    // SAFETY: the caller passes a set.
+    let blocked = unsafe { *set };
+    let before = run().me().blocked;
+    pending_signals::wait(!blocked, false, pc);
+    if let Some(info) = pending_signals::take(!blocked, true) {
+        shared_state::gets_signal(info.si_signo, pc);
+        signal_masks::go_back_to(blocked);
+        signal_masks::make_room_for_frame();
+        // SAFETY: sends the signal to this thread, which does not block it now.
+        unsafe { hidden::raise(info.si_signo) };
+        signal_masks::go_back_to(before);
+    }
+    set_errno(libc::EINTR);
+    -1
 }
 
 export!(sigwait, 2 => wait);
 export!(sigwaitinfo, 2 => wait_info);
 export!(sigtimedwait, 3 => wait_timed);
+export!(sigsuspend, 1 => suspend);

@@ -1,13 +1,18 @@
 //! Timers in virtual time: `alarm`, `setitimer`, `timer_create`, timer descriptors, and `pause`.
 //!
-//! The kernel's timers would go off at times that no schedule controls. A timer here goes off when
-//! a thread has slept beyond it, or when no thread can go on otherwise: an armed timer is an event
-//! that can still happen, so the threads are not in a deadlock. Other moments at which it could go
-//! off are not explored, which is named as a limit.
+//! The kernel's timers would go off at times that no schedule controls.
 //!
-//! A signal of a timer is sent to the process if every thread has blocked it (`sigwait`), and to a
-//! thread in `pause` or in a sleep if that has not. Elsewhere no handler is called.
+//! A timer whose signal every thread has blocked can go off at any moment, and only waiting for the
+//! signal tells when: a thread that waits for it can go on while the timer is armed. So all orders are
+//! explored. Arming such a timer is a transition on the pending signals. Arming it again, or disarming
+//! it, is named: it may have gone off before.
+//!
+//! Any other timer goes off when a thread has slept beyond it, or when no thread can go on otherwise: an
+//! armed timer is an event that can still happen, so the threads are not in a deadlock. Other moments
+//! are not explored, which is named. Its signal is sent to a thread in `pause` or in a sleep that has
+//! not blocked it. Elsewhere no handler is called.
 
+use raddle_vocab::io::SIGNALS;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
@@ -15,13 +20,13 @@ use crate::arch::entry::{export, hook};
 use crate::arch::signal::KernelAction;
 use crate::interpose::io::descriptors;
 use crate::interpose::io::slots;
+use crate::interpose::process::pending_signals;
 use crate::interpose::process::shared_state;
-use crate::interpose::process::signal_masks;
-use crate::interpose::process::sigwait::SIGNALS;
+use crate::interpose::process::signal_masks::{self, all_block, bit};
 use crate::sched;
 use crate::sched::controller::note_limit;
 use crate::sched::virtual_time::{self, SECOND};
-use crate::state::{AnnouncedOp, ThreadStatus, controlled, run};
+use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
@@ -85,9 +90,24 @@ impl Timers {
     pub const NEW: Timers =
         Timers { all: [Timer { effect: Effect::None, at: 0, interval: 0 }; MOST], used: false, last: 0 };
 
-    /// The timer that goes off next.
+    /// The timer that goes off next. One that sends what all threads have blocked does so when a thread
+    /// wants it.
     fn next(&self) -> Option<usize> {
-        (0..MOST).filter(|&index| self.all[index].at != 0).min_by_key(|&index| self.all[index].at)
+        let goes_off = |&index: &usize| {
+            let timer = &self.all[index];
+            timer.at != 0 && !matches!(timer.effect, Effect::Signal(signal) if all_block(signal))
+        };
+        (0..MOST).filter(goes_off).min_by_key(|&index| self.all[index].at)
+    }
+
+    /// The armed timers that can send one of the signals, which all threads have blocked.
+    fn senders(&self, signals: u64) -> impl Iterator<Item = (usize, i32)> {
+        self.all.iter().enumerate().filter_map(move |(index, timer)| match timer.effect {
+            Effect::Signal(signal @ 1..=64) if timer.at != 0 && signals & bit(signal) != 0 && all_block(signal) => {
+                Some((index, signal))
+            }
+            _ => None,
+        })
     }
 
     fn of_descriptor(&self, descriptor: i32) -> Option<usize> {
@@ -105,6 +125,24 @@ pub enum Next {
     Fired,
     /// A timer is armed, but what it would do is not modelled.
     NotModelled,
+}
+
+/// Whether a timer can send one of the signals to a thread that waits for it.
+pub fn may_send(signals: u64) -> bool {
+    run().timers.used && run().exit.is_none() && run().timers.senders(signals).next().is_some()
+}
+
+/// Lets the timer go off that is the first to send one of the signals.
+pub fn send_one(signals: u64) {
+    let timers = &run().timers;
+    let Some((index, signal)) = timers.senders(signals).min_by_key(|&(index, _)| timers.all[index].at) else { return };
+    if timers.senders(signals).count() > 1 {
+        // The other one may come first.
+        note_limit(limit::TIMER);
+    }
+    pending_signals::keep_of_timer(signal);
+    went_off(index);
+    observe();
 }
 
 /// Lets the next timer go off. Those of a process that has exited are gone.
@@ -152,28 +190,8 @@ fn is_lethal(signal: i32) -> bool {
     !failed && action.handler <= libc::SIG_IGN && !all_block(signal)
 }
 
-fn is_alive(tid: usize) -> bool {
-    !matches!(
-        run().fibers[tid].status,
-        ThreadStatus::Unused | ThreadStatus::Ended | ThreadStatus::Failed | ThreadStatus::Exited
-    )
-}
-
-/// Whether there are threads, and all have blocked the signal.
-fn all_block(signal: i32) -> bool {
-    let mut alive = (0..run().threads).filter(|&tid| is_alive(tid)).peekable();
-    alive.peek().is_some() && alive.all(|tid| signal_masks::blocks(tid, signal))
-}
-
 /// Sends the signal where a thread waits for it; false if none does.
 fn send(signal: i32) -> bool {
-    if all_block(signal) {
-        // SAFETY: every thread has blocked the signal, so it only becomes pending. The number is
-        // that of this process, not the one that the program sees.
-        unsafe { syscall!(libc::SYS_kill, syscall!(libc::SYS_getpid), signal) };
-        sched::changed(SIGNALS);
-        return true;
-    }
     let pauses = |&tid: &usize| run().fibers[tid].private.pause >= 0 && !signal_masks::blocks(tid, signal);
     let Some(tid) = (0..run().threads).find(pauses) else { return false };
     end_pause(tid, signal);
@@ -257,9 +275,23 @@ fn left(index: usize) -> libc::itimerspec {
     libc::itimerspec { it_interval: parts(timer.interval), it_value: parts(rest) }
 }
 
+/// Names what is not explored of a timer that is armed or disarmed: whether it has gone off before, and
+/// when it goes off, unless a thread that waits for its signal decides that.
+fn name_limit(index: usize, arms: bool) {
+    let timer = &run().timers.all[index];
+    let is_waited_for = matches!(timer.effect, Effect::Signal(signal) if all_block(signal));
+    if timer.at != 0 || arms && !is_waited_for {
+        note_limit(limit::TIMER);
+    }
+    if let Effect::Signal(signal @ 1..=64) = timer.effect {
+        pending_signals::note_use(signal);
+    }
+}
+
 /// Arms or disarms a timer; what was left of it.
-fn arm(index: usize, absolute: bool, new: &libc::itimerspec) -> libc::itimerspec {
-    note_limit(limit::TIMER);
+fn arm(index: usize, absolute: bool, new: &libc::itimerspec, pc: u64) -> libc::itimerspec {
+    pending_signals::touch(0, pc);
+    name_limit(index, nanoseconds(&new.it_value) != 0);
     let before = left(index);
     let value = nanoseconds(&new.it_value);
     let now = run().me().clock;
@@ -272,6 +304,7 @@ fn arm(index: usize, absolute: bool, new: &libc::itimerspec) -> libc::itimerspec
     timers.used = true;
     timers.all[index].at = at;
     timers.all[index].interval = nanoseconds(&new.it_interval);
+    sched::changed(SIGNALS);
     before
 }
 
@@ -287,13 +320,13 @@ fn of_process(which: i32) -> Option<usize> {
     Some(which as usize)
 }
 
-extern "C" fn set_alarm(seconds: u32) -> u32 {
+extern "C" fn set_alarm(seconds: u32, pc: u64) -> u32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::alarm(seconds) };
     }
     let new = libc::itimerspec { it_interval: parts(0), it_value: parts(u64::from(seconds) * SECOND) };
-    let before = of_process(libc::ITIMER_REAL).map_or(parts(0), |index| arm(index, false, &new).it_value);
+    let before = of_process(libc::ITIMER_REAL).map_or(parts(0), |index| arm(index, false, &new, pc).it_value);
     before.tv_sec as u32 + u32::from(before.tv_nsec != 0)
 }
 
@@ -307,7 +340,7 @@ fn to_val(time: &libc::itimerspec) -> libc::itimerval {
     libc::itimerval { it_interval: val(&time.it_interval), it_value: val(&time.it_value) }
 }
 
-extern "C" fn set_interval(which: i32, new: *const libc::itimerval, old: *mut libc::itimerval) -> i32 {
+extern "C" fn set_interval(which: i32, new: *const libc::itimerval, old: *mut libc::itimerval, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::setitimer(which, new, old) };
@@ -318,7 +351,7 @@ extern "C" fn set_interval(which: i32, new: *const libc::itimerval, old: *mut li
         set_errno(libc::EINVAL);
         return -1;
     };
-    let before = arm(index, false, &from_val(new));
+    let before = arm(index, false, &from_val(new), pc);
     if let Some(old) = old {
         *old = to_val(&before);
     }
@@ -352,7 +385,6 @@ extern "C" fn create_timer(clock: i32, event: *const libc::sigevent, timer: *mut
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::timer_create(clock, event, timer) };
     }
-    note_limit(limit::TIMER);
     // SAFETY: null, or the caller passes an event.
     let signal = match unsafe { event.as_ref() } {
         None => libc::SIGALRM,
@@ -378,26 +410,32 @@ fn created(timer: usize) -> Option<usize> {
 }
 
 /// Arms the timer as the two calls that take times do.
-fn set(index: usize, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> i32 {
+fn set(index: usize, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec, pc: u64) -> i32 {
     // SAFETY: the caller passes times, and room for them or null.
     let (new, old) = unsafe { (new.as_ref(), old.as_mut()) };
     let Some(new) = new else {
         set_errno(libc::EINVAL);
         return -1;
     };
-    let before = arm(index, flags & libc::TIMER_ABSTIME != 0, new);
+    let before = arm(index, flags & libc::TIMER_ABSTIME != 0, new, pc);
     if let Some(old) = old {
         *old = before;
     }
     0
 }
 
-extern "C" fn set_timer(timer: usize, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> i32 {
+extern "C" fn set_timer(
+    timer: usize,
+    flags: i32,
+    new: *const libc::itimerspec,
+    old: *mut libc::itimerspec,
+    pc: u64,
+) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::timer_settime(timer, flags, new, old) };
     }
-    created(timer).map_or(-1, |index| set(index, flags, new, old))
+    created(timer).map_or(-1, |index| set(index, flags, new, old, pc))
 }
 
 extern "C" fn get_timer(timer: usize, old: *mut libc::itimerspec) -> i32 {
@@ -411,12 +449,14 @@ extern "C" fn get_timer(timer: usize, old: *mut libc::itimerspec) -> i32 {
     0
 }
 
-extern "C" fn delete_timer(timer: usize) -> i32 {
+extern "C" fn delete_timer(timer: usize, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::timer_delete(timer) };
     }
     let Some(index) = created(timer) else { return -1 };
+    pending_signals::touch(0, pc);
+    name_limit(index, false);
     run().timers.all[index] = Timer { effect: Effect::None, at: 0, interval: 0 };
     0
 }
@@ -453,9 +493,10 @@ extern "C" fn set_descriptor(
     flags: i32,
     new: *const libc::itimerspec,
     old: *mut libc::itimerspec,
+    pc: u64,
 ) -> i32 {
     match run().timers.of_descriptor(descriptor) {
-        Some(index) if controlled() => set(index, flags, new, old),
+        Some(index) if controlled() => set(index, flags, new, old, pc),
         // SAFETY: passes on what the caller gave.
         _ => unsafe { hidden::timerfd_settime(descriptor, flags, new, old) },
     }
@@ -501,15 +542,15 @@ extern "C" fn pause(pc: u64) -> i32 {
     -1
 }
 
-hook!(alarm, 1 => set_alarm);
-hook!(setitimer, 3 => set_interval);
+export!(alarm, 1 => set_alarm);
+export!(setitimer, 3 => set_interval);
 hook!(getitimer, 2 => get_interval);
 hook!(timer_create, 3 => create_timer);
-hook!(timer_settime, 4 => set_timer);
+export!(timer_settime, 4 => set_timer);
 hook!(timer_gettime, 2 => get_timer);
-hook!(timer_delete, 1 => delete_timer);
+export!(timer_delete, 1 => delete_timer);
 hook!(timer_getoverrun, 1 => overruns);
 hook!(timerfd_create, 2 => create_descriptor);
-hook!(timerfd_settime, 4 => set_descriptor);
+export!(timerfd_settime, 4 => set_descriptor);
 hook!(timerfd_gettime, 2 => get_descriptor);
 export!(pause, 0 => pause);

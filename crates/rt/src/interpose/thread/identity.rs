@@ -4,19 +4,18 @@
 use core::ffi::{CStr, c_char};
 
 use raddle_vocab::Misuse;
-use raddle_wire::limit;
 
 use crate::arch::PAGE;
 use crate::arch::entry::export;
 use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::process::pending_signals;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::thread::lifecycle;
-use crate::sched::controller::note_limit;
 use crate::sched::timeouts;
 use crate::state::thread_private::NAME_BYTES;
 use crate::state::{ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
-use crate::syscall::{self, set_errno, syscall};
+use crate::syscall::{set_errno, syscall};
 use crate::trace;
 
 real! { hidden:
@@ -33,7 +32,6 @@ real! { hidden:
     fn thrd_yield();
     fn gettid() -> i32;
     fn getpid() -> i32;
-    fn kill(process: i32, signal: i32) -> i32;
     fn prctl(option: i32, a: usize, b: usize, c: usize, d: usize) -> i32;
 }
 
@@ -159,24 +157,6 @@ extern "C" fn get_process(_pc: u64) -> i32 {
     }
 }
 
-extern "C" fn kill_process(number: i32, signal: i32, _pc: u64) -> i32 {
-    let own = controlled() && number == process().pid;
-    // SAFETY: no preconditions.
-    let number = if own { unsafe { hidden::getpid() } } else { number };
-    if own {
-        crate::interpose::process::signal_masks::make_room_for_frame();
-    }
-    // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::kill(number, signal) };
-    if own {
-        crate::interpose::process::sigwait::sent();
-    }
-    result
-}
-
-/// Only two kinds of signals are delivered, because all threads are one to the kernel: those that a
-/// thread sends to itself, and those that both threads block, which stay pending until a thread
-/// takes them.
 extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
@@ -186,29 +166,7 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     if run().fibers[tid].status == ThreadStatus::Ended || signal == 0 {
         return 0;
     }
-    if tid != run().hot.tid as usize {
-        note_limit(limit::TIMER);
-        if !crate::interpose::process::signal_masks::blocks(tid, signal)
-            || !crate::interpose::process::signal_masks::blocks(run().hot.tid as usize, signal)
-        {
-            run().fibers[tid].private.signalled = true;
-            return 0;
-        }
-        // The signal would still be pending in the next run.
-        crate::restore::undo::needs_own_process();
-    }
-    crate::interpose::process::signal_masks::make_room_for_frame();
-    // SAFETY: sends a signal to this kernel thread.
-    let sent = unsafe {
-        syscall!(
-            libc::SYS_tgkill,
-            syscall::call(libc::SYS_getpid, [0; 6]),
-            syscall::call(libc::SYS_gettid, [0; 6]),
-            signal
-        )
-    };
-    crate::interpose::process::sigwait::sent();
-    -sent as i32
+    pending_signals::to_thread(tid, signal, pc)
 }
 
 extern "C" fn set_schedule(handle: u64, policy: i32, parameter: *const libc::sched_param, _pc: u64) -> i32 {
@@ -290,7 +248,6 @@ export!(pthread_kill, 2 => kill);
 export!(pthread_setschedparam, 3 => set_schedule);
 export!(pthread_getschedparam, 3 => get_schedule);
 export!(getpid, 0 => get_process);
-export!(kill, 2 => kill_process);
 export!(gettid, 0 => get_number);
 export!(sched_yield, 0 => yield_now);
 export!(thrd_yield, 0 => yield_c11);
