@@ -9,6 +9,7 @@ use object::{Endianness, Object as _, ObjectSymbol as _, elf};
 use raddle_wire::role;
 
 use crate::error::StartError;
+use crate::languages;
 
 /// Start of the name of the runtime's file, wherever it is installed.
 pub const RUNTIME_PREFIX: &str = "libraddle_rt";
@@ -43,7 +44,8 @@ pub fn check(program: &Path) -> Result<(), StartError> {
 /// Functions of a program that are known by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownFunctions {
-    /// Start and end, relative to the entry point of the program, and one of [`role`].
+    /// Start and end, relative to the entry point of the program, and one of [`role`]. There are also
+    /// ranges of code that are no functions.
     pub all: Vec<[u64; 3]>,
     /// Whether the program has atomic sections.
     pub has_sections: bool,
@@ -58,7 +60,10 @@ const ASSUMPTIONS: [&str; 3] = ["assume_abort_if_not", "__VERIFIER_assume", "ass
 #[must_use]
 pub fn known_functions(program: &Path) -> KnownFunctions {
     let data = std::fs::read(program).unwrap_or_default();
-    parse(&data).map(|elf| functions_of(&elf)).unwrap_or_default()
+    let Ok(elf) = parse(&data) else { return KnownFunctions::default() };
+    let mut known = functions_of(&elf);
+    known.all.extend(languages::known_code(&elf));
+    known
 }
 
 fn functions_of(elf: &Elf<'_>) -> KnownFunctions {

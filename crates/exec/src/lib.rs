@@ -5,6 +5,7 @@ pub mod decode;
 pub mod elf;
 mod error;
 pub mod interrupt;
+mod languages;
 pub mod limits;
 pub mod mappings;
 pub mod native;

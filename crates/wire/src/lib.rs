@@ -25,7 +25,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 14;
+pub const PROTOCOL_VERSION: u32 = 15;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -46,7 +46,7 @@ pub const OPEN_TYPES: usize = raddle_vocab::OpenType::ALL.len();
 /// Values of all these types together, at most.
 pub const MAX_OPEN_VALUES: usize = 64;
 /// Functions of the program that have a [`role`], at most.
-pub const MAX_FUNCTIONS: usize = 64;
+pub const MAX_FUNCTIONS: usize = 96;
 /// Bytes that all checkpoints together may use.
 pub const CHECKPOINT_BYTES: u64 = 256 << 20;
 /// A [`Segment::choice`] that leaves the choice to the policy (the first).
@@ -144,6 +144,10 @@ pub mod role {
     pub const SECTION: u64 = 1;
     /// If it calls `abort`, an assumption does not hold.
     pub const ASSUME: u64 = 2;
+    /// It is all code of the program that has debug information.
+    pub const PROGRAM: u64 = 3;
+    /// It is code in which a relaxed store ends a release sequence (C++20 and later).
+    pub const ENDS_SEQUENCES: u64 = 4;
 }
 
 /// State of the target, in [`Control::state`].

@@ -1,9 +1,14 @@
+// compilers: gcc clang
 // check:
 // verdict: bug
 // findings: at-least
 // finding: data-race var=x
+// check:
+// flags: -std=c++17
+// verdict: verified
 
-// Since C++20 a relaxed store ends the release sequence, even if its own thread began that.
+// Since C++20 a relaxed store ends the release sequence, even if its own thread began that. Before, it did
+// not, as in C.
 #include <atomic>
 #include <thread>
 

@@ -10,8 +10,10 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::interpose::annotations::section;
 use crate::sched::controller::name_limit;
 use crate::state::process;
+use raddle_wire::role;
 
 /// One library, found by a symbol that only it defines.
 struct Library {
@@ -248,9 +250,14 @@ pub fn is_compiler_library(pc: u64) -> bool {
     UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)
 }
 
-/// Whether the program has no part in C++: there is no C++ library in the process.
-pub fn is_c_program() -> bool {
-    STANDARD.end.load(Ordering::Relaxed) == 0
+/// Whether a relaxed store by the code that returns to `pc` goes on with a release sequence that its thread
+/// began: so it is in C, and was in C++ before C++20. Code of which the host does not know the language is
+/// C unless there is a C++ library in the process.
+pub fn continues_sequences(pc: u64) -> bool {
+    if STANDARD.end.load(Ordering::Relaxed) == 0 {
+        return true;
+    }
+    section::is_called_in(role::PROGRAM, pc) && !section::is_called_in(role::ENDS_SEQUENCES, pc)
 }
 
 /// Whether the address is one of code of the C library itself.

@@ -95,7 +95,7 @@ extern "C" fn store_bytes(bytes: usize, address: u64, value: u64, given: i32, pc
     if !controlled() {
         return with_lock(|| bytes_at(address, bytes).copy_from_slice(bytes_at(value, bytes)));
     }
-    let op = op(OpKind::AtomicStore, address, given, callers::is_c_program().into(), pc);
+    let op = op(OpKind::AtomicStore, address, given, callers::continues_sequences(pc).into(), pc);
     sched::arrive(op);
     let old = low(bytes_at(address, bytes));
     bytes_at(address, bytes).copy_from_slice(bytes_at(value, bytes));

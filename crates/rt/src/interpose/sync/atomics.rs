@@ -176,7 +176,7 @@ pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
         real_update(SET, address, value);
         return;
     }
-    let op = op::<W>(OpKind::AtomicStore, address, given, callers::is_c_program().into(), pc);
+    let op = op::<W>(OpKind::AtomicStore, address, given, callers::continues_sequences(pc).into(), pc);
     sched::arrive(op);
     let old: W = peek(address);
     poke(address, value);
