@@ -65,6 +65,12 @@ struct Pointer {
     /// Where it lies on a live stack; 0 if it lies elsewhere.
     at: usize,
     counts: bool,
+    /// Whether a function has it as its frame pointer.
+    is_frame_pointer: bool,
+}
+
+impl Pointer {
+    const NONE: Pointer = Pointer { to: 0, at: 0, counts: false, is_frame_pointer: false };
 }
 
 /// Pointers to live stacks.
@@ -74,11 +80,8 @@ pub struct Pointers {
     are_too_many: bool,
 }
 
-static POINTERS: Global<Pointers> = Global::new(Pointers {
-    list: [Pointer { to: 0, at: 0, counts: false }; MOST_POINTERS],
-    len: 0,
-    are_too_many: false,
-});
+static POINTERS: Global<Pointers> =
+    Global::new(Pointers { list: [Pointer::NONE; MOST_POINTERS], len: 0, are_too_many: false });
 
 /// An empty collection. There is one at a time.
 pub fn none() -> &'static mut Pointers {
@@ -91,18 +94,30 @@ pub fn none() -> &'static mut Pointers {
 impl Pointers {
     /// Adds a word that lies outside of live stacks, if it points to one of them.
     pub fn add(&mut self, word: u64, stacks: &[LiveStack]) {
-        self.add_from(word, 0, stacks);
+        self.add_one(Pointer { to: word as usize, counts: true, ..Pointer::NONE }, stacks);
+    }
+
+    /// Adds the registers with which a thread called the runtime.
+    pub fn add_registers(&mut self, registers: &Registers, stacks: &[LiveStack]) {
+        for (index, word) in registers.saved.into_iter().enumerate() {
+            let is_frame_pointer = index == Registers::FRAME_POINTER;
+            self.add_one(Pointer { to: word as usize, at: 0, counts: true, is_frame_pointer }, stacks);
+        }
     }
 
     /// Adds a word that lies at this address of a live stack, if it points to one of them.
     pub fn add_from(&mut self, word: u64, at: usize, stacks: &[LiveStack]) {
-        let to = word as usize;
-        if !stacks.iter().any(|stack| stack.contains(to)) {
+        let is_frame_pointer = stacks.iter().any(|stack| stack.frames.is_saved_frame_pointer(at));
+        self.add_one(Pointer { to: word as usize, at, counts: false, is_frame_pointer }, stacks);
+    }
+
+    fn add_one(&mut self, pointer: Pointer, stacks: &[LiveStack]) {
+        if !stacks.iter().any(|stack| stack.contains(pointer.to)) {
             return;
         }
         match self.list.get_mut(self.len) {
             Some(place) => {
-                *place = Pointer { to, at, counts: at == 0 };
+                *place = pointer;
                 self.len += 1;
             }
             None => self.are_too_many = true,
@@ -161,7 +176,10 @@ impl Pointers {
     pub fn lead_to(&self, stack: &LiveStack, byte: usize) -> bool {
         self.are_too_many
             || stack.frames.reach(byte).is_none_or(|targets| {
-                self.list[..self.len].iter().any(|pointer| pointer.counts && targets.contains(&pointer.to))
+                self.list[..self.len].iter().any(|pointer| {
+                    let is_other = !pointer.is_frame_pointer || !stack.frames.is_frame_pointer_of(pointer.to, byte);
+                    pointer.counts && is_other && targets.contains(&pointer.to)
+                })
             })
     }
 }

@@ -10,10 +10,13 @@
 //!   frame. As soon as one does in any run, no states are compared any more. What was compared before
 //!   was right: up to there, dead bytes make no difference.
 //! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
-//!   started, are left out: nothing reads them.
+//!   started, are left out: nothing reads them. That does not hold for a stack that the creator chose.
 //! * What standard output holds in its buffer is left out: only its amount matters.
 //! * Callee-saved registers and floating point control: as they were when the thread entered the
 //!   runtime, without dead ones.
+//! * What the call was given: its arguments, and what the runtime has read of the memory that they point
+//!   to ([`holds`]). The caller may have no other copy. Where a stub does not know its arguments, there is
+//!   no key; nor is there before input and output, behind which there is none.
 //! * What the runtime keeps for each thread: pending operation, wait, and what the program can notice,
 //!   by spawn path.
 //! * The tables of the runtime about objects are left out. They follow from the events, and the host
@@ -33,7 +36,7 @@ use raddle_wire::record::flag;
 
 use crate::arch::PAGE;
 use crate::arch::context::float_state;
-use crate::arch::entry::{Registers, registers};
+use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::liveness::{Frames, WordUse};
 use crate::interpose::io::streams;
 use crate::restore::undo;
@@ -45,6 +48,9 @@ use crate::trace;
 #[derive(Clone, Copy)]
 pub struct Entry {
     registers: Registers,
+    arguments: CallArguments,
+    /// What the call holds beside its arguments.
+    held: u64,
     /// Floating point units.
     float: u64,
     /// Whether the rest is what the thread goes on with.
@@ -53,7 +59,20 @@ pub struct Entry {
 
 impl Entry {
     /// Of no call.
-    pub const NONE: Entry = Entry { registers: Registers::NONE, float: 0, is_known: false };
+    pub const NONE: Entry =
+        Entry { registers: Registers::NONE, arguments: CallArguments::NONE, held: 0, float: 0, is_known: false };
+}
+
+/// The running thread is in a call that will use this value, which is no argument of it.
+#[inline(always)]
+pub fn holds(value: u64) {
+    let held = &mut run().held;
+    *held = held.rotate_left(1).wrapping_add(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+}
+
+/// Whether the operation is the second half of one that began with the same call.
+fn is_second_half(kind: OpKind) -> bool {
+    matches!(kind, OpKind::CondReacquire | OpKind::FutexResume | OpKind::BarrierLeave)
 }
 
 /// The running thread is about to stop before the operation.
@@ -62,15 +81,17 @@ pub fn arrived(op: &AnnouncedOp) {
     let (low, high) = run.hot.stack;
     let entry = entries(run.hot.tid as usize);
     let (now, here) = (registers(), &raw const low as usize);
+    let held = core::mem::take(&mut run.held);
     let is_own = |address: usize| (low..high).contains(&address);
-    // In the second half of an operation other threads have entered the runtime since.
-    if is_own(now.sp as usize) {
-        entry.registers = now;
-        entry.float = float_state();
+    match take_call() {
+        // The first operation of a call.
+        Some(call) if is_own(now.sp as usize) => {
+            let is_known = is_own(here) && call.pc == op.pc && call.values().is_some() && op.kind != OpKind::Io;
+            *entry = Entry { registers: now, arguments: call, held, float: float_state(), is_known };
+        }
+        // What the runtime has found out by the first one is not known.
+        _ => entry.is_known &= is_second_half(op.kind),
     }
-    let sp = entry.registers.sp as usize;
-    // SAFETY: the stack pointer of a call lies within the thread's stack, so the word can be read.
-    entry.is_known = is_own(here) && is_own(sp) && unsafe { *(sp as *const u64) } == op.pc;
 }
 
 /// Records the key of the present state, behind the schedule.
@@ -207,7 +228,8 @@ fn thread(tid: usize) -> u64 {
         return words(hash, &[fiber.entry.0 as u64, fiber.entry.1 as u64, fiber.result as u64]);
     }
     let entry = entries(tid);
-    let hash = words(hash, &[entry.float, entry.registers.sp]);
+    let hash = words(hash, &[entry.float, entry.registers.sp, entry.held]);
+    let hash = words(hash, entry.arguments.values().unwrap_or_default());
     let frames = Frames::of(fiber.stack, &entry.registers, op.pc);
     frames.live_registers(&entry.registers).iter().fold(hash, |hash, &word| mix(hash ^ word))
 }
@@ -234,6 +256,10 @@ struct Threads {
 static THREADS: Global<Threads> =
     Global::new(Threads { list: [ThreadMemory { low: 0, end: 0 }; MOST], stacks: [LiveStack::NONE; MOST], len: 0 });
 
+fn is_whole_pages((low, high): (usize, usize)) -> bool {
+    low.is_multiple_of(PAGE) && high.is_multiple_of(PAGE)
+}
+
 /// The memory of the threads of the run, and their live stacks.
 fn threads() -> (&'static [ThreadMemory], &'static [LiveStack]) {
     // SAFETY: rule 4 of the crate; the static lives for ever.
@@ -242,6 +268,11 @@ fn threads() -> (&'static [ThreadMemory], &'static [LiveStack]) {
     for tid in 0..run().threads.min(MOST) {
         let fiber = &run().fibers[tid];
         let (low, high) = fiber.stack;
+        let is_of_pool = tid == 0 || process().pool[fiber.slot as usize].stack == fiber.stack;
+        if !is_of_pool && (!is_live(fiber) || !is_whole_pages(fiber.stack)) {
+            // The program's own memory, which it may use again, and for something else beside.
+            continue;
+        }
         // The storage of main is elsewhere.
         let storage = fiber.thread_pointer as usize + THREAD_BLOCK;
         let end = if tid == 0 || storage < high || is_live(fiber) { high } else { storage };
@@ -379,7 +410,9 @@ fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers
     for tid in 0..run().threads {
         pointers.add_kept(&run().fibers[tid], stacks);
         pointers.add_pending(&run().fibers[tid], stacks);
-        for word in entries(tid).registers.saved {
+        let entry = entries(tid);
+        pointers.add_registers(&entry.registers, stacks);
+        for &word in entry.arguments.values().unwrap_or_default() {
             pointers.add(word, stacks);
         }
     }

@@ -31,7 +31,7 @@ pub enum OperandAccess {
     Reads(u8),
     /// Writes this many of them and reads none.
     Writes(u8),
-    /// Makes a pointer to them, or to somewhere behind.
+    /// Makes a pointer to them, or to somewhere before or behind.
     Points,
 }
 

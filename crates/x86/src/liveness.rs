@@ -301,11 +301,12 @@ impl<'a> Walk<'a> {
                 self.is_written = true;
                 Some(Rest::Over)
             }
-            OperandAccess::Points if behind >= 0 => {
-                self.is_recorded |= behind < LONGEST_RECORDED;
+            // Code counts up or down from any part of an object, or from its end.
+            OperandAccess::Points => {
+                self.is_recorded |= (0..LONGEST_RECORDED).contains(&behind);
                 self.is_only_noted(instruction, end).then_some(Rest::On)
             }
-            OperandAccess::Reads(_) | OperandAccess::Writes(_) | OperandAccess::Points => Some(Rest::On),
+            OperandAccess::Reads(_) | OperandAccess::Writes(_) => Some(Rest::On),
         }
     }
 

@@ -9,7 +9,7 @@
 //!   ([`tls::bytes_to_reach`], [`tls::static_block`]).
 //! * `entry`: the stubs through which the program enters the runtime (`export!`, `hook!`,
 //!   `read_hook!`, `intercept!`), `register!`, the registers that the stubs store
-//!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::return_address`]),
+//!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::take_call`], [`entry::return_address`]),
 //!   and [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
 //! * `import_stub`: stubs that stand for functions of the C library
 //!   ([`import_stub::stub`], [`import_stub::is_stub`], [`import_stub::ImportedCall`]).

@@ -81,8 +81,8 @@ pub fn landed() {
 
 before! {
     // Every handler begins and every cleanup ends with one of these.
-    __cxa_begin_catch _Unwind_Resume => |_, _| landed();
-    longjmp siglongjmp __longjmp_chk => |a, _| {
+    __cxa_begin_catch _Unwind_Resume setcontext swapcontext => |_, _| landed();
+    longjmp _longjmp siglongjmp __longjmp_chk => |a, _| {
         handlers::jumps(a[0]);
         landed();
     };

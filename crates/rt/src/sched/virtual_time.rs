@@ -8,6 +8,7 @@
 
 use crate::sched::timeouts;
 use crate::state::run;
+use crate::state_key;
 
 /// Start of virtual time, in nanoseconds.
 pub const EPOCH: u64 = 1_700_000_000 * SECOND;
@@ -130,7 +131,9 @@ pub fn slept(nanoseconds: u64) {
 pub fn span(time: &libc::timespec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let rest = u64::try_from(time.tv_nsec).ok().filter(|&rest| rest < SECOND)?;
-    Some(seconds.saturating_mul(SECOND).saturating_add(rest))
+    let span = seconds.saturating_mul(SECOND).saturating_add(rest);
+    state_key::holds(span);
+    Some(span)
 }
 
 /// The moment of the running thread's clock for a point in time of any clock of the system; `None`
@@ -143,6 +146,7 @@ pub fn deadline(until: *const libc::timespec) -> Option<u64> {
     }
     let seconds = u64::try_from(until.tv_sec).unwrap_or(0);
     let point = seconds.saturating_mul(SECOND).saturating_add(until.tv_nsec as u64);
+    state_key::holds(point);
     Some(point.saturating_sub(EPOCH))
 }
 

@@ -438,7 +438,7 @@ impl Observation {
                 all.add_pending(fiber, stacks);
             }
         }
-        stack.frames.live_registers(now).iter().for_each(|&word| all.add(word, stacks));
+        all.add_registers(&Registers { saved: stack.frames.live_registers(now), sp: now.sp }, stacks);
         let start = stack.live.0.next_multiple_of(size_of::<u64>());
         each_word(start, stack.live.1, |at, word| all.add_from(word, at, stacks));
         for (_, address, _) in pages(self.thread) {

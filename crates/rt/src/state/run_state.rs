@@ -305,6 +305,8 @@ pub struct RunState {
     pub has_landed: bool,
     /// Whether the process has exited, and how.
     pub exit: Option<i32>,
+    /// Hash of what the call that the running thread is in holds beside its arguments.
+    pub held: u64,
     /// The atomic section that a thread is in.
     pub section: Section,
     /// Bytes of all heap blocks ever handed out fresh.
@@ -369,6 +371,7 @@ impl RunState {
             slots: ThreadSet::new(),
             slot_children: [0; MAX_THREADS],
             exit: None,
+            held: 0,
             section: Section::new(),
             heap_bytes: 0,
             live_blocks: 0,

@@ -19,21 +19,58 @@ impl Registers {
     /// Of no call.
     pub const NONE: Registers = Registers { saved: [0; 6], sp: 0 };
 
-    /// The frame pointer (rbp), for code that keeps one.
+    /// Which of the registers is the frame pointer (rbp), in code that keeps one.
+    pub const FRAME_POINTER: usize = 1;
+
+    /// The frame pointer.
     pub fn frame_pointer(&self) -> usize {
-        self.saved[1] as usize
+        self.saved[Registers::FRAME_POINTER] as usize
     }
 }
 
-/// Where the stubs store [`Registers`].
+/// What a call was given in registers, beside the registers that outlive it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallArguments {
+    /// Where it returns to.
+    pub pc: u64,
+    count: u64,
+    values: [u64; 6],
+}
+
+impl CallArguments {
+    /// Of no call.
+    pub const NONE: CallArguments = CallArguments { pc: 0, count: 0, values: [0; 6] };
+
+    /// The arguments, if they are known: not where a stub is for functions of any kind.
+    pub fn values(&self) -> Option<&[u64]> {
+        self.values.get(..self.count as usize)
+    }
+}
+
+/// What the stubs store.
+#[repr(C)]
+struct EnteredState {
+    registers: Registers,
+    arguments: CallArguments,
+}
+
+const _: () = {
+    assert!(core::mem::offset_of!(EnteredState, arguments) == 56);
+    assert!(core::mem::offset_of!(CallArguments, count) == 8);
+    assert!(core::mem::offset_of!(CallArguments, values) == 16);
+};
+
+/// Where the stubs store [`Registers`] and [`CallArguments`].
 #[repr(transparent)]
-pub struct Entered(UnsafeCell<Registers>);
+pub struct Entered(UnsafeCell<EnteredState>);
 
 // SAFETY: rule 4 of the crate: only the running fiber enters and reads it.
 unsafe impl Sync for Entered {}
 
 /// Registers at the last entry.
-pub static ENTERED: Entered = Entered(UnsafeCell::new(Registers::NONE));
+pub static ENTERED: Entered =
+    Entered(UnsafeCell::new(EnteredState { registers: Registers::NONE, arguments: CallArguments::NONE }));
 
 /// Whether plain reads are operations, too. Written once, before the program has threads.
 pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
@@ -41,7 +78,16 @@ pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::at
 /// The registers with which the program last called an operation.
 pub fn registers() -> Registers {
     // SAFETY: rule 4 of the crate.
-    unsafe { *ENTERED.0.get() }
+    unsafe { (*ENTERED.0.get()).registers }
+}
+
+/// What that call was given, if this was not asked before.
+pub fn take_call() -> Option<CallArguments> {
+    // SAFETY: rule 4 of the crate.
+    let arguments = unsafe { &mut (*ENTERED.0.get()).arguments };
+    let call = Some(*arguments).filter(|call| call.pc != 0);
+    arguments.pc = 0;
+    call
 }
 
 /// The return address of the last call of an operation, for functions whose arguments leave no
@@ -77,12 +123,58 @@ macro_rules! register {
     (many) => {
         "r11"
     };
+    (unknown) => {
+        "r11"
+    };
 }
 pub(crate) use register;
 
+/// Instructions that store the [`CallArguments`] of a call with so many arguments; `any` if the stub
+/// is for functions of any kind.
+macro_rules! keep_arguments {
+    (0) => {
+        "mov qword ptr [rip + {e} + 64], 0"
+    };
+    // The function announces what it holds.
+    (unknown) => {
+        "mov qword ptr [rip + {e} + 64], 0"
+    };
+    (1) => {
+        "mov qword ptr [rip + {e} + 64], 1\nmov qword ptr [rip + {e} + 72], rdi"
+    };
+    (2) => {
+        "mov qword ptr [rip + {e} + 64], 2\nmov qword ptr [rip + {e} + 72], rdi\n\
+         mov qword ptr [rip + {e} + 80], rsi"
+    };
+    (3) => {
+        "mov qword ptr [rip + {e} + 64], 3\nmov qword ptr [rip + {e} + 72], rdi\n\
+         mov qword ptr [rip + {e} + 80], rsi\nmov qword ptr [rip + {e} + 88], rdx"
+    };
+    (4) => {
+        "mov qword ptr [rip + {e} + 64], 4\nmov qword ptr [rip + {e} + 72], rdi\n\
+         mov qword ptr [rip + {e} + 80], rsi\nmov qword ptr [rip + {e} + 88], rdx\n\
+         mov qword ptr [rip + {e} + 96], rcx"
+    };
+    (5) => {
+        "mov qword ptr [rip + {e} + 64], 5\nmov qword ptr [rip + {e} + 72], rdi\n\
+         mov qword ptr [rip + {e} + 80], rsi\nmov qword ptr [rip + {e} + 88], rdx\n\
+         mov qword ptr [rip + {e} + 96], rcx\nmov qword ptr [rip + {e} + 104], r8"
+    };
+    (many) => {
+        "mov qword ptr [rip + {e} + 64], 6\nmov qword ptr [rip + {e} + 72], rdi\n\
+         mov qword ptr [rip + {e} + 80], rsi\nmov qword ptr [rip + {e} + 88], rdx\n\
+         mov qword ptr [rip + {e} + 96], rcx\nmov qword ptr [rip + {e} + 104], r8\n\
+         mov qword ptr [rip + {e} + 112], r9"
+    };
+    (any) => {
+        "mov qword ptr [rip + {e} + 64], 7"
+    };
+}
+pub(crate) use keep_arguments;
+
 /// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)`, where
 /// `lock` takes the C arguments and then the return address. `many` stands for the number of
-/// arguments if there are more than five.
+/// arguments if there are more than five, `unknown` if that depends on the call.
 macro_rules! export {
     ($name:ident, $count:tt => $body:path) => {
         $crate::arch::entry::export!(named stringify!($name), $count => $body);
@@ -101,7 +193,9 @@ macro_rules! export {
                     "mov qword ptr [rip + {e} + 32], r14",
                     "mov qword ptr [rip + {e} + 40], r15",
                     "mov qword ptr [rip + {e} + 48], rsp",
+                    $crate::arch::entry::keep_arguments!($count),
                     concat!("mov ", $crate::arch::entry::register!($count), ", qword ptr [rsp]"),
+                    concat!("mov qword ptr [rip + {e} + 56], ", $crate::arch::entry::register!($count)),
                     "jmp {body}",
                     e = sym $crate::arch::entry::ENTERED,
                     body = sym $body,
@@ -150,7 +244,9 @@ macro_rules! function_hook {
                 "mov qword ptr [rip + {e} + 32], r14",
                 "mov qword ptr [rip + {e} + 40], r15",
                 "mov qword ptr [rip + {e} + 48], rsp",
+                $crate::arch::entry::keep_arguments!($count),
                 concat!("mov ", $crate::arch::entry::register!($count), ", qword ptr [rsp]"),
+                concat!("mov qword ptr [rip + {e} + 56], ", $crate::arch::entry::register!($count)),
                 "jmp {body}",
                 is_operation = sym $crate::interpose::annotations::section::HAS_FUNCTIONS,
                 e = sym $crate::arch::entry::ENTERED,
@@ -182,6 +278,8 @@ macro_rules! read_hook {
                 "mov qword ptr [rip + {e} + 32], r14",
                 "mov qword ptr [rip + {e} + 40], r15",
                 "mov qword ptr [rip + {e} + 48], rsp",
+                $crate::arch::entry::keep_arguments!(1),
+                "mov qword ptr [rip + {e} + 56], rsi",
                 "jmp {body}",
                 is_operation = sym $crate::arch::entry::READS_ARE_OPERATIONS,
                 e = sym $crate::arch::entry::ENTERED,
@@ -210,6 +308,7 @@ macro_rules! intercept {
                 "mov qword ptr [rip + {e} + 32], r14",
                 "mov qword ptr [rip + {e} + 40], r15",
                 "mov qword ptr [rip + {e} + 48], rsp",
+                $crate::arch::entry::keep_arguments!(any),
                 "sub rsp, 184",
                 ".cfi_adjust_cfa_offset 184",
                 "mov [rsp], rdi",

@@ -62,11 +62,13 @@ struct Frame {
     sp: usize,
     /// The frame pointer, if it points into the stack above the stack pointer.
     fp: Option<usize>,
+    /// Where it keeps the frame pointer of its caller.
+    saved_fp: Option<usize>,
     return_address: usize,
 }
 
 impl Frame {
-    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, return_address: 0 };
+    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, saved_fp: None, return_address: 0 };
 
     fn place(&self) -> CodePlace {
         place(self.pc, self.sp, self.fp)
@@ -108,11 +110,12 @@ impl Frames {
             let Some(return_address) = at(end.return_address) else { break };
             // SAFETY: both words lie within the thread's stack.
             let word = |address: usize| unsafe { *(address as *const usize) };
-            frames.list[frames.len] = Frame { pc, sp, fp: own_fp, return_address };
+            let saved_fp = end.frame_pointer.map(at);
+            frames.list[frames.len] = Frame { pc, sp, fp: own_fp, saved_fp: saved_fp.flatten(), return_address };
             frames.len += 1;
             frames.rest = None;
-            if let Some(saved) = end.frame_pointer {
-                let Some(saved) = at(saved) else { break };
+            if let Some(saved) = saved_fp {
+                let Some(saved) = saved else { break };
                 fp = word(saved);
             }
             (pc, sp) = (word(return_address) as u64, return_address + WORD);
@@ -186,14 +189,21 @@ impl Frames {
         live
     }
 
-    /// Where pointers would point to that lead to the byte: to its frame; in the innermost one, whose
-    /// code makes the accesses, to the byte or below. `None` if its frame is not known.
-    pub fn reach(&self, address: usize) -> Option<core::ops::Range<usize>> {
-        let index = self.find(address)?;
-        let frame = &self.list[index];
-        // The chain of frame pointers is no pointer of the program.
-        let top = frame.fp.filter(|&fp| address < fp && fp < frame.return_address).unwrap_or(frame.return_address);
-        Some(frame.sp..if index == 0 { address + 1 } else { top })
+    /// Where pointers would point to that lead to the byte: to its frame or right behind, because code may
+    /// count up or down from any part of an object. `None` if its frame is not known.
+    pub fn reach(&self, address: usize) -> Option<core::ops::RangeInclusive<usize>> {
+        self.find(address).map(|index| self.list[index].sp..=self.list[index].return_address)
+    }
+
+    /// Whether the word at this address is the frame pointer of a caller, which is no pointer of the
+    /// program: accesses by it are known.
+    pub fn is_saved_frame_pointer(&self, address: usize) -> bool {
+        self.list[..self.len].iter().any(|frame| frame.saved_fp == Some(address))
+    }
+
+    /// Whether this is the frame pointer of the byte's frame.
+    pub fn is_frame_pointer_of(&self, pointer: usize, address: usize) -> bool {
+        self.find(address).is_some_and(|index| self.list[index].fp == Some(pointer))
     }
 }
 

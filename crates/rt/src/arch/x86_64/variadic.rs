@@ -90,6 +90,7 @@ macro_rules! variadic {
                     "mov qword ptr [rip + {e} + 32], r14",
                     "mov qword ptr [rip + {e} + 40], r15",
                     "mov qword ptr [rip + {e} + 48], rsp",
+                    $crate::arch::entry::keep_arguments!(any),
                     "sub rsp, 216",
                     ".cfi_adjust_cfa_offset 216",
                     "mov [rsp], rdi",

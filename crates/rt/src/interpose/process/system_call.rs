@@ -118,4 +118,4 @@ impl Text {
     }
 }
 
-export!(syscall, many => system_call);
+export!(syscall, unknown => system_call);

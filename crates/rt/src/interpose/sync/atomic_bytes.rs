@@ -10,6 +10,7 @@ use crate::arch::entry::{export, return_address};
 use crate::interpose::sync::atomics::{cas, load, order, store, update_set};
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, controlled};
+use crate::state_key;
 use crate::syscall::{callers, syscall};
 
 /// Size announced for an object whose size is no power of two: wider than any word whose value the
@@ -67,6 +68,11 @@ fn bytes_at(address: u64, bytes: usize) -> &'static mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(address as *mut u8, bytes) }
 }
 
+/// An operation of the running thread will use these bytes.
+fn hold(bytes: &[u8]) {
+    bytes.chunks(8).for_each(|part| state_key::holds(low(part)));
+}
+
 /// The first bytes of an object, as a trace shows it.
 fn low(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
@@ -96,6 +102,7 @@ extern "C" fn store_bytes(bytes: usize, address: u64, value: u64, given: i32, pc
         return with_lock(|| bytes_at(address, bytes).copy_from_slice(bytes_at(value, bytes)));
     }
     let op = op(OpKind::AtomicStore, address, given, callers::continues_sequences(pc).into(), pc);
+    hold(bytes_at(value, bytes));
     sched::arrive(op);
     let old = low(bytes_at(address, bytes));
     bytes_at(address, bytes).copy_from_slice(bytes_at(value, bytes));
@@ -126,6 +133,7 @@ extern "C" fn exchange_bytes(bytes: usize, address: u64, value: u64, result: u64
         return with_lock(|| swap(bytes, address, value, result));
     }
     let op = op(OpKind::AtomicRmw, address, given, 0, pc);
+    hold(bytes_at(value, bytes));
     sched::arrive(op);
     virtual_time::observe(address);
     let old = low(bytes_at(address, bytes));
@@ -144,6 +152,8 @@ extern "C" fn cas_bytes(bytes: usize, address: u64, expected: u64, desired: u64,
         return with_lock(|| i32::from(exchange_if_equal(bytes, address, expected, desired)));
     }
     let mut op = op(OpKind::AtomicCas, address, success, low(bytes_at(expected, bytes)), pc);
+    hold(bytes_at(expected, bytes));
+    hold(bytes_at(desired, bytes));
     sched::arrive(op);
     virtual_time::observe(address);
     let old = low(bytes_at(address, bytes));

@@ -13,6 +13,7 @@ use crate::arch::entry::{export, return_address};
 use crate::sched::{self, virtual_time};
 use crate::spinloop::libstdcxx_spin;
 use crate::state::{AnnouncedOp, controlled};
+use crate::state_key;
 use crate::syscall::callers;
 
 /// An integer that can be accessed atomically.
@@ -24,6 +25,9 @@ pub trait Word: Copy + Eq {
 
     /// Its low 8 bytes, as a trace shows it.
     fn low(self) -> u64;
+
+    /// An operation of the running thread will use it.
+    fn is_held(self);
 
     /// Result of a read-modify-write.
     fn combine(how: u8, old: Self, operand: Self) -> Self;
@@ -53,6 +57,13 @@ macro_rules! word {
             #[inline(always)]
             fn low(self) -> u64 {
                 self as u64
+            }
+
+            #[inline(always)]
+            #[allow(clippy::cast_lossless, reason = "one text for all widths")]
+            fn is_held(self) {
+                let wide = self as u128;
+                state_key::holds(wide as u64 ^ (wide >> 64) as u64 * 3);
             }
 
             #[inline(always)]
@@ -177,6 +188,7 @@ pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
         return;
     }
     let op = op::<W>(OpKind::AtomicStore, address, given, callers::continues_sequences(pc).into(), pc);
+    value.is_held();
     sched::arrive(op);
     let old: W = peek(address);
     poke(address, value);
@@ -194,6 +206,7 @@ fn finish_write(op: &AnnouncedOp, value: u64, old: u64) {
 extern "C" fn update<W: Word, const HOW: u8, const NEW: bool>(address: u64, operand: W, given: i32, pc: u64) -> W {
     let old = if controlled() {
         let op = op::<W>(OpKind::AtomicRmw, address, given, 0, pc);
+        operand.is_held();
         sched::arrive(op);
         let old: W = peek(address);
         let value = W::combine(HOW, old, operand);
@@ -219,6 +232,8 @@ fn exchange_if<W: Word>(address: u64, expected: W, desired: W, orders: (i32, i32
         return unsafe { W::exchange_if(address, expected, desired) };
     }
     let mut op = op::<W>(OpKind::AtomicCas, address, orders.0, expected.low(), pc);
+    expected.is_held();
+    desired.is_held();
     sched::arrive(op);
     let seen: W = peek(address);
     virtual_time::observe(address);

@@ -13,6 +13,7 @@ use crate::interpose::sync::cond;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, WaitStage, run};
+use crate::state_key;
 
 /// The sixth and following operands of the system call.
 #[derive(Clone, Copy)]
@@ -46,17 +47,27 @@ pub fn perform(call: &Call) -> i64 {
         }
         libc::FUTEX_REQUEUE => requeue(call),
         libc::FUTEX_CMP_REQUEUE => {
+            hold(call);
             if load(call.word, call.pc) != call.value3 {
                 return -i64::from(libc::EAGAIN);
             }
             requeue(call)
         }
-        libc::FUTEX_WAKE_OP => wake_after_change(call),
+        libc::FUTEX_WAKE_OP => {
+            hold(call);
+            wake_after_change(call)
+        }
         _ => {
             note_limit(limit::SYSTEM_CALL);
             -i64::from(libc::ENOSYS)
         }
     }
+}
+
+/// The call will use all its operands, of which its first operation names some.
+fn hold(call: &Call) {
+    let numbers = [u64::from(call.value), call.time as u64, call.other, u64::from(call.value3)];
+    numbers.into_iter().for_each(state_key::holds);
 }
 
 /// Also wakes the threads that would be moved.
