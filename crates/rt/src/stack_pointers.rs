@@ -167,9 +167,10 @@ impl Pointers {
         }
     }
 
-    /// Whether one of them may lead to the word on the stack.
+    /// Whether one of them may lead to the word on the stack: what leads to one of its bytes leads to the
+    /// last.
     pub fn lead_to_word(&self, stack: &LiveStack, word: usize) -> bool {
-        (word..word + size_of::<u64>()).any(|byte| self.lead_to(stack, byte))
+        self.lead_to(stack, word + size_of::<u64>() - 1)
     }
 
     /// Whether one of them may lead to the byte on the stack, which is dead for its own function.

@@ -6,8 +6,12 @@
 //! storage before it reads it.
 //!
 //! What is not seen counts as a read: instructions that are not known, and pointers into the stack that
-//! the function makes. Not seen, and left to the caller: accesses through pointers that exist already,
+//! the function makes. How far the object behind such a pointer reaches is not known, so it may lead to
+//! each byte of the frame. It does not lead to a register that the function has saved and gives back: no
+//! variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
 //! and what exceptions and `longjmp` make of a frame.
+//!
+//! A jump to a function of another module is a call behind which the function returns.
 //!
 //! A walk begins where a call returns. Compilers store the arguments of a call on the stack behind all
 //! other calls, so arguments that are stored already belong to the call that is under way: its function
@@ -80,6 +84,8 @@ pub trait CodeReader {
     fn only_records_access(&mut self, function: u64) -> bool;
     /// Whether the function at this address never returns.
     fn never_returns(&mut self, function: u64) -> bool;
+    /// Whether the code at this address only jumps to a function of another module.
+    fn is_import(&mut self, code: u64) -> bool;
 }
 
 /// Room for a walk.
@@ -127,7 +133,9 @@ pub fn fate(place: CodePlace, storage: Storage, code: &mut dyn CodeReader, scrat
     let mut walk = Walk::new(place, Goal::Value(storage), code, scratch);
     match walk.all() {
         None => Fate::Alive,
-        Some(()) if walk.returned != 0 => Fate::Returned(walk.returned),
+        // A register that was saved, if it is not written to before.
+        Some(()) if walk.returned != 0 && !(walk.is_pointed_to && walk.is_written) => Fate::Returned(walk.returned),
+        Some(()) if walk.is_pointed_to => Fate::Alive,
         Some(()) if walk.is_written && !walk.is_recorded => Fate::DeadWithoutAddress,
         Some(()) => Fate::Dead,
     }
@@ -152,6 +160,8 @@ struct Walk<'a> {
     is_written: bool,
     /// Whether an access to it is recorded.
     is_recorded: bool,
+    /// Whether the function makes a pointer that may lead to it.
+    is_pointed_to: bool,
     /// Where all paths so far return to.
     end: Option<FrameEnd>,
 }
@@ -168,7 +178,16 @@ impl<'a> Walk<'a> {
     fn new(place: CodePlace, goal: Goal, code: &'a mut dyn CodeReader, scratch: &'a mut Scratch) -> Self {
         scratch.states[0] = State { pc: place.pc, sp: 0, fp: place.frame_pointer, saved_fp: None, goal };
         scratch.len = 1;
-        Walk { code, scratch, budget: INSTRUCTIONS, returned: 0, is_written: false, is_recorded: false, end: None }
+        Walk {
+            code,
+            scratch,
+            budget: INSTRUCTIONS,
+            returned: 0,
+            is_written: false,
+            is_recorded: false,
+            is_pointed_to: false,
+            end: None,
+        }
     }
 
     /// Follows all paths; `None` if one of them has no answer, or the wrong one.
@@ -183,6 +202,9 @@ impl<'a> Walk<'a> {
 
     /// Follows a path to where it does not matter any more; `None` if the value may be read.
     fn follow(&mut self, mut state: State) -> Option<()> {
+        if self.code.is_import(state.pc) {
+            return self.calls_last(&state);
+        }
         loop {
             self.budget = self.budget.checked_sub(1)?;
             let instruction = decode(&self.code.fetch(state.pc)?)?;
@@ -231,6 +253,15 @@ impl<'a> Walk<'a> {
         *self.scratch.states.get_mut(self.scratch.len)? = state;
         self.scratch.len += 1;
         Some(())
+    }
+
+    /// The function calls another one and returns; `None` if that one may read the value.
+    fn calls_last(&mut self, state: &State) -> Option<()> {
+        match state.goal {
+            // It may be an argument.
+            Goal::Value(Storage::Byte(_)) => None,
+            Goal::Value(Storage::Register(_)) | Goal::End => self.returns(state),
+        }
     }
 
     fn returns(&mut self, state: &State) -> Option<()> {
@@ -304,7 +335,8 @@ impl<'a> Walk<'a> {
             // Code counts up or down from any part of an object, or from its end.
             OperandAccess::Points => {
                 self.is_recorded |= (0..LONGEST_RECORDED).contains(&behind);
-                self.is_only_noted(instruction, end).then_some(Rest::On)
+                self.is_pointed_to |= !self.is_only_noted(instruction, end);
+                Some(Rest::On)
             }
             OperandAccess::Reads(_) | OperandAccess::Writes(_) => Some(Rest::On),
         }

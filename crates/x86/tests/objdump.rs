@@ -90,6 +90,10 @@ impl CodeReader for Bytes<'_> {
     fn never_returns(&mut self, function: u64) -> bool {
         function == 0x200
     }
+
+    fn is_import(&mut self, code: u64) -> bool {
+        code == 0x300
+    }
 }
 
 /// A loop that remembers what it saw last: the new value, at -4, is written before it is read; the
@@ -210,4 +214,49 @@ fn nothing_follows_a_call_that_never_returns() {
     ];
     assert_eq!(fate_in(&code, 0, None, Storage::Register(3)), Fate::Dead);
     assert_eq!(fate_in(&code, 5, None, Storage::Register(3)), Fate::Alive);
+}
+
+/// A function that ends with a call of a function of another module.
+#[rustfmt::skip]
+const TAIL: &[u8] = &[
+    0x48, 0x83, 0xc4, 0x08,       //  0 add $8,%rsp
+    0x5b,                         //  4 pop %rbx
+    0xe9, 0xf6, 0x02, 0x00, 0x00, //  5 jmp 0x300
+];
+
+#[test]
+fn a_jump_to_another_module_returns() {
+    let place = CodePlace { pc: 0, frame_pointer: None };
+    let mut scratch = Scratch::NEW;
+    let end = frame_end(place, &mut Bytes(TAIL), &mut scratch);
+    assert_eq!(end, Some(FrameEnd { return_address: 16, frame_pointer: None }));
+    let of = |storage| fate_in(TAIL, 0, None, storage);
+    assert_eq!(of(Storage::Register(12)), Fate::Returned(1 << 12));
+    assert_eq!(of(Storage::Byte(8)), Fate::Returned(1 << 3));
+    assert_eq!(of(Storage::Byte(16)), Fate::Alive, "the return address");
+    assert_eq!(of(Storage::Byte(24)), Fate::Alive, "an argument of the other function");
+    let elsewhere = [&TAIL[..5], &[0xe9, 0xf6, 0x03, 0x00, 0x00]].concat();
+    assert_eq!(frame_end(place, &mut Bytes(&elsewhere), &mut scratch), None);
+}
+
+/// A function that passes a pointer to the lowest of its variables.
+#[rustfmt::skip]
+const POINTER: &[u8] = &[
+    0x48, 0x8d, 0x45, 0xd0,       //  0 lea -0x30(%rbp),%rax
+    0x48, 0x89, 0xc7,             //  4 mov %rax,%rdi
+    0xe8, 0x44, 0x01, 0x00, 0x00, //  7 call 0x150
+    0x89, 0x45, 0xf0,             // 12 mov %eax,-0x10(%rbp)
+    0x48, 0x8b, 0x5d, 0xf8,       // 15 mov -8(%rbp),%rbx
+    0xc9,                         // 19 leave
+    0xc3,                         // 20 ret
+];
+
+/// How far the variable reaches is not known, but a register that was saved lies outside.
+#[test]
+fn a_pointer_does_not_lead_to_a_saved_register() {
+    let of = |byte: i32| fate_in(POINTER, 0, Some(0x40), Storage::Byte(0x40 + byte));
+    assert_eq!(of(-8), Fate::Returned(1 << 3));
+    assert_eq!(of(-0x10), Fate::Alive, "it may be a part of the variable");
+    assert_eq!(of(-0x30), Fate::Alive);
+    assert_eq!(of(-0x38), Fate::Alive, "the pointer may be to the end of a variable");
 }

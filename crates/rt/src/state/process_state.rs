@@ -18,6 +18,9 @@ pub struct PoolEntry {
     pub handle: u64,
 }
 
+/// Mappings of code that are kept.
+const CODE_MAPPINGS: usize = 8;
+
 /// The schedule of the run under way.
 pub struct Plan {
     /// Segments, in the shared file.
@@ -143,8 +146,8 @@ pub struct ProcessState {
     pub pid: i32,
     /// The processors that the program sees.
     pub processors: Processors,
-    /// The mapping of code that was last decoded: first byte and one past the last.
-    pub code: (usize, usize),
+    /// Mappings of code that were decoded last: first byte and one past the last.
+    pub code: [(usize, usize); CODE_MAPPINGS],
 }
 
 /// Why a fiber switched to the controller.
@@ -177,7 +180,7 @@ impl ProcessState {
             arena_bytes: 0,
             access_granularity: false,
             hooks_all_accesses: false,
-            code: (0, 0),
+            code: [(0, 0); CODE_MAPPINGS],
             fold_spins: false,
             bounds_rounds: false,
             resumed: false,

@@ -349,6 +349,12 @@ impl CodeReader for Program {
     fn never_returns(&mut self, function: u64) -> bool {
         imported(function).is_some_and(noreturn::never_returns)
     }
+
+    fn is_import(&mut self, code: u64) -> bool {
+        // A jump by a pointer may also stay within a function.
+        let is_elsewhere = |function: usize| code_around(function) != code_around(code as usize);
+        imported(code).is_some_and(is_elsewhere)
+    }
 }
 
 /// The function that an entry of the procedure linkage table jumps to; all were bound at the start.
@@ -376,18 +382,25 @@ fn code_at(pc: u64) -> Option<[u8; LONGEST]> {
     Some(bytes)
 }
 
-/// The mapping of code that contains this address; the last one is cached.
+/// The mapping of code that contains this address. Those that were asked for last are kept, the last
+/// one first.
 fn code_around(pc: usize) -> Option<(usize, usize)> {
-    let known = process().code;
-    if (known.0..known.1).contains(&pc) {
-        return Some(known);
-    }
-    let mut maps = Maps::open()?;
-    while let Some(mapping) = maps.next() {
-        if (mapping.start..mapping.end).contains(&pc) && mapping.readable && mapping.executable {
-            process().code = (mapping.start, mapping.end);
-            return Some(process().code);
+    let known = &mut process().code;
+    let place = match known.iter().position(|(start, end)| (start..end).contains(&&pc)) {
+        Some(place) => place,
+        None => {
+            let mut maps = Maps::open()?;
+            let mapping = loop {
+                let mapping = maps.next()?;
+                if (mapping.start..mapping.end).contains(&pc) && mapping.readable && mapping.executable {
+                    break mapping;
+                }
+            };
+            let last = known.len() - 1;
+            known[last] = (mapping.start, mapping.end);
+            last
         }
-    }
-    None
+    };
+    known[..=place].rotate_right(1);
+    Some(known[0])
 }
