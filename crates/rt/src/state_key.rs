@@ -31,7 +31,6 @@
 
 use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
-use raddle_wire::job_flag;
 use raddle_wire::record::flag;
 
 use crate::arch::PAGE;
@@ -94,11 +93,10 @@ pub fn arrived(op: &AnnouncedOp) {
     }
 }
 
-/// Records the key of the present state, behind the schedule.
+/// Records the key of the present state, behind the schedule. Where one thread alone can step, there is
+/// none: the state behind its step says as much.
 pub fn record() {
-    if process().plan.flags & job_flag::KEYS != 0 {
-        trace::key(0, if is_comparable() { key() } else { [0; 2] });
-    }
+    trace::key(0, if is_comparable() { key() } else { [0; 2] });
 }
 
 /// Runs whose ends are all checked, and which ones are later: the check costs more than a short run.
@@ -400,7 +398,7 @@ impl ChangedWords {
 /// The bytes of a word of a live stack that are not dead.
 fn live_bytes(stack: &LiveStack, at: usize, pointers: &Pointers) -> u64 {
     let WordUse { alive, addressed } = stack.frames.word_use(at);
-    if addressed != 0 && pointers.lead_to(stack, at + size_of::<u64>() - 1) { alive | addressed } else { alive }
+    if addressed != 0 && pointers.lead_to_word(stack, at) { alive | addressed } else { alive }
 }
 
 /// The pointers to live stacks in memory that differs from the root, in registers, and in what the

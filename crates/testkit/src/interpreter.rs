@@ -137,17 +137,21 @@ impl Interpreter {
 
     fn choose(&self, policy: Policy, chooser: &mut Chooser, events: &[Event]) -> Option<u16> {
         let by_rank = self.world.by_rank();
-        if matches!(policy, Policy::LeastRank | Policy::Stay | Policy::GiveFirst) {
+        if matches!(policy, Policy::LeastRank | Policy::Stay | Policy::GiveFirst { .. }) {
             let can = |wanted| move |&&thread: &&u16| self.enabled(thread) == wanted;
             let last = events.last().map(|event| event.thread).filter(|_| policy == Policy::Stay);
             if let Some(last) = last.filter(|&last| self.enabled(last) == Enabled::Yes) {
                 return Some(last);
             }
             let gives = |thread: &&u16| self.threads[usize::from(**thread)].pending.op.kind().gives();
-            if let Some(giver) = by_rank.iter().filter(can(Enabled::Yes)).find(gives)
-                && policy == Policy::GiveFirst
-            {
-                return Some(*giver);
+            if matches!(policy, Policy::GiveFirst { .. }) {
+                let willing = || by_rank.iter().filter(can(Enabled::Yes));
+                let first = || willing().filter(|&&thread| !chooser.comes_last(usize::from(thread)));
+                let chosen = first().find(gives).or_else(|| first().next()).or_else(|| willing().find(gives)).copied();
+                if let Some(chosen) = chosen {
+                    chooser.note_choice(usize::from(chosen));
+                    return Some(chosen);
+                }
             }
             let willing = by_rank.iter().find(can(Enabled::Yes));
             return willing.or_else(|| by_rank.iter().find(can(Enabled::TimeOut))).copied();

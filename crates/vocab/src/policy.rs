@@ -19,7 +19,11 @@ pub enum Policy {
     /// As `LeastRank`, but threads whose operation only gives come first
     /// ([`OpKind::gives`](crate::OpKind::gives)). For searches that recognise states: the fewer states
     /// differ only in what was given, the more are alike. Runs get the keys of their states.
-    GiveFirst,
+    GiveFirst {
+        /// Threads whose next operations come last, a bit for each run-local number: the search knows
+        /// what would follow.
+        last: u64,
+    },
     /// Uniformly among all that can step (time-outs included).
     Random {
         /// Start of the pseudo-random sequence.
@@ -86,7 +90,7 @@ impl Policy {
     #[must_use]
     pub const fn successor(self, step: u32, successors: u16) -> u16 {
         match self {
-            Policy::LeastRank | Policy::Stay | Policy::GiveFirst => 0,
+            Policy::LeastRank | Policy::Stay | Policy::GiveFirst { .. } => 0,
             Policy::Random { seed } | Policy::Pct { seed, .. } | Policy::Pos { seed } => {
                 let random = mix(seed ^ (step as u64).wrapping_mul(31));
                 (random % if successors == 0 { 1 } else { successors as u64 }) as u16
@@ -98,6 +102,9 @@ impl Policy {
 /// Change points that PCT can have, at most.
 pub const MAX_CHANGES: usize = 15;
 
+/// Choices for which `GiveFirst` lets threads wait.
+const LONG: u16 = 512;
+
 /// A policy with what it remembers of the run under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Chooser {
@@ -105,6 +112,10 @@ pub struct Chooser {
     /// PCT: for each change point that has passed, key of the thread that ran there and number of
     /// the step.
     lowered: [Option<(u64, u32)>; MAX_CHANGES],
+    /// `GiveFirst`: the threads that come last and have not stepped.
+    last: u64,
+    /// `GiveFirst`: choices so far.
+    choices: u16,
 }
 
 impl Chooser {
@@ -117,7 +128,25 @@ impl Chooser {
     /// The policy at the start of a run.
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
-        Chooser { policy, lowered: [None; MAX_CHANGES] }
+        let last = if let Policy::GiveFirst { last } = policy { last } else { 0 };
+        Chooser { policy, lowered: [None; MAX_CHANGES], last, choices: 0 }
+    }
+
+    /// Whether the thread with this run-local number comes behind those that can step and do not.
+    #[must_use]
+    pub const fn comes_last(&self, thread: usize) -> bool {
+        thread < 64 && self.last >> thread & 1 != 0
+    }
+
+    /// The thread with this run-local number was chosen: from now on it is as good as others. So are all
+    /// after many choices: the threads that are chosen may wait for them.
+    pub const fn note_choice(&mut self, thread: usize) {
+        self.choices = self.choices.saturating_add(1);
+        if self.choices >= LONG {
+            self.last = 0;
+        } else if thread < 64 {
+            self.last &= !(1 << thread);
+        }
     }
 
     /// Chooses among the candidates (in increasing order of rank); `step` counts the run's
@@ -125,7 +154,7 @@ impl Chooser {
     pub fn choose(&mut self, step: u32, candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
         match self.policy {
             // The caller knows which thread ran last, and what each is about to do.
-            Policy::LeastRank | Policy::Stay | Policy::GiveFirst => candidates.map(|c| c.rank).next(),
+            Policy::LeastRank | Policy::Stay | Policy::GiveFirst { .. } => candidates.map(|c| c.rank).next(),
             Policy::Random { seed } => {
                 let count = candidates.clone().count() as u64;
                 if count == 0 {

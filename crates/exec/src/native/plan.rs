@@ -53,14 +53,14 @@ impl RunPlan {
             Policy::Pct { seed, depth, horizon } => (number::PCT, seed, depth, horizon),
             Policy::Pos { seed } => (number::POS, seed, 0, 0),
             Policy::Stay => (number::STAY, 0, 0, 0),
-            Policy::GiveFirst => (number::GIVE_FIRST, 0, 0, 0),
+            Policy::GiveFirst { last } => (number::GIVE_FIRST, last, 0, 0),
         };
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         Some(Job {
             flags: flag(self.detail, job_flag::DETAIL)
                 | flag(self.all_accesses, job_flag::ALL_ACCESSES)
                 | flag(self.stop_after_schedule, job_flag::STOP_AFTER_SCHEDULE)
-                | flag(self.request.policy == Policy::GiveFirst, job_flag::KEYS),
+                | flag(matches!(self.request.policy, Policy::GiveFirst { .. }), job_flag::KEYS),
             first_segment: first as u32,
             segments: (segments.len() - first) as u32,
             policy,
@@ -78,7 +78,7 @@ impl RunPlan {
     fn encode_schedule(&self, segments: &mut Vec<Segment>) {
         // A random policy would also draw choices inside the schedule, so each transition states
         // its own.
-        let explicit = !matches!(self.request.policy, Policy::LeastRank | Policy::Stay | Policy::GiveFirst);
+        let explicit = !matches!(self.request.policy, Policy::LeastRank | Policy::Stay | Policy::GiveFirst { .. });
         let mut stops = self.stops.iter().peekable();
         let mut open = false;
         for (index, &Choice { thread, choice }) in self.request.schedule.iter().enumerate() {

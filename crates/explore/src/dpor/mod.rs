@@ -24,7 +24,8 @@
 //! * An event that was tried in a state is asleep behind the events that are tried there later,
 //!   until an event that depends on it is made. A run that makes an event that is asleep is
 //!   redundant from there on. It counts as blocked, and the state is tried with a thread that is
-//!   awake, if there is one.
+//!   awake, if there is one. A search that recognises states names the threads that will be asleep
+//!   behind its choice, and the target lets them wait. So hardly any of its runs is redundant.
 //!
 //! Invariants: sleep sets ensure that no trace is met twice, and requests ensure that none is left
 //! out. Too many requests cost blocked runs only. So where something is not known, every thread is
@@ -48,12 +49,12 @@ use std::rc::Rc;
 use raddle_model::Estimate;
 use raddle_model::depend::footprint;
 use raddle_model::semantics::Mark;
-use raddle_model::{Access, Choice, Event, Execution, PendingState, Request, SyncState};
+use raddle_model::{Access, Choice, Event, Execution, Footprint, PendingState, Request, SyncState};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
 use crate::stateful::summary::{PathEvent, StateSummary};
-use crate::stateful::{SleepKey, StateMatcher, begins_timed_wait, pending_at_end};
+use crate::stateful::{SleepKey, StateMatcher, begins_timed_wait};
 use crate::strategy::{
     Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless, scheduled,
 };
@@ -72,6 +73,8 @@ struct Task {
     schedule: Vec<Choice>,
     /// Whether more was forced than the choice.
     hinted: bool,
+    /// Threads that are best left for last behind the schedule, a bit for each run-local number.
+    last: u64,
 }
 
 /// The search.
@@ -125,23 +128,25 @@ impl Dpor {
     fn fill_batch(&mut self) {
         if !self.started {
             self.started = true;
-            self.batch.push_back(Task { from: None, schedule: Vec::new(), hinted: false });
+            self.batch.push_back(Task { from: None, schedule: Vec::new(), hinted: false, last: 0 });
         }
         // States are recognised only when they are finished, so such a search goes depth first.
         let room = if self.matcher.is_some() { 1 } else { BATCH };
         while self.batch.len() < room {
             let Some((node, attempt)) = self.tree.take() else { return };
             let hinted = !attempt.then.is_empty();
-            let schedule = self.schedule(node, &attempt);
-            self.batch.push_back(Task { from: Some((node, attempt.choice)), schedule, hinted });
+            let (schedule, last) = self.schedule(node, &attempt);
+            self.batch.push_back(Task { from: Some((node, attempt.choice)), schedule, hinted, last });
         }
     }
 
-    /// The choices that lead to a node, and the attempt, with run-local numbers of threads.
-    fn schedule(&self, node: u32, attempt: &Attempt) -> Vec<Choice> {
+    /// The choices that lead to a node, and the attempt, with run-local numbers of threads; and the
+    /// threads that are asleep behind them.
+    fn schedule(&self, node: u32, attempt: &Attempt) -> (Vec<Choice>, u64) {
         let mut schedule = self.tree.schedule(node);
         schedule.push(attempt.choice);
         schedule.extend(attempt.then.iter().map(|hinted| hinted.choice));
+        let mut last = 0;
         if self.matcher.is_some() {
             let matching = self.tree.path(node).into_iter().filter_map(|id| self.tree.node(id).matching.as_ref());
             let created = matching.filter_map(|matching| Some(matching.incoming()?.event.op.created()));
@@ -153,8 +158,11 @@ impl Dpor {
                 choice.thread = number.map_or(choice.thread, |number| number as u16);
                 local.extend(created);
             }
+            let asleep = self.tree.node(node).asleep_behind(attempt.choice);
+            let numbers = asleep.filter_map(|thread| local.iter().position(|&other| other == thread));
+            last = numbers.filter(|&number| number < 64).fold(0, |last, number| last | 1 << number);
         }
-        schedule
+        (schedule, last)
     }
 
     /// A run that did not follow its schedule: either its choice is impossible, or only the hint
@@ -249,7 +257,8 @@ impl Dpor {
         let (order, world, marks, tree) = (&self.order, &mut self.world, &self.marks[..], &mut self.tree);
         let renames = self.matcher.is_none();
         let choices = &self.choices;
-        let mut analysis = Analysis { execution, order, world, marks, choices, path, tree, renames };
+        let touches = self.matcher.as_ref().map(|matcher| matcher.touches());
+        let mut analysis = Analysis { execution, order, world, marks, choices, path, tree, renames, touches };
         analysis.run(from as u32, end as u32, stopped, below);
     }
 
@@ -275,10 +284,27 @@ impl Dpor {
             }
             matching = Some(Box::new(matcher.node(self.events.last().cloned())));
         }
+        let next = match &matching {
+            Some(_) => {
+                enabled.iter().filter_map(|enabled| self.next_touches(execution, next, enabled.thread)).collect()
+            }
+            None => Vec::new(),
+        };
         let id = self.tree.add(via, enabled, sleep);
-        self.tree.node_mut(id).matching = matching;
+        let node = self.tree.node_mut(id);
+        (node.matching, node.next) = (matching, next);
         path.push(id);
         None
+    }
+
+    /// What the next operation of a thread touches, as far as the execution shows.
+    fn next_touches(&self, execution: &Execution, next: &[usize], thread: u16) -> Option<(u16, Footprint)> {
+        let number = usize::from(thread);
+        let event = match self.order.events_of(thread).get(next[number]) {
+            Some(&position) => &execution.events[position as usize],
+            None => &execution.pending.get(number)?.event,
+        };
+        Some((thread, footprint(event)))
     }
 
     /// The threads that are enabled in the current state, in the order of the policy.
@@ -328,7 +354,7 @@ impl Dpor {
 
     /// Adds the events `from..end` and what lies below the last state to the summaries of the nodes.
     fn summarise(&mut self, execution: &Execution, path: &[u32], from: usize, end: &WalkEnd) {
-        let Some(matcher) = &self.matcher else { return };
+        let Some(matcher) = &mut self.matcher else { return };
         let mut timed = vec![false; execution.threads.len()];
         let last = end.position(execution);
         for (index, event) in self.events.iter().enumerate().take(last) {
@@ -340,42 +366,33 @@ impl Dpor {
             }
             timed[thread] = begins_timed_wait(&event.event.op);
         }
+        // What each thread stands before at the end.
         let is_timed = |thread: u16| timed[usize::from(thread)];
-        let node = |at: usize| path.get(at).copied();
+        let next = |thread: u16| {
+            let positions = self.order.events_of(thread);
+            let &position = positions.get(positions.partition_point(|&position| (position as usize) < last))?;
+            Some(execution.events[position as usize])
+        };
         match end {
             WalkEnd::Asleep(at) => {
-                let pending = self.pending_at(execution, *at, is_timed);
-                if let Some(matching) = node(*at).and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
-                    matcher.pending(matching, &pending);
+                let pending = matcher.pending_at(execution, is_timed, next);
+                let id = path.get(*at).copied();
+                if let Some(matching) = id.and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
+                    matcher.pending(matching, pending);
                 }
             }
             WalkEnd::Known(..) | WalkEnd::Rest if last == 0 => {}
-            WalkEnd::Known(at, summary) => {
-                if let Some(matching) = node(at - 1).and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
-                    matcher.behind(matching, &self.events[at - 1], summary);
-                }
-            }
-            WalkEnd::Rest => {
-                let pending = pending_at_end(execution, is_timed);
-                if let Some(matching) = node(last - 1).and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
-                    matcher.behind(matching, &self.events[last - 1], &pending);
+            WalkEnd::Known(..) | WalkEnd::Rest => {
+                let below = match end {
+                    WalkEnd::Known(_, summary) => StateSummary::clone(summary),
+                    WalkEnd::Rest | WalkEnd::Asleep(_) => matcher.pending_at(execution, is_timed, next),
+                };
+                let id = path.get(last - 1).copied();
+                if let Some(matching) = id.and_then(|id| self.tree.node_mut(id).matching.as_mut()) {
+                    matcher.behind(matching, &self.events[last - 1], below);
                 }
             }
         }
-    }
-
-    /// What each thread stands before behind so many events.
-    fn pending_at(&self, execution: &Execution, end: usize, is_timed: impl Fn(u16) -> bool) -> StateSummary {
-        let mut summary = pending_at_end(execution, &is_timed);
-        for thread in 0..execution.threads.len() as u16 {
-            let positions = self.order.events_of(thread);
-            let next = positions.partition_point(|&position| (position as usize) < end);
-            if let Some(&position) = positions.get(next) {
-                let event = execution.events[position as usize];
-                summary.replace_thread(thread, event, is_timed(thread));
-            }
-        }
-        summary
     }
 
     fn learn_from(&mut self, execution: &Execution, task: &Task) -> Classification {
@@ -494,8 +511,9 @@ impl Strategy for Dpor {
         }
         let mut task = self.batch.pop_front()?;
         let request = scheduled(std::mem::take(&mut task.schedule));
+        let policy = if self.matcher.is_some() { Policy::GiveFirst { last: task.last } } else { request.policy };
         self.under_way.push_back(task);
-        Some(if self.matcher.is_some() { Request { policy: Policy::GiveFirst, ..request } } else { request })
+        Some(Request { policy, ..request })
     }
 
     fn learn(&mut self, observation: Observation<'_>) -> Classification {

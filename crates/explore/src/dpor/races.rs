@@ -8,6 +8,7 @@ use raddle_vocab::Outcome;
 
 use super::order::Order;
 use super::tree::{HintedChoice, Tree};
+use crate::stateful::TouchTable;
 use crate::stateful::summary::{LateOperation, StateSummary};
 
 /// An operation that may be reversed with earlier events: an event of the execution, an operation
@@ -52,6 +53,8 @@ pub(super) struct Analysis<'a> {
     /// Whether threads are numbered in the order of their creation, so that another order has other
     /// numbers.
     pub renames: bool,
+    /// The touches that summaries name.
+    pub touches: Option<&'a TouchTable>,
 }
 
 impl Analysis<'_> {
@@ -61,7 +64,7 @@ impl Analysis<'_> {
     pub fn run(&mut self, from: u32, end: u32, stopped: bool, below: Option<&StateSummary>) {
         let mut late: Vec<Late<'_>> = (from..end).map(|at| self.executed(at)).collect();
         match below {
-            Some(summary) => late.extend(summary.operations().into_iter().map(|op| self.below(op, end))),
+            Some(summary) => late.extend(summary.operations().iter().map(|op| self.below(op, end))),
             None => {
                 let threads = 0..self.execution.threads.len() as u16;
                 late.extend(threads.filter_map(|thread| self.pending(thread, end, stopped)));
@@ -112,7 +115,7 @@ impl Analysis<'_> {
 
     /// An operation below the state at `end`.
     fn below<'b>(&self, below: &'b LateOperation, end: u32) -> Late<'b> {
-        let (thread, op, touches) = (below.event.thread, below.event, below.touches.clone());
+        let (thread, op, touches) = (below.kind.event.thread, below.kind.event, below.kind.touches.clone());
         let seq = self.order.events_of(thread).partition_point(|&position| position < end);
         Late { thread, op, at: end, seq, touches, reversed: Vec::new(), is_open: false, below: Some(below) }
     }
@@ -124,7 +127,8 @@ impl Analysis<'_> {
             let seq = self.order.events_of(thread).partition_point(|&position| position < end);
             join(&mut clock, self.order.clock_before(thread, seq));
         }
-        self.order.join_conflicting(&below.past_touches, end, &mut clock);
+        let touches = self.touches.map(|table| table.touches(&below.past_touches)).unwrap_or_default();
+        self.order.join_conflicting(&touches, end, &mut clock);
         clock
     }
 
@@ -165,7 +169,7 @@ impl Analysis<'_> {
             Some(below) if possible => self.request_below(early, late, below, between, &there),
             // An event that the operation conflicts with may enable it, in an order that no entry
             // knows.
-            Some(below) if self.execution.events[early as usize].op.may_enable(&below.event.op) => {
+            Some(below) if self.execution.events[early as usize].op.may_enable(&below.kind.event.op) => {
                 self.tree.want_all(self.path[early as usize]);
             }
             None if possible => self.request(early, late, between, &there),
@@ -194,7 +198,7 @@ impl Analysis<'_> {
             return false;
         }
         let pending = match late.below {
-            Some(below) => below.pending.as_ref(),
+            Some(below) => below.kind.pending.as_ref(),
             None => {
                 let is_last = late.seq == self.order.events_of(late.thread).len();
                 self.execution.pending.get(usize::from(late.thread)).filter(|_| is_last)

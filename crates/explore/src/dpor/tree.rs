@@ -83,12 +83,23 @@ pub(super) struct Node {
     open: u32,
     /// In a search that recognises states.
     pub matching: Option<Box<NodeMatching>>,
+    /// In such a search: what the next operation of each thread that is enabled touches.
+    pub next: Vec<(u16, Footprint)>,
 }
 
 impl Node {
     /// Whether the event is left to another part of the tree.
     pub fn is_asleep(&self, choice: Choice) -> bool {
         self.sleep.iter().any(|event| event.is(choice))
+    }
+
+    /// Threads that will be asleep behind a choice, as far as that is known before it is tried.
+    pub fn asleep_behind(&self, choice: Choice) -> impl Iterator<Item = u16> + '_ {
+        let next = self.next.iter().find(|(thread, _)| *thread == choice.thread);
+        let events = self.sleep.iter().chain(&self.done).filter(move |event| {
+            event.step.thread != choice.thread && next.is_some_and(|(_, touches)| !conflict(touches, &event.touches))
+        });
+        events.map(|event| event.step.thread)
     }
 
     fn is_covered(&self, choice: Choice) -> bool {

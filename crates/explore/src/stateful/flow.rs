@@ -101,6 +101,12 @@ impl Flow {
         }
     }
 
+    /// Whether the clock behind the transition is the one before it.
+    pub fn keeps(&self, var: ClockVar) -> bool {
+        !self.assigned.iter().any(|(assigned, _)| *assigned == var)
+            && !matches!(var, ClockVar::Carried(addr, _) if self.cleared.iter().any(|range| range.contains(addr)))
+    }
+
     /// Whether accesses in the range are the first to what lies there now.
     pub fn erases(&self, range: Range) -> bool {
         self.erased.iter().any(|erased| erased.covers(range))

@@ -29,6 +29,7 @@ mod path_clocks;
 mod sharing;
 pub(crate) mod summary;
 mod threads;
+mod touches;
 
 use std::rc::Rc;
 
@@ -40,10 +41,11 @@ use cache::StateCache;
 use flow::{FlowBuilder, Heads};
 use path_clocks::PathClocks;
 use sharing::Sharing;
-use summary::{LateOperation, PathEvent, StateSummary};
+use summary::{PathEvent, StateSummary};
 use threads::ThreadNumbers;
 
 pub(crate) use cache::SleepKey;
+pub(crate) use touches::TouchTable;
 
 /// What a node of the search keeps for matching.
 #[derive(Debug)]
@@ -76,6 +78,7 @@ pub(crate) struct StateMatcher {
     numbers: ThreadNumbers,
     sharing: Sharing,
     heads: Heads,
+    touches: TouchTable,
     /// Atomic locations whose release sequences relaxed stores may continue.
     relaxed: Vec<u64>,
     cache: StateCache,
@@ -94,6 +97,7 @@ impl StateMatcher {
             numbers: ThreadNumbers::default(),
             sharing: Sharing::default(),
             heads: Heads::default(),
+            touches: TouchTable::default(),
             relaxed: Vec::new(),
             cache: StateCache::new(bytes),
             era: 0,
@@ -150,7 +154,9 @@ impl StateMatcher {
         if is_news {
             self.forget();
         }
-        Rc::new(PathEvent { event: *event, touches: footprint(event), flow })
+        let touches = footprint(event);
+        let numbers = self.touches.numbers(&touches);
+        Rc::new(PathEvent { event: *event, touches, numbers, flow })
     }
 
     /// Gives up everything remembered so far, and what nodes under way have gathered.
@@ -172,10 +178,10 @@ impl StateMatcher {
             return None;
         }
         let summary = self.cache.find(self.key, sleep)?;
-        if summary.has_accesses() {
+        if !summary.accesses().is_empty() {
             let mut clocks = PathClocks::new(threads);
             path.iter().for_each(|event| clocks.push(event, &self.sharing));
-            if summary.accesses().any(|late| clocks.races(&late)) {
+            if summary.accesses().iter().any(|late| clocks.races(late)) {
                 return None;
             }
         }
@@ -188,51 +194,64 @@ impl StateMatcher {
         NodeMatching { key: self.key, era: self.era, is_open: false, incoming, summary }
     }
 
+    /// The touches of the search.
+    pub fn touches(&self) -> &TouchTable {
+        &self.touches
+    }
+
     /// Adds an event that was explored from a node.
-    pub fn explored(&self, node: &mut NodeMatching, event: &Rc<PathEvent>, is_timed: bool) {
-        node.summary.add_event(event, is_timed, &self.sharing);
+    pub fn explored(&mut self, node: &mut NodeMatching, event: &PathEvent, is_timed: bool) {
+        node.summary.add_event(event, is_timed, &self.sharing, &mut self.touches);
     }
 
     /// Adds what lies below the state behind an event.
-    pub fn behind(&self, node: &mut NodeMatching, event: &Rc<PathEvent>, summary: &StateSummary) {
-        node.summary.add_behind(summary, event);
+    pub fn behind(&self, node: &mut NodeMatching, event: &Rc<PathEvent>, summary: StateSummary) {
+        node.summary.add_behind(summary, event, &self.touches);
     }
 
     /// Adds the operations that are pending in the node's own state.
-    pub fn pending(&self, node: &mut NodeMatching, pending: &StateSummary) {
-        pending.operations().into_iter().for_each(|operation| node.summary.add_operation(Rc::clone(operation)));
+    pub fn pending(&self, node: &mut NodeMatching, pending: StateSummary) {
+        node.summary.add_operations(pending);
     }
 
     /// The node is finished: remembers its state, and tells its parent what lies below.
     pub fn finish(&mut self, node: NodeMatching, sleep: SleepKey, parent: Option<&mut NodeMatching>) {
-        let is_current = node.era == self.era && !node.is_open;
-        if let (Some(parent), Some(incoming)) = (parent, &node.incoming) {
+        let NodeMatching { key, era, is_open, incoming, summary } = node;
+        let is_current = era == self.era && !is_open;
+        let stored = (is_current && key.is_known()).then(|| summary.clone());
+        if let (Some(parent), Some(incoming)) = (parent, &incoming) {
             if is_current {
-                parent.summary.add_behind(&node.summary, incoming);
+                parent.summary.add_behind(summary, incoming, &self.touches);
             } else {
                 parent.is_open = true;
             }
         }
-        if is_current && node.key.is_known() {
-            self.cache.store(node.key, sleep, node.summary);
+        if let Some(summary) = stored {
+            self.cache.store(key, sleep, summary);
         }
     }
-}
 
-/// The operations that threads stand before at the end of an execution.
-pub(crate) fn pending_at_end(execution: &Execution, is_timed: impl Fn(u16) -> bool) -> StateSummary {
-    let mut summary = StateSummary::default();
-    for pending in &execution.pending {
-        let is_over = matches!(pending.state, PendingState::Failed | PendingState::Ended | PendingState::Exited);
-        if !is_over {
-            let event = pending.event;
-            let touches = footprint(&event);
-            for operation in LateOperation::of(event, Some(*pending), &touches, is_timed(event.thread)) {
-                summary.add_operation(Rc::new(operation));
-            }
+    /// The operations that threads stand before behind so many events of an execution: `next` is the
+    /// event that a thread makes then, if it makes one.
+    pub fn pending_at(
+        &mut self,
+        execution: &Execution,
+        is_timed: impl Fn(u16) -> bool,
+        next: impl Fn(u16) -> Option<Event>,
+    ) -> StateSummary {
+        let mut summary = StateSummary::default();
+        for pending in &execution.pending {
+            let thread = pending.event.thread;
+            let is_over = matches!(pending.state, PendingState::Failed | PendingState::Ended | PendingState::Exited);
+            let (event, pending) = match next(thread) {
+                Some(event) => (event, None),
+                None if is_over => continue,
+                None => (pending.event, Some(*pending)),
+            };
+            summary.add_operation(event, pending, &footprint(&event), is_timed(thread), &mut self.touches);
         }
+        summary
     }
-    summary
 }
 
 /// Whether the operation begins a wait that may time out.

@@ -125,9 +125,8 @@ impl PathClocks {
     }
 
     /// Whether the access below the end of the path races with one on the path.
-    pub fn races(&self, late: &LateAccess) -> bool {
-        let clock = self.join_of(&late.sources);
-        let access = &late.access;
+    pub fn races(&self, (access, sources): &LateAccess) -> bool {
+        let clock = self.join_of(sources);
         let conflicts = |seen: &Seen, bytes: u8| {
             seen.thread != access.thread
                 && seen.bytes & bytes != 0

@@ -4,16 +4,19 @@
 //! the state that could have come before events on the way to it, and accesses below that race with
 //! accesses on the way. A summary lists both. Going back over an event, an entry learns that the
 //! event is part of its past, or stays as it is.
+//!
+//! Both lists are sorted, so that two summaries are merged in one pass. Entries are shared between the
+//! summaries of states that follow one another; only those that learn something are copied.
 
 use std::rc::Rc;
 
-use raddle_model::depend::conflict;
-use raddle_model::{Event, Footprint, Operation as _, Pending, Touch, footprint};
+use raddle_model::{Event, Footprint, Operation as _, Pending, Touch};
 use raddle_vocab::policy::mix;
-use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::flow::{Flow, SharedAccess, Sources};
 use super::sharing::Sharing;
+use super::touches::{TouchNumbers, TouchSet, TouchTable};
 
 /// Threads of a search, a bit each. A search with more threads does not match states.
 pub(crate) type Threads = u64;
@@ -23,6 +26,8 @@ pub(crate) type Threads = u64;
 pub(crate) struct PathEvent {
     pub event: Event,
     pub touches: Footprint,
+    /// The numbers of the touches.
+    pub numbers: TouchNumbers,
     pub flow: Flow,
 }
 
@@ -33,21 +38,29 @@ pub(crate) struct EventList {
     pub rest: Option<Rc<EventList>>,
 }
 
-/// An operation that occurs below the state, or is pending at the end of an execution below it.
-#[derive(Clone, Debug)]
-pub(crate) struct LateOperation {
+/// What an operation is, whatever lies before it.
+#[derive(Debug)]
+pub(crate) struct OperationKind {
     name: u64,
     pub event: Event,
     /// How it was pending, if it was.
     pub pending: Option<Pending>,
     pub touches: Footprint,
+}
+
+/// An operation that occurs below the state, or is pending at the end of an execution below it.
+#[derive(Clone, Debug)]
+pub(crate) struct LateOperation {
+    pub kind: Rc<OperationKind>,
     /// The threads of the events below the state that happen before it, without order through its
     /// own touches, and its own thread.
     pub past_threads: Threads,
     /// What these events touch.
-    pub past_touches: Rc<Vec<Touch>>,
+    pub past_touches: TouchSet,
     /// Threads that can make the first of these events or the operation, with its touches.
-    pub initials: Vec<(u16, Footprint)>,
+    initials: SmallVec<[(u16, TouchNumbers); 2]>,
+    /// These threads.
+    initial_threads: Threads,
     /// These events, in order.
     pub past: Option<Rc<EventList>>,
 }
@@ -58,63 +71,77 @@ fn thread_bit(thread: u16) -> u64 {
 }
 
 impl LateOperation {
-    /// The operation in the state before it: nothing below happens before it.
-    fn new(event: Event, pending: Option<Pending>, touches: Footprint, initial: Footprint, hard: Vec<Touch>) -> Self {
-        LateOperation {
-            name: name(&event, &touches),
-            event,
-            pending,
-            touches,
+    /// The operation in the state before it: nothing below happens before it. `initial` are all its
+    /// touches, `hard` those through which an earlier event has to come before it.
+    fn new(
+        event: Event,
+        pending: Option<Pending>,
+        touches: Footprint,
+        initial: TouchNumbers,
+        hard: &[u32],
+    ) -> Rc<Self> {
+        let mut past_touches = TouchSet::default();
+        hard.iter().for_each(|&number| past_touches.insert(number));
+        let name = name(&event, &touches);
+        Rc::new(LateOperation {
+            kind: Rc::new(OperationKind { name, event, pending, touches }),
             past_threads: thread_bit(event.thread),
-            past_touches: Rc::new(hard),
-            initials: vec![(event.thread, initial)],
+            past_touches,
+            initials: SmallVec::from_iter([(event.thread, initial)]),
+            initial_threads: thread_bit(event.thread),
             past: None,
-        }
+        })
     }
 
     /// The entries that an operation has in the state before it. The end of a wait is preceded by
     /// its wake-up as by an event of its own thread, unless the wait may time out.
-    pub fn of(event: Event, pending: Option<Pending>, touches: &Footprint, is_timed: bool) -> Vec<Self> {
+    fn of(
+        event: Event,
+        pending: Option<Pending>,
+        touches: &Footprint,
+        is_timed: bool,
+        table: &mut TouchTable,
+    ) -> SmallVec<[Rc<Self>; 2]> {
+        let mut entries = SmallVec::new();
+        let all = table.numbers(touches);
         if !event.op.ends_wait() {
-            return vec![LateOperation::new(event, pending, touches.clone(), touches.clone(), Vec::new())];
+            entries.push(LateOperation::new(event, pending, touches.clone(), all, &[]));
+            return entries;
         }
         let (wake, rest): (Footprint, Footprint) = touches.iter().copied().partition(Touch::is_wait);
-        let mut entries = vec![LateOperation::new(event, pending, rest, touches.clone(), wake.to_vec())];
+        entries.push(LateOperation::new(event, pending, rest, all.clone(), &table.numbers(&wake)));
         if is_timed {
-            entries.push(LateOperation::new(event, pending, touches.clone(), touches.clone(), Vec::new()));
+            entries.push(LateOperation::new(event, pending, touches.clone(), all, &[]));
         }
         entries
     }
 
-    /// Whether the event before the state is part of the operation's past.
-    fn follows(&self, before: &PathEvent) -> bool {
-        self.past_threads & thread_bit(before.event.thread) != 0 || conflict(&before.touches, &self.past_touches)
+    fn name(&self) -> u64 {
+        self.kind.name
     }
 
-    /// The same in the state before an event of its past.
-    fn back(&self, before: &Rc<PathEvent>) -> Self {
+    /// Whether the event before the state is part of the operation's past.
+    fn follows(&self, before: &PathEvent, table: &TouchTable) -> bool {
+        self.past_threads & thread_bit(before.event.thread) != 0
+            || table.conflicts_with(&before.numbers, &self.past_touches)
+    }
+
+    /// Goes back over an event of its past.
+    fn go_back(&mut self, before: &Rc<PathEvent>, table: &TouchTable) {
         let thread = before.event.thread;
-        let mut past_touches = Rc::clone(&self.past_touches);
-        for touch in before.touches.iter().filter(|touch| !self.past_touches.contains(touch)) {
-            Rc::make_mut(&mut past_touches).push(*touch);
-        }
-        let others = self.initials.iter();
-        let others = others.filter(|(other, touches)| *other != thread && !conflict(touches, &before.touches));
-        let first = (thread, before.touches.clone());
-        LateOperation {
-            past_threads: self.past_threads | thread_bit(thread),
-            past_touches,
-            initials: std::iter::once(first).chain(others.cloned()).collect(),
-            past: Some(Rc::new(EventList { first: Rc::clone(before), rest: self.past.clone() })),
-            ..self.clone()
-        }
+        before.numbers.iter().for_each(|&number| self.past_touches.insert(number));
+        self.past_threads |= thread_bit(thread);
+        self.initials.retain(|(other, touches)| *other != thread && !table.conflict(touches, &before.numbers));
+        self.initials.insert(0, (thread, before.numbers.clone()));
+        self.initial_threads = self.initials.iter().fold(0, |all, (thread, _)| all | thread_bit(*thread));
+        self.past = Some(Rc::new(EventList { first: Rc::clone(before), rest: self.past.take() }));
     }
 
     /// Whether whatever this entry requests, the other one does, too.
     fn is_dominated_by(&self, other: &Self) -> bool {
         other.past_threads & !self.past_threads == 0
-            && other.past_touches.iter().all(|touch| self.past_touches.contains(touch))
-            && other.initials.iter().all(|(thread, _)| self.initials.iter().any(|(mine, _)| mine == thread))
+            && other.initial_threads & !self.initial_threads == 0
+            && other.past_touches.is_subset(&self.past_touches)
     }
 }
 
@@ -127,101 +154,171 @@ fn name(event: &Event, touches: &[Touch]) -> u64 {
     mix(u64::from(event.thread) ^ mix(kind ^ mix(object ^ mix(sum))))
 }
 
-/// An access below the state.
-#[derive(Clone, Debug)]
-pub(crate) struct LateAccess {
-    pub access: SharedAccess,
-    /// The clocks in the state whose join happens before it.
-    pub sources: Sources,
-}
+/// An access below the state, with the clocks in the state whose join happens before it.
+pub(crate) type LateAccess = (SharedAccess, Sources);
 
 /// Everything below a state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StateSummary {
-    operations: FxHashMap<u64, Vec<Rc<LateOperation>>>,
-    accesses: FxHashMap<SharedAccess, Vec<Sources>>,
+    /// Sorted by name.
+    operations: Vec<Rc<LateOperation>>,
+    /// Sorted by access.
+    accesses: Vec<LateAccess>,
+}
+
+/// Adds an entry to a sorted list behind all smaller ones. `is_covered`: whether the first of two
+/// entries of one name is not needed beside the second.
+fn add_sorted<T, N: Ord>(list: &mut Vec<T>, entry: T, name: impl Fn(&T) -> N, is_covered: impl Fn(&T, &T) -> bool) {
+    let own = name(&entry);
+    let from = list.partition_point(|other| name(other) < own);
+    let to = from + list[from..].partition_point(|other| name(other) == own);
+    if list[from..to].iter().any(|other| is_covered(&entry, other)) {
+        return;
+    }
+    let kept = list.extract_if(from..to, |other| is_covered(other, &entry)).count();
+    list.insert(to - kept, entry);
+}
+
+/// The same for all entries of another sorted list.
+fn merge_sorted<T, N: Ord>(
+    list: &mut Vec<T>,
+    mut entries: Vec<T>,
+    name: impl Fn(&T) -> N,
+    is_covered: impl Fn(&T, &T) -> bool,
+) {
+    // A list of few entries, as a state has of its own, is added to the other.
+    if list.len() < entries.len() {
+        std::mem::swap(list, &mut entries);
+    }
+    if entries.len() * 8 < list.len() {
+        return entries.into_iter().for_each(|entry| add_sorted(list, entry, &name, &is_covered));
+    }
+    let mut merged = Vec::with_capacity(list.len() + entries.len());
+    let mut old = std::mem::take(list).into_iter().peekable();
+    // Where the entries of the last name begin.
+    let mut group = 0;
+    for entry in entries {
+        let own = name(&entry);
+        while let Some(smaller) = old.next_if(|other| name(other) < own) {
+            merged.push(smaller);
+        }
+        if merged.get(group).is_none_or(|first| name(first) != own) {
+            group = merged.len();
+            while let Some(same) = old.next_if(|other| name(other) == own) {
+                merged.push(same);
+            }
+        }
+        if !merged[group..].iter().any(|other| is_covered(&entry, other)) {
+            merged.extract_if(group.., |other| is_covered(other, &entry)).for_each(drop);
+            merged.push(entry);
+        }
+    }
+    merged.extend(old);
+    *list = merged;
+}
+
+/// Removes entries that are not needed beside others of the same name, from a sorted list.
+fn reduce_sorted<T, N: Ord>(list: &mut Vec<T>, name: impl Fn(&T) -> N, is_covered: impl Fn(&T, &T) -> bool) {
+    let mut from = 0;
+    while from < list.len() {
+        let mut to = from + 1;
+        while to < list.len() && name(&list[to]) == name(&list[from]) {
+            let is_needless = list[from..to].iter().any(|other| is_covered(&list[to], other));
+            if is_needless {
+                list.remove(to);
+                continue;
+            }
+            let mut at = from;
+            while at < to {
+                if is_covered(&list[at], &list[to]) {
+                    list.remove(at);
+                    to -= 1;
+                } else {
+                    at += 1;
+                }
+            }
+            to += 1;
+        }
+        from = to;
+    }
+}
+
+fn is_operation_covered(one: &Rc<LateOperation>, other: &Rc<LateOperation>) -> bool {
+    Rc::ptr_eq(one, other) || one.is_dominated_by(other)
+}
+
+/// An access races with all that it races with if fewer clocks happen before it.
+fn is_access_covered((_, sources): &LateAccess, (_, fewer): &LateAccess) -> bool {
+    Rc::ptr_eq(sources, fewer) || fewer.iter().all(|var| sources.contains(var))
 }
 
 impl StateSummary {
     /// The operations, in an order that does not depend on chance.
-    pub fn operations(&self) -> Vec<&Rc<LateOperation>> {
-        let mut names: Vec<_> = self.operations.keys().copied().collect();
-        names.sort_unstable();
-        names.into_iter().flat_map(|name| &self.operations[&name]).collect()
+    pub fn operations(&self) -> &[Rc<LateOperation>] {
+        &self.operations
     }
 
     /// The accesses.
-    pub fn accesses(&self) -> impl Iterator<Item = LateAccess> + '_ {
-        let all = self.accesses.iter();
-        all.flat_map(|(&access, all)| all.iter().map(move |s| LateAccess { access, sources: Rc::clone(s) }))
-    }
-
-    /// Whether there are accesses.
-    pub fn has_accesses(&self) -> bool {
-        !self.accesses.is_empty()
+    pub fn accesses(&self) -> &[LateAccess] {
+        &self.accesses
     }
 
     /// Roughly how many bytes it takes.
     pub fn weight(&self) -> usize {
-        let operations: usize = self.operations.values().map(Vec::len).sum();
-        let accesses: usize = self.accesses.values().map(Vec::len).sum();
-        64 + operations * 320 + accesses * 96
+        64 + self.operations.len() * 320 + self.accesses.len() * 96
     }
 
-    pub fn add_operation(&mut self, operation: Rc<LateOperation>) {
-        let all = self.operations.entry(operation.name).or_default();
-        if all.iter().any(|other| Rc::ptr_eq(other, &operation) || operation.is_dominated_by(other)) {
-            return;
+    /// Adds an operation in the state before it.
+    pub fn add_operation(
+        &mut self,
+        event: Event,
+        pending: Option<Pending>,
+        touches: &Footprint,
+        is_timed: bool,
+        table: &mut TouchTable,
+    ) {
+        for entry in LateOperation::of(event, pending, touches, is_timed, table) {
+            add_sorted(&mut self.operations, entry, |entry| entry.name(), is_operation_covered);
         }
-        all.retain(|other| !other.is_dominated_by(&operation));
-        all.push(operation);
-    }
-
-    /// The thread stands before this operation and not before that which is listed.
-    pub fn replace_thread(&mut self, thread: u16, event: Event, is_timed: bool) {
-        self.operations.retain(|_, all| all.iter().any(|operation| operation.event.thread != thread));
-        for operation in LateOperation::of(event, None, &footprint(&event), is_timed) {
-            self.add_operation(Rc::new(operation));
-        }
-    }
-
-    fn add_access(&mut self, access: SharedAccess, sources: Sources) {
-        let is_subset = |a: &Sources, b: &Sources| a.iter().all(|var| b.contains(var));
-        let all = self.accesses.entry(access).or_default();
-        if all.iter().any(|other| is_subset(other, &sources)) {
-            return;
-        }
-        all.retain(|other| !is_subset(&sources, other));
-        all.push(sources);
     }
 
     /// Adds what an event contributes to the state before it: itself and its accesses.
-    pub fn add_event(&mut self, event: &Rc<PathEvent>, is_timed: bool, sharing: &Sharing) {
-        for operation in LateOperation::of(event.event, None, &event.touches, is_timed) {
-            self.add_operation(Rc::new(operation));
-        }
+    pub fn add_event(&mut self, event: &PathEvent, is_timed: bool, sharing: &Sharing, table: &mut TouchTable) {
+        self.add_operation(event.event, None, &event.touches, is_timed, table);
         let accesses = event.flow.accesses.iter().filter(|access| !access.is_new);
         for access in accesses.filter(|access| sharing.is_shared(&access.access)) {
-            self.add_access(access.access, Rc::clone(&access.sources));
+            let entry = (access.access, Rc::clone(&access.sources));
+            add_sorted(&mut self.accesses, entry, |entry| entry.0, is_access_covered);
         }
     }
 
+    /// Adds the operations of a summary of the same state.
+    pub fn add_operations(&mut self, other: StateSummary) {
+        merge_sorted(&mut self.operations, other.operations, |entry| entry.name(), is_operation_covered);
+    }
+
     /// Adds what lies below the state behind an event to the state before it.
-    pub fn add_behind(&mut self, behind: &StateSummary, event: &Rc<PathEvent>) {
-        for operation in behind.operations() {
-            let is_past = operation.follows(event);
-            self.add_operation(if is_past { Rc::new(operation.back(event)) } else { Rc::clone(operation) });
+    pub fn add_behind(&mut self, mut behind: StateSummary, event: &Rc<PathEvent>, table: &TouchTable) {
+        for operation in behind.operations.iter_mut().filter(|operation| operation.follows(event, table)) {
+            Rc::make_mut(operation).go_back(event, table);
         }
-        let mut sources = Vec::new();
-        for late in behind.accesses() {
-            if event.flow.erases(late.access.range) {
-                continue;
+        reduce_sorted(&mut behind.operations, |entry| entry.name(), is_operation_covered);
+        merge_sorted(&mut self.operations, behind.operations, |entry| entry.name(), is_operation_covered);
+        behind.accesses.retain_mut(|(access, sources)| {
+            let flow = &event.flow;
+            if flow.erases(access.range) {
+                return false;
             }
-            sources.clear();
-            late.sources.iter().for_each(|&var| event.flow.before(var, &mut sources));
-            sources.sort_unstable();
-            sources.dedup();
-            self.add_access(late.access, sources.as_slice().into());
-        }
+            if !sources.iter().all(|&var| flow.keeps(var)) {
+                let mut before = Vec::new();
+                sources.iter().for_each(|&var| flow.before(var, &mut before));
+                before.sort_unstable();
+                before.dedup();
+                *sources = before.into();
+            }
+            true
+        });
+        reduce_sorted(&mut behind.accesses, |entry| entry.0, is_access_covered);
+        merge_sorted(&mut self.accesses, behind.accesses, |entry| entry.0, is_access_covered);
     }
 }

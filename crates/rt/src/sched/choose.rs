@@ -30,13 +30,16 @@ pub fn next_thread() -> Option<usize> {
     if plan.flags & job_flag::STOP_AFTER_SCHEDULE != 0 {
         finish(RunStatus::Stopped, 0);
     }
+    let has_keys = plan.flags & job_flag::KEYS != 0 && run().at_spin_reads == 0;
     match plan.chooser.policy() {
         Policy::LeastRank => least_rank(),
-        Policy::GiveFirst => giver().or_else(|| {
-            // While an operation gives, the search does not branch.
-            state_key::record();
-            least_rank()
-        }),
+        Policy::GiveFirst { .. } => {
+            let chosen = give_first(has_keys);
+            if let Some(tid) = chosen {
+                process().plan.chooser.note_choice(tid);
+            }
+            chosen
+        }
         Policy::Stay => last_thread().filter(|&tid| !fairness::was_left(tid)).or_else(least_rank),
         _ => by_policy(),
     }
@@ -87,20 +90,41 @@ fn last_thread() -> Option<usize> {
     (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == CanStep::Yes).then_some(tid)
 }
 
-/// The thread of least rank whose operation gives.
-fn giver() -> Option<usize> {
+/// The choice of the policy that lets threads give first.
+fn give_first(has_keys: bool) -> Option<usize> {
+    let gives = |tid: usize| run().fibers[tid].pending.kind.gives();
+    let comes_first = |tid: usize| !process().plan.chooser.comes_last(tid);
+    first_where(|tid| comes_first(tid) && gives(tid)).or_else(|| {
+        // While an operation gives, or one thread alone can step, the search does not branch.
+        if has_keys && several_can_step() {
+            state_key::record();
+        }
+        let least = least_rank();
+        match least.filter(|&tid| !comes_first(tid)) {
+            Some(_) => first_where(comes_first).or_else(|| first_where(gives)).or(least),
+            None => least,
+        }
+    })
+}
+
+/// The thread of least rank that can step and is wanted.
+fn first_where(is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
     let run = run();
     let mut rest = run.runnable;
     while let Some(rank) = rest.first() {
         rest.remove(rank);
         let tid = run.by_rank[rank] as usize;
-        let fiber = &run.fibers[tid];
-        let gives = fiber.status == ThreadStatus::Pending && fiber.pending.kind.gives();
-        if gives && enabled(tid) == CanStep::Yes {
+        let is_ready = run.fibers[tid].status == ThreadStatus::Pending && is_wanted(tid);
+        if is_ready && enabled(tid) == CanStep::Yes {
             return Some(tid);
         }
     }
     None
+}
+
+/// Whether more than one thread can step, by a time-out or spuriously included.
+fn several_can_step() -> bool {
+    (0..run().threads).filter(|&tid| can_follow(tid, 1)).nth(1).is_some()
 }
 
 /// The sets hold what was true when a thread was marked; it is checked again here.

@@ -244,7 +244,7 @@ fn load_plan(process: &mut ProcessState, job: &Job, number: u32) {
         number::PCT => Policy::Pct { seed, depth: job.policy_depth, horizon: job.policy_horizon },
         number::POS => Policy::Pos { seed },
         number::STAY => Policy::Stay,
-        number::GIVE_FIRST => Policy::GiveFirst,
+        number::GIVE_FIRST => Policy::GiveFirst { last: seed },
         // The host sends no other number than `LEAST_RANK`.
         _ => Policy::LeastRank,
     });

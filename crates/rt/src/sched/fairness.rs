@@ -33,7 +33,8 @@ pub fn granted(tid: usize) {
 
 #[cold]
 fn leave_if_long(tid: usize) {
-    let exhausts = matches!(process().plan.chooser.policy(), Policy::LeastRank | Policy::Stay | Policy::GiveFirst);
+    let exhausts =
+        matches!(process().plan.chooser.policy(), Policy::LeastRank | Policy::Stay | Policy::GiveFirst { .. });
     let long = if exhausts { LONG } else { LONG_IN_SAMPLE };
     let can_step = |other: usize| other != tid && enabled(other) != CanStep::No;
     let run = run();
