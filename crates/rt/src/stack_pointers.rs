@@ -15,7 +15,8 @@
 //! Without the second part, each temporary of unoptimised code would keep its frame alive.
 //!
 //! # What it misses
-//! Pointers that are not whole aligned words: in packed structures, or computed from other words.
+//! Pointers in another form, that are computed from other words. Busy waiting also misses those that are
+//! not aligned, in packed structures.
 //! Variables of functions without hooks count as temporaries.
 
 use crate::arch::entry::Registers;

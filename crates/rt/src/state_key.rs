@@ -414,8 +414,21 @@ fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers
             pointers.add(word, stacks);
         }
     }
-    for &ChangedWord { at, word, owner } in different.words() {
-        if owner < stacks.len() { pointers.add_from(word, at, stacks) } else { pointers.add(word, stacks) }
+    let (lowest, highest) = stacks
+        .iter()
+        .fold((usize::MAX, 0), |(lowest, highest), stack| (lowest.min(stack.live.0), highest.max(stack.live.1)));
+    let mut words = different.words().iter().peekable();
+    while let Some(&ChangedWord { at, word, owner }) = words.next() {
+        let next = words.peek().filter(|next| next.at == at + size_of::<u64>()).map_or(0, |next| next.word);
+        let both = u128::from(next) << u64::BITS | u128::from(word);
+        // A pointer may begin in the middle, in a structure that is packed.
+        for byte in 0..size_of::<u64>() {
+            let word = (both >> (8 * byte)) as u64;
+            if !(lowest..highest).contains(&(word as usize)) {
+                continue;
+            }
+            if owner < stacks.len() { pointers.add_from(word, at, stacks) } else { pointers.add(word, stacks) }
+        }
     }
     pointers.settle(stacks);
     pointers

@@ -78,6 +78,8 @@ pub struct Snapshot {
     protected: bool,
     /// There is memory of the program that is shared with other processes.
     has_shared: bool,
+    /// There is writable memory with code: pages stay executable, so that a fault means a write.
+    has_code: bool,
 }
 
 impl Snapshot {
@@ -95,6 +97,7 @@ impl Snapshot {
             own_count: 0,
             protected: false,
             has_shared: false,
+            has_code: false,
         }
     }
 
@@ -287,6 +290,7 @@ impl Snapshot {
         let mut maps = Maps::open().ok_or("cannot read the list of mappings")?;
         while let Some(mapping) = maps.next() {
             if mapping.private && mapping.writable && mapping.readable {
+                self.has_code |= mapping.executable;
                 self.add_around(mapping.start, mapping.end)?;
             }
             self.has_shared |= is_programs_shared(&mapping);
@@ -349,9 +353,10 @@ fn grow_main_stack() {
 }
 
 fn protect(start: usize, end: usize, protection: i32) {
+    let code = if process().snapshot.has_code { libc::PROT_EXEC } else { 0 };
     // SAFETY: changes the protection of private memory; writes to it are caught by the fault
     // handler.
-    unsafe { syscall!(libc::SYS_mprotect, start, end - start, protection) };
+    unsafe { syscall!(libc::SYS_mprotect, start, end - start, protection | code) };
 }
 
 /// Makes a buffer writable before the kernel writes to it.
