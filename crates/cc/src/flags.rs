@@ -6,6 +6,7 @@
 //! | the read of `x++` is dropped | does not happen | `-tsan-instrument-read-before-write` |
 //! | odd sizes, wide vectors, own stack: no hook | does not happen | a plug-in |
 //! | arguments by value, results, `__builtin_memcpy`: no hook | a plug-in | arguments: a plug-in |
+//! | hooks and atomics are taken to leave static variables alone | `-fno-ipa-reference` | does not happen |
 //! | volatile is not marked | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
 //! | libstdc++ polls 16 times before it sleeps | a header for the runtime | likewise |
@@ -94,6 +95,9 @@ fn refine_gcc(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsS
     if compiler.version.major < 10 {
         options.push(no_builtin(&"strlen"));
     }
+    // gcc declares the functions of the sanitizer as `leaf`: they call nothing of the unit. So it keeps
+    // values of static variables across atomic operations, which other threads may change there.
+    options.push("-fno-ipa-reference".into());
     if compiler.version.major >= 11 {
         options.extend(strings(&["--param", "tsan-distinguish-volatile=1", "-Wno-tsan"]));
     }

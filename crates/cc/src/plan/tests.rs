@@ -78,7 +78,8 @@ fn gcc_compiles_with_every_hook() {
     let expected = "-O2 -c a.c -o a.o -fsanitize=thread -g -fno-builtin-memcpy -fno-builtin-memmove \
         -fno-builtin-memset -fno-builtin-memcmp -fno-builtin-strcpy -fno-builtin-strncpy -fno-builtin-strcat \
         -fno-builtin-strcmp -fno-builtin-strncmp -fno-builtin-bcmp -fno-builtin-bzero -fno-builtin-mempcpy \
-        -fno-builtin-stpcpy -fno-builtin-strncat --param tsan-distinguish-volatile=1 -Wno-tsan \
+        -fno-builtin-stpcpy -fno-builtin-strncat -fno-ipa-reference \
+        --param tsan-distinguish-volatile=1 -Wno-tsan \
         -grecord-gcc-switches -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0";
     assert_eq!(words.join(" "), expected);
 }
