@@ -1,6 +1,7 @@
 //! The default strategy: several searches, one after the other.
 //!
-//! 1. `optimal` makes a first portion of runs. Small programs end here.
+//! 1. `optimal` makes a first portion of runs. Small programs end here. Those of which a run cannot be
+//!    followed, because it has too many threads, end behind the samples.
 //! 2. Samples: bugs behind long prefixes show up in few of them, where a systematic search would take
 //!    very long to arrive.
 //! 3. The search that recognises states starts from the beginning. It goes on as long as it recognises
@@ -16,9 +17,9 @@
 
 use std::time::{Duration, Instant};
 
-use raddle_explore::Strategy;
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::portion::Portions;
+use raddle_explore::{IncompleteReason, Strategy};
 use raddle_model::finding::{Phase, Stats};
 
 use super::parallel::ParallelSetup;
@@ -54,6 +55,11 @@ pub fn search(
         result.stats.preemptions_covered = bounded.covered;
     }
     Ok(auto.conclude(name, result))
+}
+
+/// Whether a search ended because a run could not be followed: other runs may still show a bug.
+fn is_broken_off(result: &SearchResult) -> bool {
+    !result.is_final && result.reason.as_ref().is_some_and(|reason| reason.code == IncompleteReason::Broken.word())
 }
 
 /// Whether the search that recognises states shall go on.
@@ -125,14 +131,18 @@ impl Auto<'_, '_, '_> {
     ) -> Result<(StrategyName, SearchResult), Error> {
         let inner = strategies::of_name(self.options, StrategyName::Optimal, None, parallel.is_some());
         let mut optimal = MainSearch::new(StrategyName::Optimal, Portions::new(inner), parallel);
-        if let Some(result) = self.portion(&mut optimal, FIRST_RUNS)? {
-            return Ok((optimal.name, result));
-        }
+        let first = match self.portion(&mut optimal, FIRST_RUNS)? {
+            Some(result) if !is_broken_off(&result) => return Ok((optimal.name, result)),
+            first => first,
+        };
         for name in [StrategyName::Pct, StrategyName::Pos] {
             let result = self.sample(name)?;
             if result.is_final {
                 return Ok((name, result));
             }
+        }
+        if let Some(result) = first {
+            return Ok((optimal.name, result));
         }
         let inner = Portions::new(strategies::matching_states(self.options)).until_spin_loop();
         let mut states = MainSearch::new(StrategyName::Stateful, inner, None);

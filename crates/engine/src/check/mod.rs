@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use raddle_exec::open_values::OPEN_VALUES;
 use raddle_exec::{Checkpoints, NativeTarget, Options};
-use raddle_model::finding::{Reason, Report, SCHEMA, verdict};
+use raddle_model::finding::{Reason, Report, SCHEMA, Stats, verdict};
 use raddle_report::json;
 
 use crate::directory::{REPORT, RunDirectory, usual_directory};
@@ -211,15 +211,20 @@ impl Checker {
     }
 
     /// Why the verdict cannot be verified, of what the target says. Values that a user asked for
-    /// are no reason.
-    fn reason_among(&self, limits: &[String]) -> Option<Reason> {
+    /// are no reason, unless an assumption excludes all of them.
+    fn reason_among(&self, limits: &[String], stats: &Stats) -> Option<Reason> {
         let is_about_values = |limit: &&String| limit.starts_with(OPEN_VALUES);
         let reason = |code: &str, text: &String| Some(Reason { code: code.into(), text: text.clone() });
         if let Some(text) = limits.iter().find(|limit| !is_about_values(limit)) {
             return reason("not-modelled", text);
         }
         let are_default = self.target_options().open_values.is_default();
-        limits.iter().find(is_about_values).filter(|_| are_default).and_then(|text| reason("nondet-domain", text))
+        let are_excluded = stats.executions == 0 && stats.assumed > 0;
+        limits
+            .iter()
+            .find(is_about_values)
+            .filter(|_| are_default || are_excluded)
+            .and_then(|text| reason("nondet-domain", text))
     }
 
     /// Puts the report together. What was not modelled, or could not be confirmed, keeps the
@@ -227,7 +232,7 @@ impl Checker {
     fn report(&self, strategy: StrategyName, searched: SearchResult, collector: Collector<'_>) -> Report {
         let SearchResult { stats, mut reason, mut limits, .. } = searched;
         if reason.is_none() {
-            reason = self.reason_among(&limits);
+            reason = self.reason_among(&limits, &stats);
         }
         if let Some(first) = collector.unreproduced.first() {
             reason = Some(Reason { code: "unreproduced".into(), text: first.clone() });
