@@ -1,7 +1,5 @@
 //! Children of an execution.
 
-use std::ops::Range;
-
 use raddle_model::{Choice, Execution, Footprint, Op, Operation as _, Touch};
 use raddle_vocab::ThreadSet;
 use smallvec::SmallVec;
@@ -11,6 +9,7 @@ use super::child::Sim;
 use super::cursor::{ChosenEvent, Cursor, Facts, Replay, class_of, is_dependent_with};
 use super::dismissal::DismissalCounts;
 use super::host_cache::HostCache;
+use super::inversions::{Inversion, Inversions};
 use super::schedule::{Schedule, ScheduleMaker};
 use super::trace_index::{EventSummary, TraceIndex, mask};
 
@@ -50,15 +49,6 @@ impl SleepEntry {
     }
 }
 
-/// A forced event that wakes an event which the policy preferred. A child that differs first at one
-/// of the `positions` has made this event when it departs from the execution: behind it, the policy
-/// would have made the sleeping event first.
-#[derive(Clone, Debug)]
-struct Inversion {
-    event: u32,
-    positions: Range<u32>,
-}
-
 /// Computes children; keeps what the last execution has in common with the next.
 #[derive(Debug)]
 pub struct Expander {
@@ -76,7 +66,7 @@ pub struct Expander {
     first_of_set: Vec<u32>,
     /// Forced events that came before a sleeping event that the policy would have preferred, in
     /// order.
-    inversions: Vec<Inversion>,
+    inversions: Inversions,
     /// Operations whose reversal may need several sleeping events reinserted at once.
     pub(super) fragile: Vec<(u16, Footprint)>,
     pub(super) sim: Sim,
@@ -104,7 +94,7 @@ impl Expander {
             slept: Vec::new(),
             sleep_sets: Vec::new(),
             first_of_set: Vec::new(),
-            inversions: Vec::new(),
+            inversions: Inversions::default(),
             fragile: Vec::new(),
             sim: Sim::default(),
             host: Cursor::default(),
@@ -158,8 +148,7 @@ impl Expander {
 
     /// Forgets what events behind the common prefix had shown.
     fn reopen(&mut self, common: usize) {
-        let kept = self.inversions.partition_point(|inversion| (inversion.event as usize) < common);
-        self.inversions.truncate(kept);
+        self.inversions.truncate(common);
         if common < self.first_of_set.len() {
             self.sleep_sets.truncate(self.first_of_set[common] as usize);
             self.first_of_set.truncate(common);
@@ -314,7 +303,12 @@ impl Expander {
             // later.
             let is_later =
                 |summary: &EventSummary| summary.key > key && clock[usize::from(summary.thread)] <= summary.seq;
-            let last = self.trace.summaries[..position].iter().rposition(is_later).unwrap_or(0) as u32;
+            // Each thread's events before this one are the first of the thread.
+            let others = self.trace.positions.iter().zip(clock);
+            let first = others.filter_map(|(positions, &before)| positions.get(before as usize)).min();
+            let from = first.map_or(position, |&first| position.min(first as usize));
+            let last = self.trace.summaries[from..position].iter().rposition(is_later).map_or(0, |index| from + index);
+            let last = last as u32;
             if last < before {
                 self.inversions.push(Inversion { event: position as u32, positions: last..before });
             }
@@ -324,9 +318,7 @@ impl Expander {
     /// Positions of the events that a child which differs first at `position` must have made when
     /// it departs.
     pub(super) fn required(&self, position: usize) -> impl Iterator<Item = usize> {
-        let inversions =
-            self.inversions.iter().filter(move |inversion| inversion.positions.contains(&(position as u32)));
-        inversions.map(|inversion| inversion.event as usize)
+        self.inversions.concerning(position as u32)
     }
 
     /// Collects the fragile operations: reinserting a sleeping event before one may disable or

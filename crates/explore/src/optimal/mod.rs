@@ -86,6 +86,7 @@ mod dismissal;
 mod expand;
 mod frontier;
 mod host_cache;
+mod inversions;
 mod long_lists;
 mod overtake;
 mod schedule;
