@@ -6,7 +6,7 @@
 
 mod limits;
 pub mod measure;
-mod peers;
+pub mod peers;
 mod programs;
 
 use std::path::{Path, PathBuf};

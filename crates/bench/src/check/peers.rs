@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::measure::measure;
+use super::measure::{Measured, measure};
 use crate::tools::{BenchError, has, number_behind};
 
 /// Time for one search of another checker.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The command line of another checker.
-struct Peer {
+pub struct Peer {
     name: &'static str,
     command: &'static str,
     options: &'static [&'static str],
@@ -87,6 +87,73 @@ impl PeerFigures {
     }
 }
 
+/// The checkers as their authors recommend them for programs that wait: loops become assumptions or
+/// awaits.
+pub const WAITING: [Peer; 2] = [
+    Peer {
+        name: "GenMC",
+        command: "genmc",
+        options: &["--sc", "--disable-sr"],
+        compiler_first: false,
+        count: COMPLETE,
+        blocked: SEEN_BLOCKED,
+    },
+    Peer {
+        name: "Nidhugg",
+        command: "nidhuggc",
+        options: &["--sc", "--optimal", "--transform-spin"],
+        compiler_first: true,
+        count: TRACES,
+        blocked: SLEEP_SET,
+    },
+];
+
+/// How long another checker took for its verdict.
+#[derive(Debug)]
+pub struct PeerVerdict {
+    /// Its name.
+    pub name: &'static str,
+    /// Wall-clock time, compiling included.
+    pub seconds: f64,
+    /// CPU time.
+    pub cpu: f64,
+    /// Peak memory in bytes.
+    pub memory: u64,
+    /// Executions, if it finished.
+    executions: Option<u64>,
+    blocked: u64,
+}
+
+impl PeerVerdict {
+    /// Executions and redundant runs.
+    pub fn runs(&self) -> u64 {
+        self.executions.unwrap_or(0) + self.blocked
+    }
+
+    /// A word for what came of it.
+    pub fn verdict(&self) -> &'static str {
+        if self.executions.is_some() { "finished" } else { "none" }
+    }
+}
+
+/// Times of those of the checkers that are installed.
+pub fn verdicts(all: &[Peer], source: &Path, defines: &[&str]) -> Result<Vec<PeerVerdict>, BenchError> {
+    all.iter().filter(|peer| has(peer.command)).map(|peer| verdict(peer, source, defines)).collect()
+}
+
+fn verdict(peer: &Peer, source: &Path, defines: &[&str]) -> Result<PeerVerdict, BenchError> {
+    let measured = measure(&mut command(peer, source, defines), PATIENCE)?;
+    let measured = measured.unwrap_or_else(|| Measured { seconds: PATIENCE.as_secs_f64(), ..Measured::default() });
+    Ok(PeerVerdict {
+        name: peer.name,
+        seconds: measured.seconds,
+        cpu: measured.cpu,
+        memory: measured.memory(),
+        executions: number_behind(&measured.output, peer.count),
+        blocked: number_behind(&measured.output, peer.blocked).unwrap_or(0),
+    })
+}
+
 /// Names of the checkers that are installed.
 pub fn installed() -> Vec<&'static str> {
     PEERS.iter().filter(|peer| has(peer.command)).map(|peer| peer.name).collect()
@@ -97,14 +164,18 @@ pub fn run_all(source: &Path, defines: &[&str]) -> Result<Vec<PeerFigures>, Benc
     PEERS.iter().filter(|peer| has(peer.command)).map(|peer| run(peer, source, defines)).collect()
 }
 
-fn run(peer: &Peer, source: &Path, defines: &[&str]) -> Result<PeerFigures, BenchError> {
+fn command(peer: &Peer, source: &Path, defines: &[&str]) -> Command {
     let mut command = Command::new(peer.command);
     if peer.compiler_first {
         command.args(defines).arg("--").args(peer.options).arg(source);
     } else {
         command.args(peer.options).arg("--").args(defines).arg(source);
     }
-    let Some(measured) = measure(&mut command, PATIENCE)? else {
+    command
+}
+
+fn run(peer: &Peer, source: &Path, defines: &[&str]) -> Result<PeerFigures, BenchError> {
+    let Some(measured) = measure(&mut command(peer, source, defines), PATIENCE)? else {
         return Ok(PeerFigures { name: peer.name, executions: None, blocked: 0, rate: None, memory: 0 });
     };
     let executions = number_behind(&measured.output, peer.count);

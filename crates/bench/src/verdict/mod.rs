@@ -1,4 +1,7 @@
-//! Time to a verdict: everyday programs, with the default options and with `optimal`.
+//! Time to a verdict: everyday programs, with the default options and with `optimal`; and programs that
+//! wait and retry, with every strategy and other checkers.
+
+mod lockfree;
 
 use std::path::Path;
 use std::process::Command;
@@ -55,10 +58,17 @@ pub fn run() -> Result<(), BenchError> {
         let program = tools::compile("everyday/increments.c", &defines, place.path())?;
         rows.push(row(&format!("{threads} locked increments"), "auto", &program)?);
     }
+    rows.extend(lockfree::table(place.path())?);
+    rows.extend(lockfree::growth(place.path(), &out)?);
     let path = out.join("verdict.json");
     std::fs::write(&path, serde_json::to_vec_pretty(&rows)?)?;
-    println!("figures: {}", path.display());
+    println!("figures: {}, chart: {}/verdict-growth.svg", path.display(), out.display());
     Ok(())
+}
+
+/// The runs of a row.
+fn runs_of(row: &Value) -> f64 {
+    row["runs"].as_f64().unwrap_or(0.0)
 }
 
 /// Checks a program and prints what came of it.
