@@ -5,7 +5,6 @@ use raddle_model::Request;
 use raddle_model::finding::Prune;
 
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
-use crate::unpredictability::Cause;
 
 /// A strategy that stops asking after each portion.
 pub struct Portions {
@@ -15,23 +14,13 @@ pub struct Portions {
     under_way: u64,
     /// The request with which the next portion begins.
     held: Option<Request>,
-    ends_at_spin_loop: bool,
-    is_given_up: bool,
 }
 
 impl Portions {
     /// A search whose first portion is empty.
     #[must_use]
     pub fn new(inner: impl Strategy + 'static) -> Self {
-        let inner = Box::new(inner);
-        Portions { inner, left: 0, under_way: 0, held: None, ends_at_spin_loop: false, is_given_up: false }
-    }
-
-    /// Gives the search up when a spin loop is discovered: then runs look different from those that
-    /// it was told of.
-    #[must_use]
-    pub fn until_spin_loop(self) -> Self {
-        Portions { ends_at_spin_loop: true, ..self }
+        Portions { inner: Box::new(inner), left: 0, under_way: 0, held: None }
     }
 
     /// Begins the next portion.
@@ -42,30 +31,18 @@ impl Portions {
     /// Whether the search has more to ask for.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.held.is_some() && !self.is_given_up
-    }
-
-    /// Whether the search was given up.
-    #[must_use]
-    pub fn is_given_up(&self) -> bool {
-        self.is_given_up
+        self.held.is_some()
     }
 }
 
 impl std::fmt::Debug for Portions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Portions")
-            .field("left", &self.left)
-            .field("is_given_up", &self.is_given_up)
-            .finish_non_exhaustive()
+        f.debug_struct("Portions").field("left", &self.left).finish_non_exhaustive()
     }
 }
 
 impl Strategy for Portions {
     fn next(&mut self) -> Option<Request> {
-        if self.is_given_up {
-            return None;
-        }
         if self.left == 0 {
             // Whether there is more is known when nothing is under way.
             if self.under_way == 0 && self.held.is_none() {
@@ -81,9 +58,7 @@ impl Strategy for Portions {
 
     fn learn(&mut self, observation: Observation<'_>) -> Classification {
         self.under_way -= 1;
-        self.is_given_up |=
-            self.ends_at_spin_loop && matches!(observation.unpredictability(), Some(Cause::SpinLoop { .. }));
-        if self.is_given_up { Classification::Restarted } else { self.inner.learn(observation) }
+        self.inner.learn(observation)
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {

@@ -14,8 +14,36 @@ pub struct Event {
     pub pc: u64,
     /// Data accesses that the thread made since its previous transition.
     pub accesses: u32,
+    /// The number of the read in a spin loop that it is, if it is one.
+    pub held: HeldRead,
     /// What was done, and what became of it.
     pub op: Op,
+}
+
+/// A number for a read in a spin loop and the state of its thread there: which values hold the thread is
+/// a function of it. It is given when the loop is known. So the same event may have it in one execution
+/// and not in an earlier one, and events are compared without it.
+#[derive(Clone, Copy, Debug, Default, Eq)]
+pub struct HeldRead(pub u16);
+
+impl HeldRead {
+    /// The event is not known to be such a read.
+    pub const NONE: HeldRead = HeldRead(0);
+}
+
+impl PartialEq for HeldRead {
+    fn eq(&self, _: &HeldRead) -> bool {
+        true
+    }
+}
+
+/// A thread before such a read would only go round again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailingValue {
+    /// The read.
+    pub read: HeldRead,
+    /// The value with which it goes round.
+    pub value: u64,
 }
 
 impl std::fmt::Display for Event {
@@ -31,7 +59,7 @@ impl Event {
     /// An operation of a thread at no place in the program.
     #[must_use]
     pub fn new(thread: u16, op: Op) -> Self {
-        Event { thread, pc: 0, accesses: 0, op }
+        Event { thread, pc: 0, accesses: 0, held: HeldRead::NONE, op }
     }
 
     /// The same for an operation in the words of the wire.
@@ -200,6 +228,8 @@ pub struct Execution {
     /// The state before each event, and the one at the end; empty if the target was not asked for
     /// keys.
     pub keys: Vec<StateKey>,
+    /// Values with which threads that wait busily were held in this run.
+    pub failing: Vec<FailingValue>,
 }
 
 impl Execution {
@@ -218,6 +248,7 @@ impl Execution {
             recorded: 0,
             awaits: 0,
             keys: Vec::new(),
+            failing: Vec::new(),
         }
     }
 

@@ -23,7 +23,10 @@ pub use clock::{ClockTable, VectorClock};
 pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
 pub use estimate::Estimate;
-pub use execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind, Pending, PendingState, StateKey};
+pub use execution::{
+    Access, AccessKind, Event, Execution, FailingValue, HeldRead, Incident, IncidentKind, Pending, PendingState,
+    StateKey,
+};
 pub use object::{Op, Operation};
 pub use race::{Race, RaceDetector};
 pub use semantics::{Enabled, SyncState};

@@ -21,7 +21,12 @@
 //!   by spawn path.
 //! * The tables of the runtime about objects are left out. They follow from the events, and the host
 //!   adds their state.
-//! * Knowledge about spin loops is left out: a search with spin loops does not compare states.
+//! * Threads that wait busily: a round that is left out begins and ends where its thread is held, so it
+//!   leads from the state to itself, and it makes no difference how a thread came there. Only the data
+//!   that it has read since it last made progress counts, because a round is performed the first time
+//!   that it reads something. Where a thread is held behind the beginning of its round, it does matter
+//!   how it came there: a state inside such a round has no key.
+//! * What else is known of spin loops is left out. It only grows, and decides which rounds are left out.
 //! * The kernel's state, virtual time, timers and named semaphores are left out: a run that has used
 //!   them has no keys from there on. Nor has a state inside an atomic section.
 //!
@@ -39,8 +44,11 @@ use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::liveness::{Frames, WordUse};
 use crate::interpose::io::streams;
 use crate::restore::undo;
+use crate::spinloop::detector;
 use crate::stack_pointers::{self, LiveStack, Pointers};
-use crate::state::{AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, process, run, runtime_ranges};
+use crate::state::{
+    AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, loop_candidates, process, run, runtime_ranges,
+};
 use crate::trace;
 
 /// How a thread entered the runtime for the operation that it is before.
@@ -126,7 +134,7 @@ fn is_comparable() -> bool {
         && !run.stream_locks.is_used()
         && !run.names.is_used()
         && !run.section.is_entered()
-        && run.at_spin_reads == 0
+        && (0..run.threads).all(|tid| !detector::is_inside_round(tid))
         && (0..run.threads).all(|tid| !is_live(&run.fibers[tid]) || is_fresh(&run.fibers[tid]) || entries(tid).is_known)
 }
 
@@ -175,7 +183,11 @@ fn words(start: u64, words: &[u64]) -> u64 {
 fn thread(tid: usize) -> u64 {
     let fiber = &run().fibers[tid];
     let private = &fiber.private;
-    let status = fiber.status as u64 | u64::from(fiber.joined) << 8 | u64::from(fiber.detached) << 9;
+    let status = match fiber.status {
+        ThreadStatus::AtSpinRead => ThreadStatus::Pending,
+        status => status,
+    };
+    let status = status as u64 | u64::from(fiber.joined) << 8 | u64::from(fiber.detached) << 9;
     let hash = words(status, &[u64::from(fiber.slot), u64::from(fiber.children)]);
     if !is_live(fiber) {
         let result = if fiber.joined { 0 } else { fiber.result as u64 };
@@ -225,8 +237,9 @@ fn thread(tid: usize) -> u64 {
     if is_fresh(fiber) {
         return words(hash, &[fiber.entry.0 as u64, fiber.entry.1 as u64, fiber.result as u64]);
     }
+    let read = if run().hot.hashing { loop_candidates(tid).read_set.digest() } else { 0 };
     let entry = entries(tid);
-    let hash = words(hash, &[entry.float, entry.registers.sp, entry.held]);
+    let hash = words(hash, &[entry.float, entry.registers.sp, entry.held, read]);
     let hash = words(hash, entry.arguments.values().unwrap_or_default());
     let frames = Frames::of(fiber.stack, &entry.registers, op.pc);
     frames.live_registers(&entry.registers).iter().fold(hash, |hash, &word| mix(hash ^ word))

@@ -40,6 +40,8 @@ pub struct Knobs {
     pub barriers: bool,
     /// Busy waiting.
     pub awaits: bool,
+    /// The value that threads wait for; if there is none, for any but 0.
+    pub awaited: Option<i32>,
     /// Branches and loops on values read.
     pub branches: bool,
     /// Assertions.
@@ -69,6 +71,7 @@ impl Knobs {
             conds: false,
             barriers: false,
             awaits: false,
+            awaited: None,
             branches: true,
             asserts: false,
             spawning: false,
@@ -113,6 +116,7 @@ impl Knobs {
             conds: rng.below(3) == 0,
             barriers: rng.below(5) == 0,
             awaits: rng.below(5) == 0,
+            awaited: None,
             branches: rng.below(3) > 0,
             asserts: rng.below(3) == 0,
             spawning: rng.below(3) == 0,
@@ -292,10 +296,12 @@ impl Writer<'_> {
             15 if knobs.awaits && knobs.atomics && self.held.is_empty() => {
                 let (into, var) = (self.scratch(), self.atomic_var());
                 let order = self.rng.pick(&[MemOrder::Acquire, MemOrder::SeqCst, MemOrder::Relaxed]);
-                out.push(
-                    AbstractOp::Await(into, AbstractPlace::of(var), Expr::Not(Box::new(eq(reg(into), num(0)))), order)
-                        .into(),
-                );
+                // More than one value does not end some loops.
+                let ends = match self.knobs.awaited {
+                    Some(value) => eq(reg(into), num(value)),
+                    None => Expr::Not(Box::new(eq(reg(into), num(0)))),
+                };
+                out.push(AbstractOp::Await(into, AbstractPlace::of(var), ends, order).into());
             }
             _ => self.access(out),
         }

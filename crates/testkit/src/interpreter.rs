@@ -1,11 +1,14 @@
 //! Runs a program under a schedule.
 
+use std::collections::BTreeMap;
+
 use raddle_model::object::{
     AtomicAction, AtomicOp, BarrierAction, BarrierOp, ExitOp, OnceAction, OnceOp, SemaphoreAction, ThreadOp,
 };
 use raddle_model::{
-    Access, AccessKind, Choice, Enabled, Event, Execution, Incident, IncidentKind, Op as Operation, Operation as _,
-    Pending, PendingState, Request, StateKey, SyncState, ThreadInfo, ThreadPath, depend, footprint,
+    Access, AccessKind, Choice, Enabled, Event, Execution, FailingValue, HeldRead, Incident, IncidentKind,
+    Op as Operation, Operation as _, Pending, PendingState, Request, StateKey, SyncState, ThreadInfo, ThreadPath,
+    depend, footprint,
 };
 use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
 use raddle_vocab::{Failure, Outcome, RunStatus};
@@ -33,8 +36,11 @@ pub(super) struct Interpreter {
     world: SyncState,
     memory: Vec<i32>,
     threads: Vec<Thread>,
-    /// Whether executions get keys of their states.
+    /// Whether executions get keys of their states, and reads before which threads are held get numbers,
+    /// as a native target does it.
     pub keys: bool,
+    /// Those numbers, by the state of the reading thread. They outlive a run.
+    held_reads: BTreeMap<u64, u16>,
 }
 
 impl Interpreter {
@@ -48,6 +54,7 @@ impl Interpreter {
             memory: Vec::new(),
             threads: Vec::new(),
             keys: false,
+            held_reads: BTreeMap::new(),
         }
     }
 
@@ -66,6 +73,7 @@ impl Interpreter {
             out.exit = Some(0);
         }
         self.note_key(out);
+        self.note_held(out);
         out.recorded = (out.events.len() + out.accesses.len()) as u64;
         for number in 0..self.threads.len() {
             out.pending.push(self.pending(number));
@@ -204,6 +212,7 @@ impl Interpreter {
     /// Makes the thread's pending transition and lets it run on to the next.
     fn step(&mut self, number: u16, choice: u16, out: &mut Execution) {
         self.note_key(out);
+        self.note_held(out);
         let thread = &self.threads[usize::from(number)];
         let (body, at, pending) = (thread.body, thread.at, thread.pending);
         let mut event = pending;
@@ -213,6 +222,7 @@ impl Interpreter {
         }
         event = self.world.outcome_of(&event, choice);
         event.accesses = thread.accesses;
+        event.held = self.held_read(number);
         if let Operation::Thread(ThreadOp::Create { child, .. }) = &mut event.op {
             *child = self.create(number, out);
         }
@@ -234,6 +244,37 @@ impl Interpreter {
         if self.keys {
             out.keys.push(self.key());
         }
+    }
+
+    /// The state of a thread before its pending operation.
+    fn state_of(&self, thread: &Thread) -> u64 {
+        thread.digest(|number| self.threads[usize::from(number)].key)
+    }
+
+    /// Tells which threads are held now, if keys are wanted.
+    fn note_held(&mut self, out: &mut Execution) {
+        if !self.keys {
+            return;
+        }
+        for thread in self.threads.iter().filter(|thread| thread.awaiting.is_some()) {
+            if thread.state != PendingState::Enabled {
+                continue;
+            }
+            let (state, next) = (self.state_of(thread), self.held_reads.len() as u16 + 1);
+            let read = *self.held_reads.entry(state).or_insert(next);
+            if self.leaves_loop(thread) {
+                continue;
+            }
+            let value = bits(self.memory[self.cell_at(thread.pending.op.object())]);
+            out.failing.push(FailingValue { read: HeldRead(read), value });
+        }
+    }
+
+    /// The number of the read that the thread stands before.
+    fn held_read(&self, number: u16) -> HeldRead {
+        let thread = &self.threads[usize::from(number)];
+        let read = thread.awaiting.and_then(|_| self.held_reads.get(&self.state_of(thread)));
+        HeldRead(read.copied().unwrap_or(0))
     }
 
     /// Memory, and each thread's own state. The state of objects is that of `SyncState`.
@@ -407,6 +448,9 @@ impl Interpreter {
         let failing = (!self.leaves_loop(thread)).then(|| bits(self.memory[self.cell_at(thread.pending.op.object())]));
         let thread = &mut self.threads[usize::from(number)];
         thread.awaiting = Some(failing);
+        if self.keys {
+            return;
+        }
         if let Operation::Atomic(AtomicOp { action: AtomicAction::Load { awaited, .. }, .. }) = &mut thread.pending.op {
             *awaited = failing;
         }
@@ -503,7 +547,7 @@ impl Interpreter {
     /// How the thread stands at the end of the run.
     fn pending(&self, number: usize) -> Pending {
         let thread = &self.threads[number];
-        let event = Event { accesses: thread.accesses, ..thread.pending };
+        let event = Event { accesses: thread.accesses, held: self.held_read(number as u16), ..thread.pending };
         let mut found = 0;
         let possible = self.enabled(number as u16).possible();
         let state = match thread.state {

@@ -14,6 +14,7 @@
 //! | [`THREAD_NAME`] | as text | | | | | |
 //! | [`STACK`] | 1 + count | return addresses | | | | |
 //! | [`KEY`] | 3 | low half | high half | | | |
+//! | [`AWAIT`] | 3 | state | value | | | |
 //! | [`FRAMES`] | 1 + 2 count | stack pointer, frame pointer | | | | |
 //!
 //! An access record with [`flag::PENDING`] was not performed: a segment stopped the thread before
@@ -53,6 +54,10 @@ pub const FRAMES: u8 = 140;
 /// The key of the state behind the steps before it, if the job asked for keys; 0: the state cannot
 /// be compared with others. With [`flag::PENDING`]: none of the run's states can.
 pub const KEY: u8 = 141;
+/// About a read in a spin loop, with the state of its thread there. The step before was such a read. With
+/// [`flag::AWAIT`]: the thread would only go round again if it read the value. With [`flag::PENDING`],
+/// too: so it is at the end of the run.
+pub const AWAIT: u8 = 142;
 
 /// Bits of the flags byte.
 pub mod flag {
@@ -84,7 +89,7 @@ pub const OUTSIDE: u8 = 0x80;
 pub const STEP_WORDS: usize = 6;
 /// Which of them holds the value: what was read or written, or what a pending operation found.
 pub const STEP_VALUE: usize = 4;
-/// Words of a plain access or key record.
+/// Words of a plain access, key or await record.
 pub const ACCESS_WORDS: usize = 3;
 /// Words of range, alloc, free, failure and misuse records.
 pub const LONG_WORDS: usize = 4;
@@ -130,7 +135,7 @@ pub const fn parse_step_extra(extra: u16) -> (u8, u8, u8) {
 #[must_use]
 pub const fn words(kind: u8, count: u32) -> Option<usize> {
     match kind {
-        READ | WRITE | KEY => Some(ACCESS_WORDS),
+        READ | WRITE | KEY | AWAIT => Some(ACCESS_WORDS),
         READ_RANGE | WRITE_RANGE | ALLOC | FREE | FAILURE | MISUSE => Some(LONG_WORDS),
         TEXT | THREAD_NAME => Some(1 + (count as usize).div_ceil(8)),
         STACK => Some(1 + count as usize),

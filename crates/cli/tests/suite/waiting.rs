@@ -5,7 +5,7 @@
 
 use raddle_testkit::effort::sample;
 use raddle_testkit::waiting::oracle::{Truth, truth};
-use raddle_testkit::waiting::{WaitingProgram, generate, print};
+use raddle_testkit::waiting::{WaitingProgram, generate, generate_in_memory, print};
 use serde_json::Value;
 
 use crate::common::{Place, finish, for_each, raddle};
@@ -18,7 +18,8 @@ const BUILDS: [(&str, &str); 6] =
     [("gcc", "-O0"), ("clang-19", "-O0"), ("gcc", "-O1"), ("clang-19", "-O2"), ("gcc", "-O2"), ("clang-19", "-O1")];
 
 /// The strategies, and what bounds those that do not reduce anything.
-const STRATEGIES: [&[&str]; 3] = [
+const STRATEGIES: [&[&str]; 4] = [
+    &["--strategy", "stateful", "--max-executions", "2000"],
     &["--strategy", "optimal", "--max-executions", "2000"],
     &["--strategy", "dpor", "--max-executions", "500"],
     &["--strategy", "dfs", "--max-executions", "300"],
@@ -57,12 +58,11 @@ fn wrong(report: &Value, truth: Truth) -> Option<String> {
     Some(format!("{what}: {errors:?}, {truth:?}, {}", report["reason"]))
 }
 
-fn compare(seed: u64) -> Result<(), String> {
-    let program: WaitingProgram = generate(seed);
-    let Some(truth) = truth(&program) else { return Ok(()) };
+fn compare(seed: u64, program: &WaitingProgram) -> Result<(), String> {
+    let Some(truth) = truth(program) else { return Ok(()) };
     let (compiler, level) = BUILDS[seed as usize % BUILDS.len()];
     let place = Place::new();
-    place.write("program.c", print(&program));
+    place.write("program.c", print(program));
     let words = ["cc", "-g", level, "-pthread", "program.c", "-o", "program"];
     let built = finish(place.command(raddle()).env("RADDLE_CC", compiler).args(words));
     let fail = |what: String| Err(format!("seed {seed} {compiler} {level}: {what}\n{program:?}"));
@@ -88,5 +88,12 @@ fn compare(seed: u64) -> Result<(), String> {
 #[test]
 fn busy_waiting_agrees_with_the_graph_of_states() {
     let seeds: Vec<u64> = (0..sample(PROGRAMS)).collect();
-    for_each(&seeds, |&seed| compare(seed));
+    for_each(&seeds, |&seed| compare(seed, &generate(seed)));
+}
+
+/// Programs whose states are all in memory, so that they are recognised.
+#[test]
+fn busy_waiting_in_memory_agrees_with_the_graph_of_states() {
+    let seeds: Vec<u64> = (0..sample(PROGRAMS)).collect();
+    for_each(&seeds, |&seed| compare(seed, &generate_in_memory(seed)));
 }

@@ -6,8 +6,7 @@
 //!    very long to arrive.
 //! 3. The search that recognises states starts from the beginning. It goes on as long as it recognises
 //!    some.
-//! 4. Where it does not, or where the program waits in spin loops, `optimal` goes on. It makes fewer
-//!    runs then, and several targets can share it.
+//! 4. Where it does not, `optimal` goes on. It makes fewer runs then, and several targets can share it.
 //! 5. From some runs on, searches with a bound on preemptions are made between portions of the main
 //!    search: with 0 preemptions, with 1, and so on. They take as many runs as the main search. If the
 //!    main search does not end, the report says which bound was covered.
@@ -144,9 +143,9 @@ impl Auto<'_, '_, '_> {
         if let Some(result) = first {
             return Ok((optimal.name, result));
         }
-        let inner = Portions::new(strategies::matching_states(self.options)).until_spin_loop();
+        let inner = Portions::new(strategies::matching_states(self.options));
         let mut states = MainSearch::new(StrategyName::Stateful, inner, None);
-        while !states.search.is_given_up() && pays(&states.figures) {
+        while pays(&states.figures) {
             if let Some(last) = self.turn(&mut states, TRIAL_RUNS, bounded)? {
                 return Ok(last);
             }
@@ -170,9 +169,6 @@ impl Auto<'_, '_, '_> {
         if let Some(result) = self.portion(main, runs)? {
             return Ok(Some((main.name, result)));
         }
-        if main.search.is_given_up() {
-            return Ok(None);
-        }
         let last = self.bound(bounded, &main.figures)?;
         Ok(last.map(|result| match result.reason {
             // Within the bound nothing was left out.
@@ -195,8 +191,7 @@ impl Auto<'_, '_, '_> {
         }
         main.figures.extend(&result.stats);
         result.stats = main.figures.clone();
-        let goes_on = main.search.is_paused() || main.search.is_given_up();
-        Ok((result.is_final || !goes_on).then_some(result))
+        Ok((result.is_final || !main.search.is_paused()).then_some(result))
     }
 
     /// Searches within bounds on preemptions, with as many runs as the main search has made since the

@@ -43,10 +43,11 @@ pub fn within_preemptions(spurious: u32, bound: u32) -> RestartOnSpinloop {
     RestartOnSpinloop::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound)))
 }
 
-/// A search that recognises states, for programs without spin loops.
-pub fn matching_states(options: &CheckOptions) -> Dpor {
+/// A search that recognises states.
+pub fn matching_states(options: &CheckOptions) -> RestartOnSpinloop {
     let cache = usize::try_from(options.cache.unwrap_or_else(free_memory_quarter)).unwrap_or(usize::MAX);
-    Dpor::matching_states(options.spurious, cache)
+    let spurious = options.spurious;
+    RestartOnSpinloop::new(move |_| Box::new(Dpor::matching_states(spurious, cache)))
 }
 
 /// The strategy with a bound on preemptions; `None` for those that have no such bound. The options
@@ -103,12 +104,7 @@ fn unbounded(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowl
     let spurious = options.spurious;
     match name {
         StrategyName::Auto | StrategyName::Optimal => Box::new(optimal_with_dpor_fallback(spurious)),
-        StrategyName::Stateful => {
-            let options = options.clone();
-            Box::new(RestartOnSpinloop::new(move |loops| {
-                Box::new(if loops == 0 { matching_states(&options) } else { Dpor::new(spurious) })
-            }))
-        }
+        StrategyName::Stateful => Box::new(matching_states(options)),
         StrategyName::Dpor => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dpor::new(spurious)))),
         StrategyName::Dfs => Box::new(RestartOnSpinloop::new(move |_| Box::new(Dfs::new(spurious)))),
         StrategyName::Pdp => Box::new(pdp(knowledge, spurious)),

@@ -12,12 +12,13 @@ mod thread;
 
 use raddle_model::object::{ThreadOp, UnpackError};
 use raddle_model::{
-    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState, StateKey,
-    ThreadInfo,
+    Access, AccessKind, Event, Execution, FailingValue, HeldRead, Incident, IncidentKind, Op, Operation as _, Pending,
+    PendingState, StateKey, ThreadInfo,
 };
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
 use raddle_wire::record::{self, flag};
+use rustc_hash::FxHashMap;
 
 use detail::StackOwner;
 pub use detail::{Detail, Parked};
@@ -103,6 +104,9 @@ pub struct Decoder {
     /// How many of them there are in this run so far.
     count: usize,
     detail: Detail,
+    /// Numbers of reads in spin loops, by the state of the reading thread. A program that is started anew
+    /// has the same states.
+    held_reads: FxHashMap<u64, HeldRead>,
     /// What a stack that comes next belongs to.
     stack_owner: StackOwner,
     /// Bytes of text that the last record announced.
@@ -169,6 +173,7 @@ impl Decoder {
         into.awaits = result.awaits;
         into.recorded = 0;
         into.keys.clear();
+        into.failing.clear();
         self.add_thread(into, None);
     }
 
@@ -320,6 +325,10 @@ impl Decoder {
             key(header, body, into);
             return Ok(());
         }
+        if header.kind == record::AWAIT {
+            self.held_read(header, body, into);
+            return Ok(());
+        }
         if header.kind == record::FRAMES {
             self.detail.frames(header.tid, body);
             return Ok(());
@@ -344,6 +353,24 @@ impl Decoder {
         }
         into.accesses.push(access);
         Ok(())
+    }
+
+    /// What a target says of a read in a spin loop. Too many of them have no number.
+    fn held_read(&mut self, header: Header, body: &[u64], into: &mut Execution) {
+        let next = u16::try_from(self.held_reads.len() + 1).unwrap_or(0);
+        let held = match self.held_reads.get(&body[0]) {
+            Some(&held) => held,
+            None if next == 0 => return,
+            None => *self.held_reads.entry(body[0]).or_insert(HeldRead(next)),
+        };
+        if header.flags & flag::AWAIT != 0 {
+            into.failing.push(FailingValue { read: held, value: body[1] });
+            if header.flags & flag::PENDING != 0 {
+                into.pending[usize::from(header.tid)].event.held = held;
+            }
+        } else if let Some(last) = into.events.last_mut().filter(|last| last.thread == header.tid) {
+            last.held = held;
+        }
     }
 
     fn step(
@@ -595,7 +622,7 @@ fn parse_event(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -
         return Err(DecodeErrorKind::Size(log_size));
     }
     let op = Op::unpack(&Words { kind, outcome, order, size: 1 << log_size, outside, obj, arg, value, old })?;
-    Ok(Event { thread: header.tid, pc, accesses: header.count, op })
+    Ok(Event { thread: header.tid, pc, accesses: header.count, held: HeldRead::NONE, op })
 }
 
 /// The text in the words of a text record.

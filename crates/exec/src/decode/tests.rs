@@ -99,6 +99,28 @@ fn threads_are_named_by_who_created_them() {
     assert_eq!((write.kind, write.addr, write.size, write.after), (AccessKind::Write, 0x4000, 4, 5));
 }
 
+/// Reads in spin loops have a number for the state of their thread, in every trace of a decoder.
+#[test]
+fn reads_in_spin_loops_have_numbers() {
+    let told = |flags: u8, state: u64, value: u64| [record::header(record::AWAIT, flags, 0, 0), state, value];
+    let mut writer = Writer::default().step(OpKind::ThreadStart, 0, 0, 0);
+    writer.0.extend(told(flag::AWAIT, 0x77, 5));
+    writer = writer.step(OpKind::AtomicLoad, 0, 0x4000, 0);
+    writer.0.extend(told(0, 0x77, 0));
+    writer = writer.pending(OpKind::AtomicLoad, 0, flag::AWAIT);
+    writer.0.extend(told(flag::AWAIT | flag::PENDING, 0x88, 7));
+    let (first, mut decoder) = decode(&writer);
+    let mut again = Execution::empty();
+    decoder.decode(&writer.0, REST, &mut again).unwrap();
+    for execution in [first, again] {
+        let numbers: Vec<u16> = execution.events.iter().map(|event| event.held.0).collect();
+        assert_eq!(numbers, [0, 1]);
+        assert_eq!(execution.pending[0].event.held.0, 2);
+        let failing: Vec<_> = execution.failing.iter().map(|failing| (failing.read.0, failing.value)).collect();
+        assert_eq!(failing, [(1, 5), (2, 7)]);
+    }
+}
+
 #[test]
 fn failures_carry_their_text_and_signals_their_number() {
     let which = |failure: Failure| record::pack_pc(0x77, failure as u16);

@@ -13,7 +13,7 @@
 //! checked like one from a target.
 
 use raddle_model::{
-    Access, AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _, Pending, PendingState,
+    Access, AccessKind, Event, Execution, HeldRead, Incident, IncidentKind, Op, Operation as _, Pending, PendingState,
     ThreadInfo, ThreadPath,
 };
 use raddle_vocab::policy::MAX_THREADS;
@@ -318,7 +318,7 @@ fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Event,
         old: row.old,
     };
     let op = Op::unpack(&words).map_err(|error| error.to_string())?;
-    Ok(Event { thread: row.thread, pc: places.decode(row.pc), accesses: row.accesses, op })
+    Ok(Event { thread: row.thread, pc: places.decode(row.pc), accesses: row.accesses, held: HeldRead::NONE, op })
 }
 
 fn access_row(access: &Access, addresses: &mut Near, places: &mut Near) -> AccessRow {

@@ -62,6 +62,7 @@ fn execution() -> Execution {
         recorded: 13,
         awaits: 0,
         keys: Vec::new(),
+        failing: Vec::new(),
     }
 }
 

@@ -32,6 +32,11 @@
 //! requested: for runs that were stopped early, and for operations that were predicted to be
 //! possible and turned out to be blocked (the end of a spin loop cannot be predicted).
 //!
+//! Whether a value ends a spin loop is found out, once for each read and value, by a run that is made for
+//! nothing else. A reversal that depends on it is requested only when that is known. To request it
+//! without knowing would be right, too, but the threads that are tried in place of one that is held lead
+//! to many redundant runs.
+//!
 //! Runs are requested in batches, so that the target is busy while earlier runs are analysed. A
 //! batch depends on the tree only, so results do not depend on how many runs the target takes at a
 //! time. It costs nothing that the runs of a batch are requested before the results of the others
@@ -49,7 +54,7 @@ use std::rc::Rc;
 use raddle_model::Estimate;
 use raddle_model::depend::footprint;
 use raddle_model::semantics::Mark;
-use raddle_model::{Access, Choice, Event, Execution, Footprint, PendingState, Request, SyncState};
+use raddle_model::{Access, Choice, Event, Execution, Footprint, Pending, PendingState, Request, SyncState};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
@@ -59,7 +64,7 @@ use crate::strategy::{
     Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless, scheduled,
 };
 use order::Order;
-use races::Analysis;
+use races::{Analysis, Question};
 use tree::{Attempt, ChosenEvent, EnabledThread, Tree};
 
 /// Runs that are asked for at a time.
@@ -75,6 +80,8 @@ struct Task {
     hinted: bool,
     /// Threads that are best left for last behind the schedule, a bit for each run-local number.
     last: u64,
+    /// What the run shall answer, if it is made for nothing else.
+    question: Option<Question>,
 }
 
 /// The search.
@@ -84,6 +91,8 @@ pub struct Dpor {
     /// Runs of the batch that were not handed out yet.
     batch: VecDeque<Task>,
     under_way: VecDeque<Task>,
+    /// Reversals of which is not known whether they are possible.
+    questions: VecDeque<Question>,
     started: bool,
     order: Order,
     world: SyncState,
@@ -105,6 +114,7 @@ impl Dpor {
             tree: Tree::default(),
             batch: VecDeque::new(),
             under_way: VecDeque::new(),
+            questions: VecDeque::new(),
             started: false,
             order: Order::default(),
             world: SyncState::new(spurious),
@@ -128,16 +138,41 @@ impl Dpor {
     fn fill_batch(&mut self) {
         if !self.started {
             self.started = true;
-            self.batch.push_back(Task { from: None, schedule: Vec::new(), hinted: false, last: 0 });
+            self.batch.push_back(Task { from: None, schedule: Vec::new(), hinted: false, last: 0, question: None });
         }
         // States are recognised only when they are finished, so such a search goes depth first.
         let room = if self.matcher.is_some() { 1 } else { BATCH };
         while self.batch.len() < room {
+            if let Some(question) = self.next_question() {
+                let (schedule, last) = self.schedule(question.node, &question.probe);
+                self.batch.push_back(Task { from: None, schedule, hinted: true, last, question: Some(question) });
+                continue;
+            }
             let Some((node, attempt)) = self.tree.take() else { return };
             let hinted = !attempt.then.is_empty();
             let (schedule, last) = self.schedule(node, &attempt);
-            self.batch.push_back(Task { from: Some((node, attempt.choice)), schedule, hinted, last });
+            self.batch.push_back(Task { from: Some((node, attempt.choice)), schedule, hinted, last, question: None });
         }
+    }
+
+    /// The next question that no run has answered.
+    fn next_question(&mut self) -> Option<Question> {
+        while let Some(question) = self.questions.pop_front() {
+            if self.world.is_open(question.read) {
+                return Some(question);
+            }
+            self.settle(question);
+        }
+        None
+    }
+
+    /// Requests the reversal, unless it is known to be impossible.
+    fn settle(&mut self, question: Question) {
+        let Question { node, read, starters, attempt, .. } = question;
+        if !self.world.is_failing(read) {
+            self.tree.want_one(node, &starters, attempt);
+        }
+        self.close(node);
     }
 
     /// The choices that lead to a node, and the attempt, with run-local numbers of threads; and the
@@ -174,16 +209,21 @@ impl Dpor {
                 self.tree.want_again(node, choice);
                 self.close(node);
             }
-            Some((node, _)) if at >= self.tree.node(node).depth => {
-                // Other threads may have been left out because of this choice: here, and before
-                // events that it cannot overtake.
-                self.tree.want_all(node);
+            Some((node, choice)) if at >= self.tree.node(node).depth => {
+                // Events may have been left out that it cannot overtake.
                 let (mut path, end) = (self.tree.path(node), execution.events.len());
                 if end + 1 == path.len() {
                     self.walk(execution, task, &mut path);
                     self.analyse(execution, &path, end, end, false, None);
                 }
-                self.open_path(&path);
+                // A read that is known to be held was asked for only because it was not known: it starts
+                // nothing else, and entries in summaries say from now on that it is held.
+                let is_told = |pending: &Pending| pending.event.held.0 != 0 && is_awaiting(pending);
+                if !execution.pending.get(usize::from(choice.thread)).is_some_and(is_told) {
+                    // Other threads may have been left out because of this choice.
+                    self.tree.want_all(node);
+                    self.open_path(&path);
+                }
                 self.close(node);
             }
             _ => self.incomplete = self.incomplete.or(Some(IncompleteReason::Diverged)),
@@ -258,8 +298,13 @@ impl Dpor {
         let renames = self.matcher.is_none();
         let choices = &self.choices;
         let touches = self.matcher.as_ref().map(|matcher| matcher.touches());
-        let mut analysis = Analysis { execution, order, world, marks, choices, path, tree, renames, touches };
+        let (questions, past) = (Vec::new(), Vec::new());
+        let mut analysis =
+            Analysis { execution, order, world, marks, choices, path, tree, renames, touches, questions, past };
         analysis.run(from as u32, end as u32, stopped, below);
+        let questions = analysis.questions;
+        questions.iter().for_each(|question| self.tree.hold(question.node));
+        self.questions.extend(questions);
     }
 
     /// Enters a new state, below the last one of the path: adds a node, unless all that lies below
@@ -500,6 +545,10 @@ fn sleep_key(sleep: &[ChosenEvent]) -> SleepKey {
     key
 }
 
+fn is_awaiting(pending: &Pending) -> bool {
+    matches!(pending.state, PendingState::Awaiting | PendingState::Stale)
+}
+
 fn chosen_event(event: &Event, choice: u16) -> ChosenEvent {
     ChosenEvent { step: *event, choice, touches: footprint(event) }
 }
@@ -520,6 +569,11 @@ impl Strategy for Dpor {
         let execution = observation.execution();
         let Some(task) = self.under_way.pop_front() else { return Classification::Redundant };
         self.runs += 1;
+        self.world.learn_failing(execution);
+        if let Some(question) = task.question {
+            self.settle(question);
+            return Classification::Redundant;
+        }
         let translated = self.matcher.as_mut().and_then(|matcher| matcher.translate(execution));
         self.learn_from(translated.as_ref().unwrap_or(execution), &task)
     }

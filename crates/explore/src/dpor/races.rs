@@ -7,7 +7,7 @@ use raddle_model::{Choice, Event, Execution, Footprint, Operation as _, Pending,
 use raddle_vocab::Outcome;
 
 use super::order::Order;
-use super::tree::{HintedChoice, Tree};
+use super::tree::{Attempt, HintedChoice, Tree};
 use crate::stateful::TouchTable;
 use crate::stateful::summary::{LateOperation, StateSummary};
 
@@ -55,6 +55,25 @@ pub(super) struct Analysis<'a> {
     pub renames: bool,
     /// The touches that summaries name.
     pub touches: Option<&'a TouchTable>,
+    /// Reversals of which is not known whether they are possible.
+    pub questions: Vec<Question>,
+    /// The past of the operation below a known state that is looked at.
+    pub past: Vec<HintedChoice>,
+}
+
+/// A reversal that is possible if a value ends a spin loop, of which that is not known.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// The state in which the reversal starts.
+    pub node: u32,
+    /// The read and the value.
+    pub read: (u16, u64),
+    /// Choices behind the state that lead to the read.
+    pub probe: Attempt,
+    /// Threads that can start the reversal.
+    pub starters: Vec<u16>,
+    /// What is requested if it is possible.
+    pub attempt: Attempt,
 }
 
 impl Analysis<'_> {
@@ -165,28 +184,34 @@ impl Analysis<'_> {
         self.world.rollback(*state);
         let possible = self.follow_past(late) && self.is_possible(late);
         let there = footprint(&self.world.outcome_of(&late.op, 0));
+        let open = self.world.open_read(&late.op).filter(|_| possible);
+        let asked = self.questions.len();
         match late.below {
-            Some(below) if possible => self.request_below(early, late, below, between, &there),
+            Some(below) if possible => self.request_below(early, late, below, between, &there, open),
             // An event that the operation conflicts with may enable it, in an order that no entry
             // knows.
             Some(below) if self.execution.events[early as usize].op.may_enable(&below.kind.event.op) => {
                 self.tree.want_all(self.path[early as usize]);
             }
-            None if possible => self.request(early, late, between, &there),
+            None if possible => self.request(early, late, between, &there, open),
             Some(_) | None => {}
         }
-        possible
+        // What is not known to be possible does not show what comes before.
+        possible && asked == self.questions.len()
     }
 
     /// Makes the events below the known state that have to come before the operation; false if
     /// that is impossible.
     fn follow_past(&mut self, late: &Late<'_>) -> bool {
+        self.past.clear();
         let mut past = late.below.and_then(|below| below.past.as_deref());
         while let Some(list) = past {
             let event = &list.first.event;
             if !self.world.is_alive(event.thread) || !self.world.enabled(event).possible() {
                 return false;
             }
+            let choice = Choice { thread: event.thread, choice: self.world.choice_of(event) };
+            self.past.push(HintedChoice { choice, creates: event.op.created() });
             self.world.apply(event);
             past = list.rest.as_deref();
         }
@@ -212,7 +237,7 @@ impl Analysis<'_> {
 
     /// Requests a thread in the state before `early` that can start the sequence of the events
     /// between and the late operation.
-    fn request(&mut self, early: u32, late: &Late<'_>, between: &[u32], there: &Footprint) {
+    fn request(&mut self, early: u32, late: &Late<'_>, between: &[u32], there: &Footprint, open: Option<(u16, u64)>) {
         let mut starters = self.starters(between);
         let is_free = !between.iter().any(|&at| {
             self.order.thread(at) == late.thread
@@ -224,7 +249,8 @@ impl Analysis<'_> {
         if is_free {
             starters.insert(0, (late.thread, None));
         }
-        self.want_one(early, &starters, |analysis, first| analysis.hint(early, first, between, late));
+        let open = open.map(|read| (read, self.leading_to(early, between, late)));
+        self.want_one(early, &starters, open, |analysis, first| analysis.hint(early, first, between, late));
     }
 
     /// The same for an operation below a known state, behind its past.
@@ -235,6 +261,7 @@ impl Analysis<'_> {
         below: &LateOperation,
         between: &[u32],
         there: &Footprint,
+        open: Option<(u16, u64)>,
     ) {
         let mut starters = Starters::default();
         for &at in between {
@@ -251,11 +278,19 @@ impl Analysis<'_> {
         let mut starters = starters.starters;
         // If possible the thread of the operation.
         starters.sort_by_key(|&(thread, _)| thread != late.thread);
-        self.want_one(early, &starters, |_, _| Hint::default());
+        let open = open.map(|read| (read, self.leading_to(early, between, late)));
+        self.want_one(early, &starters, open, |_, _| Hint::default());
     }
 
-    /// Requests one of these threads in the state before `early`, unless one was or will be tried.
-    fn want_one(&mut self, early: u32, starters: &[(u16, Option<u32>)], hint: impl FnOnce(&Self, Option<u32>) -> Hint) {
+    /// Requests one of these threads in the state before `early`, unless one was or will be tried. If it
+    /// is `open` whether the operation can be made, this is asked first.
+    fn want_one(
+        &mut self,
+        early: u32,
+        starters: &[(u16, Option<u32>)],
+        open: Option<((u16, u64), Attempt)>,
+        hint: impl FnOnce(&Self, Option<u32>) -> Hint,
+    ) {
         let node = self.path[early as usize];
         let can_start = |&&(thread, _): &&(u16, Option<u32>)| self.tree.node(node).successors(thread) > 0;
         let starters: Vec<_> = starters.iter().filter(can_start).copied().collect();
@@ -267,11 +302,34 @@ impl Analysis<'_> {
                 // States inside a schedule have no keys.
                 let hint = if self.renames { hint(self, first) } else { Hint::default() };
                 let Hint { choice, creates, then } = hint;
-                self.tree.want(node, thread, choice, creates, then);
+                match open {
+                    Some((read, probe)) => {
+                        let starters = starters.iter().map(|&(thread, _)| thread).collect();
+                        let attempt = Attempt { choice: Choice { thread, choice }, creates, then };
+                        self.questions.push(Question { node, read, probe, starters, attempt });
+                    }
+                    None => self.tree.want(node, thread, choice, creates, then),
+                }
             }
             // Nothing is known about how to get there.
             None => self.tree.want_all(node),
         }
+    }
+
+    /// The choices that lead from the state before `early` to the late operation.
+    fn leading_to(&self, early: u32, between: &[u32], late: &Late<'_>) -> Attempt {
+        let mut renaming = Renaming::behind(&self.execution.events[..early as usize], self.renames);
+        let mut all: Vec<HintedChoice> = Vec::new();
+        for &at in between {
+            let event = &self.execution.events[at as usize];
+            let choice = Choice { thread: renaming.name(event.thread), choice: self.choices[at as usize] };
+            renaming.note(event);
+            all.push(HintedChoice { choice, creates: event.op.created() });
+        }
+        all.extend(self.past.iter().copied().filter(|_| late.below.is_some()));
+        all.push(HintedChoice { choice: Choice::of(renaming.name(late.thread)), creates: None });
+        let first = all.remove(0);
+        Attempt { choice: first.choice, creates: first.creates, then: all }
     }
 
     /// Threads whose first event among these follows none of the others, with that event.

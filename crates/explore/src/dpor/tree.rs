@@ -195,6 +195,16 @@ impl Tree {
         }
     }
 
+    /// Requests the attempt, unless one of these threads, which can do the same, was or will be tried.
+    pub fn want_one(&mut self, id: u32, starters: &[u16], attempt: Attempt) {
+        let node = self.node(id);
+        if starters.iter().any(|&thread| node.covers(thread)) {
+            return;
+        }
+        let Attempt { choice, creates, then } = attempt;
+        self.want(id, choice.thread, choice.choice, creates, then);
+    }
+
     /// Requests every enabled thread.
     pub fn want_all(&mut self, id: u32) {
         for enabled in self.node(id).enabled.clone() {

@@ -18,8 +18,8 @@
 //!
 //! Invariants:
 //! * Only finished nodes are matched, so cycles of states do no harm.
-//! * Not to match is always right. So the cache may forget, and a state whose key is unknown, a
-//!   program with spin loops and a search with more than 63 threads do without.
+//! * Not to match is always right. So the cache may forget, and a state whose key is unknown and a
+//!   search with more than 63 threads do without.
 //! * A summary lists accesses to memory that was known to be shared when it was made. When more
 //!   memory turns out to be shared, everything remembered so far is given up.
 
@@ -115,7 +115,7 @@ impl StateMatcher {
     /// The execution with numbers of threads that hold in the whole search, if they differ.
     pub fn translate(&mut self, execution: &Execution) -> Option<Execution> {
         let translated = self.numbers.translate(execution);
-        self.is_off |= self.numbers.is_crowded() || execution.awaits > 0;
+        self.is_off |= self.numbers.is_crowded();
         if execution.keys.first() == Some(&StateKey::REVOKED) && !self.is_off {
             tracing::debug!("states are not compared any more");
             self.is_off = true;

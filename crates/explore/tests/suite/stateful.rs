@@ -93,14 +93,42 @@ fn compare(seeds: std::ops::Range<u64>, knobs: impl Fn(u64) -> Knobs) -> u64 {
 
 #[test]
 fn agrees_with_brute_force() {
-    let compared = compare(seeds(1500), |seed| Knobs { awaits: false, ..Knobs::drawn(seed, 3, 3) });
+    let compared = compare(seeds(1500), |seed| Knobs::drawn(seed, 3, 3));
     assert!(compared > sample(600), "{compared}");
 }
 
 #[test]
 fn agrees_with_brute_force_about_two_longer_threads() {
-    let compared = compare(seeds(1000), |seed| Knobs { awaits: false, ..Knobs::drawn(seed ^ 0x2222, 2, 5) });
+    let compared = compare(seeds(1000), |seed| Knobs::drawn(seed ^ 0x2222, 2, 5));
     assert!(compared > sample(400), "{compared}");
+}
+
+/// Programs in which threads mostly wait busily for one another.
+#[test]
+fn agrees_with_brute_force_about_busy_waiting() {
+    let knobs = |seed: u64| {
+        let awaited = [None, Some(1), Some(2)][seed as usize % 3];
+        Knobs { awaits: true, atomics: true, awaited, ..Knobs::drawn(seed ^ 0x5151, 3, 4) }
+    };
+    let compared = compare(seeds(1500), knobs);
+    assert!(compared > sample(500), "{compared}");
+}
+
+/// Threads that draw a ticket and wait for their turn: n! traces. What is tried though it cannot be is
+/// at most one run for each thread, ticket and turn.
+#[test]
+fn ticket_locks_need_few_redundant_runs() {
+    let enter = || {
+        let waits = wait_until(2, 1, eq(reg(2), reg(1)));
+        let works = vec![read(3, 2), write(2, add(reg(3), num(1))), set(3, num(0)), store(1, add(reg(1), num(1)))];
+        [vec![fetch_add(1, 0, num(1)), waits], works].concat()
+    };
+    for (threads, most) in [(3, 18), (4, 48), (5, 100)] {
+        let program = AbstractProgram::parallel(3, 0, (0..threads).map(|_| enter()).collect());
+        let (complete, matched, redundant) = runs(&program);
+        println!("{threads}: {complete} {matched} {redundant}");
+        assert!(redundant <= most, "{threads}: {complete} {matched} {redundant}");
+    }
 }
 
 /// Runs of the search that recognises states: complete ones, matched ones, redundant ones.
@@ -142,7 +170,7 @@ fn forgetting_is_right() {
 fn portions_are_one_search() {
     let program = increments(5, 1);
     let mut target = MemoryTarget::with(&program, Granularity::Sync, 0, 1).with_keys();
-    let mut search = Portions::new(Dpor::matching_states(0, CACHE)).until_spin_loop();
+    let mut search = Portions::new(Dpor::matching_states(0, CACHE));
     let mut all = Stats::default();
     for portion in 0.. {
         search.begin(7);

@@ -146,13 +146,18 @@ impl Op {
 
     /// Whether the other operation, which conflicts with this one, may be enabled by something that
     /// does not: a post by another post, a writer by the end of any reader, a timed wait by its
-    /// time-out.
+    /// time-out, a read in a spin loop by a write to other bytes of what it reads. Writes that enable such a
+    /// read conflict with one another if they write all of it.
     #[must_use]
     pub fn may_enable(&self, other: &Op) -> bool {
         match other {
             Op::Semaphore(other) => !matches!(other.action, SemaphoreAction::Post) && matches!(self, Op::Semaphore(_)),
             Op::Rwlock(_) => matches!(self, Op::Rwlock(_)),
             Op::Cond(_) | Op::Futex(_) => other.ends_wait() && self.woken().is_some(),
+            Op::Atomic(_) | Op::Memory(_) => {
+                let ((start, size), (read, bytes)) = (self.bytes(), other.bytes());
+                read < start || read.saturating_add(bytes) > start.saturating_add(size)
+            }
             _ => false,
         }
     }

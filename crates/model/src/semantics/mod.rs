@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use raddle_vocab::Outcome;
 use raddle_vocab::policy::mix;
 
-use crate::execution::{Event, Execution, Pending, PendingState};
+use crate::execution::{Event, Execution, FailingValue, Pending, PendingState};
 use crate::object::{Op, Operation as _};
 use crate::thread::{ThreadInfo, ThreadPath};
 use state::Thread;
@@ -89,6 +89,10 @@ pub struct SyncState {
     guards: bool,
     /// Cells that change without a step: see [`SyncState::prepare`].
     opaque: FxHashSet<u64>,
+    /// Numbers of reads in spin loops, with the values that hold threads there.
+    failing: FxHashSet<(u16, u64)>,
+    /// The same with values that end the loop.
+    ending: FxHashSet<(u16, u64)>,
     undo: Vec<Undo>,
     /// Whether changes are written to `undo`.
     recording: bool,
@@ -144,9 +148,7 @@ impl SyncState {
         // A location that a thread waits to see changed, and that no event has accessed, has its
         // initial value.
         for pending in execution.pending.iter().filter(|pending| pending.state == PendingState::Awaiting) {
-            if let Op::Atomic(op) = pending.event.op
-                && op.is_load()
-            {
+            if let Op::Atomic(op) = pending.event.op {
                 self.reveal(op.addr, op.size, pending.found);
             }
         }
@@ -227,6 +229,9 @@ impl SyncState {
     #[must_use]
     #[inline]
     pub fn enabled(&self, op: &Event) -> Enabled {
+        if op.held.0 != 0 && self.is_held(op) {
+            return Enabled::No;
+        }
         match op.op.attempt(op.thread, self, 0) {
             None => Enabled::No,
             Some(Outcome::TimedOut | Outcome::Spurious) => Enabled::TimeOut,
@@ -258,10 +263,51 @@ impl SyncState {
         }
     }
 
+    /// Whether the thread before this read in a spin loop would only go round again.
+    #[cold]
+    fn is_held(&self, read: &Event) -> bool {
+        self.watched_value(&read.op).is_some_and(|value| self.failing.contains(&(read.held.0, value)))
+    }
+
+    /// The number and the present value of what the event reads, if it is not known whether that holds its
+    /// thread.
+    #[must_use]
+    pub fn open_read(&self, read: &Event) -> Option<(u16, u64)> {
+        let value = self.watched_value(&read.op).filter(|_| read.held.0 != 0)?;
+        Some((read.held.0, value)).filter(|&read| self.is_open(read))
+    }
+
+    /// Whether it is not known if the value holds the thread before the read.
+    #[must_use]
+    pub fn is_open(&self, read: (u16, u64)) -> bool {
+        !self.failing.contains(&read) && !self.ending.contains(&read)
+    }
+
+    /// Whether the value is known to hold the thread before the read.
+    #[must_use]
+    pub fn is_failing(&self, read: (u16, u64)) -> bool {
+        self.failing.contains(&read)
+    }
+
+    /// Learns which values held threads in an execution, and which did not. This outlives the run.
+    pub fn learn_failing(&mut self, execution: &Execution) {
+        for &FailingValue { read, value } in &execution.failing {
+            self.failing.insert((read.0, value));
+        }
+        for event in execution.events.iter().filter(|event| event.held.0 != 0) {
+            if let Some(op) = event.op.as_atomic() {
+                self.ending.insert((event.held.0, op.seen() & memory::value_mask(op.size)));
+            }
+        }
+    }
+
     /// How many successors the operation has now: 0 if it is disabled.
     #[must_use]
     #[inline]
     pub fn successors(&self, op: &Event) -> u16 {
+        if op.held.0 != 0 && self.is_held(op) {
+            return 0;
+        }
         op.op.successors(op.thread, self)
     }
 
@@ -280,6 +326,9 @@ impl SyncState {
     #[must_use]
     #[inline]
     pub fn outcome(&self, op: &Event, choice: u16) -> Option<Event> {
+        if op.held.0 != 0 && self.is_held(op) {
+            return None;
+        }
         Some(Event { op: op.op.predict(op.thread, self, choice)?, ..*op })
     }
 

@@ -3,7 +3,7 @@
 use raddle_vocab::{MutexKind, OpKind, Outcome, Words};
 
 use super::{Enabled, SyncState};
-use crate::execution::{Event, Execution, Pending, PendingState};
+use crate::execution::{Event, Execution, FailingValue, HeldRead, Pending, PendingState};
 use crate::fixture::{edit, event};
 use crate::object::{Op, Operation as _, ThreadOp};
 use crate::thread::{ThreadInfo, ThreadPath};
@@ -346,6 +346,28 @@ fn busy_waiting_needs_a_change() {
     w.make(edit(op(1, OpKind::AtomicStore, OBJ, 0), |w| w.value = 7));
     assert_eq!(w.outcome_of(&awaited, 0).op.pack().value, 7);
     assert_eq!(w.enabled_pending(&pending(5)), Enabled::Yes);
+}
+
+/// Which values hold a thread in a spin loop is learned from executions.
+#[test]
+fn values_that_hold_a_thread_are_learned() {
+    let mut w = world(1, 0);
+    let store = |value| edit(op(1, OpKind::AtomicStore, OBJ, 0), |w| w.value = value);
+    let read = |value| Event { held: HeldRead(3), ..edit(op(1, OpKind::AtomicLoad, OBJ, 0), |w| w.value = value) };
+    w.make(store(5));
+    assert_eq!((w.enabled(&read(0)), w.open_read(&read(0))), (Enabled::Yes, Some((3, 5))));
+    let mut execution = Execution::empty();
+    execution.failing = vec![FailingValue { read: HeldRead(3), value: 5 }];
+    execution.events = vec![read(6)];
+    w.learn_failing(&execution);
+    assert_eq!((w.enabled(&read(0)), w.successors(&read(0)), w.outcome(&read(0), 0)), (Enabled::No, 0, None));
+    assert!(w.is_failing((3, 5)) && w.open_read(&read(0)).is_none());
+    let other = Event { held: HeldRead(4), ..read(0) };
+    assert_eq!(w.enabled(&other), Enabled::Yes, "another state of the thread");
+    w.make(store(6));
+    assert_eq!((w.enabled(&read(0)), w.open_read(&read(0))), (Enabled::Yes, None));
+    w.make(store(7));
+    assert_eq!(w.open_read(&read(0)), Some((3, 7)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use raddle_wire::job_flag;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{diverge, fairness, finish, mark, timeouts};
-use crate::spinloop::detector;
+use crate::spinloop::{awaits, detector};
 use crate::state::{ThreadStatus, process, run};
 use crate::state_key;
 
@@ -30,7 +30,7 @@ pub fn next_thread() -> Option<usize> {
     if plan.flags & job_flag::STOP_AFTER_SCHEDULE != 0 {
         finish(RunStatus::Stopped, 0);
     }
-    let has_keys = plan.flags & job_flag::KEYS != 0 && run().at_spin_reads == 0;
+    let has_keys = plan.flags & job_flag::KEYS != 0;
     match plan.chooser.policy() {
         Policy::LeastRank => least_rank(),
         Policy::GiveFirst { .. } => {
@@ -95,6 +95,9 @@ fn give_first(has_keys: bool) -> Option<usize> {
     let gives = |tid: usize| run().fibers[tid].pending.kind.gives();
     let comes_first = |tid: usize| !process().plan.chooser.comes_last(tid);
     first_where(|tid| comes_first(tid) && gives(tid)).or_else(|| {
+        if has_keys && run().at_spin_reads > 0 {
+            awaits::note_held();
+        }
         // While an operation gives, or one thread alone can step, the search does not branch.
         if has_keys && several_can_step() {
             state_key::record();
@@ -114,7 +117,8 @@ fn first_where(is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
     while let Some(rank) = rest.first() {
         rest.remove(rank);
         let tid = run.by_rank[rank] as usize;
-        let is_ready = run.fibers[tid].status == ThreadStatus::Pending && is_wanted(tid);
+        let is_before = matches!(run.fibers[tid].status, ThreadStatus::Pending | ThreadStatus::AtSpinRead);
+        let is_ready = is_before && is_wanted(tid);
         if is_ready && enabled(tid) == CanStep::Yes {
             return Some(tid);
         }

@@ -21,7 +21,7 @@ use crate::arch::context;
 use crate::interpose::annotations::section;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::spinloop::{detector, last_round, observation};
+use crate::spinloop::{awaits, detector, last_round, observation};
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
 use crate::state_key;
 use crate::trace;
@@ -59,6 +59,9 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     me.count = count;
     me.conflicts = 0;
     me.status = if may_spin { ThreadStatus::AtSpinRead } else { ThreadStatus::Pending };
+    if may_spin || me.private.may_spin {
+        (me.private.may_spin, me.private.held) = (may_spin, awaits::NOT_HELD);
+    }
     run.at_spin_reads += u32::from(may_spin);
     let rank = run.me().rank as usize;
     if crate::sched::timeouts::is_stalled(run.hot.tid as usize) {
@@ -74,6 +77,9 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
 /// Records the operation that [`arrive`] let through, as performed.
 pub fn commit(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
+    if run().me().private.may_spin {
+        awaits::performed();
+    }
     run().used_files |= op.kind == OpKind::Io;
     detector::performed(op, outcome, value, old);
     if run().timed {

@@ -333,6 +333,13 @@ fn verdict(tid: usize) -> Option<ReadVerdict> {
     look_up(key(fiber, fiber.values, &fiber.pending, value))
 }
 
+/// Whether the thread is between the beginning of a round and the place where threads are held in it, as
+/// far as is known.
+pub fn is_inside_round(tid: usize) -> bool {
+    let fiber = &run().fibers[tid];
+    fiber.read_history.is_inside && !knowledge::begins_longer_round(fiber.pending.pc)
+}
+
 /// Whether the thread is in a round that began with values that have changed since: it would go on
 /// if it began the round again.
 pub fn is_stale(tid: usize) -> bool {
@@ -417,6 +424,7 @@ fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
                 head.key = key(me, values, op, value);
             }
             me.read_history.len += 1;
+            me.read_history.is_inside |= hashing && knowledge::begins_longer_round(op.pc);
         }
         // A thread that locks and unlocks may still be in the same round.
         None if matches!(op.kind, OpKind::Lock | OpKind::Unlock)
@@ -433,7 +441,7 @@ fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
             me.read_history.lock_operations = me.read_history.lock_operations.wrapping_add(1);
         }
         _ if is_private(op) => {}
-        _ => me.read_history.len = 0,
+        _ => me.read_history.forget(),
     }
     me.read_history.pending = false;
 }
@@ -495,7 +503,7 @@ pub fn note_foreign(address: u64) {
 
 /// The running thread has read the time: at its next return it may be too late for another round.
 pub fn note_clock(now: u64) {
-    run().me().read_history.len = 0;
+    run().me().read_history.forget();
     locked_poll::forget();
     if run().hot.hashing {
         run().hot.values = mix(run().hot.values ^ now);
@@ -506,7 +514,7 @@ pub fn note_clock(now: u64) {
 fn forget() {
     run().hot.wrote = false;
     crate::sched::timeouts::progress();
-    run().me().read_history.len = 0;
+    run().me().read_history.forget();
     locked_poll::forget();
 }
 
@@ -536,6 +544,9 @@ fn conclude_failed_round(key: u64, verdict: ReadVerdict, pc: u64) {
     let knowledge = knowledge();
     let examined = knowledge.examine_at.swap(0, Relaxed) != 0;
     note_loop(pc);
+    if verdict.earlier_reads() > 0 || verdict.locks() {
+        knowledge::note_longer_round(pc);
+    }
     let learned = insert(key, verdict);
     let asked = knowledge.examine_key.load(Relaxed);
     if examined && asked != key {

@@ -82,6 +82,22 @@ pub fn start_observing() -> ! {
     restart_run()
 }
 
+/// Tells a longer round from other facts.
+const LONGER: u64 = 0x6c6f_6e67 << 24;
+
+/// Threads that wait busily at this place are held behind the beginning of their round.
+pub fn note_longer_round(pc: u64) {
+    if insert(fact_key(pc ^ LONGER), ReadVerdict::GOES_ON) {
+        // Where threads are inside such a round has to be known from the start of a search.
+        knowledge().found.fetch_add(1, Relaxed);
+    }
+}
+
+/// Whether that was noted.
+pub fn begins_longer_round(pc: u64) -> bool {
+    look_up(fact_key(pc ^ LONGER)).is_some()
+}
+
 /// Number of places where threads were found to wait busily.
 pub fn places_found() -> u32 {
     knowledge().found.load(Relaxed)
@@ -111,10 +127,14 @@ pub fn first_history(key: u64, (function, argument): (usize, usize)) -> u64 {
     mix(key ^ mix(function as u64 ^ mix(argument as u64)))
 }
 
+/// The state of a thread before a read at this place, as far as it decides what the thread does next.
+pub fn reader(fiber: &Fiber, values: u64, op: &AnnouncedOp) -> u64 {
+    mix(fiber.history ^ mix(values ^ op.pc) ^ u64::from(read_set::is_stack_shared(fiber.slot)))
+}
+
 /// Key of a read in the table: the state of the thread and the value that it would read.
 pub fn key(fiber: &Fiber, values: u64, op: &AnnouncedOp, value: u64) -> u64 {
-    let place = mix(fiber.history ^ mix(values ^ op.pc) ^ u64::from(read_set::is_stack_shared(fiber.slot)));
-    mix(place ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !VERDICT
+    mix(reader(fiber, values, op) ^ mix(op.obj ^ (op.kind as u64) << 56 ^ mix(value))) & !VERDICT
 }
 
 /// Key of a fact that is not about a read.
@@ -164,6 +184,15 @@ pub fn has_verdicts() -> bool {
 /// too many places.
 pub fn examinations(pc: u64) -> Option<u64> {
     place(pc).map(|count| count.load(Relaxed) % CHANGE)
+}
+
+/// Whether threads were found to wait busily at this place.
+pub fn is_loop(pc: u64) -> bool {
+    let places = knowledge().places.as_chunks::<2>().0;
+    let start = mix(pc) as usize;
+    let entries = (0..SPIN_PLACES).map(|n| &places[(start.wrapping_add(n)) % SPIN_PLACES]);
+    let mut known = entries.take_while(|[at, _]| at.load(Relaxed) != 0);
+    known.any(|[at, count]| at.load(Relaxed) == pc && count.load(Relaxed) % CHANGE == IS_LOOP)
 }
 
 /// An examination at this place was fruitless.

@@ -149,6 +149,7 @@ pub fn conclude(round: [u32; 2], pc: u64) {
     let poll = lock_polls(usize::from(run().hot.tid));
     let is_within = (round[0]..round[1]).contains(&poll.head.steps);
     if is_within && is_under_way() && !poll.is_open {
+        knowledge::note_longer_round(pc);
         learn_proved(poll, round, pc);
     }
 }

@@ -56,11 +56,20 @@ pub struct ReadHistory {
     pub lock_operations: u32,
     /// Mutexes locked since the first of them.
     pub locked: u32,
+    /// Whether one of the reads since the thread last made progress began a round that may be left
+    /// before another one.
+    pub is_inside: bool,
 }
 
 impl ReadHistory {
     /// No operation is remembered.
-    pub const EMPTY: ReadHistory = ReadHistory { len: 0, pending: false, lock_depth: 0, lock_operations: 0, locked: 0 };
+    pub const EMPTY: ReadHistory =
+        ReadHistory { len: 0, pending: false, lock_depth: 0, lock_operations: 0, locked: 0, is_inside: false };
+
+    /// The thread has made progress.
+    pub fn forget(&mut self) {
+        (self.len, self.is_inside) = (0, false);
+    }
 }
 
 /// A reading operation that may turn out to be the head of a loop, with the state of its thread.

@@ -31,6 +31,7 @@
 //! # Parts
 //! * [`detector`]: the state machine that recognises rounds. It learns in runs that are abandoned
 //!   and restarted, with the knowledge kept in the shared file ([`knowledge`]).
+//! * [`awaits`]: what the host is told of threads that are held.
 //! * [`loop_head`]: the state of a thread before a read, and when two such states look the same.
 //! * [`last_round`]: which threads are held for good at the end of a run.
 //! * [`proof`], [`observation`]: whether a round changes nothing.
@@ -54,6 +55,7 @@
 //!   If other threads wait for them, such an end of a run is covered by executions in which the
 //!   thread begins its round later.
 
+pub mod awaits;
 pub mod detector;
 pub mod knowledge;
 pub mod last_round;

@@ -18,11 +18,13 @@ const CAPACITY: usize = PLACES / 2;
 pub struct ReadSet {
     table: [u64; PLACES],
     len: usize,
+    /// Sum of the entries.
+    sum: u64,
 }
 
 impl ReadSet {
     /// The empty set.
-    pub const EMPTY: ReadSet = ReadSet { table: [0; PLACES], len: 0 };
+    pub const EMPTY: ReadSet = ReadSet { table: [0; PLACES], len: 0, sum: 0 };
 
     /// Whether there is no room for more.
     pub fn is_full(&self) -> bool {
@@ -44,7 +46,13 @@ impl ReadSet {
         }
         self.table[index] = entry;
         self.len += 1;
+        self.sum = self.sum.wrapping_add(entry);
         true
+    }
+
+    /// A number for what is in the set.
+    pub fn digest(&self) -> u64 {
+        self.sum
     }
 
     /// Makes the set empty.

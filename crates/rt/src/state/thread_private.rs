@@ -3,6 +3,7 @@
 use crate::interpose::io::slots::LookUp;
 use crate::interpose::io::traversal::Traversal;
 use crate::interpose::thread::cancel::Cancel;
+use crate::spinloop::awaits;
 use crate::spinloop::libstdcxx_spin::LastPoll;
 use crate::spinloop::locked_poll::LockVisit;
 
@@ -75,6 +76,10 @@ pub struct ThreadPrivate {
     pub pause_signal: i32,
     /// Requests for its cancellation.
     pub cancel: Cancel,
+    /// What it found when the host was last told that it is held before its pending operation.
+    pub held: Option<u64>,
+    /// Whether it may have been held there.
+    pub may_spin: bool,
     /// Its last load of an atomic word.
     pub last_poll: LastPoll,
     /// Its last visit to a lock.
@@ -120,6 +125,8 @@ impl ThreadPrivate {
         pause: -1,
         pause_signal: 0,
         cancel: Cancel::NEW,
+        held: awaits::NOT_HELD,
+        may_spin: false,
         last_poll: LastPoll::NONE,
         lock_visit: LockVisit::NONE,
         lock_request: 0,

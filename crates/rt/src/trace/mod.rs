@@ -8,7 +8,7 @@ use raddle_wire::{record, record::flag};
 
 use crate::arch::unwind::FRAME_POINTER_REGISTER;
 use crate::interpose::annotations::section;
-use crate::spinloop::detector;
+use crate::spinloop::{awaits, detector};
 use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
 
 /// Bytes kept free behind `Hot::end` for the records at the end of a run.
@@ -105,8 +105,12 @@ pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
 
 /// Records the key of the present state, which is no event; nothing if there is no room.
 pub fn key(flags: u8, key: [u64; 2]) {
+    push_extra([record::header(record::KEY, flags, run().hot.tid, 0), key[0], key[1]]);
+}
+
+/// Appends words that are no event; nothing if there is no room.
+fn push_extra<const N: usize>(words: [u64; N]) {
     let hot = &mut run().hot;
-    let words = [record::header(record::KEY, flags, hot.tid, 0), key[0], key[1]];
     // SAFETY: `next` lies within the arena or at its end.
     let after = unsafe { hot.next.add(words.len()) };
     if after <= hot.end {
@@ -116,6 +120,15 @@ pub fn key(flags: u8, key: [u64; 2]) {
         }
         hot.next = after;
     }
+}
+
+/// Records something about a read in a spin loop, which is no event; nothing if there is no room.
+pub fn awaits(flags: u8, tid: u16, [state, value]: [u64; 2]) {
+    let words = [record::header(record::AWAIT, flags, tid, 0), state, value];
+    if flags & flag::PENDING != 0 {
+        return push_reserved(&words);
+    }
+    push_extra(words);
 }
 
 /// Records a heap block's birth or death, which is an access of the running thread.
@@ -226,6 +239,9 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
         found,
         0,
     ]);
+    if flags & flag::AWAIT != 0 && fiber.status == ThreadStatus::AtSpinRead {
+        awaits::note(tid, flag::PENDING);
+    }
 }
 
 /// Records the stack if the job asks for detail.

@@ -25,6 +25,8 @@ const MOST_ROUNDS: usize = 4;
 pub enum Look {
     /// An atomic word is not 0.
     Word(usize),
+    /// An atomic word has this value.
+    Equals(usize, u8),
     /// Two atomic words are not 0, read one after the other.
     Both(usize, usize),
     /// One compare-exchange of an atomic word, from 1 to 2.
@@ -113,6 +115,12 @@ pub enum Step {
     Post,
     /// Writes a byte to the pipe.
     Send,
+    /// Adds 1 to an atomic word: loads it and exchanges it, again if that fails.
+    Raise(usize),
+    /// Takes a lock by exchanging a word, changes what it guards, stores to a word, gives it back.
+    SpinAndSet(usize),
+    /// Draws a ticket, waits for its turn, changes what it guards, and lets the next one in.
+    TakeTurn,
 }
 
 /// A program: main creates all threads, does no work itself, and joins them.
@@ -145,8 +153,64 @@ pub fn generate(seed: u64) -> WaitingProgram {
     program
 }
 
+/// The program of a seed, one of those whose states are all in memory: no time, files or pipes.
+#[must_use]
+pub fn generate_in_memory(seed: u64) -> WaitingProgram {
+    let rng = &mut Rng::new(mix(seed ^ 0x6d65_6d6f));
+    let waiters = (0..rng.below(3)).map(|_| waiter_in_memory(rng)).collect::<Vec<_>>();
+    let workers = if waiters.len() < 2 { 2 + rng.below(2) } else { 1 + rng.below(2) };
+    let workers = (0..workers).map(|_| (0..1 + rng.below(2)).map(|_| step_in_memory(rng)).collect()).collect();
+    let mut program = WaitingProgram { waiters, workers };
+    if rng.below(4) > 0 {
+        for look in program.waiters.iter().map(|waiter| waiter.look).collect::<Vec<_>>() {
+            let at = rng.below(program.workers.len());
+            program.workers[at].extend(ending(look));
+        }
+    }
+    program
+}
+
+fn step_in_memory(rng: &mut Rng) -> Step {
+    match rng.below(10) {
+        0 => Step::Set(rng.below(WORDS)),
+        1 => Step::Clear(rng.below(WORDS)),
+        2 => Step::SetData,
+        3 => Step::HoldAndSet(rng.below(WORDS)),
+        4..6 => Step::Raise(rng.below(WORDS)),
+        6..8 => Step::SpinAndSet(rng.below(WORDS)),
+        _ => Step::TakeTurn,
+    }
+}
+
+fn waiter_in_memory(rng: &mut Rng) -> Waiter {
+    let look = match rng.below(8) {
+        0 | 1 => Look::Word(rng.below(WORDS)),
+        2 | 3 => Look::Equals(rng.below(WORDS), 1 + rng.below(2) as u8),
+        4 => Look::Both(rng.below(WORDS), rng.below(WORDS)),
+        5 => Look::Swap(rng.below(WORDS)),
+        6 => Look::Data,
+        _ => Look::TryLock,
+    };
+    let noise = (0..rng.below(2)).map(|_| match rng.below(4) {
+        0 => Noise::Reads(rng.below(WORDS), 1 + rng.below(2)),
+        1 => Noise::InnerLoop(rng.below(WORDS)),
+        2 => Noise::EmptySection,
+        _ => Noise::Call(rng.pick(&print::CALLS_IN_MEMORY)),
+    });
+    let noise = noise.collect();
+    let counter = Counter::Kept(rng.pick(&print::COUNTERS_IN_MEMORY));
+    let patience = (rng.below(4) == 0).then(|| GivesUp { counter, rounds: 1 + rng.below(MOST_ROUNDS - 1) });
+    let claim = match rng.below(3) {
+        0 if patience.is_some() => Outlook::Found,
+        1 => Outlook::Unset(rng.below(WORDS)),
+        _ => Outlook::Nothing,
+    };
+    Waiter { look, noise, patience, claim }
+}
+
 fn ending(look: Look) -> Vec<Step> {
     match look {
+        Look::Equals(word, value) => [vec![Step::Clear(word)], vec![Step::Raise(word); value.into()]].concat(),
         Look::Word(word) | Look::Swap(word) => vec![Step::Set(word)],
         Look::Both(one, other) => vec![Step::Set(one), Step::Set(other)],
         Look::Data | Look::TimedCond => vec![Step::SetData],

@@ -48,6 +48,10 @@ enum Inside {
     No,
     Locked,
     Stored,
+    /// Has loaded this.
+    Loaded(u8),
+    /// Has drawn this ticket.
+    Waits(u8),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +64,11 @@ struct State {
     locked: bool,
     posts: u8,
     bytes: u8,
+    /// The lock that is a word is taken.
+    spins: bool,
+    /// The next ticket, and whose turn it is.
+    tickets: u8,
+    turn: u8,
 }
 
 impl State {
@@ -84,6 +93,9 @@ pub fn truth(program: &WaitingProgram) -> Option<Truth> {
         locked: false,
         posts: 0,
         bytes: 0,
+        spins: false,
+        tickets: 0,
+        turn: 0,
     };
     let mut numbers = BTreeMap::from([(first.clone(), 0)]);
     let mut states = vec![first];
@@ -141,6 +153,35 @@ fn work(state: &State, index: usize, step: Step) -> Option<State> {
             (next.words[word], next.workers[index].1) = (1, Inside::Stored);
             return Some(next);
         }
+        (Step::Raise(word), Inside::Loaded(value)) if state.words[word] == value => next.words[word] = value + 1,
+        (Step::Raise(word), _) => {
+            next.workers[index].1 = Inside::Loaded(state.words[word]);
+            return Some(next);
+        }
+        (Step::SpinAndSet(_), Inside::No) => {
+            if state.spins {
+                return None;
+            }
+            (next.spins, next.workers[index].1) = (true, Inside::Locked);
+            return Some(next);
+        }
+        (Step::SpinAndSet(word), Inside::Locked) => {
+            (next.words[word], next.workers[index].1) = (1, Inside::Stored);
+            return Some(next);
+        }
+        (Step::SpinAndSet(_), _) => next.spins = false,
+        (Step::TakeTurn, Inside::Waits(ticket)) => {
+            if state.turn != ticket {
+                return None;
+            }
+            next.workers[index].1 = Inside::Locked;
+            return Some(next);
+        }
+        (Step::TakeTurn, Inside::Locked) => next.turn += 1,
+        (Step::TakeTurn, _) => {
+            (next.tickets, next.workers[index].1) = (state.tickets + 1, Inside::Waits(state.tickets));
+            return Some(next);
+        }
         (Step::SetData | Step::HoldAndSet(_), _) => next.locked = false,
         (Step::Set(word), _) => next.words[word] = 1,
         (Step::Clear(word), _) => next.words[word] = 0,
@@ -163,6 +204,7 @@ fn wait(state: &State, index: usize, waiter: &Waiter, all: &mut Vec<State>) {
     let is_set = |word: usize| state.words[word] != 0;
     match (state.waiters[index].0, waiter.look) {
         (At::Look, Look::Word(word)) if is_set(word) => go(found, nothing),
+        (At::Look, Look::Equals(word, value)) if state.words[word] == value => go(found, nothing),
         (At::Look, Look::Both(word, _)) if is_set(word) => go(At::Second, nothing),
         (At::Second, Look::Both(_, word)) if is_set(word) => go(found, nothing),
         (At::Look, Look::Swap(word)) if state.words[word] == 1 => go(found, &|next| next.words[word] = 2),

@@ -33,6 +33,9 @@ pub const COUNTERS: [(&str, &str); 20] = [
     ),
 ];
 
+/// Those that leave all that they change in memory.
+pub const COUNTERS_IN_MEMORY: [usize; 13] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 18];
+
 /// Those that belong to the whole process.
 pub const PROCESS_WIDE: [usize; 3] = [13, 14, 15];
 
@@ -54,6 +57,9 @@ pub const CALLS: [&str; 14] = [
     "poll(NULL, 0, 1);",
 ];
 
+/// Those that change nothing outside of memory, and do not ask for the time.
+pub const CALLS_IN_MEMORY: [usize; 8] = [1, 5, 6, 8, 9, 10, 11, 12];
+
 const PRELUDE: &str = r#"#define _GNU_SOURCE
 #include <assert.h>
 #include <poll.h>
@@ -74,7 +80,8 @@ struct caller { int first; char pad[9000]; int far; unsigned seed; char text[64]
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t is_changed = PTHREAD_COND_INITIALIZER;
 static sem_t posts;
-static int ends[2], data;
+static int ends[2], data, guarded, served;
+static atomic_int spin, tickets, turn;
 static pthread_t creator;
 static pthread_key_t key;
 static __thread int of_thread;
@@ -161,8 +168,9 @@ static inline void in_a_second(struct timespec *until)
 #[must_use]
 pub fn print(program: &WaitingProgram) -> String {
     let mut text = String::from(PRELUDE);
+    // Compilers drop loops that wait for what is known never to change.
     let words: Vec<String> = (0..WORDS).map(|word| format!("w{word}")).collect();
-    let _ = writeln!(text, "static atomic_int {};", words.join(", "));
+    let _ = writeln!(text, "atomic_int {};", words.join(", "));
     for (index, waiter) in program.waiters.iter().enumerate() {
         waiting(&mut text, index, waiter);
     }
@@ -188,6 +196,17 @@ fn statement(step: Step) -> String {
             format!("    pthread_mutex_lock(&lock);\n    w{word} = 1;\n    pthread_mutex_unlock(&lock);\n")
         }
         Step::Post => "    sem_post(&posts);\n".into(),
+        Step::Raise(word) => {
+            format!("    {{ int now = w{word}; while (!atomic_compare_exchange_strong(&w{word}, &now, now + 1)); }}\n")
+        }
+        Step::SpinAndSet(word) => {
+            format!("    while (atomic_exchange(&spin, 1));\n    guarded++;\n    w{word} = 1;\n    spin = 0;\n")
+        }
+        Step::TakeTurn => {
+            "    { int mine = atomic_fetch_add(&tickets, 1);\n    while (turn != mine);\n    served++;\n    \
+                           turn = mine + 1; }\n"
+                .into()
+        }
         Step::Send => "    if (write(ends[1], \"x\", 1) != 1) abort();\n".into(),
     }
 }
@@ -196,6 +215,7 @@ fn statement(step: Step) -> String {
 fn found(look: Look) -> String {
     match look {
         Look::Word(word) => format!("w{word}"),
+        Look::Equals(word, value) => format!("w{word} == {value}"),
         Look::Both(one, other) => format!("w{one} && w{other}"),
         Look::Swap(word) => format!("atomic_compare_exchange_strong(&w{word}, &(int){{ 1 }}, 2)"),
         Look::Data => "({ pthread_mutex_lock(&lock); int found = data; pthread_mutex_unlock(&lock); found; })".into(),
@@ -280,7 +300,11 @@ fn main_function(text: &mut String, program: &WaitingProgram) {
     let count = functions.len();
     let _ = writeln!(text, "\nint main(void)\n{{\n    pthread_t threads[{count}];");
     text.push_str("    creator = pthread_self();\n    pthread_key_create(&key, NULL);\n    sem_init(&posts, 0, 0);\n");
-    text.push_str("    if (pipe(ends) != 0) abort();\n");
+    let uses_pipe = program.waiters.iter().any(|waiter| matches!(waiter.look, Look::Poll(_)))
+        || program.workers.iter().flatten().any(|&step| step == Step::Send);
+    if uses_pipe {
+        text.push_str("    if (pipe(ends) != 0) abort();\n");
+    }
     for (index, function) in functions.iter().enumerate() {
         let _ = writeln!(text, "    pthread_create(&threads[{index}], NULL, {function}, NULL);");
     }
