@@ -112,7 +112,7 @@ mod tests {
     fn numbers_stand_for_touches() {
         let touch = |seed: u64| {
             let mode = [Mode::Observe, Mode::Share, Mode::Write][(seed % 3) as usize];
-            Touch { cell: seed / 3 % 40, bytes: if seed % 2 == 0 { 0x0f } else { 0x3c }, mode }
+            Touch { cell: seed / 3 % 40, bytes: if seed.is_multiple_of(2) { 0x0f } else { 0x3c }, mode }
         };
         let all: Vec<Touch> = (0..240).map(touch).collect();
         let mut table = TouchTable::default();
