@@ -63,10 +63,10 @@ pub enum KnownFunction {
 }
 
 /// Arguments of a function, by number: a bit for each.
-pub type Arguments = u32;
+pub type ArgumentSet = u32;
 
 /// The argument of this number and all that follow.
-const fn from(first: u32) -> Arguments {
+const fn from(first: u32) -> ArgumentSet {
     !0 << first
 }
 
@@ -74,13 +74,13 @@ const fn from(first: u32) -> Arguments {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
     /// Arguments whose memory is read.
-    pub read: Arguments,
+    pub read: ArgumentSet,
     /// Arguments whose memory is written.
-    pub written: Arguments,
+    pub written: ArgumentSet,
 }
 
 impl Buffers {
-    const fn new(read: Arguments, written: Arguments) -> Self {
+    const fn new(read: ArgumentSet, written: ArgumentSet) -> Self {
         Self { read, written }
     }
 
@@ -95,7 +95,7 @@ impl Buffers {
     }
 }
 
-fn chosen<T: Copy>(set: Arguments, args: &[T]) -> impl Iterator<Item = T> + use<'_, T> {
+fn chosen<T: Copy>(set: ArgumentSet, args: &[T]) -> impl Iterator<Item = T> + use<'_, T> {
     args.iter().enumerate().filter(move |(number, _)| set >> (*number).min(31) & 1 != 0).map(|(_, &arg)| arg)
 }
 

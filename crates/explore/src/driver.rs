@@ -37,7 +37,7 @@ pub struct SearchProgress {
 }
 
 /// Sees every run, and can end the search.
-pub type Observer<'a> = dyn FnMut(&RunOutcome<'_>, Classification, &SearchProgress) -> ControlFlow<()> + 'a;
+pub type RunObserver<'a> = dyn FnMut(&RunOutcome<'_>, Classification, &SearchProgress) -> ControlFlow<()> + 'a;
 
 /// A false assumption, as the runtime notes it.
 const ASSUMED: IncidentKind = IncidentKind::Failure(Failure::Assume);
@@ -161,7 +161,7 @@ impl Search {
 pub fn explore<T: Target>(
     strategy: &mut dyn Strategy,
     pool: &mut WorkerPool<'_, T>,
-    observe: &mut Observer<'_>,
+    observe: &mut RunObserver<'_>,
 ) -> Result<SearchOutcome, TargetError> {
     let mut search = Search::default();
     pool.begin();

@@ -5,10 +5,10 @@
 //!
 //! * Memory that differs from the root: each word with its address. A state in which very many words
 //!   differ has no key: comparing it would cost more than it saves.
-//! * The stack of a live thread: from its stack pointer up, without bytes that are dead ([`crate::arch::liveness`])
-//!   and to which no pointer leads ([`stack_pointers`]). That does not hold where an exception or `longjmp` ends a
-//!   frame. As soon as one does in any run, no states are compared any more. What was compared before
-//!   was right: up to there, dead bytes make no difference.
+//! * The stack of a live thread: from its stack pointer up, without bytes that are dead
+//!   ([`crate::arch::liveness`]) and to which no pointer leads ([`stack_pointers`]). Liveness is wrong
+//!   where an exception or `longjmp` ends a frame. Once that happens in any run, states are no longer
+//!   compared. Earlier comparisons stay valid, because dead bytes made no difference up to there.
 //! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
 //!   started, are left out: nothing reads them. That does not hold for a stack that the creator chose.
 //! * What standard output holds in its buffer is left out: only its amount matters.

@@ -2,8 +2,8 @@
 //!
 //! After Flanagan and Godefroid (POPL 2005), as Inspect adapted it to threads (Yang, Chen,
 //! Gopalakrishnan and Kirby, 2007). Deviation: where those choose any thread, this search uses
-//! *source sets* (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014). Any thread is not enough with
-//! sleep sets: traces get lost.
+//! *source sets* (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014). With sleep
+//! sets, an arbitrary thread of the persistent set loses traces.
 //!
 //! The search goes through a tree of states, each named by the choices that lead to it. A run of
 //! the target starts from a state with a choice that was requested there, and goes on by the
@@ -16,13 +16,13 @@
 //!   an acquisition cannot overtake the release that it waited for, but it can overtake the
 //!   acquisition before that. Common locks need no test of their own: the clock of a thread that
 //!   holds a lock includes the last release.
-//! * If it could, a thread has to be tried in the state before the earlier event that can start the
-//!   reversal. The reversal consists of the events between that do not causally follow the earlier
+//! * If it could, the state before the earlier event needs a backtrack point: a thread that can start
+//!   the reversal. The reversal consists of the events between that do not causally follow the earlier
 //!   event, then the operation itself. If none of these threads is tried, requested or asleep
 //!   there, one is requested, if possible the thread of the operation. The rest of the reversal is
 //!   kept as a hint for the run, which otherwise often reaches an event that is asleep.
-//! * An event that was tried in a state is asleep behind the events that are tried there later,
-//!   until an event that depends on it is made. A run that makes an event that is asleep is
+//! * After an event was explored in a state, it sleeps below the events explored there later, until an
+//!   event that depends on it is made. A run that makes an event that is asleep is
 //!   redundant from there on. It counts as blocked, and the state is tried with a thread that is
 //!   awake, if there is one. A search that recognises states names the threads that will be asleep
 //!   behind its choice, and the target lets them wait. So hardly any of its runs is redundant.

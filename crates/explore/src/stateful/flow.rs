@@ -1,8 +1,7 @@
 //! How happens-before flows through one transition.
 //!
-//! Clocks are variables here: a transition assigns to some of them the join of others. So where the
-//! clock of an access below a state comes from can be said in terms of the clocks in that state,
-//! whatever they are.
+//! Clocks are symbolic: a transition assigns to some of them the join of others. So the clock of an
+//! access below a state is an expression over the clocks of that state.
 
 use std::rc::Rc;
 
@@ -69,7 +68,7 @@ pub(crate) struct FlowAccess {
     pub is_early: bool,
     /// To a block that came to life in this transition, before the access.
     pub is_new: bool,
-    /// Something else came to life there in this transition, behind the access.
+    /// The block was reallocated later in this transition.
     pub is_gone: bool,
     /// The clocks before the transition whose join happens before the access.
     pub sources: Sources,
@@ -78,7 +77,7 @@ pub(crate) struct FlowAccess {
 /// What one transition does to clocks, and the accesses that belong to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flow {
-    /// Clocks that change, with those before the transition that they become the join of.
+    /// Clocks that change, each with the old clocks whose join it becomes.
     pub assigned: Vec<(ClockVar, Sources)>,
     /// Bytes that are written plainly behind the operation: what they carried is gone.
     pub cleared: Vec<Range>,
@@ -113,8 +112,8 @@ impl Flow {
     }
 }
 
-/// What follows from the events so far and decides how later ones flow: which thread began the
-/// release sequences that an atomic location carries.
+/// State that release sequences carry from event to event: the thread that heads those of each atomic
+/// location.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heads {
     heads: FxHashMap<u64, Option<u16>>,

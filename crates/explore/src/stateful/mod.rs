@@ -3,23 +3,25 @@
 //! After stateful DPOR (Yang, Chen, Gopalakrishnan and Kirby, SPIN 2008), for native executions and
 //! with races by happens-before. Where a run reaches a state below which everything was explored,
 //! the search is cut. Equal states have equal futures, so filling each cut subtree back in gives a
-//! tree of source-DPOR. What that subtree would have told the way to it is kept in a summary
-//! ([`StateSummary`]):
+//! tree of source-DPOR. A summary ([`StateSummary`]) keeps what the cut subtree would have contributed
+//! to the path that leads to it:
 //!
 //! * operations below the state, each with its past below the state: they are reversed with events
-//!   on the way as if they had been met;
-//! * accesses below the state, each with the clocks in the state that happen before it: if one of
-//!   them races with an access on the way, the race is real. Then the search is not cut, so that
-//!   it shows the race.
+//!   on the path as if they had been met;
+//! * accesses below the state, each with the clocks of that state that happen before it. If one races
+//!   with an access on the path, the search is not cut, so that a run shows the race.
 //!
 //! Deviations from the paper: summaries keep causal pasts instead of a graph of visible operations,
-//! happens-before is part of them, and sleep sets are used: a state matches if what slept there
-//! before sleeps now.
+//! happens-before is part of them, and sleep sets are used: a state matches if the sleep set with which
+//! it was explored is a subset of the present one.
+//!
+//! What it misses: states are compared by hashes of 128 bits, so a collision would hide what lies below
+//! one of two states.
 //!
 //! Invariants:
 //! * Only finished nodes are matched, so cycles of states do no harm.
-//! * Not to match is always right. So the cache may forget, and a state whose key is unknown and a
-//!   search with more than 63 threads do without.
+//! * Failing to match is always sound. So the cache may forget states. States without a key, and
+//!   searches with more than 63 threads, are not matched.
 //! * A summary lists accesses to memory that was known to be shared when it was made. When more
 //!   memory turns out to be shared, everything remembered so far is given up.
 
@@ -51,7 +53,7 @@ pub(crate) use touches::TouchTable;
 #[derive(Debug)]
 pub(crate) struct NodeMatching {
     key: StateKey,
-    /// Which state of knowledge about sharing the summary belongs to.
+    /// The generation of knowledge about sharing that the summary was made with.
     era: u32,
     /// Whether something below is not in the summary.
     is_open: bool,

@@ -9,7 +9,7 @@ use raddle_vocab::{Misuse, RunStatus};
 use super::{Defect, Part, PartPosition};
 use crate::execution::{Execution, Incident, IncidentKind};
 use crate::finding::{Kind, Severity};
-use crate::race::heap::{Block, MemoryError, Site};
+use crate::race::heap::{Block, BlockSite, MemoryError};
 
 /// The defect for a wrong access.
 pub(super) fn of_error(error: &MemoryError) -> Defect {
@@ -99,7 +99,7 @@ fn part(thread: u16, pc: u64, position: PartPosition) -> Part {
 /// The part, and those of the block's end and allocation.
 fn with_block(first: Part, block: Option<&Block>) -> Vec<Part> {
     let sites = block.into_iter().flat_map(|block| [block.freed, block.allocated]).flatten();
-    let of_site = |site: Site| part(site.thread, site.pc, site.position.into());
+    let of_site = |site: BlockSite| part(site.thread, site.pc, site.position.into());
     std::iter::once(first).chain(sites.map(of_site)).collect()
 }
 

@@ -19,7 +19,7 @@ pub fn contains(address: u64) -> bool {
 
 /// Where a block came to life or died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct BlockSite {
     /// Run-local number of the thread.
     pub thread: u16,
     /// Where, in the program.
@@ -36,9 +36,9 @@ pub struct Block {
     /// One past the last byte.
     pub end: u64,
     /// Its allocation, if it was seen.
-    pub allocated: Option<Site>,
+    pub allocated: Option<BlockSite>,
     /// Its end, if it is over.
-    pub freed: Option<Site>,
+    pub freed: Option<BlockSite>,
 }
 
 /// An access that is wrong whatever orders it.
@@ -94,7 +94,7 @@ impl Blocks {
         contains(cell) || cell < self.freed_up_to
     }
 
-    pub(super) fn allocate(&mut self, start: u64, end: u64, site: Site) {
+    pub(super) fn allocate(&mut self, start: u64, end: u64, site: BlockSite) {
         self.live.insert(start, Block { start, end, allocated: Some(site), freed: None });
         let concerned = self.freed.range(..end).filter(|(_, freed)| freed.end > start);
         let dead: Vec<u64> = concerned.map(|(&at, _)| at).collect();
@@ -117,7 +117,7 @@ impl Blocks {
         let Side { thread, pc, position, .. } = side(&record);
         let known = self.live.remove(&start);
         let block = known.unwrap_or(Block { start, end, allocated: None, freed: None });
-        let block = Block { freed: Some(Site { thread, pc, position }), ..block };
+        let block = Block { freed: Some(BlockSite { thread, pc, position }), ..block };
         self.freed.insert(start, Freed { end, record, block });
         if !contains(start) {
             self.freed_up_to = self.freed_up_to.max(end);

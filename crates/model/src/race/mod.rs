@@ -42,7 +42,7 @@ use crate::depend::{bytes_within, cells};
 use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind};
 use crate::object::{MemoryAction, Op, Operation as _, ThreadOp};
 use clock::Clocks;
-use heap::{Block, Blocks, MemoryError, Site};
+use heap::{Block, BlockSite, Blocks, MemoryError};
 use long::{LONG, LongAccesses};
 use shadow::{CellRef, Compared, EVENT, Marks, Record, Shadow};
 use sink::EventOrder;
@@ -380,7 +380,7 @@ impl RaceDetector {
     fn alloc(&mut self, addr: u64, size: u64, access: &Access, number: u32) {
         let end = addr.saturating_add(size);
         let position = AccessPosition::Access(number);
-        self.blocks.allocate(addr, end, Site { thread: access.thread, pc: access.pc, position });
+        self.blocks.allocate(addr, end, BlockSite { thread: access.thread, pc: access.pc, position });
         self.long.erase(addr, end);
         self.each_known(addr, end, |detector, cell, bytes| {
             let (at, _) = detector.shadow.cell(cell);

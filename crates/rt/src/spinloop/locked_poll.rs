@@ -4,15 +4,14 @@
 //! the thread before the lock, and the thread stays there until some of that data changes.
 //!
 //! A round may also read atomic words before it locks (`if (stop) break; lock; read data; unlock`);
-//! the thread waits at the lock all the same, being the last operation that can find something
-//! else.
+//! the thread still waits at the lock, the last operation whose result can change.
 //!
 //! Only the holder of the lock changes the data (anything else is a race, which is reported). So
 //! whether the thread can go on changes only with operations on the lock, on which its own
 //! operation depends anyway.
 //!
-//! The first round is performed, because it may show a race. What it reads is no new data in the
-//! next round, which is the failed one. A thread that only tries the lock could notice the rounds
+//! The first round is performed, because it may show a race. Data read in the first round is not new
+//! in the second, so the second is the failed one. A thread that only tries the lock could notice the rounds
 //! that are left out; this is reported as a limit. The module `spinloop` describes what all kinds
 //! of rounds have in common.
 

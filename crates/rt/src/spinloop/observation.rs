@@ -14,9 +14,9 @@
 //!   thread is observed, the kernel reports every system call from outside the runtime (Syscall
 //!   User Dispatch).
 //!
-//! Other threads may run in between. What they change is not counted, on its stack neither: memory is
-//! compared each time the thread is left. A word that the thread itself has changed must hold at the end what it held
-//! before its first change.
+//! Other threads may run in between. What they change does not count, not even on this thread's stack:
+//! memory is compared whenever the thread is switched out. A word that the thread itself has changed
+//! must hold at the end what it held before its first change.
 //!
 //! # What it misses
 //! Writes to shared mappings by code without hooks; system calls on a kernel without Syscall User

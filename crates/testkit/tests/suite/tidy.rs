@@ -87,7 +87,7 @@ fn public_types_have_names_of_their_own() {
 
 fn public_type(line: &str) -> Option<String> {
     let rest = line.strip_prefix("pub ")?;
-    let name = ["struct ", "enum ", "trait ", "union "].iter().find_map(|word| rest.strip_prefix(word))?;
+    let name = ["struct ", "enum ", "trait ", "union ", "type "].iter().find_map(|word| rest.strip_prefix(word))?;
     let end = name.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(name.len());
     Some(name[..end].to_string())
 }

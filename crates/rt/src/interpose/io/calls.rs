@@ -11,7 +11,7 @@ use crate::interpose::io::announce::{self, Making};
 use crate::interpose::io::overlay::attributes::{self, named};
 use crate::interpose::io::overlay::opening::{self, Opened};
 use crate::interpose::io::overlay::walk::{self, Follow};
-use crate::interpose::io::overlay::{Code, PATH, file_type, listing, names, overlay, status};
+use crate::interpose::io::overlay::{Errno, PATH, file_type, listing, names, overlay, status};
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::interpose::io::{descriptor_ends, descriptors, overlay};
 use crate::interpose::process::shared_state::{self, SharedPart};
@@ -29,7 +29,7 @@ fn as_real() -> bool {
     !private() || overlay().is_empty()
 }
 
-fn text(path: *const c_char) -> Result<&'static CStr, Code> {
+fn text(path: *const c_char) -> Result<&'static CStr, Errno> {
     if path.is_null() {
         return Err(libc::EFAULT);
     }
@@ -37,7 +37,7 @@ fn text(path: *const c_char) -> Result<&'static CStr, Code> {
     Ok(unsafe { CStr::from_ptr(path) })
 }
 
-fn answer(result: Result<isize, Code>) -> isize {
+fn answer(result: Result<isize, Errno>) -> isize {
     result.unwrap_or_else(|code| -(code as isize))
 }
 
@@ -107,7 +107,7 @@ pub fn open(directory: i32, path: *const c_char, flags: i32, mode: u32, pc: u64)
             let operands = [directory as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
             let descriptor = real(libc::SYS_openat, operands);
             return if descriptor < 0 {
-                Err(-descriptor as Code)
+                Err(-descriptor as Errno)
             } else {
                 Ok(Opened { descriptor: descriptor as i32, node: 0 })
             };
@@ -126,7 +126,7 @@ pub fn open_temporary() -> isize {
     let opened = overlay::memory_file().and_then(|held| {
         let descriptor = overlay::reopen(held, libc::O_RDWR);
         overlay::close(held);
-        if descriptor < 0 { Err(-descriptor as Code) } else { Ok(descriptor) }
+        if descriptor < 0 { Err(-descriptor as Errno) } else { Ok(descriptor) }
     });
     if let Ok(descriptor) = opened {
         regular_files::opened_nameless(descriptor as i32);
@@ -245,7 +245,7 @@ pub fn read_link(directory: i32, path: *const c_char, into: *mut u8, room: usize
 }
 
 /// The status of an open file.
-pub fn descriptor_status(descriptor: i32) -> Result<libc::stat, Code> {
+pub fn descriptor_status(descriptor: i32) -> Result<libc::stat, Errno> {
     match regular_files::node(descriptor) {
         0 => {
             let about = status(descriptor)?;
@@ -364,7 +364,7 @@ fn change(
     path: *const c_char,
     flags: i32,
     pc: u64,
-    change: impl FnOnce(&mut walk::FileObject) -> Result<isize, Code>,
+    change: impl FnOnce(&mut walk::FileObject) -> Result<isize, Errno>,
 ) -> isize {
     answer(text(path).and_then(|path| {
         announce_status(directory, path, flags, FileAccess::Change, pc);
@@ -418,7 +418,7 @@ pub fn truncate(path: *const c_char, bytes: i64, pc: u64) -> isize {
     change(libc::AT_FDCWD, path, 0, pc, |object| attributes::set_size(object, bytes))
 }
 
-fn go_to(object: &walk::FileObject) -> Result<isize, Code> {
+fn go_to(object: &walk::FileObject) -> Result<isize, Errno> {
     if !object.is(libc::S_IFDIR) {
         return Err(libc::ENOTDIR);
     }
@@ -462,7 +462,7 @@ pub fn change_directory_to(descriptor: i32, pc: u64) -> isize {
 static WORKING_DIRECTORY: Global<[u8; PATH]> = Global::new([0; PATH]);
 
 /// The path of a directory, or of a name in it, valid until it is asked for again.
-pub fn path_of(directory: &walk::DirectoryPlace, last: &[u8]) -> Result<&'static [u8], Code> {
+pub fn path_of(directory: &walk::DirectoryPlace, last: &[u8]) -> Result<&'static [u8], Errno> {
     // SAFETY: rule 4 of the crate; the text is used before the next call.
     let text = unsafe { &mut *WORKING_DIRECTORY.get() };
     let start = names::path_of(directory, last, text)?;
@@ -582,7 +582,7 @@ fn call_real(descriptor: i32, call: impl FnOnce(i32) -> isize) -> isize {
 ///
 /// # Safety
 /// The template is a C string that can be written.
-pub unsafe fn fill_template(template: *mut c_char, suffix: usize) -> Result<(), Code> {
+pub unsafe fn fill_template(template: *mut c_char, suffix: usize) -> Result<(), Errno> {
     let len = text(template)?.to_bytes().len();
     let start = len.checked_sub(6 + suffix).ok_or(libc::EINVAL)?;
     if text(template)?.to_bytes()[start..start + 6] != *b"XXXXXX" {

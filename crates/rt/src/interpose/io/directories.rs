@@ -12,7 +12,7 @@ use crate::interpose::io::announce;
 use crate::interpose::io::calls::{self, private};
 use crate::interpose::io::files::as_c;
 use crate::interpose::io::overlay::walk::{self, Follow, Last};
-use crate::interpose::io::overlay::{Code, PATH, listing, overlay};
+use crate::interpose::io::overlay::{Errno, PATH, listing, overlay};
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::interpose::memory::heap;
 use crate::interpose::process::shared_state::{self, SharedPart};
@@ -65,7 +65,7 @@ fn own(stream: *mut c_void) -> Option<&'static mut Stream> {
     unsafe { stream.cast::<Stream>().as_mut() }.filter(|stream| stream.magic == MAGIC)
 }
 
-fn failed<T>(code: Code) -> *mut T {
+fn failed<T>(code: Errno) -> *mut T {
     set_errno(code);
     core::ptr::null_mut()
 }
@@ -104,7 +104,7 @@ extern "C" fn list_descriptor(descriptor: i32, pc: u64) -> *mut c_void {
 }
 
 /// Takes the list.
-fn take(stream: &mut Stream, pc: u64) -> Result<(), Code> {
+fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
     if regular_files::counts() {
         announce::reads_list(calls::list_of(stream.descriptor), pc);
     }
@@ -133,7 +133,7 @@ fn drop_list(stream: &mut Stream, pc: u64) {
 }
 
 /// The next entry; null at the end.
-fn next(stream: &mut Stream, pc: u64) -> Result<*mut c_void, Code> {
+fn next(stream: &mut Stream, pc: u64) -> Result<*mut c_void, Errno> {
     if !stream.taken {
         take(stream, pc)?;
     }
@@ -363,7 +363,7 @@ extern "C" fn get_directory(into: *mut c_char, room: usize, pc: u64) -> *mut c_c
             return failed(libc::EINVAL);
         }
         return match calls::get_directory(into.cast(), room, pc) {
-            code @ ..0 => failed(-code as Code),
+            code @ ..0 => failed(-code as Errno),
             len => {
                 buffers::writes(into as usize, len as usize, pc);
                 into
@@ -378,7 +378,7 @@ extern "C" fn get_directory(into: *mut c_char, room: usize, pc: u64) -> *mut c_c
     match calls::get_directory(block as *mut u8, bytes, pc) {
         code @ ..0 => {
             heap::free_at(block, pc);
-            failed(-code as Code)
+            failed(-code as Errno)
         }
         len if room == 0 => heap::realloc_at(block, len as usize, pc) as *mut c_char,
         _ => block as *mut c_char,
@@ -402,7 +402,7 @@ extern "C" fn get_working_directory(into: *mut c_char, pc: u64) -> *mut c_char {
     get_directory(into, PATH, pc)
 }
 
-fn resolve(path: &[u8], into: *mut c_char, pc: u64) -> Result<*mut c_char, Code> {
+fn resolve(path: &[u8], into: *mut c_char, pc: u64) -> Result<*mut c_char, Errno> {
     let mut found = walk::walk(libc::AT_FDCWD, path, Follow::Always)?;
     found.existing()?;
     let last = if found.last == Last::Name { found.name() } else { b"" };

@@ -205,10 +205,10 @@ fn for_runtime(block: usize) -> Option<usize> {
 }
 
 /// A block that the program has to free: first byte, and one past the last.
-pub type Block = (usize, usize);
+pub type BlockRange = (usize, usize);
 
 /// Calls the function for every block that the program has to free, in the order of addresses.
-pub fn each_live(mut call: impl FnMut(Block)) {
+pub fn each_live(mut call: impl FnMut(BlockRange)) {
     for slot in 0..process().pool_len {
         let mut at = BASE + slot * ARENA + size_of::<Arena>().next_multiple_of(64);
         while at < arena(slot).top {

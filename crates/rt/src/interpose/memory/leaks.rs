@@ -11,7 +11,7 @@
 
 use raddle_vocab::Misuse;
 
-use super::heap::{self, Block};
+use super::heap::{self, BlockRange};
 use crate::arch::{HEAP_BASE, PAGE, entry};
 use crate::restore::snapshot::is_programs_shared;
 use crate::restore::undo;
@@ -31,7 +31,7 @@ const MOST_REPORTED: usize = 256;
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Known {
-    block: Block,
+    block: BlockRange,
     /// Number of the lost block from which it was reached, or one of the marks.
     owner: usize,
     /// Whether another lost block leads to it.
@@ -122,7 +122,7 @@ impl Search {
     }
 
     /// Reads all words of a range of memory.
-    fn read(&mut self, (start, end): Block, owner: usize) {
+    fn read(&mut self, (start, end): BlockRange, owner: usize) {
         let mut at = start.next_multiple_of(size_of::<usize>());
         while at + size_of::<usize>() <= end {
             // SAFETY: callers pass memory that can be read.
@@ -145,14 +145,15 @@ impl Search {
 
 /// The part of a page that is neither heap nor stack, nor of the runtime. The first frames of a thread
 /// may share a page with its thread-local storage, which lies above.
-fn data_of(page: usize) -> Option<Block> {
+fn data_of(page: usize) -> Option<BlockRange> {
     let is_runtime = run_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&page));
     if is_runtime || heap::is_in_arena(page) {
         return None;
     }
     let pool = process().pool[..process().pool_len].iter().map(|entry| entry.stack);
     let stacks = pool.chain(run().fibers[..run().threads].iter().map(|fiber| fiber.stack));
-    let above = |start: usize, (low, high): Block| if low <= page && page < high { start.max(high) } else { start };
+    let above =
+        |start: usize, (low, high): BlockRange| if low <= page && page < high { start.max(high) } else { start };
     Some((stacks.fold(page, above), page + PAGE))
 }
 

@@ -1,12 +1,12 @@
 //! Status, permissions and attributes of objects of the overlay.
 
 use super::walk::{self, FileObject, Follow, FoundPath};
-use super::{Code, NodeKind, NodeNumber, close, hold, identity_of, memory_file, overlay, present, reopen, status};
+use super::{Errno, NodeKind, NodeNumber, close, hold, identity_of, memory_file, overlay, present, reopen, status};
 use crate::interpose::io::regular_files;
 use crate::syscall::syscall;
 
 /// The status of a node.
-pub fn status_of(number: NodeNumber) -> Result<libc::stat, Code> {
+pub fn status_of(number: NodeNumber) -> Result<libc::stat, Errno> {
     let node = *overlay().node(number);
     if !node.is_in_memory() {
         let mut about = node.about;
@@ -24,8 +24,8 @@ pub fn status_of(number: NodeNumber) -> Result<libc::stat, Code> {
     Ok(about)
 }
 
-fn result(value: isize) -> Result<isize, Code> {
-    if value < 0 { Err(-value as Code) } else { Ok(value) }
+fn result(value: isize) -> Result<isize, Errno> {
+    if value < 0 { Err(-value as Errno) } else { Ok(value) }
 }
 
 /// The effective user.
@@ -44,7 +44,7 @@ fn is_in_group(group: u32) -> bool {
 }
 
 /// Whether the program may access an object with this status (`R_OK`, `W_OK`, `X_OK`).
-pub fn may(about: &libc::stat, access: u32) -> Result<(), Code> {
+pub fn may(about: &libc::stat, access: u32) -> Result<(), Errno> {
     let mode = about.st_mode;
     let is_directory = mode & libc::S_IFMT == libc::S_IFDIR;
     if user() == 0 {
@@ -60,7 +60,7 @@ pub fn may(about: &libc::stat, access: u32) -> Result<(), Code> {
 }
 
 /// Whether the program may make or remove names in the directory.
-pub fn may_change_names(found: &FoundPath) -> Result<(), Code> {
+pub fn may_change_names(found: &FoundPath) -> Result<(), Errno> {
     let access = (libc::W_OK | libc::X_OK) as u32;
     match found.directory.node {
         0 => {
@@ -75,7 +75,7 @@ pub fn may_change_names(found: &FoundPath) -> Result<(), Code> {
 
 /// Whether the program may remove or replace this name: a sticky directory protects the files of
 /// other users.
-pub fn may_remove(found: &FoundPath) -> Result<(), Code> {
+pub fn may_remove(found: &FoundPath) -> Result<(), Errno> {
     may_change_names(found)?;
     let Some(object) = &found.object else { return Ok(()) };
     let directory = match found.directory.node {
@@ -88,14 +88,14 @@ pub fn may_remove(found: &FoundPath) -> Result<(), Code> {
 }
 
 /// Whether the program may access the object.
-pub fn may_access(object: &FileObject, access: u32) -> Result<(), Code> {
+pub fn may_access(object: &FileObject, access: u32) -> Result<(), Errno> {
     if object.node != 0 {
         return may(&object.about, access);
     }
     let path = super::descriptor_path(object.descriptor);
     // SAFETY: a valid path.
     let answer = unsafe { syscall!(libc::SYS_faccessat2, libc::AT_FDCWD, path.as_ptr(), access, libc::AT_EACCESS) };
-    match answer as Code {
+    match answer as Errno {
         // The kernel follows a link, which may lead to nothing.
         0 => Ok(()),
         _ if object.is(libc::S_IFLNK) => Ok(()),
@@ -104,7 +104,7 @@ pub fn may_access(object: &FileObject, access: u32) -> Result<(), Code> {
 }
 
 /// Moves the content of a regular file to a memory file, where it can be changed.
-pub fn copy_up(object: &mut FileObject) -> Result<NodeNumber, Code> {
+pub fn copy_up(object: &mut FileObject) -> Result<NodeNumber, Errno> {
     let number = object.own_node()?;
     let node = *overlay().node(number);
     if node.is_in_memory() || node.kind != NodeKind::File {
@@ -135,7 +135,7 @@ pub fn copy_up(object: &mut FileObject) -> Result<NodeNumber, Code> {
 }
 
 /// The content of the node is in this memory file from now on.
-pub fn put_in_memory(number: NodeNumber, file: i32) -> Result<(), Code> {
+pub fn put_in_memory(number: NodeNumber, file: i32) -> Result<(), Errno> {
     let identity = identity_of(&status(file)?);
     let node = overlay().node(number);
     (node.held, node.memory) = (file, identity);
@@ -144,7 +144,7 @@ pub fn put_in_memory(number: NodeNumber, file: i32) -> Result<(), Code> {
 }
 
 /// What a call on a path, or on a descriptor if the path is empty, is about.
-pub fn named(directory: i32, path: &[u8], flags: i32) -> Result<FileObject, Code> {
+pub fn named(directory: i32, path: &[u8], flags: i32) -> Result<FileObject, Errno> {
     if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
         return match directory {
             libc::AT_FDCWD => walk::as_object(&walk::start(directory)?),
@@ -165,7 +165,7 @@ fn change(
     object: &mut FileObject,
     on_file: impl Fn(i32) -> isize,
     on_status: impl Fn(&mut libc::stat),
-) -> Result<isize, Code> {
+) -> Result<isize, Errno> {
     let number = copy_up(object)?;
     let node = overlay().node(number);
     if node.is_in_memory() {
@@ -181,7 +181,7 @@ fn change(
 }
 
 /// Changes the mode.
-pub fn change_mode(object: &mut FileObject, mode: u32) -> Result<isize, Code> {
+pub fn change_mode(object: &mut FileObject, mode: u32) -> Result<isize, Errno> {
     if !is_owner(object) {
         return Err(libc::EPERM);
     }
@@ -197,7 +197,7 @@ pub fn change_mode(object: &mut FileObject, mode: u32) -> Result<isize, Code> {
 }
 
 /// Changes owner and group; `u32::MAX` leaves one as it is.
-pub fn change_owner(object: &mut FileObject, owner: u32, group: u32) -> Result<isize, Code> {
+pub fn change_owner(object: &mut FileObject, owner: u32, group: u32) -> Result<isize, Errno> {
     let gives_away = owner != u32::MAX && owner != object.about.st_uid;
     let joins = group != u32::MAX && group != object.about.st_gid && !is_in_group(group);
     if user() != 0 && (gives_away || joins || !is_owner(object)) {
@@ -215,7 +215,7 @@ pub fn change_owner(object: &mut FileObject, owner: u32, group: u32) -> Result<i
 }
 
 /// Changes the times, to the present if there are none.
-pub fn change_times(object: &mut FileObject, times: Option<[libc::timespec; 2]>) -> Result<isize, Code> {
+pub fn change_times(object: &mut FileObject, times: Option<[libc::timespec; 2]>) -> Result<isize, Errno> {
     let is_now = times.is_none_or(|times| times.iter().all(|time| time.tv_nsec == libc::UTIME_NOW));
     let may_stamp = is_now && may_access(object, libc::W_OK as u32).is_ok();
     if !may_stamp && !is_owner(object) {
@@ -246,7 +246,7 @@ pub fn change_times(object: &mut FileObject, times: Option<[libc::timespec; 2]>)
 }
 
 /// Sets the size of a file.
-pub fn set_size(object: &mut FileObject, bytes: i64) -> Result<isize, Code> {
+pub fn set_size(object: &mut FileObject, bytes: i64) -> Result<isize, Errno> {
     match file_kind(object) {
         NodeKind::Directory => return Err(libc::EISDIR),
         NodeKind::File => {}
@@ -268,7 +268,7 @@ fn file_kind(object: &FileObject) -> NodeKind {
 
 /// A descriptor by which the kernel can be asked about the file system that the object is on. The
 /// caller closes it.
-pub fn system_descriptor(object: &FileObject) -> Result<i32, Code> {
+pub fn system_descriptor(object: &FileObject) -> Result<i32, Errno> {
     let mut place = match object.node {
         0 => return hold(object.descriptor),
         node => walk::of_node(node),

@@ -1,7 +1,7 @@
 //! Lists of directories: the real one without the names that the run has changed, then these.
 
 use super::walk::{self, DirectoryPlace, FileObject};
-use super::{Code, file_type, overlay};
+use super::{Errno, file_type, overlay};
 use crate::state::Global;
 use crate::syscall::syscall;
 
@@ -16,7 +16,7 @@ static ENTRIES: Global<Buffer> = Global::new(Buffer([0; BUFFER]));
 
 /// Calls the function for each name, with the number and the type of the file, until it returns
 /// false.
-pub fn each(directory: &DirectoryPlace, mut call: impl FnMut(&[u8], u64, u8) -> bool) -> Result<(), Code> {
+pub fn each(directory: &DirectoryPlace, mut call: impl FnMut(&[u8], u64, u8) -> bool) -> Result<(), Errno> {
     if directory.node != 0 && overlay().node(directory.node).removed {
         return Ok(());
     }
@@ -43,12 +43,12 @@ pub fn each(directory: &DirectoryPlace, mut call: impl FnMut(&[u8], u64, u8) -> 
 
 /// The names of the real directory whose meaning the run has not changed; false if the function has
 /// had enough.
-fn each_real(directory: &DirectoryPlace, call: &mut impl FnMut(&[u8], u64, u8) -> bool) -> Result<bool, Code> {
+fn each_real(directory: &DirectoryPlace, call: &mut impl FnMut(&[u8], u64, u8) -> bool) -> Result<bool, Errno> {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: a valid name.
     let list = unsafe { syscall!(libc::SYS_openat, directory.descriptor, c".".as_ptr(), flags, 0) };
     if list < 0 {
-        return Err(-list as Code);
+        return Err(-list as Errno);
     }
     let wants_more = read_all(list as i32, |name, number, kind| {
         let is_changed = directory.node != 0 && overlay().lookup(directory.node, name).is_some();
@@ -58,7 +58,7 @@ fn each_real(directory: &DirectoryPlace, call: &mut impl FnMut(&[u8], u64, u8) -
     wants_more
 }
 
-fn read_all(list: i32, mut call: impl FnMut(&[u8], u64, u8) -> bool) -> Result<bool, Code> {
+fn read_all(list: i32, mut call: impl FnMut(&[u8], u64, u8) -> bool) -> Result<bool, Errno> {
     // SAFETY: rule 4 of the crate; no list is read while another one is.
     let buffer = unsafe { &mut (*ENTRIES.get()).0 };
     loop {
@@ -66,7 +66,7 @@ fn read_all(list: i32, mut call: impl FnMut(&[u8], u64, u8) -> bool) -> Result<b
         let bytes = unsafe { syscall!(libc::SYS_getdents64, list, buffer.as_mut_ptr(), buffer.len()) };
         match bytes {
             0 => return Ok(true),
-            ..0 => return Err(-bytes as Code),
+            ..0 => return Err(-bytes as Errno),
             _ => {}
         }
         let mut at = 0;
@@ -84,7 +84,7 @@ fn read_all(list: i32, mut call: impl FnMut(&[u8], u64, u8) -> bool) -> Result<b
 }
 
 /// Whether the directory has no names but `.` and `..`.
-pub fn is_empty(directory: &FileObject) -> Result<bool, Code> {
+pub fn is_empty(directory: &FileObject) -> Result<bool, Errno> {
     let place = match directory.node {
         0 => walk::start_at(directory)?,
         node => walk::of_node(node),
@@ -114,7 +114,7 @@ pub fn write_entry(into: &mut [u8], name: &[u8], number: u64, kind: u8, next: u6
 }
 
 /// Writes the entries from a position on, as many as fit; returns the bytes and the next position.
-pub fn read(directory: &DirectoryPlace, from: u32, into: &mut [u8]) -> Result<(usize, u32), Code> {
+pub fn read(directory: &DirectoryPlace, from: u32, into: &mut [u8]) -> Result<(usize, u32), Errno> {
     let (mut at, mut index, mut is_full) = (0, 0u32, false);
     each(directory, |name, number, kind| {
         index += 1;

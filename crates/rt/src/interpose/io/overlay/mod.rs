@@ -47,7 +47,7 @@ const HELD_BELOW: usize = 300;
 pub type NodeNumber = u16;
 
 /// An error code of the kernel.
-pub type Code = i32;
+pub type Errno = i32;
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,12 +186,12 @@ pub fn identity_of(about: &libc::stat) -> (u64, u64) {
 }
 
 /// The status of what a descriptor refers to, as the kernel sees it.
-pub fn status(descriptor: i32) -> Result<libc::stat, Code> {
+pub fn status(descriptor: i32) -> Result<libc::stat, Errno> {
     // SAFETY: an all-zero stat is a valid value to be overwritten.
     let mut about: libc::stat = unsafe { core::mem::zeroed() };
     // SAFETY: asks about a descriptor, into a local.
     let result = unsafe { syscall!(libc::SYS_fstat, descriptor, &raw mut about) };
-    if result < 0 { Err(-result as Code) } else { Ok(about) }
+    if result < 0 { Err(-result as Errno) } else { Ok(about) }
 }
 
 /// The type of a file, of its mode.
@@ -254,7 +254,7 @@ pub fn close(descriptor: i32) {
 }
 
 /// Copies a descriptor to a number out of the program's way.
-pub fn hold(descriptor: i32) -> Result<i32, Code> {
+pub fn hold(descriptor: i32) -> Result<i32, Errno> {
     undo::changed(undo::kind::FILES);
     for lowest in [HELD, HELD_BELOW] {
         // SAFETY: copies a descriptor of the runtime.
@@ -267,17 +267,17 @@ pub fn hold(descriptor: i32) -> Result<i32, Code> {
 }
 
 /// The overlay has no room for another object: the run has less space than the real disk.
-fn is_full() -> Code {
+fn is_full() -> Errno {
     note_limit(limit::FILES);
     libc::ENOSPC
 }
 
 /// An empty memory file.
-pub fn memory_file() -> Result<i32, Code> {
+pub fn memory_file() -> Result<i32, Errno> {
     // SAFETY: a valid name.
     let file = unsafe { syscall!(libc::SYS_memfd_create, c"raddle-file".as_ptr(), libc::MFD_CLOEXEC) };
     if file < 0 {
-        return Err(-file as Code);
+        return Err(-file as Errno);
     }
     let held = hold(file as i32);
     close(file as i32);
@@ -328,7 +328,7 @@ impl Overlay {
     }
 
     /// Lets a name lead to a node.
-    fn set(&mut self, directory: NodeNumber, name: &[u8], node: NodeNumber) -> Result<(), Code> {
+    fn set(&mut self, directory: NodeNumber, name: &[u8], node: NodeNumber) -> Result<(), Errno> {
         self.changes += 1;
         if let Some(entry) = self.entry(directory, name) {
             entry.node = node;
@@ -347,7 +347,7 @@ impl Overlay {
     }
 
     /// Takes a name away. What is behind it in a real directory stays hidden.
-    fn unset(&mut self, directory: NodeNumber, name: &[u8]) -> Result<(), Code> {
+    fn unset(&mut self, directory: NodeNumber, name: &[u8]) -> Result<(), Errno> {
         if self.nodes[usize::from(directory)].held >= 0 {
             return self.set(directory, name, 0);
         }
@@ -364,7 +364,7 @@ impl Overlay {
     }
 
     /// Adds a node.
-    fn add(&mut self, node: OverlayNode) -> Result<NodeNumber, Code> {
+    fn add(&mut self, node: OverlayNode) -> Result<NodeNumber, Errno> {
         undo::changed(undo::kind::FILES);
         run().used_files = true;
         self.changes += 1;
@@ -409,7 +409,7 @@ impl Overlay {
     }
 
     /// A node for a real object, which is opened without access.
-    fn add_real(&mut self, descriptor: i32, about: &libc::stat) -> Result<NodeNumber, Code> {
+    fn add_real(&mut self, descriptor: i32, about: &libc::stat) -> Result<NodeNumber, Errno> {
         let list = if file_type(about) == libc::S_IFDIR { names::list_of(descriptor) } else { 0 };
         let content = names::content_of(descriptor);
         let held = hold(descriptor)?;
@@ -466,7 +466,7 @@ impl Overlay {
     }
 
     /// The text of a link that the run makes.
-    fn new_target(&mut self, text: &[u8]) -> Result<u16, Code> {
+    fn new_target(&mut self, text: &[u8]) -> Result<u16, Errno> {
         let index = self.targets.iter().position(|target| !target.used).ok_or_else(is_full)?;
         let target = &mut self.targets[index];
         (target.used, target.len) = (true, text.len() as u16);

@@ -2,7 +2,7 @@
 
 use super::attributes::{may_change_names, may_remove};
 use super::walk::{self, DirectoryPlace, FileObject, Follow, FoundPath, Last, walk};
-use super::{Code, NAME, NodeKind, NodeNumber, OverlayNode, PATH, descriptor_path, identity_of, overlay, status};
+use super::{Errno, NAME, NodeKind, NodeNumber, OverlayNode, PATH, descriptor_path, identity_of, overlay, status};
 use crate::interpose::io::regular_files;
 use crate::restore::undo;
 use crate::state::Global;
@@ -23,7 +23,7 @@ pub fn masked(mode: u32) -> u32 {
 }
 
 /// The place for a new name.
-fn vacant(directory: i32, path: &[u8], may_end_with_slash: bool) -> Result<FoundPath, Code> {
+fn vacant(directory: i32, path: &[u8], may_end_with_slash: bool) -> Result<FoundPath, Errno> {
     let found = walk(directory, path, Follow::Never)?;
     if found.last != Last::Name || found.object.is_some() {
         return Err(libc::EEXIST);
@@ -37,12 +37,12 @@ fn vacant(directory: i32, path: &[u8], may_end_with_slash: bool) -> Result<Found
 }
 
 /// Nothing can be made in a directory that was removed.
-pub fn is_alive(directory: &DirectoryPlace) -> Result<(), Code> {
+pub fn is_alive(directory: &DirectoryPlace) -> Result<(), Errno> {
     if directory.node != 0 && overlay().node(directory.node).removed { Err(libc::ENOENT) } else { Ok(()) }
 }
 
 /// Lets the name that was found lead to a new node.
-pub fn enter(found: &mut FoundPath, node: OverlayNode) -> Result<NodeNumber, Code> {
+pub fn enter(found: &mut FoundPath, node: OverlayNode) -> Result<NodeNumber, Errno> {
     let directory = found.directory_node()?;
     let overlay = overlay();
     let number = overlay.add(OverlayNode { content: regular_files::content(found.name()), ..node })?;
@@ -52,7 +52,7 @@ pub fn enter(found: &mut FoundPath, node: OverlayNode) -> Result<NodeNumber, Cod
 }
 
 /// Makes a directory.
-pub fn make_directory(directory: i32, path: &[u8], mode: u32) -> Result<isize, Code> {
+pub fn make_directory(directory: i32, path: &[u8], mode: u32) -> Result<isize, Errno> {
     let mut found = vacant(directory, path, true)?;
     let parent = found.directory_node()?;
     let mut about = overlay().new_status(parent, masked(mode) & 0o1777 | libc::S_IFDIR);
@@ -64,7 +64,7 @@ pub fn make_directory(directory: i32, path: &[u8], mode: u32) -> Result<isize, C
 }
 
 /// Makes a symbolic link.
-pub fn make_link(target: &[u8], directory: i32, path: &[u8]) -> Result<isize, Code> {
+pub fn make_link(target: &[u8], directory: i32, path: &[u8]) -> Result<isize, Errno> {
     match target.len() {
         0 => return Err(libc::ENOENT),
         PATH.. => return Err(libc::ENAMETOOLONG),
@@ -80,7 +80,7 @@ pub fn make_link(target: &[u8], directory: i32, path: &[u8]) -> Result<isize, Co
 }
 
 /// Makes a named pipe or an empty file.
-pub fn make_special(directory: i32, path: &[u8], mode: u32) -> Result<isize, Code> {
+pub fn make_special(directory: i32, path: &[u8], mode: u32) -> Result<isize, Errno> {
     let mut found = vacant(directory, path, false)?;
     let parent = found.directory_node()?;
     match mode & libc::S_IFMT {
@@ -97,7 +97,7 @@ pub fn make_special(directory: i32, path: &[u8], mode: u32) -> Result<isize, Cod
 }
 
 /// Gives an object another name.
-pub fn link(object: &mut FileObject, directory: i32, path: &[u8]) -> Result<isize, Code> {
+pub fn link(object: &mut FileObject, directory: i32, path: &[u8]) -> Result<isize, Errno> {
     let mut found = vacant(directory, path, false)?;
     let parent = found.directory_node()?;
     if overlay().node(parent).about.st_dev != object.about.st_dev {
@@ -114,7 +114,7 @@ pub fn link(object: &mut FileObject, directory: i32, path: &[u8]) -> Result<isiz
 }
 
 /// Removes a name that is not a directory's.
-pub fn remove_file(directory: i32, path: &[u8]) -> Result<isize, Code> {
+pub fn remove_file(directory: i32, path: &[u8]) -> Result<isize, Errno> {
     let mut found = walk(directory, path, Follow::Never)?;
     if found.last != Last::Name {
         return Err(libc::EISDIR);
@@ -132,7 +132,7 @@ pub fn remove_file(directory: i32, path: &[u8]) -> Result<isize, Code> {
 }
 
 /// Takes the name away that was found.
-fn take_away(found: &mut FoundPath) -> Result<(), Code> {
+fn take_away(found: &mut FoundPath) -> Result<(), Errno> {
     let parent = found.directory_node()?;
     let node = found.existing()?.own_node()?;
     overlay().unset(parent, found.name())?;
@@ -151,7 +151,7 @@ fn lose_name(parent: NodeNumber, number: NodeNumber) {
 }
 
 /// Removes a directory.
-pub fn remove_directory(directory: i32, path: &[u8]) -> Result<isize, Code> {
+pub fn remove_directory(directory: i32, path: &[u8]) -> Result<isize, Errno> {
     let mut found = walk(directory, path, Follow::Never)?;
     match found.last {
         Last::Dot if found.name().is_empty() => return Err(libc::EBUSY),
@@ -172,7 +172,7 @@ pub fn remove_directory(directory: i32, path: &[u8]) -> Result<isize, Code> {
 }
 
 /// Whether the directory lies in the other one, or is it.
-fn is_within(inner: &DirectoryPlace, outer: &FileObject) -> Result<bool, Code> {
+fn is_within(inner: &DirectoryPlace, outer: &FileObject) -> Result<bool, Errno> {
     let wanted = identity_of(&outer.about);
     let mut here = walk::as_object(inner)?;
     loop {
@@ -192,7 +192,7 @@ fn is_within(inner: &DirectoryPlace, outer: &FileObject) -> Result<bool, Code> {
 }
 
 /// Moves a name.
-pub fn rename(old: (i32, &[u8]), new: (i32, &[u8]), flags: u32) -> Result<isize, Code> {
+pub fn rename(old: (i32, &[u8]), new: (i32, &[u8]), flags: u32) -> Result<isize, Errno> {
     if flags & !(RENAME_NOREPLACE | RENAME_EXCHANGE) != 0 || flags == RENAME_NOREPLACE | RENAME_EXCHANGE {
         return Err(libc::EINVAL);
     }
@@ -220,7 +220,7 @@ pub fn rename(old: (i32, &[u8]), new: (i32, &[u8]), flags: u32) -> Result<isize,
 }
 
 /// Checks whether the two names can be those of a move.
-fn check_names(from: &mut FoundPath, to: &mut FoundPath, flags: u32) -> Result<(), Code> {
+fn check_names(from: &mut FoundPath, to: &mut FoundPath, flags: u32) -> Result<(), Errno> {
     let is_directory = from.existing()?.is(libc::S_IFDIR);
     if flags & RENAME_NOREPLACE != 0 && to.object.is_some() {
         return Err(libc::EEXIST);
@@ -247,7 +247,7 @@ fn check_names(from: &mut FoundPath, to: &mut FoundPath, flags: u32) -> Result<(
 }
 
 /// Checks permissions, and whether one can replace the other.
-fn check_kinds(from: &mut FoundPath, to: &mut FoundPath, flags: u32) -> Result<(), Code> {
+fn check_kinds(from: &mut FoundPath, to: &mut FoundPath, flags: u32) -> Result<(), Errno> {
     may_remove(from)?;
     is_alive(&to.directory)?;
     may_remove(to)?;
@@ -273,7 +273,7 @@ fn settle(node: NodeNumber, from: NodeNumber, to: NodeNumber) {
     }
 }
 
-fn move_name(from: &mut FoundPath, to: &mut FoundPath) -> Result<isize, Code> {
+fn move_name(from: &mut FoundPath, to: &mut FoundPath) -> Result<isize, Errno> {
     let (old, new) = (from.directory_node()?, directory_node_of(to, from)?);
     let node = from.existing()?.own_node()?;
     if let Some(replaced) = &mut to.object {
@@ -289,7 +289,7 @@ fn move_name(from: &mut FoundPath, to: &mut FoundPath) -> Result<isize, Code> {
     Ok(0)
 }
 
-fn exchange(from: &mut FoundPath, to: &mut FoundPath) -> Result<isize, Code> {
+fn exchange(from: &mut FoundPath, to: &mut FoundPath) -> Result<isize, Errno> {
     let (old, new) = (from.directory_node()?, directory_node_of(to, from)?);
     let (first, second) = (from.existing()?.own_node()?, to.existing()?.own_node()?);
     overlay().set(new, to.name(), first)?;
@@ -305,7 +305,7 @@ fn exchange(from: &mut FoundPath, to: &mut FoundPath) -> Result<isize, Code> {
 
 /// The node of a directory that may be the same real one as that of another name, which has got its
 /// node in the meantime.
-fn directory_node_of(found: &mut FoundPath, other: &FoundPath) -> Result<NodeNumber, Code> {
+fn directory_node_of(found: &mut FoundPath, other: &FoundPath) -> Result<NodeNumber, Errno> {
     if found.directory.node == 0 && other.directory.node != 0 {
         found.directory.node = overlay().find(identity_of(&status(found.directory.descriptor)?));
     }
@@ -331,7 +331,7 @@ pub struct Backwards<'a> {
 }
 
 impl Backwards<'_> {
-    fn put(&mut self, part: &[u8]) -> Result<(), Code> {
+    fn put(&mut self, part: &[u8]) -> Result<(), Errno> {
         self.start = self.start.checked_sub(part.len()).ok_or(libc::ENAMETOOLONG)?;
         self.text[self.start..self.start + part.len()].copy_from_slice(part);
         Ok(())
@@ -339,7 +339,7 @@ impl Backwards<'_> {
 }
 
 /// Writes the path of a directory to the end of the buffer; returns where it starts.
-pub fn path_of(directory: &DirectoryPlace, last: &[u8], into: &mut [u8]) -> Result<usize, Code> {
+pub fn path_of(directory: &DirectoryPlace, last: &[u8], into: &mut [u8]) -> Result<usize, Errno> {
     let start = into.len();
     let mut path = Backwards { text: into, start };
     if !last.is_empty() {

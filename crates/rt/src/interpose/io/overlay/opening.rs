@@ -2,7 +2,7 @@
 
 use super::attributes::{copy_up, may_access, may_change_names, put_in_memory};
 use super::walk::{FileObject, Follow, FoundPath, Last, walk};
-use super::{Code, NodeKind, NodeNumber, OverlayNode, close, memory_file, names, overlay, reopen};
+use super::{Errno, NodeKind, NodeNumber, OverlayNode, close, memory_file, names, overlay, reopen};
 use crate::syscall::syscall;
 
 /// A descriptor that was opened, and the node that it refers to.
@@ -13,8 +13,8 @@ pub struct Opened {
     pub node: NodeNumber,
 }
 
-fn opened(result: isize, node: NodeNumber) -> Result<Opened, Code> {
-    if result < 0 { Err(-result as Code) } else { Ok(Opened { descriptor: result as i32, node }) }
+fn opened(result: isize, node: NodeNumber) -> Result<Opened, Errno> {
+    if result < 0 { Err(-result as Errno) } else { Ok(Opened { descriptor: result as i32, node }) }
 }
 
 /// Whether a file that is opened so may be changed.
@@ -25,7 +25,7 @@ pub fn writes(flags: i32) -> bool {
 }
 
 /// Opens a path. The descriptor may have a higher number than the lowest that is free.
-pub fn open(directory: i32, path: &[u8], flags: i32, mode: u32) -> Result<Opened, Code> {
+pub fn open(directory: i32, path: &[u8], flags: i32, mode: u32) -> Result<Opened, Errno> {
     if flags & libc::O_TMPFILE == libc::O_TMPFILE {
         return open_nameless(directory, path, flags, mode);
     }
@@ -51,7 +51,7 @@ pub fn open(directory: i32, path: &[u8], flags: i32, mode: u32) -> Result<Opened
     }
 }
 
-fn create(found: &mut FoundPath, flags: i32, mode: u32) -> Result<Opened, Code> {
+fn create(found: &mut FoundPath, flags: i32, mode: u32) -> Result<Opened, Errno> {
     if flags & libc::O_DIRECTORY != 0 {
         return Err(libc::EINVAL);
     }
@@ -71,13 +71,13 @@ fn finish_mode(node: NodeNumber, mode: u32) {
 }
 
 /// Makes an empty file under the name that was found.
-pub fn make_file(found: &mut FoundPath, mode: u32) -> Result<NodeNumber, Code> {
+pub fn make_file(found: &mut FoundPath, mode: u32) -> Result<NodeNumber, Errno> {
     let parent = found.directory_node()?;
     let node = new_file(parent, mode)?;
     names::enter(found, node.0).and_then(|number| put_in_memory(number, node.1).map(|()| number))
 }
 
-fn new_file(parent: NodeNumber, mode: u32) -> Result<(OverlayNode, i32), Code> {
+fn new_file(parent: NodeNumber, mode: u32) -> Result<(OverlayNode, i32), Errno> {
     let about = overlay().new_status(parent, mode & 0o7777 | libc::S_IFREG);
     let file = memory_file()?;
     // SAFETY: changes owner and mode of a memory file.
@@ -88,7 +88,7 @@ fn new_file(parent: NodeNumber, mode: u32) -> Result<(OverlayNode, i32), Code> {
     Ok((OverlayNode { kind: NodeKind::File, about, held: file, ..OverlayNode::UNUSED }, file))
 }
 
-fn open_nameless(directory: i32, path: &[u8], flags: i32, mode: u32) -> Result<Opened, Code> {
+fn open_nameless(directory: i32, path: &[u8], flags: i32, mode: u32) -> Result<Opened, Errno> {
     if flags & libc::O_ACCMODE == libc::O_RDONLY {
         return Err(libc::EINVAL);
     }
@@ -108,7 +108,7 @@ fn open_nameless(directory: i32, path: &[u8], flags: i32, mode: u32) -> Result<O
     opened(descriptor, number)
 }
 
-fn open_existing(object: &mut FileObject, flags: i32) -> Result<Opened, Code> {
+fn open_existing(object: &mut FileObject, flags: i32) -> Result<Opened, Errno> {
     let is_directory = object.is(libc::S_IFDIR);
     let only_names = flags & libc::O_PATH != 0;
     if object.is(libc::S_IFLNK) && !only_names {
@@ -152,7 +152,7 @@ fn wanted(flags: i32) -> u32 {
 
 /// Opens a directory. One that exists only in the overlay gets a descriptor of the root directory;
 /// calls on the descriptor go by its node.
-fn open_directory(object: &FileObject, flags: i32) -> Result<Opened, Code> {
+fn open_directory(object: &FileObject, flags: i32) -> Result<Opened, Errno> {
     let real = match object.node {
         0 => object.descriptor,
         node => overlay().node(node).held,

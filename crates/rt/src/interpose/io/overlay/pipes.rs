@@ -4,14 +4,14 @@
 use raddle_wire::limit;
 
 use super::opening::Opened;
-use super::{Code, NodeNumber, close, hold, overlay, reopen};
+use super::{Errno, NodeNumber, close, hold, overlay, reopen};
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::regular_files;
 use crate::sched::controller::note_limit;
 use crate::syscall::syscall;
 
 /// The kernel's pipe, without access.
-fn pipe(number: NodeNumber) -> Result<i32, Code> {
+fn pipe(number: NodeNumber) -> Result<i32, Errno> {
     let held = overlay().node(number).held;
     if held >= 0 {
         return Ok(held);
@@ -20,7 +20,7 @@ fn pipe(number: NodeNumber) -> Result<i32, Code> {
     // SAFETY: two descriptors are written into the local.
     let result = unsafe { syscall!(libc::SYS_pipe2, ends.as_mut_ptr(), libc::O_CLOEXEC) };
     if result < 0 {
-        return Err(-result as Code);
+        return Err(-result as Errno);
     }
     let bare = reopen(ends[0], libc::O_PATH | libc::O_CLOEXEC) as i32;
     let held = hold(bare);
@@ -42,7 +42,7 @@ fn has_reader(number: NodeNumber) -> bool {
 }
 
 /// Opens a named pipe. A thread that would wait for the other end does not: that is named.
-pub fn open(number: NodeNumber, flags: i32) -> Result<Opened, Code> {
+pub fn open(number: NodeNumber, flags: i32) -> Result<Opened, Errno> {
     if overlay().node(number).about.st_mode & libc::S_IFMT != libc::S_IFIFO {
         return Err(libc::ENXIO);
     }
@@ -55,7 +55,7 @@ pub fn open(number: NodeNumber, flags: i32) -> Result<Opened, Code> {
     }
     let result = reopen(held, flags | libc::O_NONBLOCK);
     if result < 0 {
-        return Err(-result as Code);
+        return Err(-result as Errno);
     }
     // SAFETY: sets the flags that the program asked for.
     unsafe { syscall!(libc::SYS_fcntl, result, libc::F_SETFL, flags & (libc::O_NONBLOCK | libc::O_APPEND)) };

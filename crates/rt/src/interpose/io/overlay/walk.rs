@@ -1,6 +1,6 @@
 //! The walk along a path, step by step, through real directories and those of the overlay.
 
-use super::{Code, NAME, NodeNumber, PATH, file_type, identity_of, overlay, status};
+use super::{Errno, NAME, NodeNumber, PATH, file_type, identity_of, overlay, status};
 use crate::interpose::io::regular_files;
 use crate::state::Global;
 use crate::syscall::syscall;
@@ -58,12 +58,12 @@ impl Drop for FileObject {
 
 impl FileObject {
     /// An object of the overlay.
-    pub fn of_node(node: NodeNumber) -> Result<Self, Code> {
+    pub fn of_node(node: NodeNumber) -> Result<Self, Errno> {
         Ok(FileObject { node, descriptor: -1, about: super::attributes::status_of(node)? })
     }
 
     /// A real object, unless it has a node.
-    fn of_descriptor(descriptor: i32) -> Result<Self, Code> {
+    fn of_descriptor(descriptor: i32) -> Result<Self, Errno> {
         let mut object = FileObject { node: 0, descriptor, about: status(descriptor)? };
         object.node = overlay().find(identity_of(&object.about));
         if object.node != 0 {
@@ -78,7 +78,7 @@ impl FileObject {
     }
 
     /// Its node, which is made if there is none.
-    pub fn own_node(&mut self) -> Result<NodeNumber, Code> {
+    pub fn own_node(&mut self) -> Result<NodeNumber, Errno> {
         if self.node == 0 {
             self.node = overlay().add_real(self.descriptor, &self.about)?;
         }
@@ -118,12 +118,12 @@ impl FoundPath {
     }
 
     /// What is there.
-    pub fn existing(&mut self) -> Result<&mut FileObject, Code> {
+    pub fn existing(&mut self) -> Result<&mut FileObject, Errno> {
         self.object.as_mut().ok_or(libc::ENOENT)
     }
 
     /// The node of the directory, which is made if there is none.
-    pub fn directory_node(&mut self) -> Result<NodeNumber, Code> {
+    pub fn directory_node(&mut self) -> Result<NodeNumber, Errno> {
         if self.directory.node == 0 {
             let about = status(self.directory.descriptor)?;
             self.directory.node = overlay().add_real(self.directory.descriptor, &about)?;
@@ -143,7 +143,7 @@ static REST: Global<Rest> = Global::new(Rest { text: [0; 2 * PATH], at: 0, end: 
 static TARGET: Global<[u8; PATH]> = Global::new([0; PATH]);
 
 impl Rest {
-    fn begin(&mut self, path: &[u8]) -> Result<(), Code> {
+    fn begin(&mut self, path: &[u8]) -> Result<(), Errno> {
         match path.len() {
             0 => Err(libc::ENOENT),
             PATH.. => Err(libc::ENAMETOOLONG),
@@ -164,7 +164,7 @@ impl Rest {
     }
 
     /// Takes the next part, and whether a slash stands behind it.
-    fn part(&mut self, into: &mut [u8; NAME]) -> Result<(usize, bool), Code> {
+    fn part(&mut self, into: &mut [u8; NAME]) -> Result<(usize, bool), Errno> {
         let from = self.at;
         while self.at < self.end && self.text[self.at] != b'/' {
             self.at += 1;
@@ -178,7 +178,7 @@ impl Rest {
     }
 
     /// Puts what a link leads to in front of the rest.
-    fn put_back(&mut self, target: &[u8], slash: bool) -> Result<(), Code> {
+    fn put_back(&mut self, target: &[u8], slash: bool) -> Result<(), Errno> {
         let left = self.end - self.at;
         let between = usize::from(slash || left > 0);
         if target.is_empty() {
@@ -197,12 +197,12 @@ impl Rest {
     }
 }
 
-fn open_without_access(directory: i32, name: *const u8, follow: bool) -> Result<i32, Code> {
+fn open_without_access(directory: i32, name: *const u8, follow: bool) -> Result<i32, Errno> {
     let nofollow = if follow { 0 } else { libc::O_NOFOLLOW };
     let flags = libc::O_PATH | libc::O_CLOEXEC | nofollow;
     // SAFETY: callers pass a name that ends with a zero byte.
     let result = unsafe { syscall!(libc::SYS_openat, directory, name, flags, 0) };
-    if result < 0 { Err(-result as Code) } else { Ok(result as i32) }
+    if result < 0 { Err(-result as Errno) } else { Ok(result as i32) }
 }
 
 fn place(object: FileObject) -> DirectoryPlace {
@@ -221,12 +221,12 @@ pub fn of_node(node: NodeNumber) -> DirectoryPlace {
     DirectoryPlace { node, descriptor: overlay().node(node).held, owned: false }
 }
 
-fn real_place(directory: i32, name: &core::ffi::CStr) -> Result<DirectoryPlace, Code> {
+fn real_place(directory: i32, name: &core::ffi::CStr) -> Result<DirectoryPlace, Errno> {
     FileObject::of_descriptor(open_without_access(directory, name.as_ptr().cast(), true)?).map(place)
 }
 
 /// Where a path that is not absolute begins.
-pub fn start(directory: i32) -> Result<DirectoryPlace, Code> {
+pub fn start(directory: i32) -> Result<DirectoryPlace, Errno> {
     if directory == libc::AT_FDCWD {
         return match overlay().directory {
             0 => real_place(libc::AT_FDCWD, c"."),
@@ -241,20 +241,20 @@ pub fn start(directory: i32) -> Result<DirectoryPlace, Code> {
 }
 
 /// What a descriptor of the program refers to.
-pub fn of_descriptor(descriptor: i32) -> Result<FileObject, Code> {
+pub fn of_descriptor(descriptor: i32) -> Result<FileObject, Errno> {
     match regular_files::node(descriptor) {
         0 => {
             status(descriptor)?;
             // SAFETY: copies a descriptor of the program, for the object to close.
             let copy = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, 0) };
-            if copy < 0 { Err(-copy as Code) } else { FileObject::of_descriptor(copy as i32) }
+            if copy < 0 { Err(-copy as Errno) } else { FileObject::of_descriptor(copy as i32) }
         }
         node => FileObject::of_node(node),
     }
 }
 
 /// The directory above.
-pub fn above(below: &DirectoryPlace) -> Result<DirectoryPlace, Code> {
+pub fn above(below: &DirectoryPlace) -> Result<DirectoryPlace, Errno> {
     if below.node != 0 {
         let parent = overlay().node(below.node).parent;
         if parent != 0 {
@@ -264,7 +264,7 @@ pub fn above(below: &DirectoryPlace) -> Result<DirectoryPlace, Code> {
     real_place(below.descriptor, c"..")
 }
 
-fn may_search(directory: &DirectoryPlace) -> Result<(), Code> {
+fn may_search(directory: &DirectoryPlace) -> Result<(), Errno> {
     match directory.node {
         0 => Ok(()),
         node => super::attributes::may(&overlay().node(node).about, libc::X_OK as u32),
@@ -272,7 +272,7 @@ fn may_search(directory: &DirectoryPlace) -> Result<(), Code> {
 }
 
 /// What a name in a directory leads to; `None` if there is nothing of this name.
-pub fn step(directory: &DirectoryPlace, name: &[u8]) -> Result<Option<FileObject>, Code> {
+pub fn step(directory: &DirectoryPlace, name: &[u8]) -> Result<Option<FileObject>, Errno> {
     may_search(directory)?;
     if directory.node != 0 {
         match overlay().lookup(directory.node, name) {
@@ -295,7 +295,7 @@ pub fn step(directory: &DirectoryPlace, name: &[u8]) -> Result<Option<FileObject
 }
 
 /// Copies what a link leads to; returns the length.
-pub fn read_link(link: &FileObject, into: &mut [u8]) -> Result<usize, Code> {
+pub fn read_link(link: &FileObject, into: &mut [u8]) -> Result<usize, Errno> {
     let node = overlay().node(link.node);
     if link.node != 0 && node.target != 0 {
         let target = &overlay().targets[usize::from(node.target) - 1];
@@ -306,7 +306,7 @@ pub fn read_link(link: &FileObject, into: &mut [u8]) -> Result<usize, Code> {
     let real = if link.node != 0 { node.held } else { link.descriptor };
     // SAFETY: reads what a real link leads to, into the buffer.
     let len = unsafe { syscall!(libc::SYS_readlinkat, real, c"".as_ptr(), into.as_mut_ptr(), into.len()) };
-    if len < 0 { Err(-len as Code) } else { Ok(len as usize) }
+    if len < 0 { Err(-len as Errno) } else { Ok(len as usize) }
 }
 
 /// Whether the kernel alone knows what a link leads to.
@@ -322,7 +322,7 @@ fn is_magic(link: &FileObject) -> bool {
 }
 
 /// Follows a path from a directory, or from the working directory.
-pub fn walk(directory: i32, path: &[u8], follow: Follow) -> Result<FoundPath, Code> {
+pub fn walk(directory: i32, path: &[u8], follow: Follow) -> Result<FoundPath, Errno> {
     // SAFETY: rule 4 of the crate; a walk does not hand over control, and begins no other one.
     let (rest, target) = unsafe { (&mut *REST.get(), &mut *TARGET.get()) };
     rest.begin(path)?;
@@ -387,12 +387,12 @@ pub fn walk(directory: i32, path: &[u8], follow: Follow) -> Result<FoundPath, Co
     }
 }
 
-fn directory_place(object: FileObject) -> Result<DirectoryPlace, Code> {
+fn directory_place(object: FileObject) -> Result<DirectoryPlace, Errno> {
     if object.is(libc::S_IFDIR) { Ok(place(object)) } else { Err(libc::ENOTDIR) }
 }
 
 /// The directory itself as an object.
-pub fn as_object(directory: &DirectoryPlace) -> Result<FileObject, Code> {
+pub fn as_object(directory: &DirectoryPlace) -> Result<FileObject, Errno> {
     if directory.node != 0 {
         return FileObject::of_node(directory.node);
     }
@@ -400,13 +400,13 @@ pub fn as_object(directory: &DirectoryPlace) -> Result<FileObject, Code> {
 }
 
 /// The place of a real directory.
-pub fn start_at(object: &FileObject) -> Result<DirectoryPlace, Code> {
+pub fn start_at(object: &FileObject) -> Result<DirectoryPlace, Errno> {
     Ok(DirectoryPlace { node: 0, descriptor: object.descriptor, owned: false })
 }
 
 impl DirectoryPlace {
     /// The same place, apart from this one's life.
-    pub fn copy_of(other: &DirectoryPlace) -> Result<DirectoryPlace, Code> {
+    pub fn copy_of(other: &DirectoryPlace) -> Result<DirectoryPlace, Errno> {
         if other.node != 0 {
             return Ok(of_node(other.node));
         }
