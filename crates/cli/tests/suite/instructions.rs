@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::common::{Place, built, finish, raddle};
 use raddle_testkit::tools::require;
@@ -25,34 +26,41 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn compiler() -> String {
-    let done = finish(std::process::Command::new("rustc").arg("--version"));
+    let done = finish(Command::new("rustc").arg("--version"));
     done.stdout.trim().to_string()
 }
 
-/// Instructions of a search that is cut after so many executions, and how many there were.
-fn count(program: &Path, most: &str) -> (u64, u64) {
+/// A search that is cut after so many executions, and how many there were.
+fn search(place: &Place, mut command: Command, most: u64, program: &Path) -> u64 {
+    command.args(["check", "--strategy", "optimal", "--quiet", "--jobs", "1", "--json", "report.json"]);
+    command.args(["--max-executions", &most.to_string()]).arg(program);
+    let done = finish(&mut command);
+    let report = std::fs::read_to_string(place.path("report.json")).unwrap_or_else(|_| panic!("{}", done.all()));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    report["stats"]["executions"].as_u64().unwrap()
+}
+
+/// Instructions of a search that is cut after so many executions.
+fn count(program: &Path, most: u64) -> u64 {
     let place = Place::new();
     let counts = place.path("callgrind.out");
     let mut command = place.command("valgrind");
     command.args(["--tool=callgrind", "-q", "--trace-children=no"]);
     command.arg(format!("--callgrind-out-file={}", counts.display())).arg(raddle());
-    command.args(["check", "--strategy", "optimal", "--quiet", "--jobs", "1"]);
-    command.args(["--json", "report.json", "--max-executions", most]).arg(program);
-    let done = finish(&mut command);
-    let text = std::fs::read_to_string(&counts).unwrap_or_else(|error| panic!("{error}: {}", done.all()));
+    assert_eq!(search(&place, command, most, program), most);
+    let text = std::fs::read_to_string(&counts).expect("callgrind writes a file");
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).expect("callgrind counts");
-    let report = std::fs::read_to_string(place.path("report.json")).unwrap_or_else(|_| panic!("{}", done.all()));
-    let report: Value = serde_json::from_str(&report).unwrap();
-    (total.trim().parse().unwrap(), report["stats"]["executions"].as_u64().unwrap())
+    total.trim().parse().unwrap()
 }
 
-/// Instructions per execution, what it takes to get to the first one taken off.
+/// Instructions per execution, what it takes to get to the first one taken off. Both searches are cut,
+/// so that both end with the same words.
 fn per_execution(source: &str, flags: &[&str]) -> u64 {
     let program = built(&path("programs").join(source).with_extension("c"), flags);
-    let (first, one) = count(&program, "1");
-    let (all, executions) = count(&program, "1000000");
-    assert!(one == 1 && executions > 10, "{source}: {executions} executions");
-    (all - first) / (executions - 1)
+    let place = Place::new();
+    let executions = search(&place, place.command(raddle()), 1_000_000, &program);
+    assert!(executions > 10, "{source}: {executions} executions");
+    (count(&program, executions - 1) - count(&program, 1)) / (executions - 2)
 }
 
 #[test]
