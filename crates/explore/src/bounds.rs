@@ -76,6 +76,9 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
     }
 
     fn estimate(&self) -> Option<Estimate> {
+        if self.cut {
+            return self.inner.estimate();
+        }
         let limit = self.limit as f64;
         let is_endless = self.inner.incomplete_reason() == Some(IncompleteReason::Sampling);
         let endless = is_endless.then_some(Estimate { least: limit, most: Some(limit) });

@@ -68,9 +68,7 @@ static void *show(void *value) {
   return value;
 }
 
-#if defined STORE
-static void tell(int value) { atomic_store(&shown, value); }
-#elif defined ADD
+#if defined ADD
 static void tell(int value) { atomic_fetch_add(&shown, value); }
 #elif defined EXCHANGE
 static void tell(int value) {
@@ -99,6 +97,8 @@ static void tell(int value) {
   pthread_join(thread, &results[value == 5]);
   atomic_store(&shown, results[1] ? 5 : 6);
 }
+#else // STORE
+static void tell(int value) { atomic_store(&shown, value); }
 #endif
 
 static void *get(void *arg) {

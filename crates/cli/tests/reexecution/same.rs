@@ -102,6 +102,10 @@ pub fn check(program: &Path, args: &[OsString], schedules: u64) -> Result<(), Fa
         if first.status != RunStatus::Rest || is_racy(&first) || !snapshot.limits().is_empty() {
             continue;
         }
+        // Such a run stops where another one covers it, which depends on the order.
+        if first.is_stale() {
+            continue;
+        }
         for order in 0..ORDERS {
             if let Some(difference) = reorder(&mut snapshot, &first, 0, order)? {
                 return Err(format!("seed {seed}, in order {order}: {difference}").into());

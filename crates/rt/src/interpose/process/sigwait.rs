@@ -81,14 +81,22 @@ extern "C" fn suspend(set: *const u64, pc: u64) -> i32 {
     // SAFETY: the caller passes a set.
     let blocked = unsafe { *set };
     let before = run().me().blocked;
+    // The wait and the handler are one transition, so that nothing is sent in between. Which action the
+    // signal has is asked on both sides of it: a change comes before both or after both.
+    let handled = |signal: &i32| {
+        !blocked & signal_masks::bit(*signal) != 0 && run().handlers[*signal as usize].handler > libc::SIG_IGN
+    };
+    for signal in (1..=64).filter(handled) {
+        shared_state::gets_signal(signal, pc);
+    }
     pending_signals::wait(!blocked, false, pc);
     if let Some(info) = pending_signals::take(!blocked, true) {
-        shared_state::gets_signal(info.si_signo, pc);
         signal_masks::go_back_to(blocked);
         signal_masks::make_room_for_frame();
         // SAFETY: sends the signal to this thread, which does not block it now.
         unsafe { hidden::raise(info.si_signo) };
         signal_masks::go_back_to(before);
+        shared_state::gets_signal(info.si_signo, pc);
     }
     set_errno(libc::EINTR);
     -1
