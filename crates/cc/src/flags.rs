@@ -10,6 +10,7 @@
 //! | volatile is not marked | `tsan-distinguish-volatile` | `-tsan-distinguish-volatile` |
 //! | warns on fences, which raddle does model | `-Wno-tsan` | does not happen |
 //! | libstdc++ polls 16 times before it sleeps | a header for the runtime | likewise |
+//! | `std::string` is in libstdc++, without hooks | a header | likewise |
 //! | `memcpy` becomes `__memcpy_chk` | `_FORTIFY_SOURCE=0` | `_FORTIFY_SOURCE=0` |
 
 use crate::compiler::{Compiler, Family};

@@ -29,11 +29,13 @@ const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
 /// has built in; an entry of a specs file ends with an empty line.
 const GCC_SPECS: &str = "*cc1:\n+ -fsanitize=thread\n\n";
 
-/// The directory of headers that come before the system's. It has one header, which tells the
-/// runtime how libstdc++ waits.
+/// The directory of headers that come before the system's. One tells the runtime how libstdc++ waits,
+/// the other has strings compiled into the program.
 const HEADERS: &str = "include";
 const ATOMIC_WAIT_NAME: &str = "include/bits/atomic_wait.h";
 const ATOMIC_WAIT: &str = include_str!("../include/bits/atomic_wait.h");
+const STRINGS_NAME: &str = "include/bits/basic_string.tcc";
+const STRINGS: &str = include_str!("../include/bits/basic_string.tcc");
 
 /// A small file that a plan needs; [`crate::execute`] writes it if it is not there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +107,8 @@ impl Runtime {
 
     /// The files that plans refer to, for an installation into a directory that is read-only later.
     pub fn support_files(&self) -> Vec<SupportFile> {
-        vec![self.gcc_specs(), self.atomic_wait()]
+        let [wait, strings] = self.cxx_headers();
+        vec![self.gcc_specs(), wait, strings]
     }
 
     /// The specs file by which gcc instruments without linking its own runtime.
@@ -113,9 +116,10 @@ impl Runtime {
         SupportFile { path: self.directory.join(GCC_SPECS_NAME), contents: GCC_SPECS }
     }
 
-    /// The header that overrides libstdc++'s own.
-    pub(crate) fn atomic_wait(&self) -> SupportFile {
-        SupportFile { path: self.directory.join(ATOMIC_WAIT_NAME), contents: ATOMIC_WAIT }
+    /// The headers that override libstdc++'s own.
+    pub(crate) fn cxx_headers(&self) -> [SupportFile; 2] {
+        [(ATOMIC_WAIT_NAME, ATOMIC_WAIT), (STRINGS_NAME, STRINGS)]
+            .map(|(name, contents)| SupportFile { path: self.directory.join(name), contents })
     }
 
     /// The directory of headers that come before those of the C++ library.
@@ -134,8 +138,9 @@ mod tests {
         let runtime = Runtime::in_directory(Path::new("/opt/raddle/1")).expect("absolute");
         assert_eq!(runtime.library(), Path::new("/opt/raddle/1/libraddle_rt.so"));
         assert_eq!(runtime.directory(), Path::new("/opt/raddle/1"));
-        assert_eq!(runtime.support_files(), [runtime.gcc_specs(), runtime.atomic_wait()]);
-        assert!(runtime.atomic_wait().path.starts_with(runtime.headers()));
+        let headers = runtime.cxx_headers();
+        assert!(headers.iter().all(|header| header.path.starts_with(runtime.headers())));
+        assert_eq!(runtime.support_files(), [&[runtime.gcc_specs()], &headers[..]].concat());
     }
 
     #[test]

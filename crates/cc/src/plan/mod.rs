@@ -127,7 +127,7 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
             support_files.push(runtime.gcc_specs());
         }
         if request.source_language() == Some(Language::Cxx) {
-            support_files.push(runtime.atomic_wait());
+            support_files.extend(runtime.cxx_headers());
         }
     }
     args.extend(inputs_only);

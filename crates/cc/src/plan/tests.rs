@@ -101,6 +101,7 @@ fn cxx_finds_raddles_headers_before_those_of_its_library() {
     }
     let plan = GXX.plan("-c a.cc").expect("planned");
     assert_eq!(plan.support_files[0].path, Path::new("/rt/include/bits/atomic_wait.h"));
+    assert_eq!(plan.support_files[1].path, Path::new("/rt/include/bits/basic_string.tcc"));
     assert!(!has(&GCC.words("-c a.c"), "-isystem"));
 }
 

@@ -9,6 +9,8 @@ pub mod annotations;
 pub mod before;
 pub mod buffers;
 mod c11;
+mod containers;
+mod cxx_streams;
 mod exceptions;
 pub mod io;
 pub mod memory;
