@@ -6,7 +6,7 @@ use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
 use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
-use raddle_model::object::MemoryAction;
+use raddle_model::object::{LifeChange, MemoryAction};
 use raddle_model::{AccessKind, DefectFinder, Event, Execution, Op, Operation as _, PendingState};
 use raddle_report::symbols::Symbols;
 use raddle_vocab::RunStatus;
@@ -261,7 +261,7 @@ fn has_adjacent_conflict(execution: &Execution, detail: &Detail) -> bool {
     });
     let all: Vec<NextAccess> = parked.chain(pending).collect();
     let objects: Vec<&Event> = execution.pending.iter().map(|pending| &pending.event).collect();
-    let is_made = |event: &Event| event.op.initialised().or(event.op.destroyed());
+    let is_made = |event: &Event| event.op.life_change().map(LifeChange::object);
     let made_and_used = objects.iter().any(|event| {
         let uses = |other: &&Event| {
             other.thread != event.thread && is_made(event).is_some_and(|made| made == other.op.object())

@@ -3,7 +3,7 @@
 //! [`crate::optimal`] predicts what a thread would do in states that it has not met, with the
 //! semantics of `raddle_model`. Some operations depend on more than an execution records.
 
-use raddle_model::object::{AtomicAction, AtomicOp};
+use raddle_model::object::{AtomicAction, AtomicOp, OpTraits};
 use raddle_model::{Event, Execution, Op, Pending, PendingState};
 use raddle_vocab::RunStatus;
 
@@ -50,22 +50,16 @@ pub fn unpredictability(execution: &Execution) -> Option<Cause> {
         return Some(Cause::SpinLoop { known: execution.awaits });
     }
     let is_awaiting = |pending: &Pending| pending.state == PendingState::Awaiting;
-    let (mut spins, mut waits_for_io, mut writes_plainly) = (false, false, false);
-    let mut note = |op: &Op| match op {
-        // A load that a spin loop waited for.
-        Op::Atomic(op) => spins |= op.awaited().is_some(),
-        Op::File(op) => waits_for_io |= op.waits(),
-        op => writes_plainly |= op.is_plain_write(),
-    };
-    execution.events.iter().for_each(|event| note(&event.op));
-    execution.pending.iter().for_each(|pending| note(&pending.event.op));
-    if spins || execution.pending.iter().any(is_awaiting) {
+    let pending = execution.pending.iter().map(|pending| pending.event.op.traits());
+    let traits = pending.fold(execution.event_traits(), |all, traits| all | traits);
+    if traits.contain(OpTraits::AWAITED) || execution.pending.iter().any(is_awaiting) {
         Some(Cause::SpinLoop { known: 1 })
     } else if execution.status == RunStatus::Diverged {
         Some(Cause::Diverged)
-    } else if waits_for_io {
+    } else if traits.contain(OpTraits::WAITS_FOR_IO) {
         Some(Cause::BlockingIo)
     } else {
+        let writes_plainly = traits.contain(OpTraits::WRITES_PLAINLY);
         (writes_plainly && compares_plain_writes(execution)).then_some(Cause::ComparesPlainWrites)
     }
 }

@@ -1,8 +1,10 @@
 //! One execution, as a sequence of transitions with the data accesses between them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use raddle_vocab::{Failure, Misuse, RunStatus, Words};
 
-use crate::object::{Op, Operation as _, UnpackError};
+use crate::object::{Op, OpTraits, Operation as _, UnpackError};
 use crate::thread::ThreadInfo;
 
 /// A transition: one synchronising operation (at access granularity also a data access).
@@ -230,6 +232,34 @@ pub struct Execution {
     pub keys: Vec<StateKey>,
     /// Values with which threads that wait busily were held in this run.
     pub failing: Vec<FailingValue>,
+    /// A name of each event; empty if the execution was not decoded from a trace.
+    pub names: Vec<EventName>,
+    /// The rare properties of all events together; `None` if they were not collected.
+    pub traits: Option<OpTraits>,
+}
+
+/// A name of an event: two events with the same name are equal, in whatever executions. An event may
+/// have several names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventName(u64);
+
+impl EventName {
+    /// Of an event that has no name.
+    pub const NONE: EventName = EventName(0);
+
+    /// A name that no event has yet.
+    #[must_use]
+    pub fn fresh() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        EventName(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Whether two events are known by their names to be equal.
+    #[must_use]
+    #[inline]
+    pub fn is_same(self, other: EventName) -> bool {
+        self == other && self != EventName::NONE
+    }
 }
 
 impl Execution {
@@ -249,7 +279,16 @@ impl Execution {
             awaits: 0,
             keys: Vec::new(),
             failing: Vec::new(),
+            names: Vec::new(),
+            traits: None,
         }
+    }
+
+    /// The rare properties of its events.
+    #[must_use]
+    pub fn event_traits(&self) -> OpTraits {
+        let collect = || self.events.iter().fold(OpTraits::default(), |all, event| all | event.op.traits());
+        self.traits.unwrap_or_else(collect)
     }
 
     /// Whether a thread stopped in the middle of a round of a spin loop that another execution

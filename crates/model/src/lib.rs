@@ -24,11 +24,11 @@ pub use defect::{Defect, DefectFinder};
 pub use depend::{Cell, Footprint, Mode, Touch, footprint};
 pub use estimate::Estimate;
 pub use execution::{
-    Access, AccessKind, Event, Execution, FailingValue, HeldRead, Incident, IncidentKind, Pending, PendingState,
-    StateKey,
+    Access, AccessKind, Event, EventName, Execution, FailingValue, HeldRead, Incident, IncidentKind, Pending,
+    PendingState, StateKey,
 };
 pub use object::{Op, Operation};
 pub use race::{Race, RaceDetector};
 pub use semantics::{Enabled, SyncState};
-pub use target::{Choice, Request, Target, TargetError};
+pub use target::{Choice, Request, Target, TargetError, common_choices};
 pub use thread::{ThreadInfo, ThreadPath};

@@ -22,6 +22,21 @@ impl Choice {
     }
 }
 
+/// How many transitions two schedules have in common at their beginning.
+#[must_use]
+pub fn common_choices(one: &[Choice], other: &[Choice]) -> usize {
+    // Without an early exit, the compiler compares a group at once. Schedules are long, and searches
+    // compare them all the time.
+    const GROUP: usize = 32;
+    let differ = |(a, b): (&[Choice; GROUP], &[Choice; GROUP])| {
+        let differences = a.iter().zip(b).map(|(a, b)| (a.thread ^ b.thread) | (a.choice ^ b.choice));
+        differences.fold(0, |all, difference| all | difference) != 0
+    };
+    let groups = one.as_chunks().0.iter().zip(other.as_chunks().0);
+    let same = GROUP * groups.take_while(|&pair| !differ(pair)).count();
+    same + one[same..].iter().zip(&other[same..]).take_while(|(a, b)| a == b).count()
+}
+
 /// A run to make: forced transitions, then the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -68,5 +83,22 @@ pub trait Target {
     /// How many requests it is worth to have under way.
     fn window(&self) -> usize {
         1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_have_everything_before_the_first_difference_in_common() {
+        let one: Vec<Choice> = (0..100).map(Choice::of).collect();
+        for at in 0..100 {
+            let mut other = one.clone();
+            other[at].choice = 1;
+            assert_eq!(common_choices(&one, &other), at);
+            assert_eq!(common_choices(&one[..at], &one), at);
+        }
+        assert_eq!(common_choices(&one, &one), 100);
     }
 }

@@ -463,7 +463,7 @@ fn awaited(execution: &Execution) -> BTreeMap<u64, u64> {
 /// it.
 fn uses_object(op: &Op) -> bool {
     let leaves = matches!(op, Op::Barrier(BarrierOp { action: BarrierAction::Leave { .. }, .. }));
-    op.initialised().is_none() && op.destroyed().is_none() && !op.ends_wait() && !leaves
+    op.life_change().is_none() && !op.ends_wait() && !leaves
 }
 
 fn gave_up(outcome: Outcome) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
 use raddle_model::object::{FileOp, Namer};
 use raddle_model::{AccessKind, Execution, Op, Operation as _, ThreadInfo, ThreadPath};
-use raddle_vocab::io;
+use raddle_vocab::io::{self, Endpoint};
 use raddle_vocab::policy::mix;
 
 use crate::symbols::{BlockUse, FrameRegisters, Named, Symbols};
@@ -201,6 +201,15 @@ const MAX_USES: usize = 16;
 /// `pipe#2` for the second that main made, `pipe#T1.2` for T1's second.
 fn channel_name(op: &FileOp, execution: &Execution) -> String {
     let object = op.object();
+    if let Some(endpoint) = Endpoint::of(object) {
+        return match endpoint {
+            Endpoint::Socket(_) => format!("a socket (descriptor {})", op.descriptor),
+            Endpoint::Port { datagrams: false, number } => format!("TCP port {number}"),
+            Endpoint::Port { datagrams: true, number } => format!("UDP port {number}"),
+            Endpoint::Name(_) => format!("a Unix socket (descriptor {})", op.descriptor),
+            Endpoint::Queue(descriptor) => format!("an epoll queue (descriptor {descriptor})"),
+        };
+    }
     if io::is_file(object) {
         return if op.ordered { "a file" } else { "state of the process" }.into();
     }

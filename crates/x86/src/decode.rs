@@ -418,7 +418,8 @@ fn stack_effect(
 fn implied(opcode: u8, prefixes: Prefixes) -> (u16, u16) {
     let register = 1 << (opcode & 7 | (prefixes.rex & 1) << 3);
     match opcode {
-        0x50..=0x57 | 0x90..=0x97 | 0xb0..=0xb7 => (register, 0),
+        0x50..=0x57 | 0x90..=0x97 => (register, 0),
+        0xb0..=0xb7 => (register | second_byte(register, prefixes), 0),
         0x58..=0x5f => (0, register),
         0xb8..=0xbf if prefixes.size() >= 4 => (0, register),
         0xb8..=0xbf => (register, 0),
@@ -426,10 +427,29 @@ fn implied(opcode: u8, prefixes: Prefixes) -> (u16, u16) {
     }
 }
 
+/// Operands of one byte: the numbers from 4 to 7 may mean the second byte of one of the first four registers.
+fn second_byte(registers: u16, prefixes: Prefixes) -> u16 {
+    if prefixes.rex == 0 { (registers & 0xf0) >> 4 } else { 0 }
+}
+
+/// Whether the register that the last bits of the ModRM byte name, and the one that the middle bits name, are
+/// operands of one byte.
+fn one_byte(opcode: u8, is_extended: bool) -> (bool, bool) {
+    match (is_extended, opcode) {
+        (false, 0x00..=0x3f) => (opcode & 5 == 0, opcode & 5 == 0),
+        (false, 0x84 | 0x86 | 0x88 | 0x8a) | (true, 0xb0 | 0xc0) => (true, true),
+        (false, 0x80 | 0xc0 | 0xc6 | 0xd0 | 0xd2 | 0xf6 | 0xfe) | (true, 0x90..=0x9f | 0xb6 | 0xbe) => (true, false),
+        _ => (false, false),
+    }
+}
+
 /// Registers that an instruction with a ModRM byte reads and writes.
 fn used(opcode: u8, is_extended: bool, prefixes: Prefixes, operands: &Operands) -> (u16, u16) {
     let middle = operands.middle | (prefixes.rex & 4) << 1;
-    let (middle_bit, other_bit) = (1 << middle, operands.other.map_or(0, |number| 1 << number));
+    let (mut middle_bit, mut other_bit) = (1 << middle, operands.other.map_or(0, |number| 1 << number));
+    let (is_other_byte, is_middle_byte) = one_byte(opcode, is_extended);
+    other_bit |= if is_other_byte { second_byte(other_bit, prefixes) } else { 0 };
+    middle_bit |= if is_middle_byte { second_byte(middle_bit, prefixes) } else { 0 };
     let is_whole = prefixes.size() >= 4;
     match (is_extended, opcode) {
         (false, 0x63 | 0x8b | 0x8d) | (true, 0xb6 | 0xb7 | 0xbe | 0xbf) if is_whole => {

@@ -232,6 +232,8 @@ impl<'a> Walk<'a> {
                 ControlFlow::Jump(by) => return self.add(State { pc: end.wrapping_add_signed(by), ..state }),
                 ControlFlow::Return => return self.returns(&state),
                 ControlFlow::End => return Some(()),
+                // All ways out of a function lead to the same caller, also those that are not known.
+                ControlFlow::Unknown if state.goal == Goal::End => return Some(()),
                 ControlFlow::Unknown => return None,
             }
         }

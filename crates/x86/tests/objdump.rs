@@ -260,3 +260,35 @@ fn a_pointer_does_not_lead_to_a_saved_register() {
     assert_eq!(of(-0x30), Fate::Alive);
     assert_eq!(of(-0x38), Fate::Alive, "the pointer may be to the end of a variable");
 }
+
+/// The second byte of a register is a part of it.
+#[test]
+fn second_bytes_belong_to_their_register() {
+    const RBX: u16 = 1 << 3;
+    // movzbl %bh, %eax; mov $1, %bh; cmp $1, %bh; sete %bh; mov %bh, %al; add %bh, (%rax)
+    let codes: [&[u8]; 6] =
+        [&[0x0f, 0xb6, 0xc7], &[0xb7, 1], &[0x80, 0xff, 1], &[0x0f, 0x94, 0xc7], &[0x88, 0xf8], &[0, 0x38]];
+    for code in codes {
+        let instruction = decode(code).unwrap();
+        assert!(instruction.reads & RBX != 0 && instruction.writes & RBX == 0, "{code:x?} {instruction:?}");
+    }
+    // With a prefix: movzbl %dil, %eax; movzbl %bpl, %eax with the prefix of wide registers.
+    assert_eq!(decode(&[0x41, 0x0f, 0xb6, 0xc7]).unwrap().reads & RBX, 0);
+    // Whole registers: mov %edi, %eax.
+    assert_eq!(decode(&[0x89, 0xf8]).unwrap().reads & RBX, 0);
+}
+
+/// A function that goes on by a table of jumps returns to where its other ways lead.
+#[test]
+fn ways_that_are_not_known_do_not_hide_the_end_of_a_frame() {
+    // test %eax, %eax; je +2; jmp *%rax; add $8, %rsp; pop %rbp; ret
+    const CODE: &[u8] = &[0x85, 0xc0, 0x74, 2, 0xff, 0xe0, 0x48, 0x83, 0xc4, 8, 0x5d, 0xc3];
+    let place = CodePlace { pc: 0, frame_pointer: None };
+    let mut scratch = Scratch::NEW;
+    let end = FrameEnd { return_address: 16, frame_pointer: Some(8) };
+    assert_eq!(frame_end(place, &mut Bytes(CODE), &mut scratch), Some(end));
+    // What is read there is not known.
+    assert_eq!(fate(place, Storage::Byte(0), &mut Bytes(CODE), &mut scratch), Fate::Alive);
+    // jmp *%rax alone
+    assert_eq!(frame_end(place, &mut Bytes(&[0xff, 0xe0]), &mut scratch), None);
+}

@@ -37,6 +37,8 @@ const TRIAL_RUNS: u64 = 1024;
 const PAYS: u64 = 8;
 /// Runs of the main search before others take turns with it.
 const ALONE: u64 = 1 << 14;
+/// A search ends soon that will make at most so many times as many runs as it has made.
+const NEAR: f64 = 8.0;
 /// Runs within bounds on preemptions, at most: such a search remembers every prefix that it has met.
 const MOST_BOUNDED_RUNS: u64 = 1 << 17;
 
@@ -64,6 +66,13 @@ fn is_broken_off(result: &SearchResult) -> bool {
 /// Whether the search that recognises states shall go on.
 fn pays(figures: &Stats) -> bool {
     figures.runs() < TRIAL_RUNS || figures.matched * PAYS >= figures.runs()
+}
+
+/// Whether the search will hardly make more than a few times as many runs as it has made: then no bound is
+/// of interest.
+fn ends_soon(main: &MainSearch<'_>) -> bool {
+    let most = main.search.estimate().and_then(|estimate| estimate.most);
+    most.is_some_and(|most| most <= NEAR * main.figures.runs() as f64)
 }
 
 /// A search that may give the verdict.
@@ -168,6 +177,9 @@ impl Auto<'_, '_, '_> {
         let runs = main.figures.runs().max(least);
         if let Some(result) = self.portion(main, runs)? {
             return Ok(Some((main.name, result)));
+        }
+        if ends_soon(main) {
+            return Ok(None);
         }
         let last = self.bound(bounded, &main.figures)?;
         Ok(last.map(|result| match result.reason {

@@ -10,10 +10,10 @@ mod detail;
 mod tests;
 mod thread;
 
-use raddle_model::object::{ThreadOp, UnpackError};
+use raddle_model::object::{OpTraits, ThreadOp, UnpackError};
 use raddle_model::{
-    Access, AccessKind, Event, Execution, FailingValue, HeldRead, Incident, IncidentKind, Op, Operation as _, Pending,
-    PendingState, StateKey, ThreadInfo,
+    Access, AccessKind, Event, EventName, Execution, FailingValue, HeldRead, Incident, IncidentKind, Op,
+    Operation as _, Pending, PendingState, StateKey, ThreadInfo,
 };
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
@@ -112,6 +112,8 @@ pub struct Decoder {
     /// Bytes of text that the last record announced.
     text_due: u64,
     at: usize,
+    /// Those of the events so far.
+    traits: OpTraits,
 }
 
 impl Decoder {
@@ -152,6 +154,7 @@ impl Decoder {
         self.reset(result, into);
         let records = self.records(words, into, extent);
         let records = records.and_then(|()| self.check_end(into, extent));
+        into.traits = Some(self.traits);
         self.fill_pending(into);
         into.threads.truncate(self.count);
         records.map_err(|kind| DecodeError { at: self.at, kind })
@@ -164,6 +167,8 @@ impl Decoder {
         self.text_due = 0;
         self.at = 0;
         into.events.clear();
+        into.names.clear();
+        self.traits = OpTraits::default();
         into.accesses.clear();
         // The threads of the last run are overwritten, which saves allocations.
         into.incidents.clear();
@@ -250,6 +255,9 @@ impl Decoder {
         let (_, _, tid, count) = record::parse_header(words[0]);
         let known = self.count;
         let thread = self.threads[..known].get_mut(usize::from(tid))?;
+        if self.text_due != 0 || thread.progress.pending || count < thread.progress.accesses {
+            return None;
+        }
         let cached = thread.repeated(words)?;
         let effect = cached.effect;
         let is_possible = match effect {
@@ -257,11 +265,13 @@ impl Decoder {
             Effect::Creates(child) => usize::from(child) == known && known < MAX_THREADS,
             Effect::Names(partner) => usize::from(partner) < known,
         };
-        if !is_possible || self.text_due != 0 || thread.progress.pending || count < thread.progress.accesses {
+        if !is_possible {
             return None;
         }
         into.recorded += 1;
         into.events.push(cached.event);
+        into.names.push(cached.name);
+        self.traits = self.traits | cached.traits;
         thread.advance(effect);
         self.stack_owner = StackOwner::End;
         if let Effect::Creates(_) = effect {
@@ -370,6 +380,9 @@ impl Decoder {
             }
         } else if let Some(last) = into.events.last_mut().filter(|last| last.thread == header.tid) {
             last.held = held;
+            if let Some(name) = into.names.last_mut() {
+                *name = EventName::NONE;
+            }
         }
     }
 
@@ -380,16 +393,24 @@ impl Decoder {
         words: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let entry = CachedEvent::new(words, parse_event(header, kind, words)?);
+        let known = self.threads[usize::from(header.tid)].known(words);
+        let entry = match known {
+            Some(known) => known,
+            None => CachedEvent::new(words, parse_event(header, kind, words)?),
+        };
         self.counted(header, header.count)?;
         match entry.effect {
             Effect::Creates(child) => self.create(header.tid, child, into)?,
             effect => self.check_partner(effect)?,
         }
         let thread = &mut self.threads[usize::from(header.tid)];
-        thread.keep(entry);
+        if known.is_none() {
+            thread.keep(entry);
+        }
         thread.advance(entry.effect);
         into.events.push(entry.event);
+        into.names.push(entry.name);
+        self.traits = self.traits | entry.traits;
         Ok(())
     }
 

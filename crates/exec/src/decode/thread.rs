@@ -1,11 +1,13 @@
 //! A thread, while its records come in.
 
-use raddle_model::object::ThreadOp;
-use raddle_model::{Event, Op};
+use raddle_model::object::{OpTraits, ThreadOp};
+use raddle_model::{Event, EventName, Op};
 use raddle_wire::record::STEP_WORDS;
 
-/// Transitions of a thread that are kept for the next run, at most.
+/// Places in a thread whose transitions are kept for the next run, at most.
 const CACHED_EVENTS: usize = 1024;
+/// Transitions that are kept for one place beside the latest, at most: values and outcomes alternate.
+const OTHERS: usize = 3;
 
 /// A transition that was decoded, with its words. An event is a function of its words, and most
 /// runs of a search repeat most words of the run before.
@@ -13,6 +15,8 @@ const CACHED_EVENTS: usize = 1024;
 pub(super) struct CachedEvent {
     words: [u64; STEP_WORDS],
     pub event: Event,
+    pub name: EventName,
+    pub traits: OpTraits,
     pub effect: Effect,
 }
 
@@ -44,7 +48,8 @@ impl Effect {
 
 impl CachedEvent {
     pub fn new(words: &[u64; STEP_WORDS], event: Event) -> Self {
-        CachedEvent { words: *words, event, effect: Effect::of(&event.op) }
+        let (effect, traits) = (Effect::of(&event.op), event.op.traits());
+        CachedEvent { words: *words, event, name: EventName::fresh(), traits, effect }
     }
 
     /// Whether it was decoded from these words.
@@ -72,8 +77,10 @@ pub(super) struct ThreadProgress {
 #[derive(Debug, Default)]
 pub(super) struct ThreadDecoder {
     pub progress: ThreadProgress,
-    /// By number of the transition within the thread.
+    /// The latest, by number of the transition within the thread.
     cached: Vec<CachedEvent>,
+    /// Those before, by the same.
+    others: Vec<Vec<CachedEvent>>,
     /// The pending operation.
     pub cached_pending: Option<CachedEvent>,
 }
@@ -91,13 +98,28 @@ impl ThreadDecoder {
         self.cached.get(self.slot()).filter(|cached| cached.is_of(words))
     }
 
+    /// The next transition, if one of the runs before had the same words in its place.
+    pub fn known(&mut self, words: &[u64; STEP_WORDS]) -> Option<CachedEvent> {
+        let slot = self.slot();
+        let known = self.others.get_mut(slot)?.iter_mut().find(|other| other.is_of(words))?;
+        std::mem::swap(known, &mut self.cached[slot]);
+        Some(self.cached[slot])
+    }
+
     /// Keeps the next transition for the next run.
     pub fn keep(&mut self, entry: CachedEvent) {
         let slot = self.slot();
-        match self.cached.get_mut(slot) {
-            Some(old) => *old = entry,
-            None => self.cached.push(entry),
+        let Some(latest) = self.cached.get_mut(slot) else {
+            self.cached.push(entry);
+            self.others.push(Vec::new());
+            return;
+        };
+        let before = std::mem::replace(latest, entry);
+        let others = &mut self.others[slot];
+        if others.len() == OTHERS {
+            others.remove(0);
         }
+        others.push(before);
     }
 
     /// A transition was made.

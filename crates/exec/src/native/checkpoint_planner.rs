@@ -6,7 +6,7 @@
 //! only speed, never results. For programs whose runs are short nothing is suggested: it would not
 //! pay.
 
-use raddle_model::Choice;
+use raddle_model::{Choice, common_choices};
 use raddle_vocab::policy::Policy;
 use raddle_wire::{Job, MAX_CHECKPOINTS, MAX_SEGMENTS, Segment};
 
@@ -137,7 +137,8 @@ impl CheckpointPlanner {
     /// The last checkpoint on the way of the schedule, or the root.
     fn longest(&mut self, schedule: &[Choice], max_events: u64) -> StartPoint {
         let leads = |checkpoint: &PlannedCheckpoint| {
-            checkpoint.max_events == max_events && schedule.starts_with(&checkpoint.prefix)
+            checkpoint.max_events == max_events
+                && common_choices(schedule, &checkpoint.prefix) == checkpoint.prefix.len()
         };
         let best = self.planned.iter_mut().enumerate();
         let best = best.filter_map(|(index, checkpoint)| {
@@ -189,7 +190,7 @@ fn is_plain(plan: &RunPlan) -> bool {
 }
 
 fn common_steps(one: &[Choice], other: &[Choice]) -> u32 {
-    one.iter().zip(other).take_while(|(a, b)| a == b).count() as u32
+    common_choices(one, other) as u32
 }
 
 /// The places for checkpoints in a run, in order: after how many transitions, and how many of the

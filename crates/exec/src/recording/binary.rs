@@ -51,7 +51,7 @@ type ProgramRow = (String, Vec<String>, Option<String>, Option<String>);
 /// Set in the size of an access that waits while another thread is inside an atomic section.
 const OUTSIDE: u32 = 1 << 31;
 
-type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String);
+type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String, bool);
 /// Path, parent, name.
 type ThreadRow = (Vec<u32>, Option<u16>, Option<String>);
 /// What an entry has beyond its step: choice, object, place, stop.
@@ -155,8 +155,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
     if recording.schedule.len() != execution.events.len() {
         return Err("the schedule is not that of the execution".into());
     }
-    let Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values } =
-        recording.settings.clone();
+    let settings = recording.settings.clone();
     let RecordedProgram { path, args, stdin, checksum } = recording.program.clone();
     let (mut objects, mut places) = (Near::default(), Near::default());
     let (mut addresses, mut access_places) = (Near::default(), Near::default());
@@ -164,7 +163,16 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
     let entries = recording.schedule.iter();
     Ok(Body {
         program: (path, args, stdin, checksum),
-        settings: (access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values),
+        settings: (
+            settings.access_granularity,
+            settings.spurious,
+            settings.fold_spins,
+            settings.exit_events,
+            settings.max_events,
+            settings.benign,
+            settings.open_values,
+            settings.partial_io,
+        ),
         finding: recording.finding.as_ref().map(ToString::to_string),
         threads: threads.map(|thread| (thread.path.0.clone(), thread.parent, thread.name.clone())).collect(),
         steps: execution.events.iter().map(|step| step_row(step, &mut objects, &mut places)).collect(),
@@ -218,8 +226,10 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     let schedule = entries_of(body.entries, &execution)?;
     let finding =
         body.finding.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| error.to_string())?;
-    let (access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values) = body.settings;
-    let settings = Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values };
+    let (access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values, partial_io) =
+        body.settings;
+    let settings =
+        Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values, partial_io };
     let (path, args, stdin, checksum) = body.program;
     let program = RecordedProgram { path, args, stdin, checksum };
     Ok(Recording { program, settings, schedule, finding, execution: Some(execution) })

@@ -85,6 +85,9 @@ pub struct Settings {
     /// them; empty for the default.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub open_values: String,
+    /// Whether input and output of streams may transfer fewer bytes than are there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial_io: bool,
 }
 
 /// One transition of a schedule, named.
@@ -136,6 +139,7 @@ impl Settings {
             max_events,
             benign: options.benign.clone(),
             open_values: options.open_values.text().into(),
+            partial_io: options.partial_io,
         }
     }
 
@@ -147,6 +151,7 @@ impl Settings {
         options.exit_events = self.exit_events;
         options.benign.clone_from(&self.benign);
         options.open_values = OpenValues::parse(&self.open_values).unwrap_or_default();
+        options.partial_io = self.partial_io;
     }
 }
 

@@ -1,7 +1,7 @@
 //! A state that some of an execution's events lead to, and what each thread could do there.
 
 use raddle_model::depend::{conflict, footprint};
-use raddle_model::object::{AtomicAction, AtomicOp};
+use raddle_model::object::{AtomicAction, AtomicOp, OpTraits};
 use raddle_model::semantics::Mark;
 use raddle_model::{Event, Footprint, Mode, Op, Operation as _, SyncState, Touch};
 use raddle_vocab::{Outcome, ThreadSet};
@@ -76,7 +76,7 @@ impl Replay {
 
     /// Prepares for an execution of which the first `common` events are those of the last one.
     pub fn load(&mut self, execution: &raddle_model::Execution, common: usize) {
-        let futexes = execution.events.iter().any(|event| matches!(event.op, Op::Futex(op) if op.is_wait()));
+        let futexes = execution.event_traits().contain(OpTraits::WAITS_FOR_FUTEX);
         if common == 0 || futexes || self.keeps_memory {
             self.world.reset();
             self.world.set_threads(&execution.threads);

@@ -37,7 +37,7 @@ struct OvertakeTest<'a> {
     expander: &'a Expander,
     position: usize,
     /// What sleeps there, once an operation was tested.
-    sleepers: Option<SmallVec<[Sleeper<'a>; 8]>>,
+    sleepers: Option<SmallVec<[Sleeper<'a>; 4]>>,
 }
 
 impl<'a> OvertakeTest<'a> {
@@ -195,7 +195,7 @@ impl Expander {
     }
 
     /// The events asleep before the event at `position`.
-    fn with_wakers(&self, position: usize) -> SmallVec<[Sleeper<'_>; 8]> {
+    fn with_wakers(&self, position: usize) -> SmallVec<[Sleeper<'_>; 4]> {
         let waker = |sleeper: &SleepEntry| {
             let mut least = if sleeper.chosen.event.op.is_arrival() { 0 } else { NO_RANK };
             let list = |index: usize| Some(sleeper.lists[index]);

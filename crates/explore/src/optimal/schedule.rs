@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use raddle_model::Choice;
+use raddle_model::{Choice, common_choices};
 
 /// A child whose schedule begins with so many transitions of its parent shares them. Written out,
 /// the schedules of all children would take memory that grows with the square of the length.
@@ -64,15 +64,28 @@ impl Schedule {
 
     /// The order of the transitions: the first that differs decides.
     pub(super) fn order(&self, other: &Self) -> Ordering {
-        match (&self.parent, &other.parent) {
-            (None, None) => self.own.cmp(&other.own),
-            (Some((mine, count)), Some((other_parent, others))) if Arc::ptr_eq(mine, other_parent) => {
-                let common = *count.min(others);
-                self.iter().skip(common).cmp(other.iter().skip(common))
+        let (mut mine, mut theirs) = ([self.inherited(), &self.own], [other.inherited(), &other.own]);
+        if let (Some((parent, _)), Some((others, _))) = (&self.parent, &other.parent)
+            && Arc::ptr_eq(parent, others)
+        {
+            let same = mine[0].len().min(theirs[0].len());
+            (mine[0], theirs[0]) = (&mine[0][same..], &theirs[0][same..]);
+        }
+        loop {
+            let ((a, a_rest), (b, b_rest)) = (first_part(mine), first_part(theirs));
+            let length = a.len().min(b.len());
+            let same = common_choices(&a[..length], &b[..length]);
+            if same < length || length == 0 {
+                return a.get(same).cmp(&b.get(same));
             }
-            _ => self.iter().cmp(other.iter()),
+            (mine, theirs) = ([&a[length..], a_rest], [&b[length..], b_rest]);
         }
     }
+}
+
+/// The first of two parts that is not empty, and what is behind it.
+fn first_part([first, second]: [&[Choice]; 2]) -> (&[Choice], &[Choice]) {
+    if first.is_empty() { (second, &[]) } else { (first, second) }
 }
 
 /// Makes the schedules of the children of one execution.

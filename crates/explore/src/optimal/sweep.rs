@@ -30,9 +30,13 @@ use crate::strategy::scheduled;
 
 /// The search makes so many runs before samples are taken: small searches end without any.
 const FIRST: u64 = 256;
-/// One sample for so many runs of the search, in the first sweep and in later ones.
+/// One sample for so many runs of the search: in the first sweep, which gives the magnitude, in those
+/// that make the estimate good, and in later ones, which tell little more.
 const FIRST_SWEEP: u64 = 16;
-const LATER_SWEEPS: u64 = 32;
+const EARLY_SWEEPS: u64 = 40;
+const LATER_SWEEPS: u64 = 256;
+/// Sweeps after which an estimate is good.
+const ENOUGH_SWEEPS: usize = 16;
 
 /// Depth in the tree, and length of the schedule.
 type Stratum = (u32, usize);
@@ -61,7 +65,11 @@ pub(super) struct TreeSampler {
 impl TreeSampler {
     /// The next sample, if one is due after so many runs of the search.
     pub fn next(&mut self, runs: u64) -> Option<Request> {
-        let share = if self.sweeps.is_empty() { FIRST_SWEEP } else { LATER_SWEEPS };
+        let share = match self.sweeps.len() {
+            0 => FIRST_SWEEP,
+            1..ENOUGH_SWEEPS => EARLY_SWEEPS,
+            _ => LATER_SWEEPS,
+        };
         if runs < FIRST || self.samples * share > runs {
             return None;
         }

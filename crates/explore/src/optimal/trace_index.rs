@@ -7,7 +7,7 @@
 use raddle_model::depend::{conflict, footprint};
 use raddle_model::object::OrdinaryUse;
 use raddle_model::{
-    Cell, ClockTable, Event, Execution, Footprint, Mode, Operation as _, PendingState, ThreadPath, Touch,
+    Cell, ClockTable, Event, EventName, Execution, Footprint, Mode, Operation as _, PendingState, ThreadPath, Touch,
 };
 use raddle_vocab::Outcome;
 use rustc_hash::FxHashMap;
@@ -92,6 +92,8 @@ struct Membership {
 #[derive(Debug)]
 struct CachedEvent {
     event: Event,
+    /// The latest name of the event.
+    name: EventName,
     touches: Footprint,
     /// The lists that it enters: first those of its touches, then those of cells that it touches in
     /// other states only.
@@ -103,16 +105,30 @@ struct CachedEvent {
     may_choose: bool,
 }
 
-/// Events that are kept for one place beside the latest, at most.
-const SPARE_EVENTS: usize = 4;
-/// Places for which such events are kept, at most.
-const SPARE_PLACES: usize = 1 << 14;
+impl CachedEvent {
+    /// Whether it is the event, which has this name.
+    #[inline]
+    fn is_of(&self, event: &Event, name: EventName) -> bool {
+        debug_assert!(!self.name.is_same(name) || self.event == *event, "an event with the same name");
+        self.name.is_same(name) || self.event == *event
+    }
+}
+
+/// The events that a thread was seen to make at one place: numbers of cached events, the latest first.
+#[derive(Clone, Debug, Default)]
+struct SeenEvents(SmallVec<[u32; 4]>);
+
+/// Events that are kept for one place, at most.
+const SEEN_EVENTS: usize = 5;
+/// Events that are kept in all, at most, beside one for each place.
+const CACHED_EVENTS: usize = 1 << 16;
 
 /// The index of one execution.
 #[derive(Debug, Default)]
 pub(super) struct TraceIndex {
     /// The events, in order.
     pub events: Vec<Event>,
+    names: Vec<EventName>,
     /// A summary of each event.
     pub summaries: Vec<EventSummary>,
     /// Positions of each thread's events.
@@ -140,10 +156,10 @@ pub(super) struct TraceIndex {
     /// Lists that each event is in, to take it out again.
     member: Vec<u32>,
     long: LongLists,
-    /// The cached event, by thread and number within the thread.
-    cached: Vec<Vec<CachedEvent>>,
-    /// Other events that came at the same place earlier, by the same.
-    spare: FxHashMap<(usize, usize), Vec<CachedEvent>>,
+    /// Everything that is cached.
+    cached: Vec<CachedEvent>,
+    /// Which of it, by thread and number within the thread.
+    seen: Vec<Vec<SeenEvents>>,
 }
 
 impl TraceIndex {
@@ -155,7 +171,10 @@ impl TraceIndex {
         let same_threads = self.paths.len() == execution.threads.len()
             && self.paths.iter().zip(&execution.threads).all(|(path, thread)| *path == thread.path);
         let common = if same_threads {
-            self.events.iter().zip(&execution.events).take_while(|(old, new)| old == new).count()
+            let named = self.names.iter().zip(&execution.names).take_while(|(old, new)| old.is_same(**new)).count();
+            debug_assert_eq!(self.events[..named], execution.events[..named], "events with the same names");
+            let rest = self.events[named..].iter().zip(&execution.events[named..]);
+            named + rest.take_while(|(old, new)| old == new).count()
         } else {
             0
         };
@@ -165,7 +184,7 @@ impl TraceIndex {
         }
         self.load_pending(execution);
         let alone = if self.stopped.is_empty() { start_of_the_end(&execution.events) } else { execution.events.len() };
-        for event in &execution.events[common..] {
+        for (position, event) in execution.events.iter().enumerate().skip(common) {
             if self.events.len() > alone && self.is_behind_all() {
                 // The rest is one thread's, and it is behind all that others did.
                 debug_assert!(
@@ -173,7 +192,7 @@ impl TraceIndex {
                 );
                 break;
             }
-            self.push(event);
+            self.push(event, execution.names.get(position).copied().unwrap_or(EventName::NONE));
         }
         self.index_long_lists();
         common
@@ -204,7 +223,7 @@ impl TraceIndex {
         self.paths.extend(execution.threads.iter().map(|thread| thread.path.clone()));
         self.positions.resize(count, Vec::new());
         self.clocks.reset(count);
-        self.cached.resize_with(count, Vec::new);
+        self.seen.resize_with(self.seen.len().max(count), Vec::new);
         self.by_rank.clear();
         self.by_rank.extend(0..count as u16);
         let paths = &self.paths;
@@ -251,21 +270,20 @@ impl TraceIndex {
             self.touches.truncate(summary.first_touch as usize);
         }
         self.events.truncate(len);
+        self.names.truncate(len);
         self.clocks.truncate(len);
     }
 
-    fn push(&mut self, event: &Event) {
+    fn push(&mut self, event: &Event, name: EventName) {
         let (position, thread) = (self.events.len() as u32, usize::from(event.thread));
         let seq = self.positions[thread].len();
-        match self.cached[thread].get(seq) {
-            Some(cached) if cached.event == *event => {}
-            Some(_) => self.exchange(event, thread, seq),
-            None => {
-                let new = self.cached_event(event);
-                self.cached[thread].push(new);
-            }
-        }
-        let cached = &self.cached[thread][seq];
+        let number = match self.seen[thread].get(seq).and_then(|seen| seen.0.first()) {
+            Some(&latest) if self.cached[latest as usize].is_of(event, name) => latest,
+            _ => self.find_cached(event, name, thread, seq),
+        };
+        let cached = &mut self.cached[number as usize];
+        cached.name = name;
+        let cached = &*cached;
         match self.positions[thread].last() {
             Some(&last) => self.clocks.push_copy(last as usize),
             None => self.clocks.push_zeros(1),
@@ -276,6 +294,7 @@ impl TraceIndex {
         self.clocks.row_mut(position as usize)[thread] += 1;
         self.positions[thread].push(position);
         self.events.push(*event);
+        self.names.push(name);
         self.summaries.push(EventSummary {
             thread: event.thread,
             key: (cached.class, self.ranks[thread]),
@@ -301,25 +320,33 @@ impl TraceIndex {
         self.touches.extend_from_slice(&cached.touches);
     }
 
-    /// Caches another event for the place. The one that was there is kept, as values and outcomes
-    /// alternate from one execution to the next.
-    fn exchange(&mut self, event: &Event, thread: usize, seq: usize) {
-        let may_grow = self.spare.len() < SPARE_PLACES;
-        let known = self.spare.get_mut(&(thread, seq));
-        let found = known.as_deref().and_then(|known| known.iter().position(|spare| spare.event == *event));
-        if let (Some(known), Some(found)) = (known, found) {
-            std::mem::swap(&mut known[found], &mut self.cached[thread][seq]);
-            return;
+    /// The cached event for a place whose latest event was another one. Values and outcomes alternate
+    /// from one execution to the next, so that a few are kept.
+    fn find_cached(&mut self, event: &Event, name: EventName, thread: usize, seq: usize) -> u32 {
+        if self.seen[thread].len() == seq {
+            self.seen[thread].push(SeenEvents::default());
         }
+        let seen = &self.seen[thread][seq].0;
+        let number = match seen.iter().position(|&number| self.cached[number as usize].is_of(event, name)) {
+            Some(known) => self.seen[thread][seq].0.remove(known),
+            None => self.cache(event, thread, seq),
+        };
+        self.seen[thread][seq].0.insert(0, number);
+        number
+    }
+
+    /// Caches an event that is new at its place. If there is no room, it replaces the one that was
+    /// met least lately there.
+    fn cache(&mut self, event: &Event, thread: usize, seq: usize) -> u32 {
         let new = self.cached_event(event);
-        let old = std::mem::replace(&mut self.cached[thread][seq], new);
-        if may_grow {
-            let spare = self.spare.entry((thread, seq)).or_default();
-            if spare.len() == SPARE_EVENTS {
-                spare.remove(0);
-            }
-            spare.push(old);
+        let seen = &mut self.seen[thread][seq].0;
+        let is_full = seen.len() == SEEN_EVENTS || self.cached.len() >= CACHED_EVENTS;
+        if let Some(oldest) = is_full.then(|| seen.pop()).flatten() {
+            self.cached[oldest as usize] = new;
+            return oldest;
         }
+        self.cached.push(new);
+        self.cached.len() as u32 - 1
     }
 
     fn cached_event(&mut self, event: &Event) -> CachedEvent {
@@ -338,6 +365,7 @@ impl TraceIndex {
         let lists = lists.collect();
         CachedEvent {
             event: *event,
+            name: EventName::NONE,
             mask: mask(&touches),
             touches,
             lists,

@@ -23,10 +23,12 @@
 //! * Failing to match is always sound. So the cache may forget states. States without a key, and
 //!   searches with more than 63 threads, are not matched.
 //! * A summary lists accesses to memory that was known to be shared when it was made. When more
-//!   memory turns out to be shared, everything remembered so far is given up.
+//!   memory turns out to be shared, everything remembered so far is given up. The same holds for
+//!   operations that are left out because no schedule reverses them ([`ordered`]).
 
 mod cache;
 mod flow;
+mod ordered;
 mod path_clocks;
 mod sharing;
 pub(crate) mod summary;
@@ -41,6 +43,7 @@ use raddle_vocab::policy::mix;
 
 use cache::StateCache;
 use flow::{FlowBuilder, Heads};
+use ordered::OrderedUses;
 use path_clocks::PathClocks;
 use sharing::Sharing;
 use summary::{PathEvent, StateSummary};
@@ -79,6 +82,7 @@ impl NodeMatching {
 pub(crate) struct StateMatcher {
     numbers: ThreadNumbers,
     sharing: Sharing,
+    uses: OrderedUses,
     heads: Heads,
     touches: TouchTable,
     /// Atomic locations whose release sequences relaxed stores may continue.
@@ -98,6 +102,7 @@ impl StateMatcher {
         StateMatcher {
             numbers: ThreadNumbers::default(),
             sharing: Sharing::default(),
+            uses: OrderedUses::default(),
             heads: Heads::default(),
             touches: TouchTable::default(),
             relaxed: Vec::new(),
@@ -125,6 +130,7 @@ impl StateMatcher {
         }
         self.heads = Heads::default();
         self.has_heads = true;
+        self.uses.begin();
         translated
     }
 
@@ -134,6 +140,7 @@ impl StateMatcher {
             // What relaxed stores continue has to be worked out from the start.
             Some(known) if self.relaxed.is_empty() => {
                 self.has_heads = false;
+                self.uses.step(event);
                 Rc::clone(known)
             }
             _ => self.follow(event, segment),
@@ -143,10 +150,24 @@ impl StateMatcher {
     /// Goes over an event of the execution that is looked at.
     pub fn follow(&mut self, event: &Event, segment: &[Access]) -> Rc<PathEvent> {
         let (flow, relaxed) = FlowBuilder::build(event, segment, &mut self.heads);
-        let mut is_news = false;
-        for access in &flow.accesses {
-            is_news |= self.sharing.note(access.access);
+        let touches = footprint(event);
+        let mut is_news = self.uses.note(event, &touches);
+        if is_news {
+            self.sharing.distrust(|mutex| self.uses.is_ordinary(mutex));
         }
+        let is_fixed = self.uses.is_fixed(event, &touches);
+        let mut note = |uses: &OrderedUses, is_early: bool| {
+            if uses.is_alone(event.thread) {
+                return;
+            }
+            let guards = uses.guards(event.thread);
+            for access in flow.accesses.iter().filter(|access| access.is_early == is_early) {
+                is_news |= self.sharing.note(access.access, &guards);
+            }
+        };
+        note(&self.uses, true);
+        self.uses.step(event);
+        note(&self.uses, false);
         for addr in relaxed {
             if let Err(place) = self.relaxed.binary_search(&addr) {
                 self.relaxed.insert(place, addr);
@@ -156,9 +177,8 @@ impl StateMatcher {
         if is_news {
             self.forget();
         }
-        let touches = footprint(event);
         let numbers = self.touches.numbers(&touches);
-        Rc::new(PathEvent { event: *event, touches, numbers, flow })
+        Rc::new(PathEvent { event: *event, touches, numbers, flow, is_fixed })
     }
 
     /// Gives up everything remembered so far, and what nodes under way have gathered.
@@ -250,7 +270,10 @@ impl StateMatcher {
                 None if is_over => continue,
                 None => (pending.event, Some(*pending)),
             };
-            summary.add_operation(event, pending, &footprint(&event), is_timed(thread), &mut self.touches);
+            let touches = footprint(&event);
+            if !self.uses.is_pending_fixed(&event.op, &touches) {
+                summary.add_operation(event, pending, &touches, is_timed(thread), &mut self.touches);
+            }
         }
         summary
     }

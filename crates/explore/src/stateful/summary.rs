@@ -29,6 +29,8 @@ pub(crate) struct PathEvent {
     /// The numbers of the touches.
     pub numbers: TouchNumbers,
     pub flow: Flow,
+    /// Whether no schedule reverses it with an earlier event of another thread.
+    pub is_fixed: bool,
 }
 
 /// A list of events that shares its tail with others.
@@ -284,7 +286,9 @@ impl StateSummary {
 
     /// Adds what an event contributes to the state before it: itself and its accesses.
     pub fn add_event(&mut self, event: &PathEvent, is_timed: bool, sharing: &Sharing, table: &mut TouchTable) {
-        self.add_operation(event.event, None, &event.touches, is_timed, table);
+        if !event.is_fixed {
+            self.add_operation(event.event, None, &event.touches, is_timed, table);
+        }
         let accesses = event.flow.accesses.iter().filter(|access| !access.is_new);
         for access in accesses.filter(|access| sharing.is_shared(&access.access)) {
             let entry = (access.access, Rc::clone(&access.sources));

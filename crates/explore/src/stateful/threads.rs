@@ -34,6 +34,7 @@ impl ThreadNumbers {
             |event: &Event| Event { thread: number(event.thread), op: event.op.renumbered(&number), ..*event };
         let mut other = execution.clone();
         other.events.iter_mut().for_each(|event| *event = renumber(event));
+        other.names.clear();
         other.accesses.iter_mut().for_each(|access| access.thread = number(access.thread));
         other.threads.clone_from(&self.threads);
         let absent = |thread| Pending {

@@ -10,7 +10,8 @@ use crate::depend::{Footprint, conflict, footprint};
 use crate::execution::{Access, AccessKind, Event, Execution, Pending, PendingState};
 use crate::finding::{Kind, Severity};
 use crate::object::{
-    MemoryAction, MutexAction, MutexOp, Op, Operation as _, Patience, SemaphoreAction, SemaphoreOp, ThreadOp,
+    LifeChange, MemoryAction, MutexAction, MutexOp, Op, Operation as _, Patience, SemaphoreAction, SemaphoreOp,
+    ThreadOp,
 };
 
 /// A thread, as far as others have to do with its life.
@@ -148,7 +149,7 @@ pub(super) fn waiting_for_destroyed(execution: &Execution, into: &mut Vec<Defect
     let waits = |pending| awaited_semaphore(pending).map(|semaphore| (&pending.event, semaphore));
     for (waiting, awaited) in execution.pending.iter().filter_map(waits) {
         let is_life = |event: &Event| {
-            let life = event.op.initialised().or(event.op.destroyed());
+            let life = event.op.life_change().map(LifeChange::object);
             matches!(event.op, Op::Semaphore(_)) && life == Some(awaited)
         };
         let Some(at) = execution.events.iter().rposition(is_life) else { continue };
@@ -233,17 +234,19 @@ impl Leftovers {
                 let block = op.addr..op.addr.saturating_add(op.size);
                 self.live.retain(|&object, _| !block.contains(&object));
             }
-            op => {
-                if let Some(object) = op.initialised() {
+            op => match op.life_change() {
+                Some(LifeChange::Initialised(object)) => {
                     if let Some(before) = self.live.insert(object, number)
                         && self.places.insert(event.pc)
                     {
                         self.again.push((before, number));
                     }
-                } else if let Some(object) = op.destroyed() {
+                }
+                Some(LifeChange::Destroyed(object)) => {
                     self.live.remove(&object);
                 }
-            }
+                None => {}
+            },
         }
     }
 

@@ -186,8 +186,13 @@ impl DefectFinder {
                 next = frees.next();
             }
             let number = number as u32;
-            // An atomic operation begins and ends the life of nothing.
-            if !matches!(event.op, Op::Atomic(_)) {
+            // Most events begin and end the life of nothing.
+            let is_ordinary = match &event.op {
+                Op::Atomic(_) => true,
+                Op::Mutex(op) => op.only_changes_holder(),
+                _ => false,
+            };
+            if !is_ordinary {
                 life::locks_misused(event, number, &mut self.holdings, found);
                 if warns {
                     self.leftovers.event(event, number);

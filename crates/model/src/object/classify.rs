@@ -1,5 +1,7 @@
 //! Questions about operations that several analyses ask.
 
+use std::ops::BitOr;
+
 use raddle_vocab::Outcome;
 
 use super::{
@@ -41,6 +43,65 @@ impl LockChange {
             | LockChange::FinishGuard(object)
             | LockChange::Reset(object) => object,
         }
+    }
+}
+
+/// How an operation changes the life of a synchronising object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LifeChange {
+    /// A call initialised it.
+    Initialised(u64),
+    /// A call destroyed it.
+    Destroyed(u64),
+}
+
+impl LifeChange {
+    /// The object.
+    #[must_use]
+    #[inline]
+    pub fn object(self) -> u64 {
+        match self {
+            LifeChange::Initialised(object) | LifeChange::Destroyed(object) => object,
+        }
+    }
+}
+
+/// Rare properties of operations, a bit each. What a search asks of a whole execution is answered by
+/// those of its events together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpTraits(u8);
+
+impl OpTraits {
+    /// It is a load that a spin loop waited for.
+    pub const AWAITED: OpTraits = OpTraits(1);
+    /// It is input or output that may wait.
+    pub const WAITS_FOR_IO: OpTraits = OpTraits(1 << 1);
+    /// It writes memory by a plain access.
+    pub const WRITES_PLAINLY: OpTraits = OpTraits(1 << 2);
+    /// It waits for a futex.
+    pub const WAITS_FOR_FUTEX: OpTraits = OpTraits(1 << 3);
+    /// It frees memory, or initialises or destroys an object.
+    pub const CHANGES_LIFE: OpTraits = OpTraits(1 << 4);
+
+    /// Whether these are among them.
+    #[must_use]
+    #[inline]
+    pub fn contain(self, others: OpTraits) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    #[inline]
+    fn only_if(self, holds: bool) -> Self {
+        if holds { self } else { OpTraits::default() }
+    }
+}
+
+impl BitOr for OpTraits {
+    type Output = Self;
+
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        OpTraits(self.0 | other.0)
     }
 }
 
@@ -446,16 +507,51 @@ impl Op {
         }
     }
 
-    /// The object that a call initialised.
+    /// Its rare properties.
+    #[must_use]
+    pub fn traits(&self) -> OpTraits {
+        let own = match self {
+            Op::Atomic(op) => OpTraits::AWAITED.only_if(op.awaited().is_some()),
+            Op::File(op) => OpTraits::WAITS_FOR_IO.only_if(op.waits()),
+            Op::Futex(op) => OpTraits::WAITS_FOR_FUTEX.only_if(op.is_wait()),
+            Op::Memory(op) => OpTraits::CHANGES_LIFE.only_if(op.action == MemoryAction::Free),
+            op => OpTraits::CHANGES_LIFE.only_if(op.life_change().is_some()),
+        };
+        let writes_plainly = !matches!(self, Op::Atomic(_) | Op::File(_)) && self.is_plain_write();
+        own | OpTraits::WRITES_PLAINLY.only_if(writes_plainly)
+    }
+
+    /// The object whose life it begins or ends.
     #[must_use]
     #[inline]
-    pub fn initialised(&self) -> Option<u64> {
+    pub fn life_change(&self) -> Option<LifeChange> {
+        use LifeChange::{Destroyed, Initialised};
         match self {
-            Op::Mutex(op) => (op.action == MutexAction::Init).then_some(op.mutex),
-            Op::Rwlock(op) => (op.action == RwlockAction::Init).then_some(op.rwlock),
-            Op::Cond(op) => (op.action == CondAction::Init).then_some(op.cond),
-            Op::Semaphore(op) => matches!(op.action, SemaphoreAction::Init { .. }).then_some(op.semaphore),
-            Op::Barrier(op) => matches!(op.action, BarrierAction::Init { .. }).then_some(op.barrier),
+            Op::Mutex(op) => match op.action {
+                MutexAction::Init => Some(Initialised(op.mutex)),
+                MutexAction::Destroy => Some(Destroyed(op.mutex)),
+                MutexAction::Lock(_) | MutexAction::Unlock => None,
+            },
+            Op::Rwlock(op) => match op.action {
+                RwlockAction::Init => Some(Initialised(op.rwlock)),
+                RwlockAction::Destroy => Some(Destroyed(op.rwlock)),
+                _ => None,
+            },
+            Op::Cond(op) => match op.action {
+                CondAction::Init => Some(Initialised(op.cond)),
+                CondAction::Destroy => Some(Destroyed(op.cond)),
+                _ => None,
+            },
+            Op::Semaphore(op) => match op.action {
+                SemaphoreAction::Init { .. } => Some(Initialised(op.semaphore)),
+                SemaphoreAction::Destroy { .. } => Some(Destroyed(op.semaphore)),
+                _ => None,
+            },
+            Op::Barrier(op) => match op.action {
+                BarrierAction::Init { .. } => Some(Initialised(op.barrier)),
+                BarrierAction::Destroy => Some(Destroyed(op.barrier)),
+                _ => None,
+            },
             Op::Thread(_)
             | Op::Once(_)
             | Op::Atomic(_)
@@ -468,25 +564,13 @@ impl Op {
         }
     }
 
-    /// The object that a call destroyed.
+    /// The object that a call initialised.
     #[must_use]
     #[inline]
-    pub fn destroyed(&self) -> Option<u64> {
-        match self {
-            Op::Mutex(op) => (op.action == MutexAction::Destroy).then_some(op.mutex),
-            Op::Rwlock(op) => (op.action == RwlockAction::Destroy).then_some(op.rwlock),
-            Op::Cond(op) => (op.action == CondAction::Destroy).then_some(op.cond),
-            Op::Semaphore(op) => matches!(op.action, SemaphoreAction::Destroy { .. }).then_some(op.semaphore),
-            Op::Barrier(op) => (op.action == BarrierAction::Destroy).then_some(op.barrier),
-            Op::Thread(_)
-            | Op::Once(_)
-            | Op::Atomic(_)
-            | Op::Fence(_)
-            | Op::Futex(_)
-            | Op::Memory(_)
-            | Op::File(_)
-            | Op::Exit(_)
-            | Op::Choice(_) => None,
+    pub fn initialised(&self) -> Option<u64> {
+        match self.life_change() {
+            Some(LifeChange::Initialised(object)) => Some(object),
+            _ => None,
         }
     }
 

@@ -19,13 +19,15 @@ pub struct FileOp {
     /// Lists of directories that are touched.
     pub lists: [Option<io::List>; 2],
     /// The descriptor, whose number depends on what other threads have open.
-    pub descriptor: i32,
+    pub descriptor: u16,
     /// Events of `poll` that the thread waits for; 0 if it never waits.
     pub events: i16,
     /// Whether what one thread did before happens before what another does behind it.
     pub ordered: bool,
     /// Whether it tells the thread nothing of what others did.
     pub blind: bool,
+    /// Whether it may change what a channel is ready for.
+    pub makes_ready: bool,
 }
 
 /// Something that input or output touches.
@@ -77,7 +79,8 @@ impl FileOp {
     fn others(&self) -> impl Iterator<Item = (u64, ListAccess)> {
         let second = self.second.map(|second| (second.identity(), second.access));
         let lists = self.lists.map(|list| list.map(|list| (list.thing(), list.access)));
-        [second].into_iter().chain(lists).flatten()
+        let ready = self.makes_ready.then_some((io::file(io::READINESS), ListAccess::Share));
+        [second, ready].into_iter().chain(lists).flatten()
     }
 }
 
@@ -98,9 +101,10 @@ impl Operation for FileOp {
             | flag(second_is(ListAccess::Observe), io::SECOND_OBSERVES)
             | flag(second_is(ListAccess::Share), io::SECOND_SHARES);
         let second = self.second.map_or(0, |second| io::and(second.thing));
-        let arg = io::waits_for(self.descriptor, self.events) | second | flags;
+        let arg = io::waits_for(i32::from(self.descriptor), self.events) | second | flags;
         let arg = if self.ordered { arg } else { arg | io::UNORDERED };
         let arg = if self.blind { arg | io::BLIND } else { arg };
+        let arg = if self.makes_ready { arg | io::MAKES_READY } else { arg };
         let object = match self.lists {
             [None, None] => self.object.identity,
             lists => io::file_in(self.object.identity as u32, lists),
@@ -121,10 +125,11 @@ impl Operation for FileOp {
             object: FileTouch { identity: io::thing(words.obj), observes: observes(io::OBSERVES) },
             second,
             lists: io::lists(words.obj),
-            descriptor,
+            descriptor: descriptor as u16,
             events,
             ordered: words.arg & io::UNORDERED == 0,
             blind: words.arg & io::BLIND != 0,
+            makes_ready: words.arg & io::MAKES_READY != 0,
         })
     }
 
@@ -148,11 +153,13 @@ impl Operation for FileOp {
         let all = std::iter::once((self.object.identity, how)).chain(self.others());
         // That something may have become ready orders nothing.
         let orders = |&(identity, _): &(u64, ListAccess)| self.ordered && identity != io::file(io::READINESS);
+        // Who takes a signal tells nothing to those who take others.
+        let tells = self.events != io::WAITS_FOR_SIGNAL;
         for (identity, access) in all.filter(orders) {
             if !self.blind && access != ListAccess::Share {
                 sink.acquire(identity, Carrier::Object);
             }
-            if access != ListAccess::Observe {
+            if access != ListAccess::Observe && tells {
                 sink.release_apart(identity, Carrier::Object);
             }
         }

@@ -35,7 +35,7 @@ use crate::semantics::SyncState;
 pub use atomic::{AtomicAction, AtomicOp};
 pub use barrier::{BarrierAction, BarrierOp};
 pub use choice::ChoiceOp;
-pub use classify::{LockChange, OrdinaryUse};
+pub use classify::{LifeChange, LockChange, OpTraits, OrdinaryUse};
 pub use cond::{CondAction, CondOp};
 pub use fence::FenceOp;
 pub use file::{FileOp, FileTouch, SecondTouch};

@@ -37,6 +37,14 @@ pub enum MutexAction {
 }
 
 impl MutexOp {
+    /// Whether it does no more than to change who holds the mutex, or how often.
+    #[must_use]
+    #[inline]
+    pub fn only_changes_holder(&self) -> bool {
+        matches!(self.action, MutexAction::Lock(_) | MutexAction::Unlock)
+            && matches!(self.outcome, Outcome::Done | Outcome::Nested)
+    }
+
     /// As [`Op::ordinary_use`](super::Op::ordinary_use).
     #[must_use]
     pub fn ordinary_use(&self) -> OrdinaryUse {

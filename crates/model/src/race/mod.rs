@@ -40,7 +40,7 @@ use rustc_hash::FxHashSet;
 
 use crate::depend::{bytes_within, cells};
 use crate::execution::{Access, AccessKind, Event, Execution, Incident, IncidentKind};
-use crate::object::{MemoryAction, Op, Operation as _, ThreadOp};
+use crate::object::{MemoryAction, Op, OpTraits, Operation as _, ThreadOp};
 use clock::Clocks;
 use heap::{Block, BlockSite, Blocks, MemoryError};
 use long::{LONG, LongAccesses};
@@ -143,7 +143,7 @@ impl RaceDetector {
         self.errors.clear();
         self.bad_frees.clear();
         self.objects_end =
-            execution.accesses.iter().any(|access| access.kind == AccessKind::Free) || objects_end(&execution.events);
+            execution.accesses.iter().any(|access| access.kind == AccessKind::Free) || objects_end(execution);
         self.known.clear();
         self.races.clear();
     }
@@ -419,21 +419,22 @@ fn is_before(incident: &Incident, access: &Access) -> bool {
 }
 
 /// Whether memory is freed, or an object initialised or destroyed while other threads live.
-fn objects_end(events: &[Event]) -> bool {
+fn objects_end(execution: &Execution) -> bool {
     let mut others = 0u32;
-    events.iter().any(|event| match &event.op {
-        Op::Thread(ThreadOp::Create { .. }) => {
-            others += 1;
-            false
-        }
-        Op::Thread(ThreadOp::Join { .. }) if event.op.outcome() == Outcome::Done => {
-            others = others.saturating_sub(1);
-            false
-        }
-        Op::Memory(op) => op.action == MemoryAction::Free,
-        Op::Atomic(_) => false,
-        op => others > 0 && (op.initialised().is_some() || op.destroyed().is_some()),
-    })
+    execution.event_traits().contain(OpTraits::CHANGES_LIFE)
+        && execution.events.iter().any(|event| match &event.op {
+            Op::Thread(ThreadOp::Create { .. }) => {
+                others += 1;
+                false
+            }
+            Op::Thread(ThreadOp::Join { .. }) if event.op.outcome() == Outcome::Done => {
+                others = others.saturating_sub(1);
+                false
+            }
+            Op::Memory(op) => op.action == MemoryAction::Free,
+            Op::Atomic(_) => false,
+            op => others > 0 && op.life_change().is_some(),
+        })
 }
 
 fn side(record: &Record) -> Side {

@@ -174,7 +174,9 @@ impl SpinDetector<'_> {
         }
         history.pending = true;
         let now = history.len;
-        sites[now] = ReadSite { pc: self.op.pc, obj: self.op.obj, sp: registers().sp };
+        // Of several descriptors that one call asks about, each is asked once in a round.
+        let asked = u64::from(run().me().private.asked) << 56;
+        sites[now] = ReadSite { pc: self.op.pc, obj: self.op.obj ^ asked, sp: registers().sp };
         if self.phase != Phase::Idle {
             let head = &mut loop_candidates(self.tid).heads[now];
             head.record(self.op);

@@ -195,9 +195,9 @@ pub fn is_loop(pc: u64) -> bool {
     known.any(|[at, count]| at.load(Relaxed) == pc && count.load(Relaxed) % CHANGE == IS_LOOP)
 }
 
-/// An examination at this place was fruitless.
+/// An examination at this place was fruitless. A place where a loop was found stays one.
 pub fn note_fruitless(pc: u64) {
-    if let Some(count) = place(pc) {
+    if let Some(count) = place(pc).filter(|count| count.load(Relaxed) % CHANGE < IS_LOOP) {
         count.fetch_add(1, Relaxed);
     }
 }

@@ -566,8 +566,26 @@ fn range_of<T>(of: &T) -> (usize, usize) {
     (core::ptr::from_ref(of) as usize, size_of::<T>())
 }
 
+/// Words are hashed in so many lanes, which the processor can do side by side: the tables of the
+/// runtime are large.
+const LANES: usize = 4;
+
 fn hash_bytes(hash: u64, start: usize, bytes: usize) -> u64 {
     // SAFETY: callers pass memory that can be read.
     let bytes = unsafe { core::slice::from_raw_parts(start as *const u8, bytes) };
-    bytes.iter().fold(hash, |hash, &byte| (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(ODD))
+    let (words, rest) = bytes.as_chunks::<{ size_of::<u64>() }>();
+    let (groups, single) = words.as_chunks::<LANES>();
+    let mut lanes = [hash; LANES];
+    for group in groups {
+        for (lane, word) in lanes.iter_mut().zip(group) {
+            *lane = step(*lane, u64::from_ne_bytes(*word));
+        }
+    }
+    let lanes = lanes.into_iter().fold(0, |hash, lane| step(mix(hash), lane));
+    let single = single.iter().fold(lanes, |hash, word| step(hash, u64::from_ne_bytes(*word)));
+    mix(rest.iter().fold(single, |hash, &byte| step(hash, u64::from(byte))))
+}
+
+fn step(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(29) ^ word).wrapping_mul(ODD)
 }
