@@ -178,6 +178,9 @@ pub struct TargetArgs {
     /// Let the program write to the real files instead of private copies
     #[arg(long)]
     pub share_files: bool,
+    /// Let reads and writes of streams transfer fewer bytes than are there, as POSIX allows
+    #[arg(long)]
+    pub partial_io: bool,
     /// Values to try where the program leaves one open (__VERIFIER_nondet_int and the like), as in
     /// 0,1,5 or int=-1..3,uchar=0,255 [default: 0,1]
     #[arg(long, value_name = "SPEC", value_parser = OpenValues::parse, allow_hyphen_values = true)]
@@ -189,6 +192,7 @@ impl TargetArgs {
     pub fn apply(&self, program: Program, args: &[OsString]) -> Program {
         let program = program.args(args).stdin(self.stdin.clone());
         let program = program.exit_events(self.exit_events).share_files(self.share_files);
+        let program = program.partial_io(self.partial_io);
         program.open_values(self.nondet.clone().unwrap_or_default())
     }
 }

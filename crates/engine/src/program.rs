@@ -26,6 +26,7 @@ pub struct Program {
     stdin: Option<PathBuf>,
     exit_events: u64,
     share_files: bool,
+    partial_io: bool,
     open_values: OpenValues,
 }
 
@@ -40,6 +41,7 @@ impl Program {
             stdin: None,
             exit_events: DEFAULT_EXIT_EVENTS,
             share_files: false,
+            partial_io: false,
             open_values: OpenValues::default(),
         }
     }
@@ -91,6 +93,12 @@ impl Program {
         Program { share_files, ..self }
     }
 
+    /// Lets input and output of streams transfer fewer bytes than are there, as POSIX allows.
+    #[must_use]
+    pub fn partial_io(self, partial_io: bool) -> Self {
+        Program { partial_io, ..self }
+    }
+
     /// The program's file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -117,6 +125,7 @@ impl Program {
         options.stdin.clone_from(&self.stdin);
         options.exit_events = self.exit_events;
         options.share_files = self.share_files;
+        options.partial_io = self.partial_io;
         options.open_values.clone_from(&self.open_values);
         options.output = Output::Discard;
         options

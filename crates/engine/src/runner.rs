@@ -119,6 +119,8 @@ impl Runner {
         options.memory_limit = self.options.memory_limit.or(options.memory_limit);
         options.hang_timeout = self.options.hang_timeout;
         options.output = self.options.output;
+        // A schedule was made with the sockets of the runtime.
+        options.real_sockets = self.recording.is_none();
         options.pool = MAX_THREADS as u32;
         options.trace_bytes = TRACE_BYTES;
         options

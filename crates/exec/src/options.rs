@@ -84,6 +84,10 @@ pub struct Options {
     pub exit_events: u64,
     /// Whether files that the program writes are the real ones.
     pub share_files: bool,
+    /// Whether sockets that are connected by address are the kernel's.
+    pub real_sockets: bool,
+    /// Whether input and output of streams may transfer fewer bytes than are there.
+    pub partial_io: bool,
     /// Whether rounds of busy waiting are folded.
     pub fold_spins: bool,
     /// Whether a run is stopped in which a thread goes round without an effect while others could run.
@@ -157,6 +161,8 @@ impl Options {
             spurious: 0,
             exit_events: 10_000,
             share_files: false,
+            real_sockets: false,
+            partial_io: false,
             fold_spins: true,
             bound_rounds: false,
             benign: Vec::new(),
@@ -184,6 +190,8 @@ impl Options {
             },
             flags: flag(self.granularity == Granularity::Access, config_flag::ACCESS_GRANULARITY)
                 | flag(self.share_files, config_flag::SHARE_FILES)
+                | flag(self.real_sockets, config_flag::REAL_SOCKETS)
+                | flag(self.partial_io, config_flag::PARTIAL_IO)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
                 | flag(self.fold_spins, config_flag::FOLD_SPINS)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)

@@ -10,7 +10,8 @@
 //! | 13 | [`SECOND_OBSERVES`] |
 //! | 14 | [`OBSERVES`] |
 //! | 15 | [`BLIND`] |
-//! | 16..32 | descriptor |
+//! | 16..31 | descriptor |
+//! | 31 | [`MAKES_READY`] |
 //! | 32..64 | a second thing that is touched, as [`second`] gives it; 0 if there is none |
 //!
 //! | bits of `obj` of a file | |
@@ -26,6 +27,8 @@
 
 /// The second thing is changed in a way that commutes with other such changes.
 pub const SECOND_SHARES: u64 = 1 << 10;
+/// The operation may change what a channel is ready for: it shares [`READINESS`].
+pub const MAKES_READY: u64 = 1 << 31;
 /// The thing that stands for what any channel is ready for. Operations on channels share it, and a wait
 /// for several observes it. It is even, and beyond the lists.
 pub const READINESS: u32 = 1 << 31;
@@ -51,15 +54,19 @@ pub const WAITS_FOR_RANGE: i16 = 0x20 | 4;
 /// As [`WAITS_FOR_LOCK`], for a signal.
 pub const WAITS_FOR_SIGNAL: i16 = 0x20 | 8;
 
+/// As [`WAITS_FOR_LOCK`], for room in the queue of a socket that another one connects to.
+pub const WAITS_FOR_QUEUE: i16 = 0x20 | 16;
+
 /// Whether these events stand for the wait for a lock of a file.
 #[must_use]
 pub const fn is_wait_for_lock(events: i16) -> bool {
-    events & 0x20 != 0 && events != WAITS_FOR_SIGNAL
+    events & 0x20 != 0 && events != WAITS_FOR_SIGNAL && events != WAITS_FOR_QUEUE
 }
 
 /// Where the identities of files lie, apart from those of pipes and from addresses.
 const FILES: u64 = 1 << 55;
 const EVENTS: u64 = 0x3ff;
+const DESCRIPTOR: u64 = 0x7fff;
 
 /// All pending signals, which are one object.
 pub const SIGNALS: u64 = file(0);
@@ -89,6 +96,12 @@ impl ChannelKind {
     const ALL: [ChannelKind; 4] =
         [ChannelKind::Pipe, ChannelKind::SocketPair, ChannelKind::EventCounter, ChannelKind::Timer];
 
+    /// The kind of the channel with this identity; `None` if it is a thing of a file.
+    #[must_use]
+    pub const fn of(obj: u64) -> Option<ChannelKind> {
+        if obj == 0 || is_file(obj) || obj == NETWORK { None } else { Some(ChannelKind::ALL[(obj >> 14 & 3) as usize]) }
+    }
+
     /// The word for reports.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -97,6 +110,59 @@ impl ChannelKind {
             ChannelKind::SocketPair => "socketpair",
             ChannelKind::EventCounter => "eventfd",
             ChannelKind::Timer => "timerfd",
+        }
+    }
+}
+
+/// A socket, an address or a queue that the runtime models itself, as a thing. Such things are even and
+/// beyond the lists; the highest bit that is set says what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A socket that is bound to no address, and the connection that it makes; the bits of a hash.
+    Socket(u32),
+    /// All that is bound to a port of the Internet protocols.
+    Port {
+        /// Whether it is one for datagrams.
+        datagrams: bool,
+        /// Its number.
+        number: u16,
+    },
+    /// What is bound to a name of the Unix domain; the bits of a hash.
+    Name(u32),
+    /// The queue of `epoll` with this descriptor.
+    Queue(u16),
+}
+
+const SOCKETS: u32 = 1 << 30;
+const PORTS: u32 = 1 << 29;
+const NAMES: u32 = 1 << 28;
+const QUEUES: u32 = 1 << 27;
+
+impl Endpoint {
+    /// The thing that stands for it.
+    #[must_use]
+    pub const fn thing(self) -> u32 {
+        match self {
+            Endpoint::Socket(hash) => SOCKETS | hash & (SOCKETS - 1) & !1,
+            Endpoint::Port { datagrams, number } => PORTS | (datagrams as u32) << 17 | (number as u32) << 1,
+            Endpoint::Name(hash) => NAMES | hash & (NAMES - 1) & !1,
+            Endpoint::Queue(descriptor) => QUEUES | (descriptor as u32) << 1,
+        }
+    }
+
+    /// What a thing stands for, if it is one of these.
+    #[must_use]
+    pub const fn of(obj: u64) -> Option<Endpoint> {
+        if !is_file(obj) || obj & 1 != 0 {
+            return None;
+        }
+        let thing = obj as u32;
+        match thing {
+            READINESS.. | 0..QUEUES => None,
+            SOCKETS.. => Some(Endpoint::Socket(thing & (SOCKETS - 1))),
+            PORTS.. => Some(Endpoint::Port { datagrams: thing >> 17 & 1 != 0, number: (thing >> 1) as u16 }),
+            NAMES.. => Some(Endpoint::Name(thing & (NAMES - 1))),
+            QUEUES.. => Some(Endpoint::Queue((thing >> 1) as u16)),
         }
     }
 }
@@ -214,7 +280,7 @@ pub const fn file(thing: u32) -> u64 {
 /// `arg` for a wait for these events of a descriptor.
 #[must_use]
 pub const fn waits_for(descriptor: i32, events: i16) -> u64 {
-    (descriptor as u16 as u64) << 16 | (events as u64 & EVENTS)
+    (descriptor as u64 & DESCRIPTOR) << 16 | (events as u64 & EVENTS)
 }
 
 /// `arg` for a second thing of a regular file.
@@ -226,7 +292,7 @@ pub const fn and(thing: u32) -> u64 {
 /// The descriptor and the events waited for.
 #[must_use]
 pub const fn waited_for(arg: u64) -> (i32, i16) {
-    ((arg >> 16) as u16 as i32, (arg & EVENTS) as i16)
+    ((arg >> 16 & DESCRIPTOR) as i32, (arg & EVENTS) as i16)
 }
 
 /// The second thing that is accessed.
@@ -238,7 +304,7 @@ pub const fn second(arg: u64) -> Option<u64> {
 /// `arg` without the descriptor, whose number depends on what other threads have open.
 #[must_use]
 pub const fn without_descriptor(arg: u64) -> u64 {
-    arg & !0xffff_0000
+    arg & !(DESCRIPTOR << 16)
 }
 
 #[cfg(test)]
@@ -260,14 +326,30 @@ mod tests {
     }
 
     #[test]
+    fn endpoints_are_told_apart() {
+        for endpoint in [
+            Endpoint::Socket(0x1234_5678 & (SOCKETS - 1)),
+            Endpoint::Port { datagrams: false, number: u16::MAX },
+            Endpoint::Port { datagrams: true, number: 53 },
+            Endpoint::Name(0x0123_4566),
+            Endpoint::Queue(300),
+        ] {
+            assert_eq!(Endpoint::of(file(endpoint.thing())), Some(endpoint));
+        }
+        for other in [file(7), file(READINESS), file(1022), SIGNALS, NETWORK, file(u32::MAX)] {
+            assert_eq!(Endpoint::of(other), None);
+        }
+    }
+
+    #[test]
     fn operands_keep_what_they_are_made_of() {
-        let arg = waits_for(700, 5) | and(u32::MAX) | OBSERVES | SECOND_OBSERVES;
+        let arg = waits_for(700, 5) | and(u32::MAX) | OBSERVES | SECOND_OBSERVES | MAKES_READY;
         assert_eq!(waited_for(arg), (700, 5));
         assert_eq!(second(arg), Some(file(u32::MAX)));
         assert_eq!(second(waits_for(3, 1)), None);
         assert_eq!(
             without_descriptor(arg),
-            without_descriptor(waits_for(3, 5) | and(u32::MAX) | OBSERVES | SECOND_OBSERVES)
+            without_descriptor(waits_for(3, 5) | and(u32::MAX) | OBSERVES | SECOND_OBSERVES | MAKES_READY)
         );
     }
 }

@@ -25,7 +25,7 @@ pub mod record;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 15;
+pub const PROTOCOL_VERSION: u32 = 16;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -116,6 +116,10 @@ pub mod config_flag {
     pub const SECTIONS: u32 = 32;
     /// Stop a run in which a thread goes round without an effect while others could run.
     pub const BOUND_ROUNDS: u32 = 64;
+    /// Sockets that are connected by address are the kernel's, so that other processes can be reached.
+    pub const REAL_SOCKETS: u32 = 128;
+    /// Input and output of streams may transfer fewer bytes than are there.
+    pub const PARTIAL_IO: u32 = 256;
 }
 
 /// What the host fixes before the target starts.

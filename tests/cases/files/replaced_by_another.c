@@ -16,7 +16,8 @@
 // verdict: verified
 // check: --self-check 20
 // flags: -DQUEUE
-// verdict: verified
+// verdict: bug
+// finding: deadlock
 // check: --self-check 20
 // flags: -DFLAGS
 // verdict: verified
@@ -55,7 +56,8 @@
 // A number that another descriptor takes while a thread uses it: the thread has found the former or
 // the latter, and goes on with that. It looks the number up, then operates: the replacement comes
 // before, in between, or behind. MISSED: one that has found the former may wait for it for ever, and
-// the data of the latter is left.
+// the data of the latter is left. QUEUE: what the number referred to is closed, so it leaves the queue, and
+// the wait for the queue never ends.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <fcntl.h>

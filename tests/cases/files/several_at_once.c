@@ -42,10 +42,13 @@
 // finding: assertion
 // check:
 // flags: -DQUEUE -DEDGE
-// verdict: incomplete
+// verdict: verified
+// check:
+// flags: -DQUEUE -DEDGE -DNOT=3
+// verdict: bug
+// finding: assertion
 
 // Two pipes that are asked about at once: one, the other or both can be read, and without waiting none.
-// What the kernel reports of edges depends on what it has reported before, which is not modelled.
 #include <assert.h>
 #include <poll.h>
 #include <pthread.h>

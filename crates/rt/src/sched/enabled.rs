@@ -3,6 +3,7 @@
 use raddle_vocab::{MutexKind, OpKind, SECTION};
 
 use crate::interpose::annotations::section;
+use crate::interpose::io::{descriptors, net, readiness};
 use crate::interpose::sync::{barrier, cond, mutex, once, rwlock, sem, spinlock};
 use crate::interpose::thread::{cancel, lifecycle};
 use crate::sched::timeouts;
@@ -79,7 +80,14 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             if raddle_vocab::io::is_wait_for_lock(events) {
                 return yes(crate::interpose::io::file_locks::can_lock(tid, descriptor, events));
             }
-            yes(events == 0 || crate::interpose::io::descriptors::is_ready(descriptor, events))
+            let private = &run().fibers[tid].private;
+            if let Some(socket) = usize::from(private.socket).checked_sub(1) {
+                return yes(net::can_go_on(socket, events));
+            }
+            if events != 0 && private.polled.1 > 0 {
+                return yes(readiness::is_any_ready(private.polled));
+            }
+            yes(events == 0 || descriptors::is_ready(descriptor, events))
         }
         // These never block.
         OpKind::ThreadStart

@@ -15,10 +15,11 @@ pub mod virtual_time;
 
 use raddle_vocab::policy::Policy;
 use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION, io};
-use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, job_flag, limit};
+use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, config_flag, job_flag, limit};
 
 use crate::arch::context;
 use crate::interpose::annotations::section;
+use crate::interpose::io::readiness;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::{awaits, detector, last_round, observation};
@@ -120,6 +121,11 @@ pub fn changed(obj: u64) {
     mark_waiting(|op| op.obj == obj || op.arg == obj);
 }
 
+/// What a channel is ready for may have changed, so waits for input and output may be enabled now.
+pub fn changed_channels() {
+    mark_waiting(|op| op.kind == OpKind::Io);
+}
+
 /// No thread is inside an atomic section any more, so what waited for its end may be enabled now.
 pub fn section_ended() {
     mark_waiting(|op| op.obj == SECTION || section::waits(u16::MAX, op.kind));
@@ -199,8 +205,13 @@ fn at_rest() -> Option<usize> {
         timers::Next::Fired => choose::next_thread(),
         timers::Next::NotModelled => finish(RunStatus::Cut, 0),
         timers::Next::None => {
+            let is_real = process().config_flags & config_flag::REAL_SOCKETS != 0;
             if run().exit.is_none() && (0..run().threads).any(waits_for_outside) {
                 controller::note_limit(limit::EXTERNAL_WAIT);
+                if is_real && readiness::wait_for_outside() {
+                    changed_channels();
+                    return choose::next_thread();
+                }
             }
             None
         }

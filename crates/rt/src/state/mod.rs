@@ -15,7 +15,7 @@ use raddle_vocab::policy::MAX_THREADS;
 pub use process_state::{Handover, PoolEntry, ProcessState};
 pub use run_state::{AnnouncedOp, Fiber, Hot, ReadySet, RunState, ThreadStatus, WaitStage};
 
-use crate::interpose::io::overlay;
+use crate::interpose::io::{net, overlay};
 use crate::interpose::thread::affinity::{Affinity, NOT_ASKED};
 use crate::interpose::thread::keys::Keys;
 use crate::sched::timeouts::View;
@@ -136,7 +136,8 @@ pub const fn run_pointer() -> *const RunState {
 }
 
 /// Address and size of what belongs to the run and holds nothing that the program can notice.
-pub fn runtime_ranges() -> [(usize, usize); 7] {
+pub fn runtime_ranges() -> [(usize, usize); 9] {
+    let [sockets, bytes] = net::ranges();
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (LOOP_CANDIDATES.get() as usize, size_of_val(&LOOP_CANDIDATES)),
@@ -145,11 +146,14 @@ pub fn runtime_ranges() -> [(usize, usize); 7] {
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
         (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
         overlay::range(),
+        sockets,
+        bytes,
     ]
 }
 
 /// Address and size of everything that belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 9] {
+pub fn run_ranges() -> [(usize, usize); 11] {
+    let [sockets, bytes] = net::ranges();
     [
         (RUN.get() as usize, size_of_val(&RUN)),
         (LOOP_CANDIDATES.get() as usize, size_of_val(&LOOP_CANDIDATES)),
@@ -160,5 +164,7 @@ pub fn run_ranges() -> [(usize, usize); 9] {
         (AFFINITIES.get() as usize, size_of_val(&AFFINITIES)),
         (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
         overlay::range(),
+        sockets,
+        bytes,
     ]
 }

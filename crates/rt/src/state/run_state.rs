@@ -10,7 +10,7 @@ use crate::interpose::annotations::section::Section;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::file_locks::FileLocks;
-use crate::interpose::io::readiness::Queues;
+use crate::interpose::io::queues::Queues;
 use crate::interpose::io::regular_files::OpenFile;
 use crate::interpose::io::stream_locks::StreamLocks;
 use crate::interpose::process::pending_signals::Signals;

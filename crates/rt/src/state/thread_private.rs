@@ -66,6 +66,9 @@ pub struct ThreadPrivate {
     pub pending_signals: u64,
     /// Signals that it waits for.
     pub awaited_signals: u64,
+    /// What is blocked behind the handler that is about to begin, if that differs from what is blocked
+    /// now.
+    pub blocked_behind_handler: Option<u64>,
     /// Start and size of its alternate stack for signal handlers; no bytes if there is none.
     pub signal_stack: (usize, usize),
     /// Bytes below 2 GiB that its mappings have used.
@@ -88,6 +91,12 @@ pub struct ThreadPrivate {
     pub lock_request: usize,
     /// The descriptor that it is about to use.
     pub look_up: LookUp,
+    /// The socket that it waits for, from 1; 0 if it waits for none.
+    pub socket: u16,
+    /// The descriptors that it waits for in `poll`, and how many.
+    pub polled: (usize, usize),
+    /// Number of the descriptor that it asks about, of those of one call.
+    pub asked: u8,
     /// The call in which the C library walks through directories for it.
     pub traversal: Traversal,
 }
@@ -120,6 +129,7 @@ impl ThreadPrivate {
         random_words: 0,
         pending_signals: 0,
         awaited_signals: 0,
+        blocked_behind_handler: None,
         signal_stack: (0, 0),
         low_mapped_bytes: 0,
         pause: -1,
@@ -131,6 +141,9 @@ impl ThreadPrivate {
         lock_visit: LockVisit::NONE,
         lock_request: 0,
         look_up: LookUp::NONE,
+        socket: 0,
+        polled: (0, 0),
+        asked: 0,
         traversal: Traversal::NONE,
     };
 }

@@ -3,7 +3,7 @@
 
 pub mod benign;
 pub mod locks;
-mod open_values;
+pub mod open_values;
 pub mod section;
 
 use core::ffi::c_char;

@@ -22,7 +22,7 @@ fn values(of: OpenType) -> &'static [i64] {
 }
 
 /// Chooses one of so many values; `value` is what the program gets.
-fn choose(count: usize, pc: u64, value: impl Fn(usize) -> i64) -> i64 {
+pub fn choose(count: usize, pc: u64, value: impl Fn(usize) -> i64) -> i64 {
     if count == 1 {
         return value(0);
     }

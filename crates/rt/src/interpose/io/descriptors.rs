@@ -11,9 +11,12 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers::{changes, reads, reads_pieces, writes, writes_pieces};
 use crate::interpose::io::descriptor_ends;
+use crate::interpose::io::net::{self, Pieces};
 use crate::interpose::io::overlay::{close as close_copy, overlay};
+use crate::interpose::io::queues::{self, Notice};
+use crate::interpose::io::readiness::revents;
 use crate::interpose::io::regular_files::{self, FileAccess};
-use crate::interpose::io::{calls, file_locks, slots};
+use crate::interpose::io::{calls, file_locks, slots, transfers};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
@@ -66,6 +69,16 @@ real! { hidden:
     fn fcntl(descriptor: i32, command: i32, argument: usize) -> i32;
 }
 
+/// No address of a sender is wanted.
+const NO_SENDER: (*mut c_void, *mut u32) = (core::ptr::null_mut(), core::ptr::null_mut());
+/// No address is given.
+const NO_TARGET: (*const c_void, u32) = (core::ptr::null(), 0);
+
+fn failed(code: i32) -> isize {
+    set_errno(code);
+    -1
+}
+
 /// Descriptors below this number are objects of the search.
 pub const MAX_CHANNELS: usize = 256;
 
@@ -89,15 +102,12 @@ pub fn new_identity(kind: ChannelKind) -> u64 {
 
 /// Whether input or output on the descriptor would not block.
 pub fn is_ready(descriptor: i32, events: i16) -> bool {
-    let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
-    crate::arch::syscall::poll(&mut poll) != 0
+    revents(descriptor, events, 0) != 0
 }
 
 /// All that `poll` can say of the descriptor.
 pub fn readiness(descriptor: i32) -> u64 {
-    let mut poll = libc::pollfd { fd: descriptor, events: !0, revents: 0 };
-    crate::arch::syscall::poll(&mut poll);
-    u64::from(poll.revents as u16)
+    u64::from(revents(descriptor, !0, 0).cast_unsigned())
 }
 
 /// An operation on a descriptor that may begin.
@@ -106,13 +116,17 @@ pub struct DescriptorUse {
     pub number: i32,
     is_copy: bool,
     identity: u64,
+    descriptor: i32,
+    /// What happens to the other end.
+    notice: Notice,
 }
 
 impl DescriptorUse {
     /// The operation was performed: other threads may be enabled.
     pub fn end(self) {
         if self.identity != 0 {
-            sched::changed(self.identity);
+            queues::notify_channel(self.identity, self.descriptor, self.notice);
+            sched::changed_channels();
         }
         if self.is_copy {
             close_copy(self.number);
@@ -123,7 +137,7 @@ impl DescriptorUse {
 /// Waits until an operation on a descriptor cannot block.
 pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> DescriptorUse {
     if !controlled() {
-        return DescriptorUse { number: descriptor, is_copy: false, identity: 0 };
+        return DescriptorUse { number: descriptor, is_copy: false, identity: 0, descriptor, notice: Notice::All };
     }
     descriptor_ends::uses(descriptor, pc);
     slots::looks_up(descriptor, pc);
@@ -135,7 +149,8 @@ pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> DescriptorUse {
         wait_for_channel(descriptor, identity, events, pc);
     }
     let (number, is_copy) = slots::found(descriptor);
-    DescriptorUse { number, is_copy, identity }
+    let notice = if events & libc::POLLOUT != 0 { Notice::Input } else { Notice::Output };
+    DescriptorUse { number, is_copy, identity, descriptor, notice }
 }
 
 fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
@@ -162,7 +177,8 @@ pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
     });
 }
 
-fn is_nonblocking(descriptor: i32) -> bool {
+/// Whether operations on the descriptor never wait.
+pub fn is_nonblocking(descriptor: i32) -> bool {
     // SAFETY: asks for the flags of a descriptor.
     let flags = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFL) };
     flags >= 0 && flags as i32 & libc::O_NONBLOCK != 0
@@ -171,12 +187,17 @@ fn is_nonblocking(descriptor: i32) -> bool {
 /// After an operation on a channel, other threads may be enabled.
 pub fn woke(descriptor: i32) {
     if controlled() && channel(descriptor) != 0 {
-        sched::changed(channel(descriptor));
+        sched::changed_channels();
     }
 }
 
 extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u64) -> isize {
+    if let Some(result) = net::receive_one(descriptor, into, bytes, 0, NO_SENDER, pc) {
+        return result;
+    }
+    let portion = transfers::choose(descriptor, bytes, pc);
     let used = wait_for(descriptor, libc::POLLIN, pc);
+    let bytes = transfers::shortened(used.number, portion, bytes);
     if controlled() {
         touch(into.cast(), bytes);
         moves(used.number);
@@ -189,6 +210,12 @@ extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u6
 }
 
 extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u64) -> isize {
+    if let Some(result) = net::send_one(descriptor, from, bytes, 0, NO_TARGET, pc) {
+        return result;
+    }
+    if let Some(result) = transfers::write(descriptor, from, bytes, pc) {
+        return result;
+    }
     reads(from as usize, bytes, pc);
     let used = wait_for(descriptor, libc::POLLOUT, pc);
     moves(used.number);
@@ -246,6 +273,9 @@ extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -
 }
 
 extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i32, pc: u64) -> isize {
+    if let Some(result) = net::receive_one(descriptor, into, bytes, flags, NO_SENDER, pc) {
+        return result;
+    }
     let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch(into.cast(), bytes);
@@ -258,6 +288,9 @@ extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i
 }
 
 extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags: i32, pc: u64) -> isize {
+    if let Some(result) = net::send_one(descriptor, from, bytes, flags, NO_TARGET, pc) {
+        return result;
+    }
     reads(from as usize, bytes, pc);
     let used = wait_for(descriptor, libc::POLLOUT, pc);
     // SAFETY: passes on what the caller gave.
@@ -277,6 +310,9 @@ fn touch_pieces(pieces: *const libc::iovec, count: usize) {
 }
 
 extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
+    if let Some(result) = net::receive(descriptor, Pieces::new(pieces, count.max(0) as usize), 0, pc) {
+        return result.map_or_else(failed, |received| received.len as isize);
+    }
     let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch_pieces(pieces, count.max(0) as usize);
@@ -290,6 +326,9 @@ extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i3
 }
 
 extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i32, pc: u64) -> isize {
+    if let Some(result) = net::send(descriptor, Pieces::new(pieces, count.max(0) as usize), 0, NO_TARGET, pc) {
+        return result;
+    }
     reads_pieces(pieces, count.max(0) as usize, usize::MAX, pc);
     let used = wait_for(descriptor, libc::POLLOUT, pc);
     moves(used.number);
@@ -326,6 +365,9 @@ extern "C" fn receive_from(
     length: *mut u32,
 ) -> isize {
     let pc = return_address();
+    if let Some(result) = net::receive_one(descriptor, into, bytes, flags, (address, length), pc) {
+        return result;
+    }
     let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() {
         touch(into.cast(), bytes);
@@ -345,6 +387,9 @@ extern "C" fn receive_from(
 }
 
 extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags: i32, pc: u64) -> isize {
+    if let Some(result) = net::receive_message(descriptor, message, flags, pc) {
+        return result;
+    }
     let used = wait_for(descriptor, libc::POLLIN, pc);
     if controlled() && !message.is_null() {
         touch(message.cast(), size_of::<libc::msghdr>());
@@ -373,6 +418,9 @@ extern "C" fn send_to_address(
     length: u32,
 ) -> isize {
     let pc = return_address();
+    if let Some(result) = net::send_one(descriptor, from, bytes, flags, (address, length), pc) {
+        return result;
+    }
     reads(from as usize, bytes, pc);
     reads(address as usize, length as usize, pc);
     let used = wait_for(descriptor, libc::POLLOUT, pc);
@@ -383,6 +431,9 @@ extern "C" fn send_to_address(
 }
 
 extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags: i32, pc: u64) -> isize {
+    if let Some(result) = net::send_message(descriptor, message, flags, pc) {
+        return result;
+    }
     // SAFETY: the caller passes a description of buffers.
     if let Some(message) = unsafe { message.as_ref() } {
         reads_pieces(message.msg_iov, message.msg_iovlen, usize::MAX, pc);
@@ -405,7 +456,9 @@ pub fn moves(descriptor: i32) {
 pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
     if controlled() {
         undo::loses(descriptor);
-        crate::interpose::io::readiness::closed(descriptor);
+        if queues::is_queue(descriptor) {
+            queues::closing(descriptor, pc);
+        }
         let identity = channel(descriptor);
         if identity != 0 {
             descriptor_ends::ends(descriptor, pc);
@@ -413,12 +466,16 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
             let arg = slots::may_make_ready(io::waits_for(descriptor, 0) | io::BLIND | slots::second(descriptor));
             sched::perform(AnnouncedOp::new(OpKind::Io, identity, arg, pc), Outcome::Done, 0, 0);
             slots::changes(descriptor);
-            set_channel(descriptor, 0);
+            forget(descriptor, pc);
             // SAFETY: passes on what the caller gave.
             let result = unsafe { hidden::close(descriptor) };
-            sched::changed(identity);
+            if !io::is_file(identity) {
+                queues::notify_channel(identity, -1, Notice::All);
+            }
+            sched::changed_channels();
             return result;
         }
+        queues::closed(descriptor, false);
         let content = regular_files::get(descriptor).content;
         file_locks::closing(descriptor, pc);
         regular_files::closes(descriptor, pc);
@@ -430,6 +487,13 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::close(descriptor) }
+}
+
+/// What the program knows as this descriptor is closed.
+fn forget(descriptor: i32, pc: u64) {
+    net::closed(descriptor, pc);
+    queues::closed(descriptor, false);
+    set_channel(descriptor, 0);
 }
 
 extern "C" fn duplicate_to(from: i32, to: i32, pc: u64) -> i32 {
@@ -519,8 +583,12 @@ fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
     let (number, is_copy) = slots::found(from);
     slots::changes(to);
     undo::loses(to);
+    let source = net::of(from);
+    forget(to, pc);
     let result = call(number);
     if result >= 0 {
+        net::attached(source, to);
+        queues::copied(from, to);
         set_channel(to, identity);
         regular_files::set(to, file);
     }
@@ -528,7 +596,7 @@ fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
         close_copy(number);
     }
     if former != 0 {
-        sched::changed(former);
+        sched::changed_channels();
     }
     file_locks::closed(content);
     result
@@ -536,6 +604,8 @@ fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
 
 /// The second descriptor refers to what the first does.
 pub fn copied(from: i32, to: i32) {
+    net::attached(net::of(from), to);
+    queues::copied(from, to);
     set_channel(to, channel(from));
     regular_files::set(to, regular_files::get(from));
 }
@@ -558,6 +628,8 @@ fn paired(result: i32, pair: *const i32, kind: ChannelKind) -> i32 {
         unsafe {
             set_channel(*pair, identity);
             set_channel(*pair.add(1), identity);
+            queues::set_side(*pair, 0);
+            queues::set_side(*pair.add(1), 1);
             descriptor_ends::made(*pair);
             descriptor_ends::made(*pair.add(1));
         }

@@ -6,6 +6,7 @@ use core::ffi::{c_char, c_void};
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::writes;
+use crate::interpose::io::net;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
 use crate::state::controlled;
@@ -36,6 +37,14 @@ fn note_changing_answer(name: &str) {
     }
 }
 
+/// What the kernel does with the sockets of the runtime is nothing.
+#[inline(always)]
+fn gives_up_on_socket(name: &str, first: usize, pc: u64) {
+    if matches!(name, "sendfile" | "sendfile64") {
+        net::gives_up_on(first as i32, name.as_bytes(), pc);
+    }
+}
+
 /// Functions: how many arguments they have, what has to be writable (first byte and number of bytes
 /// of each piece), and which accesses a call was that returned `result`.
 macro_rules! written {
@@ -48,6 +57,7 @@ macro_rules! written {
                     if controlled() {
                         $(touch($at as *const u8, $bytes as usize);)+
                         note_changing_answer(stringify!($name));
+                        gives_up_on_socket(stringify!($name), [$($arg as usize),*][0], $pc);
                     }
                     // SAFETY: passes on what the caller gave.
                     let $result = unsafe { hidden::$name($($arg),*) };
@@ -64,15 +74,6 @@ macro_rules! written {
 fn filled<T>(result: i32, into: *mut T, bytes: usize, pc: u64) {
     if result >= 0 {
         writes(into as usize, bytes, pc);
-    }
-}
-
-/// The call has written a value and how long it is.
-fn filled_sized(result: i32, into: *mut c_void, bytes: *mut u32, pc: u64) {
-    if result >= 0 && !into.is_null() && !bytes.is_null() {
-        // SAFETY: the call succeeded, so it has stored the length.
-        writes(into as usize, unsafe { *bytes } as usize, pc);
-        writes(bytes as usize, 4, pc);
     }
 }
 
@@ -93,16 +94,6 @@ written! {
     fn clock_getres, 2(clock: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
     fn tcgetattr, 2(descriptor: i32, into: *mut c_void) -> i32 { into => 60 } |result, pc| filled(result, into, 60, pc);
     fn sched_getparam, 2(process: i32, into: *mut c_void) -> i32 { into => 4 } |result, pc| filled(result, into, 4, pc);
-    fn epoll_pwait, 5(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32 {
-        into => most.max(0) as usize * 12
-    } |result, pc| filled(result, into, result.max(0) as usize * 12, pc);
-    fn getsockname, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
-        |result, pc| filled_sized(result, address, bytes, pc);
-    fn getpeername, 3(descriptor: i32, address: *mut c_void, bytes: *mut u32) -> i32 { address => ANY, bytes => 4 }
-        |result, pc| filled_sized(result, address, bytes, pc);
-    fn getsockopt, 5(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32) -> i32 {
-        value => ANY, bytes => 4
-    } |result, pc| filled_sized(result, value, bytes, pc);
     fn sendfile, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
         |result, pc| writes(offset as usize, 8, pc);
     fn sendfile64, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }

@@ -1,96 +1,108 @@
-//! Asking whether input or output is possible: `poll`, `select`, `epoll_wait`, `FIONREAD`. Each
-//! descriptor that is asked about is observed by a transition of its own. Which descriptors are in an
-//! epoll queue, and for what, is state of the queue, which `epoll_ctl` changes.
+//! Asking whether input or output is possible: `poll`, `select`, `FIONREAD`. Each descriptor that is
+//! asked about is observed by a transition of its own.
 //!
 //! A call that may wait for ever waits for its turn until one of its descriptors is ready. One with
 //! a time-out never waits: the time may be over at any moment.
-
-use core::ffi::c_void;
 
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::{changes, reads, writes};
-use crate::interpose::io::descriptors::{channel, is_ready};
-use crate::interpose::io::{overlay, regular_files, slots};
+use crate::interpose::io::descriptors::channel;
+use crate::interpose::io::{net, overlay, queues, slots};
 use crate::interpose::process::timers;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
-use crate::sched::controller::{name_limit, note_limit};
+use crate::sched::controller::note_limit;
 use crate::sched::virtual_time;
 use crate::sched::{self, timeouts};
-use crate::state::{AnnouncedOp, controlled, run};
+use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
-use crate::syscall::syscall;
+use crate::syscall::{set_errno, syscall};
 
 real! { hidden:
-    fn epoll_ctl(queue: i32, operation: i32, descriptor: i32, event: *mut c_void) -> i32;
-    fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32;
     fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32;
 }
 
-/// Members of all epoll queues together.
-const MEMBERS: usize = 128;
 /// Descriptors that one `select` can name.
 const SELECTED: usize = 64;
 const MILLISECOND: u64 = 1_000_000;
 /// Second operand of a wait that any of several channels ends.
 const ANY_READY: u64 = io::and(io::READINESS) | io::SECOND_OBSERVES;
 
-/// Which descriptors are in which epoll queue.
-pub struct Queues {
-    members: [(i32, i32); MEMBERS],
-    /// What the program has asked for, for each member, and gets back.
-    wanted: [libc::epoll_event; MEMBERS],
-    len: usize,
+/// What the descriptor is ready for, of these events; `depth` is that of queues inside of queues.
+pub fn revents(descriptor: i32, events: i16, depth: u32) -> i16 {
+    if let Some(index) = net::of(descriptor) {
+        return net::revents(index) & (events | libc::POLLERR | libc::POLLHUP);
+    }
+    if queues::is_queue(descriptor) {
+        let found = if queues::is_ready(descriptor, depth) { libc::POLLIN | libc::POLLRDNORM } else { 0 };
+        return found & events;
+    }
+    let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
+    crate::arch::syscall::poll(&mut poll);
+    poll.revents
 }
 
-impl Queues {
-    /// None.
-    pub const NEW: Queues =
-        Queues { members: [(0, 0); MEMBERS], wanted: [libc::epoll_event { events: 0, u64: 0 }; MEMBERS], len: 0 };
-
-    fn add(&mut self, queue: i32, descriptor: i32, wanted: libc::epoll_event) {
-        if let Some(at) = self.members[..self.len].iter().position(|&member| member == (queue, descriptor)) {
-            self.wanted[at] = wanted;
-            return;
-        }
-        if self.len == MEMBERS {
-            return name_limit(limit::DESCRIPTORS);
-        }
-        (self.members[self.len], self.wanted[self.len]) = ((queue, descriptor), wanted);
-        self.len += 1;
-    }
-
-    fn remove(&mut self, unwanted: impl Fn(i32, i32) -> bool) {
-        let mut kept = 0;
-        for at in 0..self.len {
-            let (queue, descriptor) = self.members[at];
-            if !unwanted(queue, descriptor) {
-                (self.members[kept], self.wanted[kept]) = ((queue, descriptor), self.wanted[at]);
-                kept += 1;
-            }
-        }
-        self.len = kept;
-    }
-
-    /// Calls the function for each word that the program gets back for a member.
-    pub fn each_word(&self, call: impl FnMut(u64)) {
-        self.wanted[..self.len].iter().map(|wanted| wanted.u64).for_each(call);
-    }
-
-    /// What is wanted of the members of a queue.
-    fn of(&self, queue: i32) -> impl Iterator<Item = (i32, libc::epoll_event)> {
-        let all = self.members[..self.len].iter().zip(&self.wanted);
-        all.filter(move |&(&(of, _), _)| of == queue).map(|(&(_, member), &wanted)| (member, wanted))
-    }
+/// What an entry of `poll` finds.
+fn look(entry: &mut libc::pollfd) -> bool {
+    entry.revents = if entry.fd < 0 { 0 } else { revents(entry.fd, entry.events, 0) };
+    entry.revents != 0
 }
 
-/// The descriptor is closed: it is in no queue any more, and is none.
-pub fn closed(descriptor: i32) {
-    if run().queues.len > 0 {
-        run().queues.remove(|queue, member| queue == descriptor || member == descriptor);
+/// The descriptors that a thread waits for: where they are, and how many.
+fn polled((entries, count): (usize, usize)) -> &'static [libc::pollfd] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the entries of a call that is under way, which the caller keeps.
+    unsafe { core::slice::from_raw_parts(entries as *const libc::pollfd, count) }
+}
+
+/// Whether one of the descriptors is ready that a thread waits for: where they are, and how many.
+pub fn is_any_ready(entries: (usize, usize)) -> bool {
+    polled(entries).iter().any(|entry| look(&mut { *entry }))
+}
+
+/// Descriptors that all threads together wait for, as far as they are collected.
+const AWAITED: usize = 256;
+/// How long the kernel waits before the host is told that the run goes on.
+const PATIENCE: i32 = 1_000;
+
+/// Waits in the kernel until something comes from other processes for a thread that waits for it; false
+/// if none does.
+pub fn wait_for_outside() -> bool {
+    let mut all = [libc::pollfd { fd: -1, events: 0, revents: 0 }; AWAITED];
+    let mut len = 0;
+    let mut add = |fd: i32, events: i16| {
+        if len < AWAITED && fd >= 0 {
+            all[len] = libc::pollfd { fd, events, revents: 0 };
+            len += 1;
+        }
+    };
+    for fiber in &run().fibers[..run().threads] {
+        let (descriptor, events) = io::waited_for(fiber.pending.arg);
+        if fiber.status != ThreadStatus::Pending || fiber.pending.kind != OpKind::Io || events & 0x20 != 0 {
+            continue;
+        }
+        match polled(fiber.private.polled) {
+            [] if queues::is_queue(descriptor) => queues::each_wanted(descriptor, &mut add),
+            [] => add(descriptor, events),
+            entries => entries.iter().for_each(|entry| add(entry.fd, entry.events)),
+        }
+    }
+    if len == 0 {
+        return false;
+    }
+    loop {
+        // SAFETY: the list is a local with so many entries.
+        let found = unsafe { syscall!(libc::SYS_poll, all.as_mut_ptr(), len, PATIENCE) };
+        // SAFETY: the control page stays mapped; it is an atomic there.
+        unsafe { (*process().control).heartbeat.fetch_add(1, core::sync::atomic::Ordering::Relaxed) };
+        if found != 0 {
+            return found > 0;
+        }
     }
 }
 
@@ -112,58 +124,51 @@ fn observe(descriptor: i32, second: u64, pc: u64) -> bool {
     is_any
 }
 
-/// Waits until `descriptor`, which may stand for several, is ready. `about` is what it waits for.
-fn wait_until_ready(descriptor: i32, events: i16, about: u64, second: u64, pc: u64) {
-    let op = AnnouncedOp::new(OpKind::Io, about, io::waits_for(descriptor, events) | io::OBSERVES | second, pc);
-    sched::perform(op, Outcome::Done, 0, 0);
-    timers::observe();
-}
-
-/// Identity of an epoll queue. One whose number was used before is taken for the same, which only
-/// adds dependences.
-fn thing_of_queue(queue: i32) -> u32 {
-    regular_files::thing(queue as u64, 24)
+/// What operations on the descriptor touch, if it can be waited for: a channel, or a queue.
+fn awaited(descriptor: i32) -> Option<u64> {
+    match channel(descriptor) {
+        0 if queues::is_queue(descriptor) => Some(queues::identity(descriptor)),
+        0 => None,
+        identity => Some(identity),
+    }
 }
 
 /// Waits until one of several is ready.
 fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
-    let Some(about) = entries.iter().map(|entry| channel(entry.fd)).find(|&identity| identity != 0) else {
+    let all = || entries.iter().filter_map(|entry| Some((entry.fd, awaited(entry.fd)?)));
+    // What may come from other processes comes first: no deadlock is sure then.
+    let outside = all().find(|&(_, identity)| identity == io::NETWORK);
+    let Some((descriptor, about)) = outside.or_else(|| all().next()) else {
         return note_limit(limit::EXTERNAL_WAIT);
     };
-    // SAFETY: a queue of the runtime, which it closes again; events have the same bits in both
-    // calls.
-    unsafe {
-        let queue = syscall!(libc::SYS_epoll_create1, libc::EPOLL_CLOEXEC) as i32;
-        for entry in entries.iter().filter(|entry| entry.fd >= 0) {
-            let event = libc::epoll_event { events: entry.events as u16 as u32, u64: 0 };
-            syscall!(libc::SYS_epoll_ctl, queue, libc::EPOLL_CTL_ADD, entry.fd, &raw const event);
-        }
-        wait_until_ready(queue, libc::POLLIN, about, ANY_READY, pc);
-        syscall!(libc::SYS_close, queue);
-    }
+    run().me().private.polled = (entries.as_ptr() as usize, entries.len());
+    let arg = io::waits_for(descriptor, libc::POLLIN) | io::OBSERVES | ANY_READY;
+    sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
+    run().me().private.polled = (0, 0);
+    timers::observe();
 }
 
-/// `poll` with one descriptor that something can be waited for at, and without a time-out.
-fn ask_about_one(entry: &mut libc::pollfd, pc: u64) -> i32 {
+/// `poll` with one channel, and without a time-out.
+fn ask_about_one(entry: &mut libc::pollfd, about: u64, pc: u64) -> i32 {
     let descriptor = entry.fd;
     slots::looks_up(descriptor, pc);
-    match channel(descriptor) {
-        0 if is_ready(descriptor, entry.events) => {}
-        0 => note_limit(limit::EXTERNAL_WAIT),
-        about => wait_until_ready(descriptor, entry.events, about, 0, pc),
-    }
+    let arg = io::waits_for(descriptor, if entry.events == 0 { libc::POLLERR } else { entry.events }) | io::OBSERVES;
+    run().me().private.polled = (core::ptr::from_ref(entry) as usize, 1);
+    sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
+    run().me().private.polled = (0, 0);
+    timers::observe();
     let (number, is_copy) = slots::found(descriptor);
     entry.fd = number;
-    let ready = crate::arch::syscall::poll(entry).max(0) as i32;
+    let is_ready = look(entry);
     entry.fd = descriptor;
     if is_copy {
         overlay::close(number);
     }
-    ready
+    i32::from(is_ready)
 }
 
 /// A time-out of so many milliseconds is over.
-fn timed_out(milliseconds: i32, pc: u64) {
+pub fn timed_out(milliseconds: i32, pc: u64) {
     if milliseconds > 0 {
         virtual_time::slept(milliseconds as u64 * MILLISECOND);
         timers::after_sleep();
@@ -175,24 +180,27 @@ fn timed_out(milliseconds: i32, pc: u64) {
 fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
     if let [only] = entries
         && milliseconds < 0
+        && channel(only.fd) != 0
     {
-        return ask_about_one(only, pc);
+        return ask_about_one(only, channel(only.fd), pc);
     }
     loop {
-        let is_any_ready =
-            |entry: &libc::pollfd| entry.fd >= 0 && channel(entry.fd) == 0 && is_ready(entry.fd, entry.events);
-        let waits = milliseconds < 0 && !entries.iter().any(is_any_ready);
-        let can_wait = entries.iter().any(|entry| channel(entry.fd) != 0);
+        let is_foreign_ready =
+            |entry: &libc::pollfd| entry.fd >= 0 && awaited(entry.fd).is_none() && look(&mut { *entry });
+        let waits = milliseconds < 0 && !entries.iter().any(is_foreign_ready);
+        let can_wait = entries.iter().any(|entry| awaited(entry.fd).is_some());
         if waits {
             wait_for_any(entries, pc);
         }
         // As in the kernel, each is looked at in its turn.
         let mut ready = 0;
-        for entry in entries.iter_mut() {
+        for (number, entry) in entries.iter_mut().enumerate() {
+            run().me().private.asked = number as u8;
             let asks = if milliseconds >= 0 { io::ASKS } else { 0 };
             observe(entry.fd, asks, pc);
-            ready += crate::arch::syscall::poll(entry).max(0) as i32;
+            ready += i32::from(look(entry));
         }
+        run().me().private.asked = 0;
         if ready > 0 || !waits || !can_wait {
             if ready == 0 {
                 timed_out(milliseconds, pc);
@@ -235,11 +243,19 @@ pub fn select(count: i32, sets: [*mut libc::fd_set; 3], milliseconds: i32, pc: u
             len += 1;
         }
     }
+    if entries[..len].iter().any(|entry| revents(entry.fd, 0, 0) & libc::POLLNVAL != 0) {
+        set_errno(libc::EBADF);
+        return Some(-1);
+    }
     ask(&mut entries[..len], milliseconds, pc);
     let mut found = 0;
     for (&set, event) in sets.iter().zip(SETS).filter(|(set, _)| !set.is_null()) {
-        // A closed end can be read from and written to: the call would not wait.
-        let hangs_up = if event == libc::POLLPRI { 0 } else { libc::POLLHUP | libc::POLLERR };
+        // A closed end can be read from, and one with an error written to: the call would not wait.
+        let hangs_up = match event {
+            libc::POLLIN => libc::POLLHUP | libc::POLLERR,
+            libc::POLLOUT => libc::POLLERR,
+            _ => 0,
+        };
         // SAFETY: as above.
         unsafe { libc::FD_ZERO(set) };
         for entry in entries[..len].iter().filter(|entry| entry.events & event != 0) {
@@ -251,118 +267,6 @@ pub fn select(count: i32, sets: [*mut libc::fd_set; 3], milliseconds: i32, pc: u
         }
     }
     Some(found)
-}
-
-extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, pc: u64) -> i32 {
-    slots::use_settled(descriptor, pc, || {});
-    if controlled() && run().threads > 1 {
-        let arg = slots::may_make_ready(0);
-        let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), arg, pc);
-        sched::perform(op, Outcome::Done, 0, 0);
-    }
-    if operation != libc::EPOLL_CTL_DEL {
-        reads(event as usize, size_of::<libc::epoll_event>(), pc);
-    }
-    // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::epoll_ctl(queue, operation, descriptor, event) };
-    if result == 0 && controlled() {
-        match operation {
-            libc::EPOLL_CTL_ADD | libc::EPOLL_CTL_MOD => {
-                // SAFETY: the call succeeded, so the caller has passed an event.
-                let wanted = unsafe { event.cast::<libc::epoll_event>().read_unaligned() };
-                run().queues.add(queue, descriptor, wanted);
-            }
-            libc::EPOLL_CTL_DEL => run().queues.remove(|of, member| (of, member) == (queue, descriptor)),
-            _ => {}
-        }
-        for at in 0..run().queues.len {
-            let (of, member) = run().queues.members[at];
-            if of == queue {
-                // A thread that waits for the queue names one of its members.
-                sched::changed(channel(member));
-            }
-        }
-    }
-    result
-}
-
-/// Events of which the kernel reports what is there, whatever it has reported before.
-const IS_STATELESS: u32 = 0xffff;
-
-/// `epoll_wait` with several members. Each is looked at in a transition of its own, as the kernel looks
-/// at one by one; they are reported in the order in which they came into the queue.
-fn ask_members(queue: i32, into: *mut libc::epoll_event, most: usize, milliseconds: i32, pc: u64) -> i32 {
-    let of_queue = io::and(thing_of_queue(queue)) | io::SECOND_OBSERVES;
-    loop {
-        let about = run().queues.of(queue).map(|(member, _)| channel(member)).find(|&identity| identity != 0);
-        match about {
-            Some(about) if milliseconds < 0 => wait_until_ready(queue, libc::POLLIN, about, ANY_READY, pc),
-            None if milliseconds < 0 => note_limit(limit::EXTERNAL_WAIT),
-            _ => {}
-        }
-        let (mut found, mut at) = (0, 0);
-        while let Some((member, wanted)) = run().queues.of(queue).nth(at) {
-            observe(member, of_queue, pc);
-            let mut entry = libc::pollfd { fd: member, events: wanted.events as i16, revents: 0 };
-            if found < most && crate::arch::syscall::poll(&mut entry) > 0 {
-                let event = libc::epoll_event { events: u32::from(entry.revents.cast_unsigned()), u64: wanted.u64 };
-                // SAFETY: the caller passes room for so many events.
-                unsafe { into.add(found).write_unaligned(event) };
-                found += 1;
-            }
-            at += 1;
-        }
-        if found > 0 || milliseconds >= 0 || about.is_none() {
-            writes(into as usize, found * size_of::<libc::epoll_event>(), pc);
-            if found == 0 {
-                timed_out(milliseconds, pc);
-            }
-            return found as i32;
-        }
-    }
-}
-
-extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, pc: u64) -> i32 {
-    if !controlled() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::epoll_wait(queue, into, most, milliseconds) };
-    }
-    touch(into.cast(), most.max(0) as usize * size_of::<libc::epoll_event>());
-    if run().threads > 1 && run().queues.of(queue).nth(1).is_some() {
-        if run().queues.of(queue).all(|(_, wanted)| wanted.events & !IS_STATELESS == 0) {
-            return ask_members(queue, into.cast(), most.max(0) as usize, milliseconds, pc);
-        }
-        // What the kernel reports of one depends on what it has reported before.
-        note_limit(limit::DESCRIPTORS);
-    }
-    let of_queue = io::and(thing_of_queue(queue)) | io::SECOND_OBSERVES;
-    let (mut about, mut is_observed) = (0, false);
-    for at in 0..run().queues.len {
-        let (of, member) = run().queues.members[at];
-        if of == queue {
-            about = if about == 0 { channel(member) } else { about };
-            if milliseconds >= 0 {
-                is_observed |= observe(member, if is_observed { 0 } else { of_queue }, pc);
-            }
-        }
-    }
-    if milliseconds >= 0 && !is_observed && run().threads > 1 {
-        let op = AnnouncedOp::new(OpKind::Io, io::file(thing_of_queue(queue)), io::OBSERVES, pc);
-        sched::perform(op, Outcome::Done, 0, 0);
-    }
-    if milliseconds < 0 && about != 0 {
-        wait_until_ready(queue, libc::POLLIN, about, of_queue, pc);
-    } else if milliseconds < 0 {
-        note_limit(limit::EXTERNAL_WAIT);
-    }
-    let at_most = if milliseconds < 0 && about == 0 { milliseconds } else { 0 };
-    // SAFETY: passes on what the caller gave.
-    let found = unsafe { hidden::epoll_wait(queue, into, most, at_most) };
-    writes(into as usize, found.max(0) as usize * size_of::<libc::epoll_event>(), pc);
-    if found == 0 {
-        timed_out(milliseconds, pc);
-    }
-    found
 }
 
 /// The memory that a request accesses. The numbers of most say how many bytes it reads and writes.
@@ -386,6 +290,22 @@ extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc:
     /// What a request may write at least, whatever its number says.
     const ANY: usize = 512;
     if controlled() {
+        if request == libc::FIONREAD
+            && let Some(result) = net::readable_bytes(descriptor, pc)
+        {
+            return match result {
+                Ok(bytes) => {
+                    writes(argument, size_of::<i32>(), pc);
+                    // SAFETY: the caller of the function passes room for a number.
+                    unsafe { *(argument as *mut i32) = bytes };
+                    0
+                }
+                Err(code) => {
+                    set_errno(code);
+                    -1
+                }
+            };
+        }
         if matches!(request, libc::FIONREAD | libc::FIONBIO) {
             observe(descriptor, 0, pc);
         }
@@ -401,6 +321,4 @@ extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc:
     result
 }
 
-export!(epoll_ctl, 4 => change_queue);
-export!(epoll_wait, 4 => wait_for_queue);
 export!(ioctl, 3 => control_device);

@@ -49,15 +49,9 @@ pub fn imported(name: &[u8]) {
     }
 }
 
-/// Operands of an operation on a channel that may enable a wait for several, beside `others`, which may
-/// name a second thing already.
+/// Operands of an operation on a channel that may enable a wait for several, beside `others`.
 pub fn may_make_ready(others: u64) -> u64 {
-    let is_free = io::second(others).is_none();
-    if is_free && WAITS_FOR_SEVERAL.load(Relaxed) {
-        others | io::and(io::READINESS) | io::SECOND_SHARES
-    } else {
-        others
-    }
+    if WAITS_FOR_SEVERAL.load(Relaxed) { others | io::MAKES_READY } else { others }
 }
 
 /// What a thread has looked up and not used yet.

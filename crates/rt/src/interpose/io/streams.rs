@@ -8,7 +8,7 @@ use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, reads_text};
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
-use crate::interpose::io::{descriptors, stream_locks};
+use crate::interpose::io::{descriptors, net, stream_locks};
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::snapshot;
 use crate::state::controlled;
@@ -42,6 +42,7 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
         Some(descriptor) if descriptor < 0 => {
             shared_state::touch(SharedPart::Stream(stream), FileAccess::Change, pc);
         }
+        Some(descriptor) if net::of(descriptor).is_some() => net::gives_up(b"a stream of a socket", pc),
         Some(descriptor) if descriptors::channel(descriptor) != 0 => {
             descriptors::touches(descriptor, FileAccess::Change, pc);
         }

@@ -67,15 +67,16 @@ pub unsafe fn relay(action: KernelAction, number: i32, info: *mut libc::siginfo_
     if action.flags & libc::SA_RESETHAND as u64 != 0 {
         run().handlers[number as usize] = KernelAction::DEFAULT;
     }
-    let own = if action.flags & libc::SA_NODEFER as u64 != 0 { 0 } else { signal_masks::bit(number) };
-    let before = run().me().blocked;
+    let me = run().me();
+    // `sigsuspend` keeps the set from before its call.
+    let behind = me.private.blocked_behind_handler.take().unwrap_or(me.blocked);
     MOVING.store(true, Ordering::Relaxed);
     // SAFETY: the frame is the one that the kernel made for this signal. Where its new place is not
     // writable, the fault is reported as the program's.
     unsafe { signal::move_frame(frame, top, action.handler, number, info, context) };
     MOVING.store(false, Ordering::Relaxed);
     // SAFETY: the caller's promise; the frame was moved.
-    unsafe { signal::set_blocked(context, before, signal_masks::handler_begins(action.mask | own)) };
+    unsafe { signal::set_blocked(context, behind, signal_masks::handler_begins(blocked_by_handler(action, number))) };
 }
 
 /// The program's handler has returned: what its frame keeps is blocked again.
@@ -125,6 +126,27 @@ fn as_slot(action: &libc::sigaction) -> KernelAction {
     }
 }
 
+/// Whether the signal has no effect where it is not blocked.
+pub fn is_ignored(number: i32) -> bool {
+    const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
+    let action = if CRASHES.contains(&number) {
+        run().handlers[number as usize].handler
+    } else {
+        // SAFETY: all-zero is a valid value.
+        let mut present: libc::sigaction = unsafe { core::mem::zeroed() };
+        // SAFETY: asks for the present action.
+        unsafe { hidden::sigaction(number, core::ptr::null(), &raw mut present) };
+        present.sa_sigaction
+    };
+    action == libc::SIG_IGN || action == libc::SIG_DFL && IGNORED.contains(&number)
+}
+
+/// Signals that are blocked while the handler runs, in addition.
+pub fn blocked_by_handler(action: KernelAction, number: i32) -> u64 {
+    let own = if action.flags & libc::SA_NODEFER as u64 != 0 { 0 } else { signal_masks::bit(number) };
+    action.mask | own
+}
+
 /// `sigaction`, under control.
 fn change(number: i32, new: Option<&libc::sigaction>, pc: u64) -> Option<libc::sigaction> {
     if new.is_some() {
@@ -152,9 +174,9 @@ fn change(number: i32, new: Option<&libc::sigaction>, pc: u64) -> Option<libc::s
     if let Some(new) = new {
         undo::save_action(number);
         let mut action = *new;
+        run().handlers[number as usize] = as_slot(new);
         if new.sa_sigaction > libc::SIG_IGN {
             const KEPT: i32 = libc::SA_RESTART | libc::SA_RESETHAND | libc::SA_NOCLDSTOP | libc::SA_NOCLDWAIT;
-            run().handlers[number as usize] = as_slot(new);
             action.sa_sigaction = crash::handler();
             action.sa_flags = new.sa_flags & KEPT | libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
         }

@@ -132,7 +132,8 @@ pub fn to_thread(tid: usize, signal: i32, pc: u64) -> i32 {
         return 0;
     }
     note_use(signal);
-    touch(0, pc);
+    // Who sends a signal learns nothing of other senders.
+    touch(io::BLIND, pc);
     if signal_masks::blocks(tid, signal) {
         keep(signal, Some(tid));
     } else {
@@ -148,7 +149,7 @@ fn to_process(signal: i32, pc: u64) -> i32 {
     let is_handled = run().handlers[signal as usize].handler > libc::SIG_IGN;
     if run().threads > 1 {
         note_use(signal);
-        touch(0, pc);
+        touch(io::BLIND, pc);
     }
     if all_block(signal) {
         keep(signal, None);

@@ -104,6 +104,15 @@ pub fn go_back_to(blocked: u64) -> u64 {
     in_kernel(run().me().blocked)
 }
 
+/// The running thread blocks this set until the next handler begins, and the other one behind it.
+/// Nothing is delivered here.
+pub fn suspend_with(blocked: u64, behind: u64) {
+    let me = run().me();
+    me.blocked = blocked & !UNBLOCKABLE;
+    me.private.blocked_behind_handler = Some(behind);
+    apply();
+}
+
 /// Makes the stack writable where the kernel is about to put the frame of a signal. On a page that
 /// the snapshot protects, the kernel does not raise a fault that could be handled.
 pub fn make_room_for_frame() {

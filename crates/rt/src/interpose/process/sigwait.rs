@@ -5,8 +5,7 @@
 use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
 use crate::interpose::process::pending_signals::{self, SET};
-use crate::interpose::process::shared_state;
-use crate::interpose::process::signal_masks;
+use crate::interpose::process::{handlers, shared_state, signal_masks};
 use crate::restore::snapshot::touch;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
@@ -80,7 +79,6 @@ extern "C" fn suspend(set: *const u64, pc: u64) -> i32 {
     reads(set as usize, SET, pc);
     // SAFETY: the caller passes a set.
     let blocked = unsafe { *set };
-    let before = run().me().blocked;
     // The wait and the handler are one transition, so that nothing is sent in between. Which action the
     // signal has is asked on both sides of it: a change comes before both or after both.
     let handled = |signal: &i32| {
@@ -89,17 +87,37 @@ extern "C" fn suspend(set: *const u64, pc: u64) -> i32 {
     for signal in (1..=64).filter(handled) {
         shared_state::gets_signal(signal, pc);
     }
-    pending_signals::wait(!blocked, false, pc);
-    if let Some(info) = pending_signals::take(!blocked, true) {
-        signal_masks::go_back_to(blocked);
-        signal_masks::make_room_for_frame();
-        // SAFETY: sends the signal to this thread, which does not block it now.
-        unsafe { hidden::raise(info.si_signo) };
-        signal_masks::go_back_to(before);
+    loop {
+        pending_signals::wait(!blocked, false, pc);
+        let Some(info) = pending_signals::take(!blocked, true) else { break };
+        let ends_wait = !handlers::is_ignored(info.si_signo);
+        if ends_wait {
+            deliver(info.si_signo, blocked);
+        }
         shared_state::gets_signal(info.si_signo, pc);
+        if ends_wait {
+            break;
+        }
     }
     set_errno(libc::EINTR);
     -1
+}
+
+/// Lets the handler of the signal run with this set. Behind it the set from before is blocked at once:
+/// a signal that came while the handler ran stays pending.
+fn deliver(signal: i32, blocked: u64) {
+    let before = run().me().blocked;
+    // Where several signals are pending, the kernel puts a frame for each on the stack. The first is the
+    // lowest one, so the handlers of the others run before its handler, with its signals blocked.
+    let by_first = handlers::blocked_by_handler(run().handlers[signal as usize], signal);
+    signal_masks::go_back_to(blocked | by_first);
+    signal_masks::suspend_with(blocked, before);
+    signal_masks::make_room_for_frame();
+    // SAFETY: sends the signal to this thread, which does not block it now.
+    unsafe { hidden::raise(signal) };
+    // Without a handler there was no frame.
+    run().me().private.blocked_behind_handler = None;
+    signal_masks::go_back_to(before);
 }
 
 export!(sigwait, 2 => wait);

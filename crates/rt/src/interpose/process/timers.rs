@@ -18,8 +18,8 @@ use raddle_wire::limit;
 
 use crate::arch::entry::{export, hook};
 use crate::arch::signal::KernelAction;
-use crate::interpose::io::descriptors;
 use crate::interpose::io::slots;
+use crate::interpose::io::{descriptors, queues};
 use crate::interpose::process::pending_signals;
 use crate::interpose::process::shared_state;
 use crate::interpose::process::signal_masks::{self, all_block, bit};
@@ -219,6 +219,7 @@ fn make_readable(descriptor: i32) {
     while armed && !descriptors::is_ready(descriptor, libc::POLLIN) {
         core::hint::spin_loop();
     }
+    queues::notify_descriptor(descriptor);
 }
 
 /// The running thread is behind a wait that a timer may have ended: it is at least that late.

@@ -1,12 +1,28 @@
 // compilers: gcc clang
-// check:
-// verdict: incomplete
+// check: --self-check 10
+// verdict: verified
+// check: --strategy dfs
+// verdict: verified
+// check: --strategy stateful
+// verdict: verified
+// check: --strategy dpor
+// verdict: verified
 // check:
 // flags: -DALONE
-// verdict: incomplete
-//
-// A thread waits for a connection while the others run. What another process does with a socket is
-// not known: a server that waits alone is no deadlock.
+// verdict: bug
+// finding: deadlock detail=all-blocked
+// check:
+// flags: -DSILENT
+// verdict: bug
+// finding: deadlock detail=all-blocked
+// check:
+// flags: -DRACE
+// verdict: bug
+// finding: data-race var=shared
+
+// A thread waits for a connection while the others run. ALONE: no thread connects. SILENT: both ends wait
+// for the other to begin. RACE: what the client writes behind its message is not ordered with what the
+// server reads.
 #include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
@@ -17,12 +33,25 @@
 
 static struct sockaddr_in address = {.sin_family = AF_INET};
 
+static int shared;
+
 static void *call(void *unused)
 {
     (void)unused;
+    char byte;
+    (void)byte;
     int client = socket(AF_INET, SOCK_STREAM, 0);
     assert(connect(client, (struct sockaddr *)&address, sizeof address) == 0);
+#ifdef SILENT
+    assert(read(client, &byte, 1) == 1);
+#endif
+#ifndef RACE
+    shared = 1;
+#endif
     assert(write(client, "x", 1) == 1);
+#ifdef RACE
+    shared = 1;
+#endif
     close(client);
     return NULL;
 }
@@ -42,6 +71,7 @@ int main(void)
     int connection = accept(server, NULL, NULL);
     char byte;
     assert(read(connection, &byte, 1) == 1 && byte == 'x');
+    assert(shared <= 1);
 #ifndef ALONE
     pthread_join(thread, NULL);
 #else
