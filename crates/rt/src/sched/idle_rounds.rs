@@ -13,11 +13,12 @@
 //!
 //! # When a thread is watched
 //! Observing a round costs as much as many transitions. So a thread is watched when it has made
-//! [`PATIENCE`] transitions, and then after twice as many each time. A place where an idle round was
-//! found is remembered, as loops that wait busily are, and the search starts again: then threads are
-//! watched from their first visit to that place on. So whether a run is stopped depends on its
-//! transitions and on what is known, never on other runs of the same search. One thread is watched at
-//! a time; while a proof about a spin loop is under way, none.
+//! [`PATIENCE`] transitions, and then after twice as many each time. A round is observed once the
+//! thread was seen to come back to where it was: a loop over many objects never does. A place where
+//! an idle round was found is remembered, as loops that wait busily are, and the search starts again:
+//! then threads are observed from their first visit to that place on. So whether a run is stopped
+//! depends on its transitions and on what is known, never on other runs of the same search. One
+//! thread is watched at a time; while a proof about a spin loop is under way, none.
 
 use raddle_vocab::{OpKind, RunStatus};
 use raddle_wire::limit;
@@ -65,6 +66,8 @@ pub struct Watch {
     readings: u32,
     /// Whether another thread could step at some point of it.
     others: bool,
+    /// Whether what it changes is observed, or only whether the thread comes back.
+    is_observed: bool,
     active: bool,
 }
 
@@ -77,6 +80,7 @@ impl Watch {
         begun: 0,
         readings: 0,
         others: false,
+        is_observed: false,
         active: false,
     };
 }
@@ -95,6 +99,9 @@ pub fn arriving(op: &AnnouncedOp) {
     }
     if watch.thread != run().hot.tid {
         return;
+    }
+    if !watch.is_observed {
+        return sighted(site);
     }
     run().watch.others |= can_others_step();
     if !observation::is_active() {
@@ -119,6 +126,17 @@ pub fn arriving(op: &AnnouncedOp) {
     }
 }
 
+/// The watched thread, which is not observed, is at `site`. If it has come back, it is observed.
+fn sighted(site: Site) {
+    let watch = run().watch;
+    if site == watch.site {
+        watch_round(site, true);
+    } else if run().me().steps - watch.from > LONGEST {
+        run().watch.active = false;
+        has_effect(watch.site.pc);
+    }
+}
+
 fn can_others_step() -> bool {
     let me = run().hot.tid as usize;
     (0..run().threads).any(|tid| tid != me && enabled(tid) != CanStep::No)
@@ -126,14 +144,20 @@ fn can_others_step() -> bool {
 
 /// Begins to watch the running thread, if it has gone on for long enough.
 fn begin(site: Site) {
-    let (thread, begun) = (run().hot.tid, run().steps);
     let me = run().me();
-    let from = if knowledge::is_idle_place(site.pc) { me.private.watch_known_from } else { me.watch_from };
-    if me.steps < from {
-        return;
+    let is_known = knowledge::is_idle_place(site.pc);
+    let from = if is_known { me.private.watch_known_from } else { me.watch_from };
+    if me.steps >= from {
+        watch_round(site, is_known);
     }
-    let (from, readings) = (me.steps, me.private.all_readings);
-    run().watch = Watch { thread, site, from, begun, readings, others: false, active: observation::begin() };
+}
+
+/// Watches the running thread from here on.
+fn watch_round(site: Site, is_observed: bool) {
+    let (thread, begun) = (run().hot.tid, run().steps);
+    let (from, readings) = (run().me().steps, run().me().private.all_readings);
+    let active = !is_observed || observation::begin();
+    run().watch = Watch { thread, site, from, begun, readings, others: false, is_observed, active };
 }
 
 /// A round from this place had an effect: the thread is not watched for a while, longer each time.
