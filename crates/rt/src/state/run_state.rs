@@ -21,6 +21,7 @@ use crate::sched::idle_rounds;
 use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::state::thread_private::ThreadPrivate;
+use crate::trace::filter::Filter;
 
 /// What the hooks of plain accesses need, in one cache line.
 #[repr(C, align(64))]
@@ -33,8 +34,10 @@ pub struct Hot {
     pub count: u32,
     /// The hook leaves its fast path when `count` reaches this.
     pub stop_at: u32,
-    /// Changes with every transition and switch, which invalidates the cache of repeated accesses.
+    /// Changes with every transition and switch, which invalidates what the filter knows.
     pub epoch: u64,
+    /// Which accesses add nothing.
+    pub filter: Filter,
     /// Where the next record goes.
     pub next: *mut u64,
     /// End of the room for records (a reserve for the end of the run lies behind it).
@@ -60,6 +63,7 @@ impl Hot {
         count: 0,
         stop_at: u32::MAX,
         epoch: 1,
+        filter: Filter::NONE,
         next: core::ptr::null_mut(),
         end: core::ptr::null_mut(),
         events_left: 0,

@@ -1,10 +1,7 @@
 //! The hooks that the compiler inserts for plain memory accesses (`-fsanitize=thread`).
 //!
-//! Between two transitions of a thread, a second access of the same kind to the same bytes adds no
-//! information about races. It is counted, so that accesses can be addressed by number, but not
-//! recorded.
-
-use core::cell::UnsafeCell;
+//! An access that adds nothing ([`filter`]) is counted, so that accesses can be addressed by number,
+//! but not recorded.
 
 use raddle_wire::{limit, record};
 
@@ -12,32 +9,7 @@ use crate::arch::entry::{export, hook, read_hook};
 use crate::interpose::annotations::section;
 use crate::spinloop::detector;
 use crate::state::{process, run};
-use crate::trace;
-
-const CACHE_BITS: u32 = 10;
-
-/// Recently recorded accesses of the present epoch. Belongs to the process: an entry is valid only
-/// in its epoch, and epochs are never used again.
-struct Cache(UnsafeCell<[(u64, u64); 1 << CACHE_BITS]>);
-
-// SAFETY: rule 4 of the crate.
-unsafe impl Sync for Cache {}
-
-static CACHE: Cache = Cache(UnsafeCell::new([(0, 0); 1 << CACHE_BITS]));
-
-/// Whether this very access was recorded since the last transition; remembers it otherwise.
-#[inline(always)]
-fn repeated(address: u64, tag: u64, epoch: u64) -> bool {
-    let key = address ^ (tag << 48);
-    let index = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE_BITS)) as usize;
-    // SAFETY: the index has CACHE_BITS bits; rule 4 of the crate.
-    let entry = unsafe { &mut (*CACHE.0.get())[index] };
-    if entry.0 == key && entry.1 == epoch {
-        return true;
-    }
-    *entry = (key, epoch);
-    false
-}
+use crate::trace::{self, filter};
 
 /// One access of up to 16 bytes.
 #[inline(always)]
@@ -56,10 +28,11 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
         detector::note_read(address, u64::from(SIZE));
     }
     let hot = &mut run().hot;
-    if repeated(address, (SIZE as u64) << 1 | (KIND as u64 & 1), hot.epoch) || hot.ignoring || benign {
+    if hot.ignoring || benign || filter::adds_nothing(KIND, address, u64::from(SIZE)) {
         return;
     }
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
+    filter::recorded();
 }
 
 /// A write to anything but the thread's own stack is progress for the detection of spin loops.
@@ -92,11 +65,12 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
         detector::note_read(address, size);
     }
     let hot = &mut run().hot;
-    if hot.ignoring || benign {
+    if hot.ignoring || benign || filter::adds_nothing(kind, address, size) {
         return;
     }
     let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
+    filter::recorded();
 }
 
 /// A heap block is freed: conflicts with every access to it, unless the program wants its accesses

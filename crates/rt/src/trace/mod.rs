@@ -1,6 +1,7 @@
 //! The trace: records of a run, written into the shared file.
 
 pub mod access_granularity;
+pub mod filter;
 pub mod hooks;
 
 use raddle_vocab::{Failure, Misuse, Outcome, RunStatus};
@@ -136,8 +137,8 @@ pub fn block(kind: u8, address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;
     let count = hot.count;
     hot.count += 1;
-    // An access that was made before is another one now: its bytes have another owner.
-    hot.epoch += 1;
+    filter::forget(address, size);
+    let hot = &run().hot;
     push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
     if process().plan.flags & raddle_wire::job_flag::DETAIL != 0 && run().block_stacks < MAX_BLOCK_STACKS {
         run().block_stacks += 1;
