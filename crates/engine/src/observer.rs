@@ -10,6 +10,10 @@ pub trait Observer {
     /// then it reports its findings again, from the first one.
     fn finding(&mut self, _finding: &Finding, _trace: &AnnotatedTrace) {}
 
+    /// What is known of the causes of all findings so far has changed: `group` and `cause` say what
+    /// follows from what.
+    fn grouped(&mut self, _findings: &[Finding]) {}
+
     /// One more execution was made.
     fn progress(&mut self, _progress: &Progress<'_>) {}
 

@@ -36,6 +36,8 @@ fn race(name: &str) -> Finding {
         preemptions: 0,
         witness_kind: None,
         witness: None,
+        group: None,
+        cause: None,
         confirmed: None,
         stderr: None,
     }

@@ -376,6 +376,13 @@ pub struct Finding {
     pub witness_kind: Option<WitnessKind>,
     /// The file to replay.
     pub witness: Option<String>,
+    /// Id of the finding that this one follows from; `None` if it follows from none, or others follow
+    /// from it.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// What is behind it and the findings that follow from it, as a sentence; only where some do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// Whether a predicted finding was enforced on the program; only in reports of `predict`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,

@@ -49,7 +49,7 @@ fn the_shape_is_the_contract() {
         r#""name":"balance","size":4,"offset":0,"allocated":null},"accesses":[{"thread":"T1","name":null,"#,
         r#""op":"read","size":4,"place":{"file":null,"line":null,"column":null,"function":null},"stack":[],"#,
         r#""locks":[]}],"executions_before":3,"preemptions":1,"witness_kind":"adjacent","#,
-        r#""witness":".raddle/a.out/r1.json"}]}"#,
+        r#""witness":".raddle/a.out/r1.json","group":null}]}"#,
     );
     assert_eq!(text, expected);
 }

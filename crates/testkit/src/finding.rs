@@ -25,6 +25,8 @@ pub fn race(accesses: Vec<AccessReport>) -> Finding {
         preemptions: 0,
         witness_kind: None,
         witness: None,
+        group: None,
+        cause: None,
         confirmed: None,
         stderr: None,
     }

@@ -11,6 +11,7 @@ use raddle_model::defect::Signature;
 use raddle_model::{DefectFinder, SyncState, TargetError};
 
 use super::search::is_compared;
+use crate::findings::behind::Behind;
 use crate::options::{CheckOptions, StrategyName};
 use crate::panics;
 
@@ -75,11 +76,12 @@ fn start(options: Options) -> Result<NativeTarget, TargetError> {
 }
 
 /// Finds children and defects where the execution was made. It is kept if it shows something that
-/// this worker has not seen before, or is due for a check of raddle itself.
+/// this worker has not seen before, tells something new about the cause of a failure, or is due for a check of raddle itself.
 fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) -> Analyser {
     let mut expander = Expander::new(spurious);
     let mut semantics = SyncState::new(spurious);
     let mut known: BTreeSet<Signature> = BTreeSet::new();
+    let mut behind = Behind::default();
     let mut knows_overwritten = false;
     let is_panic_provoked = panics::is_provoked("worker");
     Box::new(move |number, request, execution| {
@@ -87,7 +89,9 @@ fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) ->
         assert!(!(is_panic_provoked && is_worker()), "a test wants this panic");
         let expansion = expander.expand(&WorkItem { schedule: request.schedule.into() }, execution);
         let mut keep = self_check.is_some_and(|every| (number + 1).is_multiple_of(every));
-        for defect in finder.find(execution) {
+        let defects = finder.find(execution);
+        keep |= behind.learn(execution, &defects);
+        for defect in defects {
             keep |= known.insert(defect.signature);
         }
         keep |= finder.has_overwritten_lock() && !std::mem::replace(&mut knows_overwritten, true);

@@ -91,6 +91,8 @@ impl<'a> FindingBuilder<'a> {
             preemptions: 0,
             witness_kind: None,
             witness: None,
+            group: None,
+            cause: None,
             confirmed: None,
             stderr: None,
         }

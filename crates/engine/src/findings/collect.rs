@@ -1,6 +1,6 @@
 //! Findings as they come: told apart, confirmed, written down and shown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use raddle_exec::recording::{RecordedProgram, Recording, Settings};
@@ -11,9 +11,11 @@ use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::suppress::Suppressions;
 use raddle_report::symbols::Symbols;
 
+use super::behind::{Behind, races_behind};
 use super::builder::FindingBuilder;
 use super::closure::ThreadPosition;
 use super::confirm::Confirmer;
+use super::groups::{self, AllFacts, Facts, standings};
 use super::witness::{Found, Witness, number_of};
 use crate::directory::RunDirectory;
 use crate::error::Error;
@@ -25,6 +27,14 @@ use crate::options::Property;
 /// instructions.
 type Key = (Kind, Option<String>, Option<String>, Vec<(Option<String>, Option<u32>, Option<String>)>);
 
+/// What the execution in which a finding was met first tells about its cause.
+struct FirstMeeting {
+    signature: Signature,
+    sides: Vec<groups::Standing>,
+    /// Races behind a race.
+    behind: BTreeSet<Signature>,
+}
+
 /// Findings so far.
 pub struct Collector<'a> {
     symbols: &'a Symbols,
@@ -35,8 +45,14 @@ pub struct Collector<'a> {
     preemptions: Option<u32>,
     finder: DefectFinder,
     signatures: BTreeSet<Signature>,
-    keys: BTreeSet<Key>,
+    /// The finding that each key stands for, by index; `None` if it was not reported.
+    keys: BTreeMap<Key, Option<usize>>,
+    /// The same by signature.
+    reported: BTreeMap<Signature, usize>,
     numbering: Numbering,
+    behind: Behind,
+    /// How the threads of races stood, and what lay behind them, by index of the finding.
+    met: BTreeMap<usize, FirstMeeting>,
     /// What not to report.
     pub suppressions: Suppressions,
     /// What was not reported for that reason, in words.
@@ -60,8 +76,11 @@ impl<'a> Collector<'a> {
             preemptions: None,
             finder: DefectFinder::allowing(&[]),
             signatures: BTreeSet::new(),
-            keys: BTreeSet::new(),
+            keys: BTreeMap::new(),
+            reported: BTreeMap::new(),
             numbering: Numbering::default(),
+            behind: Behind::default(),
+            met: BTreeMap::new(),
             suppressions: Suppressions::default(),
             suppressed: Vec::new(),
             benign: Vec::new(),
@@ -101,23 +120,52 @@ impl<'a> Collector<'a> {
         executions_before: u64,
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>, Error> {
-        let mut collected = Vec::new();
-        let mut fresh = self.finder.find(execution);
-        fresh.retain(|defect| {
-            let wanted = is_wanted(self.property, defect.signature.kind, defect.signature.detail);
-            wanted && self.signatures.insert(defect.signature.clone())
-        });
-        if fresh.is_empty() {
-            return Ok(collected);
+        let mut all = self.finder.find(execution);
+        all.retain(|defect| is_wanted(self.property, defect.signature.kind, defect.signature.detail));
+        let news = self.behind.learn(execution, &all);
+        let is_fresh = |defect: &&Defect| self.signatures.insert(defect.signature.clone());
+        let fresh: Vec<Defect> = all.iter().filter(is_fresh).cloned().collect();
+        let collected = if fresh.is_empty() { Vec::new() } else { self.collect(execution, &fresh, &all, executions_before, observer)? };
+        if news || !collected.is_empty() {
+            self.group();
+            observer.grouped(&self.findings);
         }
+        Ok(collected)
+    }
+
+    /// Says of each finding which one it follows from.
+    fn group(&mut self) {
+        let id = |signature: &Signature| Some(self.findings[*self.reported.get(signature)?].id.clone());
+        let mut facts = AllFacts::new();
+        for (&index, met) in &self.met {
+            let of_failure = self.behind.of(&met.signature);
+            let behind = met.behind.iter().chain(of_failure).filter_map(id).collect();
+            facts.insert(self.findings[index].id.clone(), Facts { sides: met.sides.clone(), behind });
+        }
+        groups::assign(&mut self.findings, &facts);
+    }
+
+    /// Makes findings of what is new in an execution with these defects.
+    fn collect(
+        &mut self,
+        execution: &Execution,
+        fresh: &[Defect],
+        all: &[Defect],
+        executions_before: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<usize>, Error> {
+        let mut collected = Vec::new();
         let spurious = self.confirmer.options().spurious;
         let found = Found::new(execution, spurious, &SourceNames::new(self.symbols, execution));
         let found = found.bounded(self.preemptions);
-        for defect in &fresh {
+        for defect in fresh {
             let preview = FindingBuilder::new(self.symbols, execution, None).finding(defect);
-            if !self.keys.insert(key(&preview)) {
+            let key = key(&preview);
+            if let Some(known) = self.keys.get(&key) {
+                self.reported.extend(known.map(|index| (defect.signature.clone(), index)));
                 continue;
             }
+            self.keys.insert(key.clone(), None);
             let (mut finding, witness, trace) = self.confirm(&found, defect, preview)?;
             if self.suppressions.suppresses(&finding).is_some() {
                 self.suppress(&finding, defect);
@@ -140,7 +188,11 @@ impl<'a> Collector<'a> {
             self.note_dependence(&mut finding);
             self.save(&mut finding, &witness)?;
             self.directory.save_trace(&finding.id, &trace)?;
-            collected.push(self.findings.len());
+            let index = self.findings.len();
+            collected.push(index);
+            self.keys.insert(key, Some(index));
+            self.reported.insert(defect.signature.clone(), index);
+            self.met.insert(index, FirstMeeting::of(execution, defect, all));
             self.findings.push(finding.clone());
             observer.finding(&finding, &trace);
         }
@@ -273,6 +325,13 @@ impl<'a> Collector<'a> {
             execution: None,
         };
         recording.save(Path::new(&path)).map_err(wrong)
+    }
+}
+
+impl FirstMeeting {
+    fn of(execution: &Execution, defect: &Defect, all: &[Defect]) -> Self {
+        let behind = if defect.race.is_some() { races_behind(execution, defect, all) } else { BTreeSet::new() };
+        FirstMeeting { signature: defect.signature.clone(), sides: standings(execution, defect), behind }
     }
 }
 

@@ -3,12 +3,15 @@
 //!
 //! [`collect`] drives the rest: [`closure`] picks the events that a finding needs, [`order`] puts
 //! them in an order with few preemptions, [`witness`] runs them by [`confirm`], [`builder`] and
-//! [`message`] put the result into words.
+//! [`message`] put the result into words. [`behind`] and [`groups`] tell which findings follow from
+//! others.
 
+pub mod behind;
 pub mod builder;
 pub mod closure;
 pub mod collect;
 pub mod confirm;
+pub mod groups;
 pub mod message;
 pub mod order;
 pub mod witness;

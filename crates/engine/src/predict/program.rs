@@ -183,6 +183,8 @@ impl session::PredictionObserver for Watcher<'_> {
             preemptions: 0,
             witness_kind: None,
             witness: None,
+            group: None,
+            cause: None,
             confirmed: None,
             stderr: None,
             accesses,

@@ -293,6 +293,8 @@ impl<'a> Teller<'a> {
             preemptions: 0,
             witness_kind: None,
             witness: None,
+            group: None,
+            cause: None,
             confirmed: Some(false),
             stderr: None,
         }

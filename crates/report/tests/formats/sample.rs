@@ -65,6 +65,8 @@ fn finding(name: &str, kind: Kind, severity: Severity, numbers: &mut Numbering) 
         preemptions: 1,
         witness_kind: (kind == Kind::DataRace).then_some(WitnessKind::Adjacent),
         witness: Some(format!(".raddle/{name}/r1.json")),
+        group: None,
+        cause: None,
         confirmed: None,
         stderr: (kind == Kind::Assertion).then(|| name.into()),
     }

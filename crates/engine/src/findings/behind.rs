@@ -1,0 +1,186 @@
+//! Which races lie behind a failure: in every execution that shows the failure, its thread had gone
+//! past them.
+//!
+//! A race *lies behind* a failure of thread F in an execution
+//!
+//! * if another thread's side of it writes, frees, initialises or destroys, and F reads or uses the
+//!   same byte after that and not later than it fails: what F saw there is up to the schedule;
+//! * or if F's side comes second and frees, initialises or destroys: the failure is that F did so
+//!   too early.
+//!
+//! A deadlock says only that a thread waits, not what it has seen. So only races with the end of the
+//! object that it waits for lie behind it.
+//!
+//! What lies behind a failure is intersected over all executions that show the failure. So a race
+//! that happens to be there drops out as soon as the failure shows without it. Workers of a shared
+//! search keep an execution that makes an intersection smaller. So the result does not depend on
+//! their number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use raddle_model::defect::{Defect, Part, PartPosition, Signature};
+use raddle_model::finding::{Kind, Severity};
+use raddle_model::race::{Race, Side, Touching};
+use raddle_model::{AccessKind, Execution, IncidentKind, Operation as _};
+use raddle_vocab::OpKind;
+
+/// A moment of an execution: events that precede it, whether it is an event itself, and the number of
+/// the access.
+type Moment = (u32, bool, u32);
+
+const END: Moment = (u32::MAX, true, u32::MAX);
+
+/// What lies behind each failure that was met.
+#[derive(Debug, Default)]
+pub struct Behind {
+    of_failure: BTreeMap<Signature, BTreeSet<Signature>>,
+}
+
+impl Behind {
+    /// Takes the defects of an execution. True if something is known now that was not before.
+    pub fn learn(&mut self, execution: &Execution, defects: &[Defect]) -> bool {
+        let mut news = false;
+        for failure in defects.iter().filter(|defect| is_failure(defect)) {
+            match self.of_failure.get_mut(&failure.signature) {
+                Some(known) if known.is_empty() => {}
+                Some(known) => {
+                    let now = races_behind(execution, failure, defects);
+                    let before = known.len();
+                    known.retain(|race| now.contains(race));
+                    news |= known.len() < before;
+                }
+                None => {
+                    let now = races_behind(execution, failure, defects);
+                    self.of_failure.insert(failure.signature.clone(), now);
+                    news = true;
+                }
+            }
+        }
+        news
+    }
+
+    /// The races behind a failure.
+    pub fn of(&self, failure: &Signature) -> impl Iterator<Item = &Signature> {
+        self.of_failure.get(failure).into_iter().flatten()
+    }
+}
+
+fn is_failure(defect: &Defect) -> bool {
+    defect.severity == Severity::Error && !matches!(defect.signature.kind, Kind::DataRace | Kind::Livelock)
+}
+
+/// The races of the execution that lie behind one of its defects. Of a race, those that lie behind
+/// one of its accesses.
+pub fn races_behind(execution: &Execution, defect: &Defect, all: &[Defect]) -> BTreeSet<Signature> {
+    let others = all.iter().filter(|other| other.signature != defect.signature);
+    let races: Vec<(&Signature, &Race)> =
+        others.filter_map(|other| Some((&other.signature, other.race.as_ref()?))).collect();
+    let mut found = BTreeSet::new();
+    for part in parts_that_fail(defect) {
+        if let Some(waits) = &part.waits {
+            let ends = |race: &Race| race.addr == waits.object && ends_something(race);
+            found.extend(races.iter().filter(|(_, race)| ends(race)).map(|(signature, _)| (*signature).clone()));
+            continue;
+        }
+        let last = moment_of(execution, part);
+        let seen = last_uses(execution, part.thread, last, defect.race.is_none(), &races);
+        let is_behind = |race: &Race| {
+            let saw = |side: &Side| {
+                let time = seen.get(&race.addr).copied().flatten();
+                side.thread != part.thread && changes(side) && time.is_some_and(|time| time > moment(execution, side))
+            };
+            let early = race.second.thread == part.thread
+                && ends(&race.second)
+                && moment(execution, &race.second) <= last
+                && defect.race.is_none();
+            saw(&race.first) || saw(&race.second) || early
+        };
+        found.extend(races.iter().filter(|(_, race)| is_behind(race)).map(|(signature, _)| (*signature).clone()));
+    }
+    found
+}
+
+/// The parts of a defect in which it shows. The end and the allocation of a block belong to what led
+/// to it.
+fn parts_that_fail(defect: &Defect) -> &[Part] {
+    let count = match defect.signature.kind {
+        Kind::DataRace | Kind::Deadlock => defect.parts.len(),
+        _ => 1,
+    };
+    &defect.parts[..count.min(defect.parts.len())]
+}
+
+fn changes(side: &Side) -> bool {
+    matches!(side.what, Touching::Write | Touching::AtomicWrite) || ends(side)
+}
+
+fn ends(side: &Side) -> bool {
+    matches!(side.what, Touching::Free | Touching::Make)
+}
+
+fn ends_something(race: &Race) -> bool {
+    ends(&race.first) || ends(&race.second)
+}
+
+fn moment(execution: &Execution, side: &Side) -> Moment {
+    at(execution, side.position.into())
+}
+
+fn at(execution: &Execution, position: PartPosition) -> Moment {
+    match position {
+        PartPosition::Access(number) => (execution.accesses[number as usize].after, false, number),
+        PartPosition::Event(number) => (number, true, 0),
+        PartPosition::Incident(number) => (execution.incidents[number as usize].after, false, u32::MAX),
+        PartPosition::Pending => END,
+    }
+}
+
+/// When a part of a defect shows. A misuse shows in the operation that the thread makes next.
+fn moment_of(execution: &Execution, part: &Part) -> Moment {
+    let PartPosition::Incident(number) = part.position else { return at(execution, part.position) };
+    let incident = &execution.incidents[number as usize];
+    let is_misuse = matches!(incident.kind, IncidentKind::Misuse(_));
+    let later = (incident.after as usize..execution.events.len()).filter(|_| is_misuse);
+    let next = later.into_iter().find(|&at| execution.events[at].thread == part.thread);
+    next.map_or_else(|| at(execution, part.position), |next| (next as u32, true, 0))
+}
+
+/// For each byte that a race is about, when the thread has last read or used it, up to a moment.
+fn last_uses(
+    execution: &Execution,
+    thread: u16,
+    last: Moment,
+    including: bool,
+    races: &[(&Signature, &Race)],
+) -> BTreeMap<u64, Option<Moment>> {
+    let mut uses: BTreeMap<u64, Option<Moment>> = races.iter().map(|(_, race)| (race.addr, None)).collect();
+    if uses.is_empty() {
+        return uses;
+    }
+    let in_time = |time: Moment| time < last || (including && time == last);
+    let mut note = |start: u64, size: u64, time: Moment| {
+        if in_time(time) {
+            for (_, known) in uses.range_mut(start..start.saturating_add(size.max(1))) {
+                *known = (*known).max(Some(time));
+            }
+        }
+    };
+    for (number, access) in execution.accesses.iter().enumerate() {
+        if access.thread == thread && access.kind == AccessKind::Read {
+            note(access.addr, access.size, (access.after, false, number as u32));
+        }
+    }
+    for (number, event) in execution.events.iter().enumerate().filter(|(_, event)| event.thread == thread) {
+        let only_writes = matches!(event.op.kind(), OpKind::Write | OpKind::AtomicStore);
+        if only_writes || event.op.address().is_none() {
+            continue;
+        }
+        let (start, size) = event.op.bytes();
+        let time = (number as u32, true, 0);
+        note(start, size, time);
+        if let Some(mutex) = event.op.mutex_of_wait() {
+            note(mutex, 1, time);
+        }
+    }
+    uses
+}
