@@ -11,10 +11,10 @@
 //! A deadlock says only that a thread waits, not what it has seen. So only races with the end of the
 //! object that it waits for lie behind it.
 //!
-//! What lies behind a failure is intersected over all executions that show the failure. So a race
-//! that happens to be there drops out as soon as the failure shows without it. Workers of a shared
-//! search keep an execution that makes an intersection smaller. So the result does not depend on
-//! their number.
+//! A failure is put down to races of which, in every execution that shows it, one lies behind it. So
+//! what happens to be there drops out as soon as the failure shows without it. Of the sets of races
+//! behind a failure only those that contain no other one have to be known. Workers of a shared search
+//! keep an execution that adds such a set. So the result does not depend on their number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,8 @@ const END: Moment = (u32::MAX, true, u32::MAX);
 /// What lies behind each failure that was met.
 #[derive(Debug, Default)]
 pub struct Behind {
-    of_failure: BTreeMap<Signature, BTreeSet<Signature>>,
+    /// The least sets: no one contains another.
+    of_failure: BTreeMap<Signature, Vec<BTreeSet<Signature>>>,
 }
 
 impl Behind {
@@ -41,27 +42,24 @@ impl Behind {
     pub fn learn(&mut self, execution: &Execution, defects: &[Defect]) -> bool {
         let mut news = false;
         for failure in defects.iter().filter(|defect| is_failure(defect)) {
-            match self.of_failure.get_mut(&failure.signature) {
-                Some(known) if known.is_empty() => {}
-                Some(known) => {
-                    let now = races_behind(execution, failure, defects);
-                    let before = known.len();
-                    known.retain(|race| now.contains(race));
-                    news |= known.len() < before;
-                }
-                None => {
-                    let now = races_behind(execution, failure, defects);
-                    self.of_failure.insert(failure.signature.clone(), now);
-                    news = true;
-                }
+            let known = self.of_failure.entry(failure.signature.clone()).or_default();
+            // Nothing is less than the empty set.
+            if known.iter().any(BTreeSet::is_empty) {
+                continue;
+            }
+            let now = races_behind(execution, failure, defects);
+            if !known.iter().any(|less| less.is_subset(&now)) {
+                known.retain(|more| !now.is_subset(more));
+                known.push(now);
+                news = true;
             }
         }
         news
     }
 
-    /// The races behind a failure.
-    pub fn of(&self, failure: &Signature) -> impl Iterator<Item = &Signature> {
-        self.of_failure.get(failure).into_iter().flatten()
+    /// The sets of races behind a failure, one of which lies behind it in each execution.
+    pub fn of(&self, failure: &Signature) -> &[BTreeSet<Signature>] {
+        self.of_failure.get(failure).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -31,8 +31,8 @@ type Key = (Kind, Option<String>, Option<String>, Vec<(Option<String>, Option<u3
 struct FirstMeeting {
     signature: Signature,
     sides: Vec<groups::Standing>,
-    /// Races behind a race.
-    behind: BTreeSet<Signature>,
+    /// Races behind a race; `None` for a failure.
+    behind: Option<BTreeSet<Signature>>,
 }
 
 /// Findings so far.
@@ -138,8 +138,8 @@ impl<'a> Collector<'a> {
         let id = |signature: &Signature| Some(self.findings[*self.reported.get(signature)?].id.clone());
         let mut facts = AllFacts::new();
         for (&index, met) in &self.met {
-            let of_failure = self.behind.of(&met.signature);
-            let behind = met.behind.iter().chain(of_failure).filter_map(id).collect();
+            let sets = met.behind.iter().chain(self.behind.of(&met.signature));
+            let behind = sets.map(|set| set.iter().filter_map(id).collect()).collect();
             facts.insert(self.findings[index].id.clone(), Facts { sides: met.sides.clone(), behind });
         }
         groups::assign(&mut self.findings, &facts);
@@ -330,7 +330,7 @@ impl<'a> Collector<'a> {
 
 impl FirstMeeting {
     fn of(execution: &Execution, defect: &Defect, all: &[Defect]) -> Self {
-        let behind = if defect.race.is_some() { races_behind(execution, defect, all) } else { BTreeSet::new() };
+        let behind = defect.race.map(|_| races_behind(execution, defect, all));
         FirstMeeting { signature: defect.signature.clone(), sides: standings(execution, defect), behind }
     }
 }

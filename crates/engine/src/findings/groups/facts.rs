@@ -11,8 +11,8 @@ use raddle_vocab::OpKind;
 pub struct Facts {
     /// Of a race: how its two threads stood, first and second.
     pub sides: Vec<Standing>,
-    /// Ids of the races that lie behind it.
-    pub behind: BTreeSet<String>,
+    /// Ids of the races that lie behind it: in each execution, those of one of these sets.
+    pub behind: Vec<BTreeSet<String>>,
 }
 
 /// How a thread stood before its access, in the execution in which a race was met first.

@@ -31,10 +31,11 @@
 //!
 //! Relations that make a finding follow from a group:
 //!
-//! 6. **Behind.** A failure with races behind it ([`super::behind`]), all in one group. A failure that
-//!    shows in the very first execution may have nothing to do with the schedule. It follows only from
-//!    races on the object that it is about, or with an access in the line in which it shows. If there
-//!    are such races, only they count. Reason: in no execution did it show without them.
+//! 6. **Behind.** A failure of which, in each execution, a race of this group and of no other lies
+//!    behind it ([`super::behind`]). If in each execution there are races on the object that it is
+//!    about, or with an access in the line in which it shows, only they count. A failure that shows
+//!    in the very first execution may have nothing to do with the schedule, and follows only from
+//!    such races. Reason: in no execution did it show without the group.
 //!    *Could be wrong*: the thread reads a racy value before each failure of another cause, and the
 //!    search never made it fail without.
 //! 7. **Depends.** A race whose accesses cannot be made neighbours, with races behind it, all in one
@@ -300,17 +301,32 @@ impl<'a> Grouping<'a> {
 
     /// Rule 7. At `first` only groups of rules 1 and 2 count.
     fn dependent_races(&mut self, first: bool) {
-        let mut follow = Vec::new();
-        for (index, finding) in self.races() {
-            let is_free = !self.ordered.contains_key(&index) && !self.paired.contains(&index);
-            if finding.witness_kind != Some(WitnessKind::Unordered) || !is_free {
-                continue;
-            }
-            let behind: Vec<usize> = self.behind(finding).into_iter().filter(|&other| other != index).collect();
-            let counts = !first || behind.iter().all(|other| self.ordered.contains_key(other));
-            follow.extend(self.one_group(&behind).filter(|_| counts).map(|leader| (index, leader)));
+        let is_candidate = |(index, finding): &(usize, &Finding)| {
+            let is_free = !self.ordered.contains_key(index) && !self.paired.contains(index);
+            finding.witness_kind == Some(WitnessKind::Unordered) && is_free
+        };
+        let candidates: BTreeMap<usize, Vec<usize>> =
+            self.races().filter(is_candidate).map(|(index, finding)| (index, self.all_behind(finding))).collect();
+        // Candidates may lie behind each other. Each is let go that is not explained by others.
+        let mut leaders: BTreeMap<usize, usize> = BTreeMap::new();
+        for (&index, behind) in &candidates {
+            let others: Vec<usize> = behind.iter().copied().filter(|other| !candidates.contains_key(other)).collect();
+            let counts = !first || others.iter().all(|other| self.ordered.contains_key(other));
+            leaders.extend(self.one_group(&others).filter(|_| counts).map(|leader| (index, self.sets.root(leader))));
         }
-        for (index, leader) in follow {
+        loop {
+            let explained = |index: &usize, leader: usize| {
+                let mut inner = candidates[index].iter().filter(|other| candidates.contains_key(other));
+                inner.all(|other| leaders.get(other) == Some(&leader))
+            };
+            let kept: BTreeMap<usize, usize> =
+                leaders.iter().filter(|(index, leader)| explained(index, **leader)).map(|(&at, &to)| (at, to)).collect();
+            if kept.len() == leaders.len() {
+                break;
+            }
+            leaders = kept;
+        }
+        for (index, leader) in leaders {
             self.sets.join(index, leader);
             self.ordered.entry(index).or_default();
         }
@@ -323,30 +339,48 @@ impl<'a> Grouping<'a> {
             if finding.kind == Kind::DataRace || finding.severity == Severity::Warning {
                 continue;
             }
-            let behind = self.behind(finding);
-            let (near, far): (Vec<usize>, Vec<usize>) =
-                behind.into_iter().partition(|&race| is_near(finding, &self.findings[race]));
-            let counting = match (near.is_empty(), finding.executions_before) {
-                (false, _) => near,
-                (true, 0) => continue,
-                (true, _) => far,
+            let sets = self.behind(finding);
+            let is_near = |race: &usize| is_near(finding, &self.findings[*race]);
+            let near: Vec<Vec<usize>> =
+                sets.iter().map(|set| set.iter().copied().filter(is_near).collect()).collect();
+            let counting = match (near.iter().all(|set| !set.is_empty()), finding.executions_before) {
+                (true, _) => near,
+                (false, 0) => continue,
+                (false, _) => sets,
             };
-            follow.extend(self.one_group(&counting).map(|leader| (index, leader)));
+            follow.extend(self.one_in_each(&counting).map(|leader| (index, leader)));
         }
         for (index, leader) in follow {
             self.sets.join(index, leader);
         }
     }
 
-    fn behind(&self, finding: &Finding) -> Vec<usize> {
-        let Some(facts) = self.facts.get(&finding.id) else { return Vec::new() };
-        (0..self.findings.len()).filter(|&at| facts.behind.contains(&self.findings[at].id)).collect()
+    /// The sets of races behind a finding.
+    fn behind(&self, finding: &Finding) -> Vec<Vec<usize>> {
+        let sets = self.facts.get(&finding.id).map_or(&[][..], |facts| &facts.behind);
+        let known = |set: &BTreeSet<String>| {
+            (0..self.findings.len()).filter(|&at| set.contains(&self.findings[at].id)).collect()
+        };
+        sets.iter().map(known).collect()
+    }
+
+    /// All races behind a finding, without itself.
+    fn all_behind(&self, finding: &Finding) -> Vec<usize> {
+        let all = self.behind(finding).into_iter().flatten();
+        all.filter(|&other| self.findings[other].id != finding.id).collect()
     }
 
     /// One of the findings, if all of them are in one group.
     fn one_group(&self, findings: &[usize]) -> Option<usize> {
         let (first, rest) = findings.split_first()?;
         rest.iter().all(|&other| self.sets.root(other) == self.sets.root(*first)).then_some(*first)
+    }
+
+    /// The root of the group with findings in each of the sets, if there is exactly one.
+    fn one_in_each(&self, sets: &[Vec<usize>]) -> Option<usize> {
+        let roots = |set: &Vec<usize>| set.iter().map(|&at| self.sets.root(at)).collect::<BTreeSet<usize>>();
+        let common = sets.iter().map(roots).reduce(|common, roots| &common & &roots)?;
+        common.first().copied().filter(|_| common.len() == 1)
     }
 
     /// Rule 8.
