@@ -72,18 +72,16 @@ pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
     }
     // Compiling takes from the same time.
     options.time_limit = options.time_limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-    let at_once = options.suppressions.is_empty();
-    let mut display = Display { line, printer: Printer::new(args, &input.name()), at_once, known };
+    let mut display = Display { line, known };
     let mut checker = Checker::new(program).options(options).directory(&directory);
     let report = checker.run(&mut display)?;
     last_resort.stand_down();
-    let Display { line, printer, .. } = display;
+    let Display { line, .. } = display;
     line.finish();
+    let printer = Printer::new(args, &input.name());
     let run = ReportBundle { traces: load_traces(&directory, &report.findings), report };
     write_reports(args, &run)?;
-    if !at_once {
-        printer.all(&run);
-    }
+    printer.findings(&run);
     printer.summary(&run.report, &directory);
     for (line, text) in checker.unused_suppressions() {
         say(&format!("raddle: suppression in line {line} was not needed: {text}"));
@@ -108,9 +106,7 @@ fn give_up(known: &Known, cause: StopCause, args: &CheckArgs, directory: &Path) 
         say(&format!("raddle: {error}"));
     }
     let printer = Printer::new(args, &run.report.program);
-    if args.suppressions.is_some() {
-        printer.all(&run);
-    }
+    printer.findings(&run);
     printer.summary(&run.report, directory);
     status(&run.report)
 }
@@ -152,24 +148,22 @@ fn suppressions(args: &CheckArgs) -> Result<Suppressions, CommandError> {
     Suppressions::parse(&text).map_err(|error| wrong(error.to_string()))
 }
 
-/// Shows a running check: progress on standard error, findings as they are confirmed.
+/// Shows a running check on standard error: progress, and what a long search has found. Findings are
+/// printed at its end, because one that comes later may explain them.
 struct Display {
     line: ProgressLine,
-    printer: Printer,
-    /// Whether findings are printed at once. With suppressions the search may start again, so that
-    /// findings are printed at its end.
-    at_once: bool,
     known: Known,
 }
 
 impl Observer for Display {
-    fn finding(&mut self, finding: &Finding, trace: &AnnotatedTrace) {
+    fn finding(&mut self, finding: &Finding, _: &AnnotatedTrace) {
         self.known.finding(finding);
-        self.line.finding(finding, || {
-            if self.at_once {
-                self.printer.finding(finding, trace);
-            }
-        });
+        self.line.finding(finding);
+    }
+
+    fn grouped(&mut self, findings: &[Finding]) {
+        self.known.grouped(findings);
+        self.line.grouped(findings);
     }
 
     fn progress(&mut self, progress: &Progress<'_>) {

@@ -59,9 +59,9 @@ fn text_report(run: &ReportBundle, directory: Option<&str>) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let sources = SourceCache::new(place.as_ref().map_or(&here, |place| Path::new(place)));
     let mut all = String::new();
-    for (finding, trace) in run.findings() {
+    for (group, trace) in run.groups() {
         let timeline = trace.map(raddle_report::annotated::AnnotatedTrace::timeline);
-        all += &text::finding(finding, timeline.as_ref(), &sources, terminal_width());
+        all += &text::group(&group, timeline.as_ref(), &sources, terminal_width());
         all.push('\n');
     }
     all + &text::summary(&run.report, directory)

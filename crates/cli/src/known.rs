@@ -58,6 +58,18 @@ impl Known {
         });
     }
 
+    /// What follows from what, of the findings so far.
+    pub fn grouped(&self, findings: &[Finding]) {
+        self.with(|report| {
+            for known in &mut report.findings {
+                if let Some(now) = findings.iter().find(|finding| finding.id == known.id) {
+                    known.group.clone_from(&now.group);
+                    known.cause.clone_from(&now.cause);
+                }
+            }
+        });
+    }
+
     /// One more run was made.
     pub fn progress(&mut self, progress: &Progress<'_>) {
         self.seen += 1;

@@ -7,11 +7,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use raddle_engine::directory::{RunDirectory, usual_directory};
+use raddle_engine::directory::{RunDirectory, load_traces, usual_directory};
 use raddle_engine::{Observer, Predicted, Predictor, PredictorOptions, has_panicked};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
+use raddle_report::bundle::ReportBundle;
 use raddle_report::json;
 use raddle_report::text::{self, SourceCache};
 
@@ -62,17 +63,17 @@ fn on_program(args: &PredictArgs) -> CommandResult {
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
     RunDirectory::create(&directory)?;
     let known = Known::new(&input.name(), &args.args, ["predict", "sync", "all"]);
-    let last_resort = watch(args, &known);
+    let last_resort = watch(args, &known, Some(&directory));
     let program = args.target.apply(input.program(&args.build, &directory)?, &args.args);
     let predictor = Predictor::new(program).options(options(args)).directory(&directory);
-    let sources = SourceCache::new(&std::env::current_dir().unwrap_or_default());
-    let mut display = Display { args, sources, known };
+    let mut display = Display { known };
     let predicted = predictor.export(args.export.clone()).run(&mut display)?;
     last_resort.stand_down();
     write_json(args, &predicted.report)?;
     if !args.quiet {
         say(&predicted.stages());
     }
+    print_confirmed(args, &predicted.report, &directory);
     for finding in predicted.report.findings.iter().filter(|finding| finding.confirmed == Some(false)) {
         print(args, &format!("{}: {}\n", finding.id, finding.message));
     }
@@ -80,11 +81,23 @@ fn on_program(args: &PredictArgs) -> CommandResult {
     Ok(status(&predicted.report))
 }
 
+/// Prints the confirmed findings by cause.
+fn print_confirmed(args: &PredictArgs, report: &Report, directory: &Path) {
+    let sources = SourceCache::new(&std::env::current_dir().unwrap_or_default());
+    let mut confirmed = report.clone();
+    confirmed.findings.retain(|finding| finding.confirmed != Some(false));
+    let run = ReportBundle { traces: load_traces(directory, &confirmed.findings), report: confirmed };
+    for (group, trace) in run.groups() {
+        let timeline = trace.map(AnnotatedTrace::timeline);
+        print(args, &format!("{}\n", text::group(&group, timeline.as_ref(), &sources, WIDTH)));
+    }
+}
+
 fn on_trace(args: &PredictArgs, path: &Path) -> CommandResult {
     interrupt::install()?;
     let predictor = Predictor::of_trace(path).options(options(args)).export(args.export.clone());
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let last_resort = watch(args, &Known::new(&name, &[], ["predict", "sync", "all"]));
+    let last_resort = watch(args, &Known::new(&name, &[], ["predict", "sync", "all"]), None);
     let predicted = predictor.run(&mut ())?;
     last_resort.stand_down();
     let report = &predicted.report;
@@ -105,31 +118,34 @@ fn on_trace(args: &PredictArgs, path: &Path) -> CommandResult {
 }
 
 /// Watches the prediction, which is to end soon after its time limit or a signal.
-fn watch(args: &PredictArgs, known: &Known) -> LastResort {
-    let (known, args) = (known.clone(), args.clone());
+fn watch(args: &PredictArgs, known: &Known, directory: Option<&Path>) -> LastResort {
+    let (known, args, directory) = (known.clone(), args.clone(), directory.map(Path::to_path_buf));
     let limit = args.time_limit.map(Duration::from_secs_f64);
     LastResort::watch(limit, move |cause| {
         let report = known.report(cause, false);
         if let Err(error) = write_json(&args, &report) {
             say(&format!("raddle: {error}"));
         }
+        if let Some(directory) = &directory {
+            print_confirmed(&args, &report, directory);
+        }
         print(&args, &text::summary(&report, None));
         status(&report)
     })
 }
 
-/// Prints findings as they are confirmed.
-struct Display<'a> {
-    args: &'a PredictArgs,
-    sources: SourceCache,
+/// Notes findings as they are confirmed.
+struct Display {
     known: Known,
 }
 
-impl Observer for Display<'_> {
-    fn finding(&mut self, finding: &Finding, trace: &AnnotatedTrace) {
+impl Observer for Display {
+    fn finding(&mut self, finding: &Finding, _: &AnnotatedTrace) {
         self.known.finding(&Finding { confirmed: Some(true), ..finding.clone() });
-        let text = text::finding(finding, Some(&trace.timeline()), &self.sources, WIDTH);
-        print(self.args, &format!("{text}\n"));
+    }
+
+    fn grouped(&mut self, findings: &[Finding]) {
+        self.known.grouped(findings);
     }
 }
 

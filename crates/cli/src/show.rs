@@ -74,7 +74,7 @@ fn trace<'a>(run: &'a ReportBundle, wanted: Option<&str>) -> Result<Option<&'a A
             let known: Vec<&str> = run.report.findings.iter().map(|finding| finding.id.as_str()).collect();
             CommandError(format!("the run has no finding {id}; it has: {}", known.join(", ")))
         })?),
-        None => run.report.findings.first(),
+        None => run.groups().next().map(|(group, _)| group.headline),
     };
     let Some(finding) = finding else { return Ok(None) };
     let trace = run.traces.get(&finding.id).filter(|trace| !trace.events.is_empty());

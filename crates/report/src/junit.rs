@@ -1,4 +1,4 @@
-//! JUnit XML: one test case per program, or per test of a program.
+//! JUnit XML: one test case per program, or per test of a program, with a failure for each cause.
 //!
 //! Written by hand: a library would drop the characters that XML cannot hold. Here they stay
 //! visible.
@@ -9,6 +9,7 @@ use raddle_model::finding::{Finding, Report, Severity, Verdict};
 
 use crate::bundle::ReportBundle;
 use crate::escape::is_unsafe;
+use crate::groups::{FindingGroup, by_cause, follow};
 use crate::tsan;
 
 /// One test case.
@@ -63,10 +64,10 @@ fn one(text: &mut String, case: &Case<'_>) {
     );
     let counts = |finding: &&Finding| report.verdict == Verdict::Bug && finding.severity == Severity::Error;
     let errors = report.findings.iter().filter(counts).count();
-    for finding in &report.findings {
+    for group in by_cause(&report.findings) {
         // With --werror a warning alone decides the verdict.
-        if counts(&finding) || (report.verdict == Verdict::Bug && errors == 0) {
-            failure(text, finding, &report.program);
+        if counts(&group.headline) || (report.verdict == Verdict::Bug && errors == 0) {
+            failure(text, &group, &report.program);
         }
     }
     if let Some(reason) = report.reason.as_ref().filter(|_| report.verdict == Verdict::Incomplete) {
@@ -85,14 +86,26 @@ fn one(text: &mut String, case: &Case<'_>) {
     text.push_str("    </testcase>\n");
 }
 
-fn failure(text: &mut String, finding: &Finding, program: &str) {
+/// One failure for each cause, with what follows from it at its end.
+fn failure(text: &mut String, group: &FindingGroup<'_>, program: &str) {
+    let finding = group.headline;
+    let mut body = tsan::body(finding, program);
+    if let Some(cause) = &finding.cause {
+        let _ = writeln!(body, "  Cause: {cause}\n");
+    }
+    if !group.followers.is_empty() {
+        let _ = writeln!(body, "  {}:", follow(group.followers.len(), 1));
+    }
+    for follower in &group.followers {
+        let _ = writeln!(body, "    {}: {}", follower.id, follower.message);
+    }
     let _ = writeln!(
         text,
         "      <failure type=\"{}\" message=\"{}: {}\">{}</failure>",
         finding.kind.word(),
         attribute(&finding.id),
         attribute(&finding.message),
-        content(&tsan::body(finding, program))
+        content(&body)
     );
 }
 

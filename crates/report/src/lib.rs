@@ -5,6 +5,7 @@ pub mod annotated;
 pub mod bundle;
 pub mod dot;
 pub mod escape;
+pub mod groups;
 pub mod html;
 pub mod json;
 pub mod junit;

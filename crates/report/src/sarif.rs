@@ -1,5 +1,6 @@
 //! SARIF 2.1.0: one result per finding, its schedule as one code flow with a thread flow per
-//! thread.
+//! thread. A result that follows from another one has the place of that one among its related
+//! locations; all results of one cause share the fingerprint `raddle/group/v1`.
 //!
 //! Written as plain JSON rather than through generated types: the test checks it against the
 //! official schema.
@@ -9,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
 use crate::bundle::ReportBundle;
+use crate::groups::headline_of;
 
 /// Address of the format's schema, by which readers recognise the version.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -30,7 +32,8 @@ const KINDS: [(Kind, &str, &str); 7] = [
 #[must_use]
 pub fn render(run: &ReportBundle) -> Value {
     let report = &run.report;
-    let results: Vec<Value> = run.findings().map(|(finding, trace)| result(finding, trace)).collect();
+    let all = &report.findings;
+    let results: Vec<Value> = run.findings().map(|(finding, trace)| result(finding, trace, all)).collect();
     json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -90,7 +93,8 @@ fn invocation(report: &Report) -> Value {
     json!({ "executionSuccessful": true, "toolExecutionNotifications": notes })
 }
 
-fn result(finding: &Finding, trace: Option<&AnnotatedTrace>) -> Value {
+fn result(finding: &Finding, trace: Option<&AnnotatedTrace>, all: &[Finding]) -> Value {
+    let headline = headline_of(finding, all);
     let rule = KINDS.iter().position(|(kind, ..)| *kind == finding.kind).unwrap_or(0);
     let mut result = json!({
         "ruleId": finding.kind.word(),
@@ -111,10 +115,29 @@ fn result(finding: &Finding, trace: Option<&AnnotatedTrace>) -> Value {
         result["locations"] = json!(places);
         result["stacks"] = finding.accesses.iter().map(stack).collect();
     }
+    if headline.is_some() || all.iter().any(|other| other.group.as_ref() == Some(&finding.id)) {
+        result["partialFingerprints"]["raddle/group/v1"] = json!(fingerprint(headline.unwrap_or(finding)));
+    }
+    if let Some(headline) = headline {
+        relate(&mut result, finding, headline);
+    }
     if let Some(trace) = trace.filter(|trace| !trace.events.is_empty()) {
         result["codeFlows"] = json!([code_flow(trace)]);
     }
     result
+}
+
+/// Points to the headline that a result follows from.
+fn relate(result: &mut Value, finding: &Finding, headline: &Finding) {
+    let text = format!("follows from {}: {}", headline.id, headline.message);
+    let unknown = Place::default();
+    let at = headline.accesses.first().map_or(&unknown, |access| &access.place);
+    let mut place = location(at, Some(&text));
+    place["id"] = json!(finding.accesses.len());
+    match result["relatedLocations"].as_array_mut() {
+        Some(places) => places.push(place),
+        None => result["relatedLocations"] = json!([place]),
+    }
 }
 
 /// `write by T1`, with the locks that it holds.
@@ -142,6 +165,8 @@ fn properties(finding: &Finding) -> Value {
         "preemptions": finding.preemptions,
         "witness": finding.witness,
         "witness_kind": finding.witness_kind,
+        "group": finding.group,
+        "cause": finding.cause,
     })
 }
 

@@ -61,8 +61,13 @@ pub(crate) fn shorten(rows: &[Row]) -> Vec<Shown<'_>> {
     for same_thread in rows.chunk_by(|a, b| a.column == b.column) {
         shorten_rows_of_one_thread(same_thread, &mut shown);
     }
-    if shown.len() > MOST {
-        let cut = shown.len() - (MOST - 1);
+    last_of(shown, MOST)
+}
+
+/// The last rows, at most so many, the first of which says how many are left out.
+pub(crate) fn last_of(mut shown: Vec<Shown<'_>>, most: usize) -> Vec<Shown<'_>> {
+    if shown.len() > most {
+        let cut = shown.len() - (most - 1);
         let left_out: usize = shown[..cut].iter().map(rows_in).sum();
         shown.splice(..cut, [Shown::Gap(left_out, None)]);
     }

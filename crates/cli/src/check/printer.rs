@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use raddle_model::finding::{Finding, Report};
+use raddle_model::finding::Report;
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
@@ -40,20 +40,17 @@ impl Printer {
         }
     }
 
-    /// One finding with its schedule.
-    pub fn finding(&self, finding: &Finding, trace: &AnnotatedTrace) {
-        match self.form {
-            Some(ReportForm::Tsan) => self.print(&tsan::one(finding, &self.program, std::process::id())),
-            None => {
-                self.print(&format!("{}\n", text::finding(finding, Some(&trace.timeline()), &self.sources, self.width)))
+    /// The findings of a run: for people by cause, for tools one by one.
+    pub fn findings(&self, run: &ReportBundle) {
+        if self.form == Some(ReportForm::Tsan) {
+            for finding in &run.report.findings {
+                self.print(&tsan::one(finding, &self.program, std::process::id()));
             }
+            return;
         }
-    }
-
-    /// Every finding of a run.
-    pub fn all(&self, run: &ReportBundle) {
-        for (finding, trace) in run.findings() {
-            self.finding(finding, trace.unwrap_or(&AnnotatedTrace::default()));
+        for (group, trace) in run.groups() {
+            let timeline = trace.map(AnnotatedTrace::timeline);
+            self.print(&format!("{}\n", text::group(&group, timeline.as_ref(), &self.sources, self.width)));
         }
     }
 

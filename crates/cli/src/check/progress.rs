@@ -1,11 +1,13 @@
 //! The line that shows how far a search is.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_engine::Progress;
 use raddle_model::Estimate;
 use raddle_model::finding::{Finding, Report, Stats};
+use raddle_report::escape::clean;
 use raddle_report::text::estimated;
 
 use crate::serve::Live;
@@ -29,6 +31,8 @@ pub struct ProgressLine {
     shown: Option<Instant>,
     seen: u64,
     live: Option<Live>,
+    /// Ids of the findings that a line was printed for.
+    told: BTreeSet<String>,
 }
 
 impl ProgressLine {
@@ -40,7 +44,7 @@ impl ProgressLine {
             bar.set_style(style);
         }
         let is_log = !quiet && bar.is_hidden();
-        ProgressLine { bar, is_log, started: Instant::now(), shown: None, seen: 0, live: None }
+        ProgressLine { bar, is_log, started: Instant::now(), shown: None, seen: 0, live: None, told: BTreeSet::new() }
     }
 
     /// Shows the search in a browser as well.
@@ -48,12 +52,24 @@ impl ProgressLine {
         self.live = Some(live);
     }
 
-    /// Tells a finding, and prints it with the line out of the way.
-    pub fn finding<T>(&self, finding: &Finding, print: impl FnOnce() -> T) -> T {
+    /// Tells a finding to the live view.
+    pub fn finding(&self, finding: &Finding) {
         if let Some(live) = &self.live {
             live.finding(finding);
         }
-        self.suspend(print)
+    }
+
+    /// In a search that takes long, tells what was found, one line for each cause.
+    pub fn grouped(&mut self, findings: &[Finding]) {
+        if (self.bar.is_hidden() && !self.is_log) || self.started.elapsed() < PATIENCE {
+            return;
+        }
+        for finding in findings.iter().filter(|finding| finding.group.is_none()) {
+            if self.told.insert(finding.id.clone()) {
+                let line = format!("found {}: {}", finding.id, clean(&finding.message));
+                self.bar.suspend(|| eprintln!("{line}"));
+            }
+        }
     }
 
     /// The search is over.
@@ -93,11 +109,6 @@ impl ProgressLine {
             self.bar.set_message(line);
             self.bar.tick();
         }
-    }
-
-    /// Prints something with the line out of the way.
-    fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.bar.suspend(print)
     }
 
     /// Takes the line away.

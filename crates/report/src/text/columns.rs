@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::style::{FAINT, HEADING, paint};
 use super::words::place_short;
 use crate::escape::clean;
-use crate::timeline::{Row, Shown, Timeline, shorten};
+use crate::timeline::{Row, Shown, Timeline, last_of, shorten};
 
 /// Least width of a column.
 const NARROWEST: usize = 14;
@@ -14,9 +14,9 @@ const WIDEST: usize = 56;
 /// Space between columns.
 const GAP: usize = 2;
 
-/// The table, indented by `indent`, for a terminal of `width` characters.
-pub(super) fn table(timeline: &Timeline, indent: usize, width: usize) -> String {
-    let shown = shorten(&timeline.rows);
+/// The table, indented by `indent`, for a terminal of `width` characters, with at most `rows` rows.
+pub(super) fn table(timeline: &Timeline, indent: usize, width: usize, rows: usize) -> String {
+    let shown = last_of(shorten(&timeline.rows), rows);
     let used = used_columns(timeline, &shown);
     let cells: Vec<Option<String>> = shown.iter().map(|shown| cell(shown)).collect();
     let heads: Vec<String> = used.iter().map(|&column| head(timeline, column)).collect();

@@ -20,6 +20,7 @@ use std::fmt::Write as _;
 use raddle_model::finding::{AccessReport, Finding, Kind, Place, WitnessKind};
 
 use crate::escape::clean;
+use crate::groups::{self, FindingGroup};
 use crate::symbols::is_own_code;
 use crate::timeline::Timeline;
 
@@ -37,6 +38,51 @@ const MAX_FRAMES: usize = 24;
 /// One finding with its source, stacks, object and schedule, for a terminal of `width` characters.
 #[must_use]
 pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceCache, width: usize) -> String {
+    let mut text = body(finding, timeline, sources, &Shape { width, rows: usize::MAX });
+    if let Some(headline) = &finding.group {
+        let _ = writeln!(text, "  {}   from {}", paint(HEADING, "follows"), clean(headline));
+    }
+    commands(&mut text, finding);
+    text
+}
+
+/// A headline as [`finding`] shows it, with its cause and what follows from it. It is kept short, so
+/// that one cause is one screen.
+#[must_use]
+pub fn group(group: &FindingGroup<'_>, timeline: Option<&Timeline>, sources: &SourceCache, width: usize) -> String {
+    let headline = group.headline;
+    if group.followers.is_empty() {
+        return finding(headline, timeline, sources, width);
+    }
+    let mut text = body(headline, timeline, sources, &Shape { width, rows: ROWS_OF_HEADLINE });
+    if let Some(cause) = &headline.cause {
+        let _ = writeln!(text, "  {}   {}", paint(HEADING, "cause"), clean(cause));
+    }
+    let count = groups::follow(group.followers.len(), 1);
+    let list = clean(&groups::by_kind(&group.followers)).into_owned();
+    let _ = writeln!(text, "  {}  {count}: {list}", paint(HEADING, "follow"));
+    if let Some(name) = name_for_commands(headline) {
+        let command = |words: &str| paint(COMMAND, &format!("raddle {words}"));
+        let (replay, debug) = (command(&format!("replay {name}")), command(&format!("replay {name} --gdb")));
+        let (show, report) = (command(&format!("show {name}")), command("report --finding ID"));
+        let _ = writeln!(text, "  {}  {replay}, {debug}, {show}, {report}", paint(HEADING, "replay"));
+    }
+    text
+}
+
+/// The most rows of the schedule of a headline that others follow from.
+const ROWS_OF_HEADLINE: usize = 8;
+
+/// How much of a finding is shown.
+struct Shape {
+    /// Characters in a line.
+    width: usize,
+    /// Rows of the schedule, at most.
+    rows: usize,
+}
+
+/// Everything but the commands.
+fn body(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceCache, shape: &Shape) -> String {
     let pointers: Vec<Pointer<'_>> = finding
         .accesses
         .iter()
@@ -59,9 +105,8 @@ pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceC
     }
     if let Some(timeline) = timeline.filter(|timeline| !timeline.rows.is_empty()) {
         let _ = writeln!(text, "  {}  {}", paint(HEADING, "schedule"), schedule_note(finding));
-        text += &columns::table(timeline, 4, width);
+        text += &columns::table(timeline, 4, shape.width, shape.rows);
     }
-    commands(&mut text, finding);
     text
 }
 
@@ -146,13 +191,19 @@ fn schedule_note(finding: &Finding) -> String {
     }
 }
 
-fn commands(text: &mut String, finding: &Finding) {
-    let Some(witness) = &finding.witness else { return };
+/// What commands call the finding.
+fn name_for_commands(finding: &Finding) -> Option<String> {
+    let witness = finding.witness.as_ref()?;
     // Findings of the last report in the default directory can be named by id.
     let name = if witness.starts_with(".raddle/") { &finding.id } else { witness };
-    let command = |arguments: &str| paint(COMMAND, &format!("raddle replay {}{arguments}", clean(name)));
+    Some(clean(name).into_owned())
+}
+
+fn commands(text: &mut String, finding: &Finding) {
+    let Some(name) = name_for_commands(finding) else { return };
+    let command = |arguments: &str| paint(COMMAND, &format!("raddle replay {name}{arguments}"));
     let _ = writeln!(text, "  {}  {}", paint(HEADING, "replay"), command(""));
     let _ = writeln!(text, "  {}   {}", paint(HEADING, "debug"), command(" --gdb"));
-    let view = paint(COMMAND, &format!("raddle show {}", clean(name)));
+    let view = paint(COMMAND, &format!("raddle show {name}"));
     let _ = writeln!(text, "  {}    {view}", paint(HEADING, "view"));
 }

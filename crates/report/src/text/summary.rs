@@ -7,6 +7,7 @@ use raddle_model::finding::{Kind, Phase, Prune, Report, Severity, Stats, Verdict
 use super::estimate::estimated;
 use super::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint};
 use crate::escape::clean;
+use crate::groups::{by_cause, follow};
 
 /// The verdict with what it means, for the end of a run whose files are in `directory`.
 #[must_use]
@@ -66,12 +67,17 @@ fn absent(report: &Report) -> &'static str {
 }
 
 fn counted(report: &Report) -> String {
-    let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
+    let groups = by_cause(&report.findings);
+    let count = |severity| groups.iter().filter(|group| group.headline.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let plural = |number: usize| if number == 1 { "" } else { "s" };
     let mut text = format!("{errors} error{}", plural(errors));
     if warnings > 0 {
         let _ = write!(text, ", {warnings} warning{}", plural(warnings));
+    }
+    let followers: usize = groups.iter().map(|group| group.followers.len()).sum();
+    if followers > 0 {
+        let _ = write!(text, " ({})", follow(followers, groups.len()));
     }
     text
 }
