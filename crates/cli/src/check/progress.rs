@@ -14,6 +14,8 @@ use crate::serve::Live;
 
 /// Shorter searches show no line.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Shorter searches tell what they have found at their end only.
+const NEWS_AFTER: Duration = Duration::from_secs(5);
 /// Between two changes of the line.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Between two lines of a log.
@@ -61,7 +63,7 @@ impl ProgressLine {
 
     /// In a search that takes long, tells what was found, one line for each cause.
     pub fn grouped(&mut self, findings: &[Finding]) {
-        if (self.bar.is_hidden() && !self.is_log) || self.started.elapsed() < PATIENCE {
+        if (self.bar.is_hidden() && !self.is_log) || self.started.elapsed() < NEWS_AFTER {
             return;
         }
         for finding in findings.iter().filter(|finding| finding.group.is_none()) {

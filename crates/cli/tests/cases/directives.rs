@@ -28,6 +28,8 @@ pub struct Run {
     pub exit: Option<i32>,
     pub findings: Vec<Expected>,
     pub count: Count,
+    /// Findings that follow from no other one.
+    pub groups: Option<usize>,
 }
 
 /// How many findings there may be.
@@ -113,6 +115,7 @@ impl Run {
             "finding" => self.findings.push(Expected::parse(value)?),
             "findings" if value == "at-least" => self.count = Count::AtLeast,
             "findings" => self.count = Count::Exactly(parsed(value)?),
+            "groups" => self.groups = Some(parsed(value)?),
             _ => return Err(format!("`{key}: {value}` means nothing here")),
         }
         Ok(())
@@ -160,7 +163,7 @@ pub fn self_tests() -> Vec<Trial> {
         let text = "// compilers: gcc clang\n// flags: -DA\n// check:\n// verdict: verified\n// executions: 3\n\
                     // check: --strategy dpor\n// flags: -DB\n// verdict: bug\n\
                     // finding: data-race var=x line=3 line2=4\n\
-                    // findings: 2\n\n// exit: 7\n";
+                    // findings: 2\n// groups: 1\n\n// exit: 7\n";
         let case = Case::parse(text)?;
         assert_eq!(case.compilers, ["gcc", "clang"]);
         assert_eq!(case.runs[0].executions, Some(3));
@@ -172,6 +175,7 @@ pub fn self_tests() -> Vec<Trial> {
         let finding = &case.runs[1].findings[0];
         assert_eq!((finding.variable.as_deref(), finding.line, finding.line2), (Some("x"), Some(3), Some(4)));
         assert_eq!((case.runs[1].count, case.runs[1].exit), (Count::Exactly(2), None));
+        assert_eq!((case.runs[0].groups, case.runs[1].groups), (None, Some(1)));
         Ok(())
     };
     let refuses = || {

@@ -125,7 +125,11 @@ impl<'a> Collector<'a> {
         let news = self.behind.learn(execution, &all);
         let is_fresh = |defect: &&Defect| self.signatures.insert(defect.signature.clone());
         let fresh: Vec<Defect> = all.iter().filter(is_fresh).cloned().collect();
-        let collected = if fresh.is_empty() { Vec::new() } else { self.collect(execution, &fresh, &all, executions_before, observer)? };
+        let collected = if fresh.is_empty() {
+            Vec::new()
+        } else {
+            self.collect(execution, &fresh, &all, executions_before, observer)?
+        };
         if news || !collected.is_empty() {
             self.group();
             observer.grouped(&self.findings);

@@ -345,19 +345,41 @@ class Lanes {
   }
 }
 
+// Headlines with what follows from them, as indices. A finding whose headline is not there is a headline itself.
+const headlineOf = finding => data.report.findings.findIndex(other => finding.group && other.id === finding.group && !other.group);
+const groups = data.report.findings.map((finding, index) => ({ headline: index, followers: data.report.findings.map((_, other) => other)
+  .filter(other => headlineOf(data.report.findings[other]) === index) })).filter(group => headlineOf(data.report.findings[group.headline]) < 0);
+const inOrder = groups.flatMap(group => [group.headline, ...group.followers]);
+const places = count => count === 1 ? '1 more place follows from it' : count + ' more places follow from it';
+
+// What follows from a headline, folded; of a follower, the way back.
+function groupPanel(index) {
+  const finding = data.report.findings[index], above = headlineOf(finding);
+  const button = (to, text) => make('button', { onclick: () => show(to), 'data-to': String(to), title: short(data.report.findings[to].message, 1000) }, text);
+  if (above >= 0) return make('section', { class: 'panel', id: 'above' }, make('h3', {}, 'follows from'), button(above, describe(data.report.findings[above])));
+  const followers = groups.find(group => group.headline === index).followers;
+  if (!followers.length) return null;
+  return make('section', { class: 'panel', id: 'cause' }, make('h3', {}, 'cause'),
+    finding.cause ? make('div', {}, short(finding.cause, 1000)) : null,
+    make('details', { id: 'followers' }, make('summary', {}, places(followers.length)),
+      make('ul', {}, followers.map(to => make('li', {}, button(to, describe(data.report.findings[to])))))));
+}
+const describe = finding => `${visible(finding.id)}  ${short(finding.message, 200)}`;
+
 let player = null, selected = 0;
 const redraw = () => player && player.draw();
 
 function show(index) {
   selected = index;
-  const finding = data.report.findings[index];
-  for (const [number, button] of [...document.querySelectorAll('nav button')].entries()) button.setAttribute('aria-selected', String(number === index));
+  const finding = data.report.findings[index], above = headlineOf(finding);
+  for (const button of document.querySelectorAll('nav button')) button.setAttribute('aria-selected', String(Number(button.dataset.index) === (above < 0 ? index : above)));
   const source = new SourceView();
   const story = data.stories[finding.id];
   player = story && story.events.length ? new Player(finding, story, source) : null;
   const panels = finding.accesses.map((access, number) => accessPanel(finding, access, number + 1, source));
   const box = make('article', { class: 'finding ' + finding.severity, id: 'finding' },
     make('h2', {}, make('span', { class: 'id' }, `${finding.severity}[${visible(finding.id)}] `), short(finding.message, 2000)),
+    groupPanel(index),
     make('div', { class: 'grid' }, make('div', {}, panels, objectPanel(finding), errorPanel(finding), commands(finding)), source.node),
     player ? player.node : make('p', { class: 'faint' }, 'There is no schedule for this finding.'));
   document.querySelector('#main > article, #main > p')?.remove();
@@ -370,7 +392,7 @@ function show(index) {
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === 't') { document.getElementById('theme').click(); return; }
-  if (event.key === 'n' && data.report.findings.length) { show((selected + 1) % data.report.findings.length); return; }
+  if (event.key === 'n' && data.report.findings.length) { show(inOrder[(inOrder.indexOf(selected) + 1) % inOrder.length]); return; }
   if (!player) return;
   const moves = { ArrowRight: () => player.step + 1, ArrowLeft: () => player.step - 1, PageDown: () => player.step + 20, PageUp: () => player.step - 20,
     Home: () => 0, End: () => Infinity, s: () => player.nextSwitch(1), S: () => player.nextSwitch(-1) };
@@ -381,9 +403,11 @@ function keys(event) {
 head();
 const findings = data.report.findings;
 if (findings.length) {
-  document.getElementById('main').append(make('nav', { role: 'tablist', 'aria-label': 'findings' }, findings.map((finding, index) =>
-    make('button', { role: 'tab', onclick: () => show(index), title: short(finding.message, 1000) }, `${visible(finding.id)}  ${short(finding.message, 90)}`))));
-  show(0);
+  document.getElementById('main').append(make('nav', { role: 'tablist', 'aria-label': 'findings' }, groups.map(group => {
+    const finding = findings[group.headline], more = group.followers.length ? `  (+${group.followers.length})` : '';
+    return make('button', { role: 'tab', 'data-index': String(group.headline), onclick: () => show(group.headline), title: short(finding.message, 1000) }, `${visible(finding.id)}  ${short(finding.message, 90)}${more}`);
+  })));
+  show(groups[0].headline);
 } else {
   document.getElementById('main').append(make('p', { class: 'finding' }, 'Nothing was found.'));
 }

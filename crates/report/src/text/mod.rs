@@ -71,7 +71,7 @@ pub fn group(group: &FindingGroup<'_>, timeline: Option<&Timeline>, sources: &So
 }
 
 /// The most rows of the schedule of a headline that others follow from.
-const ROWS_OF_HEADLINE: usize = 8;
+const ROWS_OF_HEADLINE: usize = 6;
 
 /// How much of a finding is shown.
 struct Shape {

@@ -101,9 +101,7 @@ fn coverage(report: &Report) -> Vec<String> {
     let races = report.findings.iter().any(|finding| finding.kind == Kind::DataRace);
     if races && report.granularity == "sync" {
         lines.push(
-            "a program with a data race can have more races and failures than listed: fix and check again, or use \
-             --granularity access"
-                .into(),
+            "a racy program can have more races and failures: fix and check again, or use --granularity access".into(),
         );
     }
     match report.stats.preemptions_covered {

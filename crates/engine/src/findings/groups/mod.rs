@@ -319,8 +319,11 @@ impl<'a> Grouping<'a> {
                 let mut inner = candidates[index].iter().filter(|other| candidates.contains_key(other));
                 inner.all(|other| leaders.get(other) == Some(&leader))
             };
-            let kept: BTreeMap<usize, usize> =
-                leaders.iter().filter(|(index, leader)| explained(index, **leader)).map(|(&at, &to)| (at, to)).collect();
+            let kept: BTreeMap<usize, usize> = leaders
+                .iter()
+                .filter(|(index, leader)| explained(index, **leader))
+                .map(|(&at, &to)| (at, to))
+                .collect();
             if kept.len() == leaders.len() {
                 break;
             }
@@ -341,8 +344,7 @@ impl<'a> Grouping<'a> {
             }
             let sets = self.behind(finding);
             let is_near = |race: &usize| is_near(finding, &self.findings[*race]);
-            let near: Vec<Vec<usize>> =
-                sets.iter().map(|set| set.iter().copied().filter(is_near).collect()).collect();
+            let near: Vec<Vec<usize>> = sets.iter().map(|set| set.iter().copied().filter(is_near).collect()).collect();
             let counting = match (near.iter().all(|set| !set.is_empty()), finding.executions_before) {
                 (true, _) => near,
                 (false, 0) => continue,
@@ -386,14 +388,16 @@ impl<'a> Grouping<'a> {
     /// Rule 8.
     fn crashes(&mut self) {
         let is_access = |finding: &Finding| {
-            finding.kind == Kind::Memory && matches!(finding.detail.as_deref(), Some("use-after-free" | "out-of-bounds"))
+            finding.kind == Kind::Memory
+                && matches!(finding.detail.as_deref(), Some("use-after-free" | "out-of-bounds"))
         };
         let first = |finding: &'a Finding| finding.accesses.first();
         for (index, crash) in self.findings.iter().enumerate().filter(|(_, finding)| finding.kind == Kind::Crash) {
             let Some(at) = first(crash).filter(|access| access.place.line.is_some()) else { continue };
             let same = |access: &AccessReport| access.thread == at.thread && is_same_line(&access.place, &at.place);
             let errors = self.findings.iter().enumerate().filter(|(_, finding)| is_access(finding));
-            let found: Vec<usize> = errors.filter(|(_, error)| first(error).is_some_and(same)).map(|(at, _)| at).collect();
+            let found: Vec<usize> =
+                errors.filter(|(_, error)| first(error).is_some_and(same)).map(|(at, _)| at).collect();
             if self.sets.is_alone(index)
                 && let Some(error) = self.one_group(&found)
             {
