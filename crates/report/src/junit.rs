@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use raddle_model::finding::{Finding, Report, Severity, Verdict};
 
 use crate::bundle::ReportBundle;
-use crate::escape::is_unsafe;
+use crate::escape::{clean, is_unsafe};
 use crate::groups::{FindingGroup, by_cause, follow};
 use crate::tsan;
 
@@ -91,13 +91,13 @@ fn failure(text: &mut String, group: &FindingGroup<'_>, program: &str) {
     let finding = group.headline;
     let mut body = tsan::body(finding, program);
     if let Some(cause) = &finding.cause {
-        let _ = writeln!(body, "  Cause: {cause}\n");
+        let _ = writeln!(body, "  Cause: {}\n", clean(cause));
     }
     if !group.followers.is_empty() {
         let _ = writeln!(body, "  {}:", follow(group.followers.len(), 1));
     }
     for follower in &group.followers {
-        let _ = writeln!(body, "    {}: {}", follower.id, follower.message);
+        let _ = writeln!(body, "    {}: {}", clean(&follower.id), clean(&follower.message));
     }
     let _ = writeln!(
         text,

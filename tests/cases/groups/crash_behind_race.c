@@ -1,13 +1,13 @@
 // compilers: gcc clang
 // check: --granularity access
 // verdict: bug
-// finding: data-race var=config line=20 line2=27
+// finding: data-race var=config line=22 line2=27
 // finding: crash detail=SIGSEGV line=27
 // findings: at-least
 // groups: 1
 // check: --granularity access --jobs 2
 // verdict: bug
-// finding: data-race var=config line=20 line2=27
+// finding: data-race var=config line=22 line2=27
 // finding: crash detail=SIGSEGV line=27
 // findings: at-least
 // groups: 1
@@ -16,15 +16,14 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static void *drop(void *arg);
-static int value = 5, *config = &value;
-static void *drop(void *arg) { config = NULL; return arg; }
+static int value = 5, *config = &value, seen;
 
-// A number between, so that no line above is another directive's.
-static int seen;
+static void *drop(void *arg) {
+    config = NULL;
+    return arg;
+}
 
 static void *use(void *arg) {
-    // The racy value is used at once.
     seen = *config;
     return arg;
 }

@@ -1,13 +1,13 @@
 // check:
 // verdict: bug
-// finding: data-race detail=use-after-free line=48 line2=84
+// finding: data-race detail=use-after-free line=52 line2=87
 // finding: crash detail=SIGSEGV
 // finding: misuse
 // findings: at-least
 // groups: 1
 // check: --jobs 2
 // verdict: bug
-// finding: data-race detail=use-after-free line=48 line2=84
+// finding: data-race detail=use-after-free line=52 line2=87
 // finding: crash detail=SIGSEGV
 // finding: misuse
 // findings: at-least

@@ -12,6 +12,7 @@ static struct {
     int in, out;
 } s;
 static pthread_mutex_t of_in = PTHREAD_MUTEX_INITIALIZER, of_out = PTHREAD_MUTEX_INITIALIZER;
+static int seen;
 
 static void *work(void *arg) {
     pthread_mutex_lock(&of_in);
@@ -24,10 +25,10 @@ static void *work(void *arg) {
 }
 
 static void *forget(void *arg) {
-    s.in = 0;
-    s.in = 1;
-    s.out = 0;
-    s.out = 1;
+    seen = s.in;
+    s.in = seen - 1;
+    seen = s.out;
+    s.out = seen - 1;
     return arg;
 }
 

@@ -57,8 +57,11 @@ fn compare_findings(run: &Run, report: &Value, wrong: &mut Vec<String>) {
     {
         wrong.push(format!("{} findings instead of {count}", found.len()));
     }
-    let headlines: Vec<&str> =
-        found.iter().filter(|finding| finding["group"].is_null()).filter_map(|finding| finding["id"].as_str()).collect();
+    let headlines: Vec<&str> = found
+        .iter()
+        .filter(|finding| finding["group"].is_null())
+        .filter_map(|finding| finding["id"].as_str())
+        .collect();
     if run.groups.is_some_and(|groups| groups != headlines.len()) {
         wrong.push(format!("{} groups instead of {:?}: {headlines:?}", headlines.len(), run.groups));
     }

@@ -182,3 +182,87 @@ fn last_uses(
     }
     uses
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{access, event, execution};
+    use raddle_model::DefectFinder;
+    use raddle_model::Incident;
+    use raddle_vocab::Failure;
+
+    const X: u64 = 0x1000;
+    const Y: u64 = 0x2000;
+
+    /// T1 and T2 access X, in this order of kinds, and T2 reads Y or not; then T2 fails.
+    fn failing(kinds: [(u16, AccessKind); 2], reads_y: bool) -> Execution {
+        let mut events = vec![event(0, OpKind::ThreadStart, 0, 0)];
+        for child in [1, 2] {
+            events.push(event(0, OpKind::Create, 0, child));
+        }
+        events.push(event(1, OpKind::ThreadStart, 0, 0));
+        events.push(event(2, OpKind::ThreadStart, 0, 0));
+        let mut accesses = vec![access(1, AccessKind::Write, Y, 4, 5, 0)];
+        for (at, (thread, kind)) in kinds.into_iter().enumerate() {
+            let mut one = access(thread, kind, X, 4, 5, at as u32 + 1);
+            one.pc = 10 + u64::from(thread);
+            accesses.push(one);
+        }
+        if reads_y {
+            let mut one = access(2, AccessKind::Read, Y, 4, 5, 9);
+            one.pc = 30;
+            accesses.push(one);
+        }
+        let mut run = execution(3, events, accesses);
+        run.incidents.push(Incident {
+            thread: 2,
+            after: 5,
+            count: 9,
+            pc: 99,
+            obj: 0,
+            arg: 0,
+            kind: IncidentKind::Failure(Failure::Assertion),
+            text: "x".into(),
+        });
+        run
+    }
+
+    fn sets(runs: &[Execution]) -> (Vec<bool>, Vec<Vec<Vec<u64>>>) {
+        let (mut behind, mut finder) = (Behind::default(), DefectFinder::new());
+        let mut news = Vec::new();
+        let mut failure = None;
+        for run in runs {
+            let defects = finder.find(run);
+            news.push(behind.learn(run, &defects));
+            failure = defects.into_iter().find(|defect| defect.signature.kind == Kind::Assertion);
+        }
+        let sets = behind.of(&failure.unwrap().signature).iter();
+        (news, vec![sets.flat_map(|set| set.iter().map(|race| race.places.clone())).collect()])
+    }
+
+    const WRITTEN_FIRST: [(u16, AccessKind); 2] = [(1, AccessKind::Write), (2, AccessKind::Read)];
+    const READ_FIRST: [(u16, AccessKind); 2] = [(2, AccessKind::Read), (1, AccessKind::Write)];
+
+    #[test]
+    fn only_what_the_thread_has_seen_lies_behind_its_failure() {
+        assert_eq!(sets(&[failing(WRITTEN_FIRST, false)]).1, [[vec![11, 12]]]);
+        assert_eq!(sets(&[failing(READ_FIRST, false)]).1, [Vec::<Vec<u64>>::new()]);
+    }
+
+    #[test]
+    fn least_sets_are_kept_and_only_they_are_news() {
+        let runs = [failing(WRITTEN_FIRST, true), failing(WRITTEN_FIRST, false), failing(WRITTEN_FIRST, true)];
+        let (news, behind) = sets(&runs);
+        assert_eq!(news, [true, true, false]);
+        assert_eq!(behind, [[vec![11, 12]]]);
+        let (news, behind) = sets(&[failing(WRITTEN_FIRST, false), failing(READ_FIRST, false)]);
+        assert_eq!((news, behind), (vec![true, true], vec![Vec::new()]));
+    }
+
+    /// A thread that only writes over a racy value has not seen it.
+    #[test]
+    fn a_write_sees_nothing() {
+        let written = [(1, AccessKind::Write), (2, AccessKind::Write)];
+        assert_eq!(sets(&[failing(written, false)]).1, [Vec::<Vec<u64>>::new()]);
+    }
+}

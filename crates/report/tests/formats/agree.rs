@@ -100,7 +100,7 @@ fn perfetto_has_a_process_for_each_finding_with_a_track_for_each_thread() {
 }
 
 #[test]
-fn junit_is_xml_with_a_failure_for_each_error_and_warnings_beside() {
+fn junit_is_xml_with_a_failure_for_each_cause_and_warnings_beside() {
     for name in sample::hostile() {
         let run = sample::run(&name);
         let text = junit::render(&run);
@@ -109,10 +109,16 @@ fn junit_is_xml_with_a_failure_for_each_error_and_warnings_beside() {
         let told: Vec<(String, String)> = failures
             .map(|node| (node.attribute("type").unwrap().into(), node.attribute("message").unwrap().into()))
             .collect();
-        let errors = run.report.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        let headlines = run.report.findings.iter().filter(|finding| finding.group.is_none());
+        let errors = headlines.filter(|finding| finding.severity == Severity::Error);
         let expected: Vec<(String, String)> =
             errors.map(|f| (f.kind.word().into(), visible(&format!("{}: {}", f.id, f.message)))).collect();
         assert_eq!(told, expected);
+        let first = document.descendants().find(|node| node.has_tag_name("failure")).and_then(|node| node.text());
+        let followers = first.unwrap().split_once("  2 more places follow from it:\n").unwrap().1;
+        let ids: Vec<&str> =
+            followers.lines().filter_map(|line| line.strip_prefix("    ")?.split(':').next()).collect();
+        assert!(ids.contains(&"r2") && ids.contains(&"c1"), "{followers}");
         let cases: Vec<_> = document.descendants().filter(|node| node.has_tag_name("testcase")).collect();
         assert_eq!(cases.len(), 1);
         let beside = document.descendants().find(|node| node.has_tag_name("system-out")).unwrap();
@@ -182,6 +188,46 @@ fn std_lines_come_back_and_end_with_the_accesses() {
     let mut single = sample::run("plain");
     single.report.findings.truncate(1);
     assert!(!std_trace::render(&single).contains('#'));
+}
+
+/// All results of a group have one fingerprint, and the followers point to the headline.
+#[test]
+fn sarif_relates_followers_to_their_headline() {
+    for name in sample::hostile() {
+        let run = sample::run(&name);
+        let results = sarif::render(&run)["runs"][0]["results"].as_array().unwrap().clone();
+        let of = |id: &str| results.iter().find(|result| result["properties"]["id"] == id).unwrap();
+        let group = |id: &str| of(id)["partialFingerprints"]["raddle/group/v1"].clone();
+        assert_eq!(group("r1"), of("r1")["partialFingerprints"]["raddle/v1"]);
+        for follower in ["r2", "c1"] {
+            assert_eq!(group(follower), group("r1"));
+            assert_eq!(of(follower)["properties"]["group"], "r1");
+            let related = of(follower)["relatedLocations"].as_array().unwrap().last().unwrap().clone();
+            let expected = format!("follows from r1: {}", run.report.findings[0].message);
+            assert_eq!(related["message"]["text"], expected);
+        }
+        assert!(group("d1").is_null() && of("d1")["properties"]["group"].is_null());
+    }
+}
+
+#[test]
+fn text_folds_what_follows_below_its_headline() {
+    for name in sample::hostile() {
+        let run = sample::run(&name);
+        let sources = SourceCache::new(std::path::Path::new("/nonexistent"));
+        let groups: Vec<String> = run.groups().map(|(group, _)| group.headline.id.clone()).collect();
+        assert_eq!(groups, ["r1", "d1", "a1", "l1", "h1", "w1"]);
+        let (first, trace) = run.groups().next().unwrap();
+        let timeline = trace.map(AnnotatedTrace::timeline);
+        let text = text::group(&first, timeline.as_ref(), &sources, 100);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert!(plain.contains("  follow  2 more places follow from it: 1 data race (r2), 1 crash (c1)\n"), "{plain}");
+        assert!(plain.contains(&format!("  cause   {}\n", clean(&name))), "{plain}");
+        let alone = text::finding(&run.report.findings[1], None, &sources, 100);
+        assert!(anstream::adapter::strip_str(&alone).to_string().contains("  follows   from r1\n"), "{alone}");
+        let summary = anstream::adapter::strip_str(&text::summary(&run.report, None)).to_string();
+        assert!(summary.contains(": 5 errors, 1 warning (2 more places follow from them)\n"), "{summary}");
+    }
 }
 
 #[test]

@@ -110,6 +110,11 @@ pub fn run(name: &str) -> ReportBundle {
     let mut findings: Vec<Finding> =
         kinds.into_iter().map(|kind| finding(name, kind, Severity::Error, &mut numbers)).collect();
     findings.push(finding(name, Kind::Misuse, Severity::Warning, &mut numbers));
+    // The second race and the crash follow from the first race.
+    for index in [1, 4] {
+        findings[index].group = Some("r1".into());
+    }
+    findings[0].cause = Some(name.into());
     let traces: BTreeMap<String, AnnotatedTrace> =
         findings.iter().map(|finding| (finding.id.clone(), trace(name, 12))).collect();
     let report = Report {
