@@ -26,9 +26,9 @@ use raddle_vocab::OpKind;
 
 /// A moment of an execution: events that precede it, whether it is an event itself, and the number of
 /// the access.
-type Moment = (u32, bool, u32);
+type ExecutionPoint = (u32, bool, u32);
 
-const END: Moment = (u32::MAX, true, u32::MAX);
+const END: ExecutionPoint = (u32::MAX, true, u32::MAX);
 
 /// What lies behind each failure that was met.
 #[derive(Debug, Default)]
@@ -120,11 +120,11 @@ fn ends_something(race: &Race) -> bool {
     ends(&race.first) || ends(&race.second)
 }
 
-fn moment(execution: &Execution, side: &Side) -> Moment {
+fn moment(execution: &Execution, side: &Side) -> ExecutionPoint {
     at(execution, side.position.into())
 }
 
-fn at(execution: &Execution, position: PartPosition) -> Moment {
+fn at(execution: &Execution, position: PartPosition) -> ExecutionPoint {
     match position {
         PartPosition::Access(number) => (execution.accesses[number as usize].after, false, number),
         PartPosition::Event(number) => (number, true, 0),
@@ -134,7 +134,7 @@ fn at(execution: &Execution, position: PartPosition) -> Moment {
 }
 
 /// When a part of a defect shows. A misuse shows in the operation that the thread makes next.
-fn moment_of(execution: &Execution, part: &Part) -> Moment {
+fn moment_of(execution: &Execution, part: &Part) -> ExecutionPoint {
     let PartPosition::Incident(number) = part.position else { return at(execution, part.position) };
     let incident = &execution.incidents[number as usize];
     let is_misuse = matches!(incident.kind, IncidentKind::Misuse(_));
@@ -147,16 +147,16 @@ fn moment_of(execution: &Execution, part: &Part) -> Moment {
 fn last_uses(
     execution: &Execution,
     thread: u16,
-    last: Moment,
+    last: ExecutionPoint,
     including: bool,
     races: &[(&Signature, &Race)],
-) -> BTreeMap<u64, Option<Moment>> {
-    let mut uses: BTreeMap<u64, Option<Moment>> = races.iter().map(|(_, race)| (race.addr, None)).collect();
+) -> BTreeMap<u64, Option<ExecutionPoint>> {
+    let mut uses: BTreeMap<u64, Option<ExecutionPoint>> = races.iter().map(|(_, race)| (race.addr, None)).collect();
     if uses.is_empty() {
         return uses;
     }
-    let in_time = |time: Moment| time < last || (including && time == last);
-    let mut note = |start: u64, size: u64, time: Moment| {
+    let in_time = |time: ExecutionPoint| time < last || (including && time == last);
+    let mut note = |start: u64, size: u64, time: ExecutionPoint| {
         if in_time(time) {
             for (_, known) in uses.range_mut(start..start.saturating_add(size.max(1))) {
                 *known = (*known).max(Some(time));

@@ -15,7 +15,7 @@ use super::behind::{Behind, races_behind};
 use super::builder::FindingBuilder;
 use super::closure::ThreadPosition;
 use super::confirm::Confirmer;
-use super::groups::{self, AllFacts, Facts, standings};
+use super::groups::{self, Circumstances, CircumstancesById, standings};
 use super::witness::{Found, Witness, number_of};
 use crate::directory::RunDirectory;
 use crate::error::Error;
@@ -140,11 +140,11 @@ impl<'a> Collector<'a> {
     /// Says of each finding which one it follows from.
     fn group(&mut self) {
         let id = |signature: &Signature| Some(self.findings[*self.reported.get(signature)?].id.clone());
-        let mut facts = AllFacts::new();
+        let mut facts = CircumstancesById::new();
         for (&index, met) in &self.met {
             let sets = met.behind.iter().chain(self.behind.of(&met.signature));
             let behind = sets.map(|set| set.iter().filter_map(id).collect()).collect();
-            facts.insert(self.findings[index].id.clone(), Facts { sides: met.sides.clone(), behind });
+            facts.insert(self.findings[index].id.clone(), Circumstances { sides: met.sides.clone(), behind });
         }
         groups::assign(&mut self.findings, &facts);
     }

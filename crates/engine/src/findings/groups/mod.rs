@@ -2,7 +2,7 @@
 //!
 //! One missing join or lock shows at many places. The findings of one cause are a group: its
 //! headline explains most, the others follow from it. The result is a function of the findings and of
-//! the [`Facts`] that executions tell about them. It depends neither on the order in which the
+//! their [`Circumstances`], which executions tell. It depends neither on the order in which the
 //! findings came nor on `--jobs`. Findings that no rule relates stay alone.
 //!
 //! Relations between findings of equal rank, which put them into one group:
@@ -49,7 +49,7 @@
 //! A warning is no headline of errors. A finding that is suppressed is not among the findings, so it
 //! hides none.
 
-mod facts;
+mod circumstances;
 mod headline;
 mod sets;
 #[cfg(test)]
@@ -59,14 +59,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::finding::{AccessReport, Finding, Kind, ObjectKind, Place, Severity, WitnessKind};
 
-pub use facts::{Facts, Standing, standings};
+pub use circumstances::{Circumstances, Standing, standings};
 use sets::Sets;
 
-/// Facts by the id of the finding.
-pub type AllFacts = BTreeMap<String, Facts>;
+/// What is known of each finding, by its id.
+pub type CircumstancesById = BTreeMap<String, Circumstances>;
 
 /// Writes into each finding the headline that it follows from, and into headlines their cause.
-pub fn assign(findings: &mut [Finding], facts: &AllFacts) {
+pub fn assign(findings: &mut [Finding], facts: &CircumstancesById) {
     let mut grouping = Grouping::new(findings, facts);
     grouping.relate();
     let groups = grouping.groups();
@@ -111,7 +111,7 @@ enum ObjectKey {
 
 struct Grouping<'a> {
     findings: &'a [Finding],
-    facts: &'a AllFacts,
+    facts: &'a CircumstancesById,
     sets: Sets,
     /// Findings that rule 1 or 2 speaks of, with the keys of rule 1.
     ordered: BTreeMap<usize, Vec<OrderKey>>,
@@ -120,7 +120,7 @@ struct Grouping<'a> {
 }
 
 impl<'a> Grouping<'a> {
-    fn new(findings: &'a [Finding], facts: &'a AllFacts) -> Self {
+    fn new(findings: &'a [Finding], facts: &'a CircumstancesById) -> Self {
         let sets = Sets::new(findings.len());
         Grouping { findings, facts, sets, ordered: BTreeMap::new(), paired: BTreeSet::new() }
     }

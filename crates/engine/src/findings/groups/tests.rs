@@ -61,18 +61,18 @@ fn stood(wait: u64, since: u32) -> Standing {
 }
 
 /// Main had last waited at `wait`.
-fn main_stood(wait: u64, since: u32) -> Facts {
-    Facts { sides: vec![stood(wait, since), stood(0, 1)], behind: Vec::new() }
+fn main_stood(wait: u64, since: u32) -> Circumstances {
+    Circumstances { sides: vec![stood(wait, since), stood(0, 1)], behind: Vec::new() }
 }
 
-fn behind(sets: &[&[&str]]) -> Facts {
+fn behind(sets: &[&[&str]]) -> Circumstances {
     let set = |ids: &&[&str]| ids.iter().map(|id| (*id).to_string()).collect();
-    Facts { sides: Vec::new(), behind: sets.iter().map(set).collect() }
+    Circumstances { sides: Vec::new(), behind: sets.iter().map(set).collect() }
 }
 
 /// Ids of followers with those of their headlines; the same whatever the order of the findings.
-fn follows(findings: Vec<Finding>, facts: &[(&str, Facts)]) -> Vec<(String, String)> {
-    let facts: AllFacts = facts.iter().map(|(id, facts)| ((*id).to_string(), facts.clone())).collect();
+fn follows(findings: Vec<Finding>, facts: &[(&str, Circumstances)]) -> Vec<(String, String)> {
+    let facts: CircumstancesById = facts.iter().map(|(id, facts)| ((*id).to_string(), facts.clone())).collect();
     let assigned = |mut findings: Vec<Finding>| {
         assign(&mut findings, &facts);
         let mut pairs: Vec<(String, String)> =
@@ -124,7 +124,8 @@ fn a_write_to_what_is_freed_next_belongs_to_the_free() {
 fn a_creator_that_never_waits_again_lacks_one_join() {
     let read =
         |id: &str, name: &str, line| race(id, name, [access("T0", "read", line, &[]), access("T1", "write", 5, &[])]);
-    let never = Facts { sides: vec![Standing { is_last: true, ..stood(7, 3) }, stood(0, 1)], behind: Vec::new() };
+    let never =
+        Circumstances { sides: vec![Standing { is_last: true, ..stood(7, 3) }, stood(0, 1)], behind: Vec::new() };
     let findings = || vec![read("r1", "x", 20), read("r2", "y", 21)];
     let all = [("r1", never.clone()), ("r2", never)];
     assert_eq!(follows(findings(), &all), pairs(&[("r2", "r1")]));
@@ -163,7 +164,7 @@ fn one_object_with_one_discipline_is_one_cause() {
     ];
     assert_eq!(follows(findings.clone(), &[]), pairs(&[("r2", "r1"), ("r3", "r1")]));
     let mut assigned = findings;
-    assign(&mut assigned, &AllFacts::new());
+    assign(&mut assigned, &CircumstancesById::new());
     assert_eq!(assigned[0].cause.as_deref(), Some("not every use of `s` holds m"));
 }
 

@@ -8,7 +8,7 @@ use raddle_vocab::OpKind;
 
 /// What is known of one finding.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct Circumstances {
     /// Of a race: how its two threads stood, first and second.
     pub sides: Vec<Standing>,
     /// Ids of the races that lie behind it: in each execution, those of one of these sets.
