@@ -51,6 +51,23 @@ fn a_person_can_use_the_page() {
     assert!(done.stdout.contains("all fine"), "{}", done.all());
 }
 
+/// One missing lock at six places is one tab.
+#[test]
+fn the_page_folds_what_follows() {
+    let place = Place::new();
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/groups/struct_without_lock.c");
+    std::fs::copy(case, place.path("account.c")).unwrap();
+    let done = place.raddle(["check", "--quiet", "--html", "report.html", "account.c"]);
+    assert_eq!(done.code(), Some(1), "{}", done.all());
+    assert!(done.stdout.contains("bug account: 1 error (5 more places follow from it)"), "{}", done.all());
+    let again = place.raddle(["report"]);
+    let told =
+        |text: &str| text.lines().filter(|line| !line.contains("report in")).map(String::from).collect::<Vec<_>>();
+    assert_eq!(told(&again.stdout), told(&done.stdout));
+    let done = drive("groups.js", &format!("file://{}", place.path("report.html").display()));
+    assert!(done.stdout.contains("all fine"), "{}", done.all());
+}
+
 /// A report without remarks has nothing below its figures.
 #[test]
 fn the_page_says_nothing_where_there_is_nothing_to_say() {
