@@ -152,7 +152,7 @@ mod tests {
                                                                        (1) write x  bank.c:12
                       (2) read x  bank.c:10
 ";
-        let text = plain(&table(&timeline(), 2, 200));
+        let text = plain(&table(&timeline(), 2, 200, usize::MAX));
         assert_eq!(text.lines().count(), expected.lines().count(), "{text}");
         assert!(text.starts_with("  T0"), "{text}");
         assert!(!text.contains("T2"), "{text}");
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn narrow_terminals_lose_places_first_and_then_the_end_of_words() {
-        let text = plain(&table(&timeline(), 0, 60));
+        let text = plain(&table(&timeline(), 0, 60, usize::MAX));
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(text.contains('…'), "{text}");
         assert!(text.contains("(1) write x"), "{text}");
@@ -171,6 +171,6 @@ mod tests {
 
     #[test]
     fn an_empty_schedule_is_a_lone_heading() {
-        assert_eq!(plain(&table(&Timeline::default(), 0, 80)).trim(), "");
+        assert_eq!(plain(&table(&Timeline::default(), 0, 80, usize::MAX)).trim(), "");
     }
 }

@@ -50,7 +50,7 @@ fn standing(execution: &Execution, thread: u16, position: PartPosition) -> Stand
     let in_between = |at: usize, after: usize| after > from && after <= before && access.is_none_or(|most| at < most);
     let accesses = accesses.by_ref().filter(|(at, access)| in_between(*at, access.after as usize)).count();
     let waits_again = own().any(|(at, event)| at >= before && may_wait(event) && !ends(event));
-    let has_ended = own().last().is_some_and(|(_, event)| ends(event));
+    let has_ended = own().next_back().is_some_and(|(_, event)| ends(event));
     Standing {
         wait: last.map_or(0, |(_, event)| event.pc),
         since: (events + accesses) as u32,
