@@ -15,7 +15,7 @@ use crate::interpose::thread::{cancel, unwind};
 use crate::restore::thread_storage;
 use crate::sched::controller::explain;
 use crate::sched::{self, ranks, timeouts, virtual_time};
-use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -317,15 +317,21 @@ pub extern "C" fn join(handle: u64, result: *mut usize, pc: u64) -> i32 {
     }
 }
 
+/// What is wrong about joining or detaching a thread that was joined or detached, and what the call
+/// returns. The handle of a joined thread names none any more.
+fn claimed(fiber: &Fiber) -> (Misuse, i32) {
+    if fiber.joined { (Misuse::JoinTwice, libc::ESRCH) } else { (Misuse::JoinDetached, libc::EINVAL) }
+}
+
 /// Performs the join: the thread has ended, or may not be joined.
 fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
     let op = AnnouncedOp::new(OpKind::Join, 0, tid as u64, pc);
     let joined = &mut run().fibers[tid];
     if joined.joined || joined.detached {
-        let misuse = if joined.joined { Misuse::JoinTwice } else { Misuse::JoinDetached };
+        let (misuse, code) = claimed(joined);
         trace::misuse(misuse, 0, tid as u64, pc);
         sched::commit(&op, Outcome::Refused, 0, 0);
-        return libc::EINVAL;
+        return code;
     }
     joined.joined = true;
     if !result.is_null() {
@@ -419,17 +425,18 @@ pub extern "C" fn detach(handle: u64, pc: u64) -> i32 {
     let op = AnnouncedOp::new(OpKind::Detach, 0, tid as u64, pc);
     sched::arrive(op);
     let fiber = &mut run().fibers[tid];
-    let claimed = fiber.joined || fiber.detached;
-    if claimed {
-        let misuse = if fiber.joined { Misuse::JoinTwice } else { Misuse::JoinDetached };
+    let code = if fiber.joined || fiber.detached {
+        let (misuse, code) = claimed(fiber);
         trace::misuse(misuse, 0, tid as u64, pc);
+        code
     } else {
         fiber.detached = true;
         fiber.private.was_detached = true;
-    }
+        0
+    };
     sched::commit(&op, Outcome::Done, 0, 0);
     sched::changed_thread(tid as u16);
-    if claimed { libc::EINVAL } else { 0 }
+    code
 }
 
 export!(pthread_create, 4 => create);
