@@ -134,8 +134,14 @@ fn is_comparable() -> bool {
         && !run.stream_locks.is_used()
         && !run.names.is_used()
         && !run.section.is_entered()
-        && (0..run.threads).all(|tid| !detector::is_inside_round(tid))
+        && (0..run.threads).all(|tid| !detector::is_inside_round(tid) && !is_between_accesses(&run.fibers[tid]))
         && (0..run.threads).all(|tid| !is_live(&run.fibers[tid]) || is_fresh(&run.fibers[tid]) || entries(tid).is_known)
+}
+
+/// Whether the thread stands in the middle of a transition. What it does next does not follow from its
+/// operation.
+fn is_between_accesses(fiber: &Fiber) -> bool {
+    fiber.status == ThreadStatus::AtAccess
 }
 
 /// Whether the thread can still do something.

@@ -29,6 +29,8 @@ use crate::trace;
 
 /// A thread that makes so many reads without a transition is taken to wait for another thread.
 pub const LONG_STRETCH: u32 = 1 << 20;
+/// The same for one that writes meanwhile, which is more likely to compute.
+pub const LONG_WRITING_STRETCH: u32 = 1 << 26;
 
 /// Waits until it is this thread's turn and the operation is enabled.
 #[inline(always)]
@@ -253,8 +255,8 @@ pub fn park_at_access() {
     wait_for_turn();
 }
 
-/// Lets other threads run after [`LONG_STRETCH`] reads without a transition: the thread may wait
-/// for one of them.
+/// Lets other threads run after many accesses without a transition: the thread may wait for one of
+/// them.
 pub fn yield_in_stretch() {
     let run = run();
     stop_after(run.hot.count.saturating_add(LONG_STRETCH));
@@ -360,7 +362,7 @@ fn grant(next: usize) {
     let process = process();
     let fiber = &mut run.fibers[next];
     let resumed = fiber.status == ThreadStatus::AtAccess;
-    let mut stop_at = LONG_STRETCH;
+    let mut stop_at = if resumed { fiber.count.saturating_add(LONG_STRETCH) } else { LONG_STRETCH };
     if process.plan.at < process.plan.len {
         let segment = &mut process.plan.current;
         if !resumed {

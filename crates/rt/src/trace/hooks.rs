@@ -97,11 +97,10 @@ pub fn block_freed(address: u64, size: u64, pc: u64) {
 #[inline(never)]
 fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     let benign = crate::interpose::annotations::benign::covers(address, size, pc) && !run().hot.ignoring;
-    // What is inside an atomic section is one transition with its beginning.
-    if process().access_granularity && !benign && section::is_inside() {
-        return false;
-    }
-    if process().access_granularity || benign {
+    // What is inside an atomic section is one transition with its beginning. A schedule may still stop
+    // there, before one of two accesses that race.
+    let is_inside = process().access_granularity && section::is_inside();
+    if process().access_granularity && !is_inside || benign {
         crate::trace::access_granularity::step(kind, address, size, pc, benign);
         return benign;
     }
@@ -113,12 +112,17 @@ fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     if plan.at < plan.len && plan.current.steps == 0 {
         trace::parked_at_access(kind, address, size, pc);
         crate::sched::park_at_access();
-    } else if run().hot.wrote {
-        run().hot.wrote = false;
-        crate::sched::timeouts::progress();
-        crate::sched::stop_after(run().hot.count.saturating_add(crate::sched::LONG_STRETCH));
-    } else {
-        crate::sched::yield_in_stretch();
+    } else if !is_inside {
+        let wrote = core::mem::take(&mut run().hot.wrote);
+        if wrote {
+            crate::sched::timeouts::progress();
+        }
+        // It may wait for another thread, even if it writes meanwhile.
+        if wrote && run().hot.count < crate::sched::LONG_WRITING_STRETCH {
+            crate::sched::stop_after(run().hot.count.saturating_add(crate::sched::LONG_STRETCH));
+        } else {
+            crate::sched::yield_in_stretch();
+        }
     }
     false
 }
