@@ -136,6 +136,11 @@ impl DescriptorUse {
 
 /// Waits until an operation on a descriptor cannot block.
 pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> DescriptorUse {
+    wait_with_flags(descriptor, events, 0, pc)
+}
+
+/// The same for a message that is sent or received with these flags, which may say not to wait.
+fn wait_with_flags(descriptor: i32, events: i16, flags: i32, pc: u64) -> DescriptorUse {
     if !controlled() {
         return DescriptorUse { number: descriptor, is_copy: false, identity: 0, descriptor, notice: Notice::All };
     }
@@ -146,7 +151,8 @@ pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> DescriptorUse {
         let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
         regular_files::performs_at_offset(descriptor, how, pc);
     } else {
-        wait_for_channel(descriptor, identity, events, pc);
+        let waits = if flags & libc::MSG_DONTWAIT == 0 { events } else { 0 };
+        wait_for_channel(descriptor, identity, waits, pc);
     }
     let (number, is_copy) = slots::found(descriptor);
     let notice = if events & libc::POLLOUT != 0 { Notice::Input } else { Notice::Output };
@@ -276,7 +282,7 @@ extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i
     if let Some(result) = net::receive_one(descriptor, into, bytes, flags, NO_SENDER, pc) {
         return result;
     }
-    let used = wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_with_flags(descriptor, libc::POLLIN, flags, pc);
     if controlled() {
         touch(into.cast(), bytes);
     }
@@ -292,7 +298,7 @@ extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags:
         return result;
     }
     reads(from as usize, bytes, pc);
-    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::send(used.number, from, bytes, flags) };
     used.end();
@@ -368,7 +374,7 @@ extern "C" fn receive_from(
     if let Some(result) = net::receive_one(descriptor, into, bytes, flags, (address, length), pc) {
         return result;
     }
-    let used = wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_with_flags(descriptor, libc::POLLIN, flags, pc);
     if controlled() {
         touch(into.cast(), bytes);
         touch(address.cast(), size_of::<libc::sockaddr_storage>());
@@ -390,7 +396,7 @@ extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags
     if let Some(result) = net::receive_message(descriptor, message, flags, pc) {
         return result;
     }
-    let used = wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_with_flags(descriptor, libc::POLLIN, flags, pc);
     if controlled() && !message.is_null() {
         touch(message.cast(), size_of::<libc::msghdr>());
         // SAFETY: the caller passes a description of buffers.
@@ -423,7 +429,7 @@ extern "C" fn send_to_address(
     }
     reads(from as usize, bytes, pc);
     reads(address as usize, length as usize, pc);
-    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sendto(used.number, from, bytes, flags, address, length) };
     used.end();
@@ -438,7 +444,7 @@ extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags:
     if let Some(message) = unsafe { message.as_ref() } {
         reads_pieces(message.msg_iov, message.msg_iovlen, usize::MAX, pc);
     }
-    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sendmsg(used.number, message, flags) };
     used.end();
