@@ -15,10 +15,19 @@ real! { hidden:
     fn getdelim(line: *mut usize, room: *mut usize, end: i32, stream: *mut c_void) -> isize;
 }
 
+/// The program reads so many bytes from the stream, or fewer.
+fn takes_up_to(bytes: usize, stream: *mut c_void, pc: u64) {
+    if bytes == 0 {
+        streams::input(stream as usize, pc);
+    } else {
+        streams::takes(stream as usize, pc);
+    }
+}
+
 /// `fread`.
 extern "C" fn read_items(into: *mut c_void, size: usize, count: usize, stream: *mut c_void, pc: u64) -> usize {
     if controlled() {
-        streams::input(stream as usize, pc);
+        takes_up_to(size.saturating_mul(count), stream, pc);
         touch(into.cast(), size.saturating_mul(count));
     }
     // SAFETY: passes on what the caller gave.
@@ -29,7 +38,7 @@ extern "C" fn read_items(into: *mut c_void, size: usize, count: usize, stream: *
 
 /// `fgets`.
 extern "C" fn read_line(into: *mut c_char, bytes: i32, stream: *mut c_void, pc: u64) -> *mut c_char {
-    streams::input(stream as usize, pc);
+    takes_up_to(bytes.saturating_sub(1).max(0) as usize, stream, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::fgets(into, bytes, stream) };
     writes_text(result as usize, pc);
@@ -38,7 +47,7 @@ extern "C" fn read_line(into: *mut c_char, bytes: i32, stream: *mut c_void, pc: 
 
 /// `getdelim`: the line and its room are replaced where it needs more.
 extern "C" fn read_to(line: *mut usize, room: *mut usize, end: i32, stream: *mut c_void, pc: u64) -> isize {
-    streams::input(stream as usize, pc);
+    streams::takes(stream as usize, pc);
     if !counts(line as usize, pc) || room.is_null() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::getdelim(line, room, end, stream) };

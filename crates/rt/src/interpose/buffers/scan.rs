@@ -82,7 +82,7 @@ macro_rules! scans {
                 stored(found, format, before, pc)
             }
             extern "C" fn stream(from: usize, format: usize, list: &mut ArgumentList, pc: u64) -> i32 {
-                streams::input(from, pc);
+                streams::takes(from, pc);
                 let before = *list;
                 // SAFETY: passes on what the caller gave.
                 let found = unsafe { hidden::$stream_list(from as *mut c_void, format as *const c_char, list) };

@@ -54,9 +54,30 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
     }
 }
 
-/// The program reads from the stream.
+/// The program reads from the stream, or asks for its state.
 pub fn input(stream: usize, pc: u64) {
     touch(stream, FileAccess::Observe, pc);
+}
+
+/// The program reads at least a byte from the stream. If its buffer is empty, the C library will read
+/// the descriptor: the thread waits here until that cannot block, as others could not run meanwhile.
+pub fn takes(stream: usize, pc: u64) {
+    let channel = descriptor(stream).filter(|&descriptor| descriptor >= 0 && net::of(descriptor).is_none());
+    match channel.filter(|&descriptor| descriptors::channel(descriptor) != 0) {
+        Some(descriptor) if has_read_all(stream) => {
+            stream_locks::wait_for(stream, pc);
+            descriptors::wait_for(descriptor, libc::POLLIN, pc).end();
+        }
+        _ => input(stream, pc),
+    }
+}
+
+/// Whether the buffer of the stream holds nothing to read. Not known while the stream reads bytes that
+/// were put back.
+fn has_read_all(stream: usize) -> bool {
+    // SAFETY: the program passes a stream, which begins with these words.
+    let head = unsafe { &*(stream as *const StreamHead) };
+    head.read[0] == head.read[1] && head.flags & READS_WHAT_WAS_PUT_BACK == 0
 }
 
 /// The program writes to the stream.
@@ -84,6 +105,12 @@ pub fn standard_output(pc: u64) {
 /// The stream that functions without one read from.
 pub fn standard_input(pc: u64) {
     // SAFETY: reads the C library's variable.
+    takes(unsafe { stdin } as usize, pc);
+}
+
+/// The same for functions of wide characters, which have a buffer of their own.
+fn wide_standard_input(pc: u64) {
+    // SAFETY: reads the C library's variable.
     input(unsafe { stdin } as usize, pc);
 }
 
@@ -91,6 +118,7 @@ pub fn standard_input(pc: u64) {
 #[repr(C)]
 struct StreamHead {
     flags: u64,
+    /// Next byte, end, base.
     read: [usize; 3],
     /// Base, next byte, end.
     write: [usize; 3],
@@ -100,6 +128,8 @@ struct StreamHead {
 
 /// The program gave the buffer.
 const USER_BUFFER: u64 = 1;
+/// The bytes of `read` are those that the program has put back.
+const READS_WHAT_WAS_PUT_BACK: u64 = 0x100;
 /// The stream is being written to.
 const IS_WRITTEN: u64 = 0x800;
 
@@ -123,13 +153,13 @@ fn writable(buffer: usize, bytes: usize) {
 }
 
 before! {
-    fgetc getc _IO_getc fgetc_unlocked getc_unlocked fgetwc getwc fgetwc_unlocked getwc_unlocked getw fseek fseeko
-        fseeko64 rewind fsetpos fsetpos64 ftell ftello ftello64 fgetpos fgetpos64 feof feof_unlocked ferror
-        ferror_unlocked clearerr clearerr_unlocked fwscanf vfwscanf __isoc99_fwscanf __isoc99_vfwscanf __uflow
-        __underflow __wuflow __wunderflow => |a, pc| input(a[0], pc);
+    fgetc getc _IO_getc fgetc_unlocked getc_unlocked getw __uflow __underflow => |a, pc| takes(a[0], pc);
+    fgetwc getwc fgetwc_unlocked getwc_unlocked fseek fseeko fseeko64 rewind fsetpos fsetpos64 ftell ftello ftello64
+        fgetpos fgetpos64 feof feof_unlocked ferror ferror_unlocked clearerr clearerr_unlocked fwscanf vfwscanf
+        __isoc99_fwscanf __isoc99_vfwscanf __wuflow __wunderflow => |a, pc| input(a[0], pc);
     ungetc ungetwc => |a, pc| input(a[1], pc);
-    getchar getchar_unlocked getwchar getwchar_unlocked wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf
-        => |_, pc| standard_input(pc);
+    getchar getchar_unlocked => |_, pc| standard_input(pc);
+    getwchar getwchar_unlocked wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf => |_, pc| wide_standard_input(pc);
     fflush fflush_unlocked fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk __overflow __woverflow
         => |a, pc| output(a[0], pc);
     setbuf => |a, _| writable(a[1], BUFFER);
