@@ -1,6 +1,6 @@
 //! How many random examples a test tries. Tests with a fixed set of examples do not ask.
 
-/// Set by `./x test --more`.
+/// Set by `./x test --more`. If it is a number above 1, it says how many times as many examples there are.
 pub const MORE: &str = "RADDLE_TEST_MORE";
 
 /// `./x test` tries this part of the examples.
@@ -14,15 +14,21 @@ pub fn is_more() -> bool {
     std::env::var_os(MORE).is_some()
 }
 
+/// How many times as many examples `--more` tries.
+fn factor() -> u64 {
+    let said = std::env::var(MORE).ok().and_then(|said| said.parse().ok());
+    said.filter(|&factor| factor > 1).unwrap_or(MANY)
+}
+
 /// A count, ten times as large with `--more`: for tests that are cheap enough as they are.
 #[must_use]
 pub fn examples(count: u64) -> u64 {
-    if is_more() { MANY * count } else { count }
+    if is_more() { factor() * count } else { count }
 }
 
 /// A third of a count, or ten times the count with `--more`. For suites whose examples are
 /// expensive. Lower bounds on what the examples show are counts as well.
 #[must_use]
 pub fn sample(count: u64) -> u64 {
-    if is_more() { MANY * count } else { count.div_ceil(PART) }
+    if is_more() { factor() * count } else { count.div_ceil(PART) }
 }

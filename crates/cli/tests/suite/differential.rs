@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::common::{Place, for_each};
+use crate::common::{Place, finish, for_each, raddle};
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::dfs::Dfs;
 use raddle_explore::{WorkerPool, explore};
@@ -24,6 +24,9 @@ use serde_json::Value;
 const PREFIXES: u64 = 1500;
 /// Programs that are compared with `--more`, times ten; a third of them otherwise.
 const PROGRAMS: u64 = 220;
+
+/// How programs are built, in turns.
+const BUILDS: [(&str, &str); 4] = [("gcc", "-O0"), ("clang-19", "-O0"), ("gcc", "-O2"), ("clang-19", "-O2")];
 
 /// An error: kind, detail and lines.
 type Error = (String, String, BTreeSet<u64>);
@@ -110,15 +113,18 @@ fn compare(seed: u64) -> Result<bool, String> {
     let (Some(sync), Some(access)) = both else { return Ok(false) };
     let place = Place::new();
     place.write("program.c", &printed.text);
-    let built = place.raddle(["cc", "-g", "-O0", "-pthread", "program.c", "-o", "program"]);
+    let (compiler, level) = BUILDS[seed as usize % BUILDS.len()];
+    let words = ["cc", "-g", level, "-pthread", "program.c", "-o", "program"];
+    let built = finish(place.command(raddle()).env("RADDLE_CC", compiler).args(words));
     if !built.status.success() {
-        return Err(format!("seed {seed}: {}", built.all()));
+        return Err(format!("seed {seed} {compiler} {level}: {}", built.all()));
     }
     for strategy in ["optimal", "dpor", "stateful"] {
         for (granularity, truth) in [("sync", &sync), ("access", &access)] {
             let wrong = |what: &str, found: &dyn std::fmt::Debug| {
                 let text = &printed.text;
-                Err(format!("seed {seed} {strategy} {granularity}: {what}\nfound {found:?}\ntruth {truth:?}\n{text}"))
+                let built = format!("{compiler} {level}");
+                Err(format!("seed {seed} {built} {strategy} {granularity}: {what}\n{found:?}\n{truth:?}\n{text}"))
             };
             let found = checked(&place, &["--strategy", strategy, "--granularity", granularity])
                 .map_err(|error| format!("seed {seed} {strategy} {granularity}: {error}\n{}", printed.text))?;
