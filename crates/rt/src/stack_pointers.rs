@@ -78,21 +78,32 @@ impl Pointer {
 pub struct Pointers {
     list: [Pointer; MOST_POINTERS],
     len: usize,
+    /// The lowest address on a live stack, and one past the highest.
+    reach: (usize, usize),
     are_too_many: bool,
 }
 
 static POINTERS: Global<Pointers> =
-    Global::new(Pointers { list: [Pointer::NONE; MOST_POINTERS], len: 0, are_too_many: false });
+    Global::new(Pointers { list: [Pointer::NONE; MOST_POINTERS], len: 0, reach: (0, 0), are_too_many: false });
 
-/// An empty collection. There is one at a time.
-pub fn none() -> &'static mut Pointers {
+/// An empty collection for pointers to these stacks. There is one at a time.
+pub fn none(stacks: &[LiveStack]) -> &'static mut Pointers {
     // SAFETY: rule 4 of the crate; the static lives for ever.
     let pointers = unsafe { &mut *POINTERS.get() };
     (pointers.len, pointers.are_too_many) = (0, false);
+    pointers.reach = stacks
+        .iter()
+        .fold((usize::MAX, 0), |(lowest, highest), stack| (lowest.min(stack.live.0), highest.max(stack.live.1)));
     pointers
 }
 
 impl Pointers {
+    /// Whether the address lies between the lowest and the highest of all stacks.
+    #[inline(always)]
+    pub fn may_lead_to_one(&self, address: usize) -> bool {
+        (self.reach.0..self.reach.1).contains(&address)
+    }
+
     /// Adds a word that lies outside of live stacks, if it points to one of them.
     pub fn add(&mut self, word: u64, stacks: &[LiveStack]) {
         self.add_one(Pointer { to: word as usize, counts: true, ..Pointer::NONE }, stacks);
@@ -108,12 +119,15 @@ impl Pointers {
 
     /// Adds a word that lies at this address of a live stack, if it points to one of them.
     pub fn add_from(&mut self, word: u64, at: usize, stacks: &[LiveStack]) {
+        if !self.may_lead_to_one(word as usize) {
+            return;
+        }
         let is_frame_pointer = stacks.iter().any(|stack| stack.frames.is_saved_frame_pointer(at));
         self.add_one(Pointer { to: word as usize, at, counts: false, is_frame_pointer }, stacks);
     }
 
     fn add_one(&mut self, pointer: Pointer, stacks: &[LiveStack]) {
-        if !stacks.iter().any(|stack| stack.contains(pointer.to)) {
+        if !self.may_lead_to_one(pointer.to) || !stacks.iter().any(|stack| stack.contains(pointer.to)) {
             return;
         }
         match self.list.get_mut(self.len) {

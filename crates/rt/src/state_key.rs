@@ -423,7 +423,7 @@ fn live_bytes(stack: &LiveStack, at: usize, pointers: &Pointers) -> u64 {
 /// The pointers to live stacks in memory that differs from the root, in registers, and in what the
 /// runtime keeps for threads.
 fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers {
-    let pointers = stack_pointers::none();
+    let pointers = stack_pointers::none(stacks);
     for tid in 0..run().threads {
         pointers.add_kept(&run().fibers[tid], stacks);
         pointers.add_pending(&run().fibers[tid], stacks);
@@ -433,9 +433,6 @@ fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers
             pointers.add(word, stacks);
         }
     }
-    let (lowest, highest) = stacks
-        .iter()
-        .fold((usize::MAX, 0), |(lowest, highest), stack| (lowest.min(stack.live.0), highest.max(stack.live.1)));
     let mut words = different.words().iter().peekable();
     while let Some(&ChangedWord { at, word, owner }) = words.next() {
         let next = words.peek().filter(|next| next.at == at + size_of::<u64>()).map_or(0, |next| next.word);
@@ -443,7 +440,7 @@ fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers
         // A pointer may begin in the middle, in a structure that is packed.
         for byte in 0..size_of::<u64>() {
             let word = (both >> (8 * byte)) as u64;
-            if !(lowest..highest).contains(&(word as usize)) {
+            if !pointers.may_lead_to_one(word as usize) {
                 continue;
             }
             if owner < stacks.len() { pointers.add_from(word, at, stacks) } else { pointers.add(word, stacks) }

@@ -429,8 +429,8 @@ impl Observation {
 
     /// Pointers to the thread's live stack, wherever they are.
     fn pointers(&self, stack: &LiveStack, now: &Registers) -> &'static Pointers {
-        let all = stack_pointers::none();
         let (stacks, bounds) = (core::slice::from_ref(stack), run().hot.stack);
+        let all = stack_pointers::none(stacks);
         for (tid, fiber) in run().fibers[..run().threads].iter().enumerate() {
             all.add_kept(fiber, stacks);
             // The operation that the thread was before last is done.
