@@ -233,7 +233,7 @@ impl Index {
         for directory in compiler_directories(records) {
             // Asking for names is much faster than listing directories with thousands of files.
             let paths = ["crt1.o", "Scrt1.o", "crtbegin.o", "crtbeginS.o"].map(|name| directory.join(name));
-            paths.iter().filter(|path| is_runtime(path)).for_each(|path| index.add(path));
+            paths.iter().filter(|path| is_runtime(path) && path.is_file()).for_each(|path| index.add(path));
         }
         index
     }
@@ -373,7 +373,8 @@ fn compiler_directories(records: &[LinkRecord]) -> Vec<PathBuf> {
     let mut prefixes = vec![PathBuf::from("/usr")];
     for record in records {
         let program = record.compiler.canonicalize().unwrap_or_default();
-        prefixes.extend(program.parent().and_then(Path::parent).map(Path::to_path_buf));
+        let own = program.parent().and_then(Path::parent).map(Path::to_path_buf);
+        prefixes.extend(own.filter(|own| !prefixes.contains(own)));
     }
     let mut directories: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     for prefix in prefixes {
@@ -385,6 +386,15 @@ fn compiler_directories(records: &[LinkRecord]) -> Vec<PathBuf> {
             directories.push(library);
         }
     }
+    // Names for one directory lead to the same files.
+    let mut known: Vec<PathBuf> = Vec::new();
+    directories.retain(|directory| {
+        let place = directory.canonicalize().ok().filter(|place| !known.contains(place));
+        place.is_some_and(|place| {
+            known.push(place);
+            true
+        })
+    });
     directories
 }
 
