@@ -87,9 +87,8 @@ impl PeerFigures {
     }
 }
 
-/// The checkers as their authors recommend them for programs that wait: loops become assumptions or
-/// awaits.
-pub const WAITING: [Peer; 2] = [
+/// The checkers for programs that wait: by themselves they make assumptions or awaits of loops.
+pub const WAITING: [Peer; 3] = [
     Peer {
         name: "GenMC",
         command: "genmc",
@@ -101,7 +100,15 @@ pub const WAITING: [Peer; 2] = [
     Peer {
         name: "Nidhugg",
         command: "nidhuggc",
-        options: &["--sc", "--optimal", "--transform-spin"],
+        options: &["--sc", "--optimal"],
+        compiler_first: true,
+        count: TRACES,
+        blocked: SLEEP_SET,
+    },
+    Peer {
+        name: "Nid. rf",
+        command: "nidhuggc",
+        options: &["--sc", "--rf"],
         compiler_first: true,
         count: TRACES,
         blocked: SLEEP_SET,
