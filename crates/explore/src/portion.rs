@@ -12,6 +12,8 @@ pub struct Portions {
     /// Runs left in the portion.
     left: u64,
     under_way: u64,
+    /// Runs of the portion that the search has learnt from.
+    learnt: u64,
     /// The request with which the next portion begins.
     held: Option<Request>,
 }
@@ -20,12 +22,12 @@ impl Portions {
     /// A search whose first portion is empty.
     #[must_use]
     pub fn new(inner: impl Strategy + 'static) -> Self {
-        Portions { inner: Box::new(inner), left: 0, under_way: 0, held: None }
+        Portions { inner: Box::new(inner), left: 0, under_way: 0, learnt: 0, held: None }
     }
 
     /// Begins the next portion.
     pub fn begin(&mut self, runs: u64) {
-        self.left = runs;
+        (self.left, self.learnt) = (runs, 0);
     }
 
     /// Whether the search has more to ask for.
@@ -58,7 +60,15 @@ impl Strategy for Portions {
 
     fn learn(&mut self, observation: Observation<'_>) -> Classification {
         self.under_way -= 1;
-        self.inner.learn(observation)
+        let class = self.inner.learn(observation);
+        if class == Classification::Restarted {
+            // The portion is one of the new search. When the old one was given up depends on how many targets
+            // shared it.
+            self.left += 1 + std::mem::take(&mut self.learnt);
+        } else {
+            self.learnt += 1;
+        }
+        class
     }
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {

@@ -7,6 +7,7 @@ use crate::common::{sample, seeds};
 use raddle_explore::bounds::{MaxEvents, MaxExecutions};
 use raddle_explore::optimal::{Expander, Optimal, WorkItem};
 use raddle_explore::pool::{Analyser, Analysis, Warmup, WorkerPool};
+use raddle_explore::portion::Portions;
 use raddle_explore::restart::{RestartOnSpinloop, optimal_with_dpor_fallback};
 use raddle_explore::sampling::Sampling;
 use raddle_explore::trace::TraceHasher;
@@ -108,6 +109,29 @@ fn a_spin_loop_ends_the_sharing() {
         for jobs in [1, 2, 5] {
             let (trail, stats, incomplete) = together(jobs, &mut shared_search(), &program);
             assert_eq!((&stats, incomplete), (&expected.1, expected.2), "seed {seed}, {jobs} jobs");
+            restarted += u64::from(trail.len() > expected.0.len());
+        }
+    }
+    assert!(restarted > sample(5), "{restarted}");
+}
+
+/// A portion of a search that meets a spin loop has as many runs of the search that goes on, however many
+/// targets shared the one that was given up.
+#[test]
+fn a_portion_begins_anew_with_its_search() {
+    let mut restarted = 0;
+    for seed in seeds(60) {
+        let program = generate(seed, &Knobs { awaits: true, ..Knobs::drawn(seed, 3, 4) });
+        let portion = |search: RestartOnSpinloop| {
+            let mut portions = Portions::new(search);
+            portions.begin(20);
+            portions
+        };
+        let expected = alone(&mut portion(optimal_with_dpor_fallback(0)), &program);
+        for jobs in [1, 2, 5] {
+            let shared = optimal_with_dpor_fallback(0).preceded_by(Optimal::new(0));
+            let (trail, stats, _) = together(jobs, &mut portion(shared), &program);
+            assert_eq!(stats, expected.1, "seed {seed}, {jobs} jobs");
             restarted += u64::from(trail.len() > expected.0.len());
         }
     }
