@@ -5,8 +5,10 @@
 //! 2. Samples: bugs behind long prefixes show up in few of them, where a systematic search would take
 //!    very long to arrive.
 //! 3. The search that recognises states starts from the beginning. It goes on as long as it recognises
-//!    some.
-//! 4. Where it does not, `optimal` goes on. It makes fewer runs then, and several targets can share it.
+//!    some. As long as its runs lead to new states for the most part, `optimal` takes turns with it, as one
+//!    of the two may end much earlier than the other.
+//! 4. Where it recognises too few, `optimal` goes on. It makes fewer runs then, and several targets can
+//!    share it.
 //! 5. From some runs on, searches with a bound on preemptions are made between portions of the main
 //!    search: with 0 preemptions, with 1, and so on. They take as many runs as the main search. If the
 //!    main search does not end, the report says which bound was covered.
@@ -31,8 +33,15 @@ use crate::options::{CheckOptions, StrategyName};
 const FIRST_RUNS: u64 = 128;
 /// Samples of each kind.
 const SAMPLES: u64 = 128;
-/// Runs of the search that recognises states before it is asked whether it pays.
+/// Runs of the search that recognises states before its first pause.
+const FIRST_TURN: u64 = 128;
+/// Its runs before it is asked whether it pays.
 const TRIAL_RUNS: u64 = 1024;
+/// What one of its runs costs in runs of `optimal`, beside one for each new state: recognising a state is
+/// dear.
+const RUN_COST: u64 = 8;
+/// Its runs before `optimal` takes turns with it, unless states are dearer than runs.
+const PATIENCE: u64 = 2000;
 /// It pays if at least one of so many runs was cut at a known state.
 const PAYS: u64 = 8;
 /// Runs of the main search before others take turns with it.
@@ -68,6 +77,16 @@ fn pays(figures: &Stats) -> bool {
     figures.runs() < TRIAL_RUNS || figures.matched * PAYS >= figures.runs()
 }
 
+/// The runs of `optimal` that cost as much as the search that recognises states has cost, if that search
+/// meets more new states than it makes runs: then traces may be few as well. If it meets few, it ends soon
+/// or not at all.
+fn turn_of_optimal(figures: &Stats) -> u64 {
+    let runs = figures.runs();
+    let is_dear = figures.states > RUN_COST * runs;
+    let is_long = figures.states > runs && runs >= PATIENCE;
+    if is_dear || is_long { RUN_COST * runs + figures.states } else { 0 }
+}
+
 /// Whether the search will hardly make more than a few times as many runs as it has made: then no bound is
 /// of interest.
 fn ends_soon(main: &MainSearch<'_>) -> bool {
@@ -83,11 +102,13 @@ struct MainSearch<'a> {
     parallel: Option<&'a ParallelSetup>,
     /// Those of all its portions.
     figures: Stats,
+    /// Whether it was given up for another one, because the program waits busily.
+    has_restarted: bool,
 }
 
 impl<'a> MainSearch<'a> {
     fn new(name: StrategyName, search: Portions, parallel: Option<&'a ParallelSetup>) -> Self {
-        MainSearch { name, search, parallel, figures: Stats::default() }
+        MainSearch { name, search, parallel, figures: Stats::default(), has_restarted: false }
     }
 }
 
@@ -155,8 +176,11 @@ impl Auto<'_, '_, '_> {
         let inner = Portions::new(strategies::matching_states(self.options));
         let mut states = MainSearch::new(StrategyName::Stateful, inner, None);
         while pays(&states.figures) {
-            if let Some(last) = self.turn(&mut states, TRIAL_RUNS, bounded)? {
+            if let Some(last) = self.turn(&mut states, FIRST_TURN, bounded)? {
                 return Ok(last);
+            }
+            if let Some(result) = self.catch_up(&mut optimal, &states.figures)? {
+                return Ok((optimal.name, result));
             }
         }
         loop {
@@ -190,6 +214,13 @@ impl Auto<'_, '_, '_> {
         }))
     }
 
+    /// A portion of `optimal` that costs as much as the search that recognises states has cost so far. Its
+    /// result, if it is the last.
+    fn catch_up(&mut self, optimal: &mut MainSearch<'_>, states: &Stats) -> Result<Option<SearchResult>, Error> {
+        let runs = turn_of_optimal(states).saturating_sub(optimal.figures.runs());
+        if runs == 0 || optimal.has_restarted { Ok(None) } else { self.portion(optimal, runs) }
+    }
+
     /// The next portion of the main search; its result, if it is the last.
     fn portion(&mut self, main: &mut MainSearch<'_>, runs: u64) -> Result<Option<SearchResult>, Error> {
         main.search.begin(runs);
@@ -197,6 +228,7 @@ impl Auto<'_, '_, '_> {
         if result.has_restarted {
             // What was counted before belongs to a search that was given up.
             main.figures = Stats::default();
+            main.has_restarted = true;
         }
         if result.became_one {
             main.parallel = None;
