@@ -8,7 +8,9 @@ use raddle_cc::{
     Environment, KEEP_CALLS, SourceBuild, execute, find_compiler, find_named_compiler, has_known_functions, response,
 };
 use raddle_exec::open_values::OpenValues;
+use raddle_exec::scripts::PartyScript;
 use raddle_exec::{Options, Output};
+use raddle_vocab::party::PartyRole;
 
 use crate::directory::ROOT;
 use crate::error::Error;
@@ -27,6 +29,8 @@ pub struct Program {
     exit_events: u64,
     share_files: bool,
     partial_io: bool,
+    parties: Vec<PartyScript>,
+    until_idle: bool,
     open_values: OpenValues,
 }
 
@@ -42,6 +46,8 @@ impl Program {
             exit_events: DEFAULT_EXIT_EVENTS,
             share_files: false,
             partial_io: false,
+            parties: Vec::new(),
+            until_idle: false,
             open_values: OpenValues::default(),
         }
     }
@@ -99,6 +105,20 @@ impl Program {
         Program { partial_io, ..self }
     }
 
+    /// The other sides of its connections. Where there are clients, a program that only waits for more of
+    /// them has ended.
+    #[must_use]
+    pub fn parties(self, parties: Vec<PartyScript>) -> Self {
+        let until_idle = parties.iter().any(|script| script.party.role == PartyRole::Client);
+        Program { parties, until_idle, ..self }
+    }
+
+    /// Whether a program that only waits for more clients has ended.
+    #[must_use]
+    pub fn until_idle(self, until_idle: bool) -> Self {
+        Program { until_idle, ..self }
+    }
+
     /// The program's file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -126,6 +146,8 @@ impl Program {
         options.exit_events = self.exit_events;
         options.share_files = self.share_files;
         options.partial_io = self.partial_io;
+        options.parties.clone_from(&self.parties);
+        options.until_idle = self.until_idle;
         options.open_values.clone_from(&self.open_values);
         options.output = Output::Discard;
         options

@@ -16,6 +16,7 @@ mod orphans;
 pub mod process;
 mod procfs;
 pub mod recording;
+pub mod scripts;
 pub mod selfcheck;
 #[expect(unsafe_code, reason = "memory that another process writes")]
 pub mod shared;

@@ -12,6 +12,7 @@ use raddle_wire::{Config, config_flag, mode};
 
 use crate::elf::KnownFunctions;
 use crate::open_values::OpenValues;
+use crate::scripts::PartyScript;
 
 /// How a new run gets a fresh state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +89,10 @@ pub struct Options {
     pub real_sockets: bool,
     /// Whether input and output of streams may transfer fewer bytes than are there.
     pub partial_io: bool,
+    /// The other sides of the program's connections.
+    pub parties: Vec<PartyScript>,
+    /// Whether a program that only waits for more clients has ended.
+    pub until_idle: bool,
     /// Whether rounds of busy waiting are folded.
     pub fold_spins: bool,
     /// Whether a run is stopped in which a thread goes round without an effect while others could run.
@@ -163,6 +168,8 @@ impl Options {
             share_files: false,
             real_sockets: false,
             partial_io: false,
+            parties: Vec::new(),
+            until_idle: false,
             fold_spins: true,
             bound_rounds: false,
             benign: Vec::new(),
@@ -192,6 +199,7 @@ impl Options {
                 | flag(self.share_files, config_flag::SHARE_FILES)
                 | flag(self.real_sockets, config_flag::REAL_SOCKETS)
                 | flag(self.partial_io, config_flag::PARTIAL_IO)
+                | flag(self.until_idle, config_flag::UNTIL_IDLE)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
                 | flag(self.fold_spins, config_flag::FOLD_SPINS)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)

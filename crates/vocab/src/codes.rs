@@ -61,6 +61,10 @@ byte_enum! {
         Exception = 4,
         /// A false assume: not a failure of the program; the execution does not count.
         Assume = 5,
+        /// The script of a party is not met; text: what it expected, and what came.
+        Script = 6,
+        /// The party waits at the end of the run; text: for what. No failure by itself.
+        ScriptWaits = 7,
     }
 }
 

@@ -57,10 +57,16 @@ pub const WAITS_FOR_SIGNAL: i16 = 0x20 | 8;
 /// As [`WAITS_FOR_LOCK`], for room in the queue of a socket that another one connects to.
 pub const WAITS_FOR_QUEUE: i16 = 0x20 | 16;
 
+/// As [`WAITS_FOR_LOCK`], of a scripted party for what its script says.
+pub const WAITS_FOR_PROGRAM: i16 = 0x20 | 64;
+
+/// As [`WAITS_FOR_PROGRAM`], of a party that the program need not connect to.
+pub const WAITS_FOR_CALLER: i16 = 0x20 | 128;
+
 /// Whether these events stand for the wait for a lock of a file.
 #[must_use]
 pub const fn is_wait_for_lock(events: i16) -> bool {
-    events & 0x20 != 0 && events != WAITS_FOR_SIGNAL && events != WAITS_FOR_QUEUE
+    matches!(events, WAITS_FOR_LOCK | WAITS_FOR_SHARED_LOCK | WAITS_FOR_RANGE)
 }
 
 /// Where the identities of files lie, apart from those of pipes and from addresses.

@@ -10,6 +10,7 @@ mod codes;
 pub mod io;
 mod op;
 mod open;
+pub mod party;
 pub mod policy;
 mod thread_set;
 mod words;

@@ -9,6 +9,7 @@
 //! | schedule segments of batch `b` | [`segments_offset`] |
 //! | detail (stacks, texts) | [`DETAIL_OFFSET`] |
 //! | [`SpinKnowledge`] | [`SPIN_OFFSET`] |
+//! | [`script::Scripts`] | [`script::OFFSET`] |
 //! | trace of batch `b` | [`trace_offset`] |
 //!
 //! The host fills a batch of jobs and bumps `submitted`; the target runs them in order, appends
@@ -21,11 +22,12 @@
 #![forbid(unsafe_code)]
 
 pub mod record;
+pub mod script;
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 16;
+pub const PROTOCOL_VERSION: u32 = 17;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -65,7 +67,7 @@ pub const DETAIL_BYTES: usize = 1 << 20;
 pub const DETAIL_OFFSET: usize = CONTROL_BYTES + 2 * JOBS_BYTES.next_multiple_of(PAGE) + 2 * SEGMENTS_BYTES;
 /// Where the knowledge about spin loops starts.
 pub const SPIN_OFFSET: usize = DETAIL_OFFSET + DETAIL_BYTES;
-const TRACE_START: usize = SPIN_OFFSET + size_of::<SpinKnowledge>().next_multiple_of(PAGE);
+const TRACE_START: usize = script::OFFSET + size_of::<script::Scripts>().next_multiple_of(PAGE);
 
 /// Where the jobs of a batch start.
 #[must_use]
@@ -120,6 +122,8 @@ pub mod config_flag {
     pub const REAL_SOCKETS: u32 = 128;
     /// Input and output of streams may transfer fewer bytes than are there.
     pub const PARTIAL_IO: u32 = 256;
+    /// A program whose threads wait for more clients, when all parties are done, has ended.
+    pub const UNTIL_IDLE: u32 = 512;
 }
 
 /// What the host fixes before the target starts.

@@ -15,6 +15,7 @@ use raddle_model::{
     Access, AccessKind, Event, EventName, Execution, FailingValue, HeldRead, Incident, IncidentKind, Op,
     Operation as _, Pending, PendingState, StateKey, ThreadInfo,
 };
+use raddle_vocab::party::Party;
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
 use raddle_wire::record::{self, flag};
@@ -48,6 +49,8 @@ pub enum DecodeErrorKind {
     ThreadNumber(u64),
     #[error("more than {MAX_THREADS} threads")]
     TooManyThreads,
+    #[error("{0} is created a second time, or not by main")]
+    Party(Party),
     #[error("there is no memory order {0}")]
     Order(u8),
     #[error("there is no outcome {0}")]
@@ -179,11 +182,11 @@ impl Decoder {
         into.recorded = 0;
         into.keys.clear();
         into.failing.clear();
-        self.add_thread(into, None);
+        self.add_thread(into, None, None);
     }
 
     /// Adds a thread; the caller has checked that it may have that number.
-    fn add_thread(&mut self, into: &mut Execution, parent: Option<u16>) {
+    fn add_thread(&mut self, into: &mut Execution, parent: Option<u16>, party: Option<Party>) {
         let number = self.count;
         if into.threads.len() == number {
             into.threads.push(ThreadInfo::default());
@@ -195,9 +198,9 @@ impl Decoder {
         if let Some(parent) = parent {
             let parent = usize::from(parent);
             let progress = &mut self.threads[parent].progress;
-            progress.children += 1;
+            progress.children += u32::from(party.is_none());
             new.path.0.extend_from_slice(&earlier[parent].path.0);
-            new.path.0.push(progress.children);
+            new.path.0.push(party.map_or(progress.children, Party::component));
         }
         into.pending.truncate(number);
         into.pending.push(unknown_pending(number as u16));
@@ -262,7 +265,8 @@ impl Decoder {
         let effect = cached.effect;
         let is_possible = match effect {
             Effect::None | Effect::Ends => true,
-            Effect::Creates(child) => usize::from(child) == known && known < MAX_THREADS,
+            Effect::Creates(child, None) => usize::from(child) == known && known < MAX_THREADS,
+            Effect::Creates(_, Some(_)) => false,
             Effect::Names(partner) => usize::from(partner) < known,
         };
         if !is_possible {
@@ -274,8 +278,8 @@ impl Decoder {
         self.traits = self.traits | cached.traits;
         thread.advance(effect);
         self.stack_owner = StackOwner::End;
-        if let Effect::Creates(_) = effect {
-            self.add_thread(into, Some(tid));
+        if let Effect::Creates(..) = effect {
+            self.add_thread(into, Some(tid), None);
         }
         Some(rest)
     }
@@ -400,7 +404,7 @@ impl Decoder {
         };
         self.counted(header, header.count)?;
         match entry.effect {
-            Effect::Creates(child) => self.create(header.tid, child, into)?,
+            Effect::Creates(child, party) => self.create(header.tid, child, party, into)?,
             effect => self.check_partner(effect)?,
         }
         let thread = &mut self.threads[usize::from(header.tid)];
@@ -414,15 +418,26 @@ impl Decoder {
         Ok(())
     }
 
-    /// A new thread has the next number.
-    fn create(&mut self, parent: u16, child: u16, into: &mut Execution) -> Result<(), DecodeErrorKind> {
+    /// A new thread has the next number. Only main creates parties, each once.
+    fn create(
+        &mut self,
+        parent: u16,
+        child: u16,
+        party: Option<Party>,
+        into: &mut Execution,
+    ) -> Result<(), DecodeErrorKind> {
         if usize::from(child) != self.count {
             return Err(DecodeErrorKind::ThreadNumber(child.into()));
         }
         if self.count >= MAX_THREADS {
             return Err(DecodeErrorKind::TooManyThreads);
         }
-        self.add_thread(into, Some(parent));
+        let is_there =
+            |party: Party| into.threads[..self.count].iter().any(|thread| thread.path.party() == Some(party));
+        if let Some(party) = party.filter(|&party| parent != 0 || is_there(party)) {
+            return Err(DecodeErrorKind::Party(party));
+        }
+        self.add_thread(into, Some(parent), party);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use raddle_model::object::{OpTraits, ThreadOp};
 use raddle_model::{Event, EventName, Op};
+use raddle_vocab::party::Party;
 use raddle_wire::record::STEP_WORDS;
 
 /// Places in a thread whose transitions are kept for the next run, at most.
@@ -27,8 +28,8 @@ pub(super) enum Effect {
     None,
     /// It ends its thread.
     Ends,
-    /// It creates this thread.
-    Creates(u16),
+    /// It creates this thread, which is a scripted party or not.
+    Creates(u16, Option<Party>),
     /// It names this thread, which has to exist.
     Names(u16),
 }
@@ -37,7 +38,9 @@ impl Effect {
     pub fn of(op: &Op) -> Self {
         match *op {
             Op::Thread(ThreadOp::End) => Effect::Ends,
-            Op::Thread(ThreadOp::Create { child, failed: false, .. }) => Effect::Creates(child),
+            Op::Thread(ThreadOp::Create { child, entry, failed: false, .. }) => {
+                Effect::Creates(child, Party::of_place(entry).map(|(party, _)| party))
+            }
             Op::Thread(ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread }) => {
                 Effect::Names(thread)
             }

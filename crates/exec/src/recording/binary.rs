@@ -21,6 +21,7 @@ use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words}
 use serde::{Deserialize, Serialize};
 
 use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings, VERSION};
+use crate::scripts::PartyScript;
 
 /// First bytes of the file.
 pub(super) const MAGIC: [u8; 8] = *b"raddle\x00t";
@@ -51,7 +52,7 @@ type ProgramRow = (String, Vec<String>, Option<String>, Option<String>);
 /// Set in the size of an access that waits while another thread is inside an atomic section.
 const OUTSIDE: u32 = 1 << 31;
 
-type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String, bool);
+type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String, bool, Vec<PartyScript>, bool);
 /// Path, parent, name.
 type ThreadRow = (Vec<u32>, Option<u16>, Option<String>);
 /// What an entry has beyond its step: choice, object, place, stop.
@@ -172,6 +173,8 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
             settings.benign,
             settings.open_values,
             settings.partial_io,
+            settings.parties,
+            settings.until_idle,
         ),
         finding: recording.finding.as_ref().map(ToString::to_string),
         threads: threads.map(|thread| (thread.path.0.clone(), thread.parent, thread.name.clone())).collect(),
@@ -196,6 +199,23 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
         diverged_at: execution.diverged_at,
         events: execution.recorded,
     })
+}
+
+fn settings_of(row: SettingsRow) -> Settings {
+    let (access_granularity, spurious, fold_spins, exit_events, max_events, ..) = row;
+    let (.., benign, open_values, partial_io, parties, until_idle) = row;
+    Settings {
+        access_granularity,
+        spurious,
+        fold_spins,
+        exit_events,
+        max_events,
+        benign,
+        open_values,
+        partial_io,
+        parties,
+        until_idle,
+    }
 }
 
 fn recording_of(body: Body) -> Result<Recording, String> {
@@ -226,10 +246,7 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     let schedule = entries_of(body.entries, &execution)?;
     let finding =
         body.finding.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| error.to_string())?;
-    let (access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values, partial_io) =
-        body.settings;
-    let settings =
-        Settings { access_granularity, spurious, fold_spins, exit_events, max_events, benign, open_values, partial_io };
+    let settings = settings_of(body.settings);
     let (path, args, stdin, checksum) = body.program;
     let program = RecordedProgram { path, args, stdin, checksum };
     Ok(Recording { program, settings, schedule, finding, execution: Some(execution) })

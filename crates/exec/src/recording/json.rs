@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use raddle_model::ThreadPath;
+use raddle_vocab::party::Party;
 use raddle_vocab::{OpKind, Outcome};
 use serde::{Deserialize, Serialize};
 
@@ -133,10 +134,13 @@ fn named<T: Copy + std::fmt::Debug>(all: &[T], name: &str) -> Option<T> {
 
 /// Inverse of the display form of a thread's path.
 pub(super) fn parse_thread(text: &str) -> Option<ThreadPath> {
+    if let Some(party) = Party::named(text) {
+        return Some(ThreadPath::of_party(party));
+    }
     let numbers = text.strip_prefix('T')?;
     if numbers == "0" {
         return Some(ThreadPath::default());
     }
-    let number = |part: &str| u32::from_str(part).ok().filter(|&n| n > 0 && part == n.to_string());
+    let number = |part: &str| u32::from_str(part).ok().filter(|&n| n > 0 && n <= u32::MAX / 2 && part == n.to_string());
     numbers.split('.').map(number).collect::<Option<Vec<u32>>>().map(ThreadPath)
 }

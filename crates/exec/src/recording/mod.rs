@@ -25,6 +25,7 @@ pub use schedule::{ScheduleDivergence, ScheduleError, choices_of, compare, descr
 use crate::Granularity;
 use crate::open_values::OpenValues;
 use crate::options::Options;
+use crate::scripts::PartyScript;
 
 /// Version of the format; files of a later one are refused.
 pub const VERSION: u32 = 1;
@@ -88,6 +89,12 @@ pub struct Settings {
     /// Whether input and output of streams may transfer fewer bytes than are there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial_io: bool,
+    /// The other sides of the program's connections.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parties: Vec<PartyScript>,
+    /// Whether a program that only waits for more clients has ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub until_idle: bool,
 }
 
 /// One transition of a schedule, named.
@@ -140,6 +147,8 @@ impl Settings {
             benign: options.benign.clone(),
             open_values: options.open_values.text().into(),
             partial_io: options.partial_io,
+            parties: options.parties.clone(),
+            until_idle: options.until_idle,
         }
     }
 
@@ -152,6 +161,8 @@ impl Settings {
         options.benign.clone_from(&self.benign);
         options.open_values = OpenValues::parse(&self.open_values).unwrap_or_default();
         options.partial_io = self.partial_io;
+        options.parties.clone_from(&self.parties);
+        options.until_idle = self.until_idle;
     }
 }
 

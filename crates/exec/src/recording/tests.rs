@@ -4,10 +4,12 @@ use proptest::prelude::*;
 use raddle_model::{
     Access, AccessKind, Event, Execution, Incident, IncidentKind, PendingState, ThreadInfo, ThreadPath, fixture,
 };
+use raddle_vocab::party::{Party, PartyRole};
 use raddle_vocab::{Failure, Misuse, OpKind, RunStatus};
 
 use super::json::parse_thread;
 use super::*;
+use crate::scripts::{PartyAddress, ScriptAction, ScriptLine};
 
 fn step(thread: u16, kind: OpKind, obj: u64, arg: u64) -> Event {
     Event { pc: 0x1010, accesses: 2, ..fixture::done(thread, kind, obj, arg) }
@@ -99,10 +101,33 @@ fn recording(with_execution: bool) -> Recording {
             open_values: "int=0..2".into(),
             benign: vec![1, 2],
             partial_io: true,
+            parties: vec![party()],
+            until_idle: true,
         },
         schedule: entries_of(&execution, 1, &Addresses),
         finding: Some(serde_json::json!({ "kind": "deadlock", "n": 1.5 })),
         execution: with_execution.then_some(execution),
+    }
+}
+
+fn party() -> PartyScript {
+    let actions = [
+        ScriptAction::Send(b"a\0\"\n".to_vec()),
+        ScriptAction::Expect(vec![0xff, b'x']),
+        ScriptAction::ExpectBytes(7),
+        ScriptAction::ExpectUntil(b"\r\n".to_vec()),
+        ScriptAction::ExpectClose,
+        ScriptAction::Delay(5),
+        ScriptAction::Shutdown,
+        ScriptAction::Close,
+        ScriptAction::Reset,
+    ];
+    let lines = (3..).zip(actions).map(|(line, action)| ScriptLine { line, action }).collect();
+    PartyScript {
+        party: Party { role: PartyRole::Peer, number: 2 },
+        address: PartyAddress::Tcp { host: Some("::1".into()), port: 80 },
+        file: "a.script".into(),
+        lines,
     }
 }
 

@@ -11,10 +11,19 @@
 //! A thread that waits for a signal or for another process may go on: then the rest is no deadlock, but
 //! a cycle still is.
 //!
+//! Scripted parties are threads like others, but for two things. A party that the program need not
+//! connect to waits for nothing. And while a party waits for the program, threads of the program that
+//! wait to be woken may rightly do so, whatever woke them before: the deadlock is `all-blocked`.
+//!
+//! Where the check ends when the program is idle, its rest is an orderly end if every party is done and
+//! a thread of the program waits for a connection or for its bytes, so that one more client could make it
+//! go on. A cycle is a deadlock all the same.
+//!
 //! A thread that waits for a stuck thread is a consequence and only named beside the cause. After
 //! an exit, or after a thread has failed, a blocked thread may wait for what that thread would have
 //! done: no finding.
 
+use raddle_vocab::io::Endpoint;
 use raddle_vocab::{RunStatus, SECTION, io};
 
 use super::held::Holdings;
@@ -24,8 +33,8 @@ use crate::finding::Kind;
 use crate::object::{AtomicOp, CondAction, CondOp, MemoryOp, Op, Operation as _, Patience, RwlockAction, ThreadOp};
 
 /// Every deadlock and livelock at the end of the execution.
-pub(super) fn find(execution: &Execution, holdings: &Holdings, into: &mut Vec<Defect>) {
-    let stuck = |pending: &Pending| matches!(pending.state, PendingState::Blocked | PendingState::Awaiting);
+pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool, into: &mut Vec<Defect>) {
+    let stuck = is_stuck;
     if execution.status != RunStatus::Rest || execution.is_stale() || !execution.pending.iter().any(stuck) {
         return;
     }
@@ -40,19 +49,27 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, into: &mut Vec<De
         _ => false,
     };
     let is_excused = execution.pending.iter().any(|pending| excused(pending) || may_go_on(pending));
-    if !knots.is_empty() || execution.exit.is_some() || is_excused {
+    if !knots.is_empty() || execution.exit.is_some() || is_excused || until_idle && scene.is_idle() {
         return;
     }
     let spinning = scene.threads(|pending| pending.state == PendingState::Awaiting);
     if !spinning.is_empty() {
         into.push(scene.defect(Kind::Livelock, "spin", &spinning));
     }
-    let lost: Vec<u16> = scene.roots().into_iter().filter(|&thread| scene.missed_a_wake_up(thread)).collect();
+    let is_awaited = !scene.threads(|pending| scene.is_party(pending) && is_stuck(pending)).is_empty();
+    let lost: Vec<u16> =
+        scene.roots().into_iter().filter(|&thread| !is_awaited && scene.missed_a_wake_up(thread)).collect();
     if !lost.is_empty() {
         into.push(scene.defect(Kind::Deadlock, "lost-wakeup", &lost));
     } else if spinning.is_empty() {
         into.push(scene.defect(Kind::Deadlock, "all-blocked", &scene.by_importance()));
     }
+}
+
+/// Whether the thread can never go on by itself.
+fn is_stuck(pending: &Pending) -> bool {
+    let is_uncalled = matches!(pending.event.op, Op::File(op) if op.events == io::WAITS_FOR_CALLER);
+    matches!(pending.state, PendingState::Blocked | PendingState::Awaiting) && !is_uncalled
 }
 
 /// The end of a run.
@@ -130,14 +147,40 @@ impl<'a> Scene<'a> {
         threads
     }
 
+    /// Whether the thread is a scripted party.
+    fn is_party(&self, pending: &Pending) -> bool {
+        self.execution
+            .threads
+            .get(usize::from(pending.event.thread))
+            .is_some_and(|thread| thread.path.party().is_some())
+    }
+
+    /// Whether every party is done and one more client could make the program go on.
+    fn is_idle(&self) -> bool {
+        let pending = &self.execution.pending;
+        let awaits_client = |pending: &Pending| {
+            let Op::File(op) = &pending.event.op else { return false };
+            // A wait for several descriptors names the first of them.
+            let is_for_several = op.second.is_some_and(|second| second.thing == io::READINESS);
+            is_stuck(pending) && (is_for_several || Endpoint::of(op.object.identity).is_some())
+        };
+        pending.iter().all(|pending| !self.is_party(pending) || !is_stuck(pending))
+            && pending.iter().any(|pending| !self.is_party(pending) && awaits_client(pending))
+    }
+
     fn path(&self, thread: u16) -> &crate::ThreadPath {
         &self.execution.threads[usize::from(thread)].path
+    }
+
+    /// Threads that wait for another one, not busily.
+    fn blocked(&self) -> Vec<u16> {
+        self.threads(|pending| pending.state == PendingState::Blocked && is_stuck(pending))
     }
 
     /// Sets of blocked threads that wait for each other. A set that is a cycle is in the order of
     /// the waiting.
     fn knots(&self) -> Vec<Vec<u16>> {
-        let blocked = self.threads(|pending| pending.state == PendingState::Blocked);
+        let blocked = self.blocked();
         let mut knots: Vec<Vec<u16>> = Vec::new();
         for &start in &blocked {
             if knots.iter().any(|knot| knot.contains(&start)) {
@@ -189,21 +232,18 @@ impl<'a> Scene<'a> {
 
     /// Blocked threads that wait for no thread that could still be waited for.
     fn roots(&self) -> Vec<u16> {
-        let is_stuck = |&other: &u16| {
-            let pending = self.execution.pending.get(usize::from(other));
-            pending.is_some_and(|pending| matches!(pending.state, PendingState::Blocked | PendingState::Awaiting))
-        };
-        let blocked = self.threads(|pending| pending.state == PendingState::Blocked);
-        blocked.into_iter().filter(|&thread| !self.waits[usize::from(thread)].iter().any(is_stuck)).collect()
+        let waits_too = |&other: &u16| self.execution.pending.get(usize::from(other)).is_some_and(is_stuck);
+        let blocked = self.blocked();
+        blocked.into_iter().filter(|&thread| !self.waits[usize::from(thread)].iter().any(waits_too)).collect()
     }
 
-    /// Causes first, then the threads that wait for them; threads that only join them come last.
+    /// Parties first, then causes, then the threads that wait for them; threads that only join them come last.
     fn by_importance(&self) -> Vec<u16> {
         let roots = self.roots();
-        let mut threads = self.threads(|pending| pending.state == PendingState::Blocked);
+        let mut threads = self.blocked();
         threads.sort_by_key(|thread| {
-            let joins = is_join(&self.execution.pending[usize::from(*thread)]);
-            (!roots.contains(thread), joins)
+            let pending = &self.execution.pending[usize::from(*thread)];
+            (!self.is_party(pending), !roots.contains(thread), is_join(pending))
         });
         threads
     }

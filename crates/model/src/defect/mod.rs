@@ -131,6 +131,8 @@ pub struct DefectFinder {
     leftovers: life::Leftovers,
     /// Statuses beside 0 that the program may exit with; `None`: any.
     allowed_exits: Option<Vec<i32>>,
+    /// Whether a program whose threads wait for more clients has ended.
+    until_idle: bool,
 }
 
 impl DefectFinder {
@@ -146,6 +148,12 @@ impl DefectFinder {
         DefectFinder { allowed_exits: Some(exits.to_vec()), ..DefectFinder::default() }
     }
 
+    /// The same, where a program that only waits for more clients has ended, or not.
+    #[must_use]
+    pub fn until_idle(self, until_idle: bool) -> Self {
+        DefectFinder { until_idle, ..self }
+    }
+
     /// All defects of an execution, each signature once: races, then errors in the use of the heap,
     /// then failures, then stuck threads, then what is left over.
     pub fn find(&mut self, execution: &Execution) -> Vec<Defect> {
@@ -157,7 +165,7 @@ impl DefectFinder {
         found.extend(memory::of_bad_frees(execution, self.races.bad_frees()));
         let warns = life::ends_orderly(execution);
         self.follow(execution, warns, &mut found);
-        deadlock::find(execution, &self.holdings, &mut found);
+        deadlock::find(execution, &self.holdings, self.until_idle, &mut found);
         life::waiting_for_destroyed(execution, &mut found);
         if warns {
             self.leftovers.warnings(execution, &mut found);
@@ -251,7 +259,8 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
         IncidentKind::Failure(Failure::Abort) => (Kind::Assertion, "abort"),
         IncidentKind::Failure(Failure::Signal) => (Kind::Crash, words::signal(signal_number(incident))),
         IncidentKind::Failure(Failure::Exception) => (Kind::Assertion, "exception"),
-        IncidentKind::Failure(Failure::Assume) => return None,
+        IncidentKind::Failure(Failure::Script) => (Kind::Assertion, "script"),
+        IncidentKind::Failure(Failure::Assume | Failure::ScriptWaits) => return None,
     };
     let position = PartPosition::Incident(number as u32);
     let part = Part { thread: incident.thread, pc: incident.pc, position, waits: None, locks: Vec::new() };
