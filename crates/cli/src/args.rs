@@ -7,7 +7,10 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_engine::{DEFAULT_EXIT_EVENTS, DEFAULT_MAX_EVENTS, Program, Property, StrategyName};
 use raddle_exec::open_values::OpenValues;
+use raddle_exec::scripts::{self, PartyScript};
+use raddle_vocab::party::PartyRole;
 
+use crate::error::CommandError;
 use crate::formats::Format;
 
 /// Runs real C and C++ programs under every thread schedule that matters.
@@ -181,6 +184,19 @@ pub struct TargetArgs {
     /// Let reads and writes of streams transfer fewer bytes than are there, as POSIX allows
     #[arg(long)]
     pub partial_io: bool,
+    /// Let a client connect to the program and follow a script: tcp:PORT=FILE or unix:PATH=FILE
+    #[arg(long, value_name = "ADDRESS=FILE", action = clap::ArgAction::Append)]
+    pub client: Vec<String>,
+    /// Answer a connection of the program by a script: tcp:HOST:PORT=FILE or unix:PATH=FILE
+    #[arg(long, value_name = "ADDRESS=FILE", action = clap::ArgAction::Append)]
+    pub peer: Vec<String>,
+    /// Take a program for ended that waits for more clients when all scripts are done (the default with
+    /// --client)
+    #[arg(long)]
+    pub until_idle: bool,
+    /// Take a program for blocked that waits for more clients when all scripts are done
+    #[arg(long, conflicts_with = "until_idle")]
+    pub until_exit: bool,
     /// Values to try where the program leaves one open (__VERIFIER_nondet_int and the like), as in
     /// 0,1,5 or int=-1..3,uchar=0,255 [default: 0,1]
     #[arg(long, value_name = "SPEC", value_parser = OpenValues::parse, allow_hyphen_values = true)]
@@ -189,11 +205,31 @@ pub struct TargetArgs {
 
 impl TargetArgs {
     /// The program, run as the arguments say.
-    pub fn apply(&self, program: Program, args: &[OsString]) -> Program {
+    ///
+    /// # Errors
+    /// A script that cannot be read.
+    pub fn apply(&self, program: Program, args: &[OsString]) -> Result<Program, CommandError> {
+        let parties = self.parties()?;
         let program = program.args(args).stdin(self.stdin.clone());
         let program = program.exit_events(self.exit_events).share_files(self.share_files);
         let program = program.partial_io(self.partial_io);
-        program.open_values(self.nondet.clone().unwrap_or_default())
+        let program = program.open_values(self.nondet.clone().unwrap_or_default()).parties(parties);
+        Ok(match (self.until_idle, self.until_exit) {
+            (true, _) => program.until_idle(true),
+            (_, true) => program.until_idle(false),
+            _ => program,
+        })
+    }
+
+    /// The other sides of the program's connections.
+    fn parties(&self) -> Result<Vec<PartyScript>, CommandError> {
+        let roles = [(PartyRole::Client, &self.client), (PartyRole::Peer, &self.peer)];
+        let all = roles.into_iter().flat_map(|(role, options)| {
+            (1..).zip(options).map(move |(number, option)| PartyScript::load(role, number, option))
+        });
+        let parties = all.collect::<Result<Vec<_>, _>>().map_err(|error| CommandError(error.to_string()))?;
+        scripts::validate(&parties).map_err(|error| CommandError(error.to_string()))?;
+        Ok(parties)
     }
 }
 

@@ -63,7 +63,7 @@ pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
     let words = [options.strategy.word(), granularity_word(options.granularity), options.property().word()];
     let known = Known::new(&input.name(), &args.args, words);
     let last_resort = watch(args, &known, &directory);
-    let program = args.target.apply(program(args, &input, &directory)?, &args.args);
+    let program = args.target.apply(program(args, &input, &directory)?, &args.args)?;
     let mut line = ProgressLine::new(args.quiet);
     if args.serve {
         let live = Live::open(&input.name())?;

@@ -64,7 +64,7 @@ fn on_program(args: &PredictArgs) -> CommandResult {
     RunDirectory::create(&directory)?;
     let known = Known::new(&input.name(), &args.args, ["predict", "sync", "all"]);
     let last_resort = watch(args, &known, Some(&directory));
-    let program = args.target.apply(input.program(&args.build, &directory)?, &args.args);
+    let program = args.target.apply(input.program(&args.build, &directory)?, &args.args)?;
     let predictor = Predictor::new(program).options(options(args)).directory(&directory);
     let mut display = Display { known };
     let predicted = predictor.export(args.export.clone()).run(&mut display)?;

@@ -18,7 +18,7 @@ use crate::exit_codes;
 /// Runs the command.
 pub fn run(args: &RunArgs) -> CommandResult {
     interrupt::install()?;
-    let program = args.target.apply(Program::new(&args.program), &args.args);
+    let program = args.target.apply(Program::new(&args.program), &args.args)?;
     let mut runner = Runner::new(program).options(options(args));
     if let Some(path) = &args.schedule {
         runner = runner.follow(path)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use raddle_cc::RUNTIME_LIBRARY;
+use raddle_exec::Options;
 use raddle_exec::mappings::Mapping;
 use raddle_model::Execution;
 use raddle_model::finding::Place;
@@ -10,7 +11,13 @@ use raddle_model::object::Namer;
 use raddle_report::names::ExecutionNames;
 use raddle_report::symbols::{Modules, Symbols};
 
-/// Symbols of a target with these modules.
+/// Symbols of a target with these options and modules.
+pub fn target_symbols(options: &Options, modules: &[Mapping]) -> Symbols {
+    let scripts = options.parties.iter().map(|script| (script.party, script.file.clone()));
+    symbols(&options.program, modules).with_scripts(scripts)
+}
+
+/// Symbols of a program with these modules.
 pub fn symbols(program: &Path, modules: &[Mapping]) -> Symbols {
     let mut all = Modules::default();
     if modules.is_empty() {

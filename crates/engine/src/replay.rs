@@ -12,7 +12,7 @@ use raddle_report::symbols::Symbols;
 use raddle_vocab::RunStatus;
 
 use crate::error::Error;
-use crate::naming::{SourceNames, symbols};
+use crate::naming::{SourceNames, target_symbols};
 use crate::observed::{Observed, observed};
 
 /// A recorded schedule that is run again.
@@ -140,13 +140,14 @@ impl Replay {
     pub fn run(&self) -> Result<ReplayOutcome, Error> {
         let mut target = NativeTarget::start(self.options.clone())?;
         let (execution, detail) = twice(&mut target, &self.witness_plan())?;
-        let symbols = symbols(&self.options.program, target.mappings());
+        let symbols = target_symbols(&self.options, target.mappings());
         let names = SourceNames::new(&symbols, &execution);
         if let Some(divergence) = compare(&self.recording.schedule, &execution, &names) {
             return Ok(ReplayOutcome::Diverged(divergence.to_string()));
         }
         let is_exit = self.finding.as_ref().is_some_and(|finding| finding.detail.as_deref() == Some("exit-status"));
         let finder = if is_exit { DefectFinder::allowing(&[]) } else { DefectFinder::new() };
+        let finder = finder.until_idle(self.options.until_idle);
         let mut found = observed(&execution, &names, finder);
         // Of a run that was stopped, only what the threads would do next counts.
         found.retain(|_| !matches!(execution.status, RunStatus::Stopped | RunStatus::Diverged));
@@ -181,7 +182,7 @@ impl Replay {
         let mut target = NativeTarget::start(self.options.clone())?;
         let mut execution = Execution::empty();
         target.run(plan, &mut execution)?;
-        let symbols = symbols(&self.options.program, target.mappings());
+        let symbols = target_symbols(&self.options, target.mappings());
         let names = SourceNames::new(&symbols, &execution);
         let thread = |(number, pending): (usize, &raddle_model::Pending)| StoppedThread {
             next: describe_step(&pending.event, &execution, &names),

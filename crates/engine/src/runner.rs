@@ -10,7 +10,7 @@ use raddle_report::symbols::Symbols;
 use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 
 use crate::error::Error;
-use crate::naming::{SourceNames, symbols, with_places};
+use crate::naming::{SourceNames, target_symbols, with_places};
 use crate::observed::{Observed, observed};
 use crate::options::DEFAULT_MAX_EVENTS;
 use crate::program::Program;
@@ -103,7 +103,7 @@ impl Runner {
         let mut target = NativeTarget::start(options)?;
         let mut execution = Execution::empty();
         target.run(plan.clone(), &mut execution)?;
-        let symbols = symbols(self.program.path(), target.mappings());
+        let symbols = target_symbols(target.options(), target.mappings());
         let names = SourceNames::new(&symbols, &execution);
         let schedule = self.recording.as_ref().map(|recording| &recording.schedule);
         let divergence = schedule.and_then(|schedule| compare(schedule, &execution, &names));
@@ -119,8 +119,8 @@ impl Runner {
         options.memory_limit = self.options.memory_limit.or(options.memory_limit);
         options.hang_timeout = self.options.hang_timeout;
         options.output = self.options.output;
-        // A schedule was made with the sockets of the runtime.
-        options.real_sockets = self.recording.is_none();
+        // A schedule was made with the sockets of the runtime, and so are scripts.
+        options.real_sockets = self.recording.is_none() && options.parties.is_empty();
         options.pool = MAX_THREADS as u32;
         options.trace_bytes = TRACE_BYTES;
         options
@@ -153,7 +153,8 @@ impl ControlledRun {
     #[must_use]
     pub fn observed(&self) -> Vec<Observed> {
         // The status is the answer of the run, not a finding.
-        observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), DefectFinder::new())
+        let finder = DefectFinder::new().until_idle(self.target.options().until_idle);
+        observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), finder)
     }
 
     /// What was not modelled.

@@ -54,6 +54,8 @@ pub struct PredictOptions {
     pub policy: Policy,
     /// Bound on events of a run.
     pub max_events: u64,
+    /// Whether a program that only waits for more clients has ended.
+    pub until_idle: bool,
 }
 
 /// The result for a candidate.
@@ -196,7 +198,7 @@ pub fn predict(
         target,
         options,
         observer,
-        finder: DefectFinder::new(),
+        finder: DefectFinder::new().until_idle(options.until_idle),
         shown: BTreeSet::new(),
         paths: BTreeSet::new(),
         settled: BTreeMap::new(),

@@ -74,7 +74,9 @@ pub fn check(path: &Path, compiler: &str, run: &Run) -> Result<Ended, Failed> {
     let flags = [&[standard.to_string()], &run.flags[..]].concat();
     let place = Place::new();
     let mut words: Vec<OsString> = ["check", "--json", "-", "--out", "run"].map(OsString::from).to_vec();
-    words.extend(run.options.iter().map(OsString::from));
+    // Files beside the case.
+    let here = path.parent().unwrap_or(Path::new("")).display().to_string();
+    words.extend(run.options.iter().map(|option| OsString::from(option.replace("HERE/", &format!("{here}/")))));
     if needs_sources {
         analyser();
         words.extend(["--compiler".into(), compiler.into(), "--cflags".into(), flags.join(" ").into(), path.into()]);

@@ -22,7 +22,7 @@ use crate::directory::{REPORT, RunDirectory, usual_directory};
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
-use crate::naming::{symbols, unhooked_copies, with_places};
+use crate::naming::{target_symbols, unhooked_copies, with_places};
 use crate::observer::Observer;
 use crate::options::{CheckOptions, StrategyName, granularity_word};
 use crate::program::Program;
@@ -169,13 +169,14 @@ impl Checker {
             ..target_options.clone()
         };
         let mut target = NativeTarget::start(within.clone())?;
-        let symbols = symbols(&target_options.program, target.mappings());
+        let symbols = target_symbols(target_options, target.mappings());
         let StaticFacts { knowledge, notes } =
             static_facts::gather(options, &target_options.program, target.mappings());
         let confirmer = Confirmer::new(target_options.clone(), options.max_events);
         let mut collector = Collector::new(&symbols, confirmer, directory, options.property())
             .bounded(options.preemptions)
-            .allowing(&options.allowed_exits);
+            .allowing(&options.allowed_exits)
+            .until_idle(target_options.until_idle);
         collector.suppressions = options.suppressions.clone();
         let parallel = parallel_setup(options, &within, observer);
         let mut session = Session {

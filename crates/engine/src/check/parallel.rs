@@ -66,7 +66,7 @@ impl ParallelSetup {
     /// What makes the analyser of a worker.
     fn analyser(&self) -> impl FnOnce() -> Option<Analyser> + Send + use<> {
         let (expands, spurious, self_check) = (self.expands, self.spurious, self.self_check);
-        let finder = DefectFinder::allowing(&self.allowed_exits);
+        let finder = DefectFinder::allowing(&self.allowed_exits).until_idle(self.target_options.until_idle);
         move || expands.then(|| expander(spurious, self_check, finder))
     }
 }

@@ -7,11 +7,11 @@ use raddle_model::defect::{Defect, Held, Part, PartPosition, locks_held};
 use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
 use raddle_model::object::{Namer as _, ThreadOp};
 use raddle_model::race::{Race, Touching};
-use raddle_model::{AccessKind, Event, Execution, Incident, Op, Operation as _};
+use raddle_model::{AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _};
 use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
 use raddle_report::names::{ExecutionNames, Located, Moment};
 use raddle_report::symbols::{FrameRegisters, Symbols, demangle_type};
-use raddle_vocab::OpKind;
+use raddle_vocab::{Failure, OpKind};
 
 use super::message::{MessageArgs, message};
 
@@ -170,7 +170,9 @@ impl<'a> FindingBuilder<'a> {
             stack: stack.iter().flat_map(|&pc| self.names.frames(pc)).collect(),
             locks: self.locks(part).iter().map(|held| self.lock_name(held)).collect(),
             waits: part.waits.as_ref().map(|waits| Wait {
-                object: self.awaited(waits.object, waits.operation, &waits.holders),
+                object: self
+                    .awaited_by_party(part.thread)
+                    .unwrap_or_else(|| self.awaited(waits.object, waits.operation, &waits.holders)),
                 held_by: waits.holders.iter().map(|&holder| self.names.thread(u64::from(holder))).collect(),
             }),
             address: (is_access && size > 0).then(|| format!("{address:#x}")),
@@ -194,6 +196,14 @@ impl<'a> FindingBuilder<'a> {
             PartPosition::Pending => self.execution.events.len(),
         };
         locks_held(&self.execution.events, part.thread, before)
+    }
+
+    /// What a party waits for, which the runtime says in words.
+    fn awaited_by_party(&self, thread: u16) -> Option<String> {
+        let says = |incident: &&Incident| {
+            incident.thread == thread && incident.kind == IncidentKind::Failure(Failure::ScriptWaits)
+        };
+        self.execution.incidents.iter().find(says).map(|incident| incident.text.clone())
     }
 
     fn awaited(&self, object: u64, operation: OpKind, holders: &[u16]) -> String {
@@ -272,7 +282,7 @@ impl<'a> FindingBuilder<'a> {
     /// A misuse happens in the operation that the thread makes next on that object; other incidents
     /// are named by themselves.
     fn incident_word<'b>(&self, incident: &Incident, detail: &'b str) -> &'b str {
-        if !matches!(incident.kind, raddle_model::IncidentKind::Misuse(_)) {
+        if !matches!(incident.kind, IncidentKind::Misuse(_)) {
             return detail;
         }
         let later = self.execution.events.iter().skip(incident.after as usize);

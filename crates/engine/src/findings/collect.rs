@@ -101,6 +101,12 @@ impl<'a> Collector<'a> {
         Collector { finder: DefectFinder::allowing(exits), ..self }
     }
 
+    /// Takes a program that only waits for more clients for one that has ended, or not.
+    #[must_use]
+    pub fn until_idle(self, until_idle: bool) -> Self {
+        Collector { finder: self.finder.until_idle(until_idle), ..self }
+    }
+
     /// Whether a held lock was overwritten in the execution that was met last, and threads could compete
     /// for it.
     pub fn has_overwritten_lock(&self) -> bool {

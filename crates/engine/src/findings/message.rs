@@ -26,6 +26,10 @@ pub fn message(args: &MessageArgs<'_>) -> String {
             format!("exception of type `{}` is not caught in {}", args.text, thread(args))
         }
         Kind::Assertion if args.detail == "exit-status" => format!("the program ends with exit status {}", args.text),
+        Kind::Assertion if args.detail == "script" => {
+            let place = args.accesses.first().map_or_else(|| "?".into(), |access| super::builder::at(&access.place));
+            format!("{} at {place} expected {}", thread(args), args.text)
+        }
         Kind::Assertion => format!("assertion `{}` fails in {}", args.text, thread(args)),
         // For a signal that the program got, the text is its number. Otherwise the text says what
         // ended the run, and no address is known.

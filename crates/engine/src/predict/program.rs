@@ -25,7 +25,7 @@ use crate::directory::RunDirectory;
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
-use crate::naming::{SourceNames, place_text, symbols, with_places};
+use crate::naming::{SourceNames, place_text, target_symbols, with_places};
 use crate::observer::Observer;
 use crate::options::Property;
 use crate::panics;
@@ -42,20 +42,21 @@ pub fn predict_program(
     let directory = RunDirectory::create(&predictor.directory)?;
     let target_options = program.target_options();
     let mut target = NativeTarget::start(target_options.clone())?;
-    let symbols = symbols(program.path(), target.mappings());
-    let loaded = target_options.loaded.clone();
+    let symbols = target_symbols(&target_options, target.mappings());
+    let (loaded, until_idle) = (target_options.loaded.clone(), target_options.until_idle);
     let confirmer = Confirmer::new(target_options, predictor.options.max_events);
     let mut watcher = Watcher {
         export: predictor.export.as_deref(),
         symbols: &symbols,
-        collector: Collector::new(&symbols, confirmer, &directory, Property::All),
+        collector: Collector::new(&symbols, confirmer, &directory, Property::All).until_idle(until_idle),
         ledger: Ledger::default(),
         observer,
         runs: 0,
         traces: 0,
         failure: None,
     };
-    let predicted = panics::catch(|| predict(&mut target, &session_options(&predictor.options), &mut watcher));
+    let session = PredictOptions { until_idle, ..session_options(&predictor.options) };
+    let predicted = panics::catch(|| predict(&mut target, &session, &mut watcher));
     let (totals, panic) = match predicted {
         Ok(totals) => (totals?, None),
         Err(reason) => (Totals::default(), Some(reason)),
@@ -93,6 +94,7 @@ fn session_options(options: &PredictorOptions) -> PredictOptions {
         assume_any_value: options.assume_any_value,
         policy: options.seed.map_or(Policy::LeastRank, |seed| Policy::Random { seed }),
         max_events: options.max_events,
+        until_idle: false,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use raddle_model::SyncState;
 use raddle_model::{Choice, Event, Execution, Op, Operation as _, PendingState, Request, ThreadPath};
+use raddle_vocab::party::Party;
 use raddle_vocab::policy::{MAX_THREADS, Policy};
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 
@@ -75,8 +76,11 @@ pub fn choices_of(entries: &[ScheduleEntry]) -> Result<Vec<Choice>, ScheduleErro
             if total >= MAX_THREADS {
                 return Err(ScheduleError::TooManyThreads);
             }
-            thread.children += 1;
-            created.insert([path, &[thread.children]].concat(), total as u16);
+            // A party is named by the entry that creates it, and does not count.
+            let party = entry.object.as_deref().and_then(Party::named).filter(|_| path.is_empty());
+            thread.children += u32::from(party.is_none());
+            let last = party.map_or(thread.children, Party::component);
+            created.insert([path, &[last]].concat(), total as u16);
         }
     }
     Ok(choices)

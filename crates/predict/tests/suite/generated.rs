@@ -60,6 +60,7 @@ fn predicted(program: &AbstractProgram, rounds: u32, seed: u64) -> Totals {
         assume_any_value: false,
         policy: if seed.is_multiple_of(2) { Policy::LeastRank } else { Policy::Random { seed } },
         max_events: 100_000,
+        until_idle: false,
     };
     predict(&mut target, &options, &mut Quiet).unwrap()
 }

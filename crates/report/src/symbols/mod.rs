@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use raddle_model::finding::{ObjectKind, Place};
+use raddle_vocab::party::Party;
 
 pub use demangle::{demangle, demangle_type};
 pub use elf::separate_debug_file;
@@ -59,6 +60,8 @@ pub struct Symbols {
     /// Paths below it are shown relative to it.
     directory: PathBuf,
     frames: RefCell<BTreeMap<u64, Vec<Place>>>,
+    /// Files of the scripts of parties.
+    scripts: BTreeMap<Party, String>,
 }
 
 impl Symbols {
@@ -67,7 +70,20 @@ impl Symbols {
     #[must_use]
     pub fn new(modules: &Modules, directory: &Path) -> Self {
         let files = modules.iter().map(|module| (module.clone(), OnceCell::new())).collect();
-        Symbols { files, directory: directory.to_path_buf(), frames: RefCell::default() }
+        Symbols { files, directory: directory.to_path_buf(), frames: RefCell::default(), scripts: BTreeMap::new() }
+    }
+
+    /// Adds the files of the scripts of parties.
+    #[must_use]
+    pub fn with_scripts(self, scripts: impl IntoIterator<Item = (Party, String)>) -> Self {
+        Symbols { scripts: scripts.into_iter().collect(), ..self }
+    }
+
+    /// The place in a script that a code address stands for.
+    fn script_place(&self, pc: u64) -> Option<Place> {
+        let (party, line) = Party::of_place(pc)?;
+        let file = self.scripts.get(&party).map(|file| self.shown(Path::new(file)));
+        Some(Place { file, line: (line > 0).then_some(line), function: Some(party.to_string()), ..Place::default() })
     }
 
     /// The places of a return address, innermost first. There are several where calls were inlined.
@@ -175,6 +191,9 @@ impl Symbols {
     }
 
     fn look_up(&self, pc: u64) -> Vec<Place> {
+        if let Some(place) = self.script_place(pc) {
+            return vec![place];
+        }
         let address = pc.wrapping_sub(1);
         let Some((elf, linked)) = self.file_of(address) else {
             return vec![Place { function: Some(format!("{pc:#x}")), ..Place::default() }];

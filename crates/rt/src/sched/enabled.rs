@@ -77,6 +77,9 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             if events == raddle_vocab::io::WAITS_FOR_SIGNAL {
                 return yes(crate::interpose::process::pending_signals::can_take(tid));
             }
+            if matches!(events, raddle_vocab::io::WAITS_FOR_PROGRAM | raddle_vocab::io::WAITS_FOR_CALLER) {
+                return yes(net::party::can_go_on(tid));
+            }
             if raddle_vocab::io::is_wait_for_lock(events) {
                 return yes(crate::interpose::io::file_locks::can_lock(tid, descriptor, events));
             }

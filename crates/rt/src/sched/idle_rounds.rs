@@ -89,7 +89,8 @@ impl Watch {
 #[cold]
 #[inline(never)]
 pub fn arriving(op: &AnnouncedOp) {
-    if !process().fold_spins || proof::is_wanted() || run().steps >= process().plan.examine_at {
+    let is_party = run().me().private.party.is_some();
+    if !process().fold_spins || proof::is_wanted() || run().steps >= process().plan.examine_at || is_party {
         return;
     }
     let site = Site { kind: op.kind, obj: op.obj, pc: op.pc, sp: registers().sp };

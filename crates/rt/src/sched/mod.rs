@@ -19,6 +19,7 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, config_flag, job_flag, limit};
 
 use crate::arch::context;
 use crate::interpose::annotations::section;
+use crate::interpose::io::net::party;
 use crate::interpose::io::readiness;
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
@@ -208,7 +209,8 @@ fn at_rest() -> Option<usize> {
         timers::Next::NotModelled => finish(RunStatus::Cut, 0),
         timers::Next::None => {
             let is_real = process().config_flags & config_flag::REAL_SOCKETS != 0;
-            if run().exit.is_none() && (0..run().threads).any(waits_for_outside) {
+            let is_idle = process().config_flags & config_flag::UNTIL_IDLE != 0 && party::are_done();
+            if run().exit.is_none() && !is_idle && (0..run().threads).any(waits_for_outside) {
                 controller::note_limit(limit::EXTERNAL_WAIT);
                 if is_real && readiness::wait_for_outside() {
                     changed_channels();
@@ -289,6 +291,7 @@ fn record_end(status: RunStatus) {
     }
     if status == RunStatus::Rest {
         crate::interpose::sync::sem::report_stuck();
+        crate::interpose::io::net::party::report_at_rest();
     }
     for tid in 0..run.threads {
         let blocked = enabled(tid) == CanStep::No;

@@ -11,13 +11,26 @@ use crate::state::{ReadySet, ThreadStatus, process, run};
 /// sure that there is a pool entry for it.
 pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     let run = run();
-    let tid = run.threads;
     let parent = run.hot.tid as usize;
     run.fibers[parent].children += 1;
-    let nth = run.fibers[parent].children;
+    let (nth, rank) = (run.fibers[parent].children, rank_of_new_child(parent));
+    add(slot, entry, nth, rank)
+}
+
+/// Adds a scripted party, a child of main whose rank is behind all others.
+pub fn add_party(slot: usize, entry: (usize, usize), component: u32) -> usize {
+    let rank = run().threads;
+    run().parties += 1;
+    add(slot, entry, component, rank)
+}
+
+/// Adds a child whose spawn path ends with `nth`.
+fn add(slot: usize, entry: (usize, usize), nth: u32, rank: usize) -> usize {
+    let run = run();
+    let tid = run.threads;
+    let parent = run.hot.tid as usize;
     let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
     let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
-    let rank = rank_of_new_child(parent);
     let pool = process().pool[slot];
     // The entry was not used in this run: all other fields are as in `Fiber::UNUSED`.
     let fiber = &mut run.fibers[tid];
@@ -43,11 +56,11 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
 }
 
 /// The rank of a new child is right behind all descendants of its parent, because the last
-/// component of its spawn path is the largest. All threads descend from main.
+/// component of its spawn path is the largest but for those of parties. All threads descend from main.
 fn rank_of_new_child(parent: usize) -> usize {
     let run = run();
     if parent == 0 {
-        return run.threads;
+        return run.threads - run.parties;
     }
     let mut rank = run.fibers[parent].rank as usize + 1;
     while rank < run.threads && descends(run.by_rank[rank] as usize, parent) {

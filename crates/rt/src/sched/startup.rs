@@ -136,6 +136,9 @@ fn attach(descriptor: i32) {
     if raddle_wire::file_bytes(config.trace_bytes as usize) > bytes {
         controller::refuse("the shared file is too small");
     }
+    if !crate::interpose::io::net::party::is_sound() {
+        controller::refuse("the scripts in the shared file contradict themselves");
+    }
     process.arena_bytes = config.trace_bytes as usize;
     process.access_granularity = config.flags & config_flag::ACCESS_GRANULARITY != 0;
     crate::arch::entry::READS_ARE_OPERATIONS.store(process.access_granularity, core::sync::atomic::Ordering::Relaxed);
@@ -280,6 +283,7 @@ fn begin() {
     sched::to_controller();
     sched::wait_for_turn();
     sched::commit(&op, Outcome::Done, 0, 0);
+    crate::interpose::io::net::party::create_all();
 }
 
 /// First code of every other thread.

@@ -282,6 +282,8 @@ pub struct RunState {
     pub steps: u32,
     /// Threads created so far.
     pub threads: usize,
+    /// Those of them that play scripted parties.
+    pub parties: usize,
     /// Ranks of the threads that may be able to step; checked again when chosen.
     pub runnable: ThreadSet,
     /// Ranks of the threads that could step only by timing out or waking spuriously.
@@ -367,6 +369,7 @@ impl RunState {
             announced_locks: AnnouncedLocks::NEW,
             benign: benign::Ranges::NEW,
             threads: 0,
+            parties: 0,
             steps: 0,
             runnable: ThreadSet::new(),
             reluctant: ThreadSet::new(),

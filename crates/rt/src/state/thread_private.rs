@@ -1,5 +1,6 @@
 //! What the runtime keeps for each thread beside its place in the schedule.
 
+use crate::interpose::io::net::party::PartyWait;
 use crate::interpose::io::slots::LookUp;
 use crate::interpose::io::traversal::Traversal;
 use crate::interpose::thread::cancel::Cancel;
@@ -93,6 +94,10 @@ pub struct ThreadPrivate {
     pub look_up: LookUp,
     /// The socket that it waits for, from 1; 0 if it waits for none.
     pub socket: u16,
+    /// The scripted party that it plays, by its number among all.
+    pub party: Option<u8>,
+    /// What that party waits for.
+    pub party_wait: PartyWait,
     /// The descriptors that it waits for in `poll`, and how many.
     pub polled: (usize, usize),
     /// Number of the descriptor that it asks about, of those of one call.
@@ -142,6 +147,8 @@ impl ThreadPrivate {
         lock_request: 0,
         look_up: LookUp::NONE,
         socket: 0,
+        party: None,
+        party_wait: PartyWait::None,
         polled: (0, 0),
         asked: 0,
         traversal: Traversal::NONE,

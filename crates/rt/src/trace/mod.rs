@@ -176,6 +176,23 @@ pub fn misuse_at_rest(tid: usize, kind: Misuse) {
     push_reserved(&[header, fiber.pending.obj, record::pack_pc(fiber.pending.pc, kind as u16), 0]);
 }
 
+/// Records what became of a party at the end of the run.
+pub fn failure_at_rest(tid: usize, kind: Failure, text: &[u8]) {
+    let (header, pc) = (run().fibers[tid].count, run().fibers[tid].pending.pc);
+    push_reserved(&[
+        record::header(record::FAILURE, 0, tid as u16, header),
+        0,
+        record::pack_pc(pc, kind as u16),
+        text.len() as u64,
+    ]);
+    push_reserved(&[record::header(record::TEXT, 0, tid as u16, text.len() as u32)]);
+    for chunk in text.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        push_reserved(&[u64::from_le_bytes(word)]);
+    }
+}
+
 /// Records bytes that belong to the record before.
 fn text(kind: u8, bytes: &[u8]) {
     text_of(kind, run().hot.tid, bytes);

@@ -2,12 +2,14 @@
 
 use core::ffi::c_void;
 
+use raddle_vocab::party::Party;
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome, RunStatus};
 
 use crate::arch::context;
 use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
+use crate::interpose::io::net;
 use crate::interpose::memory::heap;
 use crate::interpose::process::end;
 use crate::interpose::sync::mutex;
@@ -126,6 +128,20 @@ pub extern "C" fn create(
     0
 }
 
+/// Main creates the thread of a scripted party, which is none of the program's: it is never joined, and
+/// gets no signals.
+pub fn create_party(party: Party, number: usize) {
+    let mut op = AnnouncedOp::new(OpKind::Create, party.place(0), 0, 0);
+    sched::arrive(op);
+    let (slot, _) = take_slot();
+    let tid = ranks::add_party(slot, (net::party::play as *const () as usize, number), party.component());
+    thread_storage::save(slot);
+    let fiber = &mut run().fibers[tid];
+    (fiber.detached, fiber.blocked, fiber.private.party) = (true, u64::MAX, Some(number as u8));
+    op.arg = tid as u64;
+    sched::commit(&op, Outcome::Done, 1, 0);
+}
+
 /// A slot for a new thread, and whether another thread has used it before. Only slots of threads
 /// that the creator itself has joined are used again: otherwise addresses would depend on other
 /// threads.
@@ -206,9 +222,11 @@ pub fn end(result: usize) -> ! {
 /// main had called `exit(0)`. Main waits by joining them. Threads that were detached by an
 /// operation cannot be joined any more; main only polls them.
 fn wait_for_all() -> ! {
-    while let Some(tid) =
-        (1..run().threads).map(|rank| run().by_rank[rank] as usize).find(|&tid| !run().fibers[tid].private.main_saw_end)
-    {
+    let is_unseen = |tid: &usize| {
+        let private = &run().fibers[*tid].private;
+        !private.main_saw_end && private.party.is_none()
+    };
+    while let Some(tid) = (1..run().threads).map(|rank| run().by_rank[rank] as usize).find(is_unseen) {
         let fiber = &run().fibers[tid];
         if !fiber.joined {
             let join = AnnouncedOp::new(OpKind::Join, 0, tid as u64, 0);

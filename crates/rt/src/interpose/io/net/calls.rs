@@ -9,7 +9,7 @@ use super::address::Address;
 use super::connect::{self, Asked};
 use super::data::first_message;
 use super::readiness::has_room_to_wait;
-use super::{SocketCall, SocketPhase, attach, is_modelled, make, shut, socket};
+use super::{SocketCall, SocketPhase, attach, is_modelled, make, party, shut, socket};
 use crate::arch::entry::export;
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, writes};
@@ -210,7 +210,7 @@ fn connect_to(call: &SocketCall, address: *const c_void, bytes: u32) -> Result<(
             return Err(libc::EINVAL);
         }
         connect::find_name(&target, call.pc)?;
-    } else if !target.is_any() && !target.is_loopback() {
+    } else if !target.is_any() && !target.is_loopback() && !party::is_peer(&target) {
         super::abandon(index);
         return Err(OUTSIDE);
     }

@@ -172,6 +172,11 @@ pub fn ask(index: usize) -> Asked {
     (other.phase, other.thing, other.peer) = (SocketPhase::Connected, thing, index as u16 + 1);
     (other.local, other.remote) = (to, from);
     (other.waits_at, other.turn) = (listener as u16 + 1, turn());
+    let found = socket(listener);
+    if found.script != 0 {
+        // A script is for one connection.
+        (found.phase, found.is_bound) = (SocketPhase::Fresh, false);
+    }
     queues::notify_socket(listener, Notice::Input);
     Asked::Made
 }

@@ -74,7 +74,7 @@ fn put(index: usize, from: *const u8, len: usize) {
 }
 
 /// Copies bytes that wait at the socket, from `at` on.
-fn look(index: usize, at: usize, into: *mut u8, len: usize) {
+pub fn look(index: usize, at: usize, into: *mut u8, len: usize) {
     let start = (socket(index).head as usize + at) % ROOM;
     let first = len.min(ROOM - start);
     let from = bytes(index).as_ptr();
@@ -86,7 +86,7 @@ fn look(index: usize, at: usize, into: *mut u8, len: usize) {
 }
 
 /// Drops bytes that wait at the socket.
-fn drop_bytes(index: usize, len: usize) {
+pub fn drop_bytes(index: usize, len: usize) {
     let this = socket(index);
     this.len -= len as u32;
     // An empty buffer begins at its start again, so that few pages are written.
@@ -114,7 +114,7 @@ fn take_error(index: usize) -> Option<Errno> {
 }
 
 /// Puts what fits into the buffer of the other end of a stream.
-fn send_part(index: usize, pieces: &Pieces, skip: usize, portion: Portion) -> Result<usize, Errno> {
+pub fn send_part(index: usize, pieces: &Pieces, skip: usize, portion: Portion) -> Result<usize, Errno> {
     let this = socket(index);
     match this.phase {
         SocketPhase::Connecting => return Err(libc::EAGAIN),
@@ -386,7 +386,7 @@ fn receive_part(index: usize, pieces: &Pieces, skip: usize, flags: i32, portion:
 }
 
 /// There is more room for what the other end sends.
-fn freed(index: usize) {
+pub fn freed(index: usize) {
     if let Some(peer) = usize::from(socket(index).peer).checked_sub(1) {
         let other = socket(peer);
         if other.is_unix() || other.lacks_room && room(peer) >= ROOM / 3 {

@@ -19,6 +19,7 @@ mod calls;
 mod connect;
 mod data;
 mod messages;
+pub mod party;
 mod readiness;
 
 use raddle_vocab::io::Endpoint;
@@ -101,6 +102,8 @@ pub struct Socket {
     pub turn: u32,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
+    /// The scripted party that it belongs to as what the program finds it by; 0 if it is none.
+    pub script: u32,
     /// Directions that are shut down, bits of [`shut`].
     pub shut: u8,
     /// The other end sends no more.
@@ -138,6 +141,7 @@ impl Socket {
         waits_at: 0,
         turn: 0,
         backlog: 0,
+        script: 0,
         shut: 0,
         is_finished: false,
         lacks_room: false,
