@@ -1,4 +1,4 @@
-// check: --client tcp:8080=HERE/ping.script --client tcp:8080=HERE/ping.script
+// check: --client tcp:8080=HERE/ping.script
 // verdict: verified
 // check: --stop-at-first --client tcp:8080=HERE/ping.script --client tcp:8080=HERE/ping.script
 // flags: -DRACE -DWORKERS=2

@@ -240,7 +240,8 @@ impl<'a> FindingBuilder<'a> {
     fn created(&self, thread: u16) -> Option<Created> {
         let is_creation =
             |step: &&Event| matches!(step.op, Op::Thread(ThreadOp::Create { child, .. }) if child == thread);
-        let create = self.execution.events.iter().find(is_creation).filter(|_| thread != 0)?;
+        let is_party = self.execution.threads.get(usize::from(thread)).is_some_and(|info| info.path.party().is_some());
+        let create = self.execution.events.iter().find(is_creation).filter(|_| thread != 0 && !is_party)?;
         let by = self.names.thread(u64::from(create.thread));
         Some(Created { by, place: self.names.place(&[create.pc]) })
     }

@@ -19,6 +19,7 @@ mod calls;
 mod connect;
 mod data;
 mod messages;
+mod names;
 pub mod party;
 mod readiness;
 

@@ -288,7 +288,8 @@ impl Player {
     fn fails_expectation(&self, step: &ScriptStep, taken: u32) -> ! {
         let mut text = Text::new();
         text.add_expectation(step);
-        text.add(if is_over(socket(self.index)) { b", but the connection ended behind " } else { b", but received " });
+        let is_short = step.action != action::EXPECT_CLOSE && !differs(self.index, step, taken);
+        text.add(if is_short { b", but the connection ended behind " } else { b", but received " });
         text.add_received(self.index, step, taken);
         self.fails(step.line, text.bytes())
     }
@@ -331,11 +332,8 @@ fn progress(index: usize, step: &ScriptStep, taken: u32) -> StepProgress {
     };
     match step.action {
         action::EXPECT => {
-            let rest = &bytes[taken as usize..];
-            let compared = rest.len().min(there as usize);
-            let is_wrong = (0..compared).any(|at| byte(index, at) != rest[at]);
-            let progress = whole(rest.len() as u64);
-            StepProgress { is_wrong: progress.is_wrong || is_wrong, ..progress }
+            let progress = whole(u64::from(step.len - taken));
+            StepProgress { is_wrong: progress.is_wrong || differs(index, step, taken), ..progress }
         }
         action::EXPECT_BYTES => whole(step.amount - u64::from(taken).min(step.amount)),
         action::EXPECT_UNTIL => {
@@ -350,6 +348,15 @@ fn progress(index: usize, step: &ScriptStep, taken: u32) -> StepProgress {
         }
         _ => StepProgress { take: 0, is_done: there == 0 && is_over, is_wrong: there > 0 },
     }
+}
+
+/// Whether other bytes have come than those that the step expects.
+fn differs(index: usize, step: &ScriptStep, taken: u32) -> bool {
+    if step.action != action::EXPECT {
+        return false;
+    }
+    let rest = &data(step)[taken as usize..];
+    (0..rest.len().min(socket(index).len as usize)).any(|at| byte(index, at) != rest[at])
 }
 
 /// A byte that waits at the socket.
@@ -408,10 +415,14 @@ fn report(tid: usize, script: &ScriptParty, wait: PartyWait) {
     match wait {
         PartyWait::None | PartyWait::Caller => return,
         PartyWait::Listener => {
-            text.add(if has_ended { b"the program ended and did not listen at " } else { b"the program to listen at " });
+            text.add(b"the program to listen at ");
             text.add_address(&address(script));
+            text.add(if has_ended { b", but it ended" } else { b"" });
         }
-        PartyWait::Room => text.add(b"room for what it sends"),
+        PartyWait::Room => {
+            text.add(b"the program to take what it sends");
+            text.add(if has_ended { b", but it ended" } else { b"" });
+        }
         PartyWait::Step { step, taken } => {
             let step = &scripts().steps[step as usize];
             // The end of the program closes its connections.
