@@ -38,7 +38,7 @@ pub enum Command {
     /// Explore every schedule that matters
     Check(Box<CheckArgs>),
     /// Make one controlled execution
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run a witness, schedule or trace again
     Replay(ReplayArgs),
     /// Find races that other orders of one run's events show, and force each on the program

@@ -9,6 +9,7 @@
 //! | `cspm` | a CSPm script | `csp::cspm` |
 //! | `std_trace` | a trace in the STD format | `predict::std_format` |
 //! | `command_line` | a compiler's command line | `cc::plan` |
+//! | `scripts` | a script of a client or peer | `exec::scripts` |
 //! | `suppressions` | a suppression file, and a name to match | `report::suppress` |
 //!
 //! `fuzz/` runs them with libFuzzer (`./x fuzz`). The test of this crate runs them on the files in
@@ -19,6 +20,7 @@ mod command_line;
 mod cspm;
 mod recording;
 mod records;
+mod scripts;
 mod std_trace;
 mod suppressions;
 
@@ -26,6 +28,7 @@ pub use command_line::command_line;
 pub use cspm::cspm;
 pub use recording::recording;
 pub use records::records;
+pub use scripts::scripts;
 pub use std_trace::std_trace;
 pub use suppressions::suppressions;
 
@@ -33,11 +36,12 @@ pub use suppressions::suppressions;
 pub type Body = fn(&[u8]);
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Body); 6] = [
+pub const TARGETS: [(&str, Body); 7] = [
     ("records", records),
     ("recording", recording),
     ("cspm", cspm),
     ("std_trace", std_trace),
     ("command_line", command_line),
+    ("scripts", scripts),
     ("suppressions", suppressions),
 ];

@@ -9,6 +9,7 @@ mod file_system;
 mod forged;
 mod limits;
 mod names;
+mod servers;
 mod tools;
 mod unseen;
 
@@ -25,7 +26,15 @@ fn main() {
             trials.push(Trial::test(name, move || check_program(&source, mode)));
         }
     }
-    let tests = [commands::TESTS, file_system::TESTS, forged::TESTS, limits::TESTS, unseen::TESTS, names::TESTS];
+    let tests = [
+        commands::TESTS,
+        file_system::TESTS,
+        forged::TESTS,
+        limits::TESTS,
+        unseen::TESTS,
+        names::TESTS,
+        servers::TESTS,
+    ];
     for &(name, test) in tests.into_iter().flatten() {
         trials.push(Trial::test(name, move || {
             test();

@@ -191,6 +191,14 @@ fn number_of(number: usize) -> Option<u8> {
     u8::try_from(number).ok().filter(|&number| number > 0 && usize::from(number) <= MAX_PARTIES)
 }
 
+/// Reads the text of a script that names no files.
+///
+/// # Errors
+/// Where it stops making sense.
+pub fn parse(text: &[u8]) -> Result<Vec<ScriptLine>, ScriptError> {
+    parse::script(text, &|name| Err(format!("{name} cannot be read here")))
+}
+
 /// Refuses scripts that the runtime has no room for.
 ///
 /// # Errors

@@ -78,7 +78,8 @@ extern "C" fn get_address(
     pc: u64,
 ) -> i32 {
     let host = bytes(node);
-    let peer = if controlled() { host.and_then(party::host_address).and_then(|address| written(&address)) } else { None };
+    let peer =
+        if controlled() { host.and_then(party::host_address).and_then(|address| written(&address)) } else { None };
     let is_local = host.is_none_or(is_numeric) || peer.is_some();
     if controlled() && !(is_local && bytes(service).is_none_or(is_numeric)) {
         calls::note(b"getaddrinfo", pc);

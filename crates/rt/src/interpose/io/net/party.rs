@@ -135,9 +135,8 @@ pub fn host_address(name: &[u8]) -> Option<Address> {
 fn open_target(wanted: &Address) -> Option<Address> {
     let other = (wanted.family() == libc::AF_INET).then(|| Address::loopback(libc::AF_INET6, wanted.port()));
     let is_open = |target: &Address| {
-        let listener = bound_to(target, libc::SOCK_STREAM, |socket| {
-            socket.phase == SocketPhase::Listening && socket.script == 0
-        });
+        let listener =
+            bound_to(target, libc::SOCK_STREAM, |socket| socket.phase == SocketPhase::Listening && socket.script == 0);
         listener.is_some_and(has_room_to_wait)
     };
     [Some(*wanted), other].into_iter().flatten().find(is_open)
