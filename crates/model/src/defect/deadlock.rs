@@ -28,7 +28,7 @@ use raddle_vocab::{RunStatus, SECTION, io};
 
 use super::held::Holdings;
 use super::{Defect, Part, PartPosition, Waits};
-use crate::execution::{Execution, Pending, PendingState};
+use crate::execution::{Event, Execution, Pending, PendingState};
 use crate::finding::Kind;
 use crate::object::{AtomicOp, CondAction, CondOp, MemoryOp, Op, Operation as _, Patience, RwlockAction, ThreadOp};
 
@@ -52,11 +52,14 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool,
     if !knots.is_empty() || execution.exit.is_some() || is_excused || until_idle && scene.is_idle() {
         return;
     }
-    let spinning = scene.threads(|pending| pending.state == PendingState::Awaiting);
+    // While a party waits, a loop of waits with time-outs is no worse than a wait without.
+    let is_awaited = !scene.threads(|pending| scene.is_party(pending) && is_stuck(pending)).is_empty();
+    let spins =
+        |pending: &Pending| pending.state == PendingState::Awaiting && !(is_awaited && scene.awaits_client(pending));
+    let spinning = scene.threads(spins);
     if !spinning.is_empty() {
         into.push(scene.defect(Kind::Livelock, "spin", &spinning));
     }
-    let is_awaited = !scene.threads(|pending| scene.is_party(pending) && is_stuck(pending)).is_empty();
     let lost: Vec<u16> =
         scene.roots().into_iter().filter(|&thread| !is_awaited && scene.missed_a_wake_up(thread)).collect();
     if !lost.is_empty() {
@@ -158,14 +161,20 @@ impl<'a> Scene<'a> {
     /// Whether every party is done and one more client could make the program go on.
     fn is_idle(&self) -> bool {
         let pending = &self.execution.pending;
-        let awaits_client = |pending: &Pending| {
-            let Op::File(op) = &pending.event.op else { return false };
-            // A wait for several descriptors names the first of them.
-            let is_for_several = op.second.is_some_and(|second| second.thing == io::READINESS);
-            is_stuck(pending) && (is_for_several || Endpoint::of(op.object.identity).is_some())
-        };
         pending.iter().all(|pending| !self.is_party(pending) || !is_stuck(pending))
-            && pending.iter().any(|pending| !self.is_party(pending) && awaits_client(pending))
+            && pending.iter().any(|pending| !self.is_party(pending) && self.awaits_client(pending))
+    }
+
+    /// Whether the thread waits for a connection or its bytes.
+    fn awaits_client(&self, pending: &Pending) -> bool {
+        // A thread that goes round in a loop of waits with time-outs has made one of them last.
+        let is_round = pending.state == PendingState::Awaiting;
+        let of_thread = |event: &&Event| event.thread == pending.event.thread;
+        let last = self.execution.events.iter().rfind(of_thread).filter(|_| is_round);
+        let Op::File(op) = last.map_or(pending.event.op, |event| event.op) else { return false };
+        // A wait for several descriptors names the first of them.
+        let is_for_several = op.second.is_some_and(|second| second.thing == io::READINESS);
+        is_stuck(pending) && (is_for_several || Endpoint::of(op.object.identity).is_some())
     }
 
     fn path(&self, thread: u16) -> &crate::ThreadPath {
