@@ -2,7 +2,7 @@
 // verdict: verified
 // executions: 1
 // check: --peer tcp:mail.example:2525=HERE/greet.script
-// flags: -DHOST=\"mail.example\"
+// flags: -DBY_NAME
 // verdict: verified
 // executions: 1
 // check: --peer tcp:192.0.2.7:2525=HERE/greet.script
@@ -38,7 +38,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifndef HOST
+#ifdef BY_NAME
+#define HOST "mail.example"
+#else
 #define HOST "192.0.2.7"
 #endif
 

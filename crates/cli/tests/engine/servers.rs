@@ -78,5 +78,7 @@ fn runs_and_predictions_have_clients() {
     let waits = place.raddle(&["run", &client, "--until-exit", program]);
     assert_eq!(waits.status(), Some(1), "{}", waits.all());
     let predicted = place.raddle(&["predict", &client, &client, program]);
-    assert!(predicted.stdout().contains("data race on `served`"), "{}", predicted.all());
+    // In the run that is observed one worker serves both. That the server then waits is no deadlock.
+    assert_eq!(predicted.status(), Some(3), "{}", predicted.all());
+    assert!(!predicted.stdout().contains("deadlock"), "{}", predicted.all());
 }
