@@ -84,15 +84,21 @@ fn from_file(text: &str) -> Result<Vec<Setting>, CommandError> {
     Ok(settings)
 }
 
-fn setting(key: &str, value: &toml::Value) -> Result<Option<Setting>, String> {
+fn setting(key: &str, value: &toml::Value) -> Result<Vec<Setting>, String> {
     let name = key.replace('_', "-");
+    let wrong = || format!("{key} must be a text, a list of texts, a number, true or false");
     Ok(match value {
-        toml::Value::Boolean(false) => None,
-        toml::Value::Boolean(true) => Some((name, vec![])),
-        toml::Value::String(text) => Some((name, vec![text.clone()])),
-        toml::Value::Integer(number) => Some((name, vec![number.to_string()])),
-        toml::Value::Float(number) => Some((name, vec![number.to_string()])),
-        _ => return Err(format!("{key} must be a text, a number, true or false")),
+        toml::Value::Boolean(false) => vec![],
+        toml::Value::Boolean(true) => vec![(name, vec![])],
+        toml::Value::String(text) => vec![(name, vec![text.clone()])],
+        toml::Value::Integer(number) => vec![(name, vec![number.to_string()])],
+        toml::Value::Float(number) => vec![(name, vec![number.to_string()])],
+        // For options that may be given several times.
+        toml::Value::Array(texts) => {
+            let one = |text: &toml::Value| text.as_str().map(|text| (name.clone(), vec![text.to_string()]));
+            texts.iter().map(one).collect::<Option<_>>().ok_or_else(wrong)?
+        }
+        _ => return Err(wrong()),
     })
 }
 
@@ -180,6 +186,8 @@ mod tests {
             words(from_file("quiet = true\nwerror = false\n[check]\nmax-events = 5\ntime_limit = 1.5\n")).unwrap();
         assert_eq!(told, ["--max-events=5", "--time-limit=1.5", "--quiet"]);
         assert!(words(from_file("quiet = [1]")).unwrap_err().contains("must be"));
+        let told = words(from_file("client = ['tcp:80=a', 'tcp:80=b']")).unwrap();
+        assert_eq!(told, ["--client=tcp:80=a", "--client=tcp:80=b"]);
         assert!(words(from_file("quiet = ")).is_err());
     }
 }

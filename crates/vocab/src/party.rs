@@ -38,8 +38,10 @@ pub struct Party {
 }
 
 impl Party {
-    const fn code(self) -> u32 {
-        (self.role as u32) << NUMBER_BITS | self.number as u32
+    /// A number for it: the role in the upper byte, the number in the lower one. Never 0.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        (self.role as u16) << NUMBER_BITS | self.number as u16
     }
 
     const fn of_code(code: u32) -> Option<Party> {
@@ -55,7 +57,7 @@ impl Party {
     /// The last component of its spawn path.
     #[must_use]
     pub const fn component(self) -> u32 {
-        COMPONENT | self.code()
+        COMPONENT | self.code() as u32
     }
 
     /// The party with this component.

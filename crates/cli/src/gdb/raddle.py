@@ -13,6 +13,8 @@ STATUS_TEXT = [
     "left the process",
 ]
 PENDING, AT_ACCESS, AT_SPIN_READ, ENDLESS_LOOP = 1, 2, 3, 4
+# Roles of scripted parties.
+PARTIES = ["client", "peer"]
 SAVED = ["r15", "r14", "r13", "r12", "rbx", "rbp"]
 # Words of the runtime's `__raddle_debug`, in their order.
 FIELDS = [
@@ -27,6 +29,7 @@ FIELDS = [
     "parent",
     "threads",
     "running",
+    "party",
 ]
 
 
@@ -60,6 +63,7 @@ class Fiber:
         self.kind = KINDS.get(word(at + t["kind"], 1), "?")
         self.pc = word(at + t["pc"])
         self.parent = word(at + t["parent"], 2)
+        self.party = word(at + t["party"], 2)
         self.name = "T0"
 
     def is_there(self):
@@ -92,6 +96,9 @@ def fibers():
     found = [Fiber(t, number) for number in range(word(t["run"] + t["threads"]))]
     children = {}
     for fiber in found[1:]:
+        if fiber.party:
+            fiber.name = "%s%d" % (PARTIES[fiber.party >> 8], fiber.party & 255)
+            continue
         nth = children[fiber.parent] = children.get(fiber.parent, 0) + 1
         above = found[fiber.parent].name
         fiber.name = "T%d" % nth if above == "T0" else "%s.%d" % (above, nth)

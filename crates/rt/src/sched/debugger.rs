@@ -6,10 +6,11 @@
 
 use core::mem::offset_of;
 
+use crate::state::thread_private::ThreadPrivate;
 use crate::state::{AnnouncedOp, Fiber, RunState, run_pointer};
 
 /// Changes with the layout of the table.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Addresses and offsets; all words, so that a script can read it.
 #[repr(C)]
@@ -25,6 +26,7 @@ pub struct Table {
     parent: usize,
     threads: usize,
     running: usize,
+    party: usize,
 }
 
 // SAFETY: it is never written.
@@ -44,6 +46,7 @@ pub static TABLE: Table = Table {
     parent: offset_of!(Fiber, parent),
     threads: offset_of!(RunState, threads),
     running: offset_of!(RunState, hot) + offset_of!(crate::state::Hot, tid),
+    party: offset_of!(Fiber, private) + offset_of!(ThreadPrivate, party_code),
 };
 
 /// Called when the running thread is before an access that the schedule names: for breakpoints.

@@ -96,6 +96,8 @@ pub struct ThreadPrivate {
     pub socket: u16,
     /// The scripted party that it plays, by its number among all.
     pub party: Option<u8>,
+    /// Its code ([`raddle_vocab::party::Party::code`]), or 0. The commands for gdb know it.
+    pub party_code: u16,
     /// What that party waits for.
     pub party_wait: PartyWait,
     /// The descriptors that it waits for in `poll`, and how many.
@@ -148,6 +150,7 @@ impl ThreadPrivate {
         look_up: LookUp::NONE,
         socket: 0,
         party: None,
+        party_code: 0,
         party_wait: PartyWait::None,
         polled: (0, 0),
         asked: 0,

@@ -138,6 +138,7 @@ pub fn create_party(party: Party, number: usize) {
     thread_storage::save(slot);
     let fiber = &mut run().fibers[tid];
     (fiber.detached, fiber.blocked, fiber.private.party) = (true, u64::MAX, Some(number as u8));
+    fiber.private.party_code = party.code();
     op.arg = tid as u64;
     sched::commit(&op, Outcome::Done, 1, 0);
 }
