@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use raddle_model::{AccessKind, Execution, IncidentKind, PendingState};
+use raddle_vocab::party::{Party, PartyRole};
 use raddle_vocab::{Failure, MemOrder, OpKind, Outcome, RunStatus};
 use raddle_wire::record::{self, flag};
 
@@ -100,6 +101,30 @@ fn threads_are_named_by_who_created_them() {
 }
 
 /// Reads in spin loops have a number for the state of their thread, in every trace of a decoder.
+#[test]
+fn parties_have_names_of_their_own() {
+    let party = Party { role: PartyRole::Client, number: 2 };
+    let start = || {
+        Writer::default().step(OpKind::ThreadStart, 0, 0, 0).step(OpKind::Create, 0, party.place(0), 1).step(
+            OpKind::Create,
+            0,
+            0x4000,
+            2,
+        )
+    };
+    let whole = (0..3).fold(start(), |writer, tid| writer.pending(OpKind::ThreadEnd, tid, flag::ENDED));
+    let (execution, mut decoder) = decode(&whole);
+    let names = |execution: &Execution| execution.threads.iter().map(|t| t.path.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(&execution), ["T0", "client2", "T1"]);
+    // The same words again.
+    let mut again = Execution::empty();
+    decoder.decode(&whole.0, REST, &mut again).unwrap();
+    assert_eq!(names(&again), names(&execution));
+    assert_eq!(error(&start().step(OpKind::Create, 0, party.place(0), 3)), DecodeErrorKind::Party(party));
+    let other = Party { role: PartyRole::Peer, number: 1 };
+    assert_eq!(error(&start().step(OpKind::Create, 2, other.place(0), 3)), DecodeErrorKind::Party(other));
+}
+
 #[test]
 fn reads_in_spin_loops_have_numbers() {
     let told = |flags: u8, state: u64, value: u64| [record::header(record::AWAIT, flags, 0, 0), state, value];
