@@ -278,7 +278,8 @@ mod tests {
     #[test]
     fn every_action_is_read() {
         let text = "# comment\n\nsend \"a\\n\" \"\\x00\\101\\\"\\\\\" # more\n expect \"ok\\r\\n\"\nexpect 12 bytes\n\
-                    expect-line\nexpect-until \"\\r\\n\\r\\n\"\ndelay 5ms\nsend-file f\nshutdown\nexpect-close\nclose\n";
+                    expect-line\nexpect-until \"\\r\\n\\r\\n\"\ndelay 5ms\nsend-file f\n\
+                    shutdown\nexpect-close\nclose\n";
         let lines = parsed(text).unwrap();
         let actions: Vec<String> = lines.iter().map(|line| line.action.to_string()).collect();
         assert_eq!(
