@@ -13,7 +13,6 @@ use crate::spinloop::{knowledge, proof};
 use crate::state::{Handover, ProcessState, process, run};
 use crate::syscall::{self, syscall};
 use crate::trace::RESERVE;
-use crate::trace::filter::{self, Filter};
 
 /// Status of a forked run that has to be restarted; the host never sees it.
 const RESTART: u32 = u32::MAX - 1;
@@ -273,8 +272,6 @@ fn open_trace(process: &mut ProcessState, job: &Job, number: u32, base: u32) -> 
     }
     // Entries of the filter are valid for one epoch: no number may be used again.
     hot.epoch = process.next_epoch;
-    hot.filter = Filter::of_run(start);
-    filter::recorded();
     start
 }
 

@@ -21,7 +21,6 @@ use crate::sched::idle_rounds;
 use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::state::thread_private::ThreadPrivate;
-use crate::trace::filter::Filter;
 
 /// What the hooks of plain accesses need, in one cache line.
 #[repr(C, align(64))]
@@ -36,8 +35,6 @@ pub struct Hot {
     pub stop_at: u32,
     /// Changes with every transition and switch, which invalidates what the filter knows.
     pub epoch: u64,
-    /// Which accesses add nothing.
-    pub filter: Filter,
     /// Where the next record goes.
     pub next: *mut u64,
     /// End of the room for records (a reserve for the end of the run lies behind it).
@@ -63,7 +60,6 @@ impl Hot {
         count: 0,
         stop_at: u32::MAX,
         epoch: 1,
-        filter: Filter::NONE,
         next: core::ptr::null_mut(),
         end: core::ptr::null_mut(),
         events_left: 0,

@@ -28,11 +28,10 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
         detector::note_read(address, u64::from(SIZE));
     }
     let hot = &mut run().hot;
-    if hot.ignoring || benign || filter::adds_nothing(KIND, address, u64::from(SIZE)) {
+    if hot.ignoring || benign || filter::adds_nothing(KIND, address, u64::from(SIZE), count) {
         return;
     }
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
-    filter::recorded();
 }
 
 /// A write to anything but the thread's own stack is progress for the detection of spin loops.
@@ -65,12 +64,11 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
         detector::note_read(address, size);
     }
     let hot = &mut run().hot;
-    if hot.ignoring || benign || filter::adds_nothing(kind, address, size) {
+    if hot.ignoring || benign || filter::adds_nothing(kind, address, size, count) {
         return;
     }
     let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
-    filter::recorded();
 }
 
 /// A heap block is freed: conflicts with every access to it, unless the program wants its accesses
