@@ -100,7 +100,6 @@ fn threads_are_named_by_who_created_them() {
     assert_eq!((write.kind, write.addr, write.size, write.after), (AccessKind::Write, 0x4000, 4, 5));
 }
 
-/// Reads in spin loops have a number for the state of their thread, in every trace of a decoder.
 #[test]
 fn parties_have_names_of_their_own() {
     let party = Party { role: PartyRole::Client, number: 2 };
@@ -125,6 +124,7 @@ fn parties_have_names_of_their_own() {
     assert_eq!(error(&start().step(OpKind::Create, 2, other.place(0), 3)), DecodeErrorKind::Party(other));
 }
 
+/// Reads in spin loops have a number for the state of their thread, in every trace of a decoder.
 #[test]
 fn reads_in_spin_loops_have_numbers() {
     let told = |flags: u8, state: u64, value: u64| [record::header(record::AWAIT, flags, 0, 0), state, value];

@@ -17,7 +17,7 @@ use raddle_vocab::policy::Policy;
 use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION, io};
 use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, config_flag, job_flag, limit};
 
-use crate::arch::context;
+use crate::arch::{context, entry};
 use crate::interpose::annotations::section;
 use crate::interpose::io::net::party;
 use crate::interpose::io::readiness;
@@ -49,9 +49,11 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
         return last_round::arriving(&op);
     }
     let may_spin = detector::arriving(&op);
+    let program_sp = program_sp();
     if process().plan.flags & job_flag::KEYS != 0 {
         state_key::arrived(&op);
     }
+    entry::forget_call();
     let run = run();
     if run.watches_early || run.me().steps >= run.me().watch_from {
         idle_rounds::arriving(&op);
@@ -59,6 +61,7 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     let (count, values) = (run.hot.count, run.hot.values);
     let me = run.me();
     me.values = values;
+    me.program_sp = program_sp;
     me.pending = op;
     me.count = count;
     me.conflicts = 0;
@@ -76,6 +79,15 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     }
     wait_for_turn();
     trace::ensure_room();
+}
+
+/// Where the stack of the program ends that the running thread has just left for the runtime; 0 if that
+/// is not known: it came by another way than a call, or is on another stack.
+#[inline(always)]
+fn program_sp() -> usize {
+    let (low, high) = run().hot.stack;
+    let sp = entry::registers().sp as usize;
+    if entry::has_called() && (low..high).contains(&sp) { sp } else { 0 }
 }
 
 /// Records the operation that [`arrive`] let through, as performed.
@@ -250,6 +262,7 @@ pub fn park_at_access() {
     let plan = &mut process().plan;
     plan.advance();
     run.me().status = ThreadStatus::AtAccess;
+    run.me().program_sp = 0;
     run.me().count = run.hot.count;
     let rank = run.me().rank as usize;
     run.move_to(rank, ReadySet::Runnable);
@@ -264,6 +277,7 @@ pub fn yield_in_stretch() {
     stop_after(run.hot.count.saturating_add(LONG_STRETCH));
     let rank = run.me().rank as usize;
     run.me().status = ThreadStatus::AtAccess;
+    run.me().program_sp = 0;
     run.me().count = run.hot.count;
     run.move_to(rank, ReadySet::Reluctant);
     wait_for_turn();

@@ -469,13 +469,14 @@ fn is_of_runtime(address: usize) -> bool {
     runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address))
 }
 
-/// Whether the address is on a stack, but below what its thread uses.
+/// Whether the address is on a stack, but below what its thread uses. Frames of the runtime are below,
+/// too: they hold stack pointers of other threads, which are no pointers of the program.
 fn is_below_a_stack(address: usize) -> bool {
     let is_live =
         |fiber: &Fiber| !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Exited | ThreadStatus::Failed);
     let users =
         || run().fibers[..run().threads].iter().filter(|fiber| (fiber.stack.0..fiber.stack.1).contains(&address));
-    users().next().is_some() && users().all(|fiber| !is_live(fiber) || address < fiber.sp)
+    users().next().is_some() && users().all(|fiber| !is_live(fiber) || address < fiber.sp.max(fiber.program_sp))
 }
 
 /// Words of a page.

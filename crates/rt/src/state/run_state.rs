@@ -150,6 +150,9 @@ pub enum WaitStage {
 pub struct Fiber {
     /// Stack pointer while it does not run.
     pub sp: usize,
+    /// The stack pointer with which the program called the operation that it is parked before; 0 if that
+    /// is not known.
+    pub program_sp: usize,
     /// Its thread pointer: where its thread-local storage is.
     pub thread_pointer: u64,
     /// The operation before which it is.
@@ -219,6 +222,7 @@ impl Fiber {
     /// An entry of the table that no thread uses.
     pub const UNUSED: Fiber = Fiber {
         sp: 0,
+        program_sp: 0,
         thread_pointer: 0,
         status: ThreadStatus::Unused,
         pending: AnnouncedOp::new(OpKind::ThreadStart, 0, 0, 0),

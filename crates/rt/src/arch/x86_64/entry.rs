@@ -81,6 +81,21 @@ pub fn registers() -> Registers {
     unsafe { (*ENTERED.0.get()).registers }
 }
 
+/// Whether the program has called an operation since [`take_call`] or [`forget_call`]. Then
+/// [`registers`] are those of the running thread.
+#[inline(always)]
+pub fn has_called() -> bool {
+    // SAFETY: rule 4 of the crate.
+    unsafe { (*ENTERED.0.get()).arguments.pc != 0 }
+}
+
+/// What that call was given is not asked for.
+#[inline(always)]
+pub fn forget_call() {
+    // SAFETY: rule 4 of the crate.
+    unsafe { (*ENTERED.0.get()).arguments.pc = 0 };
+}
+
 /// What that call was given, if this was not asked before.
 pub fn take_call() -> Option<CallArguments> {
     // SAFETY: rule 4 of the crate.
