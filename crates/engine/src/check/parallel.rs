@@ -76,7 +76,8 @@ fn start(options: Options) -> Result<NativeTarget, TargetError> {
 }
 
 /// Finds children and defects where the execution was made. It is kept if it shows something that
-/// this worker has not seen before, tells something new about the cause of a failure, or is due for a check of raddle itself.
+/// this worker has not seen before, tells something new about the cause of a failure, or is due for
+/// a check of raddle itself.
 fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) -> Analyser {
     let mut expander = Expander::new(spurious);
     let mut semantics = SyncState::new(spurious);
