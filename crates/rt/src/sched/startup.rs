@@ -43,12 +43,23 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     crate::library::noreturn::find();
     crate::interpose::io::kernel_buffers::prepare();
     crate::interpose::thread::cancel::prepare();
+    forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
     crate::restore::undo::at_root();
     crate::interpose::process::signal_masks::at_root();
     crate::interpose::process::end::watch_ends();
     crate::interpose::process::kernel_state::watch_forks();
     begin();
+}
+
+/// Symbols that were looked up and are not there have left an error behind. The program would be told
+/// of it, and its text would be freed at the end of every run.
+fn forget_failed_lookups() {
+    // SAFETY: the first call takes the error, the second one frees it.
+    unsafe {
+        libc::dlerror();
+        libc::dlerror();
+    }
 }
 
 unsafe extern "C" {
