@@ -165,18 +165,22 @@ impl SharedFile {
     /// Appends the words to `into` and zeroes them in the file, so that the next trace written
     /// there ends in zeroes even if its writer dies.
     pub fn take_words(&self, offset: usize, count: usize, into: &mut Vec<u64>) {
-        let words = self.words(offset, count);
+        // Pieces that stay in the cache of the processor between reading and zeroing.
+        const PIECE: usize = 128;
         into.reserve(count);
-        let known = into.len();
-        // As a whole, because traces are most of what is read; word by word takes several times as long.
-        // SAFETY: `into` has room, and the words are behind an `UnsafeCell`. The target has ended its
-        // batch. If it writes there all the same, it does so in another process: then the copy holds
-        // some values, which are checked as all others are.
-        unsafe {
-            let words = words.as_ptr().cast::<u64>().cast_mut();
-            std::ptr::copy_nonoverlapping(words, into.as_mut_ptr().add(known), count);
-            into.set_len(known + count);
-            words.write_bytes(0, count);
+        for words in self.words(offset, count).chunks(PIECE) {
+            let known = into.len();
+            // As a whole, because traces are most of what is read; word by word takes several times as
+            // long.
+            // SAFETY: `into` has room, and the words are behind an `UnsafeCell`. The target has ended
+            // its batch. If it writes there all the same, it does so in another process: then the copy
+            // holds some values, which are checked as all others are.
+            unsafe {
+                let source = words.as_ptr().cast::<u64>().cast_mut();
+                std::ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(known), words.len());
+                into.set_len(known + words.len());
+                source.write_bytes(0, words.len());
+            }
         }
     }
 
