@@ -6,13 +6,15 @@ use std::ops::ControlFlow;
 use crate::common::all_traces;
 use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::sampling::Sampling;
+use raddle_explore::strategy::Observation;
 use raddle_explore::trace::TraceHasher;
-use raddle_explore::{IncompleteReason, WorkerPool, explore};
+use raddle_explore::{IncompleteReason, Strategy, WorkerPool, explore};
 use raddle_model::Execution;
 use raddle_model::object::Woken;
 use raddle_testkit::program::AbstractOp;
 use raddle_testkit::program::build::*;
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
+use raddle_vocab::RunStatus;
 
 /// How many of `runs` runs fulfil the condition.
 fn hits(sampling: Sampling, program: &AbstractProgram, runs: u64, hit: impl Fn(&Execution) -> bool) -> u64 {
@@ -137,4 +139,72 @@ fn the_seed_decides() {
     };
     assert_eq!(trail(1), trail(1));
     assert_ne!(trail(1), trail(2));
+}
+
+/// An execution of a small program, with this end and length.
+fn ended(status: RunStatus, recorded: u64) -> Execution {
+    let program = AbstractProgram::parallel(2, 0, vec![vec![store(1, num(7))]]);
+    let mut target = MemoryTarget::new(&program, Granularity::Sync);
+    let mut found = None;
+    explore(
+        &mut MaxExecutions::of_runs(Sampling::random(1), 1),
+        &mut WorkerPool::of_one(&mut target),
+        &mut |run, _, _| {
+            found = run.execution.cloned();
+            ControlFlow::Continue(())
+        },
+    )
+    .unwrap();
+    Execution { status, recorded, ..found.unwrap() }
+}
+
+/// The bounds on events of the next runs, each of which ends so.
+fn bounds(sampling: &mut Sampling, runs: usize, ends: &Execution) -> Vec<u64> {
+    let bound = |_| {
+        let request = sampling.next().unwrap();
+        sampling.learn(Observation::Execution(ends));
+        request.max_events
+    };
+    (0..runs).map(bound).collect()
+}
+
+#[test]
+fn samples_are_as_long_as_runs_of_the_program() {
+    let cut = ended(RunStatus::Cut, 100_000);
+    let mut sampling = Sampling::pos(1);
+    assert_eq!(bounds(&mut sampling, 2, &cut), [100_000, 400_000]);
+    let at_rest = ended(RunStatus::Rest, 385_000);
+    assert_eq!(bounds(&mut sampling, 4, &at_rest), [1_600_000, 1_600_000, 1_540_000, 1_540_000]);
+}
+
+#[test]
+fn samples_without_an_end_are_short() {
+    let cut = ended(RunStatus::Cut, 100_000);
+    let bounds = bounds(&mut Sampling::random(1), 40, &cut);
+    assert_eq!(bounds[..4], [100_000, 400_000, 1_600_000, 1_600_000]);
+    assert!(bounds[4..].iter().all(|&bound| bound == 100_000), "{bounds:?}");
+}
+
+#[test]
+fn samples_do_not_depend_on_how_many_are_under_way() {
+    let at_rest = ended(RunStatus::Rest, 10);
+    let requests = |ahead: usize| {
+        let mut sampling = Sampling::pct(3, 3);
+        let (mut made, mut under_way) = (Vec::new(), 0_usize);
+        while made.len() < 50 {
+            let request = if under_way <= ahead { sampling.next() } else { None };
+            match request {
+                Some(request) => {
+                    made.push(request);
+                    under_way += 1;
+                }
+                None => {
+                    sampling.learn(Observation::Execution(&at_rest));
+                    under_way -= 1;
+                }
+            }
+        }
+        format!("{made:?}")
+    };
+    assert_eq!(requests(0), requests(7));
 }
