@@ -1,7 +1,8 @@
-// The dynamic loader has no error to tell of before the program has made one.
+// check:
 // verdict: verified
 // executions: 1
-// flags: -ldl
+
+// The dynamic loader has no error to tell of before the program has made one.
 #include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>

@@ -8,6 +8,7 @@ use raddle_vocab::ThreadSet;
 use raddle_vocab::policy::Policy;
 
 use crate::sched::enabled::{CanStep, enabled};
+use crate::sched::timeouts;
 use crate::state::{ThreadStatus, process, run};
 
 /// Transitions in a row after which a thread is left, if another one can step.
@@ -88,5 +89,5 @@ pub fn reluctance(tid: usize, uniform: bool) -> u32 {
     }
     let theirs = &run().fibers[tid].private;
     let polls = if theirs.stalled >= POLLS { u32::from(theirs.stalled) } else { 0 };
-    u32::from(theirs.left) + polls + u32::from(theirs.yielded) + idles
+    u32::from(theirs.left) + polls + u32::from(theirs.yielded) + idles + timeouts::turns_given(tid)
 }

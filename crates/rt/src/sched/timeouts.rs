@@ -20,6 +20,7 @@
 use raddle_vocab::{OpKind, Outcome};
 
 use crate::arch::entry::{Registers, registers};
+use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{self, virtual_time};
 use crate::spinloop::knowledge::{self, ReadVerdict};
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
@@ -237,9 +238,15 @@ fn has_stalled_rounds(tid: usize) -> bool {
     theirs.yielded && theirs.stalled >= PATIENCE
 }
 
-/// How often such a thread has gone round; 0 for others.
-pub fn stalled_rounds(tid: usize) -> u16 {
-    if is_stalled(tid) { run().fibers[tid].private.stalled } else { 0 }
+/// How often such a thread has gone round, or has let others run between two transitions; 0 for others.
+pub fn stalled_rounds(tid: usize) -> u32 {
+    let rounds = if is_stalled(tid) { u32::from(run().fibers[tid].private.stalled) } else { 0 };
+    rounds + turns_given(tid)
+}
+
+/// How often the thread has let others run since its last transition.
+pub fn turns_given(tid: usize) -> u32 {
+    run().fibers[tid].private.idle_calls / YIELD_AFTER
 }
 
 /// The thread may perform its operation now.
@@ -260,7 +267,7 @@ fn count_yield(tid: usize) {
 /// Yielding calls without a transition in between after which other threads run.
 const YIELD_AFTER: u32 = 64;
 /// Such calls after which a thread that comes back to the same place, and was observed to change
-/// nothing, is taken to do so for ever.
+/// nothing, is taken to do so for ever, if no other thread can end its loop.
 const ENDLESS_AFTER: u32 = 1 << 16;
 
 /// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no
@@ -286,7 +293,7 @@ pub fn idle_call(pc: u64) {
     // the thread cannot be followed in any case.
     let is_scheduled = process().plan.at < process().plan.len;
     let unchanged = observation::has_changed_nothing(pc) || is_scheduled || !process().snapshot.is_taken();
-    if same != Sameness::Different && unchanged {
+    if same != Sameness::Different && unchanged && have_others_had_turns() {
         let me = run().me();
         me.pending = AnnouncedOp::new(OpKind::Fence, 0, 0, pc);
         sched::leave(ThreadStatus::EndlessLoop);
@@ -294,6 +301,14 @@ pub fn idle_call(pc: u64) {
     view.take(entered);
     view.timeouts.pc = pc;
     observation::begin();
+}
+
+/// Whether every other thread that can step goes round in a loop, too, and has had its share of turns:
+/// otherwise it may still end the loop of the running thread.
+fn have_others_had_turns() -> bool {
+    let me = run().hot.tid as usize;
+    let share = stalled_rounds(me) / 2;
+    (0..run().threads).all(|tid| tid == me || stalled_rounds(tid) >= share || enabled(tid) == CanStep::No)
 }
 
 /// Whether the thread's wait may not time out once more.
