@@ -293,7 +293,7 @@ pub fn idle_call(pc: u64) {
     // the thread cannot be followed in any case.
     let is_scheduled = process().plan.at < process().plan.len;
     let unchanged = observation::has_changed_nothing(pc) || is_scheduled || !process().snapshot.is_taken();
-    if same != Sameness::Different && unchanged && have_others_had_turns() {
+    if same != Sameness::Different && unchanged && (is_scheduled || have_others_had_turns()) {
         let me = run().me();
         me.pending = AnnouncedOp::new(OpKind::Fence, 0, 0, pc);
         sched::leave(ThreadStatus::EndlessLoop);
