@@ -11,8 +11,8 @@ pub struct FindingGroup<'a> {
     pub followers: Vec<&'a Finding>,
 }
 
-/// The findings by group, in the order of the headlines. A finding whose headline is not among them
-/// is a headline itself.
+/// The findings by group, in the order of the headlines, errors first. A finding whose headline is not
+/// among them is a headline itself.
 #[must_use]
 pub fn by_cause(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
     let mut groups: Vec<FindingGroup<'_>> = Vec::new();
@@ -20,6 +20,7 @@ pub fn by_cause(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
         let is_own = |finding: &&Finding| headline_of(finding, findings).is_some_and(|one| std::ptr::eq(one, headline));
         groups.push(FindingGroup { headline, followers: findings.iter().filter(is_own).collect() });
     }
+    groups.sort_by_key(|group| group.headline.severity);
     groups
 }
 

@@ -122,7 +122,8 @@ impl ProgressLine {
 fn line(stats: &Stats, findings: usize, elapsed: Duration, estimate: Option<Estimate>) -> String {
     let runs = stats.runs();
     let rate = runs as f64 / elapsed.as_secs_f64().max(0.001);
-    let mut text = format!("{} executions, {rate:.0}/s", stats.executions);
+    let executions = if stats.executions == 1 { "execution" } else { "executions" };
+    let mut text = format!("{} {executions}, {rate:.0}/s", stats.executions);
     if let Some(estimate) = estimate {
         text += &format!(", {} in all", estimated(&estimate));
         if estimate.most.is_some() {

@@ -239,7 +239,9 @@ impl SearchMonitor<'_, '_> {
             (None, Err(error)) if stats.events == 0 => return Err(error.into()),
             (None, Err(error)) => Some(reason("target-lost", &error.to_string())),
         };
-        stats.estimate = stats.estimate.filter(|_| reason.is_some());
+        // Of a run that was cut, it is not known what else it would have led to.
+        let cut = IncompleteReason::Events.word();
+        stats.estimate = stats.estimate.filter(|_| reason.as_ref().is_some_and(|reason| reason.code != cut));
         Ok(SearchResult { stats, reason, limits, is_final, has_restarted, became_one })
     }
 }

@@ -7,13 +7,14 @@ use raddle_model::finding::{Kind, Phase, Prune, Report, Severity, Stats, Verdict
 use super::estimate::estimated;
 use super::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint};
 use crate::escape::clean;
-use crate::groups::{by_cause, follow};
+use crate::groups::{FindingGroup, by_cause, follow};
 
 /// The verdict with what it means, for the end of a run whose files are in `directory`.
 #[must_use]
 pub fn summary(report: &Report, directory: Option<&str>) -> String {
     let mut text = verdict_line(report);
     text.push('\n');
+    text.push_str(&headlines(report));
     for line in coverage(report) {
         let _ = writeln!(text, "  {line}");
     }
@@ -82,6 +83,28 @@ fn counted(report: &Report) -> String {
     text
 }
 
+/// More causes than this may not be on the screen any more: they are listed once again.
+const FEW: usize = 3;
+/// Causes that are listed, at most.
+const MOST: usize = 20;
+
+/// A line for each cause, if there are many.
+fn headlines(report: &Report) -> String {
+    let groups = by_cause(&report.findings);
+    let mut text = String::new();
+    if groups.len() <= FEW {
+        return text;
+    }
+    for FindingGroup { headline, .. } in groups.iter().take(MOST) {
+        let style = if headline.severity == Severity::Warning { WARNING } else { ERROR };
+        let _ = writeln!(text, "  {} {}", paint(style, &clean(&headline.id)), clean(&headline.message));
+    }
+    if groups.len() > MOST {
+        let _ = writeln!(text, "  and {} more", groups.len() - MOST);
+    }
+    text
+}
+
 /// What the verdict covers, and what it does not.
 fn coverage(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
@@ -122,7 +145,8 @@ fn coverage(report: &Report) -> Vec<String> {
 }
 
 fn figures(stats: &Stats) -> String {
-    let mut text = format!("{} executions", grouped(stats.executions));
+    let executions = if stats.executions == 1 { "execution" } else { "executions" };
+    let mut text = format!("{} {executions}", grouped(stats.executions));
     for (count, what) in [
         (stats.matched, "cut at a known state"),
         (stats.blocked, "redundant"),
