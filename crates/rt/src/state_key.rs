@@ -27,8 +27,12 @@
 //!   that it reads something. Where a thread is held behind the beginning of its round, it does matter
 //!   how it came there: a state inside such a round has no key.
 //! * What else is known of spin loops is left out. It only grows, and decides which rounds are left out.
-//! * The kernel's state, virtual time, timers and named semaphores are left out: a run that has used
-//!   them has no keys from there on. Nor has a state inside an atomic section.
+//! * The kernel's state, timers, timed waits and named semaphores are left out: a run that has used them
+//!   has no keys from there on. Nor has a state inside an atomic section. Hidden state of the C library,
+//!   such as that of `rand`, is memory.
+//! * Virtual time is left out as long as no thread reads its clock, in any run: then no future depends
+//!   on it. When one does so for the first time, the search starts again, and from then on a run in
+//!   which time has passed has no keys.
 //!
 //! All threads stand before an operation when a key is made. A thread on a stack of its own making,
 //! or that has entered the runtime by another way than its stubs, has registers that are not known:
@@ -44,7 +48,7 @@ use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::liveness::{Frames, WordUse};
 use crate::interpose::io::streams;
 use crate::restore::undo;
-use crate::spinloop::detector;
+use crate::spinloop::{detector, knowledge};
 use crate::stack_pointers::{self, LiveStack, Pointers};
 use crate::state::{
     AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, loop_candidates, process, run, runtime_ranges,
@@ -89,16 +93,22 @@ pub fn arrived(op: &AnnouncedOp) {
     let entry = entries(run.hot.tid as usize);
     let (now, here) = (registers(), &raw const low as usize);
     let held = core::mem::take(&mut run.held);
+    let uses_memory_only = core::mem::take(&mut run.uses_memory_only);
     let is_own = |address: usize| (low..high).contains(&address);
     match take_call() {
         // The first operation of a call.
         Some(call) if is_own(now.sp as usize) => {
-            let is_known = is_own(here) && call.pc == op.pc && call.values().is_some() && op.kind != OpKind::Io;
+            let is_known = is_own(here) && call.pc == op.pc && (uses_memory_only || is_in_registers(&call, op));
             *entry = Entry { registers: now, arguments: call, held, float: float_state(), is_known };
         }
         // What the runtime has found out by the first one is not known.
         _ => entry.is_known &= is_second_half(op.kind),
     }
+}
+
+/// Whether all that the operation was given is known from registers.
+fn is_in_registers(call: &CallArguments, op: &AnnouncedOp) -> bool {
+    call.values().is_some() && op.kind != OpKind::Io
 }
 
 /// Records the key of the present state, behind the schedule. Where one thread alone can step, there is
@@ -127,8 +137,8 @@ fn is_comparable() -> bool {
     process().snapshot.is_taken()
         && !undo::has_changes()
         && !run.used_files
-        && !run.timed
-        && !run.clocks.is_used()
+        && !run.waits_timed
+        && !has_noticeable_time()
         && !run.timers.is_used()
         && !run.signals.is_used()
         && !run.stream_locks.is_used()
@@ -136,6 +146,11 @@ fn is_comparable() -> bool {
         && !run.section.is_entered()
         && (0..run.threads).all(|tid| !detector::is_inside_round(tid) && !is_between_accesses(&run.fibers[tid]))
         && (0..run.threads).all(|tid| !is_live(&run.fibers[tid]) || is_fresh(&run.fibers[tid]) || entries(tid).is_known)
+}
+
+/// Whether time has passed, and may be read.
+fn has_noticeable_time() -> bool {
+    run().timed && knowledge::are_clocks_read()
 }
 
 /// Whether the thread stands in the middle of a transition. What it does next does not follow from its
@@ -216,7 +231,6 @@ fn thread(tid: usize) -> u64 {
             op.pc,
             wait[0],
             wait[1],
-            fiber.clock,
             fiber.blocked,
             u64::from(fiber.spurious_left) | u64::from(fiber.ignoring) << 32,
             u64::from(fiber.channels) | u64::from(fiber.temporary_files) << 32,

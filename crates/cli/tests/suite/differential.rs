@@ -1,5 +1,5 @@
 //! Random programs through the whole pipeline, compared with exhaustive search of the abstract
-//! program they are printed from.
+//! program they are printed from. A third of them sleeps now and then.
 //!
 //! * Without races, errors and counts agree for every strategy and granularity.
 //! * With races, everything agrees at access granularity; at sync granularity a race is reported
@@ -18,6 +18,7 @@ use raddle_testkit::effort::sample;
 use raddle_testkit::generate::{Knobs, generate};
 use raddle_testkit::print::{Printed, print};
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
+use raddle_vocab::policy::mix;
 use serde_json::Value;
 
 /// Programs with more prefixes than this are left out, so that the truth is known quickly.
@@ -106,16 +107,34 @@ fn checked(place: &Place, options: &[&str]) -> Result<Answer, String> {
     Ok(Answer { errors: errors.collect(), executions: report["stats"]["executions"].as_u64().unwrap_or(0) })
 }
 
+/// The program with sleeps before some of its operations, which make no difference.
+fn with_sleeps(printed: Printed, seed: u64) -> Printed {
+    let lines: Vec<&str> = printed.text.lines().collect();
+    let is_free = |number: usize| {
+        let (line, before) = (lines[number].trim_start(), lines[number - 1].trim_end());
+        before.ends_with(['{', ';', '}']) && !line.starts_with(['}', '#']) && !line.starts_with("else")
+    };
+    let sleeps = |number: usize| {
+        let is_operation = printed.lines.contains(&(number as u32 + 1));
+        is_operation && is_free(number) && mix(seed ^ mix(number as u64)).is_multiple_of(3)
+    };
+    let line = |(number, line): (usize, &&str)| {
+        if sleeps(number) { format!("usleep(1000); {line}\n") } else { format!("{line}\n") }
+    };
+    Printed { text: lines.iter().enumerate().map(line).collect(), ..printed }
+}
+
 /// Compares one program; what it says on failure is enough to look into it.
 fn compare(seed: u64) -> Result<bool, String> {
     let program = generate(seed, &Knobs::drawn(seed, 3, 4));
-    let printed = print(&program);
+    let printed = if seed % 3 == 1 { with_sleeps(print(&program), seed) } else { print(&program) };
     let both = (truth(&program, &printed, Granularity::Sync), truth(&program, &printed, Granularity::Access));
     let (Some(sync), Some(access)) = both else { return Ok(false) };
     let place = Place::new();
     place.write("program.c", &printed.text);
     let compiler = COMPILERS[seed as usize % COMPILERS.len()];
-    let words = ["cc", "-g", "-O0", "-pthread", "program.c", "-o", "program"];
+    let flags = ["-D_GNU_SOURCE=", "-include", "unistd.h"];
+    let words = [&["cc", "-g", "-O0", "-pthread"], &flags[..], &["program.c", "-o", "program"]].concat();
     let built = finish(place.command(raddle()).env("RADDLE_CC", compiler).args(words));
     if !built.status.success() {
         return Err(format!("seed {seed} {compiler}: {}", built.all()));

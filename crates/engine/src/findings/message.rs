@@ -33,6 +33,7 @@ pub fn message(args: &MessageArgs<'_>) -> String {
         Kind::Assertion => format!("assertion `{}` fails in {}", args.text, thread(args)),
         // For a signal that the program got, the text is its number. Otherwise the text says what
         // ended the run, and no address is known.
+        Kind::Crash if args.text == args.detail => format!("{} in {}", args.detail, thread(args)),
         Kind::Crash if args.text.parse::<u64>().is_err() => {
             format!("{} in {}: {}", args.detail, thread(args), args.text)
         }
@@ -188,6 +189,7 @@ mod tests {
         assert_eq!(exits, "the program ends with exit status 1");
         assert_eq!(say_with(Kind::Crash, "SIGSEGV", "11", &two), "SIGSEGV at address 0x10 in T1");
         assert_eq!(say_with(Kind::Crash, "SIGXCPU", "it hung", &two), "SIGXCPU in T1: it hung");
+        assert_eq!(say_with(Kind::Crash, "SIGBUS", "SIGBUS", &two), "SIGBUS in T1");
         assert_eq!(say(Kind::Livelock, "spin", &two), "livelock: T1 and T2 go round in a loop that no thread can end");
         assert_eq!(say(Kind::Misuse, "unlock-not-owner", &two), "T1 unlocks `m`, which another thread holds");
     }

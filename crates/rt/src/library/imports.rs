@@ -9,8 +9,8 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::arch::PAGE;
 use crate::arch::import_stub::{ImportedCall, STUBS, is_stub, stub};
+use crate::arch::{PAGE, entry};
 use crate::interpose::buffers::writes;
 use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::io::slots;
@@ -54,6 +54,7 @@ pub extern "C" fn act(call: &ImportedCall) -> usize {
         // SAFETY: a C string in the table of names of a module.
         let name = unsafe { CStr::from_ptr(import.name) };
         perform(import.kind, name, call);
+        entry::forget_call();
     }
     import.real
 }
@@ -66,7 +67,7 @@ fn perform(kind: CallKind, name: &CStr, call: &ImportedCall) {
         CallKind::LooksUp => look_up(call),
         // What the compiler's libraries set up once is not part of the program.
         CallKind::State(_) if callers::is_compiler_library(pc) => {}
-        CallKind::State(number) => shared_state::touch(SharedPart::Hidden(number), FileAccess::Change, pc),
+        CallKind::State(number) => shared_state::touch_hidden(number, arguments(name, call), pc),
         CallKind::Race(address) => writes(address, size_of::<u64>(), pc),
         CallKind::Object => shared_state::touch(SharedPart::Object(first), FileAccess::Change, pc),
         CallKind::RaceOn => writes(first, 1, pc),
@@ -78,6 +79,15 @@ fn perform(kind: CallKind, name: &CStr, call: &ImportedCall) {
             calls::note(name.to_bytes(), pc);
             fill(call);
         }
+    }
+}
+
+/// What a call of a function with hidden state was given, and perhaps more.
+fn arguments<'a>(name: &CStr, call: &'a ImportedCall) -> &'a [usize] {
+    match name.to_bytes() {
+        b"rand" | b"random" => &[],
+        b"srand" | b"srandom" => &call.arguments[..1],
+        _ => &call.arguments,
     }
 }
 

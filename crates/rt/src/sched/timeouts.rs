@@ -143,6 +143,7 @@ struct Timeouts {
 
 /// The running thread is about to stop before a timed wait that it called at `pc`.
 pub fn entering(pc: u64) {
+    run().waits_timed = true;
     let view = views(run().hot.tid as usize);
     let wrote = run().hot.wrote;
     let mine = &view.timeouts;
@@ -206,6 +207,7 @@ const TIME: ReadVerdict = ReadVerdict::failed_round(2, false);
 
 /// The running thread's timed wait has timed out, at this moment of its clock or later.
 pub fn timed_out(op: &AnnouncedOp, deadline: u64) {
+    run().waits_timed = true;
     virtual_time::not_before(deadline);
     note_yield();
     let mine = &mut views(run().hot.tid as usize).timeouts;

@@ -7,6 +7,7 @@
 //! the order of independent ones. All clocks of the system that tell the time start at [`EPOCH`].
 
 use crate::sched::timeouts;
+use crate::spinloop::knowledge;
 use crate::state::run;
 use crate::state_key;
 
@@ -44,11 +45,6 @@ impl PublishedClocks {
     /// No clock was published.
     pub const fn new() -> Self {
         PublishedClocks { used: false, entries: [(0, 0); ENTRIES] }
-    }
-
-    /// Whether any clock was published.
-    pub fn is_used(&self) -> bool {
-        self.used
     }
 
     /// The entry of a key, or the one that it would get.
@@ -106,9 +102,17 @@ pub fn hand_to(tid: usize) {
     other.clock = other.clock.max(clock);
 }
 
+/// What the program does next may depend on the time.
+pub fn observed() {
+    if !core::mem::replace(&mut run().observes_time, true) {
+        knowledge::note_clock_reading();
+    }
+}
+
 /// The running thread reads its clock, which advances.
 pub fn read() -> u64 {
     timeouts::note_yield();
+    observed();
     let me = run().me();
     me.private.readings = me.private.readings.saturating_add(1);
     me.private.all_readings = me.private.all_readings.saturating_add(1);

@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use raddle_vocab::policy::mix;
-use raddle_wire::{SPIN_ENTRIES, SPIN_OFFSET, SPIN_PLACES, SpinKnowledge};
+use raddle_wire::{SPIN_ENTRIES, SPIN_OFFSET, SPIN_PLACES, SpinKnowledge, job_flag};
 
 use crate::sched;
 use crate::spinloop::loop_head::ReadHistory;
@@ -96,6 +96,23 @@ pub fn note_longer_round(pc: u64) {
 /// Whether that was noted.
 pub fn begins_longer_round(pc: u64) -> bool {
     look_up(fact_key(pc ^ LONGER)).is_some()
+}
+
+/// Tells whether clocks are read from other facts.
+const CLOCK: u64 = 0x636c_6f63 << 24;
+
+/// A thread reads its clock. Keys of states leave clocks out as long as no thread does so in any run.
+pub fn note_clock_reading() {
+    let is_new = insert(fact_key(CLOCK), ReadVerdict::GOES_ON);
+    if is_new && process().plan.flags & job_flag::KEYS != 0 {
+        // States may have been compared without their clocks.
+        knowledge().found.fetch_add(1, Relaxed);
+    }
+}
+
+/// Whether a thread has read its clock, in this run or before.
+pub fn are_clocks_read() -> bool {
+    look_up(fact_key(CLOCK)).is_some()
 }
 
 /// Number of places where threads were found to wait busily.

@@ -303,8 +303,14 @@ pub struct RunState {
     pub at_spin_reads: u32,
     /// The thread to go back to after a stack was dumped.
     pub dump_for: u16,
-    /// Whether a thread has timed out or read its clock.
+    /// Whether a thread has timed out, slept, yielded or read its clock.
     pub timed: bool,
+    /// Whether a thread has read its clock or set a timer.
+    pub observes_time: bool,
+    /// Whether a thread has waited with a time-out.
+    pub waits_timed: bool,
+    /// Whether the call under way, which is input or output to the search, uses memory only.
+    pub uses_memory_only: bool,
     /// Whether there was input or output that is a transition.
     pub used_files: bool,
     /// Whether an exception or a jump ended a function.
@@ -399,6 +405,9 @@ impl RunState {
             file_locks: FileLocks::NONE,
             stream_locks: StreamLocks::NEW,
             timed: false,
+            observes_time: false,
+            waits_timed: false,
+            uses_memory_only: false,
             used_files: false,
             has_landed: false,
             clocks: PublishedClocks::new(),

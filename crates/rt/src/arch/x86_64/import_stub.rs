@@ -67,6 +67,8 @@ unsafe extern "C" fn common() {
         "mov qword ptr [rip + {e} + 40], r15",
         "lea r11, [rsp + 8]",
         "mov qword ptr [rip + {e} + 48], r11",
+        "mov r11, [rsp + 8]",
+        "mov qword ptr [rip + {e} + 56], r11",
         crate::arch::entry::keep_arguments!(any),
         "sub rsp, 192",
         ".cfi_adjust_cfa_offset 192",

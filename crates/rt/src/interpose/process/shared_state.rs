@@ -12,6 +12,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use crate::interpose::io::regular_files::{FileAccess, thing};
 use crate::sched;
 use crate::state::{AnnouncedOp, controlled, run};
+use crate::state_key;
 
 /// A part of the state.
 #[derive(Clone, Copy)]
@@ -61,7 +62,25 @@ pub fn gets_signal(signal: i32, pc: u64) {
 
 fn perform(part: SharedPart, arg: u64, pc: u64) {
     if controlled() && run().threads > 1 {
-        let op = AnnouncedOp::new(OpKind::Io, io::file(part.identity()), arg, pc);
-        sched::perform(op, Outcome::Done, 0, 0);
+        sched::perform(operation(part, arg, pc), Outcome::Done, 0, 0);
     }
+}
+
+fn operation(part: SharedPart, arg: u64, pc: u64) -> AnnouncedOp {
+    AnnouncedOp::new(OpKind::Io, io::file(part.identity()), arg, pc)
+}
+
+/// The running thread uses hidden state of the C library, which is memory, in a call that holds these
+/// arguments.
+pub fn touch_hidden(number: u64, arguments: &[usize], pc: u64) {
+    if !controlled() || run().threads <= 1 {
+        return;
+    }
+    arguments.iter().for_each(|&argument| state_key::holds(argument as u64));
+    run().uses_memory_only = true;
+    let op = operation(SharedPart::Hidden(number), io::UNORDERED, pc);
+    sched::arrive(op);
+    let used_files = run().used_files;
+    sched::commit(&op, Outcome::Done, 0, 0);
+    (run().used_files, run().uses_memory_only) = (used_files, false);
 }

@@ -303,6 +303,7 @@ fn arm(index: usize, absolute: bool, new: &libc::itimerspec, pc: u64) -> libc::i
     };
     let timers = &mut run().timers;
     timers.used = true;
+    virtual_time::observed();
     timers.all[index].at = at;
     timers.all[index].interval = nanoseconds(&new.it_interval);
     sched::changed(SIGNALS);
