@@ -13,7 +13,7 @@ use crate::library::calls;
 use crate::sched::controller::note_limit;
 use crate::sched::virtual_time::{self, EPOCH, SECOND};
 use crate::sched::{self, timeouts};
-use crate::state::{ThreadStatus, controlled, run};
+use crate::state::{ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
 
@@ -49,16 +49,31 @@ real! { hidden:
     ) -> i32;
 }
 
-/// The running thread sleeps for this long. This is a cancellation point; the thread stops here if
-/// the process has exited.
+/// Sleeps of a thread after the exit of the process that use up all the events that are left.
+const SLEEPS_AT_EXIT: u64 = 16;
+/// Sleeps without a transition in between after which a thread stops for good if the process has
+/// exited.
+const IDLE_AT_EXIT: u32 = 4;
+
+/// The running thread sleeps for this long. This is a cancellation point.
 fn sleep_for(nanoseconds: u64, pc: u64) {
     cancel::point(pc);
     if run().exit.is_some() {
-        sched::leave(ThreadStatus::Exited);
+        sleep_at_exit();
     }
     virtual_time::slept(nanoseconds);
     crate::interpose::process::timers::after_sleep();
     timeouts::idle_call(pc);
+}
+
+/// The running thread sleeps although the process has exited. It goes on as it could have done before
+/// the exit, but not for long: it may do so for ever.
+fn sleep_at_exit() {
+    if run().me().private.idle_calls >= IDLE_AT_EXIT {
+        sched::leave(ThreadStatus::Exited);
+    }
+    let share = process().exit_events / SLEEPS_AT_EXIT;
+    run().hot.events_left -= i64::try_from(share).unwrap_or(i64::MAX);
 }
 
 /// `nanosleep` and `thrd_sleep`, under control: 0 or an error code.
