@@ -279,6 +279,9 @@ impl Builder<'_> {
                 let mutex = Some(self.slot(mutex, Sort::Mutex));
                 SyncOp::Resume { queue: self.slot(op.cond, Sort::Queue), mutex, woken: end == WaitEnd::Woken }
             }
+            CondAction::Resume { end, .. } => {
+                SyncOp::Resume { queue: self.slot(op.cond, Sort::Queue), mutex: None, woken: end == WaitEnd::Woken }
+            }
             CondAction::Signal { .. } => SyncOp::Wake { queue: self.slot(op.cond, Sort::Queue), all: false },
             CondAction::Broadcast { .. } => SyncOp::Wake { queue: self.slot(op.cond, Sort::Queue), all: true },
             CondAction::Init => self.forget(op.cond, Sort::Queue),

@@ -81,9 +81,12 @@ pub fn holds(value: u64) {
     *held = held.rotate_left(1).wrapping_add(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
 }
 
-/// Whether the operation is the second half of one that began with the same call.
+/// Whether the operation is the second half of one that began with the same call. A lock behind
+/// another operation of its call ends a timed wait; the thread's stage says how it ended.
 fn is_second_half(kind: OpKind) -> bool {
-    matches!(kind, OpKind::CondReacquire | OpKind::FutexResume | OpKind::BarrierLeave)
+    use OpKind::{BarrierLeave, CondReacquire, CondResume, FutexResume};
+    matches!(kind, CondReacquire | CondResume | FutexResume | BarrierLeave)
+        || kind == OpKind::Lock && matches!(run().me().wait, WaitStage::Resumed { .. })
 }
 
 /// The running thread is about to stop before the operation.
@@ -221,6 +224,7 @@ fn thread(tid: usize) -> u64 {
         WaitStage::Woken => [3, 0],
         WaitStage::Arrived { obj } => [4, obj],
         WaitStage::Released { serial } => [5 + u64::from(serial), 0],
+        WaitStage::Resumed { timed_out } => [7 + u64::from(timed_out), 0],
     };
     let hash = words(
         hash,

@@ -11,7 +11,7 @@ use raddle_model::{
     depend, footprint,
 };
 use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
-use raddle_vocab::{Failure, Outcome, RunStatus};
+use raddle_vocab::{Failure, MutexKind, Outcome, RunStatus};
 
 use super::Granularity;
 use super::code::{Code, Instr, compile, eval};
@@ -234,7 +234,7 @@ impl Interpreter {
         thread.steps += 1;
         thread.awaiting = None;
         self.take_effect(&event, cell);
-        if self.threads[usize::from(number)].state == PendingState::Enabled && !self.second_half(&event) {
+        if self.threads[usize::from(number)].state == PendingState::Enabled && !self.next_part(&event) {
             self.arrive(number, out);
         }
     }
@@ -374,7 +374,9 @@ impl Interpreter {
                 _,
             )
             | Instr::Op(AbstractOp::SemWait(reg, ..), _) => set(*reg, succeeded),
-            Instr::Op(AbstractOp::Wait(reg, ..), _) => set(*reg, i32::from(event.op.outcome() != Outcome::TimedOut)),
+            Instr::Op(AbstractOp::Wait(reg, ..), _) if event.op.ends_wait() => {
+                set(*reg, i32::from(event.op.outcome() != Outcome::TimedOut));
+            }
             Instr::Op(AbstractOp::SectionBegin, _) => thread.in_section = true,
             Instr::Op(AbstractOp::SectionEnd, _) => thread.in_section = false,
             Instr::Op(AbstractOp::Choose(reg, _), _) => set(*reg, event.op.chosen_value().unwrap_or(0) as i32),
@@ -389,14 +391,19 @@ impl Interpreter {
             Instr::OnceEnd { .. } => thread.regs = thread.outer.take().unwrap_or(thread.regs),
             _ => {}
         }
-        if operation::second_half(&event.op).is_none() {
+        if operation::next_part(&event.op, MutexKind::Normal).is_none() {
             thread.at += 1;
         }
     }
 
-    /// After the first half of a wait or barrier the thread stands before the second.
-    fn second_half(&mut self, event: &Event) -> bool {
-        let Some(op) = operation::second_half(&event.op) else { return false };
+    /// After the first part of a wait or barrier the thread stands before the next.
+    fn next_part(&mut self, event: &Event) -> bool {
+        let thread = &self.threads[usize::from(event.thread)];
+        let kind = match self.code[thread.body].get(thread.at) {
+            Some(Instr::Op(AbstractOp::Wait(_, _, place, _), _)) => self.program.mutexes[place.id].kind,
+            _ => MutexKind::Normal,
+        };
+        let Some(op) = operation::next_part(&event.op, kind) else { return false };
         let next = Event { op, accesses: 0, ..*event };
         self.threads[usize::from(event.thread)].pending = next;
         true

@@ -131,11 +131,17 @@ impl Lowering<'_> {
     }
 }
 
-/// The second half of an operation of which this was the first.
-pub(super) fn second_half(op: &Operation) -> Option<Operation> {
+/// The next part of an operation of which this was one. `kind`: of the mutex that a wait takes again.
+pub(super) fn next_part(op: &Operation, kind: MutexKind) -> Option<Operation> {
     match *op {
-        Operation::Cond(CondOp { cond, action: CondAction::Wait { mutex, .. } }) => {
-            Some(cond_op(cond, CondAction::Reacquire { mutex, end: WaitEnd::Woken }))
+        Operation::Cond(CondOp { cond, action: CondAction::Wait { mutex, timed } }) => {
+            let end = WaitEnd::Woken;
+            let action = if timed { CondAction::Resume { mutex, end } } else { CondAction::Reacquire { mutex, end } };
+            Some(cond_op(cond, action))
+        }
+        Operation::Cond(CondOp { action: CondAction::Resume { mutex, .. }, .. }) => {
+            let action = MutexAction::Lock(Patience::Block);
+            Some(Operation::Mutex(MutexOp { mutex, kind, action, outcome: Outcome::Done }))
         }
         Operation::Barrier(BarrierOp { barrier, action: BarrierAction::Arrive { round, .. } }) => {
             Some(Operation::Barrier(BarrierOp { barrier, action: BarrierAction::Leave { round, serial: false } }))

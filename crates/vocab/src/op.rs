@@ -65,14 +65,17 @@ byte_enum! {
         CondWait = 32,
         /// As `CondWait`, but the wait may end by time-out.
         CondTimedWait = 33,
-        /// obj: condition variable, arg: mutex. Second half of a wait: enabled while the mutex is
-        /// free and the thread was woken, or timed out, or may wake spuriously.
+        /// obj: condition variable, arg: mutex. Second half of a wait without time-out: enabled
+        /// while the mutex is free and the thread was woken, or may wake spuriously.
         CondReacquire = 34,
         /// obj: condition variable. One successor per waiter. value: set of the threads that it woke,
         /// old: number of its successors.
         Signal = 35,
         /// obj: condition variable.
         Broadcast = 36,
+        /// obj: condition variable, arg: mutex. The end of a timed wait: woken, timed out or woken
+        /// spuriously. It takes no mutex: a `Lock` follows.
+        CondResume = 37,
 
         /// obj: semaphore, arg: initial value.
         SemInit = 40,
@@ -243,7 +246,7 @@ impl OpKind {
             OpKind::CondInit => "cond-init",
             OpKind::CondDestroy => "cond-destroy",
             OpKind::CondWait | OpKind::CondReacquire => "cond-wait",
-            OpKind::CondTimedWait => "cond-timed-wait",
+            OpKind::CondTimedWait | OpKind::CondResume => "cond-timed-wait",
             OpKind::Signal => "signal",
             OpKind::Broadcast => "broadcast",
             OpKind::SemInit => "sem-init",

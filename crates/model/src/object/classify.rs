@@ -175,7 +175,9 @@ impl Op {
     pub fn mutex_of_wait(&self) -> Option<u64> {
         match self {
             Op::Cond(op) => match op.action {
-                CondAction::Wait { mutex, .. } | CondAction::Reacquire { mutex, .. } => Some(mutex),
+                CondAction::Wait { mutex, .. }
+                | CondAction::Reacquire { mutex, .. }
+                | CondAction::Resume { mutex, .. } => Some(mutex),
                 _ => None,
             },
             _ => None,
@@ -331,7 +333,7 @@ impl Op {
     #[inline]
     pub fn ends_wait(&self) -> bool {
         match self {
-            Op::Cond(op) => matches!(op.action, CondAction::Reacquire { .. }),
+            Op::Cond(op) => matches!(op.action, CondAction::Reacquire { .. } | CondAction::Resume { .. }),
             Op::Futex(op) => matches!(op.action, FutexAction::Resume { .. }),
             Op::Thread(_)
             | Op::Mutex(_)
@@ -353,7 +355,10 @@ impl Op {
     #[inline]
     pub fn has_one_successor(&self) -> bool {
         match self {
-            Op::Cond(op) => !matches!(op.action, CondAction::Signal { .. } | CondAction::Reacquire { .. }),
+            Op::Cond(op) => !matches!(
+                op.action,
+                CondAction::Signal { .. } | CondAction::Reacquire { .. } | CondAction::Resume { .. }
+            ),
             Op::Futex(op) => op.is_wait(),
             Op::Choice(_) => false,
             Op::Thread(_)

@@ -1,8 +1,10 @@
 //! Condition variables.
 //!
 //! A wait is two operations: it releases the mutex and enqueues, then it reacquires the mutex once
-//! it was woken. A wait gives back one level of a recursive mutex. A signal has one successor per
-//! waiter. A signal orders nothing for the race detector, as a wake-up may be spurious.
+//! it was woken. A timed wait is three: it may time out while another thread holds the mutex, so it
+//! leaves the queue first, and then locks the mutex as any thread does. A wait gives back one level
+//! of a recursive mutex. A signal has one successor per waiter. A signal orders nothing for the race
+//! detector, as a wake-up may be spurious.
 
 use raddle_vocab::{OpKind, Outcome, Words};
 
@@ -34,8 +36,15 @@ pub enum CondAction {
         /// The wait may end by time-out.
         timed: bool,
     },
-    /// Second half of a wait: takes the mutex again.
+    /// Second half of a wait that is not timed: takes the mutex again.
     Reacquire {
+        /// The mutex.
+        mutex: u64,
+        /// How the wait ended.
+        end: WaitEnd,
+    },
+    /// A timed wait ends. The mutex is locked by the next operation.
+    Resume {
         /// The mutex.
         mutex: u64,
         /// How the wait ended.
@@ -66,6 +75,7 @@ impl Operation for CondOp {
             CondAction::Wait { timed: false, .. } => OpKind::CondWait,
             CondAction::Wait { timed: true, .. } => OpKind::CondTimedWait,
             CondAction::Reacquire { .. } => OpKind::CondReacquire,
+            CondAction::Resume { .. } => OpKind::CondResume,
             CondAction::Signal { .. } => OpKind::Signal,
             CondAction::Broadcast { .. } => OpKind::Broadcast,
         }
@@ -78,26 +88,29 @@ impl Operation for CondOp {
     #[inline]
     fn outcome(&self) -> Outcome {
         match self.action {
-            CondAction::Reacquire { end, .. } => end.outcome(),
+            CondAction::Reacquire { end, .. } | CondAction::Resume { end, .. } => end.outcome(),
             _ => Outcome::Done,
         }
     }
 
     #[inline]
     fn with_outcome(self, outcome: Outcome) -> Self {
-        match self.action {
-            CondAction::Reacquire { mutex, .. } => {
-                CondOp { action: CondAction::Reacquire { mutex, end: WaitEnd::of(outcome) }, ..self }
-            }
-            _ => self,
-        }
+        let end = WaitEnd::of(outcome);
+        let action = match self.action {
+            CondAction::Reacquire { mutex, .. } => CondAction::Reacquire { mutex, end },
+            CondAction::Resume { mutex, .. } => CondAction::Resume { mutex, end },
+            action => action,
+        };
+        CondOp { action, ..self }
     }
 
     fn pack(&self) -> Words {
         let words = Words { outcome: self.outcome(), ..Words::new(self.kind()) };
         match self.action {
             CondAction::Init | CondAction::Destroy => words.on(self.cond, 0),
-            CondAction::Wait { mutex, .. } | CondAction::Reacquire { mutex, .. } => words.on(self.cond, mutex),
+            CondAction::Wait { mutex, .. } | CondAction::Reacquire { mutex, .. } | CondAction::Resume { mutex, .. } => {
+                words.on(self.cond, mutex)
+            }
             CondAction::Signal { woken, waiters } | CondAction::Broadcast { woken, waiters } => {
                 Words { value: woken.bits(), old: waiters, ..words }.on(self.cond, 0)
             }
@@ -111,6 +124,7 @@ impl Operation for CondOp {
             OpKind::CondWait => CondAction::Wait { mutex, timed: false },
             OpKind::CondTimedWait => CondAction::Wait { mutex, timed: true },
             OpKind::CondReacquire => CondAction::Reacquire { mutex, end: WaitEnd::unpack(words)? },
+            OpKind::CondResume => CondAction::Resume { mutex, end: WaitEnd::unpack(words)? },
             OpKind::Signal => CondAction::Signal { woken, waiters },
             OpKind::Broadcast => CondAction::Broadcast { woken, waiters },
             OpKind::CondDestroy => CondAction::Destroy,
@@ -125,6 +139,7 @@ impl Operation for CondOp {
                 let is_free = state.mutex(mutex).0.is_none_or(|owner| owner == thread);
                 state.end_of_wait(thread, choice).filter(|_| is_free).map(WaitEnd::outcome)
             }
+            CondAction::Resume { .. } => state.end_of_wait(thread, choice).map(WaitEnd::outcome),
             CondAction::Signal { .. } => (choice < self.successors(thread, state)).then_some(Outcome::Done),
             CondAction::Broadcast { .. } => (choice == 0).then_some(Outcome::Done),
             _ => Some(Outcome::Done),
@@ -145,7 +160,7 @@ impl Operation for CondOp {
     fn successors(&self, thread: u16, state: &SyncState) -> u16 {
         match self.action {
             CondAction::Signal { .. } => Wakes::ONE.successors(state.queue(Space::Object, self.cond).len()),
-            CondAction::Reacquire { .. } => {
+            CondAction::Reacquire { .. } | CondAction::Resume { .. } => {
                 (0..2).take_while(|&choice| self.attempt(thread, state, choice).is_some()).count() as u16
             }
             _ => 1,
@@ -165,6 +180,7 @@ impl Operation for CondOp {
                 state.leave_queue(Space::Object, self.cond, thread, end);
                 state.lock_mutex(mutex, thread);
             }
+            CondAction::Resume { end, .. } => state.leave_queue(Space::Object, self.cond, thread, end),
             CondAction::Signal { woken, .. } => state.wake_up(Space::Object, self.cond, woken, Wakes::ONE),
             CondAction::Broadcast { woken, .. } => state.wake_up(Space::Object, self.cond, woken, Wakes::ALL),
         }
@@ -187,6 +203,12 @@ impl Operation for CondOp {
                     into.push(object_touch(self.cond, Mode::Write));
                 }
             }
+            CondAction::Resume { end, .. } => {
+                into.push(wait_touch(thread));
+                if end != WaitEnd::Woken {
+                    into.push(object_touch(self.cond, Mode::Write));
+                }
+            }
             CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } => {
                 let mode = if woken.is_empty() { Mode::Observe } else { Mode::Write };
                 into.push(object_touch(self.cond, mode));
@@ -197,7 +219,8 @@ impl Operation for CondOp {
 
     fn potential(&self, thread: u16) -> Footprint {
         let mut prints = Footprint::new();
-        if matches!(self.action, CondAction::Reacquire { end: WaitEnd::Woken, .. }) {
+        let ends = matches!(self.action, CondAction::Reacquire { .. } | CondAction::Resume { .. });
+        if ends && self.outcome() == Outcome::Done {
             self.with_outcome(Outcome::TimedOut).footprint(thread, &mut prints);
         }
         prints
@@ -213,7 +236,7 @@ impl Operation for CondOp {
     }
 
     fn can_block(&self) -> bool {
-        matches!(self.action, CondAction::Reacquire { .. })
+        matches!(self.action, CondAction::Reacquire { .. } | CondAction::Resume { .. })
     }
 
     fn order(&self, sink: &mut impl OrderSink) {
@@ -227,6 +250,7 @@ impl Operation for CondOp {
                 sink.uses(mutex);
                 sink.acquire(mutex, Carrier::Object);
             }
+            CondAction::Resume { .. } => {}
             CondAction::Init => sink.initialise(self.cond),
             CondAction::Destroy => sink.destroy(self.cond),
             CondAction::Signal { .. } | CondAction::Broadcast { .. } => sink.uses(self.cond),
@@ -241,6 +265,7 @@ impl Operation for CondOp {
             CondAction::Reacquire { mutex, end } => {
                 format!("{} {cond}, take {}", end.phrase(), names.object(mutex))
             }
+            CondAction::Resume { end, .. } => format!("{} {cond}", end.phrase()),
             CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } => {
                 format!("{word} {cond}{}", woken.phrase(names))
             }

@@ -309,6 +309,7 @@ impl Operation for Op {
             | OpKind::CondWait
             | OpKind::CondTimedWait
             | OpKind::CondReacquire
+            | OpKind::CondResume
             | OpKind::Signal
             | OpKind::Broadcast => CondOp::unpack(words).map(Op::Cond),
             OpKind::SemInit

@@ -30,7 +30,8 @@ fn phrases_say_what_happened_to_what() {
     assert_eq!(say(OpKind::TryLock, Outcome::Failed, 0, 0), "try-lock o7, fails");
     assert_eq!(say(OpKind::Create, Outcome::Done, 8, 0), "create T8");
     assert_eq!(say(OpKind::CondWait, Outcome::Done, 8, 0), "cond-wait o7, release o8");
-    assert_eq!(say(OpKind::CondReacquire, Outcome::TimedOut, 8, 0), "time out on o7, take o8");
+    assert_eq!(say(OpKind::CondReacquire, Outcome::Done, 8, 0), "wake from o7, take o8");
+    assert_eq!(say(OpKind::CondResume, Outcome::TimedOut, 8, 0), "time out on o7");
     assert_eq!(say(OpKind::Signal, Outcome::Done, 0, 0b110), "signal o7, wakes T1, T2");
     assert_eq!(say(OpKind::Signal, Outcome::Done, 0, 0), "signal o7, no thread waits");
     assert_eq!(say(OpKind::Broadcast, Outcome::Done, 0, 1 << 63 | 1), "broadcast o7, wakes T0 and others");

@@ -1,7 +1,7 @@
 //! What waiting operations have in common: how long they wait, how a wait ends, which threads a
 //! wake-up wakes, and the queues of condition variables and futexes.
 //!
-//! A timed wait in a queue may time out whenever it was not woken (and its mutex is free). Spurious
+//! A timed wait in a queue may time out whenever it was not woken. Spurious
 //! wake-ups happen only from a queue, at most `--spurious` times in each thread. A wake-up of `n`
 //! threads has one successor per subset of `n` waiters, in lexicographic order of their ranks.
 

@@ -166,7 +166,8 @@ fn a_waiting_writer_keeps_readers_out_where_writers_come_first() {
 fn sleep(w: &mut SyncState, thread: u16, kind: OpKind) -> Event {
     w.make(lock(thread, MutexKind::Normal));
     assert_eq!(w.make(op(thread, kind, OBJ, MUTEX)), Outcome::Done);
-    op(thread, OpKind::CondReacquire, OBJ, MUTEX)
+    let end = if kind == OpKind::CondTimedWait { OpKind::CondResume } else { OpKind::CondReacquire };
+    op(thread, end, OBJ, MUTEX)
 }
 
 #[test]
@@ -206,11 +207,14 @@ fn timed_and_spurious_ends_of_a_wait() {
     assert_eq!(w.choose(timed, 1).op.outcome(), Outcome::Spurious);
     // It has left the queue; and that was its only spurious wake-up.
     assert_eq!(w.outcome_of(&op(0, OpKind::Signal, OBJ, 0), 0).op.pack().value, 0);
-    w.make(unlock(1, MutexKind::Normal));
     let timed = sleep(&mut w, 1, OpKind::CondTimedWait);
     assert_eq!(w.successors(&timed), 1);
+    // Another thread holds the mutex: the wait times out nevertheless, but does not take it.
+    w.make(lock(2, MutexKind::Normal));
     assert_eq!(w.make(timed), Outcome::TimedOut);
-    w.make(unlock(1, MutexKind::Normal));
+    assert_eq!(w.outcome_of(&op(2, OpKind::Signal, OBJ, 0), 0).op.pack().value, 0);
+    assert_eq!(w.enabled(&lock(1, MutexKind::Normal)), Enabled::No);
+    w.make(unlock(2, MutexKind::Normal));
     let plain = sleep(&mut w, 1, OpKind::CondWait);
     assert_eq!(w.enabled(&plain), Enabled::No);
     // A thread that was woken does not time out.

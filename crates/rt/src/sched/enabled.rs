@@ -67,7 +67,7 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         OpKind::WriteLock => yes(rwlock::can_write(op.obj, thread)),
         OpKind::TimedWriteLock => or_time_out(rwlock::can_write(op.obj, thread)),
         OpKind::CondReacquire if !mutex::can_reacquire(op.arg, thread) => CanStep::No,
-        OpKind::CondReacquire | OpKind::FutexResume => resume(tid),
+        OpKind::CondReacquire | OpKind::CondResume | OpKind::FutexResume => resume(tid),
         OpKind::SemWait => yes(sem::is_positive(op.obj)),
         OpKind::SemTimedWait => or_time_out(sem::is_positive(op.obj)),
         OpKind::BarrierLeave => yes(barrier::is_open(tid)),

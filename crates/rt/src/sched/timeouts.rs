@@ -358,7 +358,7 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome) {
 /// Remembers the objects of an operation of the running thread's round.
 fn watch_all(op: &AnnouncedOp) {
     watch(op.obj);
-    if matches!(op.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire) {
+    if matches!(op.kind, OpKind::CondWait | OpKind::CondTimedWait | OpKind::CondReacquire | OpKind::CondResume) {
         watch(op.arg);
     }
 }
@@ -408,9 +408,12 @@ fn changes(kind: OpKind, outcome: Outcome) -> bool {
         | OpKind::CondTimedWait
         | OpKind::FutexTimedWait
         | OpKind::Read => false,
-        OpKind::AtomicCas | OpKind::SemTryWait | OpKind::SemTimedWait | OpKind::CondReacquire | OpKind::FutexResume => {
-            !matches!(outcome, Outcome::Failed | Outcome::TimedOut)
-        }
+        OpKind::AtomicCas
+        | OpKind::SemTryWait
+        | OpKind::SemTimedWait
+        | OpKind::CondReacquire
+        | OpKind::CondResume
+        | OpKind::FutexResume => !matches!(outcome, Outcome::Failed | Outcome::TimedOut),
         _ => true,
     }
 }

@@ -132,6 +132,11 @@ pub enum WaitStage {
     },
     /// Taken out of the queue by a signal.
     Woken,
+    /// At the end of a timed wait, before it locks the mutex.
+    Resumed {
+        /// Whether it timed out.
+        timed_out: bool,
+    },
     /// At a barrier that is still closed.
     Arrived {
         /// The barrier.

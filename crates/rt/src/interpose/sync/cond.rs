@@ -1,5 +1,6 @@
 //! Condition variables. A wait is two transitions: release the mutex and enqueue; then re-acquire,
-//! once woken or timed out.
+//! once woken. A timed wait is three: it leaves the queue, woken or timed out, before it locks the
+//! mutex, which another thread may hold and signal under meanwhile.
 //!
 //! Each thread's own entry says whether it waits ([`WaitStage`]). So the object holds nothing but
 //! its tag, in bytes 0..8, where glibc has a sequence number that static initialisers set to 0, as
@@ -170,20 +171,40 @@ fn wait_until(address: u64, mutex: u64, deadline: Option<u64>, pc: u64) -> i32 {
     }
     enqueue(address, mutex, deadline.is_some(), pc);
     cancel::in_queue(address, pc);
+    let code = match deadline {
+        Some(deadline) => resume_and_lock(address, mutex, deadline, pc),
+        None => reacquire(address, mutex, pc),
+    };
+    cancel::after_queue(pc);
+    code
+}
+
+/// Second half of a wait that is not timed.
+fn reacquire(address: u64, mutex: u64, pc: u64) -> i32 {
     let op = AnnouncedOp::new(OpKind::CondReacquire, address, mutex, pc);
     sched::arrive(op);
     mutex::require(mutex, pc);
     let outcome = end_wait();
     mutex::reacquire(mutex);
     sched::commit(&op, outcome, 0, 0);
-    cancel::after_queue(pc);
-    match deadline {
-        Some(deadline) if outcome == Outcome::TimedOut => {
-            timeouts::timed_out(&op, deadline);
-            libc::ETIMEDOUT
-        }
-        _ => mutex::reacquired_code(mutex, pc),
+    mutex::reacquired_code(mutex, pc)
+}
+
+/// The end of a timed wait.
+fn resume_and_lock(address: u64, mutex: u64, deadline: u64, pc: u64) -> i32 {
+    let op = AnnouncedOp::new(OpKind::CondResume, address, mutex, pc);
+    sched::arrive(op);
+    let outcome = end_wait();
+    sched::commit(&op, outcome, 0, 0);
+    let timed_out = outcome == Outcome::TimedOut;
+    run().me().wait = WaitStage::Resumed { timed_out };
+    let code = mutex::lock(mutex, pc);
+    run().me().wait = WaitStage::None;
+    if timed_out {
+        // What others do before this thread has the mutex is seen by its next look at what it waits for.
+        timeouts::timed_out(&op, deadline);
     }
+    if code == 0 && timed_out { libc::ETIMEDOUT } else { code }
 }
 
 /// First half of a wait.
