@@ -191,7 +191,8 @@ impl Operation for CondOp {
         match self.action {
             CondAction::Init | CondAction::Destroy => into.push(object_touch(self.cond, Mode::Write)),
             CondAction::Wait { mutex, .. } => {
-                into.push(object_touch(self.cond, Mode::Write));
+                // Threads enter and leave the queue in any order: it is a set.
+                into.push(object_touch(self.cond, Mode::Share));
                 into.push(object_touch(mutex, Mode::Write));
                 into.push(wait_touch(thread));
             }
@@ -200,13 +201,13 @@ impl Operation for CondOp {
                 into.push(wait_touch(thread));
                 if end != WaitEnd::Woken {
                     // It leaves the queue by itself, which a signal would notice.
-                    into.push(object_touch(self.cond, Mode::Write));
+                    into.push(object_touch(self.cond, Mode::Share));
                 }
             }
             CondAction::Resume { end, .. } => {
                 into.push(wait_touch(thread));
                 if end != WaitEnd::Woken {
-                    into.push(object_touch(self.cond, Mode::Write));
+                    into.push(object_touch(self.cond, Mode::Share));
                 }
             }
             CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } => {
