@@ -220,7 +220,7 @@ fn thread(tid: usize) -> u64 {
     let op = &fiber.pending;
     let wait = match fiber.wait {
         WaitStage::None => [0, 0],
-        WaitStage::Queued { obj, timed } => [1 + u64::from(timed), obj],
+        WaitStage::Queued { obj, mutex, timed } => [1 + u64::from(timed), obj ^ mutex.rotate_left(32)],
         WaitStage::Woken => [3, 0],
         WaitStage::Arrived { obj } => [4, obj],
         WaitStage::Released { serial } => [5 + u64::from(serial), 0],

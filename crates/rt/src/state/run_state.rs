@@ -127,6 +127,8 @@ pub enum WaitStage {
     Queued {
         /// Condition variable or futex word.
         obj: u64,
+        /// The mutex that was released; 0 for a futex.
+        mutex: u64,
         /// Whether the wait may time out.
         timed: bool,
     },

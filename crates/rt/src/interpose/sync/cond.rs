@@ -68,6 +68,14 @@ fn is_queued(tid: usize, address: u64) -> bool {
     matches!(run().fibers[tid].wait, WaitStage::Queued { obj, .. } if obj == address)
 }
 
+/// The mutex that a thread in a queue has released. Its pending operation may be one of cancellation.
+fn mutex_of(tid: usize) -> Option<u64> {
+    match run().fibers[tid].wait {
+        WaitStage::Queued { mutex, .. } => Some(mutex),
+        _ => None,
+    }
+}
+
 /// Threads in the queue of an object, in order of their ranks.
 pub fn queue(address: u64) -> impl Iterator<Item = usize> + Clone {
     (0..run().threads).map(|rank| run().by_rank[rank] as usize).filter(move |&tid| is_queued(tid, address))
@@ -217,11 +225,11 @@ fn enqueue(address: u64, mutex: u64, timed: bool, pc: u64) {
     } else {
         trace::misuse(Misuse::CondWaitUnlocked, address, mutex, pc);
     }
-    let other = queue(address).map(|tid| run().fibers[tid].pending.arg).find(|&other| other != mutex);
+    let other = queue(address).filter_map(mutex_of).find(|&other| other != mutex);
     if let Some(other) = other {
         trace::misuse(Misuse::CondTwoMutexes, address, other, pc);
     }
-    run().me().wait = WaitStage::Queued { obj: address, timed };
+    run().me().wait = WaitStage::Queued { obj: address, mutex, timed };
     sched::commit(&op, Outcome::Done, 0, 0);
 }
 

@@ -113,7 +113,7 @@ fn wait(call: &Call, deadline: Result<Option<u64>, i64>) -> i64 {
         sched::commit(&op, Outcome::Failed, 0, 0);
         return -i64::from(libc::EAGAIN);
     }
-    run().me().wait = WaitStage::Queued { obj: call.word, timed: deadline.is_some() };
+    run().me().wait = WaitStage::Queued { obj: call.word, mutex: 0, timed: deadline.is_some() };
     sched::commit(&op, Outcome::Done, 0, 0);
     let op = AnnouncedOp::new(OpKind::FutexResume, call.word, 0, call.pc);
     sched::arrive(op);

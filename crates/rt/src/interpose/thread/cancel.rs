@@ -5,7 +5,8 @@
 //! point is an atomic load of it, so every order of the two is explored. (A program that does not
 //! contain `pthread_cancel` has no such points.) In a condition wait the load comes after the
 //! thread has entered the queue. If the request comes later, a signal meant for this thread follows
-//! it.
+//! it. The thread acts on the request in this wait only if that signal has taken it out of the
+//! queue: POSIX does not let a cancelled waiter consume the signal of another thread.
 //!
 //! A thread that is blocked in a semaphore wait or a join is released by a load of the flag in
 //! place of the operation that it waited for. The host cannot represent a wait for two things at
@@ -39,6 +40,8 @@ pub struct Cancel {
     requested: bool,
     /// The thread is being unwound.
     acting: bool,
+    /// A request has taken it out of the queue of a condition variable.
+    taken_out: bool,
     /// Condition variable that it waits for, having seen no request; or 0.
     waits_for: u64,
     state: i32,
@@ -47,12 +50,13 @@ pub struct Cancel {
 
 impl Cancel {
     /// Not requested; enabled and deferred.
-    pub const NEW: Cancel = Cancel { requested: false, acting: false, waits_for: 0, state: 0, kind: 0 };
+    pub const NEW: Cancel =
+        Cancel { requested: false, acting: false, taken_out: false, waits_for: 0, state: 0, kind: 0 };
 
     /// A number for the state.
     pub fn digest(&self) -> u64 {
-        let flags = u64::from(self.requested) | u64::from(self.acting) << 1;
-        let numbers = u64::from(self.state.cast_unsigned()) << 2 | u64::from(self.kind.cast_unsigned()) << 34;
+        let flags = u64::from(self.requested) | u64::from(self.acting) << 1 | u64::from(self.taken_out) << 2;
+        let numbers = u64::from(self.state.cast_unsigned()) << 3 | u64::from(self.kind.cast_unsigned()) << 35;
         self.waits_for.rotate_left(32) ^ numbers ^ flags
     }
 
@@ -179,7 +183,7 @@ fn is_requested(pc: u64) -> bool {
 
 /// The part of a condition wait between its two halves.
 pub fn in_queue(cond: u64, pc: u64) {
-    if !IN_USE.load(Ordering::Relaxed) {
+    if !IN_USE.load(Ordering::Relaxed) || !run().me().private.cancel.listens() {
         return;
     }
     if is_requested(pc) {
@@ -189,10 +193,14 @@ pub fn in_queue(cond: u64, pc: u64) {
     }
 }
 
-/// The part of a condition wait after its second half.
+/// The part of a condition wait after its second half. A thread that was woken by a signal does not
+/// act on a request in this wait: the signal would be lost to other waiters.
 pub fn after_queue(pc: u64) {
-    point(pc);
-    run().me().private.cancel.waits_for = 0;
+    let cancel = &mut run().me().private.cancel;
+    cancel.waits_for = 0;
+    if core::mem::take(&mut cancel.taken_out) {
+        point(pc);
+    }
 }
 
 /// The load of a thread's flag.
@@ -263,6 +271,7 @@ fn take_out_of_queue(tid: usize, cond: u64, pc: u64) {
     if cond::queue(cond).any(|waiter| waiter == tid) {
         let waiters = cond::queue(cond).count();
         cond::wake(tid);
+        run().fibers[tid].private.cancel.taken_out = true;
         sched::commit(&signal, Outcome::Done, cond::bit(tid), waiters as u64);
     } else {
         // This depends on other signals, as a load of the object would.

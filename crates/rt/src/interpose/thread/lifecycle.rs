@@ -243,9 +243,11 @@ fn wait_for_all() -> ! {
     unsafe { end::exit_process(0) }
 }
 
-/// Whether the thread is main, has ended, and waits for the others.
+/// Whether the thread is main, has ended, and waits for the others. A poll of a life word may be taken
+/// for the read of a spin loop.
 pub fn is_waiting_main(tid: usize) -> bool {
-    run().fibers[tid].private.over && run().fibers[tid].status == ThreadStatus::Pending
+    let fiber = &run().fibers[tid];
+    fiber.private.over && matches!(fiber.status, ThreadStatus::Pending | ThreadStatus::AtSpinRead)
 }
 
 /// Whether a join, or a poll of whether it would succeed, is enabled.
