@@ -1,6 +1,7 @@
 //! The trace: records of a run, written into the shared file.
 
 pub mod access_granularity;
+pub mod faults;
 pub mod filter;
 pub mod hooks;
 

@@ -165,6 +165,15 @@ pub unsafe fn set_kept(context: *mut libc::ucontext_t, blocked: u64) {
     unsafe { *set_of(context) = blocked };
 }
 
+/// Behind [`move_frame`]: address of the context that the program's handler is given.
+///
+/// # Safety
+/// The context must be the one that was passed to [`move_frame`].
+pub unsafe fn moved_context(context: *const libc::ucontext_t) -> usize {
+    // SAFETY: the caller's promise: the third argument of the handler is the context's copy.
+    unsafe { (*context).uc_mcontext.gregs[libc::REG_RDX as usize] as usize }
+}
+
 /// Behind [`move_frame`]: the kernel blocks `now` in the program's handler, whose context says `before`.
 ///
 /// # Safety

@@ -23,6 +23,7 @@ use crate::restore::undo;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
+use crate::trace::faults::{self, Fault};
 
 real! { hidden:
     fn sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32;
@@ -67,6 +68,8 @@ pub unsafe fn relay(action: KernelAction, number: i32, info: *mut libc::siginfo_
     if action.flags & libc::SA_RESETHAND as u64 != 0 {
         run().handlers[number as usize] = KernelAction::DEFAULT;
     }
+    // SAFETY: the caller's promise.
+    let faulted = unsafe { fault(number, &*info, &*context) }.and_then(|fault| faults::withdraw(&fault));
     let me = run().me();
     // `sigsuspend` keeps the set from before its call.
     let behind = me.private.blocked_behind_handler.take().unwrap_or(me.blocked);
@@ -77,6 +80,25 @@ pub unsafe fn relay(action: KernelAction, number: i32, info: *mut libc::siginfo_
     MOVING.store(false, Ordering::Relaxed);
     // SAFETY: the caller's promise; the frame was moved.
     unsafe { signal::set_blocked(context, behind, signal_masks::handler_begins(blocked_by_handler(action, number))) };
+    if let Some(faulted) = faulted {
+        // SAFETY: as above.
+        faults::keep(faulted, unsafe { signal::moved_context(context) });
+    }
+}
+
+/// The fault of an access that the signal stands for, if it is one.
+///
+/// # Safety
+/// The description must be the kernel's.
+unsafe fn fault(number: i32, info: &libc::siginfo_t, context: &libc::ucontext_t) -> Option<Fault> {
+    /// The kernel does not say which address.
+    const UNKNOWN: i32 = 0x80;
+    if !controlled() || !matches!(number, libc::SIGSEGV | libc::SIGBUS) || info.si_code <= 0 {
+        return None;
+    }
+    // SAFETY: a fault comes with an address.
+    let address = (info.si_code != UNKNOWN).then(|| unsafe { info.si_addr() } as u64);
+    Some(Fault { address, instruction: signal::program_counter(context) })
 }
 
 /// The program's handler has returned: what its frame keeps is blocked again.
@@ -89,6 +111,10 @@ pub unsafe extern "C" fn returned(context: *mut libc::ucontext_t) {
     let blocked = signal_masks::go_back_to(kept);
     // SAFETY: as above.
     unsafe { signal::set_kept(context, blocked) };
+    if controlled() {
+        // SAFETY: as above.
+        faults::handler_returns(context as usize, signal::program_counter(unsafe { &*context }));
+    }
 }
 
 /// The program is about to jump to where it has called `setjmp` or `sigsetjmp`.
