@@ -284,7 +284,7 @@ impl ControlWords<'_> {
             .map_while(|call| {
                 let bytes: Vec<u8> = call[..NAME_WORDS].iter().flat_map(|word| word.to_le_bytes()).collect();
                 let name = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-                let is_name = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
+                let is_name = !name.is_empty() && name.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
                 is_name.then(|| (String::from_utf8_lossy(name).into_owned(), call[NAME_WORDS]))
             })
             .collect()

@@ -311,7 +311,8 @@ fn reason_of(incomplete: IncompleteReason) -> Reason {
         IncompleteReason::Executions => "the bound on executions was reached (--max-executions)",
         IncompleteReason::Time => "the time limit was reached (--time-limit)",
         IncompleteReason::Events => {
-            "some run was cut before its end, by --max-events or for want of memory for its trace"
+            "some run was cut before its end, by --max-events, for want of memory for its trace, or at a call that \
+             is not modelled"
         }
         IncompleteReason::Broken => "some run could not be followed to its end",
         IncompleteReason::Preemptions => "schedules with more preemptions were left out (--preemptions)",

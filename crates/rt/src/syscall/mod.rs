@@ -101,6 +101,12 @@ pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
     unsafe { syscall!(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
+/// The running thread's `errno`.
+pub fn errno() -> i32 {
+    // SAFETY: libc's own function; the address is that of the running thread's variable.
+    unsafe { *libc::__errno_location() }
+}
+
 /// Sets the running thread's `errno`.
 pub fn set_errno(code: i32) {
     // SAFETY: libc's own function; the address is that of the running thread's variable.

@@ -6,7 +6,7 @@ use super::format::{Conversion, Conversions, Length};
 use super::{counts, reads_text, writes, writes_text};
 use crate::arch::entry::export;
 use crate::arch::variadic::{ArgumentList, VariadicCall, variadic};
-use crate::interpose::io::streams;
+use crate::interpose::io::{piped_streams, streams};
 use crate::syscall::libc_real::real;
 
 real! { hidden:
@@ -20,6 +20,9 @@ real! { hidden:
     fn __isoc23_vfscanf(stream: *mut c_void, format: *const c_char, list: *mut ArgumentList) -> i32;
     fn __isoc23_vscanf(format: *const c_char, list: *mut ArgumentList) -> i32;
 }
+
+/// How the report names a scan that would have to wait in the middle.
+const NAME: &[u8] = b"fscanf (finds a part in a pipe)";
 
 /// The call has stored so many values.
 fn stored(count: i32, format: usize, mut list: ArgumentList, pc: u64) -> i32 {
@@ -82,17 +85,17 @@ macro_rules! scans {
                 stored(found, format, before, pc)
             }
             extern "C" fn stream(from: usize, format: usize, list: &mut ArgumentList, pc: u64) -> i32 {
-                streams::takes(from, pc);
                 let before = *list;
                 // SAFETY: passes on what the caller gave.
-                let found = unsafe { hidden::$stream_list(from as *mut c_void, format as *const c_char, list) };
+                let scan = || unsafe { hidden::$stream_list(from as *mut c_void, format as *const c_char, list) };
+                let found = piped_streams::scan(from, NAME, pc, scan);
                 stored(found, format, before, pc)
             }
             extern "C" fn input(format: usize, list: &mut ArgumentList, pc: u64) -> i32 {
-                streams::standard_input(pc);
                 let before = *list;
                 // SAFETY: passes on what the caller gave.
-                let found = unsafe { hidden::$input_list(format as *const c_char, list) };
+                let scan = || unsafe { hidden::$input_list(format as *const c_char, list) };
+                let found = piped_streams::scan(streams::input_stream(), NAME, pc, scan);
                 stored(found, format, before, pc)
             }
             extern "C" fn text_arguments(call: &mut VariadicCall) -> i32 {

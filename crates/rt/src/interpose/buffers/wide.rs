@@ -4,7 +4,7 @@ use super::called::called;
 use super::strings::{WIDE, reads_wide, wide_length, writes_wide};
 use super::{changes, counts, reads, reads_bounded, reads_text, writes};
 use crate::interpose::before::before;
-use crate::interpose::io::streams;
+use crate::interpose::io::{piped_streams, streams};
 
 /// Bytes of a shift state.
 const STATE: usize = 8;
@@ -144,9 +144,10 @@ called! {
 
 /// `fgetws`.
 extern "C" fn read_line(into: usize, most: i32, stream: usize, pc: u64) -> usize {
-    streams::input(stream, pc);
+    streams::wide_input(stream, pc);
     // SAFETY: passes on what the caller gave.
-    let result = unsafe { hidden::fgetws(into, most, stream) };
+    let read = || unsafe { hidden::fgetws(into, most, stream) };
+    let result = piped_streams::without_waiting(stream, b"fgetws (finds a part in a pipe)", pc, read);
     writes_wide(result, pc);
     result
 }

@@ -12,6 +12,7 @@ pub mod kernel_buffers;
 pub mod net;
 pub mod overlay;
 mod partial;
+pub mod piped_streams;
 pub mod queues;
 pub mod readiness;
 pub mod regular_files;

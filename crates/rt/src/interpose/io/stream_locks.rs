@@ -3,7 +3,8 @@
 //! mutex of the runtime stands for it.
 //!
 //! Functions that use a stream take its lock for their own duration. That is modelled only where
-//! another thread holds the lock: then they wait for it.
+//! another thread holds the lock: then they wait for it. A call that waits for a pipe in the middle
+//! holds it.
 
 use core::ffi::c_void;
 
@@ -77,14 +78,26 @@ pub fn wait_for(stream: usize, pc: u64) {
     }
 }
 
+/// Takes the lock of a stream for a call that waits in the middle.
+pub fn hold(stream: usize, pc: u64) {
+    if let Some(lock) = lock_of(stream as *mut c_void) {
+        mutex::lock(lock, pc);
+    }
+}
+
+/// The end of such a call.
+pub fn release(stream: usize, pc: u64) {
+    if let Some(lock) = lock_of(stream as *mut c_void) {
+        mutex::unlock(lock, pc);
+    }
+}
+
 extern "C" fn lock(stream: *mut c_void, pc: u64) {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::flockfile(stream) };
     }
-    if let Some(lock) = lock_of(stream) {
-        mutex::lock(lock, pc);
-    }
+    hold(stream as usize, pc);
 }
 
 extern "C" fn try_lock(stream: *mut c_void, pc: u64) -> i32 {
@@ -100,9 +113,7 @@ extern "C" fn unlock(stream: *mut c_void, pc: u64) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::funlockfile(stream) };
     }
-    if let Some(lock) = lock_of(stream) {
-        mutex::unlock(lock, pc);
-    }
+    release(stream as usize, pc);
 }
 
 export!(flockfile, 1 => lock);

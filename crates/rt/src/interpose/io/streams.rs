@@ -62,8 +62,7 @@ pub fn input(stream: usize, pc: u64) {
 /// The program reads at least a byte from the stream. If its buffer is empty, the C library will read
 /// the descriptor: the thread waits here until that cannot block, as others could not run meanwhile.
 pub fn takes(stream: usize, pc: u64) {
-    let channel = descriptor(stream).filter(|&descriptor| descriptor >= 0 && net::of(descriptor).is_none());
-    match channel.filter(|&descriptor| descriptors::channel(descriptor) != 0) {
+    match channel_of(stream) {
         Some(descriptor) if has_read_all(stream) => {
             stream_locks::wait_for(stream, pc);
             descriptors::wait_for(descriptor, libc::POLLIN, pc).end();
@@ -72,12 +71,53 @@ pub fn takes(stream: usize, pc: u64) {
     }
 }
 
-/// Whether the buffer of the stream holds nothing to read. Not known while the stream reads bytes that
-/// were put back.
-fn has_read_all(stream: usize) -> bool {
+/// The descriptor of a stream that reads or writes a pipe and the like.
+pub fn channel_of(stream: usize) -> Option<i32> {
+    let channel = descriptor(stream).filter(|&descriptor| descriptor >= 0 && net::of(descriptor).is_none());
+    channel.filter(|&descriptor| descriptors::channel(descriptor) != 0)
+}
+
+fn head(stream: usize) -> &'static StreamHead {
     // SAFETY: the program passes a stream, which begins with these words.
-    let head = unsafe { &*(stream as *const StreamHead) };
-    head.read[0] == head.read[1] && head.flags & READS_WHAT_WAS_PUT_BACK == 0
+    unsafe { &*(stream as *const StreamHead) }
+}
+
+/// Whether the buffer of the stream holds nothing to read, nor were bytes put back.
+pub fn has_read_all(stream: usize) -> bool {
+    let head = head(stream);
+    let is_other_empty = head.flags & READS_WHAT_WAS_PUT_BACK == 0 || head.saved[0] == head.saved[2];
+    head.read[0] == head.read[1] && is_other_empty
+}
+
+/// Bytes that can be read without a look at the rest of the buffer, or the descriptor.
+pub fn buffered(stream: usize) -> usize {
+    let head = head(stream);
+    head.read[1].saturating_sub(head.read[0])
+}
+
+/// The size of the stream's buffer; 0 if it has none yet.
+pub fn room(stream: usize) -> usize {
+    let head = head(stream);
+    head.buffer[1].saturating_sub(head.buffer[0])
+}
+
+/// Whether the stream has seen the end of its input.
+pub fn is_at_end(stream: usize) -> bool {
+    head(stream).flags & SEEN_END != 0
+}
+
+/// A function of wide characters reads from the stream: they have a buffer of their own. The run ends
+/// if it might wait for a pipe.
+pub fn wide_input(stream: usize, pc: u64) {
+    let waits = |&descriptor: &i32| {
+        has_read_all(stream)
+            && !descriptors::is_nonblocking(descriptor)
+            && !descriptors::is_ready(descriptor, libc::POLLIN)
+    };
+    input(stream, pc);
+    if channel_of(stream).filter(waits).is_some() {
+        net::gives_up(b"wide input (of an empty pipe)", pc);
+    }
 }
 
 /// The program writes to the stream.
@@ -103,15 +143,19 @@ pub fn standard_output(pc: u64) {
 }
 
 /// The stream that functions without one read from.
-pub fn standard_input(pc: u64) {
+pub fn input_stream() -> usize {
     // SAFETY: reads the C library's variable.
-    takes(unsafe { stdin } as usize, pc);
+    unsafe { stdin as usize }
+}
+
+/// The program reads at least a byte from it.
+fn standard_input(pc: u64) {
+    takes(input_stream(), pc);
 }
 
 /// The same for functions of wide characters, which have a buffer of their own.
 fn wide_standard_input(pc: u64) {
-    // SAFETY: reads the C library's variable.
-    input(unsafe { stdin } as usize, pc);
+    wide_input(input_stream(), pc);
 }
 
 /// First words of a stream, as the C library lays them out for its macros.
@@ -124,10 +168,14 @@ struct StreamHead {
     write: [usize; 3],
     /// Base, end.
     buffer: [usize; 2],
+    /// Base, start of what was put back, end. Base and end are those of `read` while the other is read.
+    saved: [usize; 3],
 }
 
 /// The program gave the buffer.
 const USER_BUFFER: u64 = 1;
+/// The end of the input was met.
+const SEEN_END: u64 = 0x10;
 /// The bytes of `read` are those that the program has put back.
 const READS_WHAT_WAS_PUT_BACK: u64 = 0x100;
 /// The stream is being written to.
@@ -153,12 +201,14 @@ fn writable(buffer: usize, bytes: usize) {
 }
 
 before! {
-    fgetc getc _IO_getc fgetc_unlocked getc_unlocked getw __uflow __underflow => |a, pc| takes(a[0], pc);
-    fgetwc getwc fgetwc_unlocked getwc_unlocked fseek fseeko fseeko64 rewind fsetpos fsetpos64 ftell ftello ftello64
-        fgetpos fgetpos64 feof feof_unlocked ferror ferror_unlocked clearerr clearerr_unlocked fwscanf vfwscanf
-        __isoc99_fwscanf __isoc99_vfwscanf __wuflow __wunderflow => |a, pc| input(a[0], pc);
+    fgetc_unlocked getc_unlocked getw __uflow __underflow => |a, pc| takes(a[0], pc);
+    fgetwc getwc fgetwc_unlocked getwc_unlocked fwscanf vfwscanf __isoc99_fwscanf __isoc99_vfwscanf __wuflow __wunderflow
+        => |a, pc| wide_input(a[0], pc);
+    fseek fseeko fseeko64 rewind fsetpos fsetpos64 ftell ftello ftello64
+        fgetpos fgetpos64 feof feof_unlocked ferror ferror_unlocked clearerr clearerr_unlocked
+        => |a, pc| input(a[0], pc);
     ungetc ungetwc => |a, pc| input(a[1], pc);
-    getchar getchar_unlocked => |_, pc| standard_input(pc);
+    getchar_unlocked => |_, pc| standard_input(pc);
     getwchar getwchar_unlocked wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf => |_, pc| wide_standard_input(pc);
     fflush fflush_unlocked fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk __overflow __woverflow
         => |a, pc| output(a[0], pc);
