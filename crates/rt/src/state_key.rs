@@ -223,7 +223,7 @@ fn thread(tid: usize) -> u64 {
         WaitStage::Queued { obj, mutex, timed } => [1 + u64::from(timed), obj ^ mutex.rotate_left(32)],
         WaitStage::Woken => [3, 0],
         WaitStage::Arrived { obj } => [4, obj],
-        WaitStage::Released { serial } => [5 + u64::from(serial), 0],
+        WaitStage::Released { obj, serial } => [5 + u64::from(serial), obj],
         WaitStage::Resumed { timed_out } => [7 + u64::from(timed_out), 0],
     };
     let hash = words(

@@ -241,6 +241,6 @@ impl OrderSink for Orders {
 
     fn initialise(&mut self, addr: u64) {
         self.published.remove(&(addr, Carrier::Object));
-        self.published.remove(&(addr, Carrier::Readers));
+        self.published.remove(&(addr, Carrier::Left));
     }
 }

@@ -2,6 +2,10 @@
 //!
 //! A wait is two operations: the arrival, which belongs to the present round, and the departure
 //! once the round is full. The serial thread is the one of least rank in the round.
+//!
+//! A barrier may be destroyed as soon as no thread is blocked at it (POSIX): the threads of its last
+//! round may not have left yet. So destroying waits for them, and orders their leaving before it.
+//! Nothing else does: memory that is freed without it is still used by those that leave.
 
 use raddle_vocab::{OpKind, Outcome, ThreadSet, Words};
 
@@ -131,7 +135,8 @@ impl Operation for BarrierOp {
             BarrierAction::Leave { .. } => {
                 matches!(state.thread(thread).wait, Wait::Released { .. }).then_some(Outcome::Done)
             }
-            _ => Some(Outcome::Done),
+            BarrierAction::Destroy => (!state.is_being_left(self.barrier)).then_some(Outcome::Done),
+            BarrierAction::Init { .. } => Some(Outcome::Done),
         }
     }
 
@@ -141,7 +146,7 @@ impl Operation for BarrierOp {
                 BarrierAction::Arrive { round: state.barrier(self.barrier).1, last: outcome == Outcome::Last }
             }
             BarrierAction::Leave { round, .. } => {
-                let serial = matches!(state.thread(thread).wait, Wait::Released { serial: true });
+                let serial = matches!(state.thread(thread).wait, Wait::Released { serial: true, .. });
                 BarrierAction::Leave { round, serial }
             }
             action => action,
@@ -199,19 +204,25 @@ impl Operation for BarrierOp {
     }
 
     fn can_block(&self) -> bool {
-        matches!(self.action, BarrierAction::Leave { .. })
+        matches!(self.action, BarrierAction::Leave { .. } | BarrierAction::Destroy)
     }
 
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
             BarrierAction::Init { .. } => sink.initialise(self.barrier),
-            BarrierAction::Destroy => sink.destroy(self.barrier),
+            BarrierAction::Destroy => {
+                sink.acquire(self.barrier, Carrier::Left);
+                sink.destroy(self.barrier);
+            }
             BarrierAction::Arrive { round, .. } => {
                 sink.uses(self.barrier);
                 sink.release(self.barrier, Carrier::Round(round));
             }
-            // The first thread that leaves may destroy the barrier, so leaving is no use of it.
-            BarrierAction::Leave { round, .. } => sink.acquire(self.barrier, Carrier::Round(round)),
+            BarrierAction::Leave { round, .. } => {
+                sink.acquire(self.barrier, Carrier::Round(round));
+                sink.uses(self.barrier);
+                sink.release(self.barrier, Carrier::Left);
+            }
         }
     }
 
@@ -234,6 +245,13 @@ impl SyncState {
         }
     }
 
+    /// Whether a thread that was released from the barrier has not left it.
+    fn is_being_left(&self, barrier: u64) -> bool {
+        self.by_rank()
+            .iter()
+            .any(|&thread| matches!(self.thread(thread).wait, Wait::Released { barrier: left, .. } if left == barrier))
+    }
+
     fn arrive_at_barrier(&mut self, barrier: u64, thread: u16) {
         let (size, round, mut arrived) = self.barrier(barrier);
         arrived.insert(usize::from(thread));
@@ -246,7 +264,7 @@ impl SyncState {
         for index in 0..self.by_rank().len() {
             let thread = self.by_rank()[index];
             if arrived.contains(usize::from(thread)) {
-                self.change_thread(thread, |thread| thread.wait = Wait::Released { serial });
+                self.change_thread(thread, |thread| thread.wait = Wait::Released { barrier, serial });
                 serial = false;
             }
         }

@@ -11,8 +11,8 @@ use crate::race::Touching;
 pub enum Carrier {
     /// A mutex, semaphore, once control, channel; writers of a read-write lock.
     Object,
-    /// Readers that have left a read-write lock.
-    Readers,
+    /// Readers that have left a read-write lock; threads that have left a barrier.
+    Left,
     /// A round of a barrier.
     Round(u64),
     /// The value that an atomic location holds now.

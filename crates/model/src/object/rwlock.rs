@@ -246,12 +246,12 @@ impl Operation for RwlockOp {
                 sink.uses(self.rwlock);
                 if done {
                     sink.acquire(self.rwlock, Carrier::Object);
-                    sink.acquire(self.rwlock, Carrier::Readers);
+                    sink.acquire(self.rwlock, Carrier::Left);
                 }
             }
             RwlockAction::Unlock { writer } => {
                 sink.uses(self.rwlock);
-                sink.release(self.rwlock, if writer { Carrier::Object } else { Carrier::Readers });
+                sink.release(self.rwlock, if writer { Carrier::Object } else { Carrier::Left });
             }
             RwlockAction::Announce { .. } => sink.uses(self.rwlock),
             RwlockAction::Init => sink.initialise(self.rwlock),

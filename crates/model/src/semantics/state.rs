@@ -79,6 +79,8 @@ pub(crate) enum Wait {
     Arrived,
     /// Its round of a barrier is open.
     Released {
+        /// The barrier.
+        barrier: u64,
         /// It is the one that is told so.
         serial: bool,
     },
@@ -103,7 +105,7 @@ impl Thread {
             Wait::Queued { timed } => 1 + u64::from(timed),
             Wait::Woken => 3,
             Wait::Arrived => 4,
-            Wait::Released { serial } => 5 + u64::from(serial),
+            Wait::Released { barrier, serial } => 5 + u64::from(serial) ^ barrier << 3,
         };
         let life = self.life as u64 + 3 * u64::from(self.claimed);
         mix(wait ^ mix(life ^ mix(u64::from(self.spurious))))

@@ -71,6 +71,7 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         OpKind::SemWait => yes(sem::is_positive(op.obj)),
         OpKind::SemTimedWait => or_time_out(sem::is_positive(op.obj)),
         OpKind::BarrierLeave => yes(barrier::is_open(tid)),
+        OpKind::BarrierDestroy => yes(!barrier::is_being_left(op.obj)),
         OpKind::OnceBegin => yes(once::can_begin(op)),
         OpKind::Io => {
             let (descriptor, events) = raddle_vocab::io::waited_for(op.arg);
@@ -119,7 +120,6 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         | OpKind::SemTryWait
         | OpKind::SemPost
         | OpKind::BarrierInit
-        | OpKind::BarrierDestroy
         | OpKind::BarrierArrive
         | OpKind::OnceEnd
         | OpKind::OnceAbort

@@ -146,6 +146,8 @@ pub enum WaitStage {
     },
     /// At a barrier that has opened.
     Released {
+        /// The barrier.
+        obj: u64,
         /// Whether this is the one thread that is told so.
         serial: bool,
     },

@@ -1,6 +1,7 @@
 //! Barriers. Waiting is two transitions: arrive, and leave once the round is open. Each thread's
 //! own entry says whether it has arrived and whether its round is open. So a thread that leaves
-//! does not need the object, which may have been freed by then.
+//! does not need the object, which the program may have freed too early. Destroying waits for the
+//! threads that leave.
 //!
 //! | bytes | here |
 //! |---|---|
@@ -44,6 +45,11 @@ fn at(address: u64) -> &'static mut Barrier {
 /// Whether the thread's round is open.
 pub fn is_open(tid: usize) -> bool {
     matches!(run().fibers[tid].wait, WaitStage::Released { .. })
+}
+
+/// Whether a thread that was released from the barrier has not left it.
+pub fn is_being_left(address: u64) -> bool {
+    (0..run().threads).any(|tid| matches!(run().fibers[tid].wait, WaitStage::Released { obj, .. } if obj == address))
 }
 
 real! { hidden:
@@ -131,8 +137,9 @@ extern "C" fn wait(address: u64, pc: u64) -> i32 {
     let round = arrive(address, pc);
     let op = AnnouncedOp::new(OpKind::BarrierLeave, address, round, pc);
     sched::arrive(op);
-    let serial = run().me().wait == WaitStage::Released { serial: true };
+    let serial = matches!(run().me().wait, WaitStage::Released { serial: true, .. });
     run().me().wait = WaitStage::None;
+    sched::changed(address);
     virtual_time::observe(round_key(address, round));
     sched::commit(&op, Outcome::Done, u64::from(serial), 0);
     if serial { SERIAL_THREAD } else { 0 }
@@ -171,7 +178,7 @@ fn open(address: u64) {
     for rank in 0..run().threads {
         let tid = run().by_rank[rank] as usize;
         if has_arrived(tid, address) {
-            run().fibers[tid].wait = WaitStage::Released { serial };
+            run().fibers[tid].wait = WaitStage::Released { obj: address, serial };
             serial = false;
             if tid != me {
                 sched::mark(tid);
