@@ -202,8 +202,8 @@ fn writable(buffer: usize, bytes: usize) {
 
 before! {
     fgetc_unlocked getc_unlocked getw __uflow __underflow => |a, pc| takes(a[0], pc);
-    fgetwc getwc fgetwc_unlocked getwc_unlocked fwscanf vfwscanf __isoc99_fwscanf __isoc99_vfwscanf __wuflow __wunderflow
-        => |a, pc| wide_input(a[0], pc);
+    fgetwc getwc fgetwc_unlocked getwc_unlocked fwscanf vfwscanf __isoc99_fwscanf __isoc99_vfwscanf __wuflow
+        __wunderflow => |a, pc| wide_input(a[0], pc);
     fseek fseeko fseeko64 rewind fsetpos fsetpos64 ftell ftello ftello64
         fgetpos fgetpos64 feof feof_unlocked ferror ferror_unlocked clearerr clearerr_unlocked
         => |a, pc| input(a[0], pc);
