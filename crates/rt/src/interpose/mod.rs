@@ -12,6 +12,7 @@ mod c11;
 mod containers;
 mod cxx_streams;
 mod exceptions;
+mod futures;
 pub mod io;
 pub mod memory;
 pub mod process;
