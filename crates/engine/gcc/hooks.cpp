@@ -58,6 +58,8 @@ enum Kind { Read, Write };
 // Tells the runtime of an access that it cannot see.
 const char *const UNSEEN_ASSEMBLY = "raddle_unseen_assembly";
 const char *const UNSEEN_INTRINSIC = "raddle_unseen_intrinsic";
+// Bytes of the environment of the x87 unit, which updates of atomic floating-point numbers save.
+const int X87_ENVIRONMENT = 28;
 
 // Whether other threads may use the object, and one of them may write to it. The sanitizer's own
 // condition.
@@ -262,6 +264,12 @@ private:
             if (!POINTER_TYPE_P(pointer) || !is_shared_pointer(argument))
                 continue;
             tree pointed = TREE_TYPE(pointer);
+            if (has_word(name, {"fnstenv", "fldenv"})) {
+                Kind kind = has_word(name, {"fnstenv"}) ? Write : Read;
+                hook(at, kind, argument, build_int_cst(sizetype, X87_ENVIRONMENT));
+                changed = true;
+                continue;
+            }
             if (in_part || !COMPLETE_TYPE_P(pointed) || VOID_TYPE_P(pointed)) {
                 unseen(at, UNSEEN_INTRINSIC);
                 return true;
