@@ -105,7 +105,7 @@ impl Thread {
             Wait::Queued { timed } => 1 + u64::from(timed),
             Wait::Woken => 3,
             Wait::Arrived => 4,
-            Wait::Released { barrier, serial } => 5 + u64::from(serial) ^ barrier << 3,
+            Wait::Released { barrier, serial } => (5 + u64::from(serial)) ^ (barrier << 3),
         };
         let life = self.life as u64 + 3 * u64::from(self.claimed);
         mix(wait ^ mix(life ^ mix(u64::from(self.spurious))))
