@@ -202,7 +202,7 @@ impl Frames {
         self.find(address).map(|index| self.list[index].sp..=self.list[index].return_address)
     }
 
-    /// Whether the byte is of a function that is under way at the place of the stack, or was called by it.
+    /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
     pub fn is_in_chain(&self, place: usize, address: usize) -> bool {
         self.find(address).is_none_or(|index| place < self.list[index].return_address)
     }
