@@ -81,6 +81,8 @@ fn refine_clang(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
         let own = ["-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-distinguish-volatile"];
         options.extend(strings(&own));
     }
+    // One variable at each place of a frame: whether a place has hooks tells whether pointers to it are stored.
+    options.extend(strings(&["-mllvm", "-no-stack-coloring"]));
     if let Some(plug_in) = runtime.hooks(compiler) {
         options.push(with("-fpass-plugin=", plug_in));
     } else if compiler.architecture() == "x86_64" {
@@ -99,6 +101,8 @@ fn refine_gcc(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsS
     // gcc declares the functions of the sanitizer as `leaf`: they call nothing of the unit. So it keeps
     // values of static variables across atomic operations, which other threads may change there.
     options.push("-fno-ipa-reference".into());
+    // One variable at each place of a frame: whether a place has hooks tells whether pointers to it are stored.
+    options.push("-fstack-reuse=none".into());
     if compiler.version.major >= 11 {
         options.extend(strings(&["--param", "tsan-distinguish-volatile=1", "-Wno-tsan"]));
     }
@@ -252,9 +256,10 @@ mod tests {
         let runtime = runtime().with_clang_hooks(Version::parse("19"));
         let of = |major| text(refine(&compiler(Family::Clang, major), &runtime, false));
         let own = "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile";
-        assert_eq!(of(10), "-mprefer-vector-width=128");
-        assert_eq!(of(11), format!("{own} -mprefer-vector-width=128"));
-        assert_eq!(of(19), format!("{own} -fpass-plugin=/rt,1/raddle-clang-hooks.so"));
+        let each = "-mllvm -no-stack-coloring";
+        assert_eq!(of(10), format!("{each} -mprefer-vector-width=128"));
+        assert_eq!(of(11), format!("{own} {each} -mprefer-vector-width=128"));
+        assert_eq!(of(19), format!("{own} {each} -fpass-plugin=/rt,1/raddle-clang-hooks.so"));
     }
 
     #[test]

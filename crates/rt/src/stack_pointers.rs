@@ -2,8 +2,10 @@
 //!
 //! The code of a function tells which bytes of its frame it will read itself ([`liveness`]). Other
 //! functions and other threads read them through pointers. So a byte that is dead for its own
-//! function is alive all the same if there is a pointer that may lead to it. Temporaries and saved
-//! registers have no address: their function writes temporaries and no hook records it.
+//! function is alive all the same if there is a pointer that may lead to it. Saved registers have no
+//! address. What a function writes without a hook is a temporary, or a variable of which no pointer is
+//! stored anywhere or outlives a call: compilers leave out the hook then. Such pointers are in registers of the
+//! thread, in the function's frame, and in frames of functions that it has called.
 //!
 //! # Rule
 //! The pointers that count are the smallest set such that
@@ -49,14 +51,39 @@ impl LiveStack {
         (self.live.0..self.live.1).contains(&address)
     }
 
-    /// What functions do with the word that the byte is part of: whether one may read the byte, and
-    /// whether it may have an address if not.
-    pub fn use_of_byte(&self, address: usize) -> (bool, bool) {
+    /// What functions do with the byte.
+    pub fn use_of_byte(&self, address: usize) -> ByteUse {
         let byte = address % size_of::<u64>();
-        let WordUse { alive, addressed } = self.frames.word_use(address - byte);
+        let WordUse { alive, addressed, unshared } = self.frames.word_use(address - byte);
         let is_in = |mask: u64| mask >> (8 * byte) & 0xff != 0;
-        (is_in(alive), is_in(addressed))
+        match () {
+            () if is_in(alive) => ByteUse::Alive,
+            () if is_in(addressed) => ByteUse::Dead(Holders::Any),
+            () if is_in(unshared) => ByteUse::Dead(Holders::Chain),
+            () => ByteUse::Dead(Holders::None),
+        }
     }
+}
+
+/// What functions do with a byte of a stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ByteUse {
+    /// One may read it.
+    Alive,
+    /// It is dead for its own function, and pointers to it may be there.
+    Dead(Holders),
+}
+
+/// Where pointers to a byte may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Holders {
+    /// There are none.
+    None,
+    /// In registers of the thread, in the frame of the byte's function, and in those of functions that it
+    /// has called.
+    Chain,
+    /// Anywhere.
+    Any,
 }
 
 /// A word that is an address on a live stack.
@@ -65,13 +92,16 @@ struct Pointer {
     to: usize,
     /// Where it lies on a live stack; 0 if it lies elsewhere.
     at: usize,
+    /// The place of the stack whose functions have it: where it lies, or the end of the stack if it is in a
+    /// register; 0 if it is elsewhere.
+    place: usize,
     counts: bool,
     /// Whether a function has it as its frame pointer.
     is_frame_pointer: bool,
 }
 
 impl Pointer {
-    const NONE: Pointer = Pointer { to: 0, at: 0, counts: false, is_frame_pointer: false };
+    const NONE: Pointer = Pointer { to: 0, at: 0, place: 0, counts: false, is_frame_pointer: false };
 }
 
 /// Pointers to live stacks.
@@ -113,8 +143,14 @@ impl Pointers {
     pub fn add_registers(&mut self, registers: &Registers, stacks: &[LiveStack]) {
         for (index, word) in registers.saved.into_iter().enumerate() {
             let is_frame_pointer = index == Registers::FRAME_POINTER;
-            self.add_one(Pointer { to: word as usize, at: 0, counts: true, is_frame_pointer }, stacks);
+            let (to, place) = (word as usize, registers.sp as usize);
+            self.add_one(Pointer { to, place, counts: true, is_frame_pointer, ..Pointer::NONE }, stacks);
         }
+    }
+
+    /// Adds an argument of the call that a thread with this stack pointer is in.
+    pub fn add_argument(&mut self, word: u64, sp: usize, stacks: &[LiveStack]) {
+        self.add_one(Pointer { to: word as usize, place: sp, counts: true, ..Pointer::NONE }, stacks);
     }
 
     /// Adds a word that lies at this address of a live stack, if it points to one of them.
@@ -123,7 +159,7 @@ impl Pointers {
             return;
         }
         let is_frame_pointer = stacks.iter().any(|stack| stack.frames.is_saved_frame_pointer(at));
-        self.add_one(Pointer { to: word as usize, at, counts: false, is_frame_pointer }, stacks);
+        self.add_one(Pointer { to: word as usize, at, place: at, counts: false, is_frame_pointer }, stacks);
     }
 
     fn add_one(&mut self, pointer: Pointer, stacks: &[LiveStack]) {
@@ -164,7 +200,7 @@ impl Pointers {
             let at = self.list[index].at;
             let word = owner(at).map(|stack| stack.frames.word_use(at));
             self.list[index].counts = word.is_none_or(|word| word.alive != 0);
-            if word.is_some_and(|word| word.alive == 0 && word.addressed != 0) {
+            if word.is_some_and(|word| word.alive == 0 && word.addressed | word.unshared != 0) {
                 self.list.swap(index, open);
                 open += 1;
             }
@@ -174,7 +210,7 @@ impl Pointers {
             is_settled = true;
             for index in 0..open {
                 let Pointer { at, counts, .. } = self.list[index];
-                if !counts && owner(at).is_none_or(|stack| self.lead_to_word(stack, at)) {
+                if !counts && owner(at).is_none_or(|stack| self.live_bytes(stack, at) != 0) {
                     self.list[index].counts = true;
                     is_settled = false;
                 }
@@ -182,19 +218,31 @@ impl Pointers {
         }
     }
 
-    /// Whether one of them may lead to the word on the stack: what leads to one of its bytes leads to the
-    /// last.
-    pub fn lead_to_word(&self, stack: &LiveStack, word: usize) -> bool {
-        self.lead_to(stack, word + size_of::<u64>() - 1)
+    /// The bytes of the word that are not dead: functions may read them, or one of the pointers leads there.
+    /// What leads to one byte of a word leads to the last.
+    pub fn live_bytes(&self, stack: &LiveStack, word: usize) -> u64 {
+        let WordUse { mut alive, addressed, unshared } = stack.frames.word_use(word);
+        let last = word + size_of::<u64>() - 1;
+        for (bytes, holders) in [(addressed, Holders::Any), (unshared, Holders::Chain)] {
+            if bytes != 0 && self.lead_to(stack, last, holders) {
+                alive |= bytes;
+            }
+        }
+        alive
     }
 
     /// Whether one of them may lead to the byte on the stack, which is dead for its own function.
-    pub fn lead_to(&self, stack: &LiveStack, byte: usize) -> bool {
+    pub fn lead_to(&self, stack: &LiveStack, byte: usize, holders: Holders) -> bool {
+        let is_holder = |place: usize| match holders {
+            Holders::None => false,
+            Holders::Chain => stack.contains(place) && stack.frames.is_in_chain(place, byte),
+            Holders::Any => true,
+        };
         self.are_too_many
             || stack.frames.reach(byte).is_none_or(|targets| {
                 self.list[..self.len].iter().any(|pointer| {
                     let is_other = !pointer.is_frame_pointer || !stack.frames.is_frame_pointer_of(pointer.to, byte);
-                    pointer.counts && is_other && targets.contains(&pointer.to)
+                    pointer.counts && is_other && targets.contains(&pointer.to) && is_holder(pointer.place)
                 })
             })
     }

@@ -45,7 +45,7 @@ use raddle_wire::record::flag;
 use crate::arch::PAGE;
 use crate::arch::context::float_state;
 use crate::arch::entry::{CallArguments, Registers, registers, take_call};
-use crate::arch::liveness::{Frames, WordUse};
+use crate::arch::liveness::Frames;
 use crate::interpose::io::streams;
 use crate::restore::undo;
 use crate::spinloop::{detector, knowledge};
@@ -336,7 +336,7 @@ fn memory(sum: &mut Sum) -> bool {
     }
     let pointers = pointers(stacks, different);
     for &ChangedWord { at, word, owner } in different.words() {
-        let mask = stacks.get(owner).map_or(u64::MAX, |stack| live_bytes(stack, at, pointers));
+        let mask = stacks.get(owner).map_or(u64::MAX, |stack| pointers.live_bytes(stack, at));
         if mask != 0 {
             sum.add(at as u64, word & mask);
         }
@@ -432,12 +432,6 @@ impl ChangedWords {
     }
 }
 
-/// The bytes of a word of a live stack that are not dead.
-fn live_bytes(stack: &LiveStack, at: usize, pointers: &Pointers) -> u64 {
-    let WordUse { alive, addressed } = stack.frames.word_use(at);
-    if addressed != 0 && pointers.lead_to_word(stack, at) { alive | addressed } else { alive }
-}
-
 /// The pointers to live stacks in memory that differs from the root, in registers, and in what the
 /// runtime keeps for threads.
 fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers {
@@ -448,7 +442,7 @@ fn pointers(stacks: &[LiveStack], different: &ChangedWords) -> &'static Pointers
         let entry = entries(tid);
         pointers.add_registers(&entry.registers, stacks);
         for &word in entry.arguments.values().unwrap_or_default() {
-            pointers.add(word, stacks);
+            pointers.add_argument(word, entry.registers.sp as usize, stacks);
         }
     }
     let mut words = different.words().iter().peekable();

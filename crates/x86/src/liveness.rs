@@ -49,9 +49,10 @@ pub enum Fate {
     /// It is overwritten or released before the function reads it. Other functions may have pointers
     /// to it.
     Dead,
-    /// It is dead, and has no address: the function writes it and records no access. A variable whose
-    /// address is known elsewhere has a hook at each access.
-    DeadWithoutAddress,
+    /// It is dead, and its address is known at most to the function and those that it has called: it is
+    /// written without a record of the access. Compilers leave out the hook only for a variable of which
+    /// no pointer is stored or outlives a call.
+    DeadUnshared,
     /// It may be read.
     Alive,
     /// The function does not read it and returns it in these registers, a bit for each number.
@@ -136,7 +137,7 @@ pub fn fate(place: CodePlace, storage: Storage, code: &mut dyn CodeReader, scrat
         // A register that was saved, if it is not written to before.
         Some(()) if walk.returned != 0 && !(walk.is_pointed_to && walk.is_written) => Fate::Returned(walk.returned),
         Some(()) if walk.is_pointed_to => Fate::Alive,
-        Some(()) if walk.is_written && !walk.is_recorded => Fate::DeadWithoutAddress,
+        Some(()) if walk.is_written && !walk.is_recorded => Fate::DeadUnshared,
         Some(()) => Fate::Dead,
     }
 }

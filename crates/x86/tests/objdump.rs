@@ -133,7 +133,7 @@ fn a_variable_that_outlives_the_loop_is_not_dead() {
         assert_eq!(of_byte(LOOP, 0, -4 + byte), Fate::Dead, "an access to it is recorded");
         assert_eq!(of_byte(LOOP, 0, -8 + byte), Fate::Alive);
         assert_eq!(of_byte(LOOP, 0, -24 + byte), Fate::Dead, "nothing reads it");
-        assert_eq!(of_byte(LOOP, 24, -8 + byte), Fate::DeadWithoutAddress, "inside the loop it is written first");
+        assert_eq!(of_byte(LOOP, 24, -8 + byte), Fate::DeadUnshared, "inside the loop it is written first");
         assert_eq!(of_byte(LOOP, 0, -16 + byte), Fate::Returned(1 << 3), "the caller's rbx");
     }
     assert_eq!(of_register(0, 3), Fate::Dead, "written at once, and given back in the end");
@@ -168,7 +168,7 @@ const FIELD: &[u8] = &[
 fn a_field_is_alive_where_the_object_is_passed_before_it_is_written() {
     for byte in 8..16 {
         assert_eq!(fate_in(FIELD, 0, None, Storage::Byte(byte)), Fate::Alive);
-        let expected = if byte < 12 { Fate::Dead } else { Fate::DeadWithoutAddress };
+        let expected = if byte < 12 { Fate::Dead } else { Fate::DeadUnshared };
         assert_eq!(fate_in(FIELD, 10, None, Storage::Byte(byte)), expected, "written or released");
     }
     assert_eq!(fate_in(FIELD, 0, None, Storage::Byte(4)), Fate::Alive, "the pointer may be one to its end");

@@ -79,7 +79,7 @@ fn gcc_compiles_with_every_hook() {
         -fno-builtin-memset -fno-builtin-memcmp -fno-builtin-strcpy -fno-builtin-strncpy -fno-builtin-strcat \
         -fno-builtin-strcmp -fno-builtin-strncmp -fno-builtin-bcmp -fno-builtin-bzero -fno-builtin-mempcpy \
         -fno-builtin-stpcpy -fno-builtin-strncat -fno-ipa-reference \
-        --param tsan-distinguish-volatile=1 -Wno-tsan \
+        -fstack-reuse=none --param tsan-distinguish-volatile=1 -Wno-tsan \
         -grecord-gcc-switches -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0";
     assert_eq!(words.join(" "), expected);
 }
@@ -89,8 +89,8 @@ fn clang_compiles_with_every_hook() {
     let words = CLANG.words("-O2 -c a.c -o a.o");
     let expected = "-O2 -c a.c -o a.o -Xclang -fsanitize=thread -g -mllvm \
         -tsan-instrument-read-before-write \
-        -mllvm -tsan-distinguish-volatile -mprefer-vector-width=128 -Xclang -dwarf-debug-flags \
-        -Xclang raddle-hooks default -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -Xclang -fembed-bitcode=bitcode";
+        -mllvm -tsan-distinguish-volatile -mllvm -no-stack-coloring -mprefer-vector-width=128 \
+        -Xclang -dwarf-debug-flags -Xclang raddle-hooks default -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -Xclang -fembed-bitcode=bitcode";
     assert_eq!(words.join(" "), expected);
 }
 
@@ -480,7 +480,7 @@ fn old_compilers_get_only_what_they_know() {
     let old_gcc = Setting { major: 9, ..GCC }.words("-c a.c");
     assert!(!has(&old_gcc, "--param") && !has(&old_gcc, "-Wno-tsan") && instruments(&old_gcc));
     let old_clang = Setting { major: 10, ..CLANG }.words("-c a.c");
-    assert!(!has(&old_clang, "-mllvm") && instruments(&old_clang));
+    assert!(!has(&old_clang, "-tsan-distinguish-volatile") && instruments(&old_clang));
 }
 
 #[test]

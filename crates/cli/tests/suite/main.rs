@@ -8,6 +8,7 @@ mod differential;
 mod guide;
 mod instructions;
 mod integrations;
+mod jobs;
 mod library_facts;
 mod log;
 mod objects;

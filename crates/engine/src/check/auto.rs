@@ -5,8 +5,8 @@
 //! 2. Samples: bugs behind long prefixes show up in few of them, where a systematic search would take
 //!    very long to arrive.
 //! 3. The search that recognises states starts from the beginning. It goes on as long as it recognises
-//!    some. As long as its runs lead to new states for the most part, `optimal` takes turns with it, as one
-//!    of the two may end much earlier than the other.
+//!    some. As long as its runs lead to new states for the most part and its end is not near, `optimal`
+//!    takes turns with it, as one of the two may end much earlier than the other.
 //! 4. Where it recognises too few, `optimal` goes on. It makes fewer runs then, and several targets can
 //!    share it.
 //! 5. From some runs on, searches with a bound on preemptions are made between portions of the main
@@ -40,8 +40,12 @@ const TRIAL_RUNS: u64 = 1024;
 /// What one of its runs costs in runs of `optimal`, beside one for each new state: recognising a state is
 /// dear.
 const RUN_COST: u64 = 8;
-/// Its runs before `optimal` takes turns with it, unless states are dearer than runs.
+/// Its runs before `optimal` takes turns with it, unless states are dearer than runs: if it seems to end
+/// very late, and otherwise.
+const SHORT_PATIENCE: u64 = 512;
 const PATIENCE: u64 = 2000;
+/// A search ends very late that will probably make so many times as many runs as it has made.
+const FAR: f64 = 16.0;
 /// It pays if at least one of so many runs was cut at a known state.
 const PAYS: u64 = 8;
 /// Runs of the main search before others take turns with it.
@@ -80,11 +84,20 @@ fn pays(figures: &Stats) -> bool {
 /// The runs of `optimal` that cost as much as the search that recognises states has cost, if that search
 /// meets more new states than it makes runs: then traces may be few as well. If it meets few, it ends soon
 /// or not at all.
-fn turn_of_optimal(figures: &Stats) -> u64 {
-    let runs = figures.runs();
-    let is_dear = figures.states > RUN_COST * runs;
-    let is_long = figures.states > runs && runs >= PATIENCE;
-    if is_dear || is_long { RUN_COST * runs + figures.states } else { 0 }
+fn turn_of_optimal(search: &MainSearch<'_>) -> u64 {
+    let (runs, states) = (search.figures.runs(), search.figures.states);
+    let is_dear = states > RUN_COST * runs;
+    let is_long = states > runs
+        && match times_left(search) {
+            left if left > FAR => runs >= SHORT_PATIENCE,
+            left => left > NEAR && runs >= PATIENCE,
+        };
+    if is_dear || is_long { RUN_COST * runs + states } else { 0 }
+}
+
+/// How many times as many runs as it has made the search will probably make.
+fn times_left(search: &MainSearch<'_>) -> f64 {
+    search.search.estimate().map_or(0.0, |estimate| estimate.likely() / search.figures.runs().max(1) as f64)
 }
 
 /// Whether the search will hardly make more than a few times as many runs as it has made: then no bound is
@@ -179,7 +192,7 @@ impl Auto<'_, '_, '_> {
             if let Some(last) = self.turn(&mut states, FIRST_TURN, bounded)? {
                 return Ok(last);
             }
-            if let Some(result) = self.catch_up(&mut optimal, &states.figures)? {
+            if let Some(result) = self.catch_up(&mut optimal, &states)? {
                 return Ok((optimal.name, result));
             }
         }
@@ -216,7 +229,11 @@ impl Auto<'_, '_, '_> {
 
     /// A portion of `optimal` that costs as much as the search that recognises states has cost so far. Its
     /// result, if it is the last.
-    fn catch_up(&mut self, optimal: &mut MainSearch<'_>, states: &Stats) -> Result<Option<SearchResult>, Error> {
+    fn catch_up(
+        &mut self,
+        optimal: &mut MainSearch<'_>,
+        states: &MainSearch<'_>,
+    ) -> Result<Option<SearchResult>, Error> {
         let runs = turn_of_optimal(states).saturating_sub(optimal.figures.runs());
         if runs == 0 || optimal.has_restarted { Ok(None) } else { self.portion(optimal, runs) }
     }

@@ -272,14 +272,30 @@ impl Analysis<'_> {
             starters.push(list.first.event.thread, &list.first.touches, None);
             past = list.rest.as_deref();
         }
+        let comes_late = starters.starters.iter().all(|&(thread, _)| thread != late.thread);
         let mut touches = late.touches.clone();
         touches.extend(there.iter().copied());
         starters.push(late.thread, &touches, None);
         let mut starters = starters.starters;
+        let node = self.tree.node(self.path[early as usize]);
+        let is_left = comes_late && node.leaves_to_others(late.thread) && self.may_hide_others(early, &touches);
+        if is_left && !starters.iter().any(|&(thread, _)| thread != late.thread && node.covers(thread)) {
+            return self.tree.want_all(self.path[early as usize]);
+        }
         // If possible the thread of the operation.
         starters.sort_by_key(|&(thread, _)| thread != late.thread);
         let open = open.map(|read| (read, self.leading_to(early, between, late)));
         self.want_one(early, &starters, open, |_, _| Hint::default());
+    }
+
+    /// Whether there may be events below a known state that an operation with these touches comes behind, and
+    /// that do not conflict with `early`: reads before a write, where `early` is a read. The entry of
+    /// the operation leaves them out. What conflicts with `early` has an entry of its own, and asks for its
+    /// own reversal. The others come before the operation in the reversal, too: so an operation that is
+    /// asleep, and therefore explored elsewhere as the first, does not stand for it.
+    fn may_hide_others(&self, early: u32, touches: &Footprint) -> bool {
+        let own = self.order.touches(early);
+        !conflict(own, own) || touches.iter().any(|touch| touch != &touches[0])
     }
 
     /// Requests one of these threads in the state before `early`, unless one was or will be tried. If it

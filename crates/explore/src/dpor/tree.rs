@@ -109,6 +109,14 @@ impl Node {
             || self.untried.iter().any(|attempt| attempt.choice == choice)
     }
 
+    /// Whether the thread's operation, or one of its successors, is not tried here because it is asleep.
+    pub fn leaves_to_others(&self, thread: u16) -> bool {
+        (0..self.successors(thread)).map(|choice| Choice { thread, choice }).any(|choice| {
+            let is_tried = self.done.iter().any(|event| event.is(choice));
+            self.is_asleep(choice) && !is_tried && !self.untried.iter().any(|attempt| attempt.choice == choice)
+        })
+    }
+
     /// How many successors the thread's operation has here; 0 if it cannot step.
     pub fn successors(&self, thread: u16) -> u16 {
         self.enabled.iter().find(|enabled| enabled.thread == thread).map_or(0, |enabled| enabled.successors)

@@ -15,9 +15,10 @@
 //! * Random numbers are a function of how many were drawn before. So the same program gives the same
 //!   estimate after the same number of runs.
 //!
-//! Deviation: the strata are made of depth and length of the schedule. Chen leaves them to the
-//! application. The length tells where in the execution the last reversal is, and thus how much of
-//! the execution is left for further ones.
+//! Deviation: the strata are made of depth, length of the schedule and place among siblings. Chen leaves
+//! them to the application. The length tells where in the execution the last reversal is, and
+//! thus how much of the execution is left for further ones. The place tells the same of reversals with
+//! schedules of one length: those of a write with many reads have subtrees of very different sizes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -38,8 +39,15 @@ const LATER_SWEEPS: u64 = 256;
 /// Sweeps after which an estimate is good.
 const ENOUGH_SWEEPS: usize = 16;
 
-/// Depth in the tree, and length of the schedule.
-type Stratum = (u32, usize);
+/// Depth in the tree, length of the schedule, and place among siblings.
+type Stratum = (u32, usize, i32);
+
+/// Where a child is among so many that have schedules of the same length: far from both ends, places
+/// are taken together. Subtrees often grow by a factor from one to the next.
+fn place(index: usize, of: usize) -> i32 {
+    let (behind, before) = ((index + 1).ilog2() as i32, (of - index).ilog2() as i32);
+    if index < of - index { behind } else { -1 - before }
+}
 
 /// The work item that stands for its stratum, and for how many.
 #[derive(Debug)]
@@ -77,7 +85,7 @@ impl TreeSampler {
             self.begin_sweep();
         }
         let entry = self.strata.first_entry()?;
-        let (depth, _) = *entry.key();
+        let (depth, ..) = *entry.key();
         if self.under_way.front().is_some_and(|&(_, earliest, _)| earliest < depth) {
             return None;
         }
@@ -94,7 +102,7 @@ impl TreeSampler {
             self.sweeps.push(self.swept);
         }
         self.swept = 0.0;
-        self.strata.insert((0, 0), Representative { item: WorkItem::default(), weight: 1.0 });
+        self.strata.insert((0, 0, 0), Representative { item: WorkItem::default(), weight: 1.0 });
     }
 
     /// The work item of the oldest sample.
@@ -106,8 +114,17 @@ impl TreeSampler {
     pub fn explored(&mut self, children: impl Iterator<Item = WorkItem>) {
         let Some((_, depth, weight)) = self.under_way.pop_front() else { return };
         self.swept += weight;
+        let children: Vec<WorkItem> = children.collect();
+        let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        for item in &children {
+            counts.entry(item.schedule.len()).or_default().1 += 1;
+        }
         for item in children {
-            self.meet((depth + 1, item.schedule.len()), item, weight);
+            let length = item.schedule.len();
+            let (index, of) = counts.entry(length).or_default();
+            let stratum = (depth + 1, length, place(*index, *of));
+            *index += 1;
+            self.meet(stratum, item, weight);
         }
     }
 

@@ -15,6 +15,10 @@
 //! happens-before is part of them, and sleep sets are used: a state matches if the sleep set with which
 //! it was explored is a subset of the present one.
 //!
+//! The past of an operation is without events that only the operation's own touches order before it. So
+//! its thread may not be the one that a reversal begins with. That matters where its operation is asleep:
+//! then every thread is tried (`dpor::races`).
+//!
 //! What it misses: states are compared by hashes of 128 bits, so a collision would hide what lies below
 //! one of two states.
 //!

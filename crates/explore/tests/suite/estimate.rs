@@ -53,6 +53,7 @@ fn programs() -> Vec<(&'static str, AbstractProgram, f64)> {
         ("9 lockers", lockers(9, 1), factorial(9)),
         ("5 lockers, 2 rounds", lockers(5, 2), interleavings(5, 2)),
         ("17 pairs", pairs(17), 2f64.powi(17)),
+        ("one writer, 17 readers", one_writer(17), 2f64.powi(17)),
         ("one writer, 18 readers", one_writer(18), 2f64.powi(18)),
     ]
 }

@@ -104,14 +104,22 @@ fn agrees_with_brute_force_about_two_longer_threads() {
 }
 
 /// Programs in which threads mostly wait busily for one another.
+fn waiting(seed: u64) -> Knobs {
+    let awaited = [None, Some(1), Some(2)][seed as usize % 3];
+    Knobs { awaits: true, atomics: true, awaited, ..Knobs::drawn(seed ^ 0x5151, 3, 4) }
+}
+
 #[test]
 fn agrees_with_brute_force_about_busy_waiting() {
-    let knobs = |seed: u64| {
-        let awaited = [None, Some(1), Some(2)][seed as usize % 3];
-        Knobs { awaits: true, atomics: true, awaited, ..Knobs::drawn(seed ^ 0x5151, 3, 4) }
-    };
-    let compared = compare(seeds(1500), knobs);
+    let compared = compare(seeds(1500), waiting);
     assert!(compared > sample(500), "{compared}");
+}
+
+/// Two reads, and a write that is asleep before both: it does not stand for the write behind the second
+/// read, which the first one hides.
+#[test]
+fn a_write_that_is_asleep_does_not_stand_for_one_behind_a_read() {
+    assert_eq!(compare(10_849..10_850, waiting), 1);
 }
 
 /// Threads that draw a ticket and wait for their turn: n! traces. What is tried though it cannot be is

@@ -452,7 +452,9 @@ fn note_conflicts(op: &AnnouncedOp) {
     let run = run();
     for tid in 0..run.threads {
         let fiber = &mut run.fibers[tid];
-        if tid != run.hot.tid as usize && fiber.status == ThreadStatus::Pending && fiber.pending.obj == op.obj {
+        // What the process has learnt of spin loops from other runs makes no difference.
+        let is_pending = matches!(fiber.status, ThreadStatus::Pending | ThreadStatus::AtSpinRead);
+        if tid != run.hot.tid as usize && is_pending && fiber.pending.obj == op.obj {
             fiber.conflicts += 1;
         }
     }

@@ -32,7 +32,7 @@ use crate::arch::{context, liveness, signal};
 use crate::interpose::io::overlay::overlay;
 use crate::restore::undo;
 use crate::sched::virtual_time;
-use crate::stack_pointers::{self, LiveStack, Pointers};
+use crate::stack_pointers::{self, ByteUse, Holders, LiveStack, Pointers};
 use crate::state::{Fiber, Global, ThreadStatus, process, run, runtime_ranges};
 use crate::syscall::maps::Maps;
 use crate::syscall::{self, syscall};
@@ -395,15 +395,21 @@ impl Observation {
             bytes.filter(|&address| !self.explains(address, start))
         };
         let stack = LiveStack::of(run().hot.stack, &now, pc);
-        if different().nth(MOST_DEAD).is_some() || different().any(|byte| stack.use_of_byte(byte).0) {
+        let is_alive = |byte| stack.use_of_byte(byte) == ByteUse::Alive;
+        if different().nth(MOST_DEAD).is_some() || different().any(is_alive) {
             return false;
         }
-        let mut with_address = different().filter(|&byte| stack.use_of_byte(byte).1).peekable();
-        if with_address.peek().is_none() {
+        let with_address = || {
+            different().filter_map(|byte| match stack.use_of_byte(byte) {
+                ByteUse::Alive | ByteUse::Dead(Holders::None) => None,
+                ByteUse::Dead(holders) => Some((byte, holders)),
+            })
+        };
+        if with_address().next().is_none() {
             return true;
         }
         let pointers = self.pointers(&stack, &now);
-        with_address.all(|byte| !pointers.lead_to(&stack, byte))
+        with_address().all(|(byte, holders)| !pointers.lead_to(&stack, byte, holders))
     }
 
     /// Whether registers are as they were, but for what is dead or may differ.

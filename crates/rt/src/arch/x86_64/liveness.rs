@@ -47,11 +47,14 @@ pub struct WordUse {
     pub alive: u64,
     /// Those that are dead for their function, but may have an address.
     pub addressed: u64,
+    /// Those that are dead for their function, and whose address only functions may have that it has
+    /// called.
+    pub unshared: u64,
 }
 
 impl WordUse {
-    const ALIVE: WordUse = WordUse { alive: u64::MAX, addressed: 0 };
-    const DEAD: WordUse = WordUse { alive: 0, addressed: 0 };
+    const ALIVE: WordUse = WordUse { alive: u64::MAX, addressed: 0, unshared: 0 };
+    const DEAD: WordUse = WordUse { alive: 0, addressed: 0, unshared: 0 };
 }
 
 /// A function's frame: from its stack pointer up to its return address.
@@ -136,7 +139,11 @@ impl Frames {
         }
         // The function that is called may have arguments there.
         let arguments = self.word_use_in(index - 1, address).alive;
-        WordUse { alive: own.alive | arguments, addressed: own.addressed & !arguments }
+        WordUse {
+            alive: own.alive | arguments,
+            addressed: own.addressed & !arguments,
+            unshared: own.unshared & !arguments,
+        }
     }
 
     /// What the function of a frame does with the bytes of the word at this address.
@@ -170,7 +177,7 @@ impl Frames {
                 },
             };
             match fate(place, Storage::Register(number)) {
-                Fate::Dead | Fate::DeadWithoutAddress => return false,
+                Fate::Dead | Fate::DeadUnshared => return false,
                 Fate::Alive => return true,
                 Fate::Returned(_) => {}
             }
@@ -193,6 +200,11 @@ impl Frames {
     /// count up or down from any part of an object. `None` if its frame is not known.
     pub fn reach(&self, address: usize) -> Option<core::ops::RangeInclusive<usize>> {
         self.find(address).map(|index| self.list[index].sp..=self.list[index].return_address)
+    }
+
+    /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
+    pub fn is_in_chain(&self, place: usize, address: usize) -> bool {
+        self.find(address).is_none_or(|index| place < self.list[index].return_address)
     }
 
     /// Whether the word at this address is the frame pointer of a caller, which is no pointer of the
@@ -269,13 +281,13 @@ fn fate(place: CodePlace, storage: Storage) -> Fate {
     let answer = remembered(question, || match raddle_x86::fate(place, storage, &mut Program, scratch()) {
         Fate::Dead => 0,
         Fate::Alive => 1,
-        Fate::DeadWithoutAddress => 2,
+        Fate::DeadUnshared => 2,
         Fate::Returned(mask) => 3 | u64::from(mask) << 8,
     });
     match answer & 0xff {
         0 => Fate::Dead,
         1 => Fate::Alive,
-        2 => Fate::DeadWithoutAddress,
+        2 => Fate::DeadUnshared,
         _ => Fate::Returned((answer >> 8) as u16),
     }
 }
@@ -296,7 +308,7 @@ fn word_fate(place: CodePlace, first: i32) -> WordFate {
         let (mut alive, mut addressed, mut returned) = (0u64, 0u64, 0u16);
         for byte in 0..WORD as u32 {
             match fate(place, Storage::Byte(first.wrapping_add_unsigned(byte))) {
-                Fate::DeadWithoutAddress => {}
+                Fate::DeadUnshared => {}
                 Fate::Dead => addressed |= 1 << byte,
                 Fate::Alive => alive |= 1 << byte,
                 Fate::Returned(mask) => returned |= mask,
@@ -310,7 +322,9 @@ fn word_fate(place: CodePlace, first: i32) -> WordFate {
     if alive == 0 && returned != 0 {
         return WordFate::Returned(returned);
     }
-    WordFate::Bytes(WordUse { alive: spread(alive), addressed: spread(addressed & !alive) })
+    let addressed = addressed & !alive;
+    let unshared = 0xff & !alive & !addressed;
+    WordFate::Bytes(WordUse { alive: spread(alive), addressed: spread(addressed), unshared: spread(unshared) })
 }
 
 /// A mask of bytes from one bit for each.
