@@ -277,6 +277,20 @@ pub const fn lists(obj: u64) -> [Option<List>; 2] {
     [List::unpack(obj >> 32), List::unpack(obj >> (32 + LIST_BITS + HOW_BITS))]
 }
 
+/// The bits of `obj` that say which lists it stands for.
+#[must_use]
+pub const fn list_bits(obj: u64) -> u32 {
+    if obj & FILES == 0 { 0 } else { (obj >> 32) as u32 & ALL_LISTS }
+}
+
+/// `obj` for a thing and these lists.
+#[must_use]
+pub const fn with_list_bits(thing: u64, bits: u32) -> u64 {
+    thing | (bits as u64) << 32
+}
+
+const ALL_LISTS: u32 = (1 << (2 * (LIST_BITS + HOW_BITS))) - 1;
+
 /// `obj` for a thing of a regular file.
 #[must_use]
 pub const fn file(thing: u32) -> u64 {

@@ -64,6 +64,7 @@ pub(crate) enum Space {
     Object = 0,
     Memory = 1,
     Queue = 2,
+    Channel = 3,
 }
 
 /// Everything that transitions observe and change.

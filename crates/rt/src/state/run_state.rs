@@ -9,6 +9,7 @@ use crate::interpose::annotations::locks::AnnouncedLocks;
 use crate::interpose::annotations::section::Section;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
+use crate::interpose::io::effects::OpenRecord;
 use crate::interpose::io::file_locks::FileLocks;
 use crate::interpose::io::queues::Queues;
 use crate::interpose::io::regular_files::OpenFile;
@@ -322,6 +323,8 @@ pub struct RunState {
     pub uses_memory_only: bool,
     /// Whether there was input or output that is a transition.
     pub used_files: bool,
+    /// The last operation on a channel, whose record is not complete.
+    pub open_record: OpenRecord,
     /// Whether an exception or a jump ended a function.
     pub has_landed: bool,
     /// Whether the process has exited, and how.
@@ -418,6 +421,7 @@ impl RunState {
             waits_timed: false,
             uses_memory_only: false,
             used_files: false,
+            open_record: OpenRecord::NONE,
             has_landed: false,
             clocks: PublishedClocks::new(),
             names: Names::new(),

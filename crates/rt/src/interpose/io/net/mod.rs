@@ -41,7 +41,7 @@ use crate::syscall::syscall;
 pub use self::calls::readable_bytes;
 pub use self::data::{Pieces, receive, receive_one, send, send_one};
 pub use self::messages::{receive_message, send_message};
-pub use self::readiness::{can_go_on, revents};
+pub use self::readiness::{add_readiness, can_go_on, revents};
 
 /// Sockets of a run, at most.
 pub const SOCKETS: usize = 128;
@@ -85,6 +85,8 @@ pub struct Socket {
     pub kind: i32,
     /// What operations on it touch.
     pub thing: u32,
+    /// Which end of its connection it is: 0 for the one that has asked for it.
+    pub end: u8,
     /// Descriptors that refer to it, and calls under way.
     pub users: u16,
     /// Its address.
@@ -133,6 +135,7 @@ impl Socket {
         domain: 0,
         kind: 0,
         thing: 0,
+        end: 0,
         users: 0,
         local: Address::NONE,
         remote: Address::NONE,

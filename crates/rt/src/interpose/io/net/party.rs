@@ -365,6 +365,17 @@ fn byte(index: usize, at: usize) -> u8 {
     byte
 }
 
+/// Whether the party of a connection can go on by its script; `None` if it is at no step of it.
+pub fn can_follow_script(thing: u32) -> Option<bool> {
+    let is_it = |&tid: &usize| {
+        let private = &run().fibers[tid].private;
+        let socket_index = usize::from(private.socket).checked_sub(1);
+        let is_of_thing = socket_index.is_some_and(|index| socket(index).thing == thing);
+        is_of_thing && matches!(private.party_wait, PartyWait::Step { .. })
+    };
+    (0..run().threads).find(is_it).map(can_go_on)
+}
+
 /// Whether the party with this thread can make its next step.
 pub fn can_go_on(tid: usize) -> bool {
     let private = &run().fibers[tid].private;
