@@ -95,7 +95,7 @@ impl IoCondition {
     }
 
     const fn pack(self) -> u8 {
-        1 + self.bit | if self.on_second { IoCondition::SECOND } else { 0 }
+        (1 + self.bit) | if self.on_second { IoCondition::SECOND } else { 0 }
     }
 
     const fn unpack(byte: u8) -> Option<Self> {
@@ -193,7 +193,10 @@ mod tests {
         assert!(!effect.add_queue(8, None));
         assert_eq!(IoEffect::unpack(effect.pack()), effect);
         let queues: [_; 2] = core::array::from_fn(|at| effect.queues().nth(at));
-        assert!(IoCondition::new(Condition::Input(0)).is_unmet_by(queues[0].map_or(Readiness::default(), |(_, ready)| ready)));
+        assert!(
+            IoCondition::new(Condition::Input(0))
+                .is_unmet_by(queues[0].map_or(Readiness::default(), |(_, ready)| ready))
+        );
         assert_eq!(queues[1], Some((io::file(Endpoint::Queue(7).thing()), Readiness::default())));
     }
 

@@ -95,7 +95,7 @@ fn program_sp() -> usize {
 pub fn commit(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
     if op.kind == OpKind::Io {
-        run().used_files = true;
+        run().used_files |= !effects::is_all_kept(op);
         effects::begins(op);
     }
     if run().me().private.may_spin {

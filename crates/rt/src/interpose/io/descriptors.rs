@@ -554,6 +554,9 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
         descriptor_ends::made(result);
     }
     if command == libc::F_SETFL {
+        if controlled() {
+            net::digest::note_setting(descriptor, [0, command as u64], &argument.to_ne_bytes());
+        }
         woke(descriptor);
     }
     result

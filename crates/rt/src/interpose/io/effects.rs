@@ -49,7 +49,7 @@ pub fn condition(tid: usize, op: &AnnouncedOp) -> Option<IoCondition> {
     match events {
         io::WAITS_FOR_PROGRAM => match private.party_wait {
             PartyWait::Listener => Some(IoCondition::on_second(Condition::Listener)),
-            PartyWait::Room => Some(IoCondition::new(Condition::Output(end_of(private.socket)))),
+            PartyWait::Room { .. } => Some(IoCondition::new(Condition::Output(end_of(private.socket)))),
             PartyWait::Step { .. } => Some(IoCondition::new(Condition::Script)),
             PartyWait::None | PartyWait::Caller => None,
         },
@@ -69,6 +69,12 @@ pub fn condition(tid: usize, op: &AnnouncedOp) -> Option<IoCondition> {
         }
         _ => None,
     }
+}
+
+/// Whether all that the operation touches is state that the runtime keeps, and that keys of states cover.
+pub fn is_all_kept(op: &AnnouncedOp) -> bool {
+    let is_kept = |thing: u64| Endpoint::of(thing).is_some();
+    is_kept(io::thing(op.obj)) && io::lists(op.obj) == [None, None] && io::second(op.arg).is_none_or(is_kept)
 }
 
 /// The value of the record of a pending operation.

@@ -12,6 +12,7 @@
 use core::ffi::c_void;
 
 use raddle_vocab::io::{ChannelKind, Endpoint};
+use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
@@ -30,6 +31,8 @@ use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
 real! { hidden:
+    fn epoll_create1(flags: i32) -> i32;
+    fn epoll_create(size: i32) -> i32;
     fn epoll_ctl(queue: i32, operation: i32, descriptor: i32, event: *mut c_void) -> i32;
     fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32;
     fn epoll_pwait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32;
@@ -88,13 +91,8 @@ struct Member {
 }
 
 impl Member {
-    const NONE: Member = Member {
-        queue: 0,
-        descriptor: 0,
-        wanted: libc::epoll_event { events: 0, u64: 0 },
-        turn: 0,
-        was_due: false,
-    };
+    const NONE: Member =
+        Member { queue: 0, descriptor: 0, wanted: libc::epoll_event { events: 0, u64: 0 }, turn: 0, was_due: false };
 
     /// Events that it is ready for.
     fn found(&self, depth: u32) -> u32 {
@@ -122,6 +120,8 @@ pub struct Queues {
     turns: u32,
     /// End of a socket pair that each descriptor refers to.
     sides: [u8; MAX_CHANNELS],
+    /// Descriptors that are queues, a bit each.
+    made: [u64; MAX_CHANNELS / 64],
     /// Queues that the operation under way has changed, a bit for each descriptor.
     changed: [u64; MAX_CHANNELS / 64],
 }
@@ -133,6 +133,7 @@ impl Queues {
         len: 0,
         turns: 0,
         sides: [0; MAX_CHANNELS],
+        made: [0; MAX_CHANNELS / 64],
         changed: [0; MAX_CHANNELS / 64],
     };
 
@@ -218,6 +219,9 @@ pub fn closing(queue: i32, pc: u64) {
 /// stays in queues under its number, which is not modelled.
 pub fn closed(descriptor: i32, is_shared: bool) {
     let queues = &mut run().queues;
+    if let Some(word) = usize::try_from(descriptor).ok().and_then(|at| queues.made.get_mut(at / 64)) {
+        *word &= !(1 << (descriptor % 64));
+    }
     if queues.len > 0 {
         if is_shared && queues.members[..queues.len].iter().any(|member| member.descriptor == descriptor) {
             note_limit(limit::DESCRIPTORS);
@@ -335,6 +339,46 @@ pub fn identity(queue: i32) -> u64 {
 
 fn thing_of(queue: i32) -> u32 {
     Endpoint::Queue(queue as u16).thing()
+}
+
+fn made(queue: i32) -> i32 {
+    if controlled() && queue >= 0 {
+        match run().queues.made.get_mut(queue as usize / 64) {
+            Some(word) => *word |= 1 << (queue % 64),
+            None => note_limit(limit::DESCRIPTORS),
+        }
+    }
+    queue
+}
+
+extern "C" fn make_queue(flags: i32, _pc: u64) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    made(unsafe { hidden::epoll_create1(flags) })
+}
+
+extern "C" fn make_sized_queue(size: i32, _pc: u64) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    made(unsafe { hidden::epoll_create(size) })
+}
+
+/// Whether the program has made the descriptor as a queue.
+pub fn is_made(descriptor: usize) -> bool {
+    run().queues.made.get(descriptor / 64).is_some_and(|word| word >> (descriptor % 64) & 1 != 0)
+}
+
+/// Passes names and numbers of all queues and their members. Of turns only the order counts.
+pub fn digest(mut add: impl FnMut(u64, u64)) {
+    let queues = &run().queues;
+    for (at, &word) in queues.made.iter().enumerate() {
+        add(mix(0x71 + at as u64), word);
+    }
+    for member in &queues.members[..queues.len] {
+        let earlier = queues.of(member.queue).filter(|other| other.turn < member.turn).count() as u64;
+        let place = if member.turn == 0 { 0 } else { 1 + earlier };
+        let name = mix((member.queue as u64) << 32 | member.descriptor as u64);
+        let wanted = mix(u64::from(member.wanted.events) ^ mix(member.wanted.u64));
+        add(name, mix(wanted ^ place));
+    }
 }
 
 extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, pc: u64) -> i32 {
@@ -529,6 +573,8 @@ extern "C" fn wait_masked_for_span(
     wait_for_queue(queue, into, most, milliseconds, pc)
 }
 
+export!(epoll_create, 1 => make_sized_queue);
+export!(epoll_create1, 1 => make_queue);
 export!(epoll_ctl, 4 => change_queue);
 export!(epoll_wait, 4 => wait_for_queue);
 export!(epoll_pwait, 5 => wait_masked);

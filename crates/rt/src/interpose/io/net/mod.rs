@@ -18,6 +18,7 @@ pub mod address;
 mod calls;
 mod connect;
 mod data;
+pub mod digest;
 mod messages;
 mod names;
 pub mod party;
@@ -179,11 +180,18 @@ pub struct Net {
     sockets: [Socket; SOCKETS],
     /// Socket that each descriptor refers to, from 1; 0 if it is none.
     of: [u16; MAX_CHANNELS],
+    /// Hash of what the program has set for each descriptor: the kernel keeps it.
+    settings: [u64; MAX_CHANNELS],
     /// Counts what has an order.
     turns: u32,
 }
 
-static NET: Global<Net> = Global::new(Net { sockets: [Socket::UNUSED; SOCKETS], of: [0; MAX_CHANNELS], turns: 0 });
+static NET: Global<Net> = Global::new(Net {
+    sockets: [Socket::UNUSED; SOCKETS],
+    of: [0; MAX_CHANNELS],
+    settings: [0; MAX_CHANNELS],
+    turns: 0,
+});
 
 /// Bytes on their way, apart from the sockets: most pages are never written.
 static BYTES: Global<[[u8; ROOM]; SOCKETS]> = Global::new([[0; ROOM]; SOCKETS]);
@@ -243,9 +251,10 @@ fn make(domain: i32, kind: i32) -> Option<usize> {
 }
 
 /// The descriptor refers to the socket from now on.
-fn attach(descriptor: i32, index: usize) {
+fn attach(descriptor: i32, index: usize, flags: i32) {
     socket(index).users += 1;
     net().of[descriptor as usize] = index as u16 + 1;
+    net().settings[descriptor as usize] = u64::from(flags.cast_unsigned());
     set_channel(descriptor, io::file(socket(index).thing));
     descriptor_ends::made(descriptor);
 }
@@ -261,6 +270,8 @@ pub fn attached(index: Option<usize>, descriptor: i32) {
     *slot = index.map_or(0, |index| index as u16 + 1);
     if let Some(index) = index {
         socket(index).users += 1;
+        // Settings of one open file that several descriptors share are not followed.
+        run().used_files = true;
     }
 }
 
