@@ -7,6 +7,7 @@
 //! | 8..24 | [`Readiness`] of its object, behind it |
 //! | 24..40 | that of the second thing |
 //! | 40..44 | of each queue in `old`: whether it is ready, and whether that is known |
+//! | 44..60 | the number of a descriptor that it makes or ends, plus 1, and whether it ends |
 //!
 //! Two numbers of 16 bits in `old` are the descriptors of queues of `epoll` that the operation changes
 //! beside the things of its operands, plus 1.
@@ -119,6 +120,7 @@ pub struct IoEffect {
     /// Of the second thing.
     pub second: Readiness,
     queues: [u16; MOST_QUEUES],
+    number: u16,
 }
 
 impl IoEffect {
@@ -145,6 +147,19 @@ impl IoEffect {
         true
     }
 
+    /// The operation makes the descriptor, or ends it.
+    pub fn note_number(&mut self, descriptor: u16, is_end: bool) {
+        self.number = (descriptor + 1) << 1 | u16::from(is_end);
+    }
+
+    /// What stands for the number of a descriptor that it makes or ends, and whether it ends. Whoever gets a
+    /// number comes behind the end of the descriptor that had it before.
+    #[must_use]
+    pub fn number(&self) -> Option<(u64, bool)> {
+        let descriptor = (self.number >> 1).checked_sub(1)?;
+        Some((io::number(descriptor), self.number & 1 != 0))
+    }
+
     /// The queues that are changed: what stands for each, and what it is ready for.
     pub fn queues(&self) -> impl Iterator<Item = (u64, Readiness)> {
         let (queues, bits) = (self.queues, self.queue_bits);
@@ -163,6 +178,7 @@ impl IoEffect {
     pub fn pack(&self) -> [u64; 2] {
         let things = u64::from(self.object.0) << 8 | u64::from(self.second.0) << 24;
         let value = u64::from(self.condition) | things | u64::from(self.queue_bits) << 40;
+        let value = value | u64::from(self.number) << 44;
         [value, u64::from(self.queues[0]) | u64::from(self.queues[1]) << 16]
     }
 
@@ -175,6 +191,7 @@ impl IoEffect {
             object: Readiness((value >> 8) as u16),
             second: Readiness((value >> 24) as u16),
             queues: [old as u16, (old >> 16) as u16],
+            number: (value >> 44) as u16,
         }
     }
 }
@@ -191,6 +208,8 @@ mod tests {
         assert!(effect.add_queue(255, Some(false)));
         assert!(effect.add_queue(7, None));
         assert!(!effect.add_queue(8, None));
+        effect.note_number(255, true);
+        assert_eq!(effect.number(), Some((io::number(255), true)));
         assert_eq!(IoEffect::unpack(effect.pack()), effect);
         let queues: [_; 2] = core::array::from_fn(|at| effect.queues().nth(at));
         assert!(

@@ -280,6 +280,8 @@ pub mod limit {
     pub const LARGE_ACCESS: u64 = 1 << 18;
     /// A run was stopped because a thread went round without an effect.
     pub const IDLE_ROUNDS: u64 = 1 << 19;
+    /// Threads went on as time passed when all scripted parties were done.
+    pub const TIME_ALONE: u64 = 1 << 20;
 }
 
 /// Bits of [`Job::flags`].

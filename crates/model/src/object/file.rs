@@ -187,6 +187,11 @@ impl Operation for FileOp {
                 sink.release_apart(identity, Carrier::Object);
             }
         }
+        match self.effect.number() {
+            Some((number, true)) => sink.release_apart(number, Carrier::Object),
+            Some((number, false)) => sink.acquire(number, Carrier::Object),
+            None => {}
+        }
     }
 
     fn phrase(&self, _names: &dyn Namer) -> String {

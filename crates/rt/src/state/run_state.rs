@@ -321,6 +321,8 @@ pub struct RunState {
     pub waits_timed: bool,
     /// Whether the call under way, which is input or output to the search, uses memory only.
     pub uses_memory_only: bool,
+    /// Whether threads go on by time alone, and all scripted parties are done.
+    pub is_over: bool,
     /// Whether there was input or output that is a transition.
     pub used_files: bool,
     /// The last operation on a channel, whose record is not complete.
@@ -420,6 +422,7 @@ impl RunState {
             observes_time: false,
             waits_timed: false,
             uses_memory_only: false,
+            is_over: false,
             used_files: false,
             open_record: OpenRecord::NONE,
             has_landed: false,

@@ -21,6 +21,8 @@ pub struct OpenRecord {
     value: *mut u64,
     op: AnnouncedOp,
     condition: Option<IoCondition>,
+    /// The descriptor that it makes or ends, and whether it ends.
+    number: Option<(u16, bool)>,
 }
 
 impl OpenRecord {
@@ -29,6 +31,7 @@ impl OpenRecord {
         value: core::ptr::null_mut(),
         op: AnnouncedOp { kind: OpKind::Io, order: 0, log_size: 0, obj: 0, arg: 0, pc: 0 },
         condition: None,
+        number: None,
     };
 }
 
@@ -84,8 +87,7 @@ pub fn pending_value(tid: usize, op: &AnnouncedOp) -> u64 {
 
 /// The running thread performs the operation, whose record was written last.
 pub fn begins(op: &AnnouncedOp) {
-    let things = [Some(io::thing(op.obj)), io::second(op.arg)];
-    if op.arg & io::ASKS != 0 || !things.into_iter().flatten().any(has_readiness) {
+    if op.arg & io::ASKS != 0 {
         return;
     }
     // A thread may have stopped before a data access, behind the last one.
@@ -93,8 +95,16 @@ pub fn begins(op: &AnnouncedOp) {
     let tid = run().hot.tid as usize;
     // SAFETY: the record was just written, and lies in front of the next one.
     let value = unsafe { run().hot.next.sub(record::STEP_WORDS - record::STEP_VALUE) };
-    run().open_record = OpenRecord { value, op: *op, condition: condition(tid, op) };
+    run().open_record = OpenRecord { value, op: *op, condition: condition(tid, op), number: None };
     queues::forget_changes();
+}
+
+/// The operation under way makes the descriptor, or ends it.
+pub fn note_number(descriptor: i32, is_end: bool) {
+    let open = &mut run().open_record;
+    if !open.value.is_null() && (0..MAX_CHANNELS as i32).contains(&descriptor) {
+        open.number = Some((descriptor as u16, is_end));
+    }
 }
 
 /// The queue only looked at its members: others that do so may come before or after.
@@ -115,12 +125,15 @@ pub fn settle() {
 
 #[inline(never)]
 fn complete() {
-    let OpenRecord { value, op, condition } = core::mem::replace(&mut run().open_record, OpenRecord::NONE);
+    let OpenRecord { value, op, condition, number } = core::mem::replace(&mut run().open_record, OpenRecord::NONE);
     let thing = io::thing(op.obj);
     let second = io::second(op.arg);
     let mut effect = IoEffect::waiting(condition);
     effect.object = readiness(thing);
     effect.second = second.map_or(Readiness::default(), readiness);
+    if let Some((descriptor, is_end)) = number {
+        effect.note_number(descriptor, is_end);
+    }
     queues::each_change(|queue| {
         let identity = queues::identity(queue);
         let is_operand = thing == identity || second == Some(identity);

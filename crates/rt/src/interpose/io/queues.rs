@@ -509,7 +509,12 @@ extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseco
                 timers::before_reading(member.descriptor);
             }
         }
-        let arg = io::waits_for(queue, if milliseconds < 0 { libc::POLLIN } else { 0 });
+        let events = match milliseconds {
+            0 => 0,
+            1.. => io::WAITS_WITH_TIME_OUT,
+            _ => libc::POLLIN,
+        };
+        let arg = io::waits_for(queue, events);
         // Where something may come from other processes, no deadlock is sure.
         let is_outside = run().queues.of(queue).any(|member| channel(member.descriptor) == io::NETWORK);
         let about = if is_outside { io::NETWORK } else { identity(queue) };

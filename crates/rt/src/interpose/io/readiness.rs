@@ -172,7 +172,7 @@ pub fn timed_out(milliseconds: i32, pc: u64) {
     if milliseconds > 0 {
         virtual_time::slept(milliseconds as u64 * MILLISECOND);
         timers::after_sleep();
-        timeouts::idle_call(pc);
+        timeouts::time_passes(pc);
     }
 }
 

@@ -63,7 +63,7 @@ fn sleep_for(nanoseconds: u64, pc: u64) {
     }
     virtual_time::slept(nanoseconds);
     crate::interpose::process::timers::after_sleep();
-    timeouts::idle_call(pc);
+    timeouts::time_passes(pc);
 }
 
 /// The running thread sleeps although the process has exited. It goes on as it could have done before
