@@ -9,6 +9,7 @@ pub mod enabled;
 mod fairness;
 pub mod idle_rounds;
 pub mod ranks;
+pub mod real_time;
 pub mod startup;
 pub mod timeouts;
 pub mod virtual_time;

@@ -28,7 +28,7 @@ use crate::arch::entry::{Registers, registers};
 use crate::interpose::io::net::party;
 use crate::sched::controller::name_limit;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{self, fairness, virtual_time};
+use crate::sched::{self, fairness, real_time, virtual_time};
 use crate::spinloop::knowledge::{self, ReadVerdict};
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
 use crate::spinloop::observation::Change;
@@ -240,7 +240,7 @@ pub fn note_yield() {
 /// or reading the time.
 #[inline]
 pub fn is_stalled(tid: usize) -> bool {
-    run().timed && has_stalled_rounds(tid)
+    run().timed && (has_stalled_rounds(tid) || real_time::sleeps(tid))
 }
 
 fn has_stalled_rounds(tid: usize) -> bool {
@@ -290,9 +290,8 @@ fn note_rest() {
         let rests = &mut run().me().private.rests;
         *rests = rests.saturating_add(1);
         // Nothing but time makes any thread go on, and each has slept for a few times.
-        let rests = |tid: usize| {
-            run().fibers[tid].private.rests > RESTS || fairness::idles(tid) || enabled(tid) == CanStep::No
-        };
+        let rests =
+            |tid: usize| run().fibers[tid].private.rests > RESTS || fairness::idles(tid) || enabled(tid) == CanStep::No;
         if !run().is_over && (0..run().threads).all(rests) {
             run().is_over = true;
             name_limit(limit::TIME_ALONE);

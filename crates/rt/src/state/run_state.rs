@@ -19,6 +19,7 @@ use crate::interpose::process::timers::Timers;
 use crate::interpose::sync::once::HeapOnces;
 use crate::interpose::sync::sem_names::Names;
 use crate::sched::idle_rounds;
+use crate::sched::real_time::RealStart;
 use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::state::thread_private::ThreadPrivate;
@@ -323,6 +324,8 @@ pub struct RunState {
     pub uses_memory_only: bool,
     /// Whether threads go on by time alone, and all scripted parties are done.
     pub is_over: bool,
+    /// When the clocks of threads and the real one showed the same.
+    pub real_start: RealStart,
     /// Whether there was input or output that is a transition.
     pub used_files: bool,
     /// The last operation on a channel, whose record is not complete.
@@ -423,6 +426,7 @@ impl RunState {
             waits_timed: false,
             uses_memory_only: false,
             is_over: false,
+            real_start: RealStart::NONE,
             used_files: false,
             open_record: OpenRecord::NONE,
             has_landed: false,
