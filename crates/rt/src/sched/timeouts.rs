@@ -284,9 +284,35 @@ const ENDLESS_AFTER: u32 = 1 << 16;
 /// How often a thread sleeps or times out when all scripted parties are done.
 const RESTS: u16 = 3;
 
+/// Whether nothing more comes from scripted parties, and the run ends when the program is idle.
+fn is_left_alone() -> bool {
+    process().config_flags & config_flag::UNTIL_IDLE != 0 && party::are_done()
+}
+
+/// The running thread has gone round without an effect, to where it was at `pc`. That is as good as
+/// sleeping, if nothing more comes from scripted parties; otherwise false.
+pub fn rests_in_round(pc: u64) -> bool {
+    if is_left_alone() {
+        let rests = &mut run().me().private.rests;
+        *rests = (*rests).max(RESTS);
+        note_yield();
+        note_rest();
+        stop_if_rested(pc);
+    }
+    is_left_alone()
+}
+
+/// The running thread stops for good, if the run is over.
+fn stop_if_rested(pc: u64) {
+    if has_rested(run().hot.tid as usize) {
+        run().me().pending = AnnouncedOp::new(OpKind::Fence, 0, 0, pc);
+        sched::leave(ThreadStatus::EndlessLoop);
+    }
+}
+
 /// The running thread sleeps, or a wait has timed out.
 fn note_rest() {
-    if process().config_flags & config_flag::UNTIL_IDLE != 0 && party::are_done() {
+    if is_left_alone() {
         let rests = &mut run().me().private.rests;
         *rests = rests.saturating_add(1);
         // Nothing but time makes any thread go on, and each has slept for a few times.
@@ -307,10 +333,7 @@ fn has_rested(tid: usize) -> bool {
 /// The running thread sleeps, or a wait has timed out, called at `pc`.
 pub fn time_passes(pc: u64) {
     note_rest();
-    if has_rested(run().hot.tid as usize) {
-        run().me().pending = AnnouncedOp::new(OpKind::Fence, 0, 0, pc);
-        sched::leave(ThreadStatus::EndlessLoop);
-    }
+    stop_if_rested(pc);
     idle_call(pc);
 }
 
