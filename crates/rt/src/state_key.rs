@@ -48,6 +48,7 @@ use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::liveness::{Frames, WordUse};
 use crate::interpose::io::{effects, net, queues, streams};
 use crate::restore::undo;
+use crate::sched::timeouts;
 use crate::spinloop::{detector, knowledge};
 use crate::stack_pointers::{self, LiveStack, Pointers};
 use crate::state::{
@@ -278,7 +279,7 @@ fn thread(tid: usize) -> u64 {
             u64::from_le_bytes(*private.name.last_chunk().unwrap_or(&[0; 8])),
         ],
     );
-    let hash = words(hash, &[net::digest::of_thread(fiber)]);
+    let hash = words(hash, &[net::digest::of_thread(fiber), timeouts::rests(fiber)]);
     if is_party(fiber) {
         return hash;
     }

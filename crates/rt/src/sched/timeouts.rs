@@ -33,7 +33,7 @@ use crate::spinloop::knowledge::{self, ReadVerdict};
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
 use crate::spinloop::observation::Change;
 use crate::spinloop::{detector, observation, proof};
-use crate::state::{AnnouncedOp, ThreadStatus, process, run, views};
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run, views};
 
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
 const OBJECTS: usize = 12;
@@ -323,6 +323,11 @@ fn note_rest() {
             name_limit(limit::TIME_ALONE);
         }
     }
+}
+
+/// How far the thread is from resting for good.
+pub fn rests(fiber: &Fiber) -> u64 {
+    u64::from(fiber.private.rests.min(RESTS + 1)) << 1 | u64::from(run().is_over)
 }
 
 /// Whether the run is over but for what time alone brings about, and the thread has slept enough.

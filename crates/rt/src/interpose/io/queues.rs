@@ -511,7 +511,10 @@ extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseco
         }
         let events = match milliseconds {
             0 => 0,
-            1.. => io::WAITS_WITH_TIME_OUT,
+            1.. => {
+                run().waits_timed = true;
+                io::WAITS_WITH_TIME_OUT
+            }
             _ => libc::POLLIN,
         };
         let arg = io::waits_for(queue, events);
