@@ -7,7 +7,7 @@
 //! | 8..24 | [`Readiness`] of its object, behind it |
 //! | 24..40 | that of the second thing |
 //! | 40..44 | of each queue in `old`: whether it is ready, and whether that is known |
-//! | 44..60 | the number of a descriptor that it makes or ends, plus 1, and whether it ends |
+//! | 44..60 | the number of the descriptor of a connection that it makes or ends, plus 1, and whether it ends |
 //!
 //! Two numbers of 16 bits in `old` are the descriptors of queues of `epoll` that the operation changes
 //! beside the things of its operands, plus 1.
@@ -152,8 +152,8 @@ impl IoEffect {
         self.number = (descriptor + 1) << 1 | u16::from(is_end);
     }
 
-    /// What stands for the number of a descriptor that it makes or ends, and whether it ends. Whoever gets a
-    /// number comes behind the end of the descriptor that had it before.
+    /// What stands for the number of a descriptor that it makes or ends, and whether it ends: a connection
+    /// that gets a number comes behind the end of the one that had it before.
     #[must_use]
     pub fn number(&self) -> Option<(u64, bool)> {
         let descriptor = (self.number >> 1).checked_sub(1)?;

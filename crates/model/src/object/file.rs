@@ -85,7 +85,8 @@ impl FileOp {
         let lists = self.lists.each().map(|list| list.map(|list| (list.thing(), list.access)));
         let ready = self.makes_ready.then_some((io::file(io::READINESS), ListAccess::Share));
         let queues = self.effect.queues().map(|(queue, _)| (queue, ListAccess::Change));
-        [second, ready].into_iter().chain(lists).flatten().chain(queues)
+        let number = self.effect.number().map(|(number, _)| (number, ListAccess::Change));
+        [second, ready, number].into_iter().chain(lists).flatten().chain(queues)
     }
 
     /// The things that it changes, and what each is ready for behind it.
@@ -186,11 +187,6 @@ impl Operation for FileOp {
             if access != ListAccess::Observe && tells {
                 sink.release_apart(identity, Carrier::Object);
             }
-        }
-        match self.effect.number() {
-            Some((number, true)) => sink.release_apart(number, Carrier::Object),
-            Some((number, false)) => sink.acquire(number, Carrier::Object),
-            None => {}
         }
     }
 

@@ -124,9 +124,12 @@ extern "C" fn set_groups(count: usize, list: *const u32, pc: u64) -> i32 {
     let mut own = [0u32; MOST];
     // SAFETY: asks for the groups, into a local with so many places.
     let found = unsafe { syscall!(libc::SYS_getgroups, MOST, own.as_mut_ptr()) };
-    // SAFETY: the caller passes so many numbers, if any.
-    let wanted =
-        if count == 0 || list.is_null() { &[][..] } else { unsafe { core::slice::from_raw_parts(list, count) } };
+    let wanted = if count == 0 || list.is_null() {
+        &[][..]
+    } else {
+        // SAFETY: the caller passes so many numbers.
+        unsafe { core::slice::from_raw_parts(list, count) }
+    };
     let is_same = wanted.len() == count && usize::try_from(found).is_ok_and(|found| own[..found] == *wanted);
     // SAFETY: passes on what the caller gave.
     change_rights(b"setgroups", is_same, pc, || unsafe { syscall!(libc::SYS_setgroups, count, list) })

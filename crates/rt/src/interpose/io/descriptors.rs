@@ -471,7 +471,9 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
             // Threads that wait at the other end notice that this one is closed.
             let arg = slots::may_make_ready(io::waits_for(descriptor, 0) | io::BLIND | slots::second(descriptor));
             sched::perform(AnnouncedOp::new(OpKind::Io, identity, arg, pc), Outcome::Done, 0, 0);
-            effects::note_number(descriptor, true);
+            if net::of(descriptor).is_some() {
+                effects::note_number(descriptor, true);
+            }
             slots::changes(descriptor);
             forget(descriptor, pc);
             // SAFETY: passes on what the caller gave.
@@ -486,7 +488,6 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
         let content = regular_files::get(descriptor).content;
         file_locks::closing(descriptor, pc);
         regular_files::closes(descriptor, pc);
-        effects::note_number(descriptor, true);
         slots::changes(descriptor);
         // SAFETY: passes on what the caller gave.
         let result = unsafe { hidden::close(descriptor) };

@@ -13,11 +13,11 @@ use super::{SocketCall, SocketPhase, attach, digest, is_modelled, make, party, s
 use crate::arch::entry::export;
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, writes};
-use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::descriptors::{MAX_CHANNELS, channel, set_channel, touches, wait_for, woke};
 use crate::interpose::io::overlay::Errno;
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::io::{descriptor_ends, effects};
 use crate::library::calls;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -116,6 +116,7 @@ fn take_connection(call: &SocketCall, flags: i32) -> Result<(i32, usize), Errno>
     }
     let end = connect::accept(call.index).ok_or(libc::EAGAIN)?;
     attach(descriptor, end, flags);
+    effects::note_number(descriptor, false);
     Ok((descriptor, end))
 }
 
