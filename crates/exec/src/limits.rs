@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 20] = [
+const SENTENCES: [(u64, &str); 21] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -52,6 +52,11 @@ const SENTENCES: [(u64, &str); 20] = [
         limit::IDLE_ROUNDS,
         "a run was stopped because a thread goes round in a loop without an effect while others could run; only a few \
          such rounds are tried",
+    ),
+    (
+        limit::TIME_ALONE,
+        "threads sleep or wait with time-outs again and again: when the clients were done, a run ended after a few \
+         of these rounds",
     ),
     (
         limit::LARGE_ACCESS,

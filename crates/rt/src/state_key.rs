@@ -46,8 +46,9 @@ use crate::arch::PAGE;
 use crate::arch::context::float_state;
 use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::liveness::Frames;
-use crate::interpose::io::streams;
+use crate::interpose::io::{effects, net, queues, streams};
 use crate::restore::undo;
+use crate::sched::timeouts;
 use crate::spinloop::{detector, knowledge};
 use crate::stack_pointers::{self, LiveStack, Pointers};
 use crate::state::{
@@ -89,6 +90,11 @@ fn is_second_half(kind: OpKind) -> bool {
         || kind == OpKind::Lock && matches!(run().me().wait, WaitStage::Resumed { .. })
 }
 
+/// Whether what the thread goes on with follows from its arguments and what keys cover.
+fn is_followed(op: &AnnouncedOp) -> bool {
+    op.kind != OpKind::Io || effects::is_all_kept(op)
+}
+
 /// The running thread is about to stop before the operation.
 pub fn arrived(op: &AnnouncedOp) {
     let run = run();
@@ -111,7 +117,7 @@ pub fn arrived(op: &AnnouncedOp) {
 
 /// Whether all that the operation was given is known from registers.
 fn is_in_registers(call: &CallArguments, op: &AnnouncedOp) -> bool {
-    call.values().is_some() && op.kind != OpKind::Io
+    call.values().is_some() && is_followed(op)
 }
 
 /// Records the key of the present state, behind the schedule. Where one thread alone can step, there is
@@ -129,9 +135,19 @@ const SPARSELY: u32 = 64;
 pub fn check_end() {
     let runs = undo::runs();
     let is_due = runs < CLOSELY || runs.is_multiple_of(SPARSELY);
-    if run().has_landed || is_due && !undo::is_nothing_to_undo() {
+    if run().has_landed || is_due && !undo::is_all_in_memory(is_covered) {
         trace::key(flag::PENDING, [0; 2]);
     }
+}
+
+/// Whether keys cover what the descriptor refers to.
+fn is_covered(descriptor: usize) -> bool {
+    net::of(descriptor as i32).is_some() || queues::is_made(descriptor)
+}
+
+/// Whether the thread is one of the runtime's: the other side of a connection.
+fn is_party(fiber: &Fiber) -> bool {
+    fiber.private.party.is_some()
 }
 
 /// Whether the state is all in memory, and known.
@@ -148,7 +164,10 @@ fn is_comparable() -> bool {
         && !run.names.is_used()
         && !run.section.is_entered()
         && (0..run.threads).all(|tid| !detector::is_inside_round(tid) && !is_between_accesses(&run.fibers[tid]))
-        && (0..run.threads).all(|tid| !is_live(&run.fibers[tid]) || is_fresh(&run.fibers[tid]) || entries(tid).is_known)
+        && (0..run.threads).all(|tid| {
+            let fiber = &run.fibers[tid];
+            !is_live(fiber) || is_fresh(fiber) || is_party(fiber) || entries(tid).is_known
+        })
 }
 
 /// Whether time has passed, and may be read.
@@ -196,7 +215,9 @@ fn key() -> [u64; 2] {
     for rank in 0..run.threads {
         sum.add(2 + rank as u64, u64::from(run.slot_children[rank]));
     }
-    if memory(&mut sum) { sum.0 } else { [0; 2] }
+    queues::digest(|name, value| sum.add(name, value));
+    let is_known = net::digest::digest(|name, value| sum.add(name, value)) && memory(&mut sum);
+    if is_known { sum.0 } else { [0; 2] }
 }
 
 fn words(start: u64, words: &[u64]) -> u64 {
@@ -258,6 +279,10 @@ fn thread(tid: usize) -> u64 {
             u64::from_le_bytes(*private.name.last_chunk().unwrap_or(&[0; 8])),
         ],
     );
+    let hash = words(hash, &[net::digest::of_thread(fiber), timeouts::rests(fiber)]);
+    if is_party(fiber) {
+        return hash;
+    }
     if is_fresh(fiber) {
         return words(hash, &[fiber.entry.0 as u64, fiber.entry.1 as u64, fiber.result as u64]);
     }
@@ -312,7 +337,7 @@ fn threads() -> (&'static [ThreadMemory], &'static [LiveStack]) {
         let storage = fiber.thread_pointer as usize + THREAD_BLOCK;
         let end = if tid == 0 || storage < high || is_live(fiber) { high } else { storage };
         // Nothing is live of a stack whose thread has ended or not begun.
-        let stack = if !is_live(fiber) || is_fresh(fiber) {
+        let stack = if !is_live(fiber) || is_fresh(fiber) || is_party(fiber) {
             LiveStack { live: (high, high), ..LiveStack::NONE }
         } else {
             LiveStack::of(fiber.stack, &entries(tid).registers, fiber.pending.pc)

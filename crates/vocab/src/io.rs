@@ -63,6 +63,9 @@ pub const WAITS_FOR_PROGRAM: i16 = 0x20 | 64;
 /// As [`WAITS_FOR_PROGRAM`], of a party that the program need not connect to.
 pub const WAITS_FOR_CALLER: i16 = 0x20 | 128;
 
+/// As [`WAITS_FOR_LOCK`], for a queue of `epoll`, with a time-out.
+pub const WAITS_WITH_TIME_OUT: i16 = 0x20 | 256;
+
 /// Whether these events stand for the wait for a lock of a file.
 #[must_use]
 pub const fn is_wait_for_lock(events: i16) -> bool {
@@ -277,10 +280,30 @@ pub const fn lists(obj: u64) -> [Option<List>; 2] {
     [List::unpack(obj >> 32), List::unpack(obj >> (32 + LIST_BITS + HOW_BITS))]
 }
 
+/// The bits of `obj` that say which lists it stands for.
+#[must_use]
+pub const fn list_bits(obj: u64) -> u32 {
+    if obj & FILES == 0 { 0 } else { (obj >> 32) as u32 & ALL_LISTS }
+}
+
+/// `obj` for a thing and these lists.
+#[must_use]
+pub const fn with_list_bits(thing: u64, bits: u32) -> u64 {
+    thing | (bits as u64) << 32
+}
+
+const ALL_LISTS: u32 = (1 << (2 * (LIST_BITS + HOW_BITS))) - 1;
+
 /// `obj` for a thing of a regular file.
 #[must_use]
 pub const fn file(thing: u32) -> u64 {
     FILES | thing as u64
+}
+
+/// What stands for the number of a descriptor, whatever it refers to. It is even, and beyond the lists.
+#[must_use]
+pub const fn number(descriptor: u16) -> u64 {
+    file(READINESS | (descriptor as u32 + 1) << 1)
 }
 
 /// `arg` for a wait for these events of a descriptor.

@@ -12,6 +12,7 @@ mod op;
 mod open;
 pub mod party;
 pub mod policy;
+pub mod readiness;
 mod thread_set;
 mod words;
 

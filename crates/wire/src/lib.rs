@@ -27,7 +27,7 @@ pub mod script;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 18;
+pub const PROTOCOL_VERSION: u32 = 19;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -280,6 +280,8 @@ pub mod limit {
     pub const LARGE_ACCESS: u64 = 1 << 18;
     /// A run was stopped because a thread went round without an effect.
     pub const IDLE_ROUNDS: u64 = 1 << 19;
+    /// Threads went on as time passed when all scripted parties were done.
+    pub const TIME_ALONE: u64 = 1 << 20;
 }
 
 /// Bits of [`Job::flags`].

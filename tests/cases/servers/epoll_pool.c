@@ -1,5 +1,20 @@
 // check: --client tcp:8080=HERE/ping.script
 // verdict: verified
+// check: --strategy optimal --client tcp:8080=HERE/ping.script
+// verdict: verified
+// executions: 32
+// check: --client tcp:8080=HERE/ping.script --client tcp:8080=HERE/ping.script
+// flags: -DWORKERS=2
+// verdict: verified
+// most-runs: 4000
+// check: --client tcp:8080=HERE/ping.script --client tcp:8080=HERE/ping.script
+// flags: -DRACE -DWORKERS=2
+// verdict: bug
+// finding: data-race var=served
+// check: --client tcp:8080=HERE/ping.script --client tcp:8080=HERE/ping.script
+// flags: -DDEADLOCK -DWORKERS=2
+// verdict: bug
+// finding: deadlock detail=cycle
 // check: --stop-at-first --client tcp:8080=HERE/ping.script --client tcp:8080=HERE/ping.script
 // flags: -DRACE -DWORKERS=2
 // verdict: bug

@@ -45,7 +45,7 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool,
     }
     let excused = |pending: &Pending| matches!(pending.state, PendingState::Failed | PendingState::Exited);
     let may_go_on = |pending: &Pending| match pending.event.op {
-        Op::File(op) => stuck(pending) && io::may_come_from_outside(op.object.identity),
+        Op::File(op) => stuck(pending) && io::may_come_from_outside(op.identity),
         _ => false,
     };
     let is_excused = execution.pending.iter().any(|pending| excused(pending) || may_go_on(pending));
@@ -174,7 +174,7 @@ impl<'a> Scene<'a> {
         let Op::File(op) = last.map_or(pending.event.op, |event| event.op) else { return false };
         // A wait for several descriptors names the first of them.
         let is_for_several = op.second.is_some_and(|second| second.thing == io::READINESS);
-        is_stuck(pending) && (is_for_several || Endpoint::of(op.object.identity).is_some())
+        is_stuck(pending) && (is_for_several || Endpoint::of(op.identity).is_some())
     }
 
     fn path(&self, thread: u16) -> &crate::ThreadPath {

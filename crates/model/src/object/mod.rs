@@ -38,7 +38,7 @@ pub use choice::ChoiceOp;
 pub use classify::{LifeChange, LockChange, OpTraits, OrdinaryUse};
 pub use cond::{CondAction, CondOp};
 pub use fence::FenceOp;
-pub use file::{FileOp, FileTouch, SecondTouch};
+pub use file::{DirectoryLists, FileOp, SecondTouch};
 pub use futex::{FutexAction, FutexOp};
 pub use memory::{MemoryAction, MemoryOp};
 pub use mutex::{MutexAction, MutexOp};

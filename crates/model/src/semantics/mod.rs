@@ -64,6 +64,7 @@ pub(crate) enum Space {
     Object = 0,
     Memory = 1,
     Queue = 2,
+    Channel = 3,
 }
 
 /// Everything that transitions observe and change.
@@ -246,6 +247,8 @@ impl SyncState {
     pub fn enabled_pending(&self, pending: &Pending) -> Enabled {
         match pending.state {
             PendingState::Failed | PendingState::Ended | PendingState::Exited => Enabled::No,
+            // It goes round in a loop without operations.
+            PendingState::Awaiting if matches!(pending.event.op, Op::Fence(_)) => Enabled::No,
             PendingState::Awaiting | PendingState::Stale => match self.watched_value(&pending.event.op) {
                 Some(value) if value == pending.found => Enabled::No,
                 _ => self.enabled(&pending.event),

@@ -3,6 +3,7 @@
 
 use raddle_vocab::ThreadSet;
 use raddle_vocab::policy::mix;
+use raddle_vocab::readiness::Readiness;
 
 use crate::object::Holds;
 
@@ -27,6 +28,8 @@ pub(crate) enum State {
     Once { runner: Option<u16>, finished: bool },
     /// Eight bytes of memory, of which only those in `known` have a value that we have seen.
     Memory { known: u8, bits: u64 },
+    /// A channel, port or queue: what it is ready for.
+    Channel(Readiness),
 }
 
 impl State {
@@ -35,7 +38,8 @@ impl State {
         let owned = |owner: Option<u16>| owner.map_or(0, |owner| 1 + u64::from(owner));
         let set = |set: &ThreadSet| set.words().iter().fold(0, |sum, &word| mix(sum ^ word));
         match self {
-            State::Untouched | State::Memory { .. } | State::Mutex { owner: None, .. } => 0,
+            // What a channel is ready for follows from its state, which the target knows.
+            State::Untouched | State::Memory { .. } | State::Channel(_) | State::Mutex { owner: None, .. } => 0,
             State::Queue { waiters } if waiters.is_empty() => 0,
             State::Rwlock(holds) if *holds == Holds::default() => 0,
             State::Mutex { owner, depth } => mix(1 ^ mix(owned(*owner) ^ mix(u64::from(*depth)))),

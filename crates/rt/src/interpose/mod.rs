@@ -14,6 +14,7 @@ mod cxx_streams;
 mod exceptions;
 mod futures;
 pub mod io;
+mod machine;
 pub mod memory;
 pub mod process;
 pub mod sync;

@@ -167,12 +167,17 @@ pub fn has_changes() -> bool {
 
 /// Whether everything that the run has changed so far is in memory.
 pub fn is_nothing_to_undo() -> bool {
+    is_all_in_memory(|_| false)
+}
+
+/// The same, but for descriptors that are covered by what the runtime keeps.
+pub fn is_all_in_memory(is_covered: impl Fn(usize) -> bool) -> bool {
     let root = root();
     root.changed == 0
         && root.mapping_count == 0
         && !signal_waits()
         && offsets_are_kept(root)
-        && has_descriptors_of_root(root)
+        && has_descriptors_of_root(root, is_covered)
         && address_space() == root.address_space
 }
 
@@ -200,10 +205,10 @@ fn offsets_are_kept(root: &Root) -> bool {
 
 /// Whether the descriptors of the root are open, and no others. Counting them would not do: those that
 /// the process has inherited beyond the watched ones go when a run is undone.
-fn has_descriptors_of_root(root: &Root) -> bool {
+fn has_descriptors_of_root(root: &Root, is_covered: impl Fn(usize) -> bool) -> bool {
     let (mut others, mut watched) = (false, 0);
     let is_read = each_descriptor(|number| {
-        others |= !root.is_known(number);
+        others |= !root.is_known(number) && !is_covered(number);
         watched += usize::from(number < WATCHED && root.open[number]);
     });
     is_read && !others && watched == root.open.iter().filter(|&&open| open).count()

@@ -6,7 +6,7 @@ use raddle_wire::job_flag;
 
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{diverge, fairness, finish, mark, timeouts};
+use crate::sched::{diverge, fairness, finish, mark, real_time, timeouts};
 use crate::spinloop::{awaits, detector};
 use crate::state::{ThreadStatus, process, run};
 use crate::state_key;
@@ -148,8 +148,13 @@ fn least_rank() -> Option<usize> {
     // Threads that go round in loops take turns.
     let reluctant =
         (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);
+    let reluctant = reluctant.filter(|&tid| enabled(tid) != CanStep::No);
+    if real_time::is_real() {
+        let next = reluctant.min_by_key(|&tid| run.fibers[tid].clock)?;
+        return if real_time::wait_for(next) { Some(next) } else { least_rank() };
+    }
     let order = |&tid: &usize| (timeouts::stalled_rounds(tid), fairness::idles(tid));
-    reluctant.filter(|&tid| enabled(tid) != CanStep::No).min_by_key(order)
+    reluctant.min_by_key(order)
 }
 
 fn candidate(rank: usize) -> Option<Candidate> {

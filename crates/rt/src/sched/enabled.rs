@@ -81,6 +81,9 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             if matches!(events, raddle_vocab::io::WAITS_FOR_PROGRAM | raddle_vocab::io::WAITS_FOR_CALLER) {
                 return yes(net::party::can_go_on(tid));
             }
+            if events == raddle_vocab::io::WAITS_WITH_TIME_OUT {
+                return or_time_out(descriptors::is_ready(descriptor, libc::POLLIN));
+            }
             if raddle_vocab::io::is_wait_for_lock(events) {
                 return yes(crate::interpose::io::file_locks::can_lock(tid, descriptor, events));
             }

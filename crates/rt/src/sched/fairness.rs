@@ -89,5 +89,6 @@ pub fn reluctance(tid: usize, uniform: bool) -> u32 {
     }
     let theirs = &run().fibers[tid].private;
     let polls = if theirs.stalled >= POLLS { u32::from(theirs.stalled) } else { 0 };
-    u32::from(theirs.left) + polls + u32::from(theirs.yielded) + idles + timeouts::turns_given(tid)
+    let waits = u32::from(theirs.left) + u32::from(theirs.rests) + polls + u32::from(theirs.yielded);
+    waits + idles + timeouts::turns_given(tid)
 }

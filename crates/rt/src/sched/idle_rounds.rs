@@ -26,7 +26,7 @@ use raddle_wire::limit;
 use crate::arch::entry::registers;
 use crate::sched::controller::name_limit;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{self, fairness, finish};
+use crate::sched::{self, fairness, finish, timeouts};
 use crate::spinloop::knowledge::{self, restart_run};
 use crate::spinloop::observation::{self, Change};
 use crate::spinloop::proof;
@@ -180,6 +180,10 @@ fn idle(site: Site, has_time_passed: bool) {
     let rounds = &mut run().me().private.idle_rounds;
     *rounds = rounds.saturating_add(1);
     let rounds = *rounds;
+    if timeouts::rests_in_round(site.pc) {
+        fairness::leave(run().hot.tid as usize);
+        return begin(site);
+    }
     if !run().watch.others {
         let me = run().me();
         if !has_time_passed && !run().timers.is_used() {

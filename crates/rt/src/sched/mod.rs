@@ -9,6 +9,7 @@ pub mod enabled;
 mod fairness;
 pub mod idle_rounds;
 pub mod ranks;
+pub mod real_time;
 pub mod startup;
 pub mod timeouts;
 pub mod virtual_time;
@@ -20,7 +21,7 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, config_flag, job_flag, limit};
 use crate::arch::{context, entry};
 use crate::interpose::annotations::section;
 use crate::interpose::io::net::party;
-use crate::interpose::io::readiness;
+use crate::interpose::io::{effects, readiness};
 use crate::interpose::process::timers;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::{awaits, detector, last_round, observation};
@@ -48,6 +49,7 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     if !process().fold_spins && last_round::is_active() {
         return last_round::arriving(&op);
     }
+    effects::settle();
     let may_spin = detector::arriving(&op);
     let program_sp = program_sp();
     if process().plan.flags & job_flag::KEYS != 0 {
@@ -93,10 +95,13 @@ fn program_sp() -> usize {
 /// Records the operation that [`arrive`] let through, as performed.
 pub fn commit(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
+    if op.kind == OpKind::Io {
+        run().used_files |= !effects::is_all_kept(op);
+        effects::begins(op);
+    }
     if run().me().private.may_spin {
         awaits::performed();
     }
-    run().used_files |= op.kind == OpKind::Io;
     detector::performed(op, outcome, value, old);
     if run().timed {
         crate::sched::timeouts::performed(op, outcome);
@@ -295,6 +300,7 @@ pub fn finish(status: RunStatus, code: i32) -> ! {
 /// Records the pending operation of every thread.
 fn record_end(status: RunStatus) {
     let run = run();
+    effects::settle();
     run.hot.controlled = false;
     observation::end();
     if process().plan.flags & job_flag::DETAIL != 0 {

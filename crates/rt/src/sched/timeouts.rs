@@ -14,19 +14,26 @@
 //! If the two states differ in nothing but words that look like times, the loop may be one that
 //! ends at a certain time. Then one more time-out is allowed, which takes a day.
 //!
+//! With `--until-idle` a run is over when all scripted parties are done and threads go on by time alone,
+//! whether they change anything or not: each sleeps or times out a few times more. If they would go on,
+//! the report says so.
+//!
 //! A second approximation is about loops that yield or sleep: a thread that has done so before many
 //! transitions in a row without progress runs only if no other thread can.
 
 use raddle_vocab::{OpKind, Outcome};
+use raddle_wire::{config_flag, limit};
 
 use crate::arch::entry::{Registers, registers};
+use crate::interpose::io::net::party;
+use crate::sched::controller::name_limit;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{self, virtual_time};
+use crate::sched::{self, fairness, real_time, virtual_time};
 use crate::spinloop::knowledge::{self, ReadVerdict};
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
 use crate::spinloop::observation::Change;
 use crate::spinloop::{detector, observation, proof};
-use crate::state::{AnnouncedOp, ThreadStatus, process, run, views};
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run, views};
 
 /// Objects of one round that are watched, at most. A round with more is taken to make progress.
 const OBJECTS: usize = 12;
@@ -210,6 +217,7 @@ pub fn timed_out(op: &AnnouncedOp, deadline: u64) {
     run().waits_timed = true;
     virtual_time::not_before(deadline);
     note_yield();
+    note_rest();
     let mine = &mut views(run().hot.tid as usize).timeouts;
     mine.idle = true;
     mine.undisturbed = true;
@@ -232,17 +240,18 @@ pub fn note_yield() {
 /// or reading the time.
 #[inline]
 pub fn is_stalled(tid: usize) -> bool {
-    run().timed && has_stalled_rounds(tid)
+    run().timed && (has_stalled_rounds(tid) || real_time::sleeps(tid))
 }
 
 fn has_stalled_rounds(tid: usize) -> bool {
     let theirs = &run().fibers[tid].private;
-    theirs.yielded && theirs.stalled >= PATIENCE
+    theirs.yielded && (theirs.stalled >= PATIENCE || theirs.rests > RESTS)
 }
 
 /// How often such a thread has gone round, or has let others run between two transitions; 0 for others.
 pub fn stalled_rounds(tid: usize) -> u32 {
-    let rounds = if is_stalled(tid) { u32::from(run().fibers[tid].private.stalled) } else { 0 };
+    let theirs = &run().fibers[tid].private;
+    let rounds = if is_stalled(tid) { u32::from(theirs.stalled.max(theirs.rests)) } else { 0 };
     rounds + turns_given(tid)
 }
 
@@ -271,6 +280,67 @@ const YIELD_AFTER: u32 = 64;
 /// Such calls after which a thread that comes back to the same place, and was observed to change
 /// nothing, is taken to do so for ever, if no other thread can end its loop.
 const ENDLESS_AFTER: u32 = 1 << 16;
+
+/// How often a thread sleeps or times out when all scripted parties are done.
+const RESTS: u16 = 3;
+
+/// Whether nothing more comes from scripted parties, and the run ends when the program is idle.
+fn is_left_alone() -> bool {
+    process().config_flags & config_flag::UNTIL_IDLE != 0 && party::are_done()
+}
+
+/// The running thread has gone round without an effect, to where it was at `pc`. That is as good as
+/// sleeping, if nothing more comes from scripted parties; otherwise false.
+pub fn rests_in_round(pc: u64) -> bool {
+    if is_left_alone() {
+        let rests = &mut run().me().private.rests;
+        *rests = (*rests).max(RESTS);
+        note_yield();
+        note_rest();
+        stop_if_rested(pc);
+    }
+    is_left_alone()
+}
+
+/// The running thread stops for good, if the run is over.
+fn stop_if_rested(pc: u64) {
+    if has_rested(run().hot.tid as usize) {
+        run().me().pending = AnnouncedOp::new(OpKind::Fence, 0, 0, pc);
+        sched::leave(ThreadStatus::EndlessLoop);
+    }
+}
+
+/// The running thread sleeps, or a wait has timed out.
+fn note_rest() {
+    if is_left_alone() {
+        let rests = &mut run().me().private.rests;
+        *rests = rests.saturating_add(1);
+        // Nothing but time makes any thread go on, and each has slept for a few times.
+        let rests =
+            |tid: usize| run().fibers[tid].private.rests > RESTS || fairness::idles(tid) || enabled(tid) == CanStep::No;
+        if !run().is_over && (0..run().threads).all(rests) {
+            run().is_over = true;
+            name_limit(limit::TIME_ALONE);
+        }
+    }
+}
+
+/// How far the thread is from resting for good.
+pub fn rests(fiber: &Fiber) -> u64 {
+    u64::from(fiber.private.rests.min(RESTS + 1)) << 1 | u64::from(run().is_over)
+}
+
+/// Whether the run is over but for what time alone brings about, and the thread has slept enough.
+fn has_rested(tid: usize) -> bool {
+    run().is_over && run().fibers[tid].private.rests > RESTS
+}
+
+/// The running thread sleeps, or a wait has timed out, called at `pc`.
+pub fn time_passes(pc: u64) {
+    note_rest();
+    stop_if_rested(pc);
+    idle_call(pc);
+}
 
 /// The running thread yields or sleeps, called at `pc`. A loop that does nothing else has no
 /// transition at which others could run.
@@ -316,7 +386,7 @@ fn have_others_had_turns() -> bool {
 /// Whether the thread's wait may not time out once more.
 pub fn is_exhausted(tid: usize) -> bool {
     let theirs = &views(tid).timeouts;
-    theirs.spent && theirs.undisturbed
+    theirs.spent && theirs.undisturbed || has_rested(tid)
 }
 
 /// The running thread has made progress.

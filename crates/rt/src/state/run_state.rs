@@ -9,6 +9,7 @@ use crate::interpose::annotations::locks::AnnouncedLocks;
 use crate::interpose::annotations::section::Section;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
+use crate::interpose::io::effects::OpenRecord;
 use crate::interpose::io::file_locks::FileLocks;
 use crate::interpose::io::queues::Queues;
 use crate::interpose::io::regular_files::OpenFile;
@@ -18,6 +19,7 @@ use crate::interpose::process::timers::Timers;
 use crate::interpose::sync::once::HeapOnces;
 use crate::interpose::sync::sem_names::Names;
 use crate::sched::idle_rounds;
+use crate::sched::real_time::RealStart;
 use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::state::thread_private::ThreadPrivate;
@@ -320,8 +322,14 @@ pub struct RunState {
     pub waits_timed: bool,
     /// Whether the call under way, which is input or output to the search, uses memory only.
     pub uses_memory_only: bool,
+    /// Whether threads go on by time alone, and all scripted parties are done.
+    pub is_over: bool,
+    /// When the clocks of threads and the real one showed the same.
+    pub real_start: RealStart,
     /// Whether there was input or output that is a transition.
     pub used_files: bool,
+    /// The last operation on a channel, whose record is not complete.
+    pub open_record: OpenRecord,
     /// Whether an exception or a jump ended a function.
     pub has_landed: bool,
     /// Whether the process has exited, and how.
@@ -417,7 +425,10 @@ impl RunState {
             observes_time: false,
             waits_timed: false,
             uses_memory_only: false,
+            is_over: false,
+            real_start: RealStart::NONE,
             used_files: false,
+            open_record: OpenRecord::NONE,
             has_landed: false,
             clocks: PublishedClocks::new(),
             names: Names::new(),

@@ -45,6 +45,8 @@ pub struct ThreadPrivate {
     pub yielded: bool,
     /// Calls since its last transition by which it yields.
     pub idle_calls: u32,
+    /// How often it has slept, or a wait has timed out, since all scripted parties are done.
+    pub rests: u16,
     /// Transitions in a row before which it yielded, without progress.
     pub stalled: u16,
     /// How often it was left because it had gone on for long while others could: those that were left
@@ -128,6 +130,7 @@ impl ThreadPrivate {
         main_saw_end: false,
         yielded: false,
         idle_calls: 0,
+        rests: 0,
         stalled: 0,
         left: 0,
         idle_rounds: 0,

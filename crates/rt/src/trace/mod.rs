@@ -5,11 +5,12 @@ pub mod faults;
 pub mod filter;
 pub mod hooks;
 
-use raddle_vocab::{Failure, Misuse, Outcome, RunStatus};
+use raddle_vocab::{Failure, Misuse, OpKind, Outcome, RunStatus};
 use raddle_wire::{record, record::flag};
 
 use crate::arch::unwind::FRAME_POINTER_REGISTER;
 use crate::interpose::annotations::section;
+use crate::interpose::io::effects;
 use crate::spinloop::{awaits, detector};
 use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
 
@@ -249,7 +250,11 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
             _ => 0,
         };
     let op = &fiber.pending;
-    let found = if fiber.status == ThreadStatus::AtSpinRead { detector::found(tid).unwrap_or(0) } else { 0 };
+    let found = match fiber.status {
+        ThreadStatus::AtSpinRead => detector::found(tid).unwrap_or(0),
+        _ if op.kind == OpKind::Io => effects::pending_value(tid, op),
+        _ => 0,
+    };
     push_reserved(&[
         record::header(op.kind as u8, flags, tid as u16, fiber.count),
         op.obj,

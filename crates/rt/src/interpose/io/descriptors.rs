@@ -16,7 +16,7 @@ use crate::interpose::io::overlay::{close as close_copy, overlay};
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::readiness::revents;
 use crate::interpose::io::regular_files::{self, FileAccess};
-use crate::interpose::io::{calls, file_locks, slots, transfers};
+use crate::interpose::io::{calls, effects, file_locks, slots, transfers};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
@@ -471,6 +471,9 @@ pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
             // Threads that wait at the other end notice that this one is closed.
             let arg = slots::may_make_ready(io::waits_for(descriptor, 0) | io::BLIND | slots::second(descriptor));
             sched::perform(AnnouncedOp::new(OpKind::Io, identity, arg, pc), Outcome::Done, 0, 0);
+            if net::of(descriptor).is_some() {
+                effects::note_number(descriptor, true);
+            }
             slots::changes(descriptor);
             forget(descriptor, pc);
             // SAFETY: passes on what the caller gave.
@@ -554,6 +557,9 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
         descriptor_ends::made(result);
     }
     if command == libc::F_SETFL {
+        if controlled() {
+            net::digest::note_setting(descriptor, [0, command as u64], &argument.to_ne_bytes());
+        }
         woke(descriptor);
     }
     result

@@ -6,6 +6,7 @@ pub mod calls;
 pub mod descriptor_ends;
 pub mod descriptors;
 mod directories;
+pub mod effects;
 pub mod file_locks;
 mod files;
 pub mod kernel_buffers;

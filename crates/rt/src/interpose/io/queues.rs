@@ -6,12 +6,13 @@
 //! order: one that is not ready is no longer listed, one that is gets reported. Then it is listed again,
 //! behind the others, unless it is edge-triggered; one that is wanted once is wanted for nothing.
 //!
-//! A wait is one transition on the queue, which observes what all channels are ready for. Each
-//! descriptor that is listed is then looked at in a transition of its own.
+//! A wait is one transition on the queue, which is enabled if it would report something. An operation on
+//! a channel changes a queue if it lists a descriptor there, or changes whether one would be reported.
 
 use core::ffi::c_void;
 
 use raddle_vocab::io::{ChannelKind, Endpoint};
+use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
@@ -19,7 +20,7 @@ use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::descriptors::{MAX_CHANNELS, channel};
 use crate::interpose::io::readiness::{revents, timed_out};
-use crate::interpose::io::{net, slots};
+use crate::interpose::io::{effects, net, slots};
 use crate::interpose::process::timers;
 use crate::library::calls;
 use crate::restore::snapshot::touch;
@@ -30,6 +31,8 @@ use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
 real! { hidden:
+    fn epoll_create1(flags: i32) -> i32;
+    fn epoll_create(size: i32) -> i32;
     fn epoll_ctl(queue: i32, operation: i32, descriptor: i32, event: *mut c_void) -> i32;
     fn epoll_wait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32) -> i32;
     fn epoll_pwait(queue: i32, into: *mut c_void, most: i32, milliseconds: i32, blocked: *const c_void) -> i32;
@@ -83,10 +86,13 @@ struct Member {
     wanted: libc::epoll_event,
     /// Its turn among those that are listed; 0 if it is not.
     turn: u32,
+    /// Whether a wait would have reported it behind the last operation.
+    was_due: bool,
 }
 
 impl Member {
-    const NONE: Member = Member { queue: 0, descriptor: 0, wanted: libc::epoll_event { events: 0, u64: 0 }, turn: 0 };
+    const NONE: Member =
+        Member { queue: 0, descriptor: 0, wanted: libc::epoll_event { events: 0, u64: 0 }, turn: 0, was_due: false };
 
     /// Events that it is ready for.
     fn found(&self, depth: u32) -> u32 {
@@ -114,11 +120,29 @@ pub struct Queues {
     turns: u32,
     /// End of a socket pair that each descriptor refers to.
     sides: [u8; MAX_CHANNELS],
+    /// Descriptors that are queues, a bit each.
+    made: [u64; MAX_CHANNELS / 64],
+    /// Queues that the operation under way has changed, a bit for each descriptor.
+    changed: [u64; MAX_CHANNELS / 64],
 }
 
 impl Queues {
     /// None.
-    pub const NEW: Queues = Queues { members: [Member::NONE; MEMBERS], len: 0, turns: 0, sides: [0; MAX_CHANNELS] };
+    pub const NEW: Queues = Queues {
+        members: [Member::NONE; MEMBERS],
+        len: 0,
+        turns: 0,
+        sides: [0; MAX_CHANNELS],
+        made: [0; MAX_CHANNELS / 64],
+        changed: [0; MAX_CHANNELS / 64],
+    };
+
+    fn note_change(&mut self, queue: i32) {
+        let number = queue as usize;
+        if let Some(word) = self.changed.get_mut(number / 64) {
+            *word |= 1 << (number % 64);
+        }
+    }
 
     fn turn(&mut self) -> u32 {
         self.turns += 1;
@@ -149,6 +173,8 @@ impl Queues {
             if !is_unwanted(&self.members[at]) {
                 self.members[kept] = self.members[at];
                 kept += 1;
+            } else if self.members[at].was_due {
+                self.note_change(self.members[at].queue);
             }
         }
         self.len = kept;
@@ -193,12 +219,51 @@ pub fn closing(queue: i32, pc: u64) {
 /// stays in queues under its number, which is not modelled.
 pub fn closed(descriptor: i32, is_shared: bool) {
     let queues = &mut run().queues;
+    if let Some(word) = usize::try_from(descriptor).ok().and_then(|at| queues.made.get_mut(at / 64)) {
+        *word &= !(1 << (descriptor % 64));
+    }
     if queues.len > 0 {
         if is_shared && queues.members[..queues.len].iter().any(|member| member.descriptor == descriptor) {
             note_limit(limit::DESCRIPTORS);
         }
         queues.remove(|member| member.queue == descriptor || member.descriptor == descriptor);
     }
+}
+
+/// The operation under way begins: no queue is changed by it yet.
+pub fn forget_changes() {
+    run().queues.changed = [0; MAX_CHANNELS / 64];
+}
+
+/// Calls the function for each queue that the operation under way has changed.
+pub fn each_change(mut call: impl FnMut(i32)) {
+    let queues = &mut run().queues;
+    for at in 0..queues.len {
+        let member = queues.members[at];
+        let is_due = member.is_due(1);
+        if is_due != member.was_due {
+            queues.members[at].was_due = is_due;
+            queues.note_change(member.queue);
+        }
+    }
+    let changed = core::mem::take(&mut queues.changed);
+    let is_changed = |&queue: &i32| changed[queue as usize / 64] >> (queue % 64) & 1 != 0;
+    (0..MAX_CHANNELS as i32).filter(is_changed).for_each(&mut call);
+}
+
+/// Whether a wait for the queue would report something; `None` if that may change without an operation.
+pub fn known_readiness(queue: i32) -> Option<bool> {
+    let changes_alone = |member: &Member| match channel(member.descriptor) {
+        io::NETWORK => true,
+        0 => !is_queue(member.descriptor),
+        identity => ChannelKind::of(identity) == Some(ChannelKind::Timer),
+    };
+    (!run().queues.of(queue).any(changes_alone)).then(|| is_ready(queue, 0))
+}
+
+/// Which end of a pair of sockets the descriptor refers to.
+pub fn side(descriptor: i32) -> u8 {
+    usize::try_from(descriptor).ok().and_then(|at| run().queues.sides.get(at)).copied().unwrap_or(0)
 }
 
 /// Notes which end of a pair of sockets the descriptor refers to.
@@ -210,8 +275,7 @@ pub fn set_side(descriptor: i32, side: u8) {
 
 /// The second descriptor refers to the same end as the first.
 pub fn copied(from: i32, to: i32) {
-    let side = usize::try_from(from).ok().and_then(|at| run().queues.sides.get(at)).copied();
-    set_side(to, side.unwrap_or(0));
+    set_side(to, side(from));
 }
 
 /// Lists the members that are told.
@@ -224,6 +288,10 @@ fn notify(is_told: &dyn Fn(&Member) -> bool, notice: Notice, depth: u32) {
         if is_told(&member) && notice.concerns(member.wanted.events) {
             if member.turn == 0 {
                 run().queues.members[at].turn = run().queues.turn();
+            }
+            // One that is edge-triggered is listed again if a wait has just reported it.
+            if member.turn == 0 || member.is_edge() {
+                run().queues.note_change(member.queue);
             }
             // A queue inside of a queue.
             notify(&|outer| outer.descriptor == member.queue, Notice::Input, depth + 1);
@@ -243,12 +311,11 @@ pub fn notify_descriptor(descriptor: i32) {
 
 /// The descriptor of a channel of the kernel's was read from or written to: the other end is told.
 pub fn notify_channel(identity: u64, descriptor: i32, notice: Notice) {
-    let side = usize::try_from(descriptor).ok().and_then(|at| run().queues.sides.get(at)).copied().unwrap_or(0);
+    let own_side = side(descriptor);
     let is_pair = ChannelKind::of(identity) == Some(ChannelKind::SocketPair);
     let is_told = |member: &Member| {
-        let at = member.descriptor as usize;
         channel(member.descriptor) == identity
-            && (!is_pair || notice == Notice::All || run().queues.sides.get(at).is_some_and(|&own| own != side))
+            && (!is_pair || notice == Notice::All || side(member.descriptor) != own_side)
             && has_access(member.descriptor, notice)
     };
     notify(&is_told, notice, 0);
@@ -274,21 +341,58 @@ fn thing_of(queue: i32) -> u32 {
     Endpoint::Queue(queue as u16).thing()
 }
 
+fn made(queue: i32) -> i32 {
+    if controlled() && queue >= 0 {
+        match run().queues.made.get_mut(queue as usize / 64) {
+            Some(word) => *word |= 1 << (queue % 64),
+            None => note_limit(limit::DESCRIPTORS),
+        }
+    }
+    queue
+}
+
+extern "C" fn make_queue(flags: i32, _pc: u64) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    made(unsafe { hidden::epoll_create1(flags) })
+}
+
+extern "C" fn make_sized_queue(size: i32, _pc: u64) -> i32 {
+    // SAFETY: passes on what the caller gave.
+    made(unsafe { hidden::epoll_create(size) })
+}
+
+/// Whether the program has made the descriptor as a queue.
+pub fn is_made(descriptor: usize) -> bool {
+    run().queues.made.get(descriptor / 64).is_some_and(|word| word >> (descriptor % 64) & 1 != 0)
+}
+
+/// Passes names and numbers of all queues and their members. Of turns only the order counts.
+pub fn digest(mut add: impl FnMut(u64, u64)) {
+    let queues = &run().queues;
+    for (at, &word) in queues.made.iter().enumerate() {
+        add(mix(0x71 + at as u64), word);
+    }
+    for member in &queues.members[..queues.len] {
+        let earlier = queues.of(member.queue).filter(|other| other.turn < member.turn).count() as u64;
+        let place = if member.turn == 0 { 0 } else { 1 + earlier };
+        let name = mix((member.queue as u64) << 32 | member.descriptor as u64);
+        let wanted = mix(u64::from(member.wanted.events) ^ mix(member.wanted.u64));
+        add(name, mix(wanted ^ place));
+    }
+}
+
 extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *mut c_void, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::epoll_ctl(queue, operation, descriptor, event) };
     }
     slots::use_settled(descriptor, pc, || {});
-    if run().threads > 1 {
-        // What the descriptor is ready for decides whether it is listed.
-        let (obj, second) = match channel(descriptor) {
-            0 => (identity(queue), 0),
-            identity => (identity, io::and(thing_of(queue)) | io::OBSERVES),
-        };
-        let op = AnnouncedOp::new(OpKind::Io, obj, slots::may_make_ready(second), pc);
-        sched::perform(op, Outcome::Done, 0, 0);
-    }
+    // What the descriptor is ready for decides whether it is listed.
+    let (obj, second) = match channel(descriptor) {
+        0 => (identity(queue), 0),
+        identity => (identity, io::and(thing_of(queue)) | io::OBSERVES),
+    };
+    sched::perform(AnnouncedOp::new(OpKind::Io, obj, slots::may_make_ready(second), pc), Outcome::Done, 0, 0);
     if operation != libc::EPOLL_CTL_DEL {
         reads(event as usize, size_of::<libc::epoll_event>(), pc);
     }
@@ -340,28 +444,18 @@ fn list_others(queue: i32) {
 }
 
 /// Looks at the members that are listed, and reports those that are ready.
-fn collect(queue: i32, into: *mut libc::epoll_event, most: usize, pc: u64) -> usize {
+fn collect(queue: i32, into: *mut libc::epoll_event, most: usize) -> usize {
     list_others(queue);
     let (mut found, mut after, last) = (0, 0, run().queues.turns);
+    if next_of(queue, 0).is_none() {
+        effects::only_observes();
+    }
     while found < most
         && let Some(at) = next_of(queue, after)
         && run().queues.members[at].turn <= last
     {
         let member = run().queues.members[at];
         after = member.turn;
-        let identity = channel(member.descriptor);
-        if identity != 0 && run().threads > 1 {
-            timers::before_reading(member.descriptor);
-            let arg = io::waits_for(member.descriptor, 0) | io::OBSERVES | io::and(thing_of(queue));
-            sched::perform(AnnouncedOp::new(OpKind::Io, identity, arg, pc), Outcome::Done, 0, 0);
-            timers::observe();
-        }
-        // Another thread may have changed the queue meanwhile.
-        let Some(at) = run().queues.position(queue, member.descriptor) else { continue };
-        let member = run().queues.members[at];
-        if member.turn != after {
-            continue;
-        }
         run().queues.members[at].turn = 0;
         let events = member.found(1);
         if events == 0 {
@@ -409,14 +503,28 @@ extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseco
         return -1;
     }
     loop {
-        let events = if milliseconds < 0 { libc::POLLIN } else { 0 };
-        let arg = io::waits_for(queue, events) | io::OBSERVES | io::and(io::READINESS) | io::SECOND_OBSERVES;
+        for at in 0..run().queues.len {
+            let member = run().queues.members[at];
+            if member.queue == queue {
+                timers::before_reading(member.descriptor);
+            }
+        }
+        let events = match milliseconds {
+            0 => 0,
+            1.. => {
+                run().waits_timed = true;
+                io::WAITS_WITH_TIME_OUT
+            }
+            _ => libc::POLLIN,
+        };
+        let arg = io::waits_for(queue, events);
         // Where something may come from other processes, no deadlock is sure.
         let is_outside = run().queues.of(queue).any(|member| channel(member.descriptor) == io::NETWORK);
         let about = if is_outside { io::NETWORK } else { identity(queue) };
+        let arg = if is_outside { arg | io::and(thing_of(queue)) } else { arg };
         sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
         timers::observe();
-        let found = collect(queue, into.cast(), most as usize, pc);
+        let found = collect(queue, into.cast(), most as usize);
         if found == 0 && milliseconds < 0 {
             // Another thread was faster.
             continue;
@@ -473,6 +581,8 @@ extern "C" fn wait_masked_for_span(
     wait_for_queue(queue, into, most, milliseconds, pc)
 }
 
+export!(epoll_create, 1 => make_sized_queue);
+export!(epoll_create1, 1 => make_queue);
 export!(epoll_ctl, 4 => change_queue);
 export!(epoll_wait, 4 => wait_for_queue);
 export!(epoll_pwait, 5 => wait_masked);

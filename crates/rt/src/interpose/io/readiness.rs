@@ -67,13 +67,42 @@ pub fn is_any_ready(entries: (usize, usize)) -> bool {
 
 /// Descriptors that all threads together wait for, as far as they are collected.
 const AWAITED: usize = 256;
+const NO_ENTRY: libc::pollfd = libc::pollfd { fd: -1, events: 0, revents: 0 };
 /// How long the kernel waits before the host is told that the run goes on.
 const PATIENCE: i32 = 1_000;
 
 /// Waits in the kernel until something comes from other processes for a thread that waits for it; false
 /// if none does.
 pub fn wait_for_outside() -> bool {
-    let mut all = [libc::pollfd { fd: -1, events: 0, revents: 0 }; AWAITED];
+    let Some((mut all, len)) = awaited_outside() else { return false };
+    loop {
+        // SAFETY: the list is a local with so many entries.
+        let found = unsafe { syscall!(libc::SYS_poll, all.as_mut_ptr(), len, PATIENCE) };
+        goes_on();
+        if found != 0 {
+            return found > 0;
+        }
+    }
+}
+
+/// The same, for so many milliseconds; false if nothing has come.
+pub fn wait_for_outside_within(milliseconds: i32) -> bool {
+    let (mut all, len) = awaited_outside().unwrap_or(([NO_ENTRY; AWAITED], 0));
+    // SAFETY: the list is a local with so many entries.
+    let found = unsafe { syscall!(libc::SYS_poll, all.as_mut_ptr(), len, milliseconds) };
+    goes_on();
+    found > 0
+}
+
+/// Tells the host that the run goes on.
+fn goes_on() {
+    // SAFETY: the control page stays mapped; it is an atomic there.
+    unsafe { (*process().control).heartbeat.fetch_add(1, core::sync::atomic::Ordering::Relaxed) };
+}
+
+/// What threads wait for that may come from other processes: entries of `poll`, and their number.
+fn awaited_outside() -> Option<([libc::pollfd; AWAITED], usize)> {
+    let mut all = [NO_ENTRY; AWAITED];
     let mut len = 0;
     let mut add = |fd: i32, events: i16| {
         if len < AWAITED && fd >= 0 {
@@ -83,7 +112,7 @@ pub fn wait_for_outside() -> bool {
     };
     for fiber in &run().fibers[..run().threads] {
         let (descriptor, events) = io::waited_for(fiber.pending.arg);
-        if fiber.status != ThreadStatus::Pending || fiber.pending.kind != OpKind::Io || events & 0x20 != 0 {
+        if fiber.status != ThreadStatus::Pending || fiber.pending.kind != OpKind::Io || is_special(events) {
             continue;
         }
         match polled(fiber.private.polled) {
@@ -92,18 +121,12 @@ pub fn wait_for_outside() -> bool {
             entries => entries.iter().for_each(|entry| add(entry.fd, entry.events)),
         }
     }
-    if len == 0 {
-        return false;
-    }
-    loop {
-        // SAFETY: the list is a local with so many entries.
-        let found = unsafe { syscall!(libc::SYS_poll, all.as_mut_ptr(), len, PATIENCE) };
-        // SAFETY: the control page stays mapped; it is an atomic there.
-        unsafe { (*process().control).heartbeat.fetch_add(1, core::sync::atomic::Ordering::Relaxed) };
-        if found != 0 {
-            return found > 0;
-        }
-    }
+    (len > 0).then_some((all, len))
+}
+
+/// Whether the events stand for something else than descriptors.
+fn is_special(events: i16) -> bool {
+    events & libc::POLLNVAL != 0 && events != io::WAITS_WITH_TIME_OUT
 }
 
 /// A transition that looks at what the descriptor refers to, and at what `second` says. False if it
@@ -172,7 +195,7 @@ pub fn timed_out(milliseconds: i32, pc: u64) {
     if milliseconds > 0 {
         virtual_time::slept(milliseconds as u64 * MILLISECOND);
         timers::after_sleep();
-        timeouts::idle_call(pc);
+        timeouts::time_passes(pc);
     }
 }
 

@@ -21,18 +21,8 @@ use crate::state::{AnnouncedOp, Fiber, controlled, run};
 /// Functions that replace descriptors.
 const REPLACING: [&[u8]; 4] = [b"dup2", b"dup3", b"freopen", b"freopen64"];
 
-/// Functions that wait for several descriptors.
-const WAITING: [&[u8]; 9] = [
-    b"poll",
-    b"__poll_chk",
-    b"ppoll",
-    b"__ppoll_chk",
-    b"select",
-    b"pselect",
-    b"epoll_wait",
-    b"epoll_pwait",
-    b"epoll_pwait2",
-];
+/// Functions that wait for several descriptors without a queue.
+const WAITING: [&[u8]; 6] = [b"poll", b"__poll_chk", b"ppoll", b"__ppoll_chk", b"select", b"pselect"];
 
 /// Whether the program imports one of the former, and one of the latter. Written only when modules are
 /// loaded.

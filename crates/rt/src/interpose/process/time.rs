@@ -63,7 +63,7 @@ fn sleep_for(nanoseconds: u64, pc: u64) {
     }
     virtual_time::slept(nanoseconds);
     crate::interpose::process::timers::after_sleep();
-    timeouts::idle_call(pc);
+    timeouts::time_passes(pc);
 }
 
 /// The running thread sleeps although the process has exited. It goes on as it could have done before
@@ -237,7 +237,7 @@ extern "C" fn clock(_pc: u64) -> i64 {
 }
 
 /// A poll of no descriptor is a sleep.
-extern "C-unwind" fn poll(descriptors: *mut c_void, count: u64, milliseconds: i32, pc: u64) -> i32 {
+pub extern "C-unwind" fn poll(descriptors: *mut c_void, count: u64, milliseconds: i32, pc: u64) -> i32 {
     if !controlled() || count == 0 && milliseconds < 0 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::poll(descriptors, count, milliseconds) };

@@ -9,15 +9,15 @@ use super::address::Address;
 use super::connect::{self, Asked};
 use super::data::first_message;
 use super::readiness::has_room_to_wait;
-use super::{SocketCall, SocketPhase, attach, is_modelled, make, party, shut, socket};
+use super::{SocketCall, SocketPhase, attach, digest, is_modelled, make, party, shut, socket};
 use crate::arch::entry::export;
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, writes};
-use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::descriptors::{MAX_CHANNELS, channel, set_channel, touches, wait_for, woke};
 use crate::interpose::io::overlay::Errno;
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::io::{descriptor_ends, effects};
 use crate::library::calls;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -68,7 +68,7 @@ extern "C" fn make_socket(domain: i32, kind: i32, protocol: i32, _pc: u64) -> i3
     }
     if is_own && (descriptor as usize) < MAX_CHANNELS {
         if let Some(index) = make(domain, kind & !FLAGS) {
-            attach(descriptor, index);
+            attach(descriptor, index, kind & FLAGS);
             return descriptor;
         }
         note_limit(limit::SOCKET);
@@ -115,7 +115,8 @@ fn take_connection(call: &SocketCall, flags: i32) -> Result<(i32, usize), Errno>
         super::gives_up(b"accept (too many descriptors)", call.pc);
     }
     let end = connect::accept(call.index).ok_or(libc::EAGAIN)?;
-    attach(descriptor, end);
+    attach(descriptor, end, flags);
+    effects::note_number(descriptor, false);
     Ok((descriptor, end))
 }
 
@@ -409,7 +410,13 @@ extern "C" fn set_option(descriptor: i32, level: i32, name: i32, value: *const c
     reads(value as usize, bytes as usize, pc);
     changes_socket(descriptor, pc);
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::setsockopt(descriptor, level, name, value, bytes) }
+    let result = unsafe { hidden::setsockopt(descriptor, level, name, value, bytes) };
+    if result == 0 && controlled() {
+        // SAFETY: the call succeeded, so the caller has passed so many bytes.
+        let value = unsafe { core::slice::from_raw_parts(value.cast(), bytes as usize) };
+        digest::note_setting(descriptor, [level as u64, name as u64], value);
+    }
+    result
 }
 
 /// Tells the name of a socket, or of its other end.

@@ -170,6 +170,7 @@ pub fn ask(index: usize) -> Asked {
     let to = if this.is_unix() { socket(listener).local } else { target };
     let other = socket(end);
     (other.phase, other.thing, other.peer) = (SocketPhase::Connected, thing, index as u16 + 1);
+    other.end = 1;
     (other.local, other.remote) = (to, from);
     (other.waits_at, other.turn) = (listener as u16 + 1, turn());
     let found = socket(listener);

@@ -150,7 +150,7 @@ pub fn send_part(index: usize, pieces: &Pieces, skip: usize, portion: Portion) -
 /// A wait with a time-out is over.
 fn timed_out(pc: u64) {
     virtual_time::slept(MILLISECOND);
-    timeouts::idle_call(pc);
+    timeouts::time_passes(pc);
 }
 
 fn send_stream(call: &SocketCall, pieces: &Pieces, flags: i32) -> Result<usize, Errno> {

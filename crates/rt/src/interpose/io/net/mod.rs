@@ -18,6 +18,7 @@ pub mod address;
 mod calls;
 mod connect;
 mod data;
+pub mod digest;
 mod messages;
 mod names;
 pub mod party;
@@ -41,7 +42,7 @@ use crate::syscall::syscall;
 pub use self::calls::readable_bytes;
 pub use self::data::{Pieces, receive, receive_one, send, send_one};
 pub use self::messages::{receive_message, send_message};
-pub use self::readiness::{can_go_on, revents};
+pub use self::readiness::{add_readiness, can_go_on, revents};
 
 /// Sockets of a run, at most.
 pub const SOCKETS: usize = 128;
@@ -85,6 +86,8 @@ pub struct Socket {
     pub kind: i32,
     /// What operations on it touch.
     pub thing: u32,
+    /// Which end of its connection it is: 0 for the one that has asked for it.
+    pub end: u8,
     /// Descriptors that refer to it, and calls under way.
     pub users: u16,
     /// Its address.
@@ -133,6 +136,7 @@ impl Socket {
         domain: 0,
         kind: 0,
         thing: 0,
+        end: 0,
         users: 0,
         local: Address::NONE,
         remote: Address::NONE,
@@ -176,11 +180,18 @@ pub struct Net {
     sockets: [Socket; SOCKETS],
     /// Socket that each descriptor refers to, from 1; 0 if it is none.
     of: [u16; MAX_CHANNELS],
+    /// Hash of what the program has set for each descriptor: the kernel keeps it.
+    settings: [u64; MAX_CHANNELS],
     /// Counts what has an order.
     turns: u32,
 }
 
-static NET: Global<Net> = Global::new(Net { sockets: [Socket::UNUSED; SOCKETS], of: [0; MAX_CHANNELS], turns: 0 });
+static NET: Global<Net> = Global::new(Net {
+    sockets: [Socket::UNUSED; SOCKETS],
+    of: [0; MAX_CHANNELS],
+    settings: [0; MAX_CHANNELS],
+    turns: 0,
+});
 
 /// Bytes on their way, apart from the sockets: most pages are never written.
 static BYTES: Global<[[u8; ROOM]; SOCKETS]> = Global::new([[0; ROOM]; SOCKETS]);
@@ -240,9 +251,10 @@ fn make(domain: i32, kind: i32) -> Option<usize> {
 }
 
 /// The descriptor refers to the socket from now on.
-fn attach(descriptor: i32, index: usize) {
+fn attach(descriptor: i32, index: usize, flags: i32) {
     socket(index).users += 1;
     net().of[descriptor as usize] = index as u16 + 1;
+    net().settings[descriptor as usize] = u64::from(flags.cast_unsigned());
     set_channel(descriptor, io::file(socket(index).thing));
     descriptor_ends::made(descriptor);
 }
@@ -258,6 +270,8 @@ pub fn attached(index: Option<usize>, descriptor: i32) {
     *slot = index.map_or(0, |index| index as u16 + 1);
     if let Some(index) = index {
         socket(index).users += 1;
+        // Settings of one open file that several descriptors share are not followed.
+        run().used_files = true;
     }
 }
 

@@ -39,8 +39,11 @@ pub enum PartyWait {
     Listener,
     /// That the program connects.
     Caller,
-    /// Room for what it sends.
-    Room,
+    /// Room for what it sends, of which so many bytes are sent.
+    Room {
+        /// Bytes sent.
+        sent: u32,
+    },
     /// What the step with this number says, of which it has taken so many bytes.
     Step {
         /// Number of the step.
@@ -242,7 +245,7 @@ impl Player {
         let bytes = data(step);
         let mut sent = 0;
         while sent < bytes.len() {
-            self.turn(step.line, PartyWait::Room, None);
+            self.turn(step.line, PartyWait::Room { sent: sent as u32 }, None);
             let piece = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
             let result = send_part(self.index, &Pieces::new(&raw const piece, 1), sent, Portion::All);
             sched::changed_channels();
@@ -365,6 +368,17 @@ fn byte(index: usize, at: usize) -> u8 {
     byte
 }
 
+/// Whether the party of a connection can go on by its script; `None` if it is at no step of it.
+pub fn can_follow_script(thing: u32) -> Option<bool> {
+    let is_it = |&tid: &usize| {
+        let private = &run().fibers[tid].private;
+        let socket_index = usize::from(private.socket).checked_sub(1);
+        let is_of_thing = socket_index.is_some_and(|index| socket(index).thing == thing);
+        is_of_thing && matches!(private.party_wait, PartyWait::Step { .. })
+    };
+    (0..run().threads).find(is_it).map(can_go_on)
+}
+
 /// Whether the party with this thread can make its next step.
 pub fn can_go_on(tid: usize) -> bool {
     let private = &run().fibers[tid].private;
@@ -373,7 +387,7 @@ pub fn can_go_on(tid: usize) -> bool {
         PartyWait::None => true,
         PartyWait::Listener => open_target(&socket(index).remote).is_some(),
         PartyWait::Caller => waiting(index).next().is_some(),
-        PartyWait::Room => readiness::can_go_on(index, libc::POLLOUT),
+        PartyWait::Room { .. } => readiness::can_go_on(index, libc::POLLOUT),
         PartyWait::Step { step, taken } => progress(index, &scripts().steps[step as usize], taken).is_any(),
     }
 }
@@ -418,7 +432,7 @@ fn report(tid: usize, script: &ScriptParty, wait: PartyWait) {
             text.add_address(&address(script));
             text.add(if has_ended { b", but it ended" } else { b"" });
         }
-        PartyWait::Room => {
+        PartyWait::Room { .. } => {
             text.add(b"the program to take what it sends");
             text.add(if has_ended { b", but it ended" } else { b"" });
         }

@@ -1,7 +1,9 @@
 //! What sockets are ready for.
 
 use raddle_vocab::io;
+use raddle_vocab::readiness::{Condition, Readiness};
 
+use super::party;
 use super::{ROOM, Socket, SocketPhase, all, shut, socket};
 
 const IN: i16 = libc::POLLIN | libc::POLLRDNORM;
@@ -117,5 +119,36 @@ pub fn can_go_on(index: usize, events: i16) -> bool {
                     || this.phase == SocketPhase::Reset
             }
         },
+    }
+}
+
+/// Adds what is known of the sockets and the port that a thing stands for. What several of them would be
+/// asked for is not known.
+pub fn add_readiness(thing: u32, found: &mut Readiness) {
+    let of_thing = || all().filter(move |&index| socket(index).thing == thing);
+    for end in [0, 1] {
+        let mut ends = of_thing().filter(|&index| socket(index).end == end);
+        if let (Some(index), None) = (ends.next(), ends.next()) {
+            found.add(Condition::Input(end), can_go_on(index, libc::POLLIN));
+            if socket(index).is_connected_kind() {
+                found.add(Condition::Output(end), can_go_on(index, libc::POLLOUT));
+            }
+        }
+    }
+    let mut listeners = of_thing().filter(|&index| socket(index).phase == SocketPhase::Listening);
+    match (listeners.next(), listeners.next()) {
+        (None, _) => {
+            found.add(Condition::Answer, true);
+            found.add(Condition::Listener, false);
+        }
+        (Some(listener), None) if has_room_to_wait(listener) => {
+            found.add(Condition::Answer, true);
+            found.add(Condition::Listener, socket(listener).script == 0);
+        }
+        // Whether a connection is meant for it depends on the address.
+        _ => {}
+    }
+    if let Some(can_go_on) = party::can_follow_script(thing) {
+        found.add(Condition::Script, can_go_on);
     }
 }
