@@ -6,11 +6,11 @@
 // check:
 // flags: -DREPAIR
 // verdict: bug
-// finding: data-race var=page line=37 line2=37
+// finding: data-race var=page[0] line=37 line2=37
 // check: --granularity access
 // flags: -DREPAIR
 // verdict: bug
-// finding: data-race var=page line=37 line2=37
+// finding: data-race var=page[0] line=37 line2=37
 
 // An access that faults does not take place if the handler jumps out: two threads that try the same
 // address do not race. It takes place if the handler makes the memory accessible and returns.

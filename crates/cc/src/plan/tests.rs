@@ -90,7 +90,8 @@ fn clang_compiles_with_every_hook() {
     let expected = "-O2 -c a.c -o a.o -Xclang -fsanitize=thread -g -mllvm \
         -tsan-instrument-read-before-write \
         -mllvm -tsan-distinguish-volatile -mllvm -no-stack-coloring -mprefer-vector-width=128 \
-        -Xclang -dwarf-debug-flags -Xclang raddle-hooks default -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -Xclang -fembed-bitcode=bitcode";
+        -Xclang -dwarf-debug-flags -Xclang raddle-hooks default -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \
+        -Xclang -fembed-bitcode=bitcode";
     assert_eq!(words.join(" "), expected);
 }
 
