@@ -60,6 +60,8 @@ struct Root {
     open: [bool; WATCHED],
     copied: [bool; WATCHED],
     any_copied: bool,
+    /// Whether the run has made a descriptor.
+    has_opened: bool,
     /// Descriptors that the process has inherited beyond the watched ones and that no run has closed.
     inherited: [bool; INHERITED],
     directory: [u8; PATH],
@@ -90,6 +92,7 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     open: [false; WATCHED],
     copied: [false; WATCHED],
     any_copied: false,
+    has_opened: false,
     inherited: [false; INHERITED],
     directory: [0; PATH],
     directory_identity: (0, 0),
@@ -344,14 +347,21 @@ pub fn overlaps_new_data(start: usize, end: usize) -> bool {
     from < end && start < to
 }
 
+/// The run has made a descriptor, which is closed behind it.
+pub fn opened() {
+    root().has_opened = true;
+}
+
 /// Undoes the changes of a run.
 pub fn after_run() {
     let root = root();
     root.runs = root.runs.wrapping_add(1);
-    // The kernel hands out the lowest free number, so a run that opened anything has most likely
-    // left this one open; now and then everything is swept, as closing a range costs more than a
-    // whole run of a small program. SAFETY: asks about a descriptor.
-    let opened = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
+    // Closing a range costs more than a whole run of a small program. So it is done where the run is
+    // known to have made a descriptor, and where the lowest free number is taken: the kernel hands
+    // that out first, so a library that has opened anything has most likely left it open. Now and then
+    // everything is swept. SAFETY: asks about a descriptor.
+    let is_taken = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
+    let opened = core::mem::take(&mut root.has_opened) || is_taken;
     let whole = opened || root.changed & kind::FILES != 0 || root.runs.is_multiple_of(WHOLE_SWEEP);
     if whole || root.runs.is_multiple_of(SWEEP) {
         close_opened(root, whole);

@@ -22,6 +22,7 @@ use crate::sched::timeouts::View;
 use crate::spinloop::locked_poll::LockPoll;
 use crate::spinloop::loop_head::{LoopCandidates, NO_READ_SITES, ReadSites};
 use crate::state_key::Entry;
+use crate::trace::faults::FaultedAccess;
 
 /// A static that only the one running fiber accesses.
 #[repr(C, align(4096))]
@@ -109,6 +110,17 @@ pub fn entries(tid: usize) -> &'static mut Entry {
     unsafe { &mut (*ENTRIES.get())[tid] }
 }
 
+/// Accesses of a thread that have faulted, whose handlers have not returned: the last ones.
+type FaultedAccesses = [FaultedAccess; 4];
+
+static FAULTED: Global<[FaultedAccesses; MAX_THREADS]> = Global::new([[FaultedAccess::NONE; 4]; MAX_THREADS]);
+
+/// Accesses of a thread that have faulted; part of the state of the run.
+pub fn faulted(tid: usize) -> &'static mut FaultedAccesses {
+    // SAFETY: rule 4 of the crate; the static lives for ever.
+    unsafe { &mut (*FAULTED.get())[tid] }
+}
+
 static AFFINITIES: Global<[Affinity; MAX_THREADS]> = Global::new([NOT_ASKED; MAX_THREADS]);
 
 /// Processors that a thread asked for; part of the state of the run.
@@ -136,7 +148,7 @@ pub const fn run_pointer() -> *const RunState {
 }
 
 /// Address and size of what belongs to the run and holds nothing that the program can notice.
-pub fn runtime_ranges() -> [(usize, usize); 9] {
+pub fn runtime_ranges() -> [(usize, usize); 10] {
     let [sockets, bytes] = net::ranges();
     [
         (RUN.get() as usize, size_of_val(&RUN)),
@@ -145,6 +157,7 @@ pub fn runtime_ranges() -> [(usize, usize); 9] {
         (READ_SITES.get() as usize, size_of_val(&READ_SITES)),
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
         (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
+        (FAULTED.get() as usize, size_of_val(&FAULTED)),
         overlay::range(),
         sockets,
         bytes,
@@ -152,7 +165,7 @@ pub fn runtime_ranges() -> [(usize, usize); 9] {
 }
 
 /// Address and size of everything that belongs to the run, for the snapshot.
-pub fn run_ranges() -> [(usize, usize); 11] {
+pub fn run_ranges() -> [(usize, usize); 12] {
     let [sockets, bytes] = net::ranges();
     [
         (RUN.get() as usize, size_of_val(&RUN)),
@@ -163,6 +176,7 @@ pub fn run_ranges() -> [(usize, usize); 11] {
         (VIEWS.get() as usize, size_of_val(&VIEWS)),
         (AFFINITIES.get() as usize, size_of_val(&AFFINITIES)),
         (ENTRIES.get() as usize, size_of_val(&ENTRIES)),
+        (FAULTED.get() as usize, size_of_val(&FAULTED)),
         overlay::range(),
         sockets,
         bytes,

@@ -7,7 +7,6 @@ use crate::interpose::thread::cancel::Cancel;
 use crate::spinloop::awaits;
 use crate::spinloop::libstdcxx_spin::LastPoll;
 use crate::spinloop::locked_poll::LockVisit;
-use crate::trace::faults::FaultedAccess;
 
 /// Bytes of a thread's name, the zero at the end included.
 pub const NAME_BYTES: usize = 16;
@@ -73,8 +72,6 @@ pub struct ThreadPrivate {
     /// What is blocked behind the handler that is about to begin, if that differs from what is blocked
     /// now.
     pub blocked_behind_handler: Option<u64>,
-    /// Accesses that have faulted, whose handlers have not returned.
-    pub faulted: [FaultedAccess; 4],
     /// Start and size of its alternate stack for signal handlers; no bytes if there is none.
     pub signal_stack: (usize, usize),
     /// Bytes below 2 GiB that its mappings have used.
@@ -143,7 +140,6 @@ impl ThreadPrivate {
         pending_signals: 0,
         awaited_signals: 0,
         blocked_behind_handler: None,
-        faulted: [FaultedAccess::NONE; 4],
         signal_stack: (0, 0),
         low_mapped_bytes: 0,
         pause: -1,

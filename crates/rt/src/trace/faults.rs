@@ -11,7 +11,7 @@ use raddle_vocab::{MemOrder, OpKind};
 use raddle_wire::record;
 
 use crate::sched::startup;
-use crate::state::run;
+use crate::state::{faulted, run};
 use crate::trace::{filter, hooks};
 
 /// An access whose record was withdrawn.
@@ -110,7 +110,7 @@ fn excuse_transition(access: &FaultedAccess) {
 
 /// Keeps a withdrawn access until the handler that was given this context returns.
 pub fn keep(access: FaultedAccess, context: usize) {
-    let kept = &mut run().me().private.faulted;
+    let kept = faulted(run().hot.tid as usize);
     // A handler that was left by a jump has made room for another one, at the same place or above.
     let same = kept.iter().position(|old| old.context == context);
     let free = same.or_else(|| (0..kept.len()).min_by_key(|&at| kept[at].context));
@@ -121,7 +121,7 @@ pub fn keep(access: FaultedAccess, context: usize) {
 
 /// The handler that was given this context returns to `instruction`.
 pub fn handler_returns(context: usize, instruction: u64) {
-    let kept = &mut run().me().private.faulted;
+    let kept = faulted(run().hot.tid as usize);
     let Some(access) = kept.iter_mut().find(|access| access.context == context) else { return };
     let access = core::mem::replace(access, FaultedAccess::NONE);
     if access.instruction == instruction {

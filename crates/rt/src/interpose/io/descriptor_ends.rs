@@ -11,6 +11,7 @@ use raddle_vocab::policy::MAX_THREADS;
 use raddle_wire::record::{READ, WRITE};
 
 use crate::interpose::io::descriptors::MAX_CHANNELS;
+use crate::restore::undo;
 use crate::state::{controlled, run};
 use crate::syscall::{callers, syscall};
 use crate::trace::hooks::range;
@@ -61,6 +62,7 @@ pub fn made(descriptor: i32) {
     if !controlled() {
         return;
     }
+    undo::opened();
     let slot = run().me().slot as usize;
     let taken = u64::from(run().descriptor_words.taken[slot]);
     if let Some(word) = word(descriptor)
