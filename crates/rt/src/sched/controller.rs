@@ -281,9 +281,10 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     job.status = status as u32;
     job.steps = run.steps;
     job.exited = u32::from(run.exit.is_some());
+    // If the process has exited, this is its status, however the run ended.
     job.code = match status {
         RunStatus::Rest | RunStatus::Cut | RunStatus::Idle | RunStatus::Stopped => run.exit.unwrap_or(0),
-        _ => code,
+        _ => run.exit.unwrap_or(code),
     };
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };
     job.trace_bytes = (run.hot.next as usize - start as usize) as u64;
