@@ -1,5 +1,5 @@
-//! Builds the runtime and the plug-ins for clang and gcc, so that this crate can carry them inside
-//! itself.
+//! Builds the runtime, the hooks that programs are linked with, and the plug-ins for clang and gcc,
+//! so that this crate can carry them inside itself.
 //!
 //! The runtime is a shared library with a profile of its own (no_std, abort on panic, always
 //! optimised). A second cargo builds it into a directory of its own: sharing the outer one would
@@ -46,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let built = build_runtime(workspace, &out.join("runtime"))?;
     let mut bytes = fs::read(&built)?;
     fs::write(out.join("libraddle_rt.so"), &bytes)?;
+    bytes.extend(build_hooks(&workspace.join("crates/cc/hooks"), &out)?);
     println!("cargo::rerun-if-env-changed=CXX");
     println!("cargo::rerun-if-changed={}", own.join("assembly.h").display());
     let for_clang = out.join("raddle-clang-hooks.so");
@@ -82,6 +83,40 @@ fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Err
         return Err(format!("the runtime could not be built: cargo ended with {status}").into());
     }
     Ok(target.join(PROFILE).join("libraddle_rt.so"))
+}
+
+/// Builds what programs are linked with, an object and an archive, and returns their bytes.
+fn build_hooks(sources: &Path, out: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", sources.display());
+    println!("cargo::rerun-if-env-changed=CC");
+    println!("cargo::rerun-if-env-changed=AR");
+    let program = |name: &str, usual: &str| env::var_os(name).unwrap_or_else(|| usual.into());
+    let object = |name: &str| -> Result<PathBuf, Box<dyn Error>> {
+        let built = out.join(name).with_extension("o");
+        let mut compiler = Command::new(program("CC", "cc"));
+        compiler.args(["-std=gnu11", "-O2", "-fPIC", "-mcx16", "-g0", "-fno-stack-protector", "-fno-lto"]);
+        compiler.args(["-fcf-protection=none", "-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-c"]);
+        let status = compiler.arg(sources.join(name).with_extension("c")).arg("-o").arg(&built).status()?;
+        if !status.success() {
+            return Err(format!("the hooks of programs could not be built ({name}): {status}").into());
+        }
+        Ok(built)
+    };
+    let every = object("hooks")?;
+    let (linked, archive) = (out.join("raddle-hooks.o"), out.join("libraddle-hooks.a"));
+    fs::rename(every, &linked)?;
+    let _ = fs::remove_file(&archive);
+    let mut archiver = Command::new(program("AR", "ar"));
+    // Without times and users, so that equal builds are equal.
+    archiver.arg("crsD").arg(&archive);
+    for name in ["sections", "verifier", "libatomic"] {
+        archiver.arg(object(name)?);
+    }
+    let status = archiver.status()?;
+    if !status.success() {
+        return Err(format!("the archive of hooks could not be made: {status}").into());
+    }
+    Ok([fs::read(linked)?, fs::read(archive)?].concat())
 }
 
 /// Builds the plug-in for clang and returns the version of LLVM that it is for; an empty one where

@@ -8,7 +8,7 @@ use raddle_explore::bounds::MaxExecutions;
 use raddle_explore::optimal::Optimal;
 use raddle_explore::{WorkerPool, explore};
 
-use crate::tools::{BenchError, compile};
+use crate::tools::{self, BenchError, compile};
 
 /// Executions of a search, at most.
 const EXECUTIONS: u64 = 5000;
@@ -76,7 +76,7 @@ fn best(program: &Path, checkpoints: Checkpoints) -> Result<SearchTimes, BenchEr
 }
 
 fn search(program: &Path, checkpoints: Checkpoints) -> Result<SearchTimes, BenchError> {
-    let mut target = NativeTarget::start(Options { checkpoints, ..Options::new(program) })?;
+    let mut target = NativeTarget::start(Options { checkpoints, ..tools::options(program)? })?;
     let mut strategy = MaxExecutions::new(Optimal::new(0), EXECUTIONS);
     let mut executions = 0;
     explore(&mut strategy, &mut WorkerPool::of_one(&mut target), &mut |_, _, _| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use raddle_exec::{NativeTarget, Options, RestoreMode};
+use raddle_exec::{NativeTarget, RestoreMode};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
@@ -57,7 +57,7 @@ fn access(place: &Path) -> Result<(), BenchError> {
     let plain = native(&source, &[], place)?;
     let sanitizer = native(&source, &["-fsanitize=thread"], place)?;
     let program = tools::compile("engine/hot.c", &[], place)?;
-    let mut target = NativeTarget::start(Options::new(&program))?;
+    let mut target = NativeTarget::start(tools::options(&program)?)?;
     let mut execution = Execution::empty();
     let mut best = f64::MAX;
     for _ in 0..5 {

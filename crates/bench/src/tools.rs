@@ -38,7 +38,7 @@ pub fn compile(source: &str, flags: &[&str], into: &Path) -> Result<PathBuf, Ben
 /// Microseconds per run of the same default schedule, measured by the target: the median of some
 /// batches.
 pub fn microseconds_per_run(program: &Path, mode: RestoreMode, runs: usize) -> Result<f64, BenchError> {
-    let mut target = NativeTarget::start(Options { mode, ..Options::new(program) })?;
+    let mut target = NativeTarget::start(Options { mode, ..options(program)? })?;
     let mut execution = Execution::empty();
     let mut batches = Vec::new();
     for _ in 0..8 {
@@ -55,9 +55,14 @@ pub fn microseconds_per_run(program: &Path, mode: RestoreMode, runs: usize) -> R
     Ok(batches[batches.len() / 2])
 }
 
+/// Options for a target with raddle's runtime.
+pub fn options(program: &Path) -> Result<Options, BenchError> {
+    Ok(raddle_engine::Program::new(program).target_options()?)
+}
+
 /// Events of the default run.
 pub fn events(program: &Path) -> Result<u64, BenchError> {
-    let mut target = NativeTarget::start(Options::new(program))?;
+    let mut target = NativeTarget::start(options(program)?)?;
     let mut execution = Execution::empty();
     target.submit(Request { schedule: Vec::new(), policy: Policy::LeastRank, max_events: 1_000_000 });
     target.finish(&mut execution)?;

@@ -137,7 +137,7 @@ pub(crate) fn no_fortify(compiler: &Compiler) -> Vec<OsString> {
     options
 }
 
-/// Puts raddle's headers before those of the C++ library.
+/// Puts raddle's headers before those of the system.
 pub(crate) fn headers(runtime: &Runtime) -> Vec<OsString> {
     vec!["-isystem".into(), runtime.headers().into()]
 }
@@ -154,22 +154,26 @@ pub(crate) fn no_new_errors(compiler: &Compiler) -> Vec<OsString> {
     names.into_iter().map(|name| format!("-Wno-error={name}").into()).collect()
 }
 
-/// Links the runtime. These words come before all inputs, so that it is the first library that the
-/// loader searches: it takes over functions that the C library also has.
-pub(crate) fn link(runtime: &Runtime) -> Vec<OsString> {
+/// Sends calls of functions that access memory to the hooks for them.
+pub(crate) fn wrap_functions() -> OsString {
     let wrapped: String = WRAPPED_FUNCTIONS.iter().map(|name| format!(",--wrap={name}")).collect();
-    vec![
-        // Nothing refers to the library yet, and `--as-needed` would leave it out.
-        "-Wl,--push-state,--no-as-needed".into(),
-        runtime.library().into(),
-        "-Wl,--pop-state".into(),
-        // Not `-Wl,`: the directory may have a comma in its name.
-        "-Xlinker".into(),
-        "-rpath".into(),
-        "-Xlinker".into(),
-        runtime.directory().into(),
-        format!("-Wl{wrapped}").into(),
-    ]
+    format!("-Wl{wrapped}").into()
+}
+
+/// Links the hooks. These words come last: what the program defines itself comes first, and so do
+/// libraries that have the functions of the archive.
+pub(crate) fn link_hooks(runtime: &Runtime) -> Vec<OsString> {
+    // For the linker, because `-x` would make sources of them. Not `-Wl,`: the directory may have a
+    // comma in its name.
+    let files = [runtime.hooks_object(), runtime.hooks_archive()];
+    files.into_iter().flat_map(|file| ["-Xlinker".into(), file.into()]).collect()
+}
+
+/// The same where inputs follow, which may need any part of the archive.
+pub(crate) fn link_all_hooks(runtime: &Runtime) -> Vec<OsString> {
+    let archive = ["-Wl,--whole-archive".into(), "-Xlinker".into(), runtime.hooks_archive().into()];
+    let object = ["-Xlinker".into(), runtime.hooks_object().into()];
+    object.into_iter().chain(archive).chain(["-Wl,--no-whole-archive".into()]).collect()
 }
 
 fn with(option: &str, path: PathBuf) -> OsString {
@@ -280,10 +284,17 @@ mod tests {
 
     #[test]
     fn every_wrapped_function_is_named_to_the_linker() {
-        let linked = text(link(&runtime()));
-        assert!(linked.contains("/rt,1/libraddle_rt.so -Wl,--pop-state -Xlinker -rpath -Xlinker /rt,1 "));
+        let linked = text(vec![wrap_functions()]);
+        let hooks = include_str!("../hooks/hooks.c");
         for name in WRAPPED_FUNCTIONS {
             assert!(linked.contains(&format!("--wrap={name}")), "{name}");
+            assert!(hooks.contains(&format!("C_LIBRARY({name});")), "{name}");
         }
+    }
+
+    #[test]
+    fn hooks_are_for_the_linker() {
+        let expected = "-Xlinker /rt,1/raddle-hooks.o -Xlinker /rt,1/libraddle-hooks.a";
+        assert_eq!(text(link_hooks(&runtime())), expected);
     }
 }

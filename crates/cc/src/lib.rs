@@ -21,6 +21,12 @@
 //! alone. Splitting such a command in two would have been the other way, but it changes the names
 //! of dependency, coverage and debug files, which are derived from the output's name.
 //!
+//! # Programs that run anywhere
+//!
+//! Every linked file gets its own hooks (`hooks/`), which do nothing until raddle's runtime fills
+//! them in. So what the wrapper built needs no library of raddle's. The host loads the runtime into
+//! the program when it starts it.
+//!
 //! # What is deliberately absent
 //!
 //! No Windows or macOS options, no languages beyond the C family (others pass through
@@ -53,5 +59,7 @@ pub use known_functions::{KEEP_CALLS, has_known_functions};
 pub use plan::{Action, CommandPlan, Invocation, LinkNote, Refusal, plan};
 pub use probe::ProbeError;
 pub use run::{ExecuteError, REFUSED_STATUS, execute, wrap};
-pub use runtime::{CLANG_HOOKS, GCC_HOOKS, RUNTIME_LIBRARY, Runtime, SupportFile, lacks_gcc_hooks};
+pub use runtime::{
+    CLANG_HOOKS, GCC_HOOKS, HOOKS_ARCHIVE, HOOKS_OBJECT, RUNTIME_LIBRARY, Runtime, SupportFile, lacks_gcc_hooks,
+};
 pub use source_build::{SourceBuild, SourceBuildError, is_source_file};

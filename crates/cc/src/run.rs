@@ -253,7 +253,7 @@ mod tests {
         }
         let names = fs::read_dir(directory.path()).expect("listed").count();
         assert_eq!(names, 1, "no temporary file stays behind");
-        let [header, _] = runtime.cxx_headers();
+        let [header, ..] = runtime.header_files();
         provide(&header).expect("provided with its directory");
         assert!(header.path.exists());
         let nowhere = Runtime::in_directory(&file.path).expect("absolute");

@@ -7,6 +7,13 @@ use crate::compiler::{Compiler, Family, Version};
 /// The file name of the runtime library.
 pub const RUNTIME_LIBRARY: &str = "libraddle_rt.so";
 
+/// The object that every program and shared library is linked with: the hooks, which do nothing
+/// until the runtime is there.
+pub const HOOKS_OBJECT: &str = "raddle-hooks.o";
+
+/// The archive with hooks that only some programs need.
+pub const HOOKS_ARCHIVE: &str = "libraddle-hooks.a";
+
 /// The file name of the plug-in by which clang hooks what its own sanitizer leaves out.
 pub const CLANG_HOOKS: &str = "raddle-clang-hooks.so";
 
@@ -29,13 +36,15 @@ const GCC_SPECS_NAME: &str = "raddle-gcc.specs";
 /// has built in; an entry of a specs file ends with an empty line.
 const GCC_SPECS: &str = "*cc1:\n+ -fsanitize=thread\n\n";
 
-/// The directory of headers that come before the system's. One tells the runtime how libstdc++ waits,
-/// the other has strings compiled into the program.
+/// The directory of headers that come before the system's.
 const HEADERS: &str = "include";
-const ATOMIC_WAIT_NAME: &str = "include/bits/atomic_wait.h";
-const ATOMIC_WAIT: &str = include_str!("../include/bits/atomic_wait.h");
-const STRINGS_NAME: &str = "include/bits/basic_string.tcc";
-const STRINGS: &str = include_str!("../include/bits/basic_string.tcc");
+/// Raddle's own header for annotations. Of the other two, which override those of libstdc++, one
+/// tells the runtime how libstdc++ waits, and one has strings compiled into the program.
+const HEADER_FILES: [(&str, &str); 3] = [
+    ("include/raddle.h", include_str!("../../../share/raddle.h")),
+    ("include/bits/atomic_wait.h", include_str!("../include/bits/atomic_wait.h")),
+    ("include/bits/basic_string.tcc", include_str!("../include/bits/basic_string.tcc")),
+];
 
 /// A small file that a plan needs; [`crate::execute`] writes it if it is not there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +58,7 @@ pub struct SupportFile {
 /// Where the runtime is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runtime {
-    /// Invariant: absolute, because the path is stored in every program that is linked.
+    /// Invariant: absolute, because compilers and programs are started in other directories.
     directory: PathBuf,
     /// The version of LLVM that the plug-in for clang was built for; none where it is not there.
     clang_hooks: Option<Version>,
@@ -95,20 +104,30 @@ impl Runtime {
         fits.then(|| self.directory.join(CLANG_HOOKS))
     }
 
-    /// The directory that holds the library; programs find it there at run time.
+    /// The directory that holds all of it.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The shared library to link.
+    /// The shared library that a program is started with when raddle controls it.
     pub fn library(&self) -> PathBuf {
         self.directory.join(RUNTIME_LIBRARY)
     }
 
+    /// The object with hooks for every link.
+    pub(crate) fn hooks_object(&self) -> PathBuf {
+        self.directory.join(HOOKS_OBJECT)
+    }
+
+    /// The archive with further hooks.
+    pub(crate) fn hooks_archive(&self) -> PathBuf {
+        self.directory.join(HOOKS_ARCHIVE)
+    }
+
     /// The files that plans refer to, for an installation into a directory that is read-only later.
     pub fn support_files(&self) -> Vec<SupportFile> {
-        let [wait, strings] = self.cxx_headers();
-        vec![self.gcc_specs(), wait, strings]
+        let headers = self.header_files();
+        std::iter::once(self.gcc_specs()).chain(headers).collect()
     }
 
     /// The specs file by which gcc instruments without linking its own runtime.
@@ -116,13 +135,12 @@ impl Runtime {
         SupportFile { path: self.directory.join(GCC_SPECS_NAME), contents: GCC_SPECS }
     }
 
-    /// The headers that override libstdc++'s own.
-    pub(crate) fn cxx_headers(&self) -> [SupportFile; 2] {
-        [(ATOMIC_WAIT_NAME, ATOMIC_WAIT), (STRINGS_NAME, STRINGS)]
-            .map(|(name, contents)| SupportFile { path: self.directory.join(name), contents })
+    /// The headers that come before the system's.
+    pub(crate) fn header_files(&self) -> [SupportFile; 3] {
+        HEADER_FILES.map(|(name, contents)| SupportFile { path: self.directory.join(name), contents })
     }
 
-    /// The directory of headers that come before those of the C++ library.
+    /// The directory of headers that come before the system's.
     pub(crate) fn headers(&self) -> PathBuf {
         self.directory.join(HEADERS)
     }
@@ -133,12 +151,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_absolute_directory_can_be_stored_in_programs() {
+    fn the_directory_is_absolute() {
         assert_eq!(Runtime::in_directory(Path::new("lib")), None);
         let runtime = Runtime::in_directory(Path::new("/opt/raddle/1")).expect("absolute");
         assert_eq!(runtime.library(), Path::new("/opt/raddle/1/libraddle_rt.so"));
         assert_eq!(runtime.directory(), Path::new("/opt/raddle/1"));
-        let headers = runtime.cxx_headers();
+        let headers = runtime.header_files();
         assert!(headers.iter().all(|header| header.path.starts_with(runtime.headers())));
         assert_eq!(runtime.support_files(), [&[runtime.gcc_specs()], &headers[..]].concat());
     }

@@ -124,7 +124,7 @@ mod tests {
         let line = line(&build(&["bank.c"], &["-lm"]));
         assert!(line.contains("-pthread -O0 bank.c -lm -o out/prog"), "{line}");
         assert!(line.contains(" -g "), "{line}");
-        assert!(line.contains("/rt/libraddle_rt.so"), "{line}");
+        assert!(line.contains("/rt/raddle-hooks.o"), "{line}");
     }
 
     #[test]

@@ -137,10 +137,18 @@ impl Program {
         self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect()
     }
 
+    /// Whether the user named no values for what the program leaves open.
+    pub(crate) fn has_default_values(&self) -> bool {
+        self.open_values.is_default()
+    }
+
     /// Options for a target that runs the program, its output thrown away.
-    #[must_use]
-    pub fn target_options(&self) -> Options {
+    ///
+    /// # Errors
+    /// If the runtime can be put nowhere.
+    pub fn target_options(&self) -> Result<Options, Error> {
         let mut options = Options::new(&self.path);
+        options.runtime = Some(runtime::install()?.library());
         options.args.clone_from(&self.args);
         options.stdin.clone_from(&self.stdin);
         options.exit_events = self.exit_events;
@@ -150,7 +158,7 @@ impl Program {
         options.until_idle = self.until_idle;
         options.open_values.clone_from(&self.open_values);
         options.output = Output::Discard;
-        options
+        Ok(options)
     }
 }
 

@@ -90,6 +90,7 @@ impl Replay {
         let recording = Recording::load(path).map_err(|error| Error::recording(path, error))?;
         let program = &recording.program;
         let mut options = Options::new(&program.path);
+        options.runtime = Some(crate::runtime::install()?.library());
         options.args = program.args.iter().map(Into::into).collect();
         options.stdin = program.stdin.as_ref().map(PathBuf::from);
         options.output = Output::Discard;

@@ -92,7 +92,7 @@ impl Runner {
     /// # Errors
     /// If the program cannot be run.
     pub fn run(&self) -> Result<ControlledRun, Error> {
-        let mut options = self.target_options();
+        let mut options = self.target_options()?;
         if let Some(recording) = &self.recording {
             recording.settings.apply(&mut options);
         }
@@ -111,8 +111,8 @@ impl Runner {
         Ok(ControlledRun { execution, divergence, symbols, target, plan, spurious: self.options.spurious })
     }
 
-    fn target_options(&self) -> Options {
-        let mut options = self.program.target_options();
+    fn target_options(&self) -> Result<Options, Error> {
+        let mut options = self.program.target_options()?;
         options.granularity = self.options.granularity;
         options.mode = self.options.mode;
         options.spurious = self.options.spurious;
@@ -123,7 +123,7 @@ impl Runner {
         options.real_sockets = self.recording.is_none() && options.parties.is_empty();
         options.pool = MAX_THREADS as u32;
         options.trace_bytes = TRACE_BYTES;
-        options
+        Ok(options)
     }
 
     fn plan(&self) -> Result<RunPlan, Error> {

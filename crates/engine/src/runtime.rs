@@ -1,9 +1,11 @@
 //! The runtime that the command carries inside itself, and where it is installed.
 //!
-//! Programs built with raddle have the path of the runtime in them, so that it must stay where it
-//! is. Its directory is named after the version and contents: another raddle installs another
-//! directory beside it, and never replaces what older programs use. Several raddles may install at
+//! An installed raddle has it in `lib/raddle` beside its `bin`. Any other one unpacks it where it
+//! may write. Its directory is named after the version and contents: another raddle has another
+//! directory beside it, and never replaces what one that runs uses. Several raddles may unpack at
 //! the same time; each writes a file of its own and renames it.
+//!
+//! Programs built with raddle do not know this directory: who starts them supplies the runtime.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,10 +13,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use raddle_cc::{CLANG_HOOKS, GCC_HOOKS, RUNTIME_LIBRARY, Runtime, Version};
+use raddle_cc::{CLANG_HOOKS, GCC_HOOKS, HOOKS_ARCHIVE, HOOKS_OBJECT, RUNTIME_LIBRARY, Runtime, Version};
 
 /// The library itself.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_rt.so"));
+
+/// What programs are linked with.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-hooks.o"));
+static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle-hooks.a"));
 
 /// The plug-in for clang; empty if raddle was built without LLVM.
 static FOR_CLANG: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-clang-hooks.so"));
@@ -31,6 +37,9 @@ const FOR_GCC_BUILD: &str = env!("RADDLE_GCC_HOOKS_BUILD");
 /// Name of the directory for this very runtime.
 const DIRECTORY: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("RADDLE_RUNTIME_HASH"));
 
+/// Where an installation keeps it, from the parent of the command's directory.
+const INSTALLED: &str = "lib/raddle";
+
 /// Why the runtime is nowhere.
 #[derive(Debug, thiserror::Error)]
 #[error("raddle's runtime cannot be installed anywhere:{}", listed(.0))]
@@ -45,6 +54,9 @@ fn listed(failures: &[(PathBuf, io::Error)]) -> String {
 /// # Errors
 /// What went wrong in each place.
 pub fn install() -> Result<Runtime, InstallError> {
+    if let Some(runtime) = installed() {
+        return Ok(runtime);
+    }
     let mut failures = Vec::new();
     for place in places() {
         match install_in(&place) {
@@ -53,6 +65,23 @@ pub fn install() -> Result<Runtime, InstallError> {
         }
     }
     Err(InstallError(failures))
+}
+
+/// The runtime beside this command, if it was installed with it. The link may be that of a
+/// compiler's name.
+fn installed() -> Option<Runtime> {
+    let own = std::env::current_exe().ok()?;
+    let prefix = own.parent()?.parent()?;
+    let runtime = runtime_in(&prefix.join(INSTALLED).join(DIRECTORY))?;
+    is_complete(&runtime).then_some(runtime)
+}
+
+/// Unpacks the runtime below a directory, for an installation.
+///
+/// # Errors
+/// What the system said.
+pub fn unpack(directory: &Path) -> io::Result<Runtime> {
+    install_in(&Place { directory: std::path::absolute(directory)?, guarded: false })
 }
 
 /// A directory that may hold runtimes.
@@ -97,26 +126,33 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
         check_ours(&place.directory)?;
     }
     let directory = place.directory.join(DIRECTORY);
-    let runtime = Runtime::in_directory(&directory)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not an absolute path"))?
-        .with_clang_hooks(Version::parse(FOR_CLANG_VERSION))
-        .with_gcc_hooks(Some(FOR_GCC_BUILD.to_owned()).filter(|build| !build.is_empty()));
-    // The directory's name has a hash of what lies in it, and files are written whole. Comparing
-    // every byte would take longer than a short check.
-    if fs::metadata(runtime.library()).is_ok_and(|about| about.len() == LIBRARY.len() as u64) {
+    let runtime = runtime_in(&directory)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not an absolute path"))?;
+    if is_complete(&runtime) {
         return Ok(runtime);
     }
     for file in runtime.support_files() {
         write_whole(&file.path, file.contents.as_bytes())?;
     }
-    for (name, plug_in) in [(CLANG_HOOKS, FOR_CLANG), (GCC_HOOKS, FOR_GCC)] {
-        if !plug_in.is_empty() {
-            write_whole(&directory.join(name), plug_in)?;
-        }
+    let files = [(HOOKS_OBJECT, OBJECT), (HOOKS_ARCHIVE, ARCHIVE), (CLANG_HOOKS, FOR_CLANG), (GCC_HOOKS, FOR_GCC)];
+    for (name, bytes) in files.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
+        write_whole(&directory.join(name), bytes)?;
     }
     // Last, because its presence says that the rest is there.
     write_whole(&directory.join(RUNTIME_LIBRARY), LIBRARY)?;
     Ok(runtime)
+}
+
+fn runtime_in(directory: &Path) -> Option<Runtime> {
+    let gcc = Some(FOR_GCC_BUILD.to_owned()).filter(|build| !build.is_empty());
+    let runtime = Runtime::in_directory(directory)?;
+    Some(runtime.with_clang_hooks(Version::parse(FOR_CLANG_VERSION)).with_gcc_hooks(gcc))
+}
+
+/// Whether all of it is there. The directory's name has a hash of what lies in it, and files are
+/// written whole. Comparing every byte would take longer than a short check.
+fn is_complete(runtime: &Runtime) -> bool {
+    fs::metadata(runtime.library()).is_ok_and(|about| about.len() == LIBRARY.len() as u64)
 }
 
 /// Refuses a directory that another user made or can change: programs would load what lies there.
@@ -132,7 +168,7 @@ fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(contents)?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

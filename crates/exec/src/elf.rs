@@ -1,20 +1,20 @@
 //! Checks a program before it is started: can raddle run it?
 
-use std::fs::File;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use object::read::elf::{Dyn, ElfFile64, FileHeader};
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object as _, ObjectSymbol as _, elf};
-use raddle_wire::role;
+use raddle_wire::{hooks, role};
 
 use crate::error::StartError;
 use crate::languages;
 
-/// Start of the name of the runtime's file, wherever it is installed.
-pub const RUNTIME_PREFIX: &str = "libraddle_rt";
+/// Start of the name of the runtime's file. Programs that older versions linked need it.
+const RUNTIME_PREFIX: &str = "libraddle_rt";
 
-/// Checks that the file is an executable for this machine that was linked with raddle's runtime.
+/// Checks that the file is an executable for this machine that raddle linked.
 ///
 /// # Errors
 /// The reason why it is not, for the user.
@@ -30,15 +30,51 @@ pub fn check(program: &Path) -> Result<(), StartError> {
         return Err(StartError::NotExecutable(path(), "it is a script; name the program that it starts".into()));
     }
     let elf = parse(&data).map_err(|why| StartError::NotExecutable(path(), why))?;
-    // Permissions are checked before the runtime: a library of the user's has the runtime, too.
+    // Permissions are checked before the hooks: a library of the user's has them, too.
     if about.permissions().mode() & 0o111 == 0 {
         return Err(StartError::NotExecutable(path(), "its permissions do not allow to execute it".into()));
     }
-    match needs_runtime(&elf) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(StartError::NotBuiltWithRaddle(path())),
-        Err(why) => Err(StartError::NotExecutable(path(), why)),
+    let damaged = |why| StartError::NotExecutable(path(), why);
+    match hooks_version(&elf).map_err(damaged)? {
+        Some(hooks::VERSION) => {}
+        Some(other) => return Err(StartError::HooksDiffer { program: path(), hooks: other, host: hooks::VERSION }),
+        None if needs_runtime(&elf).map_err(damaged)? => return Err(StartError::BuiltByOlder(path())),
+        None => return Err(StartError::NotBuiltWithRaddle(path())),
     }
+    if has_privileges(&about, program) {
+        return Err(StartError::Privileged(path()));
+    }
+    Ok(())
+}
+
+/// Whether the kernel gives the program rights that its user does not have: then the loader loads
+/// nothing that the user names.
+fn has_privileges(about: &Metadata, program: &Path) -> bool {
+    const SET_USER_OR_GROUP: u32 = 0o6000;
+    let mut value = [0u8; 64];
+    let has_capabilities = rustix::fs::getxattr(program, "security.capability", &mut value).is_ok();
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let mode = about.permissions().mode() & SET_USER_OR_GROUP;
+    let others = (mode & 0o4000 != 0 && about.uid() != user) || (mode & 0o2000 != 0 && about.gid() != group);
+    others || (has_capabilities && user != 0)
+}
+
+/// The version of the hooks in the file, by the note that raddle's links leave; `None` without.
+fn hooks_version(elf: &Elf<'_>) -> Result<Option<u32>, String> {
+    let damaged = |_| String::from("its notes are damaged");
+    let endian = elf.endian();
+    for segment in elf.elf_program_headers() {
+        let Some(mut notes) = segment.notes(endian, elf.data()).map_err(damaged)? else { continue };
+        while let Some(note) = notes.next().map_err(damaged)? {
+            let is_ours = note.n_type(endian) == elf::NoteType(hooks::NOTE_TYPE)
+                && note.name_bytes() == hooks::NOTE_NAME
+                && note.desc().len() >= hooks::NOTE_BYTES;
+            if let Some(version) = note.desc().first_chunk().filter(|_| is_ours) {
+                return Ok(Some(u32::from_le_bytes(*version)));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Functions of a program that are known by their names.
@@ -110,7 +146,7 @@ fn parse(data: &[u8]) -> Result<Elf<'_>, String> {
     }
 }
 
-/// Whether the dynamic section names the runtime.
+/// Whether the dynamic section names the runtime, as those of older versions did.
 fn needs_runtime(elf: &Elf<'_>) -> Result<bool, String> {
     let damaged = |_| String::from("its dynamic section is damaged");
     let endian = elf.endian();
@@ -171,7 +207,7 @@ mod tests {
                 *place = byte;
             }
             if let Ok(elf) = parse(&data) {
-                let _ = needs_runtime(&elf);
+                let _ = (needs_runtime(&elf), hooks_version(&elf));
                 let _ = functions_of(&elf);
             }
         }

@@ -15,12 +15,36 @@ pub enum StartError {
     /// More functions with known names than there is room for.
     #[error("the program has {0} functions whose names begin with __VERIFIER_atomic_: {MAX_FUNCTIONS} are possible")]
     TooManySections(usize),
-    /// A program without raddle's runtime.
+    /// A program without raddle's hooks.
     #[error(
         "{path} was not built with raddle: compile and link it with `raddle cc` or `raddle c++`",
         path = .0.display()
     )]
     NotBuiltWithRaddle(PathBuf),
+    /// A program that an older raddle linked, which brings its own runtime along.
+    #[error("{path} was built with an older version of raddle: build it again with this one", path = .0.display())]
+    BuiltByOlder(PathBuf),
+    /// A program whose hooks this raddle does not know.
+    #[error(
+        "{path} was built with another version of raddle (its hooks have version {hooks}, those of this raddle \
+         {host}): build it again with this one",
+        path = .program.display()
+    )]
+    HooksDiffer {
+        /// Which program.
+        program: PathBuf,
+        /// Version of its hooks.
+        hooks: u32,
+        /// Version that this raddle knows.
+        host: u32,
+    },
+    /// A program that gets rights from its file.
+    #[error(
+        "{path} has the set-user-ID bit or file capabilities, so that raddle's runtime cannot be loaded into it: \
+         check a copy without them",
+        path = .0.display()
+    )]
+    Privileged(PathBuf),
     /// The kernel refused to start it.
     #[error("cannot start {path}: {1}", path = .0.display())]
     Exec(PathBuf, String),

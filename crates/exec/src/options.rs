@@ -57,6 +57,9 @@ pub enum Checkpoints {
 pub struct Options {
     /// The program.
     pub program: PathBuf,
+    /// The shared library with raddle's runtime, which is loaded into the program. Without one the
+    /// program has to bring a runtime along.
+    pub runtime: Option<PathBuf>,
     /// Its arguments, without its own name.
     pub args: Vec<OsString>,
     /// Variables added to the environment.
@@ -152,6 +155,7 @@ impl Options {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Options {
             program: program.into(),
+            runtime: None,
             args: Vec::new(),
             env: Vec::new(),
             directory: None,

@@ -31,6 +31,47 @@ const TUNABLE: &str = "glibc.pthread.rseq=0";
 /// How long a target may take to end after it was asked to.
 const END_TIMEOUT: Duration = Duration::from_millis(100);
 
+/// Names the libraries that the loader loads before all others.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// The runtime, under a path that can stand in a list of libraries to be loaded.
+#[derive(Debug)]
+struct Preload {
+    path: PathBuf,
+    /// Holds a link where the path itself cannot stand in the list.
+    _directory: Option<tempfile::TempDir>,
+}
+
+impl Preload {
+    fn new(library: &Path) -> Result<Self, StartError> {
+        let is_plain = |path: &Path| !path.as_os_str().as_encoded_bytes().iter().any(|byte| b" :$\t\n".contains(byte));
+        if is_plain(library) {
+            return Ok(Preload { path: library.into(), _directory: None });
+        }
+        let link = || {
+            let place = Some(std::env::temp_dir()).filter(|place| is_plain(place)).unwrap_or_else(|| "/tmp".into());
+            let directory = tempfile::Builder::new().prefix("raddle-").tempdir_in(place)?;
+            // The name stays: the runtime is known by it.
+            let path = directory.path().join(library.file_name().unwrap_or_default());
+            std::os::unix::fs::symlink(library, &path)?;
+            Ok(Preload { path, _directory: Some(directory) })
+        };
+        link().map_err(|error: io::Error| {
+            StartError::Resources(format!("no link to {} can be made: {error}", library.display()))
+        })
+    }
+
+    /// The value of the variable, with the user's own libraries behind the runtime.
+    fn before(&self, present: Option<&OsStr>) -> OsString {
+        let mut all = self.path.clone().into_os_string();
+        if let Some(present) = present.filter(|text| !text.is_empty()) {
+            all.push(":");
+            all.push(present);
+        }
+        all
+    }
+}
+
 /// When the dynamic linker looks functions up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Binding {
@@ -50,6 +91,8 @@ pub struct Process {
     mark: OsString,
     /// Keeps the descriptor's number in use, so that no two targets have the same mark.
     _descriptor: OwnedFd,
+    /// The runtime under a name that the loader can take.
+    _preload: Option<Preload>,
     ended: Option<ExitStatus>,
 }
 
@@ -86,6 +129,12 @@ impl Process {
     ) -> Result<Self, StartError> {
         let descriptor = reserve_descriptor(shared)?;
         let mut command = command(options, &descriptor)?;
+        let preload = options.runtime.as_deref().map(Preload::new).transpose()?;
+        if let Some(preload) = &preload {
+            let present = command.get_envs().find(|(name, _)| *name == PRELOAD).map(|(_, value)| value.map(Into::into));
+            let present = present.unwrap_or_else(|| std::env::var_os(PRELOAD));
+            command.env(PRELOAD, preload.before(present.as_deref()));
+        }
         if binding == Binding::Eager {
             command.env("LD_BIND_NOW", "1");
         }
@@ -102,7 +151,7 @@ impl Process {
         // harm.
         let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "1000");
         let pid = Pid::from_child(&child);
-        Ok(Process { child, pid, mark, _descriptor: descriptor, ended: None })
+        Ok(Process { child, pid, mark, _descriptor: descriptor, _preload: preload, ended: None })
     }
 
     fn wait_until_ready(&mut self, options: &Options, shared: &SharedFile) -> Result<(), StartError> {
@@ -358,6 +407,16 @@ mod tests {
         assert_eq!(tunables(None), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new(""))), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new("a.b=1"))), *format!("a.b=1:{TUNABLE}"));
+    }
+
+    #[test]
+    fn the_runtime_is_loaded_before_the_users_libraries() {
+        let preload = Preload::new(Path::new("/opt/lib/x.so")).unwrap();
+        assert_eq!(preload.before(None), "/opt/lib/x.so");
+        assert_eq!(preload.before(Some(OsStr::new("a.so b.so"))), "/opt/lib/x.so:a.so b.so");
+        let odd = Preload::new(Path::new("/my home/$x:y/x.so")).unwrap();
+        assert_eq!(std::fs::read_link(&odd.path).unwrap(), Path::new("/my home/$x:y/x.so"));
+        assert!(odd.path.ends_with("x.so") && !odd.before(None).to_string_lossy().contains([' ', ':', '$']));
     }
 
     #[test]

@@ -21,6 +21,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod hooks;
 pub mod record;
 pub mod script;
 

@@ -108,7 +108,7 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
     let mut notes = Vec::new();
     let mut args = compiler.leading.clone();
     if links {
-        args.extend(flags::link(runtime));
+        args.push(flags::wrap_functions());
     }
     let (options, inputs_only) = request.kept_words(&mut notes);
     args.extend(options);
@@ -126,9 +126,12 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
         if compiler.family == Family::Gcc && action == Action::CompileAndLink {
             support_files.push(runtime.gcc_specs());
         }
-        if request.source_language() == Some(Language::Cxx) {
-            support_files.extend(runtime.cxx_headers());
-        }
+        support_files.extend(runtime.header_files());
+    }
+    if links && inputs_only.is_empty() {
+        args.extend(flags::link_hooks(runtime));
+    } else if links {
+        args.extend(flags::link_all_hooks(runtime));
     }
     args.extend(inputs_only);
     let position = compiler.leading.len();
@@ -284,9 +287,7 @@ impl Request {
             }
         }
         options.extend(flags::no_fortify(compiler));
-        if self.source_language() == Some(Language::Cxx) {
-            options.extend(flags::headers(runtime));
-        }
+        options.extend(flags::headers(runtime));
         if let Some(language) = self.source_language().filter(|_| hide_tsan) {
             let standard = self.standard();
             let hidden = hide::options(compiler.family, language, standard.as_deref());

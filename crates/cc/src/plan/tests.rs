@@ -65,7 +65,7 @@ fn position(words: &[String], wanted: &str) -> usize {
 }
 
 fn links_runtime(words: &[String]) -> bool {
-    has(words, "/rt/libraddle_rt.so")
+    has(words, "/rt/raddle-hooks.o") && !has(words, "/rt/libraddle_rt.so")
 }
 
 fn instruments(words: &[String]) -> bool {
@@ -80,7 +80,7 @@ fn gcc_compiles_with_every_hook() {
         -fno-builtin-strcmp -fno-builtin-strncmp -fno-builtin-bcmp -fno-builtin-bzero -fno-builtin-mempcpy \
         -fno-builtin-stpcpy -fno-builtin-strncat -fno-ipa-reference \
         -fstack-reuse=none --param tsan-distinguish-volatile=1 -Wno-tsan \
-        -grecord-gcc-switches -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0";
+        -grecord-gcc-switches -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -isystem /rt/include";
     assert_eq!(words.join(" "), expected);
 }
 
@@ -91,7 +91,7 @@ fn clang_compiles_with_every_hook() {
         -tsan-instrument-read-before-write \
         -mllvm -tsan-distinguish-volatile -mllvm -no-stack-coloring -mprefer-vector-width=128 \
         -Xclang -dwarf-debug-flags -Xclang raddle-hooks default -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \
-        -Xclang -fembed-bitcode=bitcode";
+        -isystem /rt/include -Xclang -fembed-bitcode=bitcode";
     assert_eq!(words.join(" "), expected);
 }
 
@@ -101,29 +101,33 @@ fn cxx_finds_raddles_headers_before_those_of_its_library() {
         assert_eq!(position(&words, "-isystem") + 1, position(&words, "/rt/include"));
     }
     let plan = GXX.plan("-c a.cc").expect("planned");
-    assert_eq!(plan.support_files[0].path, Path::new("/rt/include/bits/atomic_wait.h"));
-    assert_eq!(plan.support_files[1].path, Path::new("/rt/include/bits/basic_string.tcc"));
-    assert!(!has(&GCC.words("-c a.c"), "-isystem"));
+    for name in ["/rt/include/raddle.h", "/rt/include/bits/atomic_wait.h", "/rt/include/bits/basic_string.tcc"] {
+        assert!(plan.support_files.iter().any(|file| file.path == Path::new(name)), "{name}");
+    }
+    assert!(has(&GCC.words("-c a.c"), "/rt/include"), "for raddle.h");
+    assert!(!has(&GCC.words("a.o -o prog"), "/rt/include"));
 }
 
 #[test]
-fn a_link_gets_the_runtime_first_and_no_sanitizer() {
+fn a_link_gets_the_hooks_last_and_no_sanitizer() {
     for words in both("a.o libb.a -lc -o prog") {
-        let expected = "-Wl,--push-state,--no-as-needed /rt/libraddle_rt.so -Wl,--pop-state -Xlinker -rpath \
-            -Xlinker /rt -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp,--wrap=strcpy,--wrap=strncpy,\
+        let expected = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp,--wrap=strcpy,--wrap=strncpy,\
             --wrap=strcat,--wrap=strlen,--wrap=strcmp,--wrap=strncmp,--wrap=strchr,--wrap=strdup,\
             --wrap=bcmp,--wrap=bzero,--wrap=mempcpy,--wrap=stpcpy,--wrap=strncat,--wrap=memchr,--wrap=strrchr,\
             --wrap=strnlen,--wrap=strstr \
-            a.o libb.a -lc -o prog";
+            a.o libb.a -lc -o prog \
+            -Xlinker /rt/raddle-hooks.o -Xlinker /rt/libraddle-hooks.a";
         assert_eq!(words.join(" "), expected);
     }
+    let words = CLANG.words("-o prog -- a.o");
+    let all = "-Wl,--whole-archive -Xlinker /rt/libraddle-hooks.a -Wl,--no-whole-archive -- a.o";
+    assert!(words.join(" ").ends_with(all), "{words:?}");
 }
 
 #[test]
 fn gcc_instruments_through_the_specs_file_when_one_command_does_both() {
     let plan = GCC.plan("a.c b.o -o prog").expect("planned");
     assert_eq!(plan.action, Action::CompileAndLink);
-    assert_eq!(plan.support_files.len(), 1);
     assert_eq!(plan.support_files[0].path, Path::new("/rt/raddle-gcc.specs"));
     let words = GCC.words("a.c b.o -o prog");
     assert!(has(&words, "-specs=/rt/raddle-gcc.specs") && !has(&words, "-fsanitize=thread"));
@@ -133,7 +137,7 @@ fn gcc_instruments_through_the_specs_file_when_one_command_does_both() {
 #[test]
 fn clang_needs_no_file_when_one_command_does_both() {
     let plan = CLANG.plan("a.c -o prog").expect("planned");
-    assert!(plan.support_files.is_empty());
+    assert!(plan.support_files.iter().all(|file| file.path.starts_with("/rt/include")));
     let words = CLANG.words("a.c -o prog");
     assert_eq!(position(&words, "-Xclang") + 1, position(&words, "-fsanitize=thread"));
     assert!(links_runtime(&words));
@@ -196,9 +200,10 @@ fn clang_puts_bitcode_into_machine_code_alone() {
 #[test]
 fn preprocessing_sees_the_same_macros_but_gets_no_code_options() {
     let words = GCC.words("-E a.c");
-    assert_eq!(words.join(" "), "-E a.c -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0");
+    assert_eq!(words.join(" "), "-E a.c -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -isystem /rt/include");
     let words = CLANG.words("-E -");
-    assert_eq!(words.join(" "), "-E - -Xclang -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0");
+    let expected = "-E - -Xclang -fsanitize=thread -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -isystem /rt/include";
+    assert_eq!(words.join(" "), expected);
 }
 
 #[test]
@@ -505,7 +510,7 @@ fn raddles_options_stand_where_they_win() {
         assert!(position(&words, "a.o") < position(&words, "-fsanitize=thread"));
     }
     for words in both("-Wl,--as-needed -x c a.c -o prog") {
-        assert!(position(&words, "/rt/libraddle_rt.so") < position(&words, "-x"), "it is no C file");
+        assert_eq!(words[position(&words, "/rt/raddle-hooks.o") - 1], "-Xlinker", "it is no C file");
     }
 }
 

@@ -88,7 +88,7 @@ fn one_command_compiles_and_links() {
         program(&shop);
         silent(shop.cc("-pthread main.c sum.c"));
         shop.assert_linked("a.out");
-        assert!(shop.undefined_dynamic("a.out").contains(&"__tsan_func_entry".to_owned()));
+        assert!(shop.called("a.out").contains(&"__tsan_func_entry".to_owned()));
         assert_runs(&shop, "a.out");
     }
 }
@@ -393,7 +393,7 @@ fn every_copy_is_visible() {
         for level in ["-O0", "-O1", "-O2", "-O3", "-Os"] {
             silent(shop.cc(&format!("{level} copies.c -o prog")));
             assert_eq!(shop.printed("prog"), "abcdefghijkl literaltail 0 0 1\n", "{level}");
-            let seen = shop.undefined_dynamic("prog");
+            let seen = shop.called("prog");
             for function in ["memcpy", "memmove", "memset", "memcmp", "strcpy", "strcmp", "bcmp"] {
                 assert!(!seen.iter().any(|name| name == function), "{level}: {function} is called directly");
             }
@@ -477,7 +477,7 @@ fn the_sanitizer_can_be_hidden_from_the_program() {
             hiding.env("RADDLE_HIDE_TSAN", "1").args(common::words(&line));
             silent(common::output(&mut hiding));
             assert_eq!(shop.printed("prog"), "hidden\n", "{standard}");
-            assert!(shop.undefined_dynamic("prog").contains(&"__tsan_func_entry".to_owned()));
+            assert!(shop.called("prog").contains(&"__tsan_func_entry".to_owned()));
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use raddle_exec::{NativeTarget, Options, Output, RestoreMode};
+use raddle_exec::{NativeTarget, Output, RestoreMode};
 use raddle_model::{Execution, Request, Target};
 use raddle_vocab::policy::Policy;
 
@@ -32,7 +32,7 @@ pub fn check(source: &Path) -> Result<(), Failed> {
     let input = place.write("input", "abc");
     let program = common::built_around("gcc", source, &["-std=gnu11".into(), "-O0".into()])?;
     for mode in [RestoreMode::Snapshot, RestoreMode::Fork] {
-        let mut options = Options::new(&program);
+        let mut options = raddle_engine::Program::new(&program).target_options().expect("a runtime");
         options.mode = mode;
         options.output = Output::Discard;
         options.stdin = Some(input.clone());

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use raddle_exec::{NativeTarget, Options, Output, RestoreMode};
+use raddle_exec::{NativeTarget, Output, RestoreMode};
 use raddle_model::{Execution, PendingState, Request, Target};
 use raddle_testkit::tools::require;
 use raddle_vocab::policy::Policy;
@@ -100,7 +100,7 @@ fn feature(source: &Path, compiler: &str, degree: &str) -> Result<(), Failed> {
 /// process, too. A run that another one covers ([`PendingState::Stale`]) does not come to the end
 /// of the program and does not count.
 fn print_all(program: &Path, mode: RestoreMode) {
-    let mut options = Options::new(program);
+    let mut options = raddle_engine::Program::new(program).target_options().expect("a runtime");
     options.mode = mode;
     options.output = Output::Inherit;
     let mut target = NativeTarget::start(options).expect("the program starts");

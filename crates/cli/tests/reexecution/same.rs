@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use raddle_exec::selfcheck::{reorder, repeat, same_execution};
-use raddle_exec::{Checkpoints, NativeTarget, Options, Output, RestoreMode};
+use raddle_exec::{Checkpoints, NativeTarget, Output, RestoreMode};
 use raddle_model::defect::DefectFinder;
 use raddle_model::finding::Kind;
 use raddle_model::{Execution, Request, Target};
@@ -52,7 +52,7 @@ pub fn start(
     mode: RestoreMode,
     checkpoints: Checkpoints,
 ) -> Result<NativeTarget, Failed> {
-    let mut options = Options::new(program);
+    let mut options = raddle_engine::Program::new(program).target_options().expect("a runtime");
     options.args = args.to_vec();
     options.mode = mode;
     options.checkpoints = checkpoints;

@@ -6,6 +6,7 @@ mod common;
 
 mod differential;
 mod guide;
+mod install;
 mod instructions;
 mod integrations;
 mod jobs;
@@ -13,6 +14,7 @@ mod library_facts;
 mod log;
 mod objects;
 mod panics;
+mod portable;
 mod predict;
 mod pruning;
 mod real_programs;

@@ -109,7 +109,7 @@ impl Checker {
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Report, Error> {
         self.options.validate()?;
         let begun = Instant::now();
-        let mut options = self.target_options();
+        let mut options = self.target_options()?;
         let mut suppressed: Vec<String> = Vec::new();
         let mut report = loop {
             let directory = RunDirectory::create(&self.directory)?;
@@ -136,12 +136,12 @@ impl Checker {
         Ok(report)
     }
 
-    fn target_options(&self) -> Options {
-        let mut options = self.program.target_options();
+    fn target_options(&self) -> Result<Options, Error> {
+        let mut options = self.program.target_options()?;
         options.granularity = self.options.granularity;
         options.spurious = self.options.spurious;
         options.takes_turns = self.options.jobs() == 1;
-        options
+        Ok(options)
     }
 
     /// Names code without hooks. It keeps the verdict from being verified unless it is trusted.
@@ -219,7 +219,7 @@ impl Checker {
         if let Some(text) = limits.iter().find(|limit| !is_about_values(limit)) {
             return reason("not-modelled", text);
         }
-        let are_default = self.target_options().open_values.is_default();
+        let are_default = self.program.has_default_values();
         let are_excluded = stats.executions == 0 && stats.assumed > 0;
         limits
             .iter()

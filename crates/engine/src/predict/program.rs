@@ -40,7 +40,7 @@ pub fn predict_program(
 ) -> Result<Predicted, Error> {
     let begun = Instant::now();
     let directory = RunDirectory::create(&predictor.directory)?;
-    let target_options = program.target_options();
+    let target_options = program.target_options()?;
     let mut target = NativeTarget::start(target_options.clone())?;
     let symbols = target_symbols(&target_options, target.mappings());
     let (loaded, until_idle) = (target_options.loaded.clone(), target_options.until_idle);

@@ -16,6 +16,9 @@ use super::ranges::AddressRanges;
 /// Code that the linker makes or that belongs to the start-up files, up to this size.
 const START_UP_SECTIONS: [&str; 2] = [".init", ".fini"];
 const MAX_START_UP: u64 = 64;
+/// The hooks that raddle links, and more bytes than they have.
+const HOOKS_SECTION: &str = "raddle_hooks";
+const MAX_HOOKS: u64 = 32 << 10;
 
 type File<'data> = ElfFile64<'data, Endianness>;
 type Bytes<'data> = EndianSlice<'data, LittleEndian>;
@@ -122,7 +125,8 @@ fn sections(file: &File<'_>) -> Vec<CodeSection> {
     for section in file.sections().filter(|section| is_code(section.flags())) {
         let name = section.name().unwrap_or_default();
         let is_start_up = START_UP_SECTIONS.contains(&name) && section.size() <= MAX_START_UP;
-        if is_start_up || name.starts_with(".plt") || name == ".iplt" {
+        let are_hooks = name == HOOKS_SECTION && section.size() <= MAX_HOOKS;
+        if is_start_up || are_hooks || name.starts_with(".plt") || name == ".iplt" {
             continue;
         }
         let bytes = section.data().unwrap_or_default().to_vec();

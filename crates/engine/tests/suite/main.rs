@@ -2,4 +2,5 @@
 
 mod c_library;
 mod example;
+mod hooks;
 mod panics;

@@ -8,6 +8,7 @@ pub mod calls;
 mod hidden;
 pub mod imports;
 pub mod noreturn;
+pub mod program_hooks;
 
 use core::cmp::Ordering;
 

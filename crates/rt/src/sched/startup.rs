@@ -1,4 +1,5 @@
-//! Taking over the process, if there is a host: before any constructor of the program runs.
+//! Taking over the process, if there is a host: before any constructor of a module that raddle
+//! linked runs.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -8,6 +9,8 @@ use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::{Control, MAGIC, PROTOCOL_VERSION, config_flag};
 
 use crate::arch::{PAGE, context, tls};
+use crate::interpose::process::kernel_state::forget_variable;
+use crate::library::program_hooks;
 use crate::sched::{self, controller};
 use crate::state::{AnnouncedOp, Fiber, PoolEntry, ReadySet, ThreadStatus, WaitStage, process, run};
 use crate::syscall::libc_real::real;
@@ -24,13 +27,17 @@ real! { hidden:
     fn pthread_attr_setstacksize(attr: *mut libc::pthread_attr_t, bytes: usize) -> i32;
 }
 
-/// Runs before the constructors of everything that depends on this library.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static START: extern "C" fn(i32, *const *const u8, *mut *const u8) = start;
-
-extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut *const u8) {
+/// Called by the first constructor of each module that raddle linked: at the first one the runtime
+/// takes over, later ones were loaded by a run.
+#[unsafe(no_mangle)]
+pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, environment: *mut *const u8) {
+    if !process().control.is_null() {
+        program_hooks::fill();
+        return;
+    }
     let Some(descriptor) = descriptor(environment) else { return };
+    forget_preload(environment);
+    program_hooks::fill();
     attach(descriptor);
     create_pool();
     let mapped = crate::interpose::memory::heap::map_arenas(process().pool_len)
@@ -69,9 +76,34 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// The descriptor named in the environment.
+/// The descriptor named in the environment, which then is named there no more.
 fn descriptor(environment: *mut *const u8) -> Option<i32> {
-    let name = raddle_wire::ENV_DESCRIPTOR.as_bytes();
+    let (index, text) = variable(environment, raddle_wire::ENV_DESCRIPTOR.as_bytes())?;
+    forget_variable(environment, index);
+    number(text)
+}
+
+/// The program and its children see the libraries only that the user wants to be loaded: the
+/// runtime is the first of the list.
+fn forget_preload(environment: *mut *const u8) {
+    let Some((index, text)) = variable(environment, b"LD_PRELOAD") else { return };
+    // SAFETY: a C string, searched up to its end.
+    let end = unsafe { (0..).find(|&at| matches!(*text.add(at), 0 | b':')) }.unwrap_or(0);
+    // SAFETY: as above.
+    if unsafe { *text.add(end) } == 0 {
+        forget_variable(environment, index);
+        return;
+    }
+    // SAFETY: the environment is writable memory of the process; moves the rest with its zero.
+    unsafe {
+        let rest = text.add(end + 1);
+        let bytes = core::ffi::CStr::from_ptr(rest.cast()).count_bytes() + 1;
+        core::ptr::copy(rest, text.cast_mut(), bytes);
+    }
+}
+
+/// The place of a variable in the environment, and its value.
+fn variable(environment: *mut *const u8, name: &[u8]) -> Option<(usize, *const u8)> {
     let mut index = 0;
     loop {
         // SAFETY: the environment is an array of C strings that ends with a null pointer.
@@ -83,9 +115,8 @@ fn descriptor(environment: *mut *const u8) -> Option<i32> {
         let matches = (0..name.len()).all(|i| unsafe { *text.add(i) } == name[i]);
         // SAFETY: only reached if all characters of the name were there.
         if matches && unsafe { *text.add(name.len()) } == b'=' {
-            crate::interpose::process::kernel_state::forget_descriptor(environment, index);
             // SAFETY: still within the C string.
-            return number(unsafe { text.add(name.len() + 1) });
+            return Some((index, unsafe { text.add(name.len() + 1) }));
         }
         index += 1;
     }

@@ -11,6 +11,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::interpose::annotations::section;
+use crate::library::program_hooks;
 use crate::sched::controller::name_limit;
 use crate::state::process;
 use raddle_wire::role;
@@ -164,13 +165,13 @@ fn remember(path: &[u8]) {
     }
 }
 
-/// Adds the code of a module that was linked with the runtime.
+/// Adds the code of a module that raddle linked.
 extern "C" fn note_module(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
     // SAFETY: the dynamic loader passes a valid description; `data` is that of `find_program`.
     let (info, found) = unsafe { (&*info, &mut *data.cast::<[usize; 2]>()) };
     // SAFETY: as above.
     let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    if !needs_runtime(info, headers) {
+    if !program_hooks::has_hooks(info) {
         return 0;
     }
     for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
@@ -200,29 +201,6 @@ fn lies_in(segments: &Segments, address: usize) -> bool {
         .map(|[from, to]| (from.load(Ordering::Relaxed), to.load(Ordering::Relaxed)))
         .take_while(|&(_, to)| to != 0)
         .any(|(from, to)| (from..to).contains(&address))
-}
-
-/// Whether the runtime is among the libraries that the module names as needed.
-fn needs_runtime(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> bool {
-    const PT_DYNAMIC: u32 = 2;
-    const DT_NEEDED: u64 = 1;
-    const DT_STRTAB: u64 = 5;
-    let Some(dynamic) = headers.iter().find(|header| header.p_type == PT_DYNAMIC) else { return false };
-    let entry = |index: usize| {
-        let address = info.dlpi_addr as usize + dynamic.p_vaddr as usize + index * 16;
-        // SAFETY: the loader has mapped the dynamic section, of which `count` entries are read.
-        unsafe { *(address as *const [u64; 2]) }
-    };
-    let count = dynamic.p_memsz as usize / 16;
-    let entries = || (0..count).map(entry).take_while(|[tag, _]| *tag != 0);
-    let Some([_, names]) = entries().find(|[tag, _]| *tag == DT_STRTAB) else { return false };
-    // The loader adds the module's address to what the file says, except in what the kernel provides.
-    let names = if names < info.dlpi_addr { names + info.dlpi_addr } else { names };
-    entries().filter(|[tag, _]| *tag == DT_NEEDED).any(|[_, offset]| {
-        // SAFETY: the string table of the module, which ends every name with a zero.
-        let path = unsafe { CStr::from_ptr((names + offset) as *const core::ffi::c_char) };
-        path.to_bytes().ends_with(b"libraddle_rt.so")
-    })
 }
 
 /// Whether the address lies in a segment of the executable or of a library.

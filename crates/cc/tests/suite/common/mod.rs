@@ -1,11 +1,10 @@
-//! Shared by the integration tests: real compilers, a runtime to link, and a directory to build in.
+//! Shared by the integration tests: real compilers, hooks to link, and a directory to build in.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `RADDLE_TEST_RT_DIR` | a directory with the real runtime; without it a stand-in is built |
 //! | `RADDLE_TEST_COMPILERS` | C compilers to test with, separated by blanks |
 
-use raddle_cc::{Compiler, Environment, Family, Language, RUNTIME_LIBRARY, find_named_compiler};
+use raddle_cc::{Compiler, Environment, Family, HOOKS_ARCHIVE, HOOKS_OBJECT, Language, find_named_compiler};
 use raddle_testkit::tools::require;
 use std::ffi::OsStr;
 use std::fs;
@@ -136,9 +135,17 @@ impl Workshop {
         self.listed("nm", &["-u"], object)
     }
 
-    /// The same for a linked program or shared library.
-    pub fn undefined_dynamic(&self, program: &str) -> Vec<String> {
-        self.listed("nm", &["-D", "-u"], program)
+    /// The names that the code of a program calls or jumps to.
+    pub fn called(&self, program: &str) -> Vec<String> {
+        let output = succeeded(output(self.command("objdump").args(["-d", "--no-show-raw-insn", program])));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let is_direct = |line: &&str| (line.contains("call ") || line.contains("jmp ")) && !line.contains('*');
+        let jumps = text.lines().filter(is_direct);
+        let target = |line: &str| {
+            let name = line.split_once('<')?.1.split_once('>')?.0;
+            name.split(['@', '+']).next().map(str::to_owned)
+        };
+        jumps.filter_map(target).collect()
     }
 
     fn listed(&self, tool: &str, options: &[&str], file: &str) -> Vec<String> {
@@ -157,13 +164,15 @@ impl Workshop {
         text.lines().filter(|line| line.contains("(NEEDED)")).filter_map(in_brackets).collect()
     }
 
-    /// Checks that a program is linked with the runtime, before all other libraries, and not with
-    /// the sanitizer's own.
+    /// Checks that a program has its hooks, and needs neither the runtime nor the sanitizer's own.
     pub fn assert_linked(&self, program: &str) {
         let needed = self.needed(program);
-        let first = needed.first().unwrap_or_else(|| panic!("{program} needs nothing"));
-        assert!(first.ends_with(RUNTIME_LIBRARY), "{program} needs {needed:?}");
-        assert!(!needed.iter().any(|name| name.contains("tsan")), "{program} needs {needed:?}");
+        assert!(
+            !needed.iter().any(|name| name.contains("raddle") || name.contains("tsan")),
+            "{program} needs {needed:?}"
+        );
+        let notes = succeeded(output(self.command("readelf").args(["-S", "-W", program])));
+        assert!(String::from_utf8_lossy(&notes.stdout).contains(".note.raddle_hooks"), "{program} has no hooks");
     }
 
     pub fn assert_hooked(&self, object: &str) {
@@ -211,28 +220,34 @@ pub fn silent(output: Output) -> Output {
     output
 }
 
-/// The directory with the runtime to link.
+/// The directory with the hooks to link.
 pub fn runtime_directory() -> &'static Path {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
-    DIRECTORY.get_or_init(|| match std::env::var_os("RADDLE_TEST_RT_DIR") {
-        Some(directory) => fs::canonicalize(directory).expect("RADDLE_TEST_RT_DIR exists"),
-        None => build_standin(),
-    })
+    DIRECTORY.get_or_init(build_hooks)
 }
 
-/// Compiles the stand-in. It stays in the target directory, where the next run replaces it: in one
-/// step, because tests in other processes may be loading it.
-fn build_standin() -> PathBuf {
+/// Compiles the hooks. They stay in the target directory, where the next run replaces them: in one
+/// step, because tests in other processes may be linking them.
+fn build_hooks() -> PathBuf {
     // A comma and a blank, because a user's directory may have them too.
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runtime, {}", own_name()));
     fs::create_dir_all(&directory).expect("created");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/common/standin_runtime.c");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("hooks");
     let compiler = ["cc", "gcc", "clang", "clang-19"].iter().find_map(|name| Toolchain::named(name));
-    let mut command = Command::new(compiler.expect("a C compiler").cc.program);
-    command.args(["-shared", "-fPIC", "-O1", "-fno-builtin", "-w", "-o"]);
-    let new = directory.join(format!("new-{}.so", std::process::id()));
-    succeeded(output(command.arg(&new).arg(source)));
-    fs::rename(&new, directory.join(RUNTIME_LIBRARY)).expect("renamed");
+    let compiler = compiler.expect("a C compiler").cc.program;
+    let new = |name: &str| directory.join(format!("new-{}-{name}", std::process::id()));
+    let object = |name: &str| {
+        let mut command = Command::new(&compiler);
+        command.args(["-c", "-fPIC", "-O2", "-mcx16", "-Wall", "-Wextra", "-Werror", "-o"]).arg(new(name));
+        silent(output(command.arg(sources.join(name).with_extension("c"))));
+    };
+    let parts = ["sections.o", "verifier.o", "libatomic.o"];
+    ["hooks.o"].iter().chain(&parts).for_each(|name| object(name));
+    let archive = new("archive.a");
+    succeeded(output(Command::new("ar").arg("crs").arg(&archive).args(parts.map(new))));
+    fs::rename(new("hooks.o"), directory.join(HOOKS_OBJECT)).expect("renamed");
+    fs::rename(archive, directory.join(HOOKS_ARCHIVE)).expect("renamed");
+    parts.iter().for_each(|name| fs::remove_file(new(name)).expect("removed"));
     directory
 }
 

@@ -291,9 +291,9 @@ extern "C" fn set_limit(resource: i32, limit: *const c_void) -> i32 {
     unsafe { hidden::setrlimit(resource, limit) }
 }
 
-/// Removes the variable that names the host's file, so that children of the program are ordinary
+/// Removes a variable that is for the runtime alone, so that children of the program are ordinary
 /// programs.
-pub fn forget_descriptor(environment: *mut *const u8, index: usize) {
+pub fn forget_variable(environment: *mut *const u8, index: usize) {
     let mut at = index;
     loop {
         // SAFETY: the environment ends with a null pointer, which is moved last.
