@@ -53,7 +53,7 @@ struct Line {
 
 /// Runs the command.
 pub fn run() -> CommandResult {
-    let mut lines = vec![system(), aslr(), fs_base(), memory_files()];
+    let mut lines = vec![system(), process_files(), aslr(), fs_base(), memory_files()];
     let runtime = runtime::install();
     lines.push(match &runtime {
         Ok(runtime) => line(State::Good, "runtime", runtime.library().display().to_string(), None),
@@ -91,11 +91,22 @@ fn print(line: &Line) {
 }
 
 fn system() -> Line {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let kernel = raddle_exec::process::kernel_release();
     let right = cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"));
-    let text = format!("Linux {} on {}", kernel.trim(), std::env::consts::ARCH);
+    let text = format!("Linux {kernel} on {}", std::env::consts::ARCH);
     let advice = "raddle runs on Linux on x86-64 with glibc";
     line(if right { State::Good } else { State::Bad }, "system", text, (!right).then_some(advice))
+}
+
+/// The runtime reads there where the program lies in memory.
+fn process_files() -> Line {
+    match std::fs::read("/proc/self/maps") {
+        Ok(_) => line(State::Good, "/proc", "shows the memory of processes", None),
+        Err(error) => {
+            let advice = "mount it: mount -t proc proc /proc";
+            line(State::Bad, "/proc", format!("/proc/self/maps cannot be read: {error}"), Some(advice))
+        }
+    }
 }
 
 /// Containers may forbid to switch it off.
@@ -104,8 +115,8 @@ fn aslr() -> Line {
     if off {
         return line(State::Good, "fixed addresses", "address randomisation can be switched off", None);
     }
-    let advice = "in a container: --security-opt seccomp=unconfined; addresses differ between processes until then";
-    line(State::Fair, "fixed addresses", "address randomisation cannot be switched off here", Some(advice))
+    let found = "address randomisation cannot be switched off here: all runs are forks of one process";
+    line(State::Good, "fixed addresses", found, None)
 }
 
 /// Without the instruction a switch between threads is a system call.
@@ -129,7 +140,8 @@ fn memory_files() -> Line {
     match raddle_exec::shared::SharedFile::for_options(&Options::new("probe")) {
         Ok(_) => line(State::Good, "shared memory", "memory files can be made and sealed", None),
         Err(error) => {
-            line(State::Bad, "shared memory", error.to_string(), Some("raddle needs memfd_create (Linux 3.17)"))
+            let advice = "raddle needs memfd_create (Linux 3.17), and enough memory; a container may forbid it";
+            line(State::Bad, "shared memory", error.to_string(), Some(advice))
         }
     }
 }

@@ -29,7 +29,7 @@ impl RunDirectory {
     /// If the system refuses.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let path = path.to_path_buf();
-        let failed = |error: std::io::Error| Error::file(&path, error);
+        let failed = |error: std::io::Error| Error::Directory { path: path.clone(), error };
         std::fs::create_dir_all(&path).map_err(failed)?;
         for entry in std::fs::read_dir(&path).map_err(failed)? {
             let entry = entry.map_err(failed)?;

@@ -39,6 +39,14 @@ pub enum Error {
         /// What the system says.
         error: std::io::Error,
     },
+    /// The directory for the report cannot be written.
+    #[error("{}: the report cannot be kept there: {error}; name another directory with --out", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// A source file is missing.
     #[error("{}: there is no such file", .0.display())]
     NoSuchFile(PathBuf),

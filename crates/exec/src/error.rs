@@ -74,7 +74,13 @@ pub enum StartError {
     /// The runtime did not get control in time.
     #[error("{path} did not hand control to raddle's runtime within {1} seconds", path = .0.display())]
     Timeout(PathBuf, u64),
-    /// The machine lacks memory for the shared file, or another resource.
+    /// The system refuses the file of memory that host and target share.
+    #[error(
+        "cannot make the memory that is shared with the program: {0}. raddle needs the system call memfd_create, \
+         which a container can forbid; `raddle doctor` says what else is missing"
+    )]
+    SharedFile(String),
+    /// The machine lacks memory, descriptors or another resource.
     #[error("cannot prepare the memory shared with the program: {0}")]
     Resources(String),
     /// The user asked to stop.

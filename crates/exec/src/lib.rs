@@ -4,6 +4,7 @@
 pub mod decode;
 pub mod elf;
 mod error;
+pub mod fork_server;
 pub mod interrupt;
 mod languages;
 pub mod limits;

@@ -11,6 +11,7 @@ use raddle_vocab::policy::MAX_THREADS;
 use raddle_wire::{Config, config_flag, mode};
 
 use crate::elf::KnownFunctions;
+use crate::fork_server::SharedForkServer;
 use crate::open_values::OpenValues;
 use crate::scripts::PartyScript;
 
@@ -125,6 +126,8 @@ pub struct Options {
     /// Takes the files that are mapped at the start, and the libraries that runs load. All targets with
     /// clones of these options share it.
     pub loaded: LoadedLibraries,
+    /// Makes targets with equal addresses where the system has no other way. Clones share it, too.
+    pub fork_server: SharedForkServer,
 }
 
 /// Files that are mapped at the start of a target, and libraries that its runs loaded.
@@ -186,6 +189,7 @@ impl Options {
             hang_timeout: Duration::from_secs(10),
             deadline: None,
             takes_turns: false,
+            fork_server: SharedForkServer::default(),
             loaded: LoadedLibraries::default(),
         }
     }

@@ -61,6 +61,11 @@ pub(crate) fn sweep(pid: i32, mark: &OsString) {
     }
 }
 
+/// Forgets a target whose process has ended.
+pub(crate) fn forget(pid: i32) {
+    alive().remove(&pid);
+}
+
 /// Ends every process that this one has started, with what these have started: for a host that is
 /// about to exit.
 pub fn end_children() {

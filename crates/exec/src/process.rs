@@ -11,14 +11,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use raddle_wire::{ENV_DESCRIPTOR, PROTOCOL_VERSION, state};
 use rustix::io::FdFlags;
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions};
 
 use crate::error::StartError;
+use crate::fork_server::{ForkServer, StartedCommand};
 use crate::options::{Options, Output};
 use crate::shared::SharedFile;
 use crate::{interrupt, orphans, wait};
@@ -39,14 +41,14 @@ const PRELOAD: &str = "LD_PRELOAD";
 struct Preload {
     path: PathBuf,
     /// Holds a link where the path itself cannot stand in the list.
-    _directory: Option<tempfile::TempDir>,
+    directory: Option<tempfile::TempDir>,
 }
 
 impl Preload {
     fn new(library: &Path) -> Result<Self, StartError> {
         let is_plain = |path: &Path| !path.as_os_str().as_encoded_bytes().iter().any(|byte| b" :$\t\n".contains(byte));
         if is_plain(library) {
-            return Ok(Preload { path: library.into(), _directory: None });
+            return Ok(Preload { path: library.into(), directory: None });
         }
         let link = || {
             let place = Some(std::env::temp_dir()).filter(|place| is_plain(place)).unwrap_or_else(|| "/tmp".into());
@@ -54,7 +56,7 @@ impl Preload {
             // The name stays: the runtime is known by it.
             let path = directory.path().join(library.file_name().unwrap_or_default());
             std::os::unix::fs::symlink(library, &path)?;
-            Ok(Preload { path, _directory: Some(directory) })
+            Ok(Preload { path, directory: Some(directory) })
         };
         link().map_err(|error: io::Error| {
             StartError::Resources(format!("no link to {} can be made: {error}", library.display()))
@@ -85,15 +87,22 @@ enum Binding {
 /// A running target.
 #[derive(Debug)]
 pub struct Process {
-    child: Child,
     pid: Pid,
+    /// What belongs to a process that was started on its own; none of a fork.
+    own: Option<OwnProcess>,
+    ended: Option<ExitStatus>,
+}
+
+/// What belongs to a process that was started on its own.
+#[derive(Debug)]
+struct OwnProcess {
+    child: Child,
     /// An entry in the environment of each of its processes, by which they are recognised.
     mark: OsString,
     /// Keeps the descriptor's number in use, so that no two targets have the same mark.
     _descriptor: OwnedFd,
     /// The runtime under a name that the loader can take.
     _preload: Option<Preload>,
-    ended: Option<ExitStatus>,
 }
 
 impl Process {
@@ -116,9 +125,42 @@ impl Process {
     }
 
     fn start_bound(options: &Options, shared: &SharedFile, binding: Binding) -> Result<Self, StartError> {
-        let mut process = Self::spawn(options, shared, binding, None)?;
+        let alone = addresses_are_fixed() || options.runtime.is_none();
+        let started =
+            if alone { Self::spawn(options, shared, binding, None) } else { Self::fork(options, shared, binding) };
+        let mut process = started?;
         process.wait_until_ready(options, shared)?;
         Ok(process)
+    }
+
+    /// A fork of the process that all targets with clones of these options come from.
+    fn fork(options: &Options, shared: &SharedFile, binding: Binding) -> Result<Self, StartError> {
+        let [input, output, error] = &streams(options)?;
+        let files = [shared.descriptor(), input.as_fd(), output.as_fd(), error.as_fd()];
+        let wanted = StartedCommand {
+            program: options.program.clone(),
+            args: options.args.clone(),
+            env: options.env.clone(),
+            directory: options.directory.clone(),
+            runtime: options.runtime.clone(),
+        };
+        let start = || {
+            let mut command = command(options, binding);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let preload = preload_into(&mut command, options).map_err(io::Error::other)?;
+            let directory = preload.and_then(|preload| preload.directory);
+            ForkServer::start(wanted.clone(), command, directory, set_up_child)
+        };
+        let forked = options.fork_server.fork(&wanted, files, options.start_timeout, start);
+        let pid = forked.map_err(|error| StartError::EarlyDeath(options.program.clone(), error.to_string()))?;
+        let process = Process { pid, own: None, ended: None };
+        process.prefer_when_memory_runs_out();
+        Ok(process)
+    }
+
+    /// If memory runs out, the kernel shall kill the target, not the host. A failure does no harm.
+    fn prefer_when_memory_runs_out(&self) {
+        let _ = std::fs::write(format!("/proc/{}/oom_score_adj", self.id()), "1000");
     }
 
     fn spawn(
@@ -128,16 +170,12 @@ impl Process {
         stderr: Option<&File>,
     ) -> Result<Self, StartError> {
         let descriptor = reserve_descriptor(shared)?;
-        let mut command = command(options, &descriptor)?;
-        let preload = options.runtime.as_deref().map(Preload::new).transpose()?;
-        if let Some(preload) = &preload {
-            let present = command.get_envs().find(|(name, _)| *name == PRELOAD).map(|(_, value)| value.map(Into::into));
-            let present = present.unwrap_or_else(|| std::env::var_os(PRELOAD));
-            command.env(PRELOAD, preload.before(present.as_deref()));
-        }
-        if binding == Binding::Eager {
-            command.env("LD_BIND_NOW", "1");
-        }
+        let mut command = command(options, binding);
+        command.env(ENV_DESCRIPTOR, descriptor.as_raw_fd().to_string());
+        let [input, output, error] = streams(options)?;
+        command.stdin(input).stdout(output).stderr(error).process_group(0);
+        set_up_child(&mut command, descriptor.as_raw_fd());
+        let preload = preload_into(&mut command, options)?;
         if let Some(file) = stderr {
             let copy = file.try_clone().map_err(|error| StartError::Resources(error.to_string()))?;
             command.stderr(copy).stdout(Stdio::null());
@@ -147,11 +185,11 @@ impl Process {
         orphans::become_subreaper();
         let child = orphans::register(|| command.spawn(), |child| child.id() as i32)
             .map_err(|error| StartError::Exec(options.program.clone(), error.to_string()))?;
-        // If memory runs out, the kernel shall kill the target, not the host. A failure does no
-        // harm.
-        let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "1000");
         let pid = Pid::from_child(&child);
-        Ok(Process { child, pid, mark, _descriptor: descriptor, _preload: preload, ended: None })
+        let own = OwnProcess { child, mark, _descriptor: descriptor, _preload: preload };
+        let process = Process { pid, own: Some(own), ended: None };
+        process.prefer_when_memory_runs_out();
+        Ok(process)
     }
 
     fn wait_until_ready(&mut self, options: &Options, shared: &SharedFile) -> Result<(), StartError> {
@@ -190,7 +228,7 @@ impl Process {
     /// Number of the process.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
     /// The same number as the kernel's calls take it.
@@ -224,9 +262,20 @@ impl Drop for Process {
         // The group first: it may outlive its leader. The leader was not reaped yet (see `peek`),
         // so its number cannot be that of another group.
         let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        orphans::sweep(self.pid.as_raw_nonzero().get(), &self.mark);
+        let pid = self.pid.as_raw_nonzero().get();
+        match &mut self.own {
+            Some(own) => {
+                let _ = own.child.kill();
+                let _ = own.child.wait();
+                orphans::sweep(pid, &own.mark);
+            }
+            None => {
+                let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+                let _ = rustix::process::waitpid(Some(self.pid), WaitOptions::empty());
+                // Others of the same mark may live. The end of the server is the end of all.
+                orphans::forget(pid);
+            }
+        }
     }
 }
 
@@ -277,6 +326,18 @@ pub fn can_fix_addresses() -> bool {
     std::thread::spawn(fix_addresses).join().unwrap_or(false)
 }
 
+/// The kernel's own name for its version.
+#[must_use]
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// The same as [`can_fix_addresses`], tried once.
+fn addresses_are_fixed() -> bool {
+    static FIXED: OnceLock<bool> = OnceLock::new();
+    *FIXED.get_or_init(can_fix_addresses)
+}
+
 /// A second descriptor of the shared file with a high number, which the target inherits.
 fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
     let limit = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(1024);
@@ -285,35 +346,56 @@ fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
         .map_err(|error| StartError::Resources(format!("no free descriptor: {error}")))
 }
 
-fn command(options: &Options, descriptor: &OwnedFd) -> Result<Command, StartError> {
+/// The program with its arguments and environment.
+fn command(options: &Options, binding: Binding) -> Command {
     let mut command = Command::new(executable_path(&options.program));
     command.args(&options.args);
     command.env("GLIBC_TUNABLES", tunables(std::env::var_os("GLIBC_TUNABLES").as_deref()));
     command.envs(options.env.iter().map(|(key, value)| (key, value)));
-    command.env(ENV_DESCRIPTOR, descriptor.as_raw_fd().to_string());
     if let Some(directory) = &options.directory {
         command.current_dir(directory);
     }
-    command.stdin(stdin(options.stdin.as_deref())?);
+    if binding == Binding::Eager {
+        command.env("LD_BIND_NOW", "1");
+    }
+    command
+}
+
+/// Has the runtime loaded into the program, if there is one.
+fn preload_into(command: &mut Command, options: &Options) -> Result<Option<Preload>, StartError> {
+    let preload = options.runtime.as_deref().map(Preload::new).transpose()?;
+    if let Some(preload) = &preload {
+        let set = command.get_envs().find(|(name, _)| *name == PRELOAD).map(|(_, value)| value.map(Into::into));
+        let present = set.unwrap_or_else(|| std::env::var_os(PRELOAD));
+        command.env(PRELOAD, preload.before(present.as_deref()));
+    }
+    Ok(preload)
+}
+
+/// The program's standard input, output and error.
+fn streams(options: &Options) -> Result<[OwnedFd; 3], StartError> {
     let resources = |error: io::Error| StartError::Resources(error.to_string());
-    match options.output {
-        Output::Discard => command.stdout(Stdio::null()).stderr(Stdio::null()),
-        Output::Inherit => command.stdout(Stdio::inherit()).stderr(Stdio::inherit()),
-        Output::Error => {
-            let copy = io::stderr().as_fd().try_clone_to_owned().map_err(resources)?;
-            command.stdout(copy).stderr(Stdio::inherit())
-        }
+    let nowhere = || File::options().write(true).open("/dev/null").map(OwnedFd::from).map_err(resources);
+    let own_output = || io::stdout().as_fd().try_clone_to_owned().map_err(resources);
+    let own_error = || io::stderr().as_fd().try_clone_to_owned().map_err(resources);
+    let [output, error] = match options.output {
+        Output::Discard => [nowhere()?, nowhere()?],
+        Output::Inherit => [own_output()?, own_error()?],
+        Output::Error => [own_error()?, own_error()?],
         Output::Captured => {
             let file = options.captured.as_ref().map(File::create).transpose().map_err(resources)?;
-            command.stdout(Stdio::null()).stderr(file.map_or_else(Stdio::null, Stdio::from))
+            [nowhere()?, file.map_or_else(nowhere, |file| Ok(file.into()))?]
         }
     };
-    command.process_group(0);
-    let setup = ChildSetup { descriptor: descriptor.as_raw_fd(), parent: rustix::process::getpid() };
+    Ok([stdin(options.stdin.as_deref())?, output, error])
+}
+
+/// Lets the child inherit a descriptor, and prepares it before it becomes the program.
+fn set_up_child(command: &mut Command, descriptor: RawFd) {
+    let setup = ChildSetup { descriptor, parent: rustix::process::getpid() };
     // SAFETY: the closure runs between fork and exec of a process that may have threads; it makes
     // system calls only, takes no locks and allocates nothing.
     unsafe { command.pre_exec(move || setup.apply()) };
-    Ok(command)
 }
 
 /// A name without a slash is a file in the current directory, not a command on the PATH.
@@ -321,12 +403,10 @@ fn executable_path(program: &Path) -> PathBuf {
     if program.as_os_str().as_encoded_bytes().contains(&b'/') { program.into() } else { Path::new(".").join(program) }
 }
 
-fn stdin(path: Option<&Path>) -> Result<Stdio, StartError> {
-    let Some(path) = path else {
-        return Ok(Stdio::null());
-    };
+fn stdin(path: Option<&Path>) -> Result<OwnedFd, StartError> {
+    let path = path.unwrap_or(Path::new("/dev/null"));
     let file = File::open(path).map_err(|error| StartError::Stdin(path.into(), error.to_string()))?;
-    Ok(Stdio::from(file))
+    Ok(file.into())
 }
 
 /// Adds our tunable to the user's own; a later entry overrides an earlier one.
@@ -350,13 +430,13 @@ struct ChildSetup {
 
 impl ChildSetup {
     fn apply(&self) -> io::Result<()> {
-        // Die with the host. If the host is dead already, the signal will not come any more.
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // Die with the host. If the host is dead already, the signal will not come any more. Where
+        // the system forbids it, only a host that is killed leaves processes behind.
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
         if rustix::process::getppid() != Some(self.parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        // Equal addresses in every process. Containers may forbid it; each process is still right
-        // in itself then.
+        // Equal addresses in every process. Where that is forbidden, targets are forks of one.
         fix_addresses();
         let no_core = Rlimit { current: Some(0), maximum: Some(0) };
         let _ = rustix::process::setrlimit(Resource::Core, no_core);

@@ -1,5 +1,6 @@
 //! What the kernel says in `/proc` about processes and memory.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::native::watchdog::Activity;
@@ -56,9 +57,41 @@ fn statistics(process: &str) -> Option<String> {
 
 /// Three quarters of the available memory; `None` if the kernel does not say how much there is.
 pub(crate) fn sensible_memory_limit() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let available = kilobytes(&text, "MemAvailable:").saturating_mul(1024);
-    (available > 0).then_some(available / 4 * 3)
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let of_machine = Some(kilobytes(&text, "MemAvailable:").saturating_mul(1024)).filter(|&bytes| bytes > 0);
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let of_container = left_in_groups(&groups, Path::new("/sys/fs/cgroup"));
+    of_machine.into_iter().chain(of_container).min().map(|available| available / 4 * 3)
+}
+
+/// Bytes that the process may still use by the limits of its control groups, which containers set.
+fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
+    let mut left = None;
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        // The second version of control groups has one tree, the first one a tree for each controller.
+        let names = match controllers {
+            "" => ("", "memory.max", "memory.current"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+            }
+            _ => continue,
+        };
+        let tree = root.join(names.0);
+        // In a container the path may be that of the machine: then the root is the container's own.
+        let mut group = Some(tree.join(path.trim_start_matches('/')));
+        while let Some(directory) = group.filter(|directory| directory.starts_with(&tree)) {
+            let number =
+                |name: &str| -> Option<u64> { std::fs::read_to_string(directory.join(name)).ok()?.trim().parse().ok() };
+            if let Some(limit) = number(names.1) {
+                let free = limit.saturating_sub(number(names.2).unwrap_or(0));
+                left = Some(left.map_or(free, |least: u64| least.min(free)));
+            }
+            group = directory.parent().map(Path::to_path_buf);
+        }
+    }
+    left
 }
 
 /// The number after a word in one of the kernel's tables.
@@ -78,6 +111,28 @@ mod tests {
         assert!(own_memory(std::process::id()) > 4096);
         assert_eq!(own_memory(0), 0);
         assert!(sensible_memory_limit().is_some_and(|limit| limit > 1 << 20));
+    }
+
+    #[test]
+    fn limits_of_containers_count() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |group: &str, files: [(&str, &str); 2]| {
+            std::fs::create_dir_all(root.path().join(group)).unwrap();
+            for (name, text) in files {
+                std::fs::write(root.path().join(group).join(name), text).unwrap();
+            }
+        };
+        let left = |groups: &str| left_in_groups(groups, root.path());
+        assert_eq!(left("0::/a/b\n"), None);
+        write("a", [("memory.max", "5000\n"), ("memory.current", "1000\n")]);
+        write("a/b", [("memory.max", "max\n"), ("memory.current", "10\n")]);
+        assert_eq!(left("0::/a/b\n"), Some(4000), "a group above has the limit");
+        write("a/b", [("memory.max", "300\n"), ("memory.current", "400\n")]);
+        assert_eq!(left("0::/a/b\n"), Some(0));
+        assert_eq!(left("0::/../../elsewhere\n"), None);
+        write("memory/x", [("memory.limit_in_bytes", "700\n"), ("memory.usage_in_bytes", "200\n")]);
+        assert_eq!(left("5:cpu,memory:/x\n4:pids:/a\n"), Some(500));
+        assert_eq!(left("nonsense\n::\n"), None);
     }
 
     #[test]

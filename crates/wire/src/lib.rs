@@ -34,6 +34,9 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
 /// passive.
 pub const ENV_DESCRIPTOR: &str = "RADDLE_TARGET_FD";
+/// Environment variable that holds a socket instead: each message on it asks for a fork of the
+/// process, which is the target. It brings the file along.
+pub const ENV_SERVER: &str = "RADDLE_TARGET_SERVER";
 /// Jobs in a batch, at most.
 pub const MAX_JOBS: usize = 64;
 /// Schedule segments in a batch, at most.

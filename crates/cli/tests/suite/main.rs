@@ -6,6 +6,7 @@ mod common;
 
 mod differential;
 mod guide;
+mod hardened;
 mod install;
 mod instructions;
 mod integrations;

@@ -63,7 +63,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn start(options: &Options) -> Result<Self, StartError> {
-        let shared = SharedFile::for_options(options).map_err(|error| StartError::Resources(error.to_string()))?;
+        let shared = SharedFile::for_options(options).map_err(|error| StartError::SharedFile(error.to_string()))?;
         let process = cpu_pin::start_unpinned(|| Process::start(options, &shared))?;
         tracing::debug!(pid = process.id(), mode = ?options.mode, pool = options.pool, "target started");
         Ok(Session {

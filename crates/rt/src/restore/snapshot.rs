@@ -287,7 +287,7 @@ impl Snapshot {
     /// Collects all private writable memory that is not the runtime's.
     fn collect(&mut self, module: (usize, usize)) -> Result<(), &'static str> {
         self.exclude(module.0, module.1 - module.0);
-        let mut maps = Maps::open().ok_or("cannot read the list of mappings")?;
+        let mut maps = Maps::open().ok_or("cannot read /proc/self/maps: /proc has to be mounted")?;
         while let Some(mapping) = maps.next() {
             if mapping.private && mapping.writable && mapping.readable {
                 self.has_code |= mapping.executable;

@@ -7,6 +7,7 @@ pub mod controller;
 pub mod debugger;
 pub mod enabled;
 mod fairness;
+mod fork_server;
 pub mod idle_rounds;
 pub mod ranks;
 pub mod real_time;

@@ -11,7 +11,7 @@ use raddle_wire::{Control, MAGIC, PROTOCOL_VERSION, config_flag};
 use crate::arch::{PAGE, context, tls};
 use crate::interpose::process::kernel_state::forget_variable;
 use crate::library::program_hooks;
-use crate::sched::{self, controller};
+use crate::sched::{self, controller, fork_server};
 use crate::state::{AnnouncedOp, Fiber, PoolEntry, ReadySet, ThreadStatus, WaitStage, process, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{self, syscall};
@@ -76,11 +76,15 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// The descriptor named in the environment, which then is named there no more.
+/// The descriptor of the file that is shared with the host: named in the environment, or part of a
+/// request to be forked.
 fn descriptor(environment: *mut *const u8) -> Option<i32> {
-    let (index, text) = variable(environment, raddle_wire::ENV_DESCRIPTOR.as_bytes())?;
-    forget_variable(environment, index);
-    number(text)
+    let [named, served] = [raddle_wire::ENV_DESCRIPTOR, raddle_wire::ENV_SERVER].map(|name| {
+        let (index, text) = variable(environment, name.as_bytes())?;
+        forget_variable(environment, index);
+        number(text)
+    });
+    named.or_else(|| served.map(fork_server::serve))
 }
 
 /// The program and its children see the libraries only that the user wants to be loaded: the
