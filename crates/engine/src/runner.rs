@@ -10,6 +10,7 @@ use raddle_report::symbols::Symbols;
 use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 
 use crate::error::Error;
+use crate::findings::collect::shows_in_calls;
 use crate::naming::{SourceNames, target_symbols, with_places};
 use crate::observed::{Observed, observed};
 use crate::options::DEFAULT_MAX_EVENTS;
@@ -92,7 +93,7 @@ impl Runner {
     /// # Errors
     /// If the program cannot be run.
     pub fn run(&self) -> Result<ControlledRun, Error> {
-        let mut options = self.target_options();
+        let mut options = self.target_options()?;
         if let Some(recording) = &self.recording {
             recording.settings.apply(&mut options);
         }
@@ -111,8 +112,8 @@ impl Runner {
         Ok(ControlledRun { execution, divergence, symbols, target, plan, spurious: self.options.spurious })
     }
 
-    fn target_options(&self) -> Options {
-        let mut options = self.program.target_options();
+    fn target_options(&self) -> Result<Options, Error> {
+        let mut options = self.program.target_options()?;
         options.granularity = self.options.granularity;
         options.mode = self.options.mode;
         options.spurious = self.options.spurious;
@@ -123,7 +124,7 @@ impl Runner {
         options.real_sockets = self.recording.is_none() && options.parties.is_empty();
         options.pool = MAX_THREADS as u32;
         options.trace_bytes = TRACE_BYTES;
-        options
+        Ok(options)
     }
 
     fn plan(&self) -> Result<RunPlan, Error> {
@@ -154,7 +155,11 @@ impl ControlledRun {
     pub fn observed(&self) -> Vec<Observed> {
         // The status is the answer of the run, not a finding.
         let finder = DefectFinder::new().until_idle(self.target.options().until_idle);
-        observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), finder)
+        let mut all = observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), finder);
+        if self.target.options().sees_calls_only() {
+            all.retain(|observed| shows_in_calls(observed.kind));
+        }
+        all
     }
 
     /// What was not modelled.

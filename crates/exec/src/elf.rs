@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use object::read::elf::{Dyn, ElfFile64, FileHeader};
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol as _, elf};
 use raddle_wire::role;
 
@@ -14,11 +14,21 @@ use crate::languages;
 /// Start of the name of the runtime's file, wherever it is installed.
 pub const RUNTIME_PREFIX: &str = "libraddle_rt";
 
-/// Checks that the file is an executable for this machine that was linked with raddle's runtime.
+/// What raddle can see of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instrumentation {
+    /// It was linked with raddle's runtime, and calls the hooks.
+    Hooks,
+    /// It was built without raddle. The runtime can be loaded into it, and replaces the functions of
+    /// the C library that it calls.
+    Calls,
+}
+
+/// Checks that the file is an executable for this machine into which the runtime comes, or can come.
 ///
 /// # Errors
 /// The reason why it is not, for the user.
-pub fn check(program: &Path) -> Result<(), StartError> {
+pub fn check(program: &Path) -> Result<Instrumentation, StartError> {
     let path = || PathBuf::from(program);
     let file = File::open(program).map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
     let about = file.metadata().map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
@@ -35,10 +45,30 @@ pub fn check(program: &Path) -> Result<(), StartError> {
         return Err(StartError::NotExecutable(path(), "its permissions do not allow to execute it".into()));
     }
     match needs_runtime(&elf) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(StartError::NotBuiltWithRaddle(path())),
+        Ok(true) => Ok(Instrumentation::Hooks),
+        Ok(false) => match refusal(&elf, about.permissions().mode()) {
+            Some(why) => Err(StartError::NotExecutable(path(), why.into())),
+            None => Ok(Instrumentation::Calls),
+        },
         Err(why) => Err(StartError::NotExecutable(path(), why)),
     }
+}
+
+/// Why the dynamic linker would not load a runtime that the program does not ask for.
+fn refusal(elf: &Elf<'_>, mode: u32) -> Option<&'static str> {
+    let headers = elf.elf_program_headers();
+    if !headers.iter().any(|header| header.p_type(elf.endian()) == elf::PT_INTERP) {
+        return Some(
+            "it is a library, or statically linked, so that the runtime cannot be loaded into it: link it \
+             dynamically, or build it with `raddle cc` or `raddle c++`",
+        );
+    }
+    // Neither the group nor the user has to be another one: the bits alone make the linker careful.
+    const SET_ID: u32 = 0o6000;
+    (mode & SET_ID != 0).then_some(
+        "it runs as another user or group (set-user-ID or set-group-ID), and the system loads no runtime into such \
+         a program: check a copy of it without these bits",
+    )
 }
 
 /// Functions of a program that are known by their names.
@@ -96,6 +126,9 @@ fn parse(data: &[u8]) -> Result<Elf<'_>, String> {
     let not_elf = "it is not an ELF file for a 64-bit machine";
     if data.is_empty() {
         return Err("it is empty".into());
+    }
+    if data.starts_with(&[elf::ELFMAG.as_slice(), &[elf::ELFCLASS32.0]].concat()) {
+        return Err("it is a 32-bit program: build it for x86-64".into());
     }
     let elf = Elf::parse(data).map_err(|_| String::from(not_elf))?;
     let header = elf.elf_header();
@@ -158,8 +191,14 @@ mod tests {
         assert!(message(&written(directory.path(), b"hello", 0o755)).contains("not an ELF"));
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(message(&written(directory.path(), &own, 0o644)).contains("permissions"));
-        assert!(message(&written(directory.path(), &own, 0o755)).contains("not built with raddle"));
+        assert!(message(&written(directory.path(), &own, 0o4755)).contains("another user"));
+        assert!(message(&written(directory.path(), b"\x7fELF\x01\x01", 0o755)).contains("32-bit"));
         assert!(message(&written(directory.path(), &own[..200], 0o755)).contains("ELF"));
+    }
+
+    #[test]
+    fn a_program_without_the_runtime_can_get_it() {
+        assert_eq!(check(&std::env::current_exe().unwrap()), Ok(Instrumentation::Calls));
     }
 
     proptest! {
@@ -172,6 +211,7 @@ mod tests {
             }
             if let Ok(elf) = parse(&data) {
                 let _ = needs_runtime(&elf);
+                let _ = refusal(&elf, 0o755);
                 let _ = functions_of(&elf);
             }
         }

@@ -181,6 +181,15 @@ impl Drop for Process {
     }
 }
 
+/// Asks the runtime in a process of a target to let another thread run.
+pub(crate) fn preempt(process: u32) {
+    if let Ok(process) = libc::pid_t::try_from(process) {
+        // SAFETY: sends a signal. A process that is gone by now was ours, and is not reaped yet, or was a
+        // child of one of ours.
+        unsafe { libc::kill(process, raddle_wire::PREEMPTION) };
+    }
+}
+
 /// Status of a child that has ended, without reaping it: its number stays taken until the process
 /// is dropped.
 fn peek(pid: Pid) -> Option<ExitStatus> {
@@ -242,6 +251,9 @@ fn command(options: &Options, descriptor: &OwnedFd) -> Result<Command, StartErro
     command.env("GLIBC_TUNABLES", tunables(std::env::var_os("GLIBC_TUNABLES").as_deref()));
     command.envs(options.env.iter().map(|(key, value)| (key, value)));
     command.env(ENV_DESCRIPTOR, descriptor.as_raw_fd().to_string());
+    if let Some(runtime) = &options.preload {
+        command.env("LD_PRELOAD", preloaded(runtime, std::env::var_os("LD_PRELOAD").as_deref()));
+    }
     if let Some(directory) = &options.directory {
         command.current_dir(directory);
     }
@@ -291,6 +303,17 @@ fn tunables(present: Option<&OsStr>) -> OsString {
         }
         _ => TUNABLE.into(),
     }
+}
+
+/// The libraries to load into the target: the runtime, and those that the user wants. The runtime takes
+/// itself out of the variable.
+fn preloaded(runtime: &Path, present: Option<&OsStr>) -> OsString {
+    let mut all = OsString::from(runtime);
+    if let Some(present) = present.filter(|text| !text.is_empty()) {
+        all.push(":");
+        all.push(present);
+    }
+    all
 }
 
 /// What the child does to itself before it becomes the program.
@@ -358,6 +381,14 @@ mod tests {
         assert_eq!(tunables(None), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new(""))), TUNABLE);
         assert_eq!(tunables(Some(OsStr::new("a.b=1"))), *format!("a.b=1:{TUNABLE}"));
+    }
+
+    #[test]
+    fn the_runtime_is_loaded_before_the_users_libraries() {
+        let runtime = Path::new("/lib/rt.so");
+        assert_eq!(preloaded(runtime, None), "/lib/rt.so");
+        assert_eq!(preloaded(runtime, Some(OsStr::new(""))), "/lib/rt.so");
+        assert_eq!(preloaded(runtime, Some(OsStr::new("a.so b.so"))), "/lib/rt.so:a.so b.so");
     }
 
     #[test]

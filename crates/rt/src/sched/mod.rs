@@ -8,6 +8,7 @@ pub mod debugger;
 pub mod enabled;
 mod fairness;
 pub mod idle_rounds;
+pub mod preemption;
 pub mod ranks;
 pub mod real_time;
 pub mod startup;

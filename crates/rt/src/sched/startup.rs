@@ -31,6 +31,7 @@ static START: extern "C" fn(i32, *const *const u8, *mut *const u8) = start;
 
 extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut *const u8) {
     let Some(descriptor) = descriptor(environment) else { return };
+    crate::interpose::process::kernel_state::forget_preload(environment);
     attach(descriptor);
     create_pool();
     let mapped = crate::interpose::memory::heap::map_arenas(process().pool_len)
@@ -45,6 +46,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     crate::interpose::thread::cancel::prepare();
     forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
+    sched::preemption::prepare();
     crate::restore::undo::at_root();
     crate::interpose::process::signal_masks::at_root();
     crate::interpose::process::end::watch_ends();
@@ -83,7 +85,7 @@ fn descriptor(environment: *mut *const u8) -> Option<i32> {
         let matches = (0..name.len()).all(|i| unsafe { *text.add(i) } == name[i]);
         // SAFETY: only reached if all characters of the name were there.
         if matches && unsafe { *text.add(name.len()) } == b'=' {
-            crate::interpose::process::kernel_state::forget_descriptor(environment, index);
+            crate::interpose::process::kernel_state::forget_variable(environment, index);
             // SAFETY: still within the C string.
             return number(unsafe { text.add(name.len() + 1) });
         }

@@ -291,9 +291,8 @@ extern "C" fn set_limit(resource: i32, limit: *const c_void) -> i32 {
     unsafe { hidden::setrlimit(resource, limit) }
 }
 
-/// Removes the variable that names the host's file, so that children of the program are ordinary
-/// programs.
-pub fn forget_descriptor(environment: *mut *const u8, index: usize) {
+/// Removes a variable, so that children of the program are ordinary programs.
+pub fn forget_variable(environment: *mut *const u8, index: usize) {
     let mut at = index;
     loop {
         // SAFETY: the environment ends with a null pointer, which is moved last.
@@ -304,6 +303,39 @@ pub fn forget_descriptor(environment: *mut *const u8, index: usize) {
             }
         }
         at += 1;
+    }
+}
+
+/// Takes the runtime out of the list of libraries to load first, if the host has put it there: children
+/// of the program are ordinary programs.
+pub fn forget_preload(environment: *mut *const u8) {
+    const NAME: &[u8] = b"LD_PRELOAD=";
+    const RUNTIME: &[u8] = b"libraddle_rt.so";
+    let mut index = 0;
+    loop {
+        // SAFETY: the environment is an array of C strings that ends with a null pointer.
+        let text = unsafe { *environment.add(index) }.cast_mut();
+        if text.is_null() {
+            return;
+        }
+        // SAFETY: the kernel has put the strings on the stack of the main thread, which is writable, and
+        // no other thread exists.
+        let bytes = unsafe { core::slice::from_raw_parts_mut(text, libc::strlen(text.cast())) };
+        if let Some(libraries) = bytes.strip_prefix(NAME) {
+            let first = libraries.iter().position(|byte| b": ".contains(byte)).unwrap_or(libraries.len());
+            if !libraries[..first].ends_with(RUNTIME) {
+                return;
+            }
+            if first == libraries.len() {
+                return forget_variable(environment, index);
+            }
+            let rest = NAME.len() + first + 1;
+            bytes.copy_within(rest.., NAME.len());
+            let end = bytes.len() - first - 1;
+            bytes[end] = 0;
+            return;
+        }
+        index += 1;
     }
 }
 
