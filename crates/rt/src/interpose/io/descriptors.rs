@@ -255,7 +255,8 @@ extern "C" fn set_size(descriptor: i32, bytes: i64, pc: u64) -> i32 {
     unsafe { hidden::ftruncate(descriptor, bytes) }
 }
 
-extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
+/// `fstat`
+pub extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
     if controlled() {
         regular_files::touches(descriptor, FileAccess::Observe, pc);
         touch(into.cast(), size_of::<libc::stat>());
