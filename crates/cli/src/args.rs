@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use raddle_engine::{DEFAULT_EXIT_EVENTS, DEFAULT_MAX_EVENTS, Program, Property, StrategyName};
+use raddle_engine::{DEFAULT_EXIT_EVENTS, DEFAULT_MAX_EVENTS, Observe, Program, Property, StrategyName};
 use raddle_exec::open_values::OpenValues;
 use raddle_exec::scripts::{self, PartyScript};
 use raddle_vocab::party::PartyRole;
@@ -197,10 +197,32 @@ pub struct TargetArgs {
     /// Take a program for blocked that waits for more clients when all scripts are done
     #[arg(long, conflicts_with = "until_idle")]
     pub until_exit: bool,
+    /// What to see of the program: its calls of the C library, or memory accesses and atomic operations
+    /// too, for which it has to be built with raddle [default: as much as can be]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub observe: Option<ObserveArg>,
     /// Values to try where the program leaves one open (__VERIFIER_nondet_int and the like), as in
     /// 0,1,5 or int=-1..3,uchar=0,255 [default: 0,1]
     #[arg(long, value_name = "SPEC", value_parser = OpenValues::parse, allow_hyphen_values = true)]
     pub nondet: Option<OpenValues>,
+}
+
+/// What is seen of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ObserveArg {
+    /// Calls of the C library: any program
+    Sync,
+    /// Memory accesses and atomic operations, too: programs built with raddle
+    All,
+}
+
+impl From<ObserveArg> for Observe {
+    fn from(name: ObserveArg) -> Self {
+        match name {
+            ObserveArg::Sync => Observe::Sync,
+            ObserveArg::All => Observe::All,
+        }
+    }
 }
 
 impl TargetArgs {
@@ -212,7 +234,7 @@ impl TargetArgs {
         let parties = self.parties()?;
         let program = program.args(args).stdin(self.stdin.clone());
         let program = program.exit_events(self.exit_events).share_files(self.share_files);
-        let program = program.partial_io(self.partial_io);
+        let program = program.partial_io(self.partial_io).observe(self.observe.map(Into::into));
         let program = program.open_values(self.nondet.clone().unwrap_or_default()).parties(parties);
         Ok(match (self.until_idle, self.until_exit) {
             (true, _) => program.until_idle(true),
@@ -248,7 +270,8 @@ pub struct BuildArgs {
 #[derive(Clone, Debug, Args)]
 #[command(args_override_self = true)]
 pub struct CheckArgs {
-    /// A program built with raddle, or source files to compile first
+    /// A program, built with raddle unless calls of the C library are enough, or source files to compile
+    /// first
     #[arg(required = true, value_name = "PROG|FILE.c")]
     pub inputs: Vec<PathBuf>,
     /// Arguments of the program
@@ -362,7 +385,7 @@ impl From<ModeArg> for raddle_exec::RestoreMode {
 /// `raddle run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A program built with raddle
+    /// A program, built with raddle unless calls of the C library are enough
     #[arg(value_name = "PROG")]
     pub program: PathBuf,
     /// Arguments of the program

@@ -18,7 +18,7 @@ const SCRIPT: &str = include_str!("gdb/raddle.py");
 /// Lets gdb take the program over before its first event. The run gets a process of its own,
 /// because the write-protected pages of a snapshot would look like crashes to the user.
 pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
-    let (mut options, plan) = replay.for_debugger(args.break_at.is_some());
+    let (mut options, plan) = replay.for_debugger(args.break_at.is_some())?;
     options.mode = RestoreMode::Fork;
     options.hang_timeout = Duration::MAX;
     interrupt::leave_to_debugger()?;

@@ -17,6 +17,16 @@ pub enum Error {
     /// The program cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// More is to be seen of a program than can be.
+    #[error(
+        "{path} was not built with raddle, so its memory accesses cannot be seen: compile and link it with \
+         `raddle cc` or `raddle c++`, or leave --observe all out",
+        path = .0.display()
+    )]
+    NoHooks(PathBuf),
+    /// Less is to be seen of a program than there is.
+    #[error("{path} was built with raddle, which sees all of it: leave --observe sync out", path = .0.display())]
+    HasHooks(PathBuf),
     /// The program was lost before anything could be said about it.
     #[error(transparent)]
     Target(#[from] TargetError),

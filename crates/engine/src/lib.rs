@@ -70,7 +70,7 @@ pub use error::Error;
 pub use naming::place_text;
 pub use observed::Observed;
 pub use observer::{Observer, Progress};
-pub use options::{CheckOptions, DEFAULT_MAX_EVENTS, OptionsError, Property, StrategyName, granularity_word};
+pub use options::{CheckOptions, DEFAULT_MAX_EVENTS, Observe, OptionsError, Property, StrategyName, granularity_word};
 pub use panics::has_panicked;
 pub use predict::{Predicted, Predictor, PredictorOptions};
 pub use program::{DEFAULT_EXIT_EVENTS, Program, Sources};

@@ -86,6 +86,15 @@ impl StrategyName {
     }
 }
 
+/// What is seen of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observe {
+    /// Calls of the C library, as in programs that were not built with raddle.
+    Sync,
+    /// Memory accesses and atomic operations, too.
+    All,
+}
+
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
@@ -196,6 +205,12 @@ pub enum OptionsError {
     /// A pruning strategy was given a bound on preemptions.
     #[error("--preemptions goes with --strategy auto, optimal, stateful, dpor or dfs: pruning looks at whole searches")]
     BoundedPruning,
+    /// Something that needs the memory accesses of a program without hooks.
+    #[error(
+        "{0} needs the memory accesses of the program, which was not built with raddle: compile and link it with \
+         `raddle cc` or `raddle c++`"
+    )]
+    NeedsAccesses(&'static str),
 }
 
 impl CheckOptions {
@@ -227,5 +242,22 @@ impl CheckOptions {
             return Err(OptionsError::BoundedPruning);
         }
         Ok(())
+    }
+
+    /// Refuses options that a program without hooks cannot be checked with.
+    ///
+    /// # Errors
+    /// Which one.
+    pub fn validate_for_calls(&self) -> Result<(), OptionsError> {
+        let refused = match self.strategy {
+            StrategyName::Pdp => Some("--strategy pdp"),
+            StrategyName::Dhtc => Some("--strategy dhtc"),
+            // States are compared by what compiled code with hooks keeps alive.
+            StrategyName::Stateful => Some("--strategy stateful"),
+            _ if self.granularity == Granularity::Access => Some("--granularity access"),
+            _ if self.property() == Property::Race => Some("--property race"),
+            _ => None,
+        };
+        refused.map_or(Ok(()), |option| Err(OptionsError::NeedsAccesses(option)))
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use raddle_cc::{
     Environment, KEEP_CALLS, SourceBuild, execute, find_compiler, find_named_compiler, has_known_functions, response,
 };
+use raddle_exec::elf::{self, Instrumentation};
 use raddle_exec::open_values::OpenValues;
 use raddle_exec::scripts::PartyScript;
 use raddle_exec::{Options, Output};
@@ -14,6 +15,7 @@ use raddle_vocab::party::PartyRole;
 
 use crate::directory::ROOT;
 use crate::error::Error;
+use crate::options::Observe;
 use crate::runtime;
 
 /// Bound on the events after exit unless the caller sets another one.
@@ -32,10 +34,12 @@ pub struct Program {
     parties: Vec<PartyScript>,
     until_idle: bool,
     open_values: OpenValues,
+    observe: Option<Observe>,
 }
 
 impl Program {
-    /// A program that `raddle cc` or `raddle c++` has built.
+    /// A program that `raddle cc` or `raddle c++` has built, or any other one that is linked dynamically.
+    /// Only calls of the C library are seen of the latter.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Program {
@@ -49,6 +53,7 @@ impl Program {
             parties: Vec::new(),
             until_idle: false,
             open_values: OpenValues::default(),
+            observe: None,
         }
     }
 
@@ -105,6 +110,12 @@ impl Program {
         Program { partial_io, ..self }
     }
 
+    /// What is seen of it; `None` for as much as can be.
+    #[must_use]
+    pub fn observe(self, observe: Option<Observe>) -> Self {
+        Program { observe, ..self }
+    }
+
     /// The other sides of its connections. Where there are clients, a program that only waits for more of
     /// them has ended.
     #[must_use]
@@ -132,20 +143,20 @@ impl Program {
         self.name.clone().or_else(of_file).unwrap_or_else(|| "program".into())
     }
 
+    /// Whether values that it leaves open are those that are tried by default.
+    pub(crate) fn has_default_values(&self) -> bool {
+        self.open_values.is_default()
+    }
+
     /// Its arguments, as reports show them.
     pub(crate) fn args_text(&self) -> Vec<String> {
         self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect()
     }
 
-    /// Whether the user named no values for what the program leaves open.
-    pub(crate) fn has_default_values(&self) -> bool {
-        self.open_values.is_default()
-    }
-
     /// Options for a target that runs the program, its output thrown away.
     ///
     /// # Errors
-    /// If the runtime can be put nowhere.
+    /// If the file is no program that can be run, or less or more can be seen of it than is wanted.
     pub fn target_options(&self) -> Result<Options, Error> {
         let mut options = Options::new(&self.path);
         options.runtime = Some(runtime::install()?.library());
@@ -158,7 +169,21 @@ impl Program {
         options.until_idle = self.until_idle;
         options.open_values.clone_from(&self.open_values);
         options.output = Output::Discard;
+        options.calls_only = sees_calls_only(&self.path, self.observe)?;
         Ok(options)
+    }
+}
+
+/// Whether only the calls of a program are seen.
+///
+/// # Errors
+/// If the file is no program that can be run, or less or more can be seen of it than is wanted.
+pub(crate) fn sees_calls_only(program: &Path, observe: Option<Observe>) -> Result<bool, Error> {
+    match (elf::check(program)?, observe) {
+        (Instrumentation::Hooks, Some(Observe::Sync)) => Err(Error::HasHooks(program.into())),
+        (Instrumentation::Hooks, _) => Ok(false),
+        (Instrumentation::Calls, Some(Observe::All)) => Err(Error::NoHooks(program.into())),
+        (Instrumentation::Calls, _) => Ok(true),
     }
 }
 

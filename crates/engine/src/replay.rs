@@ -14,6 +14,7 @@ use raddle_vocab::RunStatus;
 use crate::error::Error;
 use crate::naming::{SourceNames, target_symbols};
 use crate::observed::{Observed, observed};
+use crate::program::sees_calls_only;
 
 /// A recorded schedule that is run again.
 #[derive(Debug)]
@@ -128,10 +129,18 @@ impl Replay {
 
     /// What a debugger that takes the program over needs. With a stop of its own the debugger wants
     /// the schedule as it was recorded.
-    #[must_use]
-    pub fn for_debugger(&self, stops: bool) -> (Options, RunPlan) {
+    ///
+    /// # Errors
+    /// If the file is no program that can be run.
+    pub fn for_debugger(&self, stops: bool) -> Result<(Options, RunPlan), Error> {
         let plan = if stops { self.plan.clone() } else { self.witness_plan() };
-        (self.options.clone(), plan)
+        Ok((self.target_options()?, plan))
+    }
+
+    /// The options, with what can be seen of the program.
+    fn target_options(&self) -> Result<Options, Error> {
+        let calls_only = sees_calls_only(&self.options.program, None)?;
+        Ok(Options { calls_only, ..self.options.clone() })
     }
 
     /// Runs the schedule, twice: a witness must do the same each time.
@@ -139,7 +148,7 @@ impl Replay {
     /// # Errors
     /// If the program cannot be run, or does not do the same twice.
     pub fn run(&self) -> Result<ReplayOutcome, Error> {
-        let mut target = NativeTarget::start(self.options.clone())?;
+        let mut target = NativeTarget::start(self.target_options()?)?;
         let (execution, detail) = twice(&mut target, &self.witness_plan())?;
         let symbols = target_symbols(&self.options, target.mappings());
         let names = SourceNames::new(&symbols, &execution);
@@ -180,7 +189,7 @@ impl Replay {
         plan.stops.retain(|stop| stop.after < before);
         plan.stop_after_schedule = true;
         plan.detail = true;
-        let mut target = NativeTarget::start(self.options.clone())?;
+        let mut target = NativeTarget::start(self.target_options()?)?;
         let mut execution = Execution::empty();
         target.run(plan, &mut execution)?;
         let symbols = target_symbols(&self.options, target.mappings());

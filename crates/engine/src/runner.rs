@@ -10,6 +10,7 @@ use raddle_report::symbols::Symbols;
 use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 
 use crate::error::Error;
+use crate::findings::collect::shows_in_calls;
 use crate::naming::{SourceNames, target_symbols, with_places};
 use crate::observed::{Observed, observed};
 use crate::options::DEFAULT_MAX_EVENTS;
@@ -154,7 +155,11 @@ impl ControlledRun {
     pub fn observed(&self) -> Vec<Observed> {
         // The status is the answer of the run, not a finding.
         let finder = DefectFinder::new().until_idle(self.target.options().until_idle);
-        observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), finder)
+        let mut all = observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), finder);
+        if self.target.options().sees_calls_only() {
+            all.retain(|observed| shows_in_calls(observed.kind));
+        }
+        all
     }
 
     /// What was not modelled.

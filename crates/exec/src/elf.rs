@@ -1,10 +1,10 @@
 //! Checks a program before it is started: can raddle run it?
 
-use std::fs::{File, Metadata};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol as _, elf};
 use raddle_wire::{hooks, role};
 
@@ -14,11 +14,21 @@ use crate::languages;
 /// Start of the name of the runtime's file. Programs that older versions linked need it.
 const RUNTIME_PREFIX: &str = "libraddle_rt";
 
-/// Checks that the file is an executable for this machine that raddle linked.
+/// What raddle can see of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instrumentation {
+    /// Raddle linked it, and it calls the hooks.
+    Hooks,
+    /// It was built without raddle. The runtime can be loaded into it, and replaces the functions of
+    /// the C library that it calls.
+    Calls,
+}
+
+/// Checks that the file is an executable for this machine into which the runtime comes, or can come.
 ///
 /// # Errors
 /// The reason why it is not, for the user.
-pub fn check(program: &Path) -> Result<(), StartError> {
+pub fn check(program: &Path) -> Result<Instrumentation, StartError> {
     let path = || PathBuf::from(program);
     let file = File::open(program).map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
     let about = file.metadata().map_err(|error| StartError::Unreadable(path(), error.to_string()))?;
@@ -35,28 +45,26 @@ pub fn check(program: &Path) -> Result<(), StartError> {
         return Err(StartError::NotExecutable(path(), "its permissions do not allow to execute it".into()));
     }
     let damaged = |why| StartError::NotExecutable(path(), why);
-    match hooks_version(&elf).map_err(damaged)? {
-        Some(hooks::VERSION) => {}
+    let seen = match hooks_version(&elf).map_err(damaged)? {
+        Some(hooks::VERSION) => Instrumentation::Hooks,
         Some(other) => return Err(StartError::HooksDiffer { program: path(), hooks: other, host: hooks::VERSION }),
         None if needs_runtime(&elf).map_err(damaged)? => return Err(StartError::BuiltByOlder(path())),
-        None => return Err(StartError::NotBuiltWithRaddle(path())),
-    }
-    if has_privileges(&about, program) {
-        return Err(StartError::Privileged(path()));
-    }
-    Ok(())
+        None => Instrumentation::Calls,
+    };
+    let refused =
+        refusal(&elf, about.permissions().mode()).or_else(|| has_capabilities(program).then_some(CAPABILITIES));
+    refused.map_or(Ok(seen), |why| Err(StartError::NotExecutable(path(), why.into())))
 }
 
-/// Whether the kernel gives the program rights that its user does not have: then the loader loads
-/// nothing that the user names.
-fn has_privileges(about: &Metadata, program: &Path) -> bool {
-    const SET_USER_OR_GROUP: u32 = 0o6000;
+/// Why a program with capabilities is refused.
+const CAPABILITIES: &str = "it gets capabilities from its file (setcap), and the system loads no runtime into such a \
+                            program: check a copy of it";
+
+/// Whether the program gets rights that its user does not have from its file.
+fn has_capabilities(program: &Path) -> bool {
     let mut value = [0u8; 64];
-    let has_capabilities = rustix::fs::getxattr(program, "security.capability", &mut value).is_ok();
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let mode = about.permissions().mode() & SET_USER_OR_GROUP;
-    let others = (mode & 0o4000 != 0 && about.uid() != user) || (mode & 0o2000 != 0 && about.gid() != group);
-    others || (has_capabilities && user != 0)
+    let has_some = rustix::fs::getxattr(program, "security.capability", &mut value).is_ok();
+    has_some && !rustix::process::geteuid().is_root()
 }
 
 /// The version of the hooks in the file, by the note that raddle's links leave; `None` without.
@@ -75,6 +83,23 @@ fn hooks_version(elf: &Elf<'_>) -> Result<Option<u32>, String> {
         }
     }
     Ok(None)
+}
+
+/// Why the dynamic linker would not load the runtime, which the program does not ask for.
+fn refusal(elf: &Elf<'_>, mode: u32) -> Option<&'static str> {
+    let headers = elf.elf_program_headers();
+    if !headers.iter().any(|header| header.p_type(elf.endian()) == elf::PT_INTERP) {
+        return Some(
+            "it is a library, or statically linked, so that the runtime cannot be loaded into it: link it \
+             dynamically, or build it with `raddle cc` or `raddle c++`",
+        );
+    }
+    // Neither the group nor the user has to be another one: the bits alone make the linker careful.
+    const SET_ID: u32 = 0o6000;
+    (mode & SET_ID != 0).then_some(
+        "it runs as another user or group (set-user-ID or set-group-ID), and the system loads no runtime into such \
+         a program: check a copy of it without these bits",
+    )
 }
 
 /// Functions of a program that are known by their names.
@@ -132,6 +157,9 @@ fn parse(data: &[u8]) -> Result<Elf<'_>, String> {
     let not_elf = "it is not an ELF file for a 64-bit machine";
     if data.is_empty() {
         return Err("it is empty".into());
+    }
+    if data.starts_with(&[elf::ELFMAG.as_slice(), &[elf::ELFCLASS32.0]].concat()) {
+        return Err("it is a 32-bit program: build it for x86-64".into());
     }
     let elf = Elf::parse(data).map_err(|_| String::from(not_elf))?;
     let header = elf.elf_header();
@@ -194,8 +222,14 @@ mod tests {
         assert!(message(&written(directory.path(), b"hello", 0o755)).contains("not an ELF"));
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(message(&written(directory.path(), &own, 0o644)).contains("permissions"));
-        assert!(message(&written(directory.path(), &own, 0o755)).contains("not built with raddle"));
+        assert!(message(&written(directory.path(), &own, 0o4755)).contains("another user"));
+        assert!(message(&written(directory.path(), b"\x7fELF\x01\x01", 0o755)).contains("32-bit"));
         assert!(message(&written(directory.path(), &own[..200], 0o755)).contains("ELF"));
+    }
+
+    #[test]
+    fn a_program_without_the_runtime_can_get_it() {
+        assert_eq!(check(&std::env::current_exe().unwrap()), Ok(Instrumentation::Calls));
     }
 
     proptest! {
@@ -207,7 +241,7 @@ mod tests {
                 *place = byte;
             }
             if let Ok(elf) = parse(&data) {
-                let _ = (needs_runtime(&elf), hooks_version(&elf));
+                let _ = (needs_runtime(&elf), hooks_version(&elf), refusal(&elf, 0o755));
                 let _ = functions_of(&elf);
             }
         }

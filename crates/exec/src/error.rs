@@ -38,13 +38,6 @@ pub enum StartError {
         /// Version that this raddle knows.
         host: u32,
     },
-    /// A program that gets rights from its file.
-    #[error(
-        "{path} has the set-user-ID bit or file capabilities, so that raddle's runtime cannot be loaded into it: \
-         check a copy without them",
-        path = .0.display()
-    )]
-    Privileged(PathBuf),
     /// The kernel refused to start it.
     #[error("cannot start {path}: {1}", path = .0.display())]
     Exec(PathBuf, String),

@@ -65,6 +65,8 @@ pub struct Options {
     pub args: Vec<OsString>,
     /// Variables added to the environment.
     pub env: Vec<(OsString, OsString)>,
+    /// Whether the program was not built with raddle.
+    pub calls_only: bool,
     /// Its working directory; raddle's own if `None`.
     pub directory: Option<PathBuf>,
     /// Its standard input; `/dev/null` if `None`.
@@ -161,6 +163,7 @@ impl Options {
             runtime: None,
             args: Vec::new(),
             env: Vec::new(),
+            calls_only: false,
             directory: None,
             stdin: None,
             output: Output::default(),
@@ -194,6 +197,13 @@ impl Options {
         }
     }
 
+    /// Whether the program has no hooks, so that only its calls of the C library are seen. What a loop
+    /// of it reads is not known then.
+    #[must_use]
+    pub fn sees_calls_only(&self) -> bool {
+        self.calls_only
+    }
+
     /// The configuration that the target gets at its start.
     #[must_use]
     pub(crate) fn config(&self) -> Config {
@@ -209,7 +219,8 @@ impl Options {
                 | flag(self.partial_io, config_flag::PARTIAL_IO)
                 | flag(self.until_idle, config_flag::UNTIL_IDLE)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
-                | flag(self.fold_spins, config_flag::FOLD_SPINS)
+                | flag(self.fold_spins && !self.sees_calls_only(), config_flag::FOLD_SPINS)
+                | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
                 | flag(self.bound_rounds, config_flag::BOUND_ROUNDS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),

@@ -279,6 +279,15 @@ impl Drop for Process {
     }
 }
 
+/// Asks the runtime in a process of a target to let another thread run.
+pub(crate) fn preempt(process: u32) {
+    if let Ok(process) = libc::pid_t::try_from(process) {
+        // SAFETY: sends a signal. A process that is gone by now was ours, and is not reaped yet, or was a
+        // child of one of ours.
+        unsafe { libc::kill(process, raddle_wire::PREEMPTION) };
+    }
+}
+
 /// Status of a child that has ended, without reaping it: its number stays taken until the process
 /// is dropped.
 fn peek(pid: Pid) -> Option<ExitStatus> {

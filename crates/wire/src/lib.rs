@@ -128,7 +128,13 @@ pub mod config_flag {
     pub const PARTIAL_IO: u32 = 256;
     /// A program whose threads wait for more clients, when all parties are done, has ended.
     pub const UNTIL_IDLE: u32 = 512;
+    /// The program has no hooks: the runtime sees only its calls of the C library.
+    pub const CALLS_ONLY: u32 = 1024;
 }
+
+/// The signal by which the host asks a program without hooks to let another thread run: the last one,
+/// which programs hardly use.
+pub const PREEMPTION: i32 = 64;
 
 /// What the host fixes before the target starts.
 #[repr(C)]

@@ -11,6 +11,7 @@ mod limits;
 mod names;
 mod servers;
 mod tools;
+mod unmodified;
 mod unseen;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -34,6 +35,7 @@ fn main() {
         unseen::TESTS,
         names::TESTS,
         servers::TESTS,
+        unmodified::TESTS,
     ];
     for &(name, test) in tests.into_iter().flatten() {
         trials.push(Trial::test(name, move || {

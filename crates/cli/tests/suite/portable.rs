@@ -300,13 +300,11 @@ fn what_another_version_built_is_refused_with_a_sentence() {
     bytes[at] = 77;
     place.write_program("newer", &bytes);
     refused("./newer", "its hooks have version 77");
-    succeeded(place.command("gcc").args(["-pthread", "counter.c", "-o", "plain"]));
-    refused("./plain", "was not built with raddle");
     if is_root() {
         let program = place.write_program("privileged", fs::read(place.path("prog")).unwrap());
         chown(&program, Some(STRANGER), None).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
-        refused("./privileged", "has the set-user-ID bit");
+        refused("./privileged", "set-user-ID");
     }
 }
 

@@ -188,7 +188,7 @@ impl Auto<'_, '_, '_> {
         }
         let inner = Portions::new(strategies::matching_states(self.options));
         let mut states = MainSearch::new(StrategyName::Stateful, inner, None);
-        while pays(&states.figures) {
+        while self.session.can_match_states() && pays(&states.figures) {
             if let Some(last) = self.turn(&mut states, FIRST_TURN, bounded)? {
                 return Ok(last);
             }

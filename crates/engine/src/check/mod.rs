@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use raddle_exec::open_values::OPEN_VALUES;
 use raddle_exec::{Checkpoints, NativeTarget, Options};
-use raddle_model::finding::{Reason, Report, SCHEMA, Stats, verdict};
+use raddle_model::finding::{Reason, Report, SCHEMA, Severity, Stats, verdict};
 use raddle_report::json;
 
 use crate::directory::{REPORT, RunDirectory, usual_directory};
@@ -110,6 +110,9 @@ impl Checker {
         self.options.validate()?;
         let begun = Instant::now();
         let mut options = self.target_options()?;
+        if options.sees_calls_only() {
+            self.options.validate_for_calls()?;
+        }
         let mut suppressed: Vec<String> = Vec::new();
         let mut report = loop {
             let directory = RunDirectory::create(&self.directory)?;
@@ -146,11 +149,21 @@ impl Checker {
 
     /// Names code without hooks. It keeps the verdict from being verified unless it is trusted.
     fn name_unseen(&self, report: &mut Report, options: &Options) {
-        let found = unseen::find(&options.program, &options.loaded.paths(), &self.options.trust);
-        report.unseen = found.names;
-        if report.reason.is_none() {
-            report.reason = found.reason;
-        }
+        let loaded = options.loaded.paths();
+        let reason = if options.sees_calls_only() {
+            report.unseen = unseen::all_of(&options.program, &loaded);
+            if report.reason.is_some() {
+                report.notes.push(CALLS_ONLY.into());
+            }
+            let has_error = report.findings.iter().any(|finding| finding.severity == Severity::Error);
+            let text = if has_error { CALLS_ONLY } else { CALLS_ONLY_COMPLETE };
+            Some(Reason { code: "observe-sync".into(), text: text.into() })
+        } else {
+            let found = unseen::find(&options.program, &loaded, &self.options.trust);
+            report.unseen = found.names;
+            found.reason
+        };
+        report.reason = report.reason.take().or(reason);
         let complete = report.reason.is_none();
         report.verdict = verdict(&report.findings, complete, self.options.warnings_are_errors);
     }
@@ -176,7 +189,8 @@ impl Checker {
         let mut collector = Collector::new(&symbols, confirmer, directory, options.property())
             .bounded(options.preemptions)
             .allowing(&options.allowed_exits)
-            .until_idle(target_options.until_idle);
+            .until_idle(target_options.until_idle)
+            .seeing_calls_only(target_options.sees_calls_only());
         collector.suppressions = options.suppressions.clone();
         let parallel = parallel_setup(options, &within, observer);
         let mut session = Session {
@@ -264,6 +278,15 @@ impl Checker {
 
 /// Said of a program without concurrency: perhaps it was not started as it is meant to be.
 const ONE_THREAD: &str = "the program never had a second thread: there was nothing to explore";
+
+/// Said of a program without hooks.
+const CALLS_ONLY: &str = "the program was not built with raddle: only its calls of the C library were seen, no memory \
+                          accesses and no atomic operations";
+
+/// The same where all orders of these calls were explored.
+const CALLS_ONLY_COMPLETE: &str = "only the calls of a program that was not built with raddle are seen: there is no \
+                                   deadlock, failed assertion or crash in any order of the calls to the thread \
+                                   library; data races and atomic operations were not looked at";
 
 /// What came of one search.
 struct Round {

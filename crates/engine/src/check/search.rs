@@ -60,6 +60,13 @@ pub struct Session<'a, 'b> {
     pub example: Option<Execution>,
 }
 
+impl Session<'_, '_> {
+    /// Whether equal states can be recognised: what compiled code keeps alive is known of code with hooks.
+    pub fn can_match_states(&self) -> bool {
+        !self.target.options().sees_calls_only()
+    }
+}
+
 /// Why a search ended before its strategy had nothing more to ask for.
 enum StopReason {
     /// The first error was enough.

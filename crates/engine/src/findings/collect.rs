@@ -41,6 +41,8 @@ pub struct Collector<'a> {
     confirmer: Confirmer,
     directory: &'a RunDirectory,
     property: Property,
+    /// Whether the program has no hooks.
+    sees_calls_only: bool,
     /// Preemptions that a witness may have.
     preemptions: Option<u32>,
     finder: DefectFinder,
@@ -73,6 +75,7 @@ impl<'a> Collector<'a> {
             confirmer,
             directory,
             property,
+            sees_calls_only: false,
             preemptions: None,
             finder: DefectFinder::allowing(&[]),
             signatures: BTreeSet::new(),
@@ -107,6 +110,12 @@ impl<'a> Collector<'a> {
         Collector { finder: self.finder.until_idle(until_idle), ..self }
     }
 
+    /// Reports only what calls of the C library show, or all.
+    #[must_use]
+    pub fn seeing_calls_only(self, sees_calls_only: bool) -> Self {
+        Collector { sees_calls_only, ..self }
+    }
+
     /// Whether a held lock was overwritten in the execution that was met last, and threads could compete
     /// for it.
     pub fn has_overwritten_lock(&self) -> bool {
@@ -127,7 +136,10 @@ impl<'a> Collector<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>, Error> {
         let mut all = self.finder.find(execution);
-        all.retain(|defect| is_wanted(self.property, defect.signature.kind, defect.signature.detail));
+        all.retain(|defect| {
+            let (kind, detail) = (defect.signature.kind, defect.signature.detail);
+            is_wanted(self.property, kind, detail) && (!self.sees_calls_only || shows_in_calls(kind))
+        });
         let news = self.behind.learn(execution, &all);
         let is_fresh = |defect: &&Defect| self.signatures.insert(defect.signature.clone());
         let fresh: Vec<Defect> = all.iter().filter(is_fresh).cloned().collect();
@@ -410,6 +422,12 @@ fn end_of_schedule(witness: &Witness, defect: Option<&Defect>) -> (usize, Vec<u1
 }
 
 /// Whether a defect is of the sort that is looked for.
+/// Whether calls of the C library show a defect of this kind. What orders two accesses may be an atomic
+/// operation that is not seen, and so may be what ends a loop.
+pub fn shows_in_calls(kind: Kind) -> bool {
+    !matches!(kind, Kind::DataRace | Kind::Livelock)
+}
+
 fn is_wanted(property: Property, kind: Kind, detail: &str) -> bool {
     match property {
         Property::All => true,

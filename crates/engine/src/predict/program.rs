@@ -44,11 +44,14 @@ pub fn predict_program(
     let mut target = NativeTarget::start(target_options.clone())?;
     let symbols = target_symbols(&target_options, target.mappings());
     let (loaded, until_idle) = (target_options.loaded.clone(), target_options.until_idle);
+    let sees_calls_only = target_options.sees_calls_only();
     let confirmer = Confirmer::new(target_options, predictor.options.max_events);
     let mut watcher = Watcher {
         export: predictor.export.as_deref(),
         symbols: &symbols,
-        collector: Collector::new(&symbols, confirmer, &directory, Property::All).until_idle(until_idle),
+        collector: Collector::new(&symbols, confirmer, &directory, Property::All)
+            .until_idle(until_idle)
+            .seeing_calls_only(sees_calls_only),
         ledger: Ledger::default(),
         observer,
         runs: 0,
@@ -82,7 +85,10 @@ pub fn predict_program(
     };
     let mut report = ledger::report(program.name(), program.args_text(), stats, limits, findings);
     report.reason = panic.or(report.reason);
-    report.unseen = unseen::find(program.path(), &loaded.paths(), &Trust::default()).names;
+    report.unseen = match sees_calls_only {
+        true => unseen::all_of(program.path(), &loaded.paths()),
+        false => unseen::find(program.path(), &loaded.paths(), &Trust::default()).names,
+    };
     write_report(directory.path(), &report)?;
     Ok(Predicted { report, totals })
 }

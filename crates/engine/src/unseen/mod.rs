@@ -107,9 +107,21 @@ pub fn find(program: &Path, loaded: &[PathBuf], trust: &Trust) -> Unseen {
     Unseen { names: unique.iter().map(|part| part.name().to_owned()).collect(), reason }
 }
 
-fn parts_of_library(path: &Path) -> Vec<Part> {
+/// The names of a program that was not built with raddle, and of the files that its process loaded.
+pub fn all_of(program: &Path, loaded: &[PathBuf]) -> Vec<String> {
+    let own = program.canonicalize().ok();
+    let libraries = loaded.iter().filter(|path| path.canonicalize().ok() != own && !is_runtime_library(path));
+    std::iter::once(shown(program)).chain(libraries.map(|path| shown(path))).collect()
+}
+
+/// Whether a shared library belongs to the C or C++ runtime, or to raddle.
+fn is_runtime_library(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if RUNTIME_LIBRARIES.iter().any(|start| name.starts_with(start)) {
+    RUNTIME_LIBRARIES.iter().any(|start| name.starts_with(start))
+}
+
+fn parts_of_library(path: &Path) -> Vec<Part> {
+    if is_runtime_library(path) {
         return Vec::new();
     }
     match code::read(path) {

@@ -12,6 +12,8 @@ pub(super) enum TargetFault {
     Died(ExitStatus),
     /// It computed for this long without an event.
     Hung(Duration),
+    /// It computed for this long without an event, and has no hooks: it may wait for another thread.
+    Spinning(Duration),
     /// It slept in the kernel for this long, in a call that is not modelled.
     Asleep(Duration),
     /// It took more than this many bytes of memory.
@@ -25,7 +27,7 @@ impl TargetFault {
     pub(super) fn describe(&self) -> String {
         match self {
             TargetFault::Died(status) => process::describe(*status),
-            TargetFault::Hung(time) | TargetFault::Asleep(time) => {
+            TargetFault::Hung(time) | TargetFault::Spinning(time) | TargetFault::Asleep(time) => {
                 format!("it made no step for {} seconds", time.as_secs_f64().round())
             }
             TargetFault::Greedy(bytes) => format!("it used more than {} MB of memory", bytes >> 20),
@@ -35,6 +37,9 @@ impl TargetFault {
 
     /// Whether repeating the run is pointless: it would break in the same way, at the same expense.
     pub(super) fn would_repeat(&self) -> bool {
-        matches!(self, TargetFault::Hung(_) | TargetFault::Asleep(_) | TargetFault::Greedy(_))
+        match self {
+            TargetFault::Hung(_) | TargetFault::Spinning(_) | TargetFault::Asleep(_) | TargetFault::Greedy(_) => true,
+            TargetFault::Died(_) | TargetFault::Garbled(_) => false,
+        }
     }
 }

@@ -36,6 +36,7 @@ use session::{Session, Waited};
 use raddle_wire::MAX_FUNCTIONS;
 
 use crate::decode::{Decoder, Detail};
+use crate::elf::Instrumentation;
 use crate::error::StartError;
 use crate::mappings::{self, Mapping};
 use crate::options::{Options, RestoreMode};
@@ -91,7 +92,9 @@ impl NativeTarget {
     /// # Errors
     /// A sentence that says why it cannot be run.
     pub fn start(mut options: Options) -> Result<Self, StartError> {
-        elf::check(&options.program)?;
+        if elf::check(&options.program)? == Instrumentation::Calls && !options.sees_calls_only() {
+            return Err(StartError::NotBuiltWithRaddle(options.program));
+        }
         options.functions = elf::known_functions(&options.program);
         if options.functions.all.len() > MAX_FUNCTIONS {
             return Err(StartError::TooManySections(options.functions.all.len()));

@@ -203,7 +203,7 @@ fn signal_of(fault: &TargetFault) -> Option<i32> {
         TargetFault::Died(status) => status.signal(),
         // The kernel's own name for "used up its time".
         TargetFault::Hung(_) => Some(libc::SIGXCPU),
-        TargetFault::Asleep(_) => None,
+        TargetFault::Asleep(_) | TargetFault::Spinning(_) => None,
         // What the kernel would have done.
         TargetFault::Greedy(_) => Some(libc::SIGKILL),
         TargetFault::Garbled(_) => Some(libc::SIGSEGV),
@@ -214,6 +214,10 @@ fn signal_of(fault: &TargetFault) -> Option<i32> {
 fn remark_on(fault: &TargetFault) -> Option<String> {
     match fault {
         TargetFault::Asleep(_) => Some(ASLEEP.into()),
+        TargetFault::Spinning(_) => Some(format!(
+            "a run was ended because {}: its threads compute, or wait for memory that raddle does not see change",
+            fault.describe()
+        )),
         TargetFault::Hung(_) | TargetFault::Greedy(_) => Some(format!("a run was ended because {}", fault.describe())),
         TargetFault::Died(status) if status.signal().is_none() => Some(format!(
             "the process ended behind raddle's back, by a system call of its own or as another program: {}",

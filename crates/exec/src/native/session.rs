@@ -25,6 +25,9 @@ const BUFFERS: usize = 2;
 /// is not free, and a target cannot take much memory in a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(10);
 
+/// How long a program without hooks may go without an event before another thread of it gets a turn.
+const LET_GO: Duration = Duration::from_millis(100);
+
 /// How a wait for a batch ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
@@ -171,14 +174,30 @@ impl Session {
         let is_slow = begun.elapsed() > PATIENCE;
         let activity = || if is_slow { self.activity() } else { None };
         let hang = options.hang_timeout;
-        if watchdog.check(self.signs_of_life(), Instant::now(), activity) > hang {
+        let stalled = watchdog.check(self.signs_of_life(), Instant::now(), activity);
+        if options.sees_calls_only() && stalled > LET_GO {
+            self.preempt();
+        }
+        if stalled > hang {
             let slept = watchdog.was_sleep();
             tracing::debug!(pid = self.process_id(), ?hang, slept, "watchdog fired: the target makes no progress");
-            return Some(if slept { TargetFault::Asleep(hang) } else { TargetFault::Hung(hang) });
+            return Some(match slept {
+                true => TargetFault::Asleep(hang),
+                false if options.sees_calls_only() => TargetFault::Spinning(hang),
+                false => TargetFault::Hung(hang),
+            });
         }
         let limit = options.memory_limit.filter(|&limit| is_slow && self.memory() > limit)?;
         tracing::debug!(pid = self.process_id(), limit, "watchdog fired: the target takes too much memory");
         Some(TargetFault::Greedy(limit))
+    }
+
+    /// Asks the process that makes the present run to let another thread run: the running one may wait
+    /// for it in a way that the runtime does not see.
+    fn preempt(&self) {
+        if let Some(pid) = self.processes().last() {
+            crate::process::preempt(pid);
+        }
     }
 
     /// The target's process and, if that is another one, the process that makes the present run.

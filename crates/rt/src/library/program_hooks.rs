@@ -78,6 +78,17 @@ extern "C" fn fill_module(info: *mut libc::dl_phdr_info, _size: usize, handle: *
     0
 }
 
+/// Whether raddle linked any of the modules.
+pub fn are_there() -> bool {
+    // SAFETY: the callback looks at descriptions of modules only.
+    unsafe { dl_iterate_phdr(tell_hooks, core::ptr::null_mut()) != 0 }
+}
+
+extern "C" fn tell_hooks(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
+    // SAFETY: the dynamic loader passes a valid description.
+    i32::from(has_hooks(unsafe { &*info }))
+}
+
 /// Whether raddle linked the module.
 pub fn has_hooks(info: &libc::dl_phdr_info) -> bool {
     slots(info).is_some()

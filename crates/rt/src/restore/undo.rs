@@ -14,7 +14,7 @@ use crate::syscall::syscall;
 const WATCHED: usize = 64;
 /// Copies of watched descriptors live from this number on. They are made only when a run is about
 /// to lose the original: the kernel's cost of closing a range grows with the highest number in use.
-const COPIES: usize = 960;
+pub const COPIES: usize = 960;
 /// Inherited descriptors from this number on keep runs from having checkpoints.
 const INHERITED: usize = 1024;
 const PATH: usize = 4096;

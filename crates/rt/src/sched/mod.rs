@@ -9,6 +9,7 @@ pub mod enabled;
 mod fairness;
 mod fork_server;
 pub mod idle_rounds;
+pub mod preemption;
 pub mod ranks;
 pub mod real_time;
 pub mod startup;

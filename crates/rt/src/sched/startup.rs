@@ -9,7 +9,7 @@ use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::{Control, MAGIC, PROTOCOL_VERSION, config_flag};
 
 use crate::arch::{PAGE, context, tls};
-use crate::interpose::process::kernel_state::forget_variable;
+use crate::interpose::process::kernel_state::{forget_preload, forget_variable};
 use crate::library::program_hooks;
 use crate::sched::{self, controller, fork_server};
 use crate::state::{AnnouncedOp, Fiber, PoolEntry, ReadySet, ThreadStatus, WaitStage, process, run};
@@ -25,6 +25,18 @@ real! { hidden:
     fn pthread_attr_init(attr: *mut libc::pthread_attr_t) -> i32;
     fn pthread_attr_destroy(attr: *mut libc::pthread_attr_t) -> i32;
     fn pthread_attr_setstacksize(attr: *mut libc::pthread_attr_t, bytes: usize) -> i32;
+}
+
+/// Runs after the constructors of libraries and before those of the program. A program that raddle
+/// linked calls the runtime itself, and so do its libraries.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn(i32, *const *const u8, *mut *const u8) = start_without_hooks;
+
+extern "C" fn start_without_hooks(count: i32, arguments: *const *const u8, environment: *mut *const u8) {
+    if !program_hooks::are_there() {
+        __raddle_start(count, arguments, environment);
+    }
 }
 
 /// Called by the first constructor of each module that raddle linked: at the first one the runtime
@@ -52,6 +64,7 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
     crate::interpose::thread::cancel::prepare();
     forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
+    sched::preemption::prepare();
     crate::restore::undo::at_root();
     crate::interpose::process::signal_masks::at_root();
     crate::interpose::process::end::watch_ends();
@@ -85,25 +98,6 @@ fn descriptor(environment: *mut *const u8) -> Option<i32> {
         number(text)
     });
     named.or_else(|| served.map(fork_server::serve))
-}
-
-/// The program and its children see the libraries only that the user wants to be loaded: the
-/// runtime is the first of the list.
-fn forget_preload(environment: *mut *const u8) {
-    let Some((index, text)) = variable(environment, b"LD_PRELOAD") else { return };
-    // SAFETY: a C string, searched up to its end.
-    let end = unsafe { (0..).find(|&at| matches!(*text.add(at), 0 | b':')) }.unwrap_or(0);
-    // SAFETY: as above.
-    if unsafe { *text.add(end) } == 0 {
-        forget_variable(environment, index);
-        return;
-    }
-    // SAFETY: the environment is writable memory of the process; moves the rest with its zero.
-    unsafe {
-        let rest = text.add(end + 1);
-        let bytes = core::ffi::CStr::from_ptr(rest.cast()).count_bytes() + 1;
-        core::ptr::copy(rest, text.cast_mut(), bytes);
-    }
 }
 
 /// The place of a variable in the environment, and its value.

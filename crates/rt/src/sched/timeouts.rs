@@ -28,7 +28,7 @@ use crate::arch::entry::{Registers, registers};
 use crate::interpose::io::net::party;
 use crate::sched::controller::name_limit;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{self, fairness, real_time, virtual_time};
+use crate::sched::{self, fairness, preemption, real_time, virtual_time};
 use crate::spinloop::knowledge::{self, ReadVerdict};
 use crate::spinloop::loop_head::{ABOVE_STACK_POINTER, BELOW_FRAME_POINTER, windows};
 use crate::spinloop::observation::Change;
@@ -356,6 +356,10 @@ pub fn idle_call(pc: u64) {
     }
     // Registers are those of this call only if no other thread has run in between.
     if calls < ENDLESS_AFTER || run().hot.wrote || calls.is_multiple_of(YIELD_AFTER) {
+        return;
+    }
+    // What the loop waits for is not seen.
+    if preemption::is_on() {
         return;
     }
     let view = views(run().hot.tid as usize);

@@ -78,6 +78,7 @@ extern "C" fn find_segment(info: *mut libc::dl_phdr_info, _size: usize, data: *m
 static UNWINDER: Library = Library::with(c"_Unwind_Backtrace");
 static STANDARD: Library = Library::with(c"__cxa_throw");
 static C: Library = Library::with(c"gnu_get_libc_version");
+static LINKER: Library = Library::with(c"__tls_get_addr");
 static MATHEMATICS: Library = Library::with(c"feenableexcept");
 
 /// Code of the program that can be told apart, in segments.
@@ -105,6 +106,7 @@ pub fn prepare() {
     UNWINDER.find();
     STANDARD.find();
     C.find();
+    LINKER.find();
     MATHEMATICS.find();
     find_program();
     let mut modules = 0usize;
@@ -236,6 +238,11 @@ pub fn continues_sequences(pc: u64) -> bool {
         return true;
     }
     section::is_called_in(role::PROGRAM, pc) && !section::is_called_in(role::ENDS_SEQUENCES, pc)
+}
+
+/// Whether the address is one of code of the dynamic linker.
+pub fn is_dynamic_linker(pc: u64) -> bool {
+    LINKER.contains(pc as usize)
 }
 
 /// Whether the address is one of code of the C library itself.

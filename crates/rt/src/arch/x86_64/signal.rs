@@ -61,9 +61,32 @@ global_asm!(
     returned = sym crate::interpose::process::handlers::returned,
 );
 
+// Lets other threads run before the interrupted code goes on.
+global_asm!(
+    ".text",
+    ".hidden raddle_call_interrupted",
+    ".globl raddle_call_interrupted",
+    ".type raddle_call_interrupted,@function",
+    "raddle_call_interrupted:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "and rsp, -16",
+    "call {interrupted}",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    interrupted = sym crate::sched::preemption::interrupted,
+);
+
 unsafe extern "C" {
     fn raddle_signal_return();
     fn raddle_call_handler();
+    fn raddle_call_interrupted();
 }
 
 /// Address of the code that returns from a handler, for [`KernelAction::restorer`].
@@ -135,6 +158,22 @@ pub unsafe fn move_frame(
         registers[libc::REG_RSI as usize] = moved(info as usize) as i64;
         registers[libc::REG_RDX as usize] = copy as i64;
         registers[libc::REG_RAX as usize] = handler as i64;
+    }
+}
+
+/// Lets the interrupted thread call [`interrupted`] on its own stack before it goes on. All its registers
+/// are restored behind that from the frame of the signal.
+///
+/// # Safety
+/// The pointers must be those passed to the handler that runs; the thread is on its own stack.
+///
+/// [`interrupted`]: crate::sched::preemption::interrupted
+pub unsafe fn call_before_going_on(info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let top = stack_pointer(&*context) - super::RED_ZONE;
+        move_frame(frame(info, context), top, 0, 0, info, context);
+        (*context).uc_mcontext.gregs[libc::REG_RIP as usize] = raddle_call_interrupted as *const () as i64;
     }
 }
 

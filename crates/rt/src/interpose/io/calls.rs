@@ -617,6 +617,10 @@ pub fn by_number(number: i64, operands: [usize; 6], pc: u64) -> Option<isize> {
             let result = descriptors::close_descriptor(a as i32, pc);
             if result < 0 { -(libc::EBADF as isize) } else { 0 }
         }
+        libc::SYS_close_range => {
+            let result = descriptors::close_all(a as u32, b as u32, c as i32, pc);
+            if result < 0 { -(libc::EINVAL as isize) } else { 0 }
+        }
         libc::SYS_stat => stat(HERE, path(a), b as *mut libc::stat, 0, pc),
         libc::SYS_lstat => stat(HERE, path(a), b as *mut libc::stat, libc::AT_SYMLINK_NOFOLLOW, pc),
         libc::SYS_newfstatat => stat(a as i32, path(b), c as *mut libc::stat, d as i32, pc),

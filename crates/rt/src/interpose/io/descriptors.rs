@@ -255,7 +255,8 @@ extern "C" fn set_size(descriptor: i32, bytes: i64, pc: u64) -> i32 {
     unsafe { hidden::ftruncate(descriptor, bytes) }
 }
 
-extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
+/// `fstat`
+pub extern "C" fn stat_descriptor(descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
     if controlled() {
         regular_files::touches(descriptor, FileAccess::Observe, pc);
         touch(into.cast(), size_of::<libc::stat>());
@@ -570,6 +571,36 @@ extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32, pc: u64) -> i
     replace(from, to, pc, |from| unsafe { hidden::dup3(from, to, flags) })
 }
 
+/// `close_range`, one descriptor after the other. The kernel does the same, and no other thread of the
+/// program can see it half done unless it opens or uses one of them meanwhile.
+pub extern "C" fn close_all(first: u32, last: u32, flags: i32, pc: u64) -> i32 {
+    if !controlled() || flags != 0 || first > last {
+        if controlled() && flags & libc::CLOSE_RANGE_UNSHARE as i32 != 0 {
+            // The thread would have a table of its own.
+            note_limit(limit::SYSTEM_CALL);
+        }
+        // SAFETY: closes descriptors, or marks them; no memory is involved.
+        return match unsafe { syscall!(libc::SYS_close_range, first, last, flags) } {
+            0 => 0,
+            error => {
+                set_errno(-error as i32);
+                -1
+            }
+        };
+    }
+    for descriptor in first as i32..=last.min(undo::COPIES as u32 - 1) as i32 {
+        // SAFETY: asks about a descriptor.
+        if unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFD) } >= 0 {
+            close_descriptor(descriptor, pc);
+        }
+    }
+    0
+}
+
+extern "C" fn close_from(first: i32, pc: u64) {
+    close_all(first.max(0) as u32, u32::MAX, 0, pc);
+}
+
 /// Replaces a descriptor, which closes it.
 fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
     if !controlled() || from == to {
@@ -722,6 +753,8 @@ export!(recvmsg, 3 => receive_message);
 export!(sendto, many => send_to_address);
 export!(sendmsg, 3 => send_message);
 export!(close, 1 => close_descriptor);
+export!(close_range, 3 => close_all);
+export!(closefrom, 1 => close_from);
 export!(dup, 1 => duplicate);
 export!(dup2, 2 => duplicate_to);
 export!(dup3, 3 => duplicate_with_flags);

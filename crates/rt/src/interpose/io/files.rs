@@ -6,6 +6,7 @@ use core::ffi::{CStr, c_char, c_void};
 use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers;
 use crate::interpose::io::calls::{self, private};
+use crate::interpose::io::descriptors::stat_descriptor;
 use crate::interpose::io::regular_files;
 use crate::library::hidden_state;
 use crate::state::controlled;
@@ -345,6 +346,31 @@ extern "C" fn stat_at(directory: i32, path: *const c_char, into: *mut libc::stat
     status(calls::stat(directory, path, into, flags, pc))
 }
 
+/// The functions that programs built before glibc 2.33 call for `stat`: the version of the structure,
+/// which has never changed, comes first.
+extern "C" fn versioned_stat(_version: i32, path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
+    stat_path(path, into, pc)
+}
+
+extern "C" fn versioned_lstat(_version: i32, path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
+    lstat_path(path, into, pc)
+}
+
+extern "C" fn versioned_fstat(_version: i32, descriptor: i32, into: *mut libc::stat, pc: u64) -> i32 {
+    stat_descriptor(descriptor, into, pc)
+}
+
+extern "C" fn versioned_stat_at(
+    _version: i32,
+    directory: i32,
+    path: *const c_char,
+    into: *mut libc::stat,
+    flags: i32,
+    pc: u64,
+) -> i32 {
+    stat_at(directory, path, into, flags, pc)
+}
+
 extern "C" fn access_path(path: *const c_char, mode: i32, pc: u64) -> i32 {
     status(calls::access(HERE, path, mode, 0, pc))
 }
@@ -469,6 +495,14 @@ export!(lstat, 2 => lstat_path);
 export!(lstat64, 2 => lstat_path);
 export!(fstatat, 4 => stat_at);
 export!(fstatat64, 4 => stat_at);
+export!(__xstat, 3 => versioned_stat);
+export!(__xstat64, 3 => versioned_stat);
+export!(__lxstat, 3 => versioned_lstat);
+export!(__lxstat64, 3 => versioned_lstat);
+export!(__fxstat, 3 => versioned_fstat);
+export!(__fxstat64, 3 => versioned_fstat);
+export!(__fxstatat, 5 => versioned_stat_at);
+export!(__fxstatat64, 5 => versioned_stat_at);
 export!(statx, many => stat_more);
 export!(access, 2 => access_path);
 export!(faccessat, 4 => access_at);

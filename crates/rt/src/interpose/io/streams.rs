@@ -10,7 +10,7 @@ use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::interpose::io::{descriptors, net, stream_locks};
 use crate::interpose::process::shared_state::{self, SharedPart};
-use crate::restore::snapshot;
+use crate::restore::{snapshot, undo};
 use crate::state::controlled;
 
 unsafe extern "C" {
@@ -128,6 +128,7 @@ pub fn output(stream: usize, pc: u64) {
 fn close(stream: usize, pc: u64) {
     let descriptor = descriptor(stream);
     if let Some(descriptor) = descriptor {
+        undo::loses(descriptor);
         descriptor_ends::ends(descriptor, pc);
     }
     output(stream, pc);

@@ -8,7 +8,7 @@ use crate::arch::signal::{self, KernelAction};
 use crate::interpose::io::traversal;
 use crate::interpose::process::failure::stop_thread;
 use crate::interpose::process::{handlers, signal_masks};
-use crate::sched::startup;
+use crate::sched::{preemption, startup};
 use crate::spinloop::observation;
 use crate::state::{controlled, process, run};
 use crate::syscall::syscall;
@@ -46,6 +46,11 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     // SAFETY: the kernel passes valid pointers.
     let (address, code, pc) =
         unsafe { ((*info).si_addr() as usize, (*info).si_code, signal::program_counter(&*context)) };
+    // SAFETY: the kernel passes valid pointers.
+    if unsafe { preemption::is_request(signal, info) } {
+        // SAFETY: as above.
+        return unsafe { preemption::on_request(info, context) };
+    }
     const PROTECTION: i32 = 2;
     if signal == libc::SIGSEGV && code == PROTECTION {
         if controlled() && process().snapshot.is_exhausted_by(address) {

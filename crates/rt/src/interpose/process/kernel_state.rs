@@ -307,6 +307,39 @@ pub fn forget_variable(environment: *mut *const u8, index: usize) {
     }
 }
 
+/// Takes the runtime out of the list of libraries to load first, if the host has put it there: children
+/// of the program are ordinary programs.
+pub fn forget_preload(environment: *mut *const u8) {
+    const NAME: &[u8] = b"LD_PRELOAD=";
+    const RUNTIME: &[u8] = b"libraddle_rt.so";
+    let mut index = 0;
+    loop {
+        // SAFETY: the environment is an array of C strings that ends with a null pointer.
+        let text = unsafe { *environment.add(index) }.cast_mut();
+        if text.is_null() {
+            return;
+        }
+        // SAFETY: the kernel has put the strings on the stack of the main thread, which is writable, and
+        // no other thread exists.
+        let bytes = unsafe { core::slice::from_raw_parts_mut(text, libc::strlen(text.cast())) };
+        if let Some(libraries) = bytes.strip_prefix(NAME) {
+            let first = libraries.iter().position(|byte| b": ".contains(byte)).unwrap_or(libraries.len());
+            if !libraries[..first].ends_with(RUNTIME) {
+                return;
+            }
+            if first == libraries.len() {
+                return forget_variable(environment, index);
+            }
+            let rest = NAME.len() + first + 1;
+            bytes.copy_within(rest.., NAME.len());
+            let end = bytes.len() - first - 1;
+            bytes[end] = 0;
+            return;
+        }
+        index += 1;
+    }
+}
+
 /// `mmap` has six arguments, so its stub cannot pass a return address: exported directly.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mmap(

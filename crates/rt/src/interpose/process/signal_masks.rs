@@ -11,6 +11,7 @@ use crate::interpose::buffers::{reads, writes};
 use crate::interpose::process::crash::CRASHES;
 use crate::interpose::process::pending_signals::{self, SET};
 use crate::restore::snapshot::touch;
+use crate::sched::preemption;
 use crate::state::{ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
@@ -82,8 +83,8 @@ pub fn unblock_in_kernel(signal: i32) {
 }
 
 /// The set that the kernel shall have while the running thread has blocked this one.
-const fn in_kernel(blocked: u64) -> u64 {
-    blocked & !CRASH_BITS
+fn in_kernel(blocked: u64) -> u64 {
+    blocked & !CRASH_BITS & !preemption::unblocked()
 }
 
 /// A handler of the running thread begins, with these signals blocked in addition. The kernel takes
