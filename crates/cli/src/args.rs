@@ -20,6 +20,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorArg,
 }
 
 const AFTER_HELP: &str = "\
@@ -52,6 +55,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Step through the schedule of a finding
     Show(ShowArgs),
+    /// List the runs in .raddle, with their findings
+    List,
     /// Tell what was found on this machine, and what to install
     Doctor,
     /// Write an example program to try
@@ -164,6 +169,32 @@ impl From<PropertyArg> for Property {
 pub enum ReportForm {
     /// The grammar of ThreadSanitizer
     Tsan,
+    /// A line for each place, as compilers write them: file:line:column: error: ...
+    Gcc,
+    /// Annotations that GitHub shows beside the code
+    Github,
+}
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorArg {
+    /// At a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl From<ColorArg> for anstream::ColorChoice {
+    fn from(arg: ColorArg) -> Self {
+        match arg {
+            ColorArg::Auto => anstream::ColorChoice::Auto,
+            ColorArg::Always => anstream::ColorChoice::Always,
+            ColorArg::Never => anstream::ColorChoice::Never,
+        }
+    }
 }
 
 /// How the program is run, whatever for.
@@ -443,7 +474,7 @@ pub struct FactsArgs {
 /// `raddle replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A file, or a finding's id in the last check
+    /// A file, a finding's id in the last check (r1), or one of a program (bank/r1)
     #[arg(value_name = "WITNESS")]
     pub witness: PathBuf,
     /// Run this program instead of the recorded one
@@ -542,7 +573,8 @@ pub struct CspCheckArgs {
 /// `raddle report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Directory of a run, or name of the program [default: the last run]
+    /// Directory of a run, name of the program, or a finding (r1, bank/r1, a file) [default: the last
+    /// run]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// What it looks like [default: text]
@@ -559,8 +591,8 @@ pub struct ReportArgs {
 /// `raddle show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Directory of a run, name of the program, or a finding's id in the last run [default: the
-    /// last run]
+    /// Directory of a run, name of the program, or a finding (r1, bank/r1, a file) [default: the last
+    /// run]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// Print the run in this format instead of stepping through it

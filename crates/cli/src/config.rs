@@ -47,8 +47,13 @@ pub fn complete(words: Vec<OsString>) -> Result<Vec<OsString>, CommandError> {
 }
 
 /// Variables of the runtime and of the build.
-const SET_BY_RADDLE: [&str; 4] =
-    ["RADDLE_TARGET_FD", "RADDLE_RUNTIME_HASH", "RADDLE_CLANG_HOOKS_VERSION", "RADDLE_GCC_HOOKS_BUILD"];
+const SET_BY_RADDLE: [&str; 5] = [
+    "RADDLE_TARGET_FD",
+    "RADDLE_TARGET_SERVER",
+    "RADDLE_RUNTIME_HASH",
+    "RADDLE_CLANG_HOOKS_VERSION",
+    "RADDLE_GCC_HOOKS_BUILD",
+];
 
 /// Warns about variables that look as if they were meant for raddle, but are not.
 pub fn warn_about_unknown_variables() {

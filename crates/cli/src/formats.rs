@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
-use raddle_report::{dot, html, json, junit, perfetto, sarif, std_trace, tsan};
+use raddle_report::{dot, html, json, junit, lines, perfetto, sarif, std_trace, tsan};
 
 use crate::error::CommandError;
 
@@ -20,6 +20,10 @@ pub enum Format {
     Text,
     /// The grammar of ThreadSanitizer
     Tsan,
+    /// A line for each place, as compilers write them
+    Gcc,
+    /// Annotations that GitHub shows beside the code
+    Github,
     /// JSON (docs/schema.json)
     Json,
     /// SARIF 2.1.0
@@ -42,6 +46,8 @@ pub fn render(run: &ReportBundle, format: Format) -> Result<Vec<u8>, CommandErro
     match format {
         Format::Text => bytes = text_report(run, None).into_bytes(),
         Format::Tsan => bytes = tsan::render(&run.report, std::process::id()).into_bytes(),
+        Format::Gcc => bytes = lines::gcc(run).into_bytes(),
+        Format::Github => bytes = lines::github(run).into_bytes(),
         Format::Json => json::write(&run.report, &mut bytes)?,
         Format::Sarif => json::write_value(&sarif::render(run), &mut bytes)?,
         Format::Junit => bytes = junit::render(run).into_bytes(),

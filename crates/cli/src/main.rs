@@ -16,6 +16,7 @@ mod gdb;
 mod gtest;
 mod known;
 mod last_resort;
+mod list;
 mod log;
 mod man;
 mod predict;
@@ -85,6 +86,7 @@ fn wrap(language: Language, args: &[OsString]) -> CommandResult {
 }
 
 fn dispatch(cli: Cli) -> CommandResult {
+    anstream::ColorChoice::from(cli.color).write_global();
     match cli.command {
         Command::Cc(args) => wrap(Language::C, &args.args),
         Command::Cxx(args) => wrap(Language::Cxx, &args.args),
@@ -96,6 +98,7 @@ fn dispatch(cli: Cli) -> CommandResult {
         Command::Csp(args::CspCommand::Check(args)) => csp::check(&args),
         Command::Report(args) => report::run(&args),
         Command::Show(args) => show::run(&args),
+        Command::List => list::run(),
         Command::Doctor => doctor::run(),
         Command::Demo => {
             demo::run(Path::new("."), &mut io::stdout())?;

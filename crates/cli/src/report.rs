@@ -1,6 +1,6 @@
 //! `raddle report`: the last run, or another one, in any format.
 
-use raddle_engine::runs::load_run;
+use raddle_engine::runs::load_run_or_finding;
 use raddle_report::bundle::ReportBundle;
 
 use crate::args::ReportArgs;
@@ -10,8 +10,8 @@ use crate::formats::{self, Format};
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> CommandResult {
-    let (mut run, _) = load_run(args.run.as_deref())?;
-    if let Some(id) = &args.finding {
+    let (mut run, named) = load_run_or_finding(args.run.as_deref())?;
+    if let Some(id) = args.finding.as_ref().or(named.as_ref()) {
         select(&mut run, id)?;
     }
     let format = args.format.unwrap_or(Format::Text);

@@ -4,10 +4,10 @@
 //! in scripts.
 
 use std::io::{self, BufRead, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use console::{Key, Term};
-use raddle_engine::runs::load_run;
+use raddle_engine::runs::load_run_or_finding;
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
@@ -43,28 +43,10 @@ pub fn run(args: &ShowArgs) -> CommandResult {
     Ok(exit_codes::FINE)
 }
 
-/// The run, and the finding that was asked for: its id may take the place of the run's name.
+/// The run, and the finding that was asked for: its name may take the place of the run's.
 fn find(args: &ShowArgs) -> Result<(ReportBundle, Option<String>), CommandError> {
-    match load_run(args.run.as_deref()) {
-        Ok((run, _)) => Ok((run, args.finding.clone())),
-        Err(error) => {
-            let Some(name) = args.run.as_deref() else { return Err(error.into()) };
-            let (run, id) = by_witness(name).ok_or(error)?;
-            Ok((run, Some(args.finding.clone().unwrap_or(id))))
-        }
-    }
-}
-
-/// The run that a witness or a finding's id belongs to.
-fn by_witness(name: &Path) -> Option<(ReportBundle, String)> {
-    let id = name.file_stem()?.to_str()?.to_string();
-    let run = if name.is_file() {
-        let directory: PathBuf = name.parent().filter(|parent| !parent.as_os_str().is_empty())?.into();
-        load_run(Some(&directory)).ok()?.0
-    } else {
-        load_run(None).ok()?.0
-    };
-    run.report.findings.iter().any(|finding| finding.id == id).then_some((run, id))
+    let (run, named) = load_run_or_finding(args.run.as_deref())?;
+    Ok((run, args.finding.clone().or(named)))
 }
 
 /// The trace to show; `None` if nothing was found.

@@ -30,6 +30,56 @@ pub fn load_run(name: Option<&Path>) -> Result<(ReportBundle, PathBuf), Error> {
     Ok((ReportBundle { report, traces }, directory))
 }
 
+/// A run as [`load_run`] finds it, or a finding of one: by its id (`r1`, of the newest run that has it), by
+/// program and id (`bank/r1`), or by the file of its witness. The id of the finding comes with it.
+///
+/// # Errors
+/// As for [`load_run`].
+pub fn load_run_or_finding(name: Option<&Path>) -> Result<(ReportBundle, Option<String>), Error> {
+    let error = match load_run(name) {
+        Ok((run, _)) => return Ok((run, None)),
+        Err(error) => error,
+    };
+    let Some(witness) = name.and_then(|name| find_witness(name, Path::new(ROOT)).ok()) else { return Err(error) };
+    let (Some(directory), Some(id)) = (witness.parent(), witness.file_stem()) else { return Err(error) };
+    let id = id.to_string_lossy().into_owned();
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    match load_run(Some(directory)) {
+        Ok((run, _)) if run.report.findings.iter().any(|finding| finding.id == id) => Ok((run, Some(id))),
+        _ => Err(error),
+    }
+}
+
+/// A run that was kept.
+#[derive(Clone, Debug)]
+pub struct KeptRun {
+    /// Its name below the root: that of the program, or program and test.
+    pub name: String,
+    /// When it was written.
+    pub written: SystemTime,
+    /// Its report.
+    pub report: Report,
+}
+
+/// The runs below a directory, the newest first. What is no report is left out.
+#[must_use]
+pub fn kept_runs(root: &Path) -> Vec<KeptRun> {
+    /// Of a program with tests, each test has a directory.
+    const DEEPEST: usize = 3;
+    let (mut runs, mut open) = (Vec::new(), vec![(root.to_path_buf(), 0)]);
+    while let Some((directory, depth)) = open.pop() {
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
+        open.extend(entries.filter(|path| depth < DEEPEST && path.is_dir()).map(|path| (path, depth + 1)));
+        let path = directory.join(REPORT);
+        let report = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let (Some(report), Ok(name)) = (report, directory.strip_prefix(root)) {
+            runs.push(KeptRun { name: name.to_string_lossy().into_owned(), written: age(&path), report });
+        }
+    }
+    runs.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.name.cmp(&b.name)));
+    runs
+}
+
 fn find_run(name: &Path) -> Result<PathBuf, Error> {
     if name.is_dir() {
         return Ok(name.into());
@@ -57,19 +107,21 @@ fn newest_run(root: &Path) -> Result<PathBuf, Error> {
 /// # Errors
 /// If there is neither.
 pub fn find_witness(name: &Path, root: &Path) -> Result<PathBuf, Error> {
-    if name.exists() {
+    if name.is_file() {
         return Ok(name.into());
     }
     let nothing = || Error::NoSuchWitness(name.into());
-    if name.components().count() != 1 {
-        return Err(nothing());
-    }
-    let runs = std::fs::read_dir(root).map_err(|_| nothing())?;
-    let candidates = runs.flatten().map(|run| {
-        let mut path = run.path().join(name);
+    let with_ending = |mut path: PathBuf| {
         path.as_mut_os_string().push(".json");
         path
-    });
+    };
+    if name.components().count() != 1 {
+        // The finding of a program, or of a directory.
+        let places = [with_ending(root.join(name)), with_ending(name.to_path_buf())];
+        return places.into_iter().find(|path| path.is_file()).ok_or_else(nothing);
+    }
+    let runs = std::fs::read_dir(root).map_err(|_| nothing())?;
+    let candidates = runs.flatten().map(|run| with_ending(run.path().join(name)));
     candidates.filter(|path| path.exists()).max_by_key(|path| age(path)).ok_or_else(nothing)
 }
 
@@ -109,6 +161,9 @@ mod tests {
         assert_eq!(find_witness(&old, &root).unwrap(), old);
         assert!(find_witness(Path::new("r2"), &root).unwrap_err().to_string().contains("no finding r2"));
         assert!(find_witness(Path::new("a/b"), &root).is_err());
+        assert_eq!(find_witness(Path::new("one/r1"), &root).unwrap(), old);
+        assert_eq!(find_witness(&root.join("one/r1"), Path::new("/no/such")).unwrap(), old);
+        assert!(find_witness(&root, &root).is_err(), "a directory is no witness");
         assert!(find_witness(Path::new("r1"), Path::new("/no/such")).is_err());
     }
 }

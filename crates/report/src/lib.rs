@@ -9,6 +9,7 @@ pub mod groups;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod lines;
 pub mod names;
 pub mod perfetto;
 pub mod sarif;

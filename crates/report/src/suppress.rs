@@ -3,6 +3,9 @@
 
 use raddle_model::finding::{Finding, Kind, Place};
 
+use crate::symbols::is_own_code;
+use crate::symbols::readable::readable;
+
 /// What a suppression applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
@@ -74,7 +77,8 @@ impl Suppressions {
             if pattern.trim_matches(['*', '^', '$']).is_empty() {
                 return Err(wrong("the pattern fits everything"));
             }
-            all.push(Suppression { about, pattern: pattern.into(), line, text: text.into(), used: false });
+            // Names in reports have no parameter lists and no default arguments of templates.
+            all.push(Suppression { about, pattern: readable(pattern), line, text: text.into(), used: false });
         }
         Ok(Suppressions { all })
     }
@@ -126,6 +130,25 @@ impl Suppression {
         let variable = finding.variable.as_deref().into_iter().chain(object).filter(move |_| !top);
         frames.flat_map(of_place).chain(variable)
     }
+}
+
+/// A line that suppresses the finding: by its variable, if it has a name that stays, or by a function.
+/// `None` if no line can.
+#[must_use]
+pub fn line_for(finding: &Finding) -> Option<String> {
+    let about = [About::Race, About::Deadlock, About::Thread, About::Mutex];
+    let words = ["race", "deadlock", "thread", "mutex"];
+    let stays = |name: &&str| !name.is_empty() && !name.contains(['#', '[', '+', ' ']) && !name.starts_with("0x");
+    let variable = finding.variable.as_deref().filter(|_| finding.kind == Kind::DataRace).filter(stays);
+    let places = || finding.accesses.iter().flat_map(|access| std::iter::once(&access.place).chain(&access.stack));
+    let function = || places().find(|place| is_own_code(place)).and_then(|place| place.function.as_deref());
+    let pattern = readable(variable.or_else(function).filter(|name| !name.trim_matches(['*', '^', '$']).is_empty())?);
+    let fits = |about: About| {
+        let (text, pattern) = (String::new(), pattern.clone());
+        Suppression { about, pattern, line: 0, text, used: false }.fits(finding)
+    };
+    let word = about.into_iter().zip(words).find(|(about, _)| fits(*about))?.1;
+    Some(format!("{word}:{pattern}"))
 }
 
 /// Whether a pattern matches somewhere in a name.
@@ -207,6 +230,29 @@ mod tests {
             let unused: Vec<usize> = suppressions.unused().map(|(line, _)| line).collect();
             assert_eq!(unused, if expected { vec![4] } else { vec![3, 4] });
         }
+    }
+
+    #[test]
+    fn names_may_be_written_in_full() {
+        let mut finding = race();
+        finding.accesses[0].stack[1].function = Some("bank::Teller<std::string>::run".into());
+        let text = "race:bank::Teller<std::__cxx11::basic_string<char, std::char_traits<char>, \
+            std::allocator<char> > >::run(int)";
+        assert!(Suppressions::parse(text).unwrap().suppresses(&finding).is_some());
+    }
+
+    #[test]
+    fn the_line_for_a_finding_suppresses_it() {
+        let finding = race();
+        let line = line_for(&finding).unwrap();
+        assert_eq!(line, "race:balance");
+        assert!(Suppressions::parse(&line).unwrap().suppresses(&finding).is_some());
+        let nameless = Finding { variable: Some("heap#1+8".into()), ..finding };
+        assert_eq!(line_for(&nameless).as_deref(), Some("race:deposit"));
+        let deadlock = Finding { kind: Kind::Deadlock, ..nameless };
+        assert_eq!(line_for(&deadlock).as_deref(), Some("deadlock:deposit"));
+        let crash = Finding { kind: Kind::Crash, ..deadlock };
+        assert_eq!(line_for(&crash), None);
     }
 
     #[test]

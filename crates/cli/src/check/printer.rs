@@ -7,7 +7,7 @@ use raddle_model::finding::Report;
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
-use raddle_report::tsan;
+use raddle_report::{lines, tsan};
 
 use crate::args::{CheckArgs, ReportForm};
 use crate::error::say;
@@ -42,15 +42,20 @@ impl Printer {
 
     /// The findings of a run: for people by cause, for tools one by one.
     pub fn findings(&self, run: &ReportBundle) {
-        if self.form == Some(ReportForm::Tsan) {
-            for finding in &run.report.findings {
-                self.print(&tsan::one(finding, &self.program, std::process::id()));
+        match self.form {
+            Some(ReportForm::Tsan) => {
+                for finding in &run.report.findings {
+                    self.print(&tsan::one(finding, &self.program, std::process::id()));
+                }
             }
-            return;
-        }
-        for (group, trace) in run.groups() {
-            let timeline = trace.map(AnnotatedTrace::timeline);
-            self.print(&format!("{}\n", text::group(&group, timeline.as_ref(), &self.sources, self.width)));
+            Some(ReportForm::Gcc) => self.print(&lines::gcc(run)),
+            Some(ReportForm::Github) => self.print(&lines::github(run)),
+            None => {
+                for (group, trace) in run.groups() {
+                    let timeline = trace.map(AnnotatedTrace::timeline);
+                    self.print(&format!("{}\n", text::group(&group, timeline.as_ref(), &self.sources, self.width)));
+                }
+            }
         }
     }
 
@@ -62,7 +67,9 @@ impl Printer {
             Some(ReportForm::Tsan) => {
                 self.print(&format!("ThreadSanitizer: reported {} warnings\n", report.findings.len()));
             }
-            None => self.print(&text::summary(report, (!self.quiet).then_some(directory.as_ref()))),
+            Some(ReportForm::Gcc | ReportForm::Github) | None => {
+                self.print(&text::summary(report, (!self.quiet).then_some(directory.as_ref())))
+            }
         }
         for complaint in report.limits.iter().filter(|_| self.silent) {
             say(&format!("raddle: not modelled: {complaint}"));

@@ -5,6 +5,7 @@
 mod common;
 
 mod differential;
+mod finish;
 mod guide;
 mod hardened;
 mod install;

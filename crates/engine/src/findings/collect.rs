@@ -12,7 +12,7 @@ use raddle_report::suppress::Suppressions;
 use raddle_report::symbols::Symbols;
 
 use super::behind::{Behind, races_behind};
-use super::builder::FindingBuilder;
+use super::builder::{FindingBuilder, at};
 use super::closure::ThreadPosition;
 use super::confirm::Confirmer;
 use super::groups::{self, Circumstances, CircumstancesById, standings};
@@ -309,8 +309,11 @@ impl<'a> Collector<'a> {
             // The stack of a thread that does not stand at its access would mislead.
             let stack = run.detail.threads.get(usize::from(number));
             if let Some(stack) = stack.filter(|stack| stack.first() == Some(&part.pc)) {
+                let said = |place| format!("{} by {} at {}", access.op, access.thread, at(place));
+                let (before, place) = (said(&access.place), self.symbols.place(stack));
+                finding.message = finding.message.replacen(&before, &said(&place), 1);
                 access.stack = self.symbols.stack(stack);
-                access.place = self.symbols.place(stack);
+                access.place = place;
             }
         }
         finding.preemptions = witness.preemptions;

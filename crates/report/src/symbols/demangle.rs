@@ -1,4 +1,6 @@
-//! Demangled names.
+//! Demangled names, as people write them.
+
+use super::readable::readable;
 
 /// Names longer than this are not demangled: they would be unreadable, and hostile names grow
 /// exponentially.
@@ -32,7 +34,7 @@ fn cpp(name: &str) -> Option<String> {
     let symbol = cpp_demangle::Symbol::new(name).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_return_type();
     let text = symbol.demangle_with_options(&options).ok()?;
-    (text.len() <= LONGEST * 4).then_some(text)
+    (text.len() <= LONGEST * 4).then(|| readable(&text))
 }
 
 #[cfg(test)]
@@ -50,7 +52,10 @@ mod tests {
 
     #[test]
     fn cpp_and_rust_names_become_readable() {
-        assert_eq!(demangle("_ZN4bank7Account7depositEi"), "bank::Account::deposit(int)");
+        assert_eq!(demangle("_ZN4bank7Account7depositEi"), "bank::Account::deposit");
+        let lambda = "_ZZN4Pool3addENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEENKUlvE_clEv";
+        assert_eq!(demangle(lambda), "Pool::add::{lambda#1}::operator()");
+        assert_eq!(demangle("_ZNSt6vectorIiSaIiEE9push_backERKi"), "std::vector<int>::push_back");
         assert_eq!(demangle("_ZN3foo3bar17h05af221e174051e9E"), "foo::bar");
     }
 

@@ -12,6 +12,7 @@ mod elf;
 mod locals;
 mod modules;
 mod pointers;
+pub mod readable;
 mod types;
 mod variables;
 
@@ -209,8 +210,7 @@ impl Symbols {
             let symbol = elf.function(linked);
             // The DWARF name of a lambda is only "operator()"; its symbol shows where it belongs.
             let says_more = symbol.is_some_and(|symbol| symbol.name.starts_with("_Z"));
-            let is_plain = outermost.function.as_deref().is_none_or(|name| name == "operator()" || !name.contains('('));
-            if outermost.function.is_none() || says_more && is_plain {
+            if outermost.function.is_none() || says_more {
                 let offset = || format!("{}+{linked:#x}", elf.file_name());
                 outermost.function = Some(symbol.map_or_else(offset, |symbol| demangle(&symbol.name)));
             }
@@ -317,6 +317,10 @@ fn normalised(path: &Path) -> PathBuf {
 /// Whether a place lies in code of the program rather than in headers and libraries of the system.
 #[must_use]
 pub fn is_own_code(place: &Place) -> bool {
-    const SYSTEM: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/c++/", "/lib/"];
-    place.file.as_deref().is_some_and(|file| !SYSTEM.iter().any(|prefix| file.starts_with(prefix)))
+    const SYSTEM: [&str; 3] = ["/usr/include/", "/usr/lib/", "/lib/"];
+    // Of compilers in other places, and those that come before them with raddle.
+    const HEADERS: [&str; 2] = ["/include/c++/", "/include/bits/"];
+    place.file.as_deref().is_some_and(|file| {
+        !SYSTEM.iter().any(|prefix| file.starts_with(prefix)) && !HEADERS.iter().any(|part| file.contains(part))
+    })
 }

@@ -10,6 +10,7 @@
 use super::debug::{Debug, DieRef, constant};
 use super::elf::Elf;
 use super::locals::{for_each_variable, function_at};
+use super::readable::readable;
 use super::types;
 
 /// The most pointers of one function that are read.
@@ -99,7 +100,7 @@ pub(super) fn name_in_block(
     }
     Some(BlockName {
         pointer: rest.iter().all(|other| other.name == first.name).then(|| first.name.clone()),
-        kind: debug.name_of(first.target),
+        kind: debug.name_of(first.target).map(|name| readable(&name)),
         index: (!is_exact).then_some(offset / first.size),
         suffix: types::part_at(debug, first.target, offset % first.size, length).suffix,
     })

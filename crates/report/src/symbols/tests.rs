@@ -208,5 +208,7 @@ fn own_code_is_told_from_the_systems() {
     assert!(is_own_code(&place("bank.c")));
     assert!(is_own_code(&place("/home/me/bank.c")));
     assert!(!is_own_code(&place("/usr/include/c++/12/bits/std_mutex.h")));
+    assert!(!is_own_code(&place("/opt/gcc-14/include/c++/14/mutex")));
+    assert!(!is_own_code(&place("/home/me/.local/share/raddle/1/include/bits/basic_string.tcc")));
     assert!(!is_own_code(&Place::default()));
 }

@@ -21,7 +21,9 @@ use raddle_model::finding::{AccessReport, Finding, Kind, Place, WitnessKind};
 
 use crate::escape::clean;
 use crate::groups::{self, FindingGroup};
+use crate::suppress;
 use crate::symbols::is_own_code;
+use crate::symbols::readable::fitted;
 use crate::timeline::Timeline;
 
 pub use estimate::estimated;
@@ -32,6 +34,8 @@ pub use summary::summary;
 use source::{Pointer, excerpt};
 use style::{COMMAND, FAINT, HEADING, paint};
 
+/// Characters of a function's name, if leaving arguments of templates out is enough for that.
+const LONGEST_NAME: usize = 90;
 /// The most frames of a stack that are shown.
 const MAX_FRAMES: usize = 24;
 
@@ -67,6 +71,7 @@ pub fn group(group: &FindingGroup<'_>, timeline: Option<&Timeline>, sources: &So
         let (show, report) = (command(&format!("show {name}")), command("report --finding ID"));
         let _ = writeln!(text, "  {}  {replay}, {debug}, {show}, {report}", paint(HEADING, "replay"));
     }
+    suppression(&mut text, headline);
     text
 }
 
@@ -169,10 +174,10 @@ fn gap(text: &mut String, left_out: &mut usize) {
 }
 
 fn frame_line(frame: &Place) -> String {
-    let function = frame.function.as_deref().map_or("?".into(), clean);
+    let function = frame.function.as_deref().map_or("?".into(), |name| fitted(&clean(name), LONGEST_NAME));
     match words::place(frame) {
         Some(place) => format!("{function}  {}", paint(FAINT, &place)),
-        None => function.into_owned(),
+        None => function,
     }
 }
 
@@ -191,6 +196,14 @@ fn schedule_note(finding: &Finding) -> String {
     }
 }
 
+/// The line that makes a file for `--suppressions` fit the finding.
+fn suppression(text: &mut String, finding: &Finding) {
+    if let Some(line) = suppress::line_for(finding) {
+        let (line, note) = (paint(COMMAND, &clean(&line)), paint(FAINT, "in a file for --suppressions"));
+        let _ = writeln!(text, "  {} {line}  {note}", paint(HEADING, "silence"));
+    }
+}
+
 /// What commands call the finding.
 fn name_for_commands(finding: &Finding) -> Option<String> {
     let witness = finding.witness.as_ref()?;
@@ -206,4 +219,5 @@ fn commands(text: &mut String, finding: &Finding) {
     let _ = writeln!(text, "  {}   {}", paint(HEADING, "debug"), command(" --gdb"));
     let view = paint(COMMAND, &format!("raddle show {name}"));
     let _ = writeln!(text, "  {}    {view}", paint(HEADING, "view"));
+    suppression(text, finding);
 }

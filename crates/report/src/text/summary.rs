@@ -28,6 +28,10 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
         let names: Vec<String> = report.unseen.iter().map(|name| clean(name).into()).collect();
         let _ = writeln!(text, "  {} {}", paint(WARNING, "without hooks:"), names.join(", "));
     }
+    if lacks_lines(report) {
+        let hint = "no line of the source is known: compile with -g, and do not strip the program";
+        let _ = writeln!(text, "  {} {hint}", paint(WARNING, "hint:"));
+    }
     for one in &report.suppressed {
         let _ = writeln!(text, "  {} {}", paint(WARNING, "suppressed:"), clean(one));
     }
@@ -42,6 +46,13 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
         let _ = writeln!(text, "  {}", paint(FAINT, &format!("report in {}", clean(directory))));
     }
     text
+}
+
+/// Whether there are places in the findings, and a line for none of them.
+fn lacks_lines(report: &Report) -> bool {
+    let mut places =
+        report.findings.iter().flat_map(|finding| &finding.accesses).map(|access| &access.place).peekable();
+    places.peek().is_some() && places.all(|place| place.line.is_none())
 }
 
 fn verdict_line(report: &Report) -> String {

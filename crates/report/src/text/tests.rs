@@ -88,6 +88,7 @@ error[r1]: data race on balance
   replay  raddle replay r1
   debug   raddle replay r1 --gdb
   view    raddle show r1
+  silence race:balance  in a file for --suppressions
 ";
     let text = rendered(&race(), Some(&timeline));
     assert_eq!(text, expected, "\n{text}");

@@ -7,7 +7,7 @@ use raddle_report::bundle::ReportBundle;
 use raddle_report::escape::clean;
 use raddle_report::perfetto::PerfettoTrace;
 use raddle_report::text::{self, SourceCache};
-use raddle_report::{dot, html, json, junit, perfetto, sarif, std_trace, tsan};
+use raddle_report::{dot, html, json, junit, lines, perfetto, sarif, std_trace, tsan};
 use serde_json::Value;
 
 use super::sample;
@@ -228,6 +228,29 @@ fn text_folds_what_follows_below_its_headline() {
         let summary = anstream::adapter::strip_str(&text::summary(&run.report, None)).to_string();
         assert!(summary.contains(": 5 errors, 1 warning (2 more places follow from them)\n"), "{summary}");
     }
+}
+
+#[test]
+fn lines_report_each_headline_once() {
+    for name in sample::hostile() {
+        let run = sample::run(&name);
+        let headlines = run.groups().count();
+        let gcc = lines::gcc(&run);
+        let is_headline = |line: &&str| line.contains(": error: ") || line.contains(": warning: ");
+        assert!(gcc.lines().filter(is_headline).count() >= headlines, "{gcc}");
+        assert!(gcc.contains(": note: 2 more places follow from it: 1 data race (r2), 1 crash (c1)"), "{gcc}");
+        let github = lines::github(&run);
+        assert_eq!(github.lines().count(), headlines, "{github}");
+        for line in github.lines() {
+            let (head, _) = line.split_once("::").unwrap().1.split_once("::").unwrap();
+            assert!(["error ", "warning "].iter().any(|word| head.starts_with(word)), "{line}");
+            assert!(head.contains("title=raddle "), "{line}");
+        }
+        for text in [gcc, github] {
+            assert!(!text.contains(['\x1b', '\u{9b}', '\u{202e}', '\r']), "{text:?}");
+        }
+    }
+    assert!(lines::gcc(&sample::nothing(Verdict::Verified)).is_empty());
 }
 
 #[test]

@@ -20,7 +20,7 @@ public:
     __attribute__((noinline)) void deposit(int amount) {
         balance += amount;
         BLOCK(this, sizeof *this, balance, "this->balance");
-        PLACE("bank::Account::deposit(int)");
+        PLACE("bank::Account::deposit");
     }
 };
 int Account::count = 0;
@@ -74,7 +74,7 @@ int main() {
     DATA_AS(local_static(), "calls");
     TLS_AS(mine.value, "mine.value");
     auto lambda = [](int x) __attribute__((noinline)) {
-        PLACE("*::operator()(int) const");
+        PLACE("*::operator()");
         return x;
     };
     lambda(1);
