@@ -89,6 +89,8 @@ pub struct Options {
     pub share_files: bool,
     /// Whether sockets that are connected by address are the kernel's.
     pub real_sockets: bool,
+    /// The file that takes what the connections of the program carry. Without parties only.
+    pub peer_log: Option<PathBuf>,
     /// Whether input and output of streams may transfer fewer bytes than are there.
     pub partial_io: bool,
     /// The other sides of the program's connections.
@@ -170,6 +172,7 @@ impl Options {
             exit_events: 10_000,
             share_files: false,
             real_sockets: false,
+            peer_log: None,
             partial_io: false,
             parties: Vec::new(),
             until_idle: false,
@@ -208,6 +211,7 @@ impl Options {
             flags: flag(self.granularity == Granularity::Access, config_flag::ACCESS_GRANULARITY)
                 | flag(self.share_files, config_flag::SHARE_FILES)
                 | flag(self.real_sockets, config_flag::REAL_SOCKETS)
+                | flag(self.peer_log.is_some(), config_flag::RECORD_PEERS)
                 | flag(self.partial_io, config_flag::PARTIAL_IO)
                 | flag(self.until_idle, config_flag::UNTIL_IDLE)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)

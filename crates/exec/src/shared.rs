@@ -66,7 +66,8 @@ impl SharedFile {
         shared.word64(offset_of!(Control, benign_count)).store(benign.len() as u64, Ordering::Relaxed);
         shared.write_open_values(options);
         shared.write_functions(options);
-        for (at, words) in crate::scripts::encode(&options.parties).map_err(io::Error::other)? {
+        let log = options.peer_log.as_deref();
+        for (at, words) in crate::scripts::encode(&options.parties, log).map_err(io::Error::other)? {
             shared.put_words(raddle_wire::script::OFFSET + at, &words);
         }
         Ok(shared)
