@@ -5,7 +5,7 @@
 // flags: -DRACE
 // args: 8080 2
 // verdict: bug
-// finding: race
+// finding: data-race var=served
 
 // A server with a thread for each connection that sends back what it gets. Its arguments: the port, and
 // after how many connections it takes no more. Tests of recordings run it with real clients.
