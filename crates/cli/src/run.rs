@@ -85,6 +85,7 @@ fn options(args: &RunArgs) -> RunOptions {
         memory_limit: args.memory_limit,
         hang_timeout: Duration::from_secs_f64(args.hang_timeout),
         output: Output::Inherit,
+        each_access: args.trace.is_some() || args.self_check > 0,
         peer_log: None,
     }
 }

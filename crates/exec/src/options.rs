@@ -101,6 +101,9 @@ pub struct Options {
     pub fold_spins: bool,
     /// Whether a run is stopped in which a thread goes round without an effect while others could run.
     pub bound_rounds: bool,
+    /// For runs that are not searched further: neighbouring accesses of one place are one record, and
+    /// executions have plain accesses only if these show something wrong.
+    pub join_accesses: bool,
     /// Return addresses of accesses that may race: each is a transition, as a relaxed atomic is.
     pub benign: Vec<u64>,
     /// Functions of the program that are known by their names; found when it is started.
@@ -178,6 +181,7 @@ impl Options {
             until_idle: false,
             fold_spins: true,
             bound_rounds: false,
+            join_accesses: false,
             benign: Vec::new(),
             open_values: OpenValues::default(),
             functions: KnownFunctions::default(),
@@ -218,6 +222,7 @@ impl Options {
                 | flag(self.fold_spins && !self.sees_calls_only(), config_flag::FOLD_SPINS)
                 | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
+                | flag(self.join_accesses, config_flag::JOIN_ACCESSES)
                 | flag(self.bound_rounds, config_flag::BOUND_ROUNDS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),

@@ -129,6 +129,8 @@ pub mod config_flag {
     pub const CALLS_ONLY: u32 = 1024;
     /// What connections of the program carry is written to a file ([`crate::tap`]).
     pub const RECORD_PEERS: u32 = 2048;
+    /// Neighbouring accesses of one place are one record.
+    pub const JOIN_ACCESSES: u32 = 4096;
 }
 
 /// The signal by which the host asks a program without hooks to let another thread run: the last one,
