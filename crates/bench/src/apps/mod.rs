@@ -219,7 +219,7 @@ fn costs(app: &App, store: &Store, inputs: &[PathBuf; 2]) -> Result<Value, Bench
         least.ok_or_else(|| format!("the run of {} does not come to its end", variant.word()).into())
     };
     let (native, by_raddle, tsan) = (of(Variant::Native)?, of(Variant::Raddle)?, of(Variant::Tsan)?);
-    let one = |measured: &Measured| json!({ "cpu_s": measured.cpu, "memory_bytes": measured.memory() });
+    let one = |measured: &Measured| json!({ "cpu_s": measured.cpu, "memory_bytes": measured.largest });
     Ok(json!({ "native": one(&native), "raddle": one(&by_raddle), "tsan": one(&tsan) }))
 }
 
@@ -275,7 +275,7 @@ fn table(rows: &[Row]) -> String {
                     row.lines,
                     number("threads"),
                     number("executions"),
-                    number("time_s"),
+                    number("seconds"),
                     count(report, &RACES, true),
                     count(report, &DEADLOCKS, true),
                     count(report, &RACES_AND_DEADLOCKS, false),
@@ -301,7 +301,7 @@ fn table(rows: &[Row]) -> String {
     if measured.is_empty() {
         return text;
     }
-    text += "\nCosts of one run with an input of 350 KB: CPU time as a multiple of the native one, memory in MB\n";
+    text += "\nCosts of one run with an input of 350 KB: CPU time as a multiple of the native one, memory of the\nlargest process in MB\n";
     text += "program    native s    MB  raddle x    MB    TSan x    MB\n";
     for (row, costs) in measured {
         let seconds = |name: &str| costs[name]["cpu_s"].as_f64().unwrap_or(0.0);

@@ -165,7 +165,8 @@ pub fn why(done: &Output) -> String {
     let reason =
         text.lines().find(|line| line.starts_with("E:") || line.contains("error")).or_else(|| text.lines().next());
     let words = reason.unwrap_or("no reason was given").split_whitespace();
-    words.filter(|word| !word.contains("://") && !word.starts_with('[') && *word != "E:").collect::<Vec<_>>().join(" ")
+    let words = words.take_while(|word| !word.starts_with('['));
+    words.filter(|word| !word.contains("://") && *word != "E:").collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
