@@ -7,7 +7,7 @@
 static int count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static int answer(struct mg_connection *connection, void *data) {
+static int answer(struct mg_connection *connection) {
     pthread_mutex_lock(&mutex);
     int number = ++count;
     pthread_mutex_unlock(&mutex);
@@ -17,11 +17,11 @@ static int answer(struct mg_connection *connection, void *data) {
 
 int main(void) {
     const char *options[] = { "listening_ports", "8080", "num_threads", "2", 0 };
-    struct mg_callbacks callbacks = { 0 };
+    // A handler that is set behind `mg_start` may come too late for the first client.
+    struct mg_callbacks callbacks = { .begin_request = answer };
     struct mg_context *server = mg_start(&callbacks, 0, options);
     if (!server)
         return 1;
-    mg_set_request_handler(server, "/count", answer, 0);
     pause();
     return 0;
 }

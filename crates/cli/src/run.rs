@@ -29,9 +29,13 @@ pub fn run(args: &RunArgs) -> CommandResult {
         runner = runner.follow(path)?;
     }
     let run = runner.run();
-    // What was recorded is kept however the run has ended: most servers end by Ctrl-C.
     if let (Some(recorder), Some(directory)) = (recorder, &args.record_peers) {
-        write_scripts(recorder, directory, args.quiet)?;
+        if run.is_err() && !interrupt::requested() {
+            recorder.abandon();
+        } else {
+            write_scripts(recorder, directory, args.quiet)?;
+        }
+        // Most servers end by Ctrl-C.
         if interrupt::requested() {
             return Ok(exit_codes::FINE);
         }

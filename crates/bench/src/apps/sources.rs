@@ -162,8 +162,8 @@ fn unpack(archive: &Path, place: &Path) -> Result<(), BenchError> {
 /// The first reason that a command has given, without the addresses in it.
 pub fn why(done: &Output) -> String {
     let text = String::from_utf8_lossy(&done.stderr);
-    let reason =
-        text.lines().find(|line| line.starts_with("E:") || line.contains("error")).or_else(|| text.lines().next());
+    let tells = |line: &&str| line.starts_with("E:") || line.contains("error:") || line.contains("***");
+    let reason = text.lines().find(tells).or_else(|| text.lines().next());
     let words = reason.unwrap_or("no reason was given").split_whitespace();
     let words = words.take_while(|word| !word.starts_with('['));
     words.filter(|word| !word.contains("://") && *word != "E:").collect::<Vec<_>>().join(" ")

@@ -154,6 +154,8 @@ fn clients_are_recorded() {
     let again = place.raddle(&["run", "--record-peers", &directory, program, "--", &number, "2"]);
     assert_eq!(again.status(), Some(2), "{}", again.all());
     assert!(again.stderr().contains("peers: it holds scripts already"), "{}", again.all());
+    let nothing = place.raddle(&["run", "--record-peers", "other", "./nowhere"]);
+    assert_eq!((nothing.status(), place.path("other").exists()), (Some(2), false), "{}", nothing.all());
 }
 
 fn peers_are_recorded() {

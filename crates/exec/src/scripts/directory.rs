@@ -106,6 +106,13 @@ impl PeerRecorder {
         &self.log
     }
 
+    /// There was no run: leaves nothing behind.
+    pub fn abandon(self) {
+        let _ = std::fs::remove_file(&self.log);
+        // Only if there is nothing else in it.
+        let _ = std::fs::remove_dir(&self.directory);
+    }
+
     /// The run is over: writes index and scripts.
     ///
     /// # Errors
